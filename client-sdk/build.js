@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { rmSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -7,42 +7,76 @@ import { build } from 'esbuild'
 
 const MAX_CORE_BYTES = 30_000
 
-// The published files: three entries that share their code, and their types.
+// The published files: entries that share their code, for browsers and React Native without any
+// bare import but React's, and for Node.js with its WebSocket.
 const here = import.meta.dirname
 const dist = join(here, 'dist')
 rmSync(dist, { recursive: true, force: true })
-await build({
+const front = { index: 'index.ts', react: 'react/index.ts', snapshots: 'snapshots.ts' }
+const shared = {
   absWorkingDir: here,
-  entryPoints: {
-    index: 'index.ts',
-    react: 'react/index.ts',
-    server: 'server.ts',
-    snapshots: 'snapshots.ts',
-    websocket: 'websocket.ts',
-    'websocket.node': 'websocket.node.ts',
-  },
-  outdir: dist,
   bundle: true,
   splitting: true,
   format: 'esm',
   platform: 'neutral',
   target: 'es2022',
-  external: ['react', 'ws', 'standardwebhooks', '#websocket'],
+  external: ['react', 'ws', 'standardwebhooks'],
   sourcemap: true,
+}
+const source = ['parley-source']
+await build({
+  ...shared,
+  entryPoints: { ...front, server: 'server.ts' },
+  outdir: dist,
+  conditions: [...source, 'node'],
+})
+await build({
+  ...shared,
+  entryPoints: front,
+  outdir: join(dist, 'browser'),
+  conditions: source,
 })
 const require = createRequire(join(here, '../package.json'))
 const tsc = join(require.resolve('typescript/package.json'), '../bin/tsc')
 const config = join(here, 'tsconfig.build.json')
 execFileSync(process.execPath, [tsc, '-p', config], { stdio: 'inherit' })
+await buildCommonJs()
+
+/** A file for each module, so that all entries have the same classes, and the same types. */
+async function buildCommonJs() {
+  const outdir = join(dist, 'cjs')
+  const declarations = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('.d.ts'),
+  )
+  for (const file of declarations) cpSync(join(dist, file), join(outdir, file))
+  const modules = declarations.map((file) => file.replace(/\.d\.ts$/, '.ts'))
+  await build({
+    absWorkingDir: here,
+    entryPoints: [...modules, 'websocket.node.ts'],
+    outdir,
+    outbase: here,
+    format: 'cjs',
+    platform: 'node',
+    target: 'es2022',
+  })
+  for (const file of [...modules, 'websocket.node.ts']) {
+    const path = join(outdir, file.replace(/\.ts$/, '.js'))
+    const code = readFileSync(path, 'utf8')
+      .replaceAll('require("#websocket")', 'require("./websocket.node.js")')
+      .replace(/require\("(\.[^"]+)\.ts"\)/g, 'require("$1.js")')
+    writeFileSync(path, code)
+  }
+  writeFileSync(join(outdir, 'package.json'), '{ "type": "commonjs" }\n')
+}
 
 // The size of the core as a browser loads it.
 const core = await build({
-  entryPoints: [join(dist, 'index.js')],
+  entryPoints: [join(dist, 'browser/index.js')],
   bundle: true,
   minify: true,
   format: 'esm',
   write: false,
-  external: ['#websocket'],
+  logLevel: 'error',
 })
 const bytes = gzipSync(core.outputFiles[0].contents, { level: 9 }).length
 if (bytes > MAX_CORE_BYTES)

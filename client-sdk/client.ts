@@ -2,6 +2,7 @@ import { CatchUp } from './catch-up.ts'
 import { ChannelsCache } from './channels/cache.ts'
 import type { ChannelsFilter, ChannelsStore } from './channels/list.ts'
 import type { Unread } from './channels/unread.ts'
+import type { ChatClient } from './chat-client.ts'
 import type { ChatClientOptions } from './client-options.ts'
 import { ColdStart } from './cold-start.ts'
 import { Connection, type ConnectionState } from './connection.ts'
@@ -12,7 +13,8 @@ import { createStepHandler } from './outbox/effects.ts'
 import { Outbox } from './outbox/index.ts'
 import { onSleep, onWake } from './platform.ts'
 import { type Presence, PresenceStores } from './presence.ts'
-import { Room } from './room/index.ts'
+import { createRecent } from './recent.ts'
+import { LiveRoom, type Room } from './room/index.ts'
 import { createStorage, ownerOf, type StoredSession } from './storage.ts'
 import { createStore, type Store, type WritableStore } from './store.ts'
 import { Tokens } from './tokens.ts'
@@ -20,21 +22,25 @@ import { ChannelTopics } from './topics.ts'
 import type { TokenResult, UserApi } from './types.ts'
 import { createUserCalls } from './user-calls.ts'
 
+/** Of how many rooms that nobody watches the newest page is kept. */
+const KEPT_ROOMS = 20
+
 /**
  * A chat client for one user. It does nothing before `connect()` or the first call of an operation.
  */
-export const createChatClient = (options: ChatClientOptions): ChatClient => new ChatClient(options)
+export const createChatClient = (options: ChatClientOptions): ChatClient => new LiveClient(options)
 
-/** Everything a front end needs to chat as one user: see `createChatClient`. */
-export class ChatClient {
-  /** Every operation of a user as a typed call. Rejects with a ChatError; retried where safe. */
+/** A client with a connection to a server. */
+class LiveClient implements ChatClient {
   readonly api: UserApi
   readonly #context: ClientContext
   readonly #cache: ChannelsCache
   readonly #tokens: Tokens
   readonly #presences: PresenceStores
   readonly #me: WritableStore<TokenResult['user'] | null>
-  readonly #rooms = new Map<string, Room>()
+  readonly #rooms = new Map<string, LiveRoom>()
+  /** Of rooms that were left, those before these are freed. */
+  readonly #left = createRecent(KEPT_ROOMS, (id) => this.#rooms.get(id)?.free())
   readonly #dispatcher: EventDispatcher
   readonly #coldStart: ColdStart
   #session: TokenResult | undefined
@@ -72,11 +78,16 @@ export class ChatClient {
       onEvent: (channelId, event) => this.#dispatcher.handleChannelEvent(channelId, event),
       onAccessLost: (channelId) => this.#dispatcher.handleAccessLost(channelId),
     })
+    connection.state.subscribe(() => this.#refreshInfo())
     const catchUp = new CatchUp({ api, connection, events })
     const known = {
       session: () => this.#session,
       user: () => this.#session?.user ?? this.#coldStart.user,
-      note: (channelId?: string) => this.#coldStart.note(channelId),
+      note: (channelId?: string) => {
+        this.#coldStart.note(channelId)
+        if (channelId === undefined) this.#refreshInfo()
+      },
+      onLeft: (channelId: string) => this.#left.add(channelId),
     }
     this.api = api
     const shared = { api, connection, events, outbox, topics, catchUp, onError, ...known }
@@ -98,25 +109,18 @@ export class ChatClient {
     })
   }
 
-  /** The state of the connection to the server. */
   get connection(): Store<ConnectionState> {
     return this.#context.connection.state
   }
 
-  /** The user; null before the first token. */
   get me(): Store<TokenResult['user'] | null> {
     return this.#me
   }
 
-  /** Unread messages, as the server counts them: the total, and by channel for loaded channels. */
   get unread(): Store<Unread> {
     return this.#cache.unread
   }
 
-  /**
-   * Connects; idempotent. Resolves when every store is up to date, and retries until then. Rejects
-   * only if `disconnect()` comes first.
-   */
   connect(): Promise<void> {
     if (this.#cleanups.length === 0) {
       void this.#coldStart.restore()
@@ -133,7 +137,6 @@ export class ChatClient {
     return this.#context.connection.connect()
   }
 
-  /** Closes the connection. Stores keep their snapshots, unsent messages stay in the outbox. */
   disconnect() {
     this.#coldStart.flush()
     this.#context.connection.disconnect()
@@ -143,10 +146,6 @@ export class ChatClient {
     for (const cleanup of this.#cleanups.splice(0)) cleanup()
   }
 
-  /**
-   * Disconnects, and removes everything of the user from this device: unsent messages and changes,
-   * which are discarded, the session and the snapshots. Make another client for the next user.
-   */
   async logout(): Promise<void> {
     this.disconnect()
     const session = await this.#coldStart.end()
@@ -154,49 +153,34 @@ export class ChatClient {
     await Promise.all([this.#context.outbox.clear(owner), this.#coldStart.clear(session)])
   }
 
-  /**
-   * Checks the connection at once, and sends what waits. The client calls it when a page becomes
-   * visible and when the network returns; on other platforms call it when the app comes to the
-   * foreground. Has no effect before `connect()` and after `disconnect()`.
-   */
   wake() {
     if (this.#cleanups.length === 0) return
     this.#context.connection.wake()
     this.#context.outbox.flush()
   }
 
-  /**
-   * The user's channels, newest activity first; with a filter those of one type. Each call with the
-   * same filter returns the same store.
-   */
   channels(filter?: ChannelsFilter): ChannelsStore {
     return this.#cache.list(filter)
   }
 
-  /**
-   * The room of a channel. Makes no request; each call with the same id returns the same object.
-   */
   channel(channelId: string): Room {
     const known = this.#rooms.get(channelId)
     if (known) return known
-    const room = new Room(channelId, this.#context)
+    const room = new LiveRoom(channelId, this.#context)
     this.#rooms.set(channelId, room)
     this.#coldStart.open(room)
     return room
   }
 
-  /** The direct message with another user; it is created if it does not exist. */
   async dm(userId: string): Promise<Room> {
     const { id } = await this.api.channels.create({ type: 'messaging', memberIds: [userId] })
     return this.channel(id)
   }
 
-  /** Whether a user is online. */
   presence(userId: string): Store<Presence> {
     return this.#presences.get(userId)
   }
 
-  /** Listens to events of one type, or with `*` to all. Returns the unsubscribe. */
   on<Type extends keyof ChatEvents>(
     type: Type,
     listener: (event: ChatEvents[Type]) => void,
@@ -225,6 +209,11 @@ export class ChatClient {
   #handleRestored(session: StoredSession) {
     this.#me.set(session.user)
     void this.#context.outbox.open(ownerOf(session))
+  }
+
+  /** The record of any channel may be another one, or the connection's state. */
+  #refreshInfo() {
+    for (const room of this.#rooms.values()) room.refreshInfo()
   }
 
   #handleDisconnect() {

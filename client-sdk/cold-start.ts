@@ -1,5 +1,5 @@
 import type { RestoredChannels } from './channels/restored.ts'
-import type { Room } from './room/index.ts'
+import type { LiveRoom } from './room/index.ts'
 import type { RoomSnapshot, Snapshots, SnapshotWriter } from './snapshot-source.ts'
 import type { OutboxStorage, StoredSession } from './storage.ts'
 import type { TokenResult } from './types.ts'
@@ -11,7 +11,7 @@ type ColdStartOptions = {
   storage: OutboxStorage
   snapshots: Snapshots | undefined
   restored: RestoredChannels
-  rooms: ReadonlyMap<string, Room>
+  rooms: ReadonlyMap<string, LiveRoom>
   /** The session of the last time is known, before there is a token. */
   onRestored: (session: StoredSession) => void
   onError: (error: unknown) => void
@@ -72,7 +72,7 @@ export class ColdStart {
   }
 
   /** Shows what was stored of a room that is opened now. */
-  open(room: Room) {
+  open(room: LiveRoom) {
     const snapshot = this.#rooms.get(room.id)
     if (snapshot) room.restore(snapshot)
     this.#rooms.delete(room.id)

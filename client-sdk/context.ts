@@ -11,6 +11,10 @@ export type ClientContext = SharedContext & {
   /** The part of the channels' records that rooms read and change. */
   records: {
     get: (channelId: string) => Channel | undefined
+    /** The same, less what the user is reading now. */
+    shown: (channelId: string) => Channel | undefined
+    /** Loads a record that no list has. */
+    load: (channelId: string) => Promise<void>
     startReading: (channelId: string) => void
     endReading: (channelId: string, left?: UnreadCount) => void
   }
@@ -30,6 +34,8 @@ export type SharedContext = {
   user: () => TokenResult['user'] | undefined
   /** Something that is shown has changed: a room, or without an id the list. */
   note: (channelId?: string) => void
+  /** Nobody watches a room any more. */
+  onLeft: (channelId: string) => void
   /** Reports errors that no caller can catch. */
   onError: (error: unknown) => void
 }

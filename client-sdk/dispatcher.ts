@@ -2,14 +2,14 @@ import type { ChannelsCache } from './channels/cache.ts'
 import type { ClientContext } from './context.ts'
 import type { ChannelEvent, ChatEvent, UserEvent } from './events.ts'
 import type { PresenceStores } from './presence.ts'
-import type { Room } from './room/index.ts'
+import type { LiveRoom } from './room/index.ts'
 import type { WritableStore } from './store.ts'
 import { channelTopic, userTopic } from './topic-names.ts'
 import type { TokenResult, UserSummary } from './types.ts'
 
 type EventDispatcherOptions = {
   context: ClientContext
-  rooms: ReadonlyMap<string, Room>
+  rooms: ReadonlyMap<string, LiveRoom>
   cache: ChannelsCache
   presences: PresenceStores
   me: WritableStore<TokenResult['user'] | null>
@@ -60,7 +60,7 @@ export class EventDispatcher {
   /** The user may not read the channel, or no longer. */
   handleAccessLost(channelId: string) {
     this.options.cache.remove(channelId)
-    this.options.rooms.get(channelId)?.handleAccessLost()
+    void this.options.rooms.get(channelId)?.handleAccessLost()
   }
 
   /** The channel's topic has some of these events too, but reaches only those subscribed to it. */

@@ -3,7 +3,7 @@ export const isDeepEqual = (a: unknown, b: unknown): boolean =>
   Object.is(a, b) || (isObject(a) && isObject(b) && hasEqualEntries(a, b, isDeepEqual))
 
 /** Whether two objects or arrays hold the same values, compared by identity. */
-const isShallowEqual = (a: object, b: object) => hasEqualEntries(a, b, Object.is)
+export const isShallowEqual = (a: object, b: object) => hasEqualEntries(a, b, Object.is)
 
 /**
  * `before` if `after` equals it: consumers that compare by identity, as React does, see no change.
@@ -12,7 +12,7 @@ export const keepIfEqual = <T extends object>(
   before: T,
   after: T,
   isEqual: (a: T, b: T) => boolean = isShallowEqual,
-): T => (isEqual(before, after) ? before : after)
+): T => (before === after || isEqual(before, after) ? before : after)
 
 /** The same for snapshots of stores: `items` keep their identity even if another field changed. */
 export function keepSnapshotIfEqual<Snapshot extends object>(
@@ -26,13 +26,17 @@ export function keepSnapshotIfEqual<Snapshot extends object>(
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 
+/** From the end, where lists of messages differ first. */
+function hasEqualItems(a: unknown[], b: unknown[], isEqual: (a: unknown, b: unknown) => boolean) {
+  for (let index = a.length - 1; index >= 0; index--)
+    if (a[index] !== b[index] && !isEqual(a[index], b[index])) return false
+  return true
+}
+
 function hasEqualEntries(a: object, b: object, isEqual: (a: unknown, b: unknown) => boolean) {
   if (Array.isArray(a) || Array.isArray(b))
     return (
-      Array.isArray(a) &&
-      Array.isArray(b) &&
-      a.length === b.length &&
-      a.every((item, index) => isEqual(item, b[index]))
+      Array.isArray(a) && Array.isArray(b) && a.length === b.length && hasEqualItems(a, b, isEqual)
     )
   const fields = Object.keys({ ...a, ...b }) as (keyof typeof a)[]
   return fields.every((field) => isEqual(a[field], b[field]))

@@ -2,7 +2,8 @@ export { type ApiOptions, type Credentials, createApi } from './api.ts'
 export type { CallOptions } from './call-options.ts'
 export type { ChannelsFilter, ChannelsSnapshot, ChannelsStore } from './channels/list.ts'
 export type { Unread } from './channels/unread.ts'
-export { type ChatClient, createChatClient } from './client.ts'
+export type { ChatClient } from './chat-client.ts'
+export { createChatClient } from './client.ts'
 export type { ChatClientOptions } from './client-options.ts'
 export type { ConnectionState } from './connection.ts'
 export type * from './custom.ts'
@@ -18,9 +19,11 @@ export type {
   OutgoingMessage,
   Paged,
   ReadPosition,
-  Reads,
+  ReadsSnapshot,
   Room,
+  RoomInfo,
   ThreadSnapshot,
+  TypingSnapshot,
 } from './room/index.ts'
 export type { Status } from './room/resources.ts'
 export type { Snapshots } from './snapshot-source.ts'

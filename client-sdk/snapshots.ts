@@ -1,4 +1,5 @@
 import { openDatabase } from './indexed-db.ts'
+import { createRecent } from './recent.ts'
 import type {
   ListSnapshotData,
   RoomSnapshot,
@@ -134,22 +135,6 @@ function createWriter(
       isStopped = true
       clearTimeout(timer)
       changed.clear()
-    },
-  }
-}
-
-/** The last ids that were added; `onForgotten` gets those beyond the limit. */
-function createRecent(limit: number, onForgotten: (id: string) => void) {
-  const ids = new Set<string>()
-  return {
-    add: (id: string) => {
-      ids.delete(id)
-      ids.add(id)
-      for (const oldest of ids) {
-        if (ids.size <= limit) break
-        ids.delete(oldest)
-        onForgotten(oldest)
-      }
     },
   }
 }

@@ -13,19 +13,31 @@ type StoreOptions = {
   onError: (error: unknown) => void
   /** Called when the first listener subscribes. */
   onWatched?: () => void
+  /** Called when the last one has unsubscribed. */
+  onUnwatched?: () => void
 }
 
 /** A store that can be set. */
-export function createStore<Snapshot>(initial: Snapshot, { onError, onWatched }: StoreOptions) {
+export function createStore<Snapshot>(
+  initial: Snapshot,
+  { onError, onWatched, onUnwatched }: StoreOptions,
+) {
   const listeners = new Set<() => void>()
   let snapshot = initial
   return {
     getSnapshot: () => snapshot,
     subscribe: (listener: () => void) => {
-      const own = () => listener()
+      // Not before the caller has its unsubscribe.
+      let isSubscribed = false
+      const own = () => {
+        if (isSubscribed) listener()
+      }
       listeners.add(own)
       if (listeners.size === 1) onWatched?.()
-      return () => void listeners.delete(own)
+      isSubscribed = true
+      return () => {
+        if (listeners.delete(own) && listeners.size === 0) onUnwatched?.()
+      }
     },
     set: (next: Snapshot) => {
       if (Object.is(next, snapshot)) return

@@ -969,6 +969,8 @@ export interface Api {
        * starts at the first message. Not with `before` or `after`.
        */
       since_seq?: number | undefined
+      /** With `false`, replies are left out; threads have them. Not with `since_seq`. */
+      replies?: boolean | undefined
     }, options?: CallOptions): Promise<{
       /** In ascending order of `seq`. */
       messages: Message[]

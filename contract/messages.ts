@@ -166,12 +166,24 @@ export const messages = {
               'ones. 0 starts at the first message. Not with `before` or `after`.',
             examples: [0],
           }),
+        replies: z
+          .boolean()
+          .optional()
+          .meta({
+            description:
+              'With `false`, replies are left out; threads have them. Not with `since_seq`.',
+            examples: [true],
+          }),
       })
       .refine(
         ({ before, after, since_seq }) =>
           [before, after, since_seq].filter((given) => given !== undefined).length <= 1,
         { error: 'expected at most one of before, after and since_seq', path: ['before'] },
-      ),
+      )
+      .refine(({ since_seq, replies }) => since_seq === undefined || replies !== false, {
+        error: 'expected no since_seq with replies=false',
+        path: ['replies'],
+      }),
     output: z.object({
       messages: page.messages,
       maxSeq: z.int().meta({

@@ -5,6 +5,7 @@ import type { Store } from '../store.ts'
 import type { Channel, UserEvents, UserSummary } from '../types.ts'
 import { LatestProfiles } from './latest-profiles.ts'
 import { ChannelList, type ChannelsFilter, type ChannelsStore } from './list.ts'
+import { loadRecord, type Merge } from './record-load.ts'
 import {
   applyChannelEvent,
   type ListedChannel,
@@ -29,22 +30,17 @@ export class ChannelsCache {
   /** How far the user had read a channel by events. A response may be older. */
   readonly #reads = new Map<string, number>()
   readonly #unread: UnreadCounts
+  readonly unread: Store<Unread>
   /** What was listed by an earlier page. */
   readonly restored: RestoredChannels
 
   constructor(readonly context: SharedContext) {
     this.#unread = new UnreadCounts(context)
-    this.restored = new RestoredChannels({
-      channels: this.#channels,
-      lists: this.#lists,
-      unread: this.#unread,
-      onChange: () => this.#refresh(),
-    })
+    const [channels, lists, unread] = [this.#channels, this.#lists, this.#unread]
+    const onChange = () => this.#refresh()
+    this.restored = new RestoredChannels({ channels, lists, unread, onChange })
+    this.unread = unread.store
     this.#subscriptions = new RecordSubscriptions(context.topics)
-  }
-
-  get unread(): Store<Unread> {
-    return this.#unread.store
   }
 
   list(filter: ChannelsFilter = {}): ChannelsStore {
@@ -59,6 +55,15 @@ export class ChannelsCache {
     return this.#channels.get(channelId)?.channel
   }
 
+  shown(channelId: string): Channel | undefined {
+    const channel = this.get(channelId)
+    return channel && this.#unread.pendingReads.show(channel)
+  }
+
+  load(channelId: string): Promise<void> {
+    return loadRecord(this.context, channelId, this.#startFetch())
+  }
+
   /** The user marks the channel as read: it is shown so until the server has answered. */
   startReading(channelId: string) {
     this.#unread.pendingReads.start(channelId)
@@ -70,7 +75,7 @@ export class ChannelsCache {
     this.#unread.pendingReads.end(channelId)
     const count = () => this.get(channelId)?.unreadCount ?? 0
     const before = count()
-    if (isUnreadCount(left)) this.#setUnread(channelId, left)
+    if (isUnreadCount(left)) this.#show(channelId, this.#parts.takeCount(channelId, left))
     // Until the next total, which follows.
     this.#unread.lowerTotal(before - count())
     this.#refresh()
@@ -145,7 +150,8 @@ export class ChannelsCache {
       since: null,
       apply: ({ channel, removed }, settingsVersion) => {
         if (removed) this.remove(channelId)
-        if (channel) this.#put(channel, { since, settingsVersion })
+        if (channel) this.#merge(channel, { since, settingsVersion })
+        this.#refresh()
         return false
       },
     })
@@ -153,13 +159,9 @@ export class ChannelsCache {
 
   /** Events omit the last message: the log would keep its text after a deletion. */
   #add(channel: UserEvents['channel.added']['channel'], settingsVersion: number) {
-    this.#put({ ...channel, lastMessage: null }, { since: this.#profiles.now, settingsVersion })
-    this.#refetch(channel.id)
-  }
-
-  #put(channel: Channel, response: Source) {
-    this.#merge(channel, response)
+    this.#merge({ ...channel, lastMessage: null }, { since: this.#profiles.now, settingsVersion })
     this.#refresh()
+    this.#refetch(channel.id)
   }
 
   #merge(channel: Channel, { since, settingsVersion }: Source, sortKey = 0) {
@@ -187,11 +189,8 @@ export class ChannelsCache {
   #handleUnread({ channelId, count, version }: UserEvents['channel.unread_changed']) {
     // Without a subscription, the message behind the count is not known.
     if (!this.#subscriptions.has(channelId)) this.#refetch(channelId)
-    this.#setUnread(channelId, { unreadCount: count, unreadVersion: version })
-  }
-
-  #setUnread(channelId: string, left: UnreadCount) {
-    this.#show(channelId, this.#parts.takeCount(channelId, left))
+    const told = { unreadCount: count, unreadVersion: version }
+    this.#show(channelId, this.#parts.takeCount(channelId, told))
   }
 
   #show(channelId: string, parts: Partial<Channel>) {
@@ -225,13 +224,15 @@ export class ChannelsCache {
       context: this.context,
       channels: () => this.#unread.pendingReads.showAll([...this.#channels.values()]),
       totalUnread: () => this.unread.getSnapshot().total,
-      startFetch: () => {
-        const since = this.#profiles.now
-        return (page, settingsVersion) => this.#mergePage(page, { since, settingsVersion })
-      },
+      startFetch: () => this.#startFetch(),
     })
     this.restored.showIn(list)
     return list
+  }
+
+  #startFetch(): Merge {
+    const since = this.#profiles.now
+    return (page, settingsVersion) => this.#mergePage(page, { since, settingsVersion })
   }
 
   /** Returns the last sort key of the page. */

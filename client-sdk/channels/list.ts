@@ -3,6 +3,7 @@ import { keepSnapshotIfEqual } from '../equality.ts'
 import { type ChatError, toChatError } from '../error.ts'
 import { createStore, type Store, type WritableStore } from '../store.ts'
 import type { Channel } from '../types.ts'
+import type { Merge } from './record-load.ts'
 import type { ListedChannel } from './reducer.ts'
 
 /** Which of the user's channels: all, or those of one type. */
@@ -29,7 +30,7 @@ type ChannelListOptions = {
   /**
    * Call before fetching; returns a function that merges the page and returns its last sort key.
    */
-  startFetch: () => (page: Channel[], settingsVersion: number) => number
+  startFetch: () => Merge
 }
 
 const PAGE_SIZE = 50
@@ -195,7 +196,9 @@ export class ChannelList {
   #compute(): ChannelsSnapshot {
     const { type } = this.options.filter
     const isListed = ({ channel, sortKey }: ListedChannel) =>
-      (!type || channel.type === type) && (!this.#hasMore || sortKey >= this.#lastSortKey)
+      channel.role !== null &&
+      (!type || channel.type === type) &&
+      (!this.#hasMore || sortKey >= this.#lastSortKey)
     const items = [...this.options.channels()]
       .filter(isListed)
       .sort((a, b) => b.sortKey - a.sortKey || b.channel.id.localeCompare(a.channel.id))

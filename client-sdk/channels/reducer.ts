@@ -1,5 +1,6 @@
 import { isDeepEqual, keepIfEqual } from '../equality.ts'
 import type { ChannelEvent } from '../events.ts'
+import { OrderedMessages } from '../room/ordered.ts'
 import { profilesOf, withProfiles } from '../room/profiles.ts'
 import { applyEvent } from '../room/reducer.ts'
 import { emptyState, toChatMessage } from '../room/state.ts'
@@ -64,7 +65,7 @@ function updateLastMessage(channel: Channel, event: ChannelEvent, me: string): C
   const { lastMessage } = channel
   if (!lastMessage) return channel
   const before = toChatMessage(lastMessage)
-  const state = { ...emptyState, messages: new Map([[lastMessage.id, before]]) }
+  const state = { ...emptyState, messages: OrderedMessages.of([before]) }
   const { status: _, ...message } =
     applyEvent(state, event, me).messages.get(lastMessage.id) ?? before
   return { ...channel, lastMessage: message }

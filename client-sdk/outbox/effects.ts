@@ -1,10 +1,10 @@
 import type { UnreadCount } from '../channels/versions.ts'
 import type { Emitter } from '../events.ts'
-import type { Room } from '../room/index.ts'
+import type { LiveRoom } from '../room/index.ts'
 import type { OutboxStep } from './steps.ts'
 
 type Shown = {
-  rooms: ReadonlyMap<string, Room>
+  rooms: ReadonlyMap<string, LiveRoom>
   records: {
     startReading: (channelId: string) => void
     endReading: (channelId: string, left: Partial<UnreadCount>) => void

@@ -80,7 +80,7 @@ const MOST_NAMED_READERS = 4
 /** Who has seen a message: shown under the user's own last message. */
 function Receipt({ message: { seq } }: { message: ChatMessage }) {
   const { me, members, channel, isThread } = useOpenChannel()
-  const reads = useReads(channel.id)
+  const { byUser: reads } = useReads(channel.id)
   if (isThread) return null
   const readers = members.filter(
     ({ userId }) => userId !== me && (reads[userId]?.lastReadSeq ?? 0) >= seq,

@@ -1,3 +1,5 @@
+'use client'
+
 import {
   createContext,
   createElement,
@@ -5,8 +7,6 @@ import {
   useCallback,
   useContext,
   useEffect,
-  useMemo,
-  useSyncExternalStore,
 } from 'react'
 import type {
   ChannelsFilter,
@@ -18,20 +18,27 @@ import type {
   MessagesSnapshot,
   PinnedMessage,
   Presence,
-  Reads,
+  ReadsSnapshot,
   Room,
-  Store,
+  RoomInfo,
   ThreadSnapshot,
   TokenResult,
   Unread,
   UserSummary,
 } from '../index.ts'
+import { type MessageActions, type ThreadActions, useActions, useThreadActions } from './actions.ts'
+import { NO_LIST, NO_MESSAGES, NO_PRESENCE, NO_READS, NO_RECORD, NO_THREAD } from './none.ts'
+import { useStore } from './store.ts'
+
+export type { MessageActions, ThreadActions } from './actions.ts'
+export { type UseChatClientOptions, useChatClient } from './client.ts'
+export { useSelect, useStore } from './store.ts'
 
 const Context = createContext<ChatClient | null>(null)
 
 /**
  * Passes the client to the hooks below it, and connects it. The client outlives the component:
- * mounting it twice, as StrictMode does, opens one connection.
+ * mounting it twice, as StrictMode does, opens one connection. `useChatClient` makes clients.
  */
 export function ChatProvider({ client, children }: { client: ChatClient; children?: ReactNode }) {
   useEffect(() => {
@@ -47,12 +54,6 @@ export function useChat(): ChatClient {
   return client
 }
 
-/**
- * A store's snapshot; rerenders when it changes. On a server it is the store's initial snapshot.
- */
-export const useStore = <Snapshot>(store: Store<Snapshot>): Snapshot =>
-  useSyncExternalStore(store.subscribe, store.getSnapshot, store.getSnapshot)
-
 /** The user's channels, newest activity first, with unread counts. */
 export function useChannels({
   type,
@@ -61,102 +62,82 @@ export function useChannels({
   return { ...useStore(store), loadMore: store.loadMore }
 }
 
-/** The room of a channel, live while the component is mounted. */
-export function useChannel(channelId: string): Room {
-  const room = useChat().channel(channelId)
-  useEffect(() => room.watch(), [room])
+/**
+ * The room of a channel, live while the component is mounted. Like all hooks that take an id it
+ * accepts undefined, as long as nothing is chosen.
+ */
+export function useChannel(channelId: string): Room
+export function useChannel(channelId: string | undefined): Room | undefined
+export function useChannel(channelId: string | undefined) {
+  const room = useRoom(channelId)
+  useEffect(() => room?.watch(), [room])
   return room
 }
 
-/** The messages of a channel, and the actions on them. */
-export function useMessages(channelId: string): MessagesSnapshot & MessageActions {
+/** The same, not watched: each store of a room is live while something subscribes to it. */
+function useRoom(channelId: string | undefined): Room | undefined {
+  const chat = useChat()
+  return channelId === undefined ? undefined : chat.channel(channelId)
+}
+
+/** The live record of a channel: name, image, role, counts. */
+export const useChannelInfo = (channelId: string | undefined): RoomInfo =>
+  useStore(useRoom(channelId)?.info ?? NO_RECORD)
+
+/** The messages of a channel, and the actions on them. Without replies if these are false. */
+export function useMessages(
+  channelId: string | undefined,
+  { replies = true }: { replies?: boolean } = {},
+): MessagesSnapshot & MessageActions {
   const room = useChannel(channelId)
-  return { ...useStore(room.messages), ...useActions(room) }
+  const messages = room?.messages({ replies })
+  return { ...useStore(messages ?? NO_MESSAGES), ...useActions(room, messages) }
 }
 
-/** The actions on the messages of a channel that `useMessages` returns. */
-export type MessageActions = Pick<
-  Room,
-  | 'send'
-  | 'edit'
-  | 'delete'
-  | 'react'
-  | 'unreact'
-  | 'pin'
-  | 'unpin'
-  | 'retry'
-  | 'discard'
-  | 'markRead'
-> &
-  Pick<Room['messages'], 'loadOlder' | 'loadNewer' | 'jumpTo' | 'jumpToLatest'>
-
-/** The same functions at each render, so that memoised components do not rerender. */
-function useActions(room: Room): MessageActions {
-  return useMemo(() => {
-    const { loadOlder, loadNewer, jumpTo, jumpToLatest } = room.messages
-    return {
-      send: (draft) => room.send(draft),
-      edit: (id, change) => room.edit(id, change),
-      delete: (id) => room.delete(id),
-      react: (id, emoji) => room.react(id, emoji),
-      unreact: (id, emoji) => room.unreact(id, emoji),
-      pin: (id) => room.pin(id),
-      unpin: (id) => room.unpin(id),
-      retry: (clientId) => room.retry(clientId),
-      discard: (clientId) => room.discard(clientId),
-      markRead: (id) => room.markRead(id),
-      loadOlder,
-      loadNewer,
-      jumpTo,
-      jumpToLatest,
-    }
-  }, [room])
-}
-
-/** The replies to a message; its `send` replies to that message. */
+/** The replies to a message, and the actions on them; its `send` replies to that message. */
 export function useThread(
-  channelId: string,
-  parentId: string,
-): ThreadSnapshot & Pick<MessageActions, 'send' | 'loadOlder' | 'loadNewer'> {
+  channelId: string | undefined,
+  parentId: string | undefined,
+): ThreadSnapshot & ThreadActions {
   const room = useChannel(channelId)
-  const thread = room.thread(parentId)
-  const send = useCallback<Room['send']>(
-    (draft) => room.send({ ...draft, parentId }),
-    [room, parentId],
-  )
-  return { ...useStore(thread), send, loadOlder: thread.loadOlder, loadNewer: thread.loadNewer }
+  const thread = parentId === undefined ? undefined : room?.thread(parentId)
+  const actions = useThreadActions(room, { thread, parentId })
+  return { ...useStore(thread ?? NO_THREAD), ...actions }
 }
 
 /** The other users who are typing in a channel; call `keystroke` on each key press. */
-export function useTyping(channelId: string): {
+export function useTyping(channelId: string | undefined): {
   typists: readonly UserSummary[]
   keystroke: () => void
 } {
-  const room = useChannel(channelId)
-  const keystroke = useCallback(() => room.keystroke(), [room])
-  return { typists: useStore(room.typing), keystroke }
+  const room = useRoom(channelId)
+  const keystroke = useCallback(() => room?.keystroke(), [room])
+  return { typists: useStore(room?.typing ?? NO_LIST).items, keystroke }
 }
 
 /** How far each member has read. */
-export const useReads = (channelId: string): Reads => useStore(useChannel(channelId).reads)
+export const useReads = (channelId: string | undefined): ReadsSnapshot =>
+  useStore(useRoom(channelId)?.reads ?? NO_READS)
 
 /** The members of a channel and their roles. */
-export const useMembers = (channelId: string): ListSnapshot<Member> =>
-  useStore(useChannel(channelId).members)
+export const useMembers = (channelId: string | undefined): ListSnapshot<Member> =>
+  useStore(useRoom(channelId)?.members ?? NO_LIST)
 
 /** Pinned messages, the newest pin first. */
-export const usePins = (channelId: string): ListSnapshot<PinnedMessage> =>
-  useStore(useChannel(channelId).pins)
+export const usePins = (channelId: string | undefined): ListSnapshot<PinnedMessage> =>
+  useStore(useRoom(channelId)?.pins ?? NO_LIST)
 
 /** Unread messages: the total, and by channel for the channels that were loaded. */
 export const useUnread = (): Unread => useStore(useChat().unread)
 
 /** Whether a user is online. */
-export const usePresence = (userId: string): boolean =>
-  useStore(useChat().presence(userId)).isOnline
+export const usePresence = (userId: string | undefined): boolean => useLastActive(userId).isOnline
 
 /** Whether a user is online, and when they were last active. */
-export const useLastActive = (userId: string): Presence => useStore(useChat().presence(userId))
+export function useLastActive(userId: string | undefined): Presence {
+  const chat = useChat()
+  return useStore(userId === undefined ? NO_PRESENCE : chat.presence(userId))
+}
 
 /** The state of the connection to the server. */
 export const useConnection = (): ConnectionState => useStore(useChat().connection)

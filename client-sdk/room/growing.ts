@@ -21,15 +21,15 @@ export const keepGrown = (next: ChatMessage, before: ChatMessage | undefined): C
 export function spliceEarly(state: ChannelState): ChannelState {
   if (state.early.size === 0) return state
   const early = new Map<string, readonly Delta[]>()
-  const messages = new Map(state.messages)
+  const grown: ChatMessage[] = []
   for (const [id, deltas] of state.early) {
-    const message = messages.get(id)
+    const message = state.messages.get(id)
     if (!message?.streaming) continue
     const { text, left } = splice(message.text, deltas)
     if (left.length > 0) early.set(id, left)
-    if (text !== message.text) messages.set(id, { ...message, text })
+    if (text !== message.text) grown.push({ ...message, text })
   }
-  return { ...state, early, messages }
+  return { ...state, early, messages: state.messages.with(grown) }
 }
 
 function splice(before: string, deltas: readonly Delta[]) {

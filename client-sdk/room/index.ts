@@ -1,29 +1,23 @@
 import { type ClientContext, currentUser } from '../context.ts'
-import { ChatError } from '../error.ts'
+import { ChatError, toChatError } from '../error.ts'
 import type { ChannelEvent } from '../events.ts'
 import type { NewOperation, OutboxStep, Unplaced } from '../outbox/steps.ts'
 import { newId } from '../platform.ts'
 import type { RoomSnapshot } from '../snapshot-source.ts'
-import type { Store } from '../store.ts'
-import type { Member, Message, PinnedMessage, UserSummary } from '../types.ts'
+import type { Message, UserSummary } from '../types.ts'
 import { createLoaders } from './loaders.ts'
 import { PendingMutations } from './mutations.ts'
 import { type Draft, type OutgoingMessage, sendThroughOutbox } from './outgoing.ts'
 import { applyProfiles, profilesOf } from './profiles.ts'
 import { upsertMessages } from './reducer.ts'
 import { isAllRead, newestMessageId } from './selectors.ts'
-import {
-  type ListSnapshot,
-  type MessagesStore,
-  type Paged,
-  type Reads,
-  RoomStores,
-  type ThreadSnapshot,
-} from './stores.ts'
+import { type Paged, RoomStores, type ThreadSnapshot } from './stores.ts'
 import { ChannelSync } from './sync.ts'
 import { type ReadResult, ThrottledReads, ThrottledTyping } from './throttled.ts'
 import { addSent } from './timeline.ts'
+import type { Room } from './types.ts'
 
+export type { RoomInfo } from './info.ts'
 export type { Draft, OutgoingMessage } from './outgoing.ts'
 export type { ChatMessage, ReadPosition } from './state.ts'
 export type {
@@ -31,30 +25,28 @@ export type {
   MessagesSnapshot,
   MessagesStore,
   Paged,
-  Reads,
+  ReadsSnapshot,
   ThreadSnapshot,
+  TypingSnapshot,
 } from './stores.ts'
+export type { Room } from './types.ts'
 
-/** A channel as this user sees it: live stores, and what the user can do in it. */
-export class Room {
-  /** The newest messages and those loaded by paging, with unsent messages at the end. */
-  readonly messages: MessagesStore
-  /** The members and their roles. */
-  readonly members: Store<ListSnapshot<Member>>
-  /** How far each member has read. */
-  readonly reads: Store<Reads>
-  /** The other users who are typing. */
-  readonly typing: Store<readonly UserSummary[]>
-  /** Pinned messages, the newest pin first. */
-  readonly pins: Store<ListSnapshot<PinnedMessage>>
+/** A room that a client keeps up to date. */
+export class LiveRoom implements Room {
+  readonly info: Room['info']
+  readonly messages: Room['messages']
+  readonly members: Room['members']
+  readonly reads: Room['reads']
+  readonly typing: Room['typing']
+  readonly pins: Room['pins']
   readonly #context: ClientContext
   readonly #sync: ChannelSync
   readonly #stores: RoomStores
   readonly #mutations: PendingMutations
   readonly #typing: ThrottledTyping
   readonly #reads: ThrottledReads
+  #timesRegained = 0
 
-  /** @internal */
   constructor(
     readonly id: string,
     context: ClientContext,
@@ -78,6 +70,10 @@ export class Room {
       loaderOf: createLoaders(context, id),
       watched: () => this.#stores.watched(),
       onChange: () => this.refresh(),
+      onLeft: () => {
+        this.#stores.forget()
+        context.onLeft(id)
+      },
       onGapFilled: () => this.#mutations.handleGapFilled(),
     })
     this.#stores = new RoomStores({
@@ -86,6 +82,7 @@ export class Room {
       sync: this.#sync,
       updates: () => this.#mutations.updates,
     })
+    this.info = this.#stores.info.store
     this.messages = this.#stores.messages
     this.members = this.#stores.members
     this.reads = this.#stores.reads
@@ -94,81 +91,58 @@ export class Room {
     for (const { operation } of context.outbox.entriesOf(id)) this.#mutations.show(operation)
   }
 
-  /** The thread below a message. Each call with the same id returns the same store. */
   thread(parentId: string): Paged<ThreadSnapshot> {
     return this.#stores.thread(parentId)
   }
 
-  /** Keeps the stores of this channel live until the returned function is called. Ref-counted. */
   watch(): () => void {
     return this.#sync.watch()
   }
 
-  /** Sends a message: shown at once, stored exactly once, in order, even across an outage. */
   send(draft: Draft): OutgoingMessage {
     this.#typing.stop()
     const { outbox } = this.#context
     return sendThroughOutbox(draft, { outbox, channelId: this.id, me: this.#me })
   }
 
-  /** Sends a failed message again, by its `clientId`. */
   retry(clientId: string) {
     this.#context.outbox.retry(clientId)
   }
 
-  /** Removes an unsent message from the outbox, by its `clientId`. */
   discard(clientId: string) {
     this.#context.outbox.discard(clientId)
   }
 
-  /**
-   * Changes the text of the user's own message. Like all changes it is shown at once, waits in the
-   * outbox while there is no network, and is undone if the server refuses it; the promise resolves
-   * once the server has it. CONFLICT if the text was edited elsewhere meanwhile.
-   */
   async edit(messageId: string, { text }: { text: string }): Promise<Message> {
     const ifEditedAt = this.#sync.state.messages.get(messageId)?.editedAt
     const done = this.#queue({ type: 'edit', messageId, text, ifEditedAt })
     return done as Promise<Message> // the answer of an edit
   }
 
-  /**
-   * Deletes the user's own message, up to 15 minutes after it was sent; one that is unsent, by its
-   * `clientId`, is not sent at all if it was never tried.
-   */
   async delete(messageId: string): Promise<void> {
     await this.#queue({ type: 'delete', messageId })
   }
 
-  /** Adds a reaction. Idempotent. */
   async react(messageId: string, emoji: string): Promise<void> {
     await this.#queue({ type: 'react', messageId, emoji })
   }
 
-  /** Removes the user's reaction. Idempotent. */
   async unreact(messageId: string, emoji: string): Promise<void> {
     await this.#queue({ type: 'unreact', messageId, emoji })
   }
 
-  /** Pins a message for everyone in the channel. Idempotent. */
   async pin(messageId: string): Promise<void> {
     await this.#queue({ type: 'pin', messageId })
   }
 
-  /** Removes a pin, whoever set it. Idempotent. */
   async unpin(messageId: string): Promise<void> {
     await this.#queue({ type: 'unpin', messageId })
   }
 
-  /** Call it on each key press: shows the others that the user is typing. Throttled. */
   keystroke() {
     this.#typing.keystroke()
   }
 
-  /**
-   * Marks everything as read, or everything up to a message: shown at once, undone if the server
-   * refuses it. Throttled; never moves back. Where nothing is unread it makes no call.
-   */
   async markRead(messageId?: string): Promise<void> {
     const { records } = this.#context
     if (this.#isRead) return
@@ -180,48 +154,54 @@ export class Room {
     }
   }
 
-  /** @internal */
   handleEvent(event: ChannelEvent) {
     this.#mutations.handleEvent(event)
     this.#sync.handleEvent(event)
   }
-  /** @internal */
   handleDisconnect() {
     this.#typing.cancel()
     this.#sync.handleDisconnect()
   }
-  /** @internal */
-  handleAccessLost() {
-    const error = { code: 'FORBIDDEN', status: 403 } as const
-    this.#sync.handleAccessLost(new ChatError('you may not read this channel any more', error))
+  async handleAccessLost() {
+    const [times, { mainWindow }] = [this.#timesRegained, this.#sync.state]
+    const lost = { code: 'FORBIDDEN', status: 403 } as const
+    const refusal = mainWindow ? undefined : await this.#refusal()
+    // Access may have been given again meanwhile.
+    if (times !== this.#timesRegained) return
+    const error = refusal ?? new ChatError('you may not read this channel any more', lost)
+    this.#sync.handleAccessLost(error)
+    this.#stores.info.handleAccessLost(error)
   }
-  /** @internal */
   handleAccessRegained() {
+    this.#timesRegained += 1
     this.#sync.handleAccessRegained()
+    this.#stores.info.reload()
   }
-  /** @internal */
+  refreshInfo() {
+    this.#stores.info.refresh()
+  }
+  /** Forgets what was loaded, unless somebody watches. */
+  free() {
+    this.#sync.free()
+    this.#stores.forget()
+  }
   applyProfile(user: UserSummary) {
     this.#sync.apply((state) => applyProfiles(state, profilesOf(user)))
   }
-  /** @internal */
   handleSent(message: Message) {
     this.#sync.apply((state) => addSent(state, message))
   }
-  /** @internal */
   restore(snapshot: RoomSnapshot) {
     this.#sync.restore(snapshot)
   }
-  /** @internal */
   snapshot() {
     return this.#sync.snapshot()
   }
-  /** @internal */
   handleStep(step: OutboxStep) {
     const message = this.#mutations.editedBy(step)
     if (message) this.#sync.update((state) => upsertMessages(state, [message]))
     this.#mutations.handleStep(step)
   }
-  /** @internal */
   refresh() {
     this.#mutations.dropConfirmed(this.#sync.state)
     this.#context.note(this.id)
@@ -231,6 +211,13 @@ export class Room {
   #queue(operation: Unplaced<NewOperation>): Promise<unknown> {
     const placed = { ...operation, clientId: newId(), channelId: this.id }
     return this.#context.outbox.add(placed).done.promise
+  }
+
+  /** Why the server refuses a channel that was never shown: it may not exist. */
+  async #refusal(): Promise<ChatError | undefined> {
+    const call = this.#context.api.channels.get({ channelId: this.id })
+    const error = await call.then(() => undefined, toChatError)
+    return error?.retryable ? undefined : error
   }
 
   /** Whether the user surely has nothing unread here. */

@@ -15,9 +15,13 @@ const THREAD_PREFIX = 'thread:'
 export const NEWEST_ALONE: ResourceName = 'newest'
 
 export const threadResource = (parentId: string): ResourceName => THREAD_PREFIX + parentId
-/** Which timeline a resource is: a thread's, or the channel's. */
-export const timelineOf = (name: ResourceName): Timeline =>
-  name.startsWith(THREAD_PREFIX) ? { parentId: name.slice(THREAD_PREFIX.length) } : {}
+/** The messages that are no replies. */
+export const ROOTS: ResourceName = 'roots'
+/** Which timeline a resource is: a thread's, or the channel's with or without replies. */
+export function timelineOf(name: ResourceName): Timeline {
+  if (name === ROOTS) return { replies: false }
+  return name.startsWith(THREAD_PREFIX) ? { parentId: name.slice(THREAD_PREFIX.length) } : {}
+}
 
 /**
  * The loader of each resource of a channel. Messages, members and reads come in one call with those
@@ -33,6 +37,10 @@ export function createLoaders({ api, catchUp }: ClientContext, channelId: string
       return page ? putNewest(page) : loadNewest()
     },
     [NEWEST_ALONE]: () => loadNewest(),
+    [ROOTS]: async () => {
+      const page = await api.messages.list({ channelId, limit: PAGE_SIZE, replies: false })
+      return (state) => addPage(state, { ...page, position: 'newest' }, { replies: false })
+    },
     members: async () => {
       const members =
         (await catchUp.load(channelId, 'members')).members ?? (await loadMembers(api, channelId))
@@ -98,12 +106,12 @@ export function createPageLoader(
       direction === 'older' ? window.from === 0 : window.to === Number.POSITIVE_INFINITY
     if (isComplete) return undefined
     const edge = direction === 'older' ? window.from : window.to
-    const { parentId } = timeline
+    const { parentId, replies } = timeline
     const from = direction === 'older' ? { before: cursor } : { after: cursor }
     const args = { channelId, limit: PAGE_SIZE, ...from }
     return async () => {
       const page = await (parentId === undefined
-        ? api.messages.list(args)
+        ? api.messages.list({ ...args, replies })
         : api.messages.replies({ ...args, messageId: parentId }))
       return (state) => addPage(state, { ...page, position: direction, edge }, timeline)
     }
@@ -113,9 +121,9 @@ export function createPageLoader(
 /** Loads the messages around one, anywhere in the channel. */
 export function createJumpLoader(
   { api }: ClientContext,
-  { channelId, messageId }: { channelId: string; messageId: string },
+  { channelId, messageId, timeline }: { channelId: string; messageId: string; timeline: Timeline },
 ): Loader {
-  const ref = { channelId, limit: PAGE_SIZE / 2 }
+  const ref = { channelId, limit: PAGE_SIZE / 2, replies: timeline.replies }
   return async () => {
     const [older, message, newer] = await Promise.all([
       api.messages.list({ ...ref, before: messageId }),
@@ -127,7 +135,7 @@ export function createJumpLoader(
       from: older.hasMore ? (older.messages[0] ?? message).seq : 0,
       to: newer.hasMore ? (newer.messages.at(-1) ?? message).seq : Number.POSITIVE_INFINITY,
     }
-    return (state) => moveWindow(state, { messages, window })
+    return (state) => moveWindow(state, { messages, window, timeline })
   }
 }
 

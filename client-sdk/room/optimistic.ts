@@ -97,7 +97,7 @@ function toggleReaction(reactions: readonly Reaction[], emoji: string, me: UserS
 /** The updates without those that the server has confirmed. */
 export function withoutConfirmed(
   updates: readonly OptimisticUpdate[],
-  messages: ReadonlyMap<string, ChatMessage>,
+  messages: Pick<ReadonlyMap<string, ChatMessage>, 'get'>,
 ): readonly OptimisticUpdate[] {
   const pending = updates
     .map((update) =>

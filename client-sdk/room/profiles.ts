@@ -29,7 +29,7 @@ export function applyProfiles(state: ChannelState, profiles: Profiles): ChannelS
   const typingWithProfiles = typing.map((user) => profileOf(user, profiles))
   return keepIfEqual(state, {
     ...state,
-    messages: mapWithProfiles(messages, profiles),
+    messages: messages.map((message) => withProfiles(message, profiles)),
     members: members && mapWithProfiles(members, profiles),
     pins: pins && pinsWithProfiles ? keepIfEqual(pins, pinsWithProfiles) : pins,
     typing: keepIfEqual(typing, typingWithProfiles),

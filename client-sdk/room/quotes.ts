@@ -1,6 +1,6 @@
 import type { ChannelEvent } from '../events.ts'
 import type { Message, QuotedMessage } from '../types.ts'
-import type { ChannelState } from './state.ts'
+import type { ChannelState, ChatMessage } from './state.ts'
 
 /** How many characters of a message its quotes show, as on the server. */
 const QUOTED_LENGTH = 200
@@ -30,6 +30,14 @@ export function changeIn(event: ChannelEvent): Change | undefined {
   return { id, rev: event.rev, text: '', attachmentCount: 0, attachmentType: null, deletedAt }
 }
 
+const quoting = new WeakMap<readonly ChatMessage[], ChatMessage[]>()
+/** Those of a chunk that quote: looked for once, as a change replaces only its own chunk. */
+function quotingIn(chunk: readonly ChatMessage[]): ChatMessage[] {
+  const known = quoting.get(chunk) ?? chunk.filter(({ quotedMessage }) => quotedMessage)
+  quoting.set(chunk, known)
+  return known
+}
+
 /** Brings quotes up to date with the messages that are loaded, and with a change. */
 export function updateQuotes(
   before: ChannelState,
@@ -46,10 +54,11 @@ export function updateQuotes(
     const quotedMessage = message.quotedMessage && newest(message.quotedMessage)
     return quotedMessage === message.quotedMessage ? message : { ...message, quotedMessage }
   }
-  const outdated = [...state.messages.values()].filter((message) => update(message) !== message)
+  const outdated = state.messages.chunks
+    .flatMap(quotingIn)
+    .filter((message) => update(message) !== message)
   const isPinOutdated = state.pins?.some((pin) => update(pin) !== pin)
   if (outdated.length === 0 && !isPinOutdated) return state
-  const messages = new Map(state.messages)
-  for (const message of outdated) messages.set(message.id, update(message))
+  const messages = state.messages.with(outdated.map(update))
   return { ...state, messages, pins: state.pins?.map(update) ?? null }
 }

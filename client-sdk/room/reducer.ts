@@ -1,4 +1,4 @@
-import { isDeepEqual, keepIfEqual } from '../equality.ts'
+import { isDeepEqual } from '../equality.ts'
 import type { ChannelEvent } from '../events.ts'
 import type { ChannelEvents, Message, Reaction } from '../types.ts'
 import { applyDelta, keepGrown, spliceEarly } from './growing.ts'
@@ -29,7 +29,7 @@ function reduce(state: ChannelState, event: ChannelEvent, me: string): ChannelSt
     case 'message.updated': {
       const { message } = event.payload
       // A message that was not loaded may have been pinned.
-      if (!state.messages.has(message.id)) return updatePins(state, [message], FROM_EVENT)
+      if (!state.messages.get(message.id)) return updatePins(state, [message], FROM_EVENT)
       const updated = updateMessage(state, { id: message.id, rev }, (before) => ({
         ...keepGrown(toChatMessage(message), before),
         reactions: withOwn(message.reactions, before.reactions),
@@ -85,13 +85,13 @@ export function upsertMessages(state: ChannelState, messages: readonly Message[]
     (message) => message.rev >= (state.messages.get(message.id)?.rev ?? 0),
   )
   if (current.length === 0) return state
-  const known = new Map(state.messages)
-  for (const message of current) {
-    const next = keepGrown(toChatMessage(message), known.get(message.id))
+  const changed = current.flatMap((message) => {
+    const known = state.messages.get(message.id)
+    const next = keepGrown(toChatMessage(message), known)
     // At the same rev it may still differ: in profiles, and in fields that events omit.
-    known.set(message.id, keepIfEqual(known.get(message.id) ?? next, next, isDeepEqual))
-  }
-  const stored = updateQuotes(state, { ...state, messages: known })
+    return known && isDeepEqual(known, next) ? [] : [next]
+  })
+  const stored = updateQuotes(state, { ...state, messages: state.messages.with(changed) })
   return updatePins(spliceEarly(stored), current, { areFetched: true })
 }
 
@@ -105,7 +105,7 @@ function updateMessage(
   if (message?.rev === rev) return updatePins(state, [message], FROM_EVENT)
   if (!message || message.rev > rev) return state
   const updated = { ...update(message), rev }
-  const messages = new Map(state.messages).set(id, updated)
+  const messages = state.messages.with([updated])
   return updatePins({ ...state, messages }, [updated], FROM_EVENT)
 }
 

@@ -1,9 +1,10 @@
 import { isOutgoing, type OutboxEntry, type OutgoingEntry } from '../outbox/entry.ts'
 import type { Channel, UserSummary } from '../types.ts'
 import { type OptimisticUpdate, withUpdates } from './optimistic.ts'
+import { lowerBound } from './ordered.ts'
 import { quoteOf } from './quotes.ts'
 import type { ChannelState, ChatMessage, Timeline } from './state.ts'
-import { visibleMessages, windowOf } from './timeline.ts'
+import { isShown, visibleMessages, windowOf } from './timeline.ts'
 
 /** What is shown beside the server's messages. */
 type LocalChanges = {
@@ -20,27 +21,48 @@ export function selectMessages(
   state: ChannelState,
   timeline: Timeline,
   { updates, entries, me }: LocalChanges,
-): ChatMessage[] {
-  const messages = visibleMessages(state, timeline)
-    .map((message) => withUpdates(message, updates))
-    .filter(({ deletedAt }) => deletedAt === null)
+): readonly ChatMessage[] {
+  const messages = updatedMessages(visibleMessages(state, timeline), state, { updates, me })
   if (!me) return messages
-  const { parentId } = timeline
+  const { parentId, replies } = timeline
   const own = entries
     .filter((entry): entry is OutgoingEntry => isOutgoing(entry))
-    .filter(({ operation }) => parentId === undefined || operation.parentId === parentId)
+    .filter(({ operation }) =>
+      replies === false
+        ? operation.parentId === undefined
+        : parentId === undefined || operation.parentId === parentId,
+    )
   if (own.length === 0) return messages
-  const stored = new Map(
-    [...state.messages.values()].flatMap((message) =>
-      message.userId === me.id && message.clientId ? [[message.clientId, message]] : [],
-    ),
-  )
-  const shown = new Set(messages.map(({ id }) => id))
   const below = own
-    .map((entry) => stored.get(entry.operation.clientId) ?? unsentMessage(entry, me, state))
+    .map(
+      (entry) =>
+        state.messages.ofClient(me.id, entry.operation.clientId) ?? unsentMessage(entry, me, state),
+    )
+    .filter((message) => message.status !== 'sent' || !isShown(state, timeline, message))
     .map((message) => withUpdates(message, updates))
-    .filter(({ id, deletedAt }) => !shown.has(id) && deletedAt === null)
+    .filter(({ deletedAt }) => deletedAt === null)
   return [...messages, ...below]
+}
+
+/** Of all messages only those are looked at that the user has changed. */
+function updatedMessages(
+  messages: readonly ChatMessage[],
+  state: ChannelState,
+  { updates, me }: Pick<LocalChanges, 'updates' | 'me'>,
+): readonly ChatMessage[] {
+  if (updates.length === 0) return messages
+  const changed = [...messages]
+  let hasDeleted = false
+  for (const messageId of new Set(updates.map((update) => update.messageId))) {
+    // A change of a message that was unsent has its key until the answer comes.
+    const message =
+      state.messages.get(messageId) ?? state.messages.ofClient(me?.id ?? '', messageId)
+    const index = message ? lowerBound(messages, message.seq) : -1
+    if (!message || messages[index]?.id !== message.id) continue
+    changed[index] = withUpdates(message, updates)
+    hasDeleted ||= changed[index].deletedAt !== null
+  }
+  return hasDeleted ? changed.filter(({ deletedAt }) => deletedAt === null) : changed
 }
 
 const unsentMessages = new WeakMap<object, ChatMessage>()
@@ -107,10 +129,11 @@ export function isAllRead(
   { record, me }: { record: Channel | undefined; me: string },
 ): boolean {
   const position = Math.max(record?.lastReadSeq ?? -1, reads?.[me]?.lastReadSeq ?? -1)
-  const isUnread = ({ userId, seq }: ChatMessage) => userId !== me && seq > position
+  const isUnread = ({ userId }: ChatMessage) => userId !== me
   const hasNewest = mainWindow?.to === Number.POSITIVE_INFINITY
   const isKnown = position >= 0 && hasNewest
-  return isKnown && !record?.unreadCount && ![...messages.values()].some(isUnread)
+  const newer = messages.range(position + 1, Number.POSITIVE_INFINITY)
+  return isKnown && !record?.unreadCount && !newer.flat().some(isUnread)
 }
 
 /** The newest message that is known; undefined if none is, or newer ones are not loaded. */
@@ -119,7 +142,5 @@ export function newestMessageId(
   record: Channel | undefined,
 ): string | undefined {
   if (mainWindow?.to !== Number.POSITIVE_INFINITY) return record?.lastMessage?.id
-  let newest: ChatMessage | undefined
-  for (const message of messages.values()) if (message.seq > (newest?.seq ?? 0)) newest = message
-  return newest?.id ?? record?.lastMessage?.id
+  return messages.last?.id ?? record?.lastMessage?.id
 }

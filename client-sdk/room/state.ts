@@ -1,5 +1,6 @@
 import type { ChatError } from '../error.ts'
 import type { Member, Message, PinnedMessage, UserSummary } from '../types.ts'
+import { OrderedMessages } from './ordered.ts'
 
 /** A part of a text that grows, and where it begins. */
 export type Delta = { at: number; text: string }
@@ -24,8 +25,11 @@ export type ReadPosition = {
   readAt: string | null
 }
 
-/** Which messages: the channel's, or with a `parentId` the replies of a thread. */
-export type Timeline = { parentId?: string | undefined }
+/**
+ * Which messages: the channel's, those that are no replies, or with a `parentId` the replies of a
+ * thread.
+ */
+export type Timeline = { parentId?: string | undefined; replies?: false | undefined }
 /** A message that was sent just now, in one of its timelines. */
 export type JustSent = Timeline & { messageId: string }
 
@@ -39,10 +43,11 @@ export type TimelineWindow = { from: number; to: number }
  */
 export type ChannelState = {
   rev: number
-  messages: ReadonlyMap<string, ChatMessage>
+  messages: OrderedMessages<ChatMessage>
   /** By message: parts of its growing text that wait for parts before them. */
   early: ReadonlyMap<string, readonly Delta[]>
   mainWindow: TimelineWindow | null
+  /** Of threads by their root, and with an empty key of the messages that are no replies. */
   threadWindows: ReadonlyMap<string, TimelineWindow>
   /**
    * Messages that this client has sent; a timeline shows them even if its window does not reach
@@ -59,7 +64,7 @@ export type ChannelState = {
 
 export const emptyState: ChannelState = {
   rev: 0,
-  messages: new Map(),
+  messages: /* @__PURE__ */ OrderedMessages.of(),
   early: new Map(),
   mainWindow: null,
   threadWindows: new Map(),

@@ -3,8 +3,9 @@ import { keepSnapshotIfEqual } from '../equality.ts'
 import type { ChatError } from '../error.ts'
 import { createStore, type Store } from '../store.ts'
 import type { Member, PinnedMessage, UserSummary } from '../types.ts'
-import { createJumpLoader, createPageLoader, threadResource, timelineOf } from './loaders.ts'
-import type { OptimisticUpdate } from './optimistic.ts'
+import { RoomInfoStore } from './info.ts'
+import { createJumpLoader, createPageLoader, ROOTS, threadResource, timelineOf } from './loaders.ts'
+import { type OptimisticUpdate, withUpdates } from './optimistic.ts'
 import type { ResourceName, Status } from './resources.ts'
 import { selectHasMore, selectMessages } from './selectors.ts'
 import type { ChatMessage, ReadPosition } from './state.ts'
@@ -39,8 +40,16 @@ export type MessagesStore = Paged<MessagesSnapshot> & {
   /** Shows the newest messages again. */
   jumpToLatest(): Promise<void>
 }
-/** How far each member has read, by user id. */
-export type Reads = Readonly<Record<string, ReadPosition>>
+/** The messages with replies, and by a call with or without. */
+export type RoomMessages = MessagesStore & ((filter?: { replies?: boolean }) => MessagesStore)
+/** How far each member has read, by user id, and the load state. */
+export type ReadsSnapshot = {
+  byUser: Readonly<Record<string, ReadPosition>>
+  status: Status
+  error?: ChatError | undefined
+}
+/** The other users who are typing. `stale` while there is no connection to say so. */
+export type TypingSnapshot = ListSnapshot<UserSummary>
 
 type RoomStoresOptions = {
   context: ClientContext
@@ -52,27 +61,30 @@ type DerivedStore = {
   resource: ResourceName | undefined
   isWatched: () => boolean
   refresh: () => void
+  /** Lets go of what the store showed last. */
+  forget: () => void
 }
 
 /**
  * The public stores of a channel, computed from its state, the optimistic updates and the outbox.
  */
 export class RoomStores {
-  readonly messages: MessagesStore
+  readonly info: RoomInfoStore
+  readonly messages: RoomMessages
   readonly members: Store<ListSnapshot<Member>>
-  readonly reads: Store<Reads>
-  readonly typing: Store<readonly UserSummary[]>
+  readonly reads: Store<ReadsSnapshot>
+  readonly typing: Store<TypingSnapshot>
   readonly pins: Store<ListSnapshot<PinnedMessage>>
   readonly #stores: DerivedStore[] = []
   readonly #threads = new Map<string, Paged<ThreadSnapshot>>()
 
   constructor(readonly options: RoomStoresOptions) {
     const { context, channelId, sync } = options
-    this.messages = {
-      ...this.#timeline('messages', (snapshot) => snapshot),
-      jumpTo: (messageId) => sync.jumpTo(createJumpLoader(context, { channelId, messageId })),
-      jumpToLatest: () => sync.jumpToLatest(),
-    }
+    this.info = new RoomInfoStore(channelId, context)
+    const all = this.#messages('messages')
+    const roots = this.#messages(ROOTS)
+    const choose = ({ replies = true }: { replies?: boolean } = {}) => (replies ? all : roots)
+    this.messages = Object.assign(choose, all)
     this.members = this.#derive('members', () => ({
       items: [...(sync.state.members?.values() ?? NO_ITEMS)],
       ...sync.resources.get('members'),
@@ -81,8 +93,14 @@ export class RoomStores {
       items: sync.state.pins ?? NO_ITEMS,
       ...sync.resources.get('pins'),
     }))
-    this.reads = this.#derive('reads', () => sync.state.reads ?? NO_READS)
-    this.typing = this.#derive(undefined, () => sync.state.typing)
+    this.reads = this.#derive('reads', () => ({
+      byUser: sync.state.reads ?? NO_READS,
+      ...sync.resources.get('reads'),
+    }))
+    this.typing = this.#derive(undefined, () => ({
+      items: sync.state.typing,
+      status: sync.topicStatus,
+    }))
   }
 
   thread(parentId: string): Paged<ThreadSnapshot> {
@@ -107,11 +125,28 @@ export class RoomStores {
     for (const store of this.#stores) store.refresh()
   }
 
+  /** What is no longer loaded is not to be kept by what was shown. */
+  forget() {
+    for (const store of this.#stores) store.forget()
+  }
+
+  #messages(resource: ResourceName): MessagesStore {
+    const { context, channelId, sync } = this.options
+    const timeline = timelineOf(resource)
+    const loaderAt = (messageId: string) =>
+      createJumpLoader(context, { channelId, messageId, timeline })
+    return {
+      ...this.#timeline(resource, (snapshot) => snapshot),
+      jumpTo: (messageId) => sync.jumpTo(loaderAt(messageId), resource),
+      jumpToLatest: () => sync.jumpToLatest(resource),
+    }
+  }
+
   #message(id: string) {
     const { sync, updates } = this.options
-    const local = { updates: updates(), entries: NO_ITEMS, me: undefined }
-    const messages = selectMessages(sync.state, {}, local)
-    return messages.find((message) => message.id === id) ?? sync.state.messages.get(id)
+    const message = sync.state.messages.get(id)
+    const shown = message && withUpdates(message, updates())
+    return shown?.deletedAt === null ? shown : message
   }
 
   #timeline<Snapshot extends MessagesSnapshot>(
@@ -149,7 +184,15 @@ export class RoomStores {
     const load = () => {
       if (resource) sync.resources.loadIfIdle(resource)
     }
-    const store = createStore(compute(), { onError: context.onError, onWatched: load })
+    let stopWatching: (() => void) | undefined
+    const store = createStore(compute(), {
+      onError: context.onError,
+      onWatched: () => {
+        stopWatching = sync.watch()
+        load()
+      },
+      onUnwatched: () => stopWatching?.(),
+    })
     let isOutdated = false
     const recompute = () => {
       isOutdated = false
@@ -160,7 +203,7 @@ export class RoomStores {
       if (store.isWatched) recompute()
       else isOutdated = true
     }
-    this.#stores.push({ resource, isWatched: () => store.isWatched, refresh })
+    this.#stores.push({ resource, isWatched: () => store.isWatched, refresh, forget: recompute })
     return {
       subscribe: store.subscribe,
       getSnapshot: () => {
@@ -174,4 +217,4 @@ export class RoomStores {
 }
 
 const NO_ITEMS: never[] = []
-const NO_READS: Reads = {}
+const NO_READS = {}

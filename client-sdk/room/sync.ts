@@ -5,10 +5,11 @@ import type { ChannelEvent } from '../events.ts'
 import type { RoomSnapshot } from '../snapshot-source.ts'
 import type { ChannelChanges } from '../types.ts'
 import { NEWEST_ALONE } from './loaders.ts'
+import { OrderedMessages } from './ordered.ts'
 import { applyEvent, upsertMessages } from './reducer.ts'
-import { type Loaded, type Loader, type ResourceName, Resources } from './resources.ts'
+import { type Loaded, type Loader, type ResourceName, Resources, type Status } from './resources.ts'
 import { type ChannelState, emptyState } from './state.ts'
-import { dropShownSent, trimWindow, visibleMessages, windowSize } from './timeline.ts'
+import { dropShownSent, newestPage, trimWindow, visibleMessages, windowSize } from './timeline.ts'
 import { TypingExpiry } from './typing-expiry.ts'
 import { Watchers } from './watchers.ts'
 
@@ -19,6 +20,8 @@ type ChannelSyncOptions = {
   /** The resources that something watches. */
   watched: () => ResourceName[]
   onChange: () => void
+  /** Nobody watches any more, and only the newest page is left. */
+  onLeft: () => void
   /** The state was fetched across a gap in the events. */
   onGapFilled: () => void
 }
@@ -48,8 +51,8 @@ export class ChannelSync {
   #isRestored = false
   /** The size of the window from which on the oldest messages are dropped. */
   #windowLimit = MAX_LIVE_MESSAGES
-  /** The user asked for other messages than the newest ones. */
-  #hasJumped = false
+  /** Where the user asked for other messages than the newest ones: the channel, or its roots. */
+  readonly #jumped = new Set<ResourceName>()
   readonly #typing = new TypingExpiry((stop) => this.handleEvent(stop))
 
   constructor(readonly options: ChannelSyncOptions) {
@@ -72,17 +75,24 @@ export class ChannelSync {
   }
 
   /** Moves the window to other messages. The latest request counts, whichever is answered last. */
-  jumpTo(loader: Loader): Promise<void> {
-    this.#hasJumped = true
-    this.resources.invalidate('jump')
-    return this.resources.load('jump', loader)
+  jumpTo(loader: Loader, resource: ResourceName): Promise<void> {
+    const jump = `jump:${resource}`
+    this.#jumped.add(resource)
+    this.resources.invalidate(jump)
+    return this.resources.load(jump, loader)
   }
 
   /** Moves the window back to the newest messages. */
-  jumpToLatest(): Promise<void> {
-    this.#hasJumped = false
-    this.resources.invalidate('jump')
-    return this.resources.load('messages')
+  jumpToLatest(resource: ResourceName): Promise<void> {
+    this.#jumped.delete(resource)
+    this.resources.invalidate(`jump:${resource}`)
+    return this.resources.load(resource)
+  }
+
+  /** Whether events of the channel arrive. */
+  get topicStatus(): Status {
+    if (this.#isSubscribed) return 'ready'
+    return this.isActive ? this.resources.get('messages').status : 'idle'
   }
 
   handleEvent(event: ChannelEvent) {
@@ -100,9 +110,9 @@ export class ChannelSync {
   /** Shows what was stored, as stale, unless something has loaded. */
   restore({ epoch, rev, from, messages }: RoomSnapshot) {
     if (this.state.mainWindow || this.#isSubscribed) return
-    const byId = new Map(messages.map((message) => [message.id, message]))
     const mainWindow = { from, to: Number.POSITIVE_INFINITY }
-    this.state = { ...this.state, rev, messages: byId, mainWindow }
+    const stored = OrderedMessages.of(messages)
+    this.state = { ...this.state, rev, messages: stored, mainWindow }
     this.#position = { epoch, offset: rev }
     this.#isRestored = true
     this.resources.set('messages', { status: 'stale' })
@@ -172,10 +182,28 @@ export class ChannelSync {
     this.options.onChange()
   }
 
+  /** Of a room that nobody watches only the newest page is kept. */
   #leave() {
     this.#unsubscribe?.()
     this.#unsubscribe = undefined
+    this.#jumped.clear()
+    this.state = newestPage(this.state)
+    const kept = ['messages', 'members', 'reads', 'pins']
+    for (const name of this.resources.names)
+      if (!kept.includes(name)) this.resources.invalidate(name)
+    if (!this.state.mainWindow) this.#position = undefined
     this.handleDisconnect()
+    this.options.onLeft()
+  }
+
+  /** Forgets everything, unless somebody watches. */
+  free() {
+    if (this.#unsubscribe) return
+    this.resources.abandonLoads()
+    for (const name of this.resources.names) this.resources.invalidate(name)
+    this.state = emptyState
+    this.#position = undefined
+    this.options.onChange()
   }
 
   #handleSubscribed({ isRecovered, position }: { isRecovered: boolean; position: TopicPosition }) {
@@ -195,10 +223,10 @@ export class ChannelSync {
   }
 
   #handleLoaded(name: ResourceName, { apply, changes }: Loaded) {
-    const { mainWindow } = this.state
+    const { mainWindow, threadWindows } = this.state
     const loaded = apply(this.state)
-    const isOvertaken = name === 'messages' && this.#hasJumped && mainWindow !== null
-    const state = isOvertaken ? { ...loaded, mainWindow } : loaded
+    const isOvertaken = this.#jumped.has(name) && mainWindow !== null
+    const state = isOvertaken ? { ...loaded, mainWindow, threadWindows } : loaded
     this.state = dropShownSent(changes.reduce((state, change) => change(state), state))
     this.#windowLimit = windowSize(this.state) + MAX_LIVE_MESSAGES
     if (name === 'messages') this.options.onGapFilled()
@@ -230,7 +258,7 @@ export class ChannelSync {
   /** Reloads everything; until then the old state is shown as stale. */
   async #startOver(rev: number) {
     this.resources.abandonLoads()
-    this.#hasJumped = false
+    this.#jumped.clear()
     const { names } = this.resources
     for (const name of names) this.resources.set(name, { status: 'stale' })
     const load = this.options.loaderOf(NEWEST_ALONE)

@@ -1,6 +1,13 @@
 import type { Message } from '../types.ts'
+import { concat, OrderedMessages } from './ordered.ts'
 import { upsertMessages } from './reducer.ts'
-import type { ChannelState, ChatMessage, Timeline, TimelineWindow } from './state.ts'
+import {
+  type ChannelState,
+  type ChatMessage,
+  emptyState,
+  type Timeline,
+  type TimelineWindow,
+} from './state.ts'
 
 export type Direction = 'older' | 'newer'
 /** A page of messages as the server returned it, and where it belongs in the timeline. */
@@ -12,17 +19,21 @@ export type Page = {
   edge?: number
 }
 
-export const windowOf = (state: ChannelState, { parentId }: Timeline) =>
-  parentId === undefined ? state.mainWindow : (state.threadWindows.get(parentId) ?? null)
+/** The messages that are no replies, among the threads. */
+const ROOTS = ''
+const keyOf = ({ parentId, replies }: Timeline) => (replies === false ? ROOTS : parentId)
 
-const withWindow = (
-  state: ChannelState,
-  { parentId }: Timeline,
-  window: TimelineWindow,
-): ChannelState =>
-  parentId === undefined
+export function windowOf(state: ChannelState, timeline: Timeline) {
+  const key = keyOf(timeline)
+  return key === undefined ? state.mainWindow : (state.threadWindows.get(key) ?? null)
+}
+
+function withWindow(state: ChannelState, timeline: Timeline, window: TimelineWindow): ChannelState {
+  const key = keyOf(timeline)
+  return key === undefined
     ? { ...state, mainWindow: window }
-    : { ...state, threadWindows: new Map(state.threadWindows).set(parentId, window) }
+    : { ...state, threadWindows: new Map(state.threadWindows).set(key, window) }
+}
 
 /**
  * Adds a page: its messages are known, and the timeline's window extends over them. If the window
@@ -43,16 +54,17 @@ export function addPage(state: ChannelState, page: Page, timeline: Timeline = {}
   return withWindow(upsertMessages(state, messages), timeline, extended)
 }
 
-/** Moves the channel's window to these messages. */
+type Stretch = { messages: readonly Message[]; window: TimelineWindow; timeline: Timeline }
+/** Moves a timeline's window to these messages. */
 export const moveWindow = (
   state: ChannelState,
-  { messages, window }: { messages: readonly Message[]; window: TimelineWindow },
-): ChannelState => withWindow(upsertMessages(state, messages), {}, window)
+  { messages, window, timeline }: Stretch,
+): ChannelState => withWindow(upsertMessages(state, messages), timeline, window)
 
 /** Adds a message that was sent just now: its timelines show it until their windows include it. */
 export function addSent(state: ChannelState, message: Message): ChannelState {
   const { id: messageId, parentId } = message
-  const timelines: Timeline[] = parentId === null ? [{}] : [{}, { parentId }]
+  const timelines: Timeline[] = [{}, parentId === null ? { replies: false } : { parentId }]
   const added = timelines.map((timeline) => ({ ...timeline, messageId }))
   const others = state.justSent.filter((sent) => sent.messageId !== messageId)
   return { ...upsertMessages(state, [message]), justSent: [...others, ...added] }
@@ -68,52 +80,126 @@ export function dropShownSent(state: ChannelState): ChannelState {
 }
 
 /** The messages that a timeline shows, in order: those in its window, and just-sent ones. */
-export function visibleMessages(state: ChannelState, timeline: Timeline = {}): ChatMessage[] {
-  const justSent = state.justSent.flatMap(({ parentId, messageId }) => {
-    const message = parentId === timeline.parentId && state.messages.get(messageId)
-    return message ? [message] : []
+export function visibleMessages(
+  state: ChannelState,
+  timeline: Timeline = {},
+): readonly ChatMessage[] {
+  const key = keyOf(timeline)
+  const justSent = state.justSent.flatMap((sent) => {
+    const message = keyOf(sent) === key && state.messages.get(sent.messageId)
+    return message && message.deletedAt === null ? [message] : []
   })
-  return [...messagesInWindow(state, timeline), ...justSent].filter(
-    ({ deletedAt }) => deletedAt === null,
-  )
+  const shown = shownInWindow(state, timeline)
+  return justSent.length === 0 ? shown : [...shown, ...justSent]
+}
+
+/** By messages and window: the same array until either changes. */
+const shownBefore = new WeakMap<object, Map<string, readonly ChatMessage[]>>()
+/** By part: a part that has not changed is not filtered again. */
+const shownParts = new WeakMap<object, Map<string | undefined, readonly ChatMessage[]>>()
+
+function shownInWindow(state: ChannelState, timeline: Timeline): readonly ChatMessage[] {
+  const { messages } = state
+  const { from, to } = windowOf(state, timeline) ?? { from: 1, to: 0 }
+  const key = keyOf(timeline)
+  const known = shownBefore.get(messages) ?? new Map<string, readonly ChatMessage[]>()
+  const name = `${from} ${to} ${key}`
+  const shown =
+    known.get(name) ?? concat(messages.range(from, to).map((part) => shownOf(part, timeline)))
+  shownBefore.set(messages, known.set(name, shown))
+  return shown
+}
+
+function shownOf(part: readonly ChatMessage[], timeline: Timeline) {
+  const key = keyOf(timeline)
+  const known = shownParts.get(part) ?? new Map<string | undefined, readonly ChatMessage[]>()
+  const shown =
+    known.get(key) ??
+    part.filter((message) => message.deletedAt === null && isOf(message, timeline))
+  shownParts.set(part, known.set(key, shown))
+  return shown
 }
 
 /** The id of the message from which to page on; it may be a deleted one. */
-export const cursorOf = (state: ChannelState, timeline: Timeline, direction: Direction) =>
-  messagesInWindow(state, timeline).at(direction === 'older' ? 0 : -1)?.id
+export function cursorOf(state: ChannelState, timeline: Timeline, direction: Direction) {
+  const messages = messagesInWindow(state, timeline)
+  const isOfTimeline = (message: ChatMessage) => isOf(message, timeline)
+  const cursor =
+    direction === 'older' ? messages.find(isOfTimeline) : messages.findLast(isOfTimeline)
+  return cursor?.id
+}
 
-/** How many messages the channel's window holds, tombstones included. */
-export const windowSize = (state: ChannelState) => messagesInWindow(state, {}).length
+/** How many messages a timeline's window holds, tombstones and with them others included. */
+const sizeOf = (state: ChannelState, timeline: Timeline) =>
+  rangeOf(state, timeline).reduce((size, { length }) => size + length, 0)
+
+/** The same of the channel, with or without replies: whichever was paged to farther. */
+export const windowSize = (state: ChannelState) =>
+  Math.max(sizeOf(state, {}), sizeOf(state, { replies: false }))
 
 /**
  * If the window includes the newest message and holds more than `limit`, drops the older ones down
  * to half of the limit. Pinned messages and those of open threads are kept.
  */
 export function trimWindow(state: ChannelState, limit: number): ChannelState {
-  const { mainWindow: window, threadWindows, messages } = state
-  if (messages.size <= limit || window?.to !== Number.POSITIVE_INFINITY) return state
-  const shown = messagesInWindow(state, {})
-  const first = shown.length > limit ? shown.at(-Math.ceil(limit / 2)) : undefined
-  if (!first) return state
+  const { mainWindow, threadWindows, messages } = state
+  if (messages.size <= limit) return state
+  const trimmed = [{}, { replies: false } as const].reduce(
+    (next, timeline) => trimTimeline(next, timeline, limit),
+    state,
+  )
+  const roots = trimmed.threadWindows.get(ROOTS)
+  if (trimmed.mainWindow === mainWindow && roots === threadWindows.get(ROOTS)) return state
+  const from = Math.min(trimmed.mainWindow?.from ?? 0, roots?.from ?? Number.POSITIVE_INFINITY)
   const isKept = ({ id, seq, parentId, pinned }: ChatMessage) =>
-    pinned || seq >= first.seq || threadWindows.has(id) || threadWindows.has(parentId ?? '')
+    pinned || seq >= from || threadWindows.has(id) || threadWindows.has(parentId ?? NO_THREAD)
+  return { ...trimmed, messages: OrderedMessages.of(messages.values().filter(isKept)) }
+}
+const NO_THREAD = 'none'
+
+/** How many messages are kept of a room that nobody watches. */
+const LEFT_PAGE = 50
+
+/** The state with the newest messages alone; without them nothing is left but the position. */
+export function newestPage(state: ChannelState): ChannelState {
+  const { mainWindow } = state
+  const isNewest = mainWindow?.to === Number.POSITIVE_INFINITY
+  const inWindow = isNewest ? messagesInWindow(state, {}) : []
+  const kept = inWindow.slice(-LEFT_PAGE)
+  const from = kept.length < inWindow.length ? kept[0]?.seq : mainWindow?.from
   return {
     ...state,
-    mainWindow: { ...window, from: first.seq },
-    messages: new Map([...messages].filter(([, message]) => isKept(message))),
+    messages: OrderedMessages.of(kept),
+    mainWindow: isNewest && from !== undefined ? { ...mainWindow, from } : null,
+    threadWindows: emptyState.threadWindows,
+    justSent: emptyState.justSent,
   }
 }
 
-function messagesInWindow(state: ChannelState, timeline: Timeline) {
+function trimTimeline(state: ChannelState, timeline: Timeline, limit: number): ChannelState {
   const window = windowOf(state, timeline)
-  const { parentId } = timeline
-  return [...state.messages.values()]
-    .filter(
-      (message) =>
-        isInWindow(message, window) && (parentId === undefined || message.parentId === parentId),
-    )
-    .sort((a, b) => a.seq - b.seq)
+  if (window?.to !== Number.POSITIVE_INFINITY || sizeOf(state, timeline) <= limit) return state
+  const first = messagesInWindow(state, timeline).at(-Math.ceil(limit / 2))
+  return first ? withWindow(state, timeline, { ...window, from: first.seq }) : state
 }
+
+function rangeOf(state: ChannelState, timeline: Timeline) {
+  const window = windowOf(state, timeline)
+  return window ? state.messages.range(window.from, window.to) : []
+}
+
+const messagesInWindow = (state: ChannelState, timeline: Timeline) =>
+  concat(rangeOf(state, timeline))
+
+const isOf = ({ parentId }: ChatMessage, timeline: Timeline) =>
+  timeline.replies === false
+    ? parentId === null
+    : timeline.parentId === undefined || parentId === timeline.parentId
+
+/** Whether a timeline shows this message, which is stored, unless it is deleted. */
+export const isShown = (state: ChannelState, timeline: Timeline, message: ChatMessage) =>
+  (isOf(message, timeline) && isInWindow(message, windowOf(state, timeline))) ||
+  state.justSent.some((sent) => keyOf(sent) === keyOf(timeline) && sent.messageId === message.id)
 
 const isInWindow = ({ seq }: ChatMessage, window: TimelineWindow | null) =>
   window !== null && seq >= window.from && seq <= window.to

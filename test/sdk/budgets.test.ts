@@ -68,7 +68,7 @@ test('a client opens with two calls, and comes back with two, whatever it missed
   const opening = ['GET /api/channels', 'POST /api/sync']
   expect(calls.toSorted()).toEqual(opening)
   expect(rooms.map((room) => texts(room.messages.getSnapshot()))).toEqual([['hello'], []])
-  expect(Object.keys(rooms[0]?.reads.getSnapshot() ?? {})).toHaveLength(3)
+  expect(Object.keys(rooms[0]?.reads.getSnapshot().byUser ?? {})).toHaveLength(3)
   expect(list.getSnapshot().totalUnread).toBe(1)
 
   for (const isLost of [false, true]) {
@@ -97,7 +97,9 @@ test('a message costs each of 12 watchers one call, and its author none', async 
   const hasRead = (seq: number) =>
     Promise.all(
       all.map(({ room }) =>
-        until(room.reads, (reads) => ids.every((id) => (reads[id]?.lastReadSeq ?? 0) >= seq)),
+        until(room.reads, ({ byUser: reads }) =>
+          ids.every((id) => (reads[id]?.lastReadSeq ?? 0) >= seq),
+        ),
       ),
     )
   await hasRead(1)
@@ -132,7 +134,7 @@ test('five people who write a minute of messages at once are within the limits',
   const newestOfOthers = (id: string) =>
     Math.max(...(shown?.items ?? []).map(({ userId, seq }) => (userId === id ? 0 : seq)))
   const hasRead = ({ room }: (typeof all)[number]) =>
-    until(room.reads, (reads) =>
+    until(room.reads, ({ byUser: reads }) =>
       ids.every((id) => (reads[id]?.lastReadSeq ?? 0) >= newestOfOthers(id)),
     )
   await Promise.all(all.map(hasRead))

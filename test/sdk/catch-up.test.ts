@@ -38,7 +38,7 @@ test('parts that a sync answer leaves out are loaded by calls of their own', asy
   const { items } = await until(room.messages, ready)
   expect(items.map(({ text }) => text)).toEqual(['hello'])
   await until(room.members, (members) => ready(members) && members.items.length === 2)
-  await until(room.reads, ({ ana }) => ana?.lastReadSeq === 1)
+  await until(room.reads, ({ byUser: { ana } }) => ana?.lastReadSeq === 1)
   await quiet()
   const own = [/\/messages\?/, /\/members\?/, /\/read-status\?/].map(count)
   expect(own).toEqual([1, 1, 1])

@@ -12,11 +12,10 @@ function watching(chat: ScriptedChat, { count = 0 } = {}) {
   const channel = chat.channel('c')
   for (let n = 1; n <= count; n++) channel.send(`${n}`)
   const room = chat.chat.channel('c')
-  const stop = room.watch()
-  for (const store of [room.messages, room.members, room.pins, room.reads])
-    store.subscribe(() => {})
+  const { messages, members, pins, reads } = room
+  for (const store of [messages, members, pins, reads]) store.subscribe(() => {})
   void chat.chat.connect()
-  return { channel, room, stop }
+  return { channel, room, stop: room.watch() }
 }
 /** The same, with its first page loaded. */
 async function opened(chat: ScriptedChat, options: { count?: number } = {}) {
@@ -59,7 +58,8 @@ test('events during the load of members, reads and pins are applied to their ans
   await quiet()
   for (const { release } of held) release()
   await until(room.members, (members) => ready(members) && members.items.length === 3)
-  await until(room.reads, ({ ana, ben }) => ana?.lastReadSeq === 2 && ben?.lastReadSeq === 0)
+  const { byUser } = await until(room.reads, ({ byUser }) => byUser.ana?.lastReadSeq === 2)
+  expect(byUser.ben?.lastReadSeq).toBe(0)
   await until(room.pins, (pins) => ready(pins) && pins.items[0]?.pinnedBy === 'ana')
 })
 

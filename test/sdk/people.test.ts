@@ -102,7 +102,7 @@ test('a new name and image show at once wherever the user appears', async () => 
     await until(store, ready)
   }
   await eve.typing.set({ channelId })
-  await until(dm.typing, ({ length }) => length === 1)
+  await until(dm.typing, ({ items }) => items.length === 1)
 
   const profile = { id: 'eve', name: 'Eve II', image: 'https://example.com/eve.png' }
   await world().backend.users.put({ userId: 'eve', name: profile.name, image: profile.image })
@@ -114,7 +114,7 @@ test('a new name and image show at once wherever the user appears', async () => 
     thread.getSnapshot().items[0]?.user,
     dm.pins.getSnapshot().items[0]?.user,
     dm.members.getSnapshot().items.find(({ userId }) => userId === 'eve')?.user,
-    dm.typing.getSnapshot()[0],
+    dm.typing.getSnapshot().items[0],
     list.getSnapshot().items[0]?.lastMessage?.user,
   ]
   expect(everywhere()).toEqual(everywhere().map(() => profile))

@@ -39,7 +39,7 @@ test('after unmount no hook keeps a topic, a timer or a load, even in StrictMode
   const Everything = () => {
     const { items } = useMessages('c')
     const sizes = [useMembers('c').items, usePins('c').items, useThread('c', id).items]
-    const reads = Object.keys(useReads('c')).length
+    const reads = Object.keys(useReads('c').byUser).length
     const people = [useTyping('c').typists.length, usePresence('ana'), useLastActive('ana')]
     const text = [items.length, ...sizes.map(({ length }) => length), reads, people[0]].join()
     shown.push(text)

@@ -44,7 +44,7 @@ async function shown(chat: ChatClient, channelId: string, rootId: string) {
   ])
   await until(
     room.reads,
-    (reads) => Object.keys(reads).length === room.members.getSnapshot().items.length,
+    ({ byUser }) => Object.keys(byUser).length === room.members.getSnapshot().items.length,
   )
   onTestFinished(() => {
     for (const stop of stops) stop()
@@ -57,7 +57,7 @@ async function shown(chat: ChatClient, channelId: string, rootId: string) {
       .sort(),
     pins: room.pins.getSnapshot().items,
     reads: Object.fromEntries(
-      Object.entries(room.reads.getSnapshot()).map(([userId, { lastReadSeq }]) => [
+      Object.entries(room.reads.getSnapshot().byUser).map(([userId, { lastReadSeq }]) => [
         userId,
         lastReadSeq,
       ]),

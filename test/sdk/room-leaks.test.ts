@@ -85,7 +85,7 @@ test('a room that is watched again while a list keeps its topic is ready at once
   expect(clock.timers()).toBe(timers)
   talk.type('ana')
   await clock.forward(1_500)
-  expect([room.typing.getSnapshot(), clock.timers()]).toEqual([[], timers])
+  expect([room.typing.getSnapshot().items, clock.timers()]).toEqual([[], timers])
   expect(room.messages.getSnapshot().status).toBe('stale')
   room.watch()
   await quiet()
@@ -123,7 +123,7 @@ test('a member who was removed and added again sees members, pins and reads agai
   tell('channel.added', { channel: added })
   await until(room.members, (shown) => ready(shown) && shown.items.length === 2)
   await until(room.pins, (shown) => ready(shown) && shown.items.length === 1)
-  await until(room.reads, ({ ana }) => ana?.lastReadSeq === 1)
+  await until(room.reads, ({ byUser: { ana } }) => ana?.lastReadSeq === 1)
   await until(room.thread(id), (shown) => ready(shown) && shown.parent?.text === 'one')
 })
 
@@ -182,7 +182,7 @@ test('someone is shown as typing until they stop, send, or are silent for 8 seco
   await until(room.messages, ready)
   const typists = async () => {
     await quiet()
-    return room.typing.getSnapshot().map(({ id }) => id)
+    return room.typing.getSnapshot().items.map(({ id }) => id)
   }
   const timers = clock.timers()
   talk.type('me')

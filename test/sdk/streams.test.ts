@@ -1,4 +1,5 @@
 import type { Message } from '@parley/client'
+import { OrderedMessages } from '@parley/client/internal/room/ordered'
 import { applyEvent } from '@parley/client/internal/room/reducer'
 import { type ChannelState, emptyState, toChatMessage } from '@parley/client/internal/room/state'
 import { createChatServer } from '@parley/client/server'
@@ -118,7 +119,7 @@ test('parts are put together by their places, in whichever order they come', () 
     payload: { channelId: 'c', messageId: 'm', at, text },
   })
   const known = toChatMessage(message as never as Message) // what the reducer reads of it
-  const initial: ChannelState = { ...emptyState, rev: 1, messages: new Map([['m', known]]) }
+  const initial: ChannelState = { ...emptyState, rev: 1, messages: OrderedMessages.of([known]) }
   const after = (...events: Parameters<typeof applyEvent>[1][]) =>
     events.reduce((state, event) => applyEvent(state, event, 'me'), initial)
   const textOf = (state: ChannelState) => state.messages.get('m')?.text

@@ -21,9 +21,9 @@ export async function shown(chat: ChatClient, { channelId }: Scene, roots: strin
     (messages) => ready(messages) && messages.items.every(({ status }) => status !== 'pending'),
   )
   const [members, pins] = await Promise.all([until(room.members, ready), until(room.pins, ready)])
-  const reads = await until(
+  const { byUser: reads } = await until(
     room.reads,
-    (reads) => Object.keys(reads).length === members.items.length,
+    ({ byUser }) => Object.keys(byUser).length === members.items.length,
   )
   const replies = await Promise.all(
     threads.map((thread) =>

@@ -68,6 +68,11 @@ export const messages = pgTable(
       .on(t.channelId, t.seq)
       .concurrently()
       .where(sql`num_nulls(deleted_at) = 1`),
+    // The same without replies: a long thread may lie between two of its messages.
+    index('messages_roots')
+      .on(t.channelId, t.seq)
+      .concurrently()
+      .where(sql`num_nulls(deleted_at, parent_id) = 2`),
     index().on(t.parentId, t.seq).where(sql`parent_id is not null`),
     index('messages_quoting').on(t.quotedId).concurrently().where(sql`quoted_id is not null`),
     // No reference to the user: to delete one, PostgreSQL would look for it in all messages.

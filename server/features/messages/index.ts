@@ -15,14 +15,15 @@ import { previewsOf } from './previews.ts'
 import { publishMessageUpdate, viewMessage } from './publish.ts'
 import { send } from './send.ts'
 import { sendBatch } from './send-batch.ts'
-import { isLive, selectMessagePage, selectMessages, toMessage } from './view.ts'
+import { isLive, isLiveRoot, selectMessagePage, selectMessages, toMessage } from './view.ts'
 
 const list = implementWithoutTransaction(
   contract.messages.list,
-  async (ctx, { channelId, limit, before, after, since_seq: sinceSeq }) => {
+  async (ctx, { channelId, limit, before, after, since_seq: sinceSeq, replies }) => {
+    const isListed = replies !== false ? isLive(ctx.db) : isLiveRoot(ctx.db)
     const within =
       sinceSeq === undefined
-        ? ctx.db`msg.channel_id = ${channelId} and ${isLive(ctx.db)}`
+        ? ctx.db`msg.channel_id = ${channelId} and ${isListed}`
         : ctx.db`msg.channel_id = ${channelId}`
     const cursor = before ?? after
     const read = (cursorSeq: number | null) =>

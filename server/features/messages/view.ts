@@ -133,6 +133,8 @@ const viewColumns = (db: Tx, viewer: string | Fragment | null) => db`
  * that walk through a channel, past any number of tombstones.
  */
 export const isLive = (db: Tx) => db`num_nulls(msg.deleted_at) = 1`
+/** The same for messages that are no replies either, of which there is an index, too. */
+export const isLiveRoot = (db: Tx) => db`num_nulls(msg.deleted_at, msg.parent_id) = 2`
 
 type MessagePosition = { channelId: Fragment; seq: Fragment }
 

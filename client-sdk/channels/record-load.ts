@@ -1,0 +1,32 @@
+import type { SharedContext } from '../context.ts'
+import type { Channel } from '../types.ts'
+
+/** Merges records, whose settings have this version, and returns the last sort key. */
+export type Merge = (page: Channel[], settingsVersion: number) => number
+
+/** The form of channels' ids: a call for several channels is refused if one has another. */
+const CHANNEL_ID = /^[\da-f-]{36}$/i
+
+/**
+ * Loads the record of a channel with the call that fetches what rooms show. If that has none, a
+ * call of its own says why.
+ */
+export async function loadRecord(
+  { api, catchUp }: Pick<SharedContext, 'api' | 'catchUp'>,
+  channelId: string,
+  merge: Merge,
+): Promise<void> {
+  const load = () =>
+    new Promise<boolean>((resolve) =>
+      catchUp.request(channelId, {
+        since: null,
+        apply: ({ channel }, settingsVersion) => {
+          if (channel) merge([channel], settingsVersion)
+          resolve(channel !== undefined)
+          return false
+        },
+      }),
+    )
+  const isLoaded = CHANNEL_ID.test(channelId) && (await load())
+  if (!isLoaded) merge([await api.channels.get({ channelId })], 0)
+}

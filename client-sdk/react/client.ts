@@ -1,0 +1,74 @@
+import { useEffect, useState } from 'react'
+import { type ChatClient, type ChatClientOptions, createChatClient } from '../index.ts'
+
+/**
+ * Options of `useChatClient`: those of `createChatClient`, and whose client it is. Only another
+ * `url` or `userId` makes another client; of the token providers the latest is called.
+ */
+export type UseChatClientOptions = Omit<ChatClientOptions, 'userId'> & {
+  /** The user who is logged in, as your own session says; undefined while nobody is. */
+  userId: string | undefined
+}
+
+type SharedClient = {
+  client: ChatClient
+  token: ChatClientOptions['token']
+  users: number
+  timer?: ReturnType<typeof setTimeout> | undefined
+}
+const clients = new Map<string, SharedClient>()
+/** A component may be mounted again at once, as StrictMode and hot reload do. */
+const LINGER_MS = 1_000
+
+/**
+ * The client of a user, shared by all components that ask for it. It is disconnected once no
+ * component uses it, and at once when they ask for another user. Undefined before the first effect,
+ * on a server, and while nobody is logged in.
+ */
+export function useChatClient(options: UseChatClientOptions): ChatClient | undefined {
+  const { url, userId, token } = options
+  const [current, setCurrent] = useState<{ key: string; client: ChatClient }>()
+  const key = userId === undefined ? undefined : `${url} ${userId}`
+  // The other options count when the client is made.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: see above
+  useEffect(() => {
+    if (key === undefined) return
+    const shared = acquire(key, options)
+    setCurrent({ key, client: shared.client })
+    return () => release(key, shared)
+  }, [key])
+  useEffect(() => {
+    const shared = key === undefined ? undefined : clients.get(key)
+    if (shared) shared.token = token
+  }, [key, token])
+  return current?.key === key ? current?.client : undefined
+}
+
+function acquire(key: string, options: UseChatClientOptions): SharedClient {
+  for (const [other, shared] of clients) if (other !== key && shared.users === 0) end(other, shared)
+  const shared = clients.get(key) ?? create(options)
+  clients.set(key, shared)
+  clearTimeout(shared.timer)
+  shared.users += 1
+  return shared
+}
+
+function create(options: UseChatClientOptions): SharedClient {
+  const shared: SharedClient = {
+    client: createChatClient({ ...options, token: () => shared.token() }),
+    token: options.token,
+    users: 0,
+  }
+  return shared
+}
+
+function release(key: string, shared: SharedClient) {
+  shared.users -= 1
+  if (shared.users === 0) shared.timer = setTimeout(() => end(key, shared), LINGER_MS)
+}
+
+function end(key: string, shared: SharedClient) {
+  clearTimeout(shared.timer)
+  clients.delete(key)
+  shared.client.disconnect()
+}

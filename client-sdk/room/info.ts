@@ -1,0 +1,81 @@
+import type { ClientContext } from '../context.ts'
+import { keepIfEqual } from '../equality.ts'
+import { type ChatError, toChatError } from '../error.ts'
+import { createStore, type Store } from '../store.ts'
+import type { Channel } from '../types.ts'
+import type { Status } from './resources.ts'
+
+/** The record of a channel, as far as it is known. */
+export type RoomInfo = {
+  channel: Channel | undefined
+  status: Status
+  error?: ChatError | undefined
+}
+
+/** The pause before a record that could not be loaded is loaded again. */
+const RETRY_MS = 3_000
+
+/** The live record of one channel: from the lists if one has it, else loaded once it is used. */
+export class RoomInfoStore {
+  readonly store: Store<RoomInfo>
+  readonly #inner: ReturnType<typeof createStore<RoomInfo>>
+  #loading: Promise<void> | undefined
+  #error: ChatError | undefined
+
+  constructor(
+    readonly channelId: string,
+    readonly context: ClientContext,
+  ) {
+    const onWatched = () => this.#load()
+    this.#inner = createStore(this.#compute(), { onError: context.onError, onWatched })
+    const getSnapshot = () => {
+      this.refresh()
+      return this.#inner.getSnapshot()
+    }
+    this.store = { subscribe: this.#inner.subscribe, getSnapshot }
+  }
+
+  refresh() {
+    this.#inner.set(keepIfEqual(this.#inner.getSnapshot(), this.#compute()))
+  }
+
+  /** The user may not read the channel, or no longer. */
+  handleAccessLost(error: ChatError) {
+    this.#error = error
+    this.refresh()
+  }
+
+  /** There is a connection again, or access to the channel. */
+  reload() {
+    this.#error = undefined
+    if (this.#inner.isWatched) this.#load()
+    this.refresh()
+  }
+
+  #load() {
+    const { records } = this.context
+    if (this.#loading || this.#error || records.get(this.channelId)) return
+    this.#loading = records
+      .load(this.channelId)
+      .catch((cause) => {
+        this.#error = toChatError(cause)
+        if (this.#error.retryable) setTimeout(() => this.reload(), RETRY_MS)
+      })
+      .finally(() => {
+        this.#loading = undefined
+        this.refresh()
+      })
+    this.refresh()
+  }
+
+  #compute(): RoomInfo {
+    const { records, connection } = this.context
+    const channel = records.shown(this.channelId)
+    if (channel) {
+      const isLive = connection.state.getSnapshot().status === 'live'
+      return { channel, status: isLive ? 'ready' : 'stale' }
+    }
+    const status = this.#loading ? 'loading' : 'idle'
+    return { channel, status: this.#error ? 'failed' : status, error: this.#error }
+  }
+}

@@ -1,0 +1,146 @@
+import { type ChatClient, select, type TokenResult } from '@parley/client'
+import {
+  ChatProvider,
+  useChannelInfo,
+  useChatClient,
+  useMessages,
+  useSelect,
+  useThread,
+  useTyping,
+  useUnread,
+} from '@parley/client/react'
+import { act, createElement, StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { renderToString } from 'react-dom/server'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { GROUP, isLive, liveChatOf, until } from '../support/chat.ts'
+import { useDom } from '../support/dom.ts'
+import { createProxy } from '../support/network.ts'
+import { patient } from '../support/until.ts'
+import { useWorld } from '../support/world.ts'
+
+const world = useWorld()
+const window = useDom({ acts: true })
+
+function mount() {
+  const container = window.document.createElement('div')
+  const root = createRoot(container as never) // an element of another DOM
+  onTestFinished(() => act(() => root.unmount()))
+  return { container, root }
+}
+
+/** A page that chats as whoever is logged in; its clients are noted. */
+async function loginPage() {
+  const proxy = await createProxy(world().url)
+  onTestFinished(() => proxy.stop())
+  const clients = new Set<ChatClient>()
+  const asked: string[] = []
+  function Page({ userId }: { userId: string | undefined }) {
+    const chat = useChatClient({
+      url: proxy.url,
+      userId,
+      token: async (): Promise<TokenResult> => {
+        asked.push(userId ?? '')
+        const token = await world().backend.tokens.create({ userId: userId ?? '' })
+        return { ...token, wsUrl: proxy.wsUrl }
+      },
+    })
+    if (!chat) return 'nobody'
+    clients.add(chat)
+    return createElement(ChatProvider, { client: chat }, createElement(Shown))
+  }
+  const Shown = () => `unread ${useUnread().total}`
+  const page = (userId: string | undefined) =>
+    createElement(
+      StrictMode,
+      null,
+      createElement(Page, { userId }),
+      createElement(Page, { userId }),
+    )
+  return { page, clients, asked, proxy }
+}
+
+test('components share one client of a user, which ends with them or another user', async () => {
+  await world().users('ana', 'ben')
+  const { page, clients, asked, proxy } = await loginPage()
+  const { container, root } = mount()
+  const statuses = () =>
+    [...clients].map((chat) => chat.connection.getSnapshot().status).map(String)
+  expect(renderToString(page('ana'))).toBe('nobody<!-- -->nobody')
+  await act(() => root.render(page(undefined)))
+  expect([container.textContent, clients.size]).toEqual(['nobodynobody', 0])
+  await act(() => root.render(page('ana')))
+  await vi.waitFor(() => act(() => expect(statuses()).toEqual(['live'])), patient)
+  expect([container.textContent, asked, proxy.sockets]).toEqual(['unread 0unread 0', ['ana'], 1])
+
+  await act(() => root.render(page('ben')))
+  expect(statuses()[0]).toBe('offline')
+  await vi.waitFor(() => act(() => expect(statuses()).toEqual(['offline', 'live'])), patient)
+  expect(asked).toEqual(['ana', 'ben'])
+  await act(() => root.render(null))
+  expect(statuses()).toEqual(['offline', 'live'])
+  await act(() => root.render(page('ben')))
+  expect([clients.size, asked.length]).toEqual([2, 2])
+  await act(() => root.render(null))
+  await vi.waitFor(() => expect(statuses()).toEqual(['offline', 'offline']), patient)
+})
+
+test('useSelect rerenders only when its part changes, even to a new object', async () => {
+  const [ana] = await world().users('ana', 'ben')
+  const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: ['ben'] })
+  const { chat } = await liveChatOf(world(), 'ben')
+  const room = chat.channel(channelId)
+  let renders = 0
+  const Names = () => {
+    renders += 1
+    return useSelect(room.messages, ({ items }) => items.map(({ user }) => user.name)).join()
+  }
+  const { container, root } = mount()
+  await act(() => root.render(createElement(Names)))
+  await act(() => until(room.messages, ({ status }) => status === 'ready'))
+  const message = await ana.messages.send({ channelId, text: 'one' })
+  await vi.waitFor(() => act(() => expect(container.textContent).toBe('ana')), patient)
+  const before = renders
+  const reacted = select(room.messages, ({ items }) => items[0]?.reactions.length)
+  await ana.reactions.add({ channelId, messageId: message.id, emoji: '👍' })
+  await act(() => until(reacted, (count) => count === 1))
+  expect([container.textContent, renders]).toEqual(['ana', before])
+})
+
+test('hooks accept ids that are not known yet, and a thread can do what a room can', async () => {
+  const [ana] = await world().users('ana', 'ben')
+  const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: ['ben'] })
+  const root = await ana.messages.send({ channelId, text: 'root' })
+  const { chat } = await liveChatOf(world(), 'ben')
+  let thread: ReturnType<typeof useThread> | undefined
+  const Thread = ({ id, parentId }: { id?: string; parentId?: string }) => {
+    thread = useThread(id, parentId)
+    const { items, status } = useMessages(id, { replies: false })
+    const { typists, keystroke } = useTyping(id)
+    if (!id) keystroke()
+    const name = useChannelInfo(id).channel?.name
+    const shown = thread.items.map(({ text, reactions }) => text + reactions.length)
+    return [name, status, items.length, typists.length, thread.status, ...shown].join(' ')
+  }
+  const page = mount()
+  const shows = (text: string) =>
+    vi.waitFor(() => act(() => expect(page.container.textContent).toBe(text)), patient)
+  const render = (props: { id?: string; parentId?: string }) =>
+    act(() =>
+      page.root.render(createElement(ChatProvider, { client: chat }, createElement(Thread, props))),
+    )
+  await render({})
+  await shows(' idle 0 0 idle')
+  expect(() => thread?.send({ text: 'lost' })).toThrow('no channel is chosen')
+  await render({ id: channelId, parentId: root.id })
+  await shows('Talk ready 1 0 ready')
+  const out = await act(async () => thread?.send({ text: 'reply' }).sent)
+  await act(async () => thread?.react(out?.id ?? '', '👍'))
+  await shows('Talk ready 1 0 ready reply1')
+  await act(async () => void (await thread?.edit(out?.id ?? '', { text: 'edited' })))
+  await shows('Talk ready 1 0 ready edited1')
+  await act(async () => thread?.markRead())
+  await act(async () => thread?.delete(out?.id ?? ''))
+  await shows('Talk ready 1 0 ready')
+  await isLive(chat)
+})
