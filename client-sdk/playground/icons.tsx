@@ -39,6 +39,7 @@ const shapes = {
       <path d="M8 11V8a4 4 0 0 1 8 0v3" />
     </>
   ),
+  menu: <path d="M4 7h16M4 12h16M4 17h16" />,
   pause: <path d="M8 5v14M16 5v14" />,
   people: (
     <>
@@ -58,6 +59,12 @@ const shapes = {
   plus: <path d="M12 5v14M5 12h14" />,
   reply: <path d="M9 6l-6 6 6 6M3 12h11a6 6 0 0 1 6 6v1" />,
   retry: <path d="M4 12a8 8 0 1 1 2.5 5.800M4 19v-5h5" />,
+  search: (
+    <>
+      <circle cx="11" cy="11" r="6.5" />
+      <path d="M16 16l4.5 4.5" />
+    </>
+  ),
   send: <path d="M4 12l16-8-5 16-4-6z" />,
   smile: (
     <>
