@@ -6,7 +6,7 @@ import { seed } from './seed.ts'
 import { createSession, type Session, serverUrl } from './session.ts'
 import { Shortcuts } from './shortcuts.tsx'
 import { ThemeSwitch } from './theme.tsx'
-import { describeError } from './toasts.tsx'
+import { plainWordsOf } from './toasts.tsx'
 import { useWireSwitch } from './use-wire-switch.ts'
 import { createWireLog } from './wire-log.ts'
 import { WirePanel } from './wire-panel.tsx'
@@ -70,7 +70,7 @@ function useSeed() {
     seeding ??= seed()
     seeding.then(
       () => setProblem(''),
-      (error) => setProblem(describeError(error).text),
+      (error) => setProblem(plainWordsOf(error)),
     )
   }, [])
   return problem

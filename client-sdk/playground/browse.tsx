@@ -4,7 +4,7 @@ import { type FormEvent, useCallback, useEffect, useState } from 'react'
 import { ChannelIcon } from './channel-icon.tsx'
 import { Dialog, Refusal } from './dialog.tsx'
 import { plural } from './format.ts'
-import { describeError } from './toasts.tsx'
+import { plainWordsOf } from './toasts.tsx'
 
 type Props = { onDone: (channelId: string) => void; onClose: () => void }
 
@@ -13,8 +13,8 @@ export function BrowseDialog({ onDone, onClose }: Props) {
   const { api } = useChat()
   const [channels, setChannels] = useState<Channel[]>()
   const [invite, setInvite] = useState('')
-  const [refusal, setRefusal] = useState<ReturnType<typeof describeError>>()
-  const refuse = useCallback((error: unknown) => setRefusal(describeError(error)), [])
+  const [refusal, setRefusal] = useState<{ text: string }>()
+  const refuse = useCallback((error: unknown) => setRefusal({ text: plainWordsOf(error) }), [])
   const search = useCallback(
     () =>
       api.channels

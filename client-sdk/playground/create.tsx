@@ -4,7 +4,7 @@ import { type FormEvent, useState } from 'react'
 import { Dialog, Refusal } from './dialog.tsx'
 import { firstName } from './format.ts'
 import { PeoplePicker } from './people.tsx'
-import { describeError } from './toasts.tsx'
+import { plainWordsOf } from './toasts.tsx'
 
 const kinds = [
   { type: 'group', title: 'Group', about: 'Any member can add people' },
@@ -23,7 +23,7 @@ export function CreateDialog({ onDone, onClose }: Props) {
   const [type, setType] = useState<Channel['type']>('group')
   const [name, setName] = useState('')
   const [memberIds, setMemberIds] = useState<string[]>([])
-  const [refusal, setRefusal] = useState<ReturnType<typeof describeError>>()
+  const [refusal, setRefusal] = useState<{ text: string }>()
   const [isBusy, setBusy] = useState(false)
   const isDirect = type === 'messaging'
   const isReady = isDirect ? memberIds.length === 1 : name.trim() !== ''
@@ -38,7 +38,7 @@ export function CreateDialog({ onDone, onClose }: Props) {
     try {
       onDone(await createChannel(api, { type, name: name.trim(), memberIds }))
     } catch (error) {
-      setRefusal(describeError(error))
+      setRefusal({ text: plainWordsOf(error) })
       setBusy(false)
     }
   }

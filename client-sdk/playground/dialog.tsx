@@ -38,10 +38,10 @@ export function Dialog({ title, onClose, children }: Props) {
   )
 }
 
-/** Why the server refused what the dialog asked for. */
-export const Refusal = ({ refusal }: { refusal: { text: string; code: string } | undefined }) =>
+/** Why the server refused what the dialog asked for. Operators see the code of the error too. */
+export const Refusal = ({ refusal }: { refusal: { text: string; code?: string } | undefined }) =>
   refusal ? (
     <p className="refusal" role="alert">
-      <code>{refusal.code}</code> {refusal.text}
+      {refusal.code && <code>{refusal.code}</code>} {refusal.text}
     </p>
   ) : null

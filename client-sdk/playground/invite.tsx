@@ -5,20 +5,20 @@ import { Avatar } from './avatar.tsx'
 import { Dialog, Refusal } from './dialog.tsx'
 import { Icon } from './icons.tsx'
 import { usePeople } from './people.tsx'
-import { describeError } from './toasts.tsx'
+import { plainWordsOf } from './toasts.tsx'
 
 /** Adds people to a channel one by one, or invites them to its workspace with a link. */
 export function InviteDialog({ channel, onClose }: { channel: Channel; onClose: () => void }) {
   const { api } = useChat()
   const { items: members } = useMembers(channel.id)
   const people = usePeople()
-  const [refusal, setRefusal] = useState<ReturnType<typeof describeError>>()
+  const [refusal, setRefusal] = useState<{ text: string }>()
   const isMember = (id: string) => members.some(({ userId }) => userId === id)
   const add = (id: string) => {
     setRefusal(undefined)
     api.members
       .add({ channelId: channel.id, userIds: [id] })
-      .catch((error) => setRefusal(describeError(error)))
+      .catch((error) => setRefusal({ text: plainWordsOf(error) }))
   }
   return (
     <Dialog title={`Invite to ${channel.name}`} onClose={onClose}>
@@ -45,7 +45,7 @@ export function InviteDialog({ channel, onClose }: { channel: Channel; onClose: 
       {channel.workspaceId && (
         <InviteLink
           workspaceId={channel.workspaceId}
-          onRefused={(error) => setRefusal(describeError(error))}
+          onRefused={(error) => setRefusal({ text: plainWordsOf(error) })}
         />
       )}
       <Refusal refusal={refusal} />

@@ -71,7 +71,7 @@ const plainWords: Partial<Record<string, string>> = {
 }
 
 /** What went wrong, for a person who knows no error codes. */
-function plainWordsOf(error: unknown) {
+export function plainWordsOf(error: unknown) {
   const { text, code } = describeError(error)
   return plainWords[code] ?? text
 }

@@ -52,7 +52,9 @@ test('each package has its licence, readme and source maps, and no sources or te
       (path) => !/^(dist\/|LICENSE|README|THIRD-PARTY|package)/.test(path),
     )
     expect(strange).toEqual([])
-    expect(files.filter((path) => /(^|[^d])\.tsx?$|\.test\.|\.env|snapshot/.test(path))).toEqual([])
+    expect(
+      files.filter((path) => /(^|[^d])\.tsx?$|\.test\.|\.env|_snapshot\.json/.test(path)),
+    ).toEqual([])
     const scripts = files.filter((path) => path.endsWith('.js'))
     expect(scripts.length).toBeGreaterThan(4)
     for (const script of scripts) {
