@@ -1,3 +1,4 @@
+import type { Attachment } from '@parley/client'
 import { useTyping } from '@parley/client/react'
 import {
   type FormEvent,
@@ -8,8 +9,10 @@ import {
   useRef,
   useState,
 } from 'react'
+import { AttachDialog, Attached } from './attach.tsx'
 import { EmojiButton } from './emoji.tsx'
 import { formatOnKey } from './formatting.ts'
+import { IconButton } from './icon-button.tsx'
 import { Icon } from './icons.tsx'
 import { MentionList, useMentions } from './mentions.tsx'
 import { useSession } from './session.ts'
@@ -20,7 +23,7 @@ type Props = {
   channelId: string
   label: string
   hasFocus?: boolean
-  onSend: (text: string) => void
+  onSend: (draft: { text: string; attachments: Attachment[] }) => void
 }
 
 /** A message being written: Enter sends, Shift+Enter starts a line, @ offers members. */
@@ -28,14 +31,18 @@ export function Composer({ draftKey, channelId, label, hasFocus = false, onSend 
   const [text, change] = useDraft(draftKey)
   const { keystroke } = useTyping(channelId)
   const field = useRef<HTMLTextAreaElement>(null)
+  const [attachments, setAttachments] = useState<Attachment[]>([])
+  const [isAttaching, setAttaching] = useState(false)
   const listId = useId()
   const mentions = useMentions(field, { text, onChange: change })
   useGrowingHeight(field, text)
 
+  const isEmpty = text.trim() === '' && attachments.length === 0
   const send = () => {
-    if (text.trim() === '') return
-    onSend(text.trim())
+    if (isEmpty) return
+    onSend({ text: text.trim(), attachments })
     change('')
+    setAttachments([])
   }
   const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
     if (event.nativeEvent.isComposing || mentions.onKeyDown(event) || formatOnKey(event)) return
@@ -49,37 +56,59 @@ export function Composer({ draftKey, channelId, label, hasFocus = false, onSend 
     field.current?.focus()
   }
   return (
-    <form
-      className="composer"
-      onSubmit={(event: FormEvent) => {
-        event.preventDefault()
-        send()
-        field.current?.focus()
-      }}
-    >
-      {mentions.matches.length > 0 && <MentionList id={listId} mentions={mentions} />}
-      <textarea
-        ref={field}
-        rows={1}
-        // biome-ignore lint/a11y/noAutofocus: only where the user opened it to type
-        autoFocus={hasFocus}
-        aria-label={label}
-        aria-autocomplete="list"
-        aria-controls={mentions.matches.length > 0 ? listId : undefined}
-        aria-activedescendant={mentions.selected && `${listId}-${mentions.selected.userId}`}
-        placeholder={label}
-        value={text}
-        onChange={(event) => {
-          change(event.target.value)
-          keystroke()
+    <>
+      <form
+        className="composer"
+        onSubmit={(event: FormEvent) => {
+          event.preventDefault()
+          send()
+          field.current?.focus()
         }}
-        onKeyDown={onKeyDown}
-        onSelect={mentions.update}
-        onBlur={mentions.close}
-      />
-      <EmojiButton label="Insert emoji" verb="Insert" onChoose={insert} />
-      <SendButton isEmpty={text.trim() === ''} />
-    </form>
+      >
+        <Attached
+          attachments={attachments}
+          onRemove={(at) => setAttachments(attachments.filter((_, index) => index !== at))}
+        />
+        {mentions.matches.length > 0 && <MentionList id={listId} mentions={mentions} />}
+        <textarea
+          ref={field}
+          rows={1}
+          // biome-ignore lint/a11y/noAutofocus: only where the user opened it to type
+          autoFocus={hasFocus}
+          aria-label={label}
+          aria-autocomplete="list"
+          aria-controls={mentions.matches.length > 0 ? listId : undefined}
+          aria-activedescendant={mentions.selected && `${listId}-${mentions.selected.userId}`}
+          placeholder={label}
+          value={text}
+          onChange={(event) => {
+            change(event.target.value)
+            keystroke()
+          }}
+          onKeyDown={onKeyDown}
+          onSelect={mentions.update}
+          onBlur={mentions.close}
+        />
+        <IconButton
+          label="Attach a file"
+          icon="attach"
+          size={17}
+          onClick={() => setAttaching(true)}
+        />
+        <EmojiButton label="Insert emoji" verb="Insert" onChoose={insert} />
+        <SendButton isEmpty={isEmpty} />
+      </form>
+      {isAttaching && (
+        <AttachDialog
+          onClose={() => setAttaching(false)}
+          onAttach={(attachment) => {
+            setAttachments([...attachments, attachment])
+            setAttaching(false)
+            field.current?.focus()
+          }}
+        />
+      )}
+    </>
   )
 }
 

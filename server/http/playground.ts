@@ -31,6 +31,7 @@ export function servePlayground(
   servePage(app, 'playground', {
     redirects: ['/', '/playground'],
     connectsTo: () => [new URL(wsUrl()).origin],
+    showsPictures: true,
   })
   app.post('/playground/token', async (request, reply) => {
     if (!isFromThisMachine(request))

@@ -135,6 +135,21 @@ test.each([
   await page.context().close()
 })
 
+test('on a touch screen one tap opens the replies to a message', async () => {
+  const page = await playground.open('?user=ben', {
+    viewport: phone,
+    hasTouch: true,
+    isMobile: true,
+  })
+  await rowOf(page, 'Launch week').tap()
+  await page.getByRole('button', { name: '2 replies' }).tap()
+  await expectVisible(message(page.getByRole('complementary'), 'Good call'))
+  await page.getByRole('button', { name: 'Close thread' }).tap()
+  await message(page, 'Good call').locator('.message-text').tap()
+  await expectVisible(message(page, 'Good call').getByRole('toolbar', { name: 'Message' }))
+  await page.context().close()
+})
+
 test('a question mark shows the keyboard shortcuts, except while typing', async () => {
   const page = await playground.open('?user=ben')
   await expectVisible(page.getByText('Live', { exact: true }))
