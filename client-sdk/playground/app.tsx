@@ -85,7 +85,7 @@ const Bar = ({ wireSwitch, ...shownPane }: ShownPane & { wireSwitch: ReactNode }
     <nav aria-label="Playground" className="bar-links">
       {wireSwitch}
       <Shortcuts />
-      <a href={`${serverUrl}/docs`}>API</a>
+      <a href={`${serverUrl}/docs`}>Docs</a>
       <ThemeSwitch />
     </nav>
   </header>

@@ -71,7 +71,7 @@ function describe({ type, size, durationMs, url }: Attachment) {
 
 const units = ['B', 'kB', 'MB', 'GB']
 
-export function sizeOf(bytes: number) {
+function sizeOf(bytes: number) {
   const unit = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3))
   const value = bytes / 1000 ** unit
   return `${value.toFixed(unit === 0 || value >= 10 ? 0 : 1)} ${units[unit]}`

@@ -38,8 +38,9 @@ export function Composer({ draftKey, channelId, label, hasFocus = false, onSend 
   useGrowingHeight(field, text)
 
   const isEmpty = text.trim() === '' && attachments.length === 0
+  const left = MAX_TEXT_LENGTH - text.trim().length
   const send = () => {
-    if (isEmpty) return
+    if (isEmpty || left < 0) return
     onSend({ text: text.trim(), attachments })
     change('')
     setAttachments([])
@@ -79,7 +80,7 @@ export function Composer({ draftKey, channelId, label, hasFocus = false, onSend 
           aria-autocomplete="list"
           aria-controls={mentions.matches.length > 0 ? listId : undefined}
           aria-activedescendant={mentions.selected && `${listId}-${mentions.selected.userId}`}
-          placeholder={label}
+          placeholder={shortened(label)}
           value={text}
           onChange={(event) => {
             change(event.target.value)
@@ -96,7 +97,12 @@ export function Composer({ draftKey, channelId, label, hasFocus = false, onSend 
           onClick={() => setAttaching(true)}
         />
         <EmojiButton label="Insert emoji" verb="Insert" onChoose={insert} />
-        <SendButton isEmpty={isEmpty} />
+        {left < SHOWN_LEFT && (
+          <span className={left < 0 ? 'left left-over' : 'left'} role="status">
+            {left < 0 ? `${-left} too many` : `${left} left`}
+          </span>
+        )}
+        <SendButton isEmpty={isEmpty || left < 0} />
       </form>
       {isAttaching && (
         <AttachDialog
@@ -111,6 +117,15 @@ export function Composer({ draftKey, channelId, label, hasFocus = false, onSend 
     </>
   )
 }
+
+/** The longest text of a message: the server's `textLength`. */
+const MAX_TEXT_LENGTH = 10_000
+/** How many characters are left when that is first shown. */
+const SHOWN_LEFT = 500
+const MAX_PLACEHOLDER_LENGTH = 26
+
+const shortened = (text: string) =>
+  text.length > MAX_PLACEHOLDER_LENGTH ? `${text.slice(0, MAX_PLACEHOLDER_LENGTH - 1)}…` : text
 
 /** A text that is kept while it is not sent. */
 function useDraft(key: string) {

@@ -120,6 +120,18 @@ test('emojis are found by their names, and the last chosen comes first', async (
   await ana.keyboard.press('Escape')
 })
 
+test('a text that is too long is counted, and kept rather than sent', async () => {
+  const field = composer(ana, 'Launch day')
+  await field.fill('a'.repeat(9_600))
+  await expectVisible(ana.getByText('400 left'))
+  await field.fill('a'.repeat(10_003))
+  await expectVisible(ana.getByText('3 too many'))
+  await field.press('Enter')
+  expect(await ana.getByRole('button', { name: 'Send' }).isEnabled()).toBe(false)
+  expect(await field.inputValue()).toHaveLength(10_003)
+  await field.fill('')
+})
+
 test('who leaves a channel has it no more, and an owner deletes it after a question', async () => {
   await ben.getByRole('button', { name: 'Channel details' }).click()
   await detailsOf(ben).getByRole('button', { name: 'Leave' }).click()
