@@ -5,8 +5,8 @@ import { useOpenChannel } from './open-channel.ts'
 type Props = { title: string; onClose: () => void; children: ReactNode }
 
 /**
- * A panel of the open channel beside it, or over it on a narrow screen. Escape closes it, and the focus
- * returns.
+ * A panel of the open channel beside it, or over it on a narrow screen. Escape closes it, and the
+ * focus returns.
  */
 export function Drawer({ title, onClose, children }: Props) {
   const { channel } = useOpenChannel()

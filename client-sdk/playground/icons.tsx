@@ -1,9 +1,7 @@
 import type { ReactNode } from 'react'
 
 const shapes = {
-  attach: (
-    <path d="M20 11.500l-8 8a5 5 0 0 1-7-7l8.500-8.500a3.300 3.300 0 0 1 4.700 4.700L10 17a1.700 1.700 0 0 1-2.400-2.400l7.400-7.400" />
-  ),
+  attach: <path d="M20 11l-8 8a5 5 0 0 1-7-7l8-8a3 3 0 0 1 5 5l-8 8a2 2 0 0 1-3-3l7-7" />,
   back: <path d="M15 5l-7 7 7 7" />,
   bolt: <path d="M13 3L5 14h6l-1 7 8-11h-6z" />,
   box: <path d="M4 8l8-4 8 4v8l-8 4-8-4zM4 8l8 4 8-4M12 12v8" />,

@@ -7,7 +7,7 @@ const KEY = 'parley-playground-seeded'
 let seeding: Promise<void> | undefined
 
 type Preparation = {
-  /** Whether there is something to show: the demo is complete, or was when the page was last here. */
+  /** Whether there is something to show: the demo is complete, or was at an earlier visit. */
   isReady: boolean
   /** Why the demo could not be prepared. */
   problem: string | undefined

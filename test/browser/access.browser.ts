@@ -73,6 +73,8 @@ test.each(['light', 'dark'] as const)(
     await page.setViewportSize(phone)
     await expectVisible(page.getByRole('button', { name: 'Ana', exact: true }))
     await screenshot(page, `phone-room-${colorScheme}`)
+    const width = await page.evaluate(() => document.documentElement.scrollWidth)
+    expect(width).toBe(phone.width)
     await expectAccessible(page)
     await page.getByRole('button', { name: 'Back to channels' }).click()
     await screenshot(page, `phone-list-${colorScheme}`)

@@ -20,7 +20,7 @@ const detailsOf = (page: Page) => page.getByRole('complementary', { name: 'Detai
 const memberOf = (page: Page, name: string) =>
   detailsOf(page).getByRole('listitem').filter({ hasText: name })
 
-test('an owner renames a channel, which everybody sees; members have no button for it', async () => {
+test('an owner renames a channel for everybody, and members have no button for it', async () => {
   expect(await detailsOf(ben).getByRole('button', { name: 'Edit' }).count()).toBe(0)
   await detailsOf(ana).getByRole('button', { name: 'Edit' }).click()
   const form = ana.getByRole('form', { name: 'Edit the channel' })
