@@ -94,10 +94,11 @@ export const userId = () =>
     .refine(isNoPathStep, 'expected something other than "." and ".."')
     .meta({ description: "The user's id in your own system.", examples: ['ana'] })
 
-/** The database refuses times with any number of digits. */
+/** The database refuses times with any number of digits, and has no year 0. */
 export const timestamp = () =>
   z.iso
     .datetime()
+    .refine((value) => value >= '0001', 'expected a time since year 1')
     .refine(
       (value) => value.length <= '2026-01-01T00:00:00.123456789Z'.length,
       'expected at most 9 digits of a second',

@@ -90,7 +90,7 @@ test('a key has a name and shows when it was last used, and is itself never show
   expect(name).toBeNull()
 })
 
-test('keys are found under their own app only, and have at least one known scope', async () => {
+test('keys belong to their app, and unknown scopes and impossible times are refused', async () => {
   const { operator, appId } = world()
   const { keyId } = await newKey()
   const other = await operator.apps.create({ name: 'Other' })
@@ -99,6 +99,7 @@ test('keys are found under their own app only, and have at least one known scope
   expect(await refusal(operator.apps.listKeys({ appId: keyId }))).toEqual(notFound)
   expect(await refusal(change({ scopes: [] }))).toEqual(invalid)
   expect(await refusal(change({ scopes: ['write'] }))).toEqual(invalid)
+  expect(await refusal(change({ expiresAt: '0000-02-29T20:00:00Z' }))).toEqual(invalid)
 })
 
 test('an app has at most a hundred keys, whoever asks at once', async () => {

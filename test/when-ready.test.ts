@@ -1,6 +1,8 @@
+import { once } from 'node:events'
+import net from 'node:net'
 import { migrate } from '@parley/server/db/migrate'
 import { whenReady } from '@parley/server/db/when-ready'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { openDatabaseProxy } from './support/database-proxy.ts'
 import { useWorld } from './support/world.ts'
 
@@ -26,6 +28,33 @@ test('a start waits for a database that is not reachable yet, and says so once',
   expect(tries).toBe(3)
   expect(reasons).toMatchObject([{ code: 'ECONNREFUSED' }])
   later?.stop()
+})
+
+/** A port that answers as PostgreSQL does while it starts or recovers. */
+async function startingUp() {
+  const fields = ['SFATAL', 'VFATAL', 'C57P03', 'Mthe database system is starting up', '', '']
+  const text = Buffer.from(fields.join('\0'))
+  const length = Buffer.alloc(4)
+  length.writeInt32BE(4 + text.length)
+  const refusal = Buffer.concat([Buffer.from('E'), length, text])
+  const server = net.createServer((client) => {
+    client.on('error', () => {})
+    client.once('data', () => client.end(refusal))
+  })
+  onTestFinished(() => void server.close())
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const url = new URL(world().databaseUrl)
+  url.host = `127.0.0.1:${(server.address() as net.AddressInfo).port}`
+  return url.href
+}
+
+test('a start waits for a database that says that it is starting up', async () => {
+  const reasons: unknown[] = []
+  const urls = [await startingUp(), world().databaseUrl]
+  const open = () => migrate(urls.shift() ?? '')
+  await whenReady(open, { waitSeconds: 60, onWait: (reason) => void reasons.push(reason) })
+  expect(urls).toEqual([])
+  expect(reasons).toMatchObject([{ code: '57P03', message: 'the database system is starting up' }])
 })
 
 test('a start does not wait when the database refuses it, nor beyond its limit', async () => {

@@ -94,7 +94,8 @@ async function createFixture(world: World, needed: Set<Pool>): Promise<Fixture> 
  * Operations on what an app has only a few of, or which changes what others do: they get an app of
  * their own.
  */
-const isApart = (id: string) => /^(webhooks|hooks)\.|^inspect\.deliveries$/.test(id)
+const isApart = (id: string) =>
+  /^(webhooks|hooks)\.|^inspect\.deliveries$|^apps\.(create|update|delete)Key$/.test(id)
 async function createFixtureApart(world: World): Promise<Fixture> {
   const { ids, credentials } = await createFixture(world, new Set())
   const { id: appId, apiKey } = await world.operator.apps.create({ name: 'Apart' })
@@ -108,8 +109,11 @@ async function createFixtureApart(world: World): Promise<Fixture> {
   }
   for (let n = 0; n < pools.deliveryId; n++)
     deliveryId.push((await webhooks.test({ webhookId: webhookId[0] ?? '' })).id)
+  const keyId: string[] = []
+  for (let n = 0; n < pools.keyId; n++)
+    keyId.push((await world.operator.apps.createKey({ appId })).id)
   return {
-    ids: { ...ids, appId: [appId], webhookId, deliveryId },
+    ids: { ...ids, appId: [appId], webhookId, deliveryId, keyId },
     credentials: { ...credentials, key: [{ apiKey }] },
   }
 }
