@@ -16,6 +16,9 @@ COPY tsconfig.json ./
 COPY contract contract
 COPY server server
 COPY client-sdk client-sdk
+# The guides, for the page at /docs.
+COPY README.md ./
+COPY docs docs
 RUN npm run build
 
 # What the server needs to run, without the embedded PostgreSQL.

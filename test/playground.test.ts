@@ -76,7 +76,7 @@ test('the page loads everything from this server and may connect to no other', a
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
-    "img-src 'self' data:",
+    "img-src 'self' data: https:",
     `connect-src 'self' ${url.replace('http', 'ws')}`,
     "base-uri 'none'",
     "form-action 'none'",

@@ -1,12 +1,11 @@
-import { type ReactNode, useEffect, useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { Avatar } from './avatar.tsx'
 import { Icon } from './icons.tsx'
 import { Pane } from './pane.tsx'
-import { seed } from './seed.ts'
 import { createSession, type Session, serverUrl } from './session.ts'
 import { Shortcuts } from './shortcuts.tsx'
 import { ThemeSwitch } from './theme.tsx'
-import { plainWordsOf } from './toasts.tsx'
+import { useSeed } from './use-seed.ts'
 import { useWireSwitch } from './use-wire-switch.ts'
 import { createWireLog } from './wire-log.ts'
 import { WirePanel } from './wire-panel.tsx'
@@ -17,11 +16,10 @@ const userIds = onlyUser !== null && onlyUser in names ? [onlyUser] : ['ana', 'b
 /** Sessions outlive the components, so that a user connects once, however often React mounts. */
 const wire = createWireLog()
 const sessions: Session[] = userIds.map((id) => createSession(id, wire.recorderOf(id)))
-let seeding: Promise<void> | undefined
 
 /** The page: a bar, a pane for each of its users, and the wire view if it is open. */
 export function App() {
-  const problem = useSeed()
+  const { isReady, problem } = useSeed()
   const [shownId, setShownId] = useState(userIds[0])
   const [isWireOpen, setWireOpen] = useWireSwitch()
   const wireSwitch = (
@@ -37,7 +35,7 @@ export function App() {
   return (
     <>
       <Bar shownId={shownId} onShow={setShownId} wireSwitch={wireSwitch} />
-      {problem === undefined ? (
+      {!isReady ? (
         <p className="welcome" role="status">
           Preparing the demo…
         </p>
@@ -61,19 +59,6 @@ export function App() {
       {isWireOpen && <WirePanel log={wire} onClose={() => setWireOpen(false)} />}
     </>
   )
-}
-
-/** The error of preparing the demo: undefined until that ends, and empty if there was none. */
-function useSeed() {
-  const [problem, setProblem] = useState<string>()
-  useEffect(() => {
-    seeding ??= seed()
-    seeding.then(
-      () => setProblem(''),
-      (error) => setProblem(plainWordsOf(error)),
-    )
-  }, [])
-  return problem
 }
 
 type ShownPane = { shownId: string | undefined; onShow: (userId: string) => void }
@@ -100,7 +85,7 @@ const Bar = ({ wireSwitch, ...shownPane }: ShownPane & { wireSwitch: ReactNode }
     <nav aria-label="Playground" className="bar-links">
       {wireSwitch}
       <Shortcuts />
-      <a href={`${serverUrl}/docs`}>API</a>
+      <a href={`${serverUrl}/docs`}>Docs</a>
       <ThemeSwitch />
     </nav>
   </header>

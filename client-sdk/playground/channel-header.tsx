@@ -6,10 +6,15 @@ import { IconButton } from './icon-button.tsx'
 import { Icon } from './icons.tsx'
 import { useOpenChannel } from './open-channel.ts'
 
-type Props = { onBack: () => void; onInvite: () => void; onPins: () => void }
+type Props = {
+  onBack: () => void
+  onInvite: () => void
+  /** Opens or closes a drawer. */
+  onToggle: (drawer: 'pins' | 'details') => void
+}
 
 /** The name of the open channel, its members, and the buttons for invites and pins. */
-export function ChannelHeader({ onBack, onInvite, onPins }: Props) {
+export function ChannelHeader({ onBack, onInvite, onToggle }: Props) {
   const { channel, members, me } = useOpenChannel()
   const isDirect = channel.type === 'messaging'
   const other = isDirect ? members.find(({ userId }) => userId !== me) : undefined
@@ -36,7 +41,8 @@ export function ChannelHeader({ onBack, onInvite, onPins }: Props) {
       </div>
       {!other && <MemberAvatars />}
       {!isDirect && <IconButton label="Invite people" icon="personAdd" onClick={onInvite} />}
-      <PinsButton onClick={onPins} />
+      <PinsButton onClick={() => onToggle('pins')} />
+      <IconButton label="Channel details" icon="info" onClick={() => onToggle('details')} />
     </header>
   )
 }

@@ -1,8 +1,9 @@
-import type { Channel } from '@parley/client'
+import type { Channel, Message } from '@parley/client'
 import { useChannels } from '@parley/client/react'
 import { ChannelIcon } from './channel-icon.tsx'
 import { firstName, plural, shortTimeOf } from './format.ts'
 import { IconButton } from './icon-button.tsx'
+import { Icon, type IconName } from './icons.tsx'
 import { plainText } from './markdown.ts'
 import { moveFocus } from './move-focus.ts'
 import { useSession } from './session.ts'
@@ -66,17 +67,33 @@ function ChannelRow({ channel, isOpen, onOpen }: RowProps) {
       onClick={() => onOpen(id)}
     >
       <ChannelIcon channel={channel} />
-      <span className="channel-name">{name}</span>
+      <span className="channel-name">
+        {name}
+        {channel.starred && <ChannelMark icon="star" text="starred" />}
+        {channel.muted && <ChannelMark icon="mute" text="muted" />}
+      </span>
       {lastMessage && (
         <time dateTime={lastMessage.createdAt}>{shortTimeOf(lastMessage.createdAt)}</time>
       )}
       <span className="channel-last">
-        {lastMessage ? `${author}: ${plainText(lastMessage.text)}` : 'No messages yet'}
+        {lastMessage ? `${author}: ${summaryOf(lastMessage)}` : 'No messages yet'}
       </span>
       {unreadCount > 0 && <UnreadBadge count={unreadCount} />}
     </button>
   )
 }
+
+const ChannelMark = ({ icon, text }: { icon: IconName; text: string }) => (
+  <>
+    {' '}
+    <Icon name={icon} size={12} />
+    <span className="sr-only">, {text}</span>
+  </>
+)
+
+/** The text of a message, or what it has instead. */
+const summaryOf = ({ text, attachments }: Message) =>
+  text === '' && attachments.length > 0 ? plural(attachments.length, 'attachment') : plainText(text)
 
 const UnreadBadge = ({ count }: { count: number }) => (
   <span className="badge">

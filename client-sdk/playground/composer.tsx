@@ -1,4 +1,4 @@
-import type { ChatMessage } from '@parley/client'
+import type { Attachment, ChatMessage } from '@parley/client'
 import { useTyping } from '@parley/client/react'
 import {
   type FormEvent,
@@ -10,8 +10,10 @@ import {
   useRef,
   useState,
 } from 'react'
+import { AttachDialog, Attached } from './attach.tsx'
 import { EmojiButton } from './emoji.tsx'
 import { formatOnKey } from './formatting.ts'
+import { IconButton } from './icon-button.tsx'
 import { Icon } from './icons.tsx'
 import { MentionList, useMentions } from './mentions.tsx'
 import { ComposerQuote } from './quoted-message.tsx'
@@ -26,7 +28,7 @@ type Props = {
   /** The message that this one quotes. */
   quoted?: ChatMessage | undefined
   onUnquote?: () => void
-  onSend: (text: string) => void
+  onSend: (draft: { text: string; attachments: Attachment[] }) => void
 }
 
 /** A message being written: Enter sends, Shift+Enter starts a line, @ offers members. */
@@ -35,6 +37,8 @@ export function Composer(props: Props) {
   const [text, change] = useDraft(draftKey)
   const { keystroke } = useTyping(channelId)
   const field = useRef<HTMLTextAreaElement>(null)
+  const [attachments, setAttachments] = useState<Attachment[]>([])
+  const [isAttaching, setAttaching] = useState(false)
   const listId = useId()
   const mentions = useMentions(field, { text, onChange: change })
   useGrowingHeight(field, text)
@@ -42,10 +46,13 @@ export function Composer(props: Props) {
     if (quoted) field.current?.focus()
   }, [quoted])
 
+  const isEmpty = text.trim() === '' && attachments.length === 0
+  const left = MAX_TEXT_LENGTH - text.trim().length
   const send = () => {
-    if (text.trim() === '') return
-    onSend(text.trim())
+    if (isEmpty || left < 0) return
+    onSend({ text: text.trim(), attachments })
     change('')
+    setAttachments([])
   }
   const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
     if (event.nativeEvent.isComposing || mentions.onKeyDown(event) || formatOnKey(event)) return
@@ -60,40 +67,76 @@ export function Composer(props: Props) {
     field.current?.focus()
   }
   return (
-    <form
-      className="composer"
-      onSubmit={(event: FormEvent) => {
-        event.preventDefault()
-        send()
-        field.current?.focus()
-      }}
-    >
-      {quoted && <ComposerQuote quoted={quoted} onClose={onUnquote} />}
-      {mentions.matches.length > 0 && <MentionList id={listId} mentions={mentions} />}
-      <textarea
-        ref={field}
-        rows={1}
-        // biome-ignore lint/a11y/noAutofocus: only where the user opened it to type
-        autoFocus={hasFocus}
-        aria-label={label}
-        aria-autocomplete="list"
-        aria-controls={mentions.matches.length > 0 ? listId : undefined}
-        aria-activedescendant={mentions.selected && `${listId}-${mentions.selected.userId}`}
-        placeholder={label}
-        value={text}
-        onChange={(event) => {
-          change(event.target.value)
-          keystroke()
+    <>
+      <form
+        className="composer"
+        onSubmit={(event: FormEvent) => {
+          event.preventDefault()
+          send()
+          field.current?.focus()
         }}
-        onKeyDown={onKeyDown}
-        onSelect={mentions.update}
-        onBlur={mentions.close}
-      />
-      <EmojiButton label="Insert emoji" verb="Insert" onChoose={insert} />
-      <SendButton isEmpty={text.trim() === ''} />
-    </form>
+      >
+        {quoted && <ComposerQuote quoted={quoted} onClose={onUnquote} />}
+        <Attached
+          attachments={attachments}
+          onRemove={(at) => setAttachments(attachments.filter((_, index) => index !== at))}
+        />
+        {mentions.matches.length > 0 && <MentionList id={listId} mentions={mentions} />}
+        <textarea
+          ref={field}
+          rows={1}
+          // biome-ignore lint/a11y/noAutofocus: only where the user opened it to type
+          autoFocus={hasFocus}
+          aria-label={label}
+          aria-autocomplete="list"
+          aria-controls={mentions.matches.length > 0 ? listId : undefined}
+          aria-activedescendant={mentions.selected && `${listId}-${mentions.selected.userId}`}
+          placeholder={shortened(label)}
+          value={text}
+          onChange={(event) => {
+            change(event.target.value)
+            keystroke()
+          }}
+          onKeyDown={onKeyDown}
+          onSelect={mentions.update}
+          onBlur={mentions.close}
+        />
+        <IconButton
+          label="Attach a file"
+          icon="attach"
+          size={17}
+          onClick={() => setAttaching(true)}
+        />
+        <EmojiButton label="Insert emoji" verb="Insert" onChoose={insert} />
+        {left < SHOWN_LEFT && (
+          <span className={left < 0 ? 'left left-over' : 'left'} role="status">
+            {left < 0 ? `${-left} too many` : `${left} left`}
+          </span>
+        )}
+        <SendButton isEmpty={isEmpty || left < 0} />
+      </form>
+      {isAttaching && (
+        <AttachDialog
+          onClose={() => setAttaching(false)}
+          onAttach={(attachment) => {
+            setAttachments([...attachments, attachment])
+            setAttaching(false)
+            field.current?.focus()
+          }}
+        />
+      )}
+    </>
   )
 }
+
+/** The longest text of a message: the server's `textLength`. */
+const MAX_TEXT_LENGTH = 10_000
+/** How many characters are left when that is first shown. */
+const SHOWN_LEFT = 500
+const MAX_PLACEHOLDER_LENGTH = 26
+
+const shortened = (text: string) =>
+  text.length > MAX_PLACEHOLDER_LENGTH ? `${text.slice(0, MAX_PLACEHOLDER_LENGTH - 1)}…` : text
 
 /** A text that is kept while it is not sent. */
 function useDraft(key: string) {

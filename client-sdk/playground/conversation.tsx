@@ -3,6 +3,7 @@ import { type MessageActions, useMembers, useMessages } from '@parley/client/rea
 import { useCallback, useState } from 'react'
 import { ChannelHeader } from './channel-header.tsx'
 import { Composer } from './composer.tsx'
+import { Details } from './details.tsx'
 import { InviteDialog } from './invite.tsx'
 import { MessageList } from './message-list.tsx'
 import { type OpenChannel, OpenChannelContext } from './open-channel.ts'
@@ -12,7 +13,7 @@ import { Thread } from './thread.tsx'
 import { useToasts } from './toasts.tsx'
 import { Typing } from './typing.tsx'
 
-type OpenDrawer = { kind: 'thread'; parentId: string } | { kind: 'pins' }
+type OpenDrawer = { kind: 'thread'; parentId: string } | { kind: 'pins' } | { kind: 'details' }
 
 /** An open channel: its messages, and beside them a thread or the pinned messages. */
 export function Conversation({ channel, onBack }: { channel: Channel; onBack: () => void }) {
@@ -37,7 +38,8 @@ export function Conversation({ channel, onBack }: { channel: Channel; onBack: ()
   const openThread = useCallback((parentId: string) => setDrawer({ kind: 'thread', parentId }), [])
   const unquote = useCallback(() => setQuoted(undefined), [])
   const closeDrawer = useCallback(() => setDrawer(undefined), [])
-  const togglePins = () => setDrawer(drawer?.kind === 'pins' ? undefined : { kind: 'pins' })
+  const toggle = (kind: 'pins' | 'details') =>
+    setDrawer(drawer?.kind === kind ? undefined : { kind })
   const openChannel: OpenChannel = {
     channel,
     me,
@@ -52,7 +54,7 @@ export function Conversation({ channel, onBack }: { channel: Channel; onBack: ()
     <OpenChannelContext.Provider value={openChannel}>
       <div className="room" data-drawer={drawer !== undefined}>
         <section className="conversation" aria-label={channel.name}>
-          <ChannelHeader onBack={onBack} onInvite={() => setInviting(true)} onPins={togglePins} />
+          <ChannelHeader onBack={onBack} onInvite={() => setInviting(true)} onToggle={toggle} />
           <MessageList
             list={messages}
             label={`Messages in ${channel.name}`}
@@ -67,8 +69,8 @@ export function Conversation({ channel, onBack }: { channel: Channel; onBack: ()
             label={`Message ${channel.name}`}
             quoted={quoted}
             onUnquote={unquote}
-            onSend={(text) => {
-              actions.send({ text, quotedMessageId: quoted?.id })
+            onSend={(draft) => {
+              actions.send({ ...draft, quotedMessageId: quoted?.id })
               unquote()
             }}
           />
@@ -77,6 +79,9 @@ export function Conversation({ channel, onBack }: { channel: Channel; onBack: ()
           <Thread key={drawer.parentId} parentId={drawer.parentId} onClose={closeDrawer} />
         )}
         {drawer?.kind === 'pins' && <Pins onClose={closeDrawer} />}
+        {drawer?.kind === 'details' && (
+          <Details onInvite={() => setInviting(true)} onClose={closeDrawer} />
+        )}
       </div>
       {isInviting && <InviteDialog channel={channel} onClose={() => setInviting(false)} />}
     </OpenChannelContext.Provider>

@@ -1,13 +1,15 @@
 import { type ReactNode, useEffect, useState } from 'react'
 import { Icon } from './icons.tsx'
+import { useOpenChannel } from './open-channel.ts'
 
 type Props = { title: string; onClose: () => void; children: ReactNode }
 
 /**
- * A panel beside the channel, or over it on a narrow screen. Escape closes it, and the focus
- * returns.
+ * A panel of the open channel beside it, or over it on a narrow screen. Escape closes it, and the
+ * focus returns.
  */
 export function Drawer({ title, onClose, children }: Props) {
+  const { channel } = useOpenChannel()
   const [opener] = useState(() => document.activeElement)
   useEffect(
     () => () => {
@@ -24,7 +26,9 @@ export function Drawer({ title, onClose, children }: Props) {
       }}
     >
       <header className="room-header">
-        <h3>{title}</h3>
+        <h3>
+          {title} <span className="drawer-channel">{channel.name}</span>
+        </h3>
         <button
           type="button"
           className="icon-button"

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 
 const shapes = {
+  attach: <path d="M20 11l-8 8a5 5 0 0 1-7-7l8-8a3 3 0 0 1 5 5l-8 8a2 2 0 0 1-3-3l7-7" />,
   back: <path d="M15 5l-7 7 7 7" />,
   bolt: <path d="M13 3L5 14h6l-1 7 8-11h-6z" />,
   box: <path d="M4 8l8-4 8 4v8l-8 4-8-4zM4 8l8 4 8-4M12 12v8" />,
@@ -14,6 +15,7 @@ const shapes = {
   delete: <path d="M4 7h16M9 7V4h6v3m-8 0l1 13h8l1-13" />,
   down: <path d="M12 5v14m-6-6l6 6 6-6" />,
   edit: <path d="M4 20h4L19 9l-4-4L4 16zM13 7l4 4" />,
+  file: <path d="M6 3h8l4 4v14H6zM14 3v4h4M9 12h6M9 16h6" />,
   globe: (
     <>
       <circle cx="12" cy="12" r="9" />
@@ -25,6 +27,12 @@ const shapes = {
     <>
       <circle cx="12" cy="12" r="9" />
       <path d="M9.5 9.5a2.5 2.5 0 1 1 3.5 2.3c-.7.3-1 .8-1 1.7M12 16.5v.2" />
+    </>
+  ),
+  info: (
+    <>
+      <circle cx="12" cy="12" r="9" />
+      <path d="M12 11v5.500M12 7.500v.2" />
     </>
   ),
   link: (
@@ -39,6 +47,8 @@ const shapes = {
       <path d="M8 11V8a4 4 0 0 1 8 0v3" />
     </>
   ),
+  mute: <path d="M6 9h3l5-4v14l-5-4H6zM3 3l18 18" />,
+  menu: <path d="M4 7h16M4 12h16M4 17h16" />,
   pause: <path d="M8 5v14M16 5v14" />,
   people: (
     <>
@@ -59,12 +69,21 @@ const shapes = {
   quote: <path d="M5 17V7h5v6l-3 4zM14 17V7h5v6l-3 4z" />,
   reply: <path d="M9 6l-6 6 6 6M3 12h11a6 6 0 0 1 6 6v1" />,
   retry: <path d="M4 12a8 8 0 1 1 2.5 5.800M4 19v-5h5" />,
+  search: (
+    <>
+      <circle cx="11" cy="11" r="6.5" />
+      <path d="M16 16l4.5 4.5" />
+    </>
+  ),
   send: <path d="M4 12l16-8-5 16-4-6z" />,
   smile: (
     <>
       <circle cx="12" cy="12" r="9" />
       <path d="M8.5 14.5a4.5 4.5 0 0 0 7 0M9 9.5v.5M15 9.5v.5" />
     </>
+  ),
+  star: (
+    <path d="M12 4l2.500 5.200 5.500.7-4 3.900 1 5.700-5-2.800-5 2.800 1-5.700-4-3.900 5.500-.7z" />
   ),
   theme: (
     <>

@@ -30,8 +30,7 @@ export function MessageRows({ items, unreadSince, target, active, onActive }: Pr
     const hasDivider = isNewDay || message === firstUnread
     return (
       <Fragment key={key}>
-        {isNewDay && <Divider text={day} />}
-        {message === firstUnread && <Divider text="New" isNew />}
+        {hasDivider && <Divider day={isNewDay ? day : undefined} isNew={message === firstUnread} />}
         <MessageRow
           message={message}
           isGrouped={!hasDivider && isContinuation(before, message, isThread)}
@@ -69,9 +68,11 @@ const isContinuation = (
   (isThread || (parentId ?? before.parentId) === null) &&
   Date.parse(createdAt) - Date.parse(before.createdAt) < GROUP_MS
 
-const Divider = ({ text, isNew = false }: { text: string; isNew?: boolean }) => (
+type DividerProps = { day: string | undefined; isNew: boolean }
+
+const Divider = ({ day, isNew }: DividerProps) => (
   <p className={isNew ? 'divider divider-new' : 'divider'}>
-    <span>{text}</span>
+    <span>{[day, isNew ? 'New' : undefined].filter(Boolean).join(' · ')}</span>
   </p>
 )
 

@@ -1,5 +1,6 @@
 import type { ChatMessage } from '@parley/client'
 import { memo, useState } from 'react'
+import { Attachments } from './attachments.tsx'
 import { Avatar } from './avatar.tsx'
 import { DeleteDialog } from './delete.tsx'
 import { DeliveryStatus } from './delivery-status.tsx'
@@ -46,8 +47,13 @@ export const MessageRow = memo(function MessageRow(props: Props) {
       data-mentions-me={mentions.includes(me)}
       aria-label={`${user.name}, ${timeOf(createdAt)}`}
       tabIndex={isInTabOrder ? 0 : -1}
-      onPointerEnter={() => onActive({ hovered: key })}
-      onFocus={() => onActive({ focused: key })}
+      // A tap on a control must not move it, as the tools would that appear.
+      onPointerEnter={({ pointerType }) => {
+        if (pointerType !== 'touch') onActive({ hovered: key })
+      }}
+      onFocus={({ target, currentTarget }) => {
+        if (target === currentTarget || target.matches(':focus-visible')) onActive({ focused: key })
+      }}
       onBlur={({ currentTarget, relatedTarget }) => {
         if (!currentTarget.contains(relatedTarget)) onActive({ focused: undefined })
       }}
@@ -68,6 +74,7 @@ export const MessageRow = memo(function MessageRow(props: Props) {
         ) : (
           <MessageBody message={message} isGrouped={isGrouped} />
         )}
+        <Attachments attachments={message.attachments} />
         <LinkPreviews previews={message.linkPreviews} />
         <Reactions message={message} />
         <ThreadLink message={message} />

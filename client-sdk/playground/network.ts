@@ -28,8 +28,10 @@ export type Network = {
   switch: (isUp: boolean) => void
 }
 
-export function createNetwork(): Network {
-  const isUp = createWritableStore(true)
+/** A network whose switch is remembered until the tab is closed, by its name. */
+export function createNetwork(name: string): Network {
+  const key = `parley-playground-offline-${name}`
+  const isUp = createWritableStore(sessionStorage.getItem(key) === null)
   const sockets = new Set<WebSocket>()
   let outage = new AbortController()
   return {
@@ -41,6 +43,8 @@ export function createNetwork(): Network {
     },
     switch: (next) => {
       isUp.set(next)
+      if (next) sessionStorage.removeItem(key)
+      else sessionStorage.setItem(key, 'yes')
       if (next) {
         outage = new AbortController()
         window.dispatchEvent(new Event('online')) // what a browser does

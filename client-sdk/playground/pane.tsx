@@ -36,8 +36,8 @@ function Channels() {
   const channel = items.find(({ id }) => id === openId)
   const [first] = items
   useEffect(() => {
-    if (!openId && first && status === 'ready') setOpenId(first.id)
-  }, [openId, first, status])
+    if (!openId && first) setOpenId(first.id)
+  }, [openId, first])
   const open = (channelId: string) => {
     setOpenId(channelId)
     setListShown(false)

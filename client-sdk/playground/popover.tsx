@@ -9,7 +9,7 @@ type Props = {
   children: (close: () => void) => ReactNode
 }
 /** The size that its position allows for, in pixels: its width, and its greatest height. */
-const [WIDTH, MAX_HEIGHT] = [296, 168]
+const [WIDTH, MAX_HEIGHT] = [312, 286]
 /** Its distance to the button, and to the edges of the window. */
 const [GAP, MARGIN] = [6, 8]
 

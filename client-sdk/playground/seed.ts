@@ -76,6 +76,14 @@ async function seedLaunch(ana: UserApi, { ben, cleo }: Others) {
   const plan = await cleo.messages.send({
     channelId,
     text: 'Draft of the announcement is ready for review @ana @ben',
+    attachments: [
+      {
+        type: 'file',
+        url: `${serverUrl}/openapi.json`,
+        name: 'openapi.json',
+        mimeType: 'application/json',
+      },
+    ],
     clientId: 'seed-launch-1',
   })
   await ben.messages.send({

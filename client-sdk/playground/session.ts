@@ -33,7 +33,7 @@ export type Session = {
 
 /** The client of a user. What it does is recorded for the wire view. */
 export function createSession(userId: string, recorder: WireRecorder): Session {
-  const network = createNetwork()
+  const network = createNetwork(userId)
   const { storage, outbox } = observeStorage(indexedDbStorage('parley-playground'))
   const recordedFetch = recordCalls(network.fetch, recorder)
   const client = createChatClient({

@@ -37,7 +37,7 @@ export function Thread({ parentId, onClose }: { parentId: string; onClose: () =>
           channelId={openChannel.channel.id}
           label="Reply"
           hasFocus
-          onSend={(text) => thread.send({ text })}
+          onSend={(draft) => thread.send(draft)}
         />
       </Drawer>
     </OpenChannelContext.Provider>

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-export type PageName = 'playground' | 'console'
+export type PageName = 'playground' | 'console' | 'docs'
 /** The content of a page's files, by name. */
 export type Bundle = ReadonlyMap<string, string>
 

@@ -9,13 +9,15 @@ type PageOptions = {
   redirects: readonly string[]
   /** Servers that the page connects to, besides its own. */
   connectsTo: () => readonly string[]
+  /** Whether it shows pictures of other sites, over TLS. */
+  showsPictures?: boolean
 }
 
 /** Serves a page and its files below a path of its name. It is bundled at its first visit. */
 export function servePage(
   app: FastifyInstance,
   page: PageName,
-  { redirects, connectsTo }: PageOptions,
+  { redirects, connectsTo, showsPictures = false }: PageOptions,
 ) {
   const bundle = once(() => bundlePage(page))
   for (const path of redirects)
@@ -26,7 +28,10 @@ export function servePage(
     })
   app.get(`/${page}/`, async (_, reply) => {
     const headers = {
-      'Content-Security-Policy': contentSecurityPolicy(connectsTo()),
+      'Content-Security-Policy': contentSecurityPolicy({
+        connectsTo: connectsTo(),
+        picturesFrom: showsPictures ? ['https:'] : [],
+      }),
       'Cache-Control': 'no-cache',
       'Referrer-Policy': 'no-referrer',
     }
@@ -63,13 +68,15 @@ function sendFile(reply: FastifyReply, bundle: Bundle, name: string) {
   return reply.type(contentType).send(content)
 }
 
-/** The page loads files from this server only. */
-function contentSecurityPolicy(connectsTo: readonly string[]) {
+type Sources = { connectsTo: readonly string[]; picturesFrom: readonly string[] }
+
+/** The page loads files from this server only, apart from pictures. */
+function contentSecurityPolicy({ connectsTo, picturesFrom }: Sources) {
   const sourcesOf = {
     'default-src': "'none'",
     'script-src': "'self'",
     'style-src': "'self'",
-    'img-src': "'self' data:",
+    'img-src': ["'self'", 'data:', ...picturesFrom].join(' '),
     'connect-src': ["'self'", ...connectsTo].join(' '),
     'base-uri': "'none'",
     'form-action': "'none'",

@@ -16,7 +16,8 @@ type PlaygroundOptions = {
 
 /** The users that the playground offers. It hands out tokens for no other user. */
 const demoUsers = { ana: 'Ana Sousa', ben: 'Ben Okafor', cleo: 'Cleo Martin' }
-const demoUserIds = Object.keys(demoUsers) as (keyof typeof demoUsers)[] // these are all its keys
+// These are all its keys.
+export const demoUserIds = Object.keys(demoUsers) as (keyof typeof demoUsers)[]
 const TokenRequest = z.object({ userId: z.enum(demoUserIds) })
 
 /**
@@ -30,6 +31,7 @@ export function servePlayground(
   servePage(app, 'playground', {
     redirects: ['/', '/playground'],
     connectsTo: () => [new URL(wsUrl()).origin],
+    showsPictures: true,
   })
   app.post('/playground/token', async (request, reply) => {
     if (!isFromThisMachine(request))

@@ -73,6 +73,8 @@ test.each(['light', 'dark'] as const)(
     await page.setViewportSize(phone)
     await expectVisible(page.getByRole('button', { name: 'Ana', exact: true }))
     await screenshot(page, `phone-room-${colorScheme}`)
+    const width = await page.evaluate(() => document.documentElement.scrollWidth)
+    expect(width).toBe(phone.width)
     await expectAccessible(page)
     await page.getByRole('button', { name: 'Back to channels' }).click()
     await screenshot(page, `phone-list-${colorScheme}`)
@@ -132,6 +134,21 @@ test.each([
     ).length
   })
   expect(overlaps).toBe(0)
+  await page.context().close()
+})
+
+test('on a touch screen one tap opens the replies to a message', async () => {
+  const page = await playground.open('?user=ben', {
+    viewport: phone,
+    hasTouch: true,
+    isMobile: true,
+  })
+  await rowOf(page, 'Launch week').tap()
+  await page.getByRole('button', { name: '2 replies' }).tap()
+  await expectVisible(message(page.getByRole('complementary'), 'Good call'))
+  await page.getByRole('button', { name: 'Close thread' }).tap()
+  await message(page, 'Good call').locator('.message-text').tap()
+  await expectVisible(message(page, 'Good call').getByRole('toolbar', { name: 'Message' }))
   await page.context().close()
 })
 

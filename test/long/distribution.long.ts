@@ -64,7 +64,7 @@ test('each package has its licence, readme and source maps, and no sources or te
   }
 })
 
-test('the packed server has and runs the migrations, the protocol and the playground', () => {
+test('the packed server has and runs the migrations, the protocol and the pages', () => {
   const files = filesOf('@parley/server')
   const migrations = readMigrations().map(({ name }) => `dist/db/migrations/${name}.sql`)
   expect(files).toEqual(
@@ -73,6 +73,7 @@ test('the packed server has and runs the migrations, the protocol and the playgr
       'dist/db/migrations/meta/_journal.json',
       'dist/realtime/protocol/centrifuge.proto',
       'dist/http/playground.json',
+      'dist/http/docs.json',
       'THIRD-PARTY.md',
     ]),
   )

@@ -1,52 +1,31 @@
-import swagger from '@fastify/swagger'
-import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
-import { ApiError } from '../../core/errors.ts'
 import { once } from '../once.ts'
+import { servePage } from '../pages.ts'
 import { asyncApiJson } from './asyncapi.ts'
+
+type DocsOptions = {
+  /** Whether to serve the page at /docs. */
+  hasPage: boolean
+  wsUrl: () => string
+  /** The users of the demo whose tokens the page offers. */
+  demoUserIds: readonly string[]
+}
 
 /**
  * Serves the documents at /openapi.json and /docs/asyncapi.json. With `hasPage`, also serves a page
- * at /docs to read the first and to try out the operations.
+ * at /docs with both of them and the guides, in which the operations can be tried out.
  */
-export function serveDocs(
-  app: FastifyInstance,
-  { hasPage, wsUrl }: { hasPage: boolean; wsUrl: () => string },
-) {
+export function serveDocs(app: FastifyInstance, { hasPage, wsUrl, demoUserIds }: DocsOptions) {
   const openApi = once(loadOpenApiJson)
   const asyncApi = once(() => asyncApiJson(wsUrl()))
   app.get('/openapi.json', async (_, reply) => reply.type(JSON_TYPE).send(await openApi()))
   app.get('/docs/asyncapi.json', (_, reply) => reply.type(JSON_TYPE).send(asyncApi()))
   if (!hasPage) return
-  // For files below /docs that the page does not have.
-  app.setNotFoundHandler(() => {
-    throw new ApiError('NOT_FOUND', 'No such route')
-  })
-  app.register(async (scope) => {
-    const document = JSON.parse(await openApi())
-    scope.register(swagger, { mode: 'static', specification: { document } })
-    scope.register(swaggerUi, {
-      routePrefix: '/docs',
-      theme: { title: 'Parley' },
-      uiConfig: { layout: 'BaseLayout', tryItOutEnabled: true, persistAuthorization: true },
-      staticCSP: contentSecurityPolicy,
-    })
-  })
+  servePage(app, 'docs', { redirects: ['/docs'], connectsTo: () => [] })
+  app.get('/docs/demo.json', () => ({ userIds: demoUserIds }))
 }
 
 /** Loaded when it is first needed: the generator takes a tenth of the time of a start. */
 const loadOpenApiJson = async () => (await import('./document.ts')).openApiJson()
 
 const JSON_TYPE = 'application/json; charset=utf-8'
-
-/** The page loads files from this server only, and calls no other server. */
-const contentSecurityPolicy = {
-  'default-src': ["'none'"],
-  'script-src': ["'self'"],
-  'style-src': ["'self'"],
-  'img-src': ["'self'", 'data:'],
-  'connect-src': ["'self'"],
-  'base-uri': ["'none'"],
-  'form-action': ["'none'"],
-  'frame-ancestors': ["'none'"],
-}

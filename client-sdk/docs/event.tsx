@@ -1,0 +1,65 @@
+import { addressOf } from '../console/route.ts'
+import { Code, Json } from './code.tsx'
+import type { EventMessage, Topic } from './documents.ts'
+import { Markdown } from './markdown.tsx'
+import { Fields } from './schema.tsx'
+
+/** An event: when it comes and what it has, and beside that an example. */
+export function EventPage({ topic, event }: { topic: Topic; event: EventMessage }) {
+  const { name, summary, description, payload, examples } = event
+  return (
+    <article className="reference">
+      <header className="reference-head">
+        <p className="crumb">
+          <a href={addressOf(['events', topic.id])}>{topic.title}</a>
+        </p>
+        <h2>{name}</h2>
+        <p className="endpoint">
+          <span className="method method-event">EVENT</span> <code>{topic.address}</code>
+        </p>
+      </header>
+      <div className="reference-text">
+        <Markdown text={[summary, description].filter(Boolean).join('\n\n')} />
+        <section>
+          <h3>Payload</h3>
+          <Fields schema={payload.properties?.payload ?? payload} label="Fields of the payload" />
+        </section>
+      </div>
+      <div className="reference-side">
+        <Code text={sampleOf(name)} language="ts" label="SDK sample" />
+        {examples.map((example) => (
+          <section key={name}>
+            <h3 className="side-title">As it arrives</h3>
+            <Json value={example.payload} label="Example of the event" />
+          </section>
+        ))}
+      </div>
+    </article>
+  )
+}
+
+const sampleOf = (name: string) =>
+  `const stop = chat.on('${name}', ({ payload, channelId, rev }) => {
+  console.log(payload)
+})`
+
+/** The events of a topic. */
+export const TopicPage = ({ topic }: { topic: Topic }) => (
+  <article className="page">
+    <h2>{topic.title}</h2>
+    <p className="endpoint">
+      <span className="method method-event">TOPIC</span> <code>{topic.address}</code>
+    </p>
+    <Markdown text={topic.description} />
+    <ul className="cards">
+      {topic.events.map(({ name, summary }) => (
+        <li key={name}>
+          <a href={addressOf(['events', topic.id, name])}>
+            <strong>{name}</strong>
+            <span className="muted">{summary}</span>
+          </a>
+        </li>
+      ))}
+    </ul>
+  </article>
+)

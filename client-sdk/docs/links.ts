@@ -1,0 +1,21 @@
+import { addressOf } from '../console/route.ts'
+import { guideNameOf } from './guides.ts'
+
+const REPOSITORY = 'https://github.com/parley-chat/parley/blob/main'
+
+/**
+ * Where a link of a guide leads on this page: to a guide, a document, or a file of the repository.
+ */
+export function linkOf(href: string, file: string) {
+  if (/^[a-z]+:/i.test(href)) return href
+  const target = new URL(href, `file:///${file}`)
+  const path = decodeURI(target.pathname.slice(1))
+  const anchor = target.hash.slice(1)
+  const guide = guideNameOf(path)
+  if (guide) return addressOf(['guides', guide, ...(anchor ? [anchor] : [])])
+  if (path === 'openapi.json') return '../openapi.json'
+  if (path === 'asyncapi.json') return 'asyncapi.json'
+  return `${REPOSITORY}/${path}${target.hash}`
+}
+
+export const isOutside = (address: string) => /^[a-z]+:/i.test(address)

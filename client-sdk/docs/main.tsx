@@ -1,0 +1,17 @@
+import '../playground/styles/tokens.css'
+import '../playground/styles/controls.css'
+import '../playground/styles/overlays.css'
+import './styles/layout.css'
+import './styles/prose.css'
+import './styles/reference.css'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { App } from './app.tsx'
+
+const root = document.getElementById('root')
+if (!root) throw new Error('the page has no #root')
+createRoot(root).render(
+  <StrictMode>
+    <App />
+  </StrictMode>,
+)

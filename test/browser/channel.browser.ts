@@ -1,0 +1,151 @@
+import type { Page } from 'playwright-core'
+import { beforeAll, expect, test } from 'vitest'
+import { expectAccessible, expectHidden, expectVisible, screenshot } from '../support/browser.ts'
+import { composer, rowOf, usePlayground } from '../support/playground.ts'
+
+const playground = usePlayground()
+const phone = { width: 390, height: 844 }
+let ana: Page
+let ben: Page
+beforeAll(async () => {
+  ;[ana, ben] = await Promise.all([playground.open('?user=ana'), playground.open('?user=ben')])
+  for (const page of [ana, ben]) {
+    await expectVisible(page.getByText('Live', { exact: true }))
+    await rowOf(page, 'Launch week').click()
+    await page.getByRole('button', { name: 'Channel details' }).click()
+    await expectVisible(detailsOf(page).getByText('3 members'))
+  }
+})
+const detailsOf = (page: Page) => page.getByRole('complementary', { name: 'Details' })
+const memberOf = (page: Page, name: string) =>
+  detailsOf(page).getByRole('listitem').filter({ hasText: name })
+
+test('an owner renames a channel for everybody, and members have no button for it', async () => {
+  expect(await detailsOf(ben).getByRole('button', { name: 'Edit' }).count()).toBe(0)
+  await detailsOf(ana).getByRole('button', { name: 'Edit' }).click()
+  const form = ana.getByRole('form', { name: 'Edit the channel' })
+  await form.getByRole('textbox', { name: 'Name' }).fill('Launch day')
+  await form.getByRole('textbox', { name: 'What it is about' }).fill('Tuesday at ten')
+  await form.getByRole('button', { name: 'Save' }).click()
+  await expectVisible(rowOf(ben, 'Launch day'))
+  await expectVisible(detailsOf(ben).getByText('Tuesday at ten'))
+})
+
+test('roles are given, members removed and added', async () => {
+  await memberOf(ana, 'Ben').getByRole('combobox').selectOption('moderator')
+  await expectVisible(detailsOf(ben).getByRole('button', { name: 'Edit' }))
+  expect(await memberOf(ben, 'Ana').getByRole('button').count()).toBe(0)
+  await memberOf(ben, 'Cleo').getByRole('button', { name: 'Remove Cleo Martin' }).click()
+  await expectVisible(detailsOf(ana).getByText('2 members'))
+  await detailsOf(ana).getByRole('button', { name: 'Add people' }).click()
+  await ana.getByRole('dialog').getByRole('button', { name: 'Add Cleo Martin' }).click()
+  await ana.getByRole('dialog').getByRole('button', { name: 'Done' }).click()
+  await expectVisible(detailsOf(ben).getByText('3 members'))
+})
+
+test("a user's stars and mutes are kept, and are their own", async () => {
+  for (const name of ['Starred', 'Muted'])
+    await detailsOf(ana).getByRole('checkbox', { name }).check()
+  for (const name of ['Launch day.*starred', 'Launch day.*muted'])
+    await expectVisible(rowOf(ana, name))
+  expect(await rowOf(ben, 'Launch day.*(starred|muted)').count()).toBe(0)
+})
+
+test.each(['light', 'dark'] as const)(
+  'the %s details of a channel are accessible, also on a phone',
+  async (colorScheme) => {
+    await ana.emulateMedia({ colorScheme })
+    await screenshot(ana, `details-${colorScheme}`)
+    await expectAccessible(ana)
+    await ana.setViewportSize(phone)
+    await screenshot(ana, `details-phone-${colorScheme}`)
+    await ana.setViewportSize({ width: 1100, height: 760 })
+  },
+)
+
+test('pictures and files are attached by address, and shown to others', async () => {
+  for (const page of [ana, ben]) {
+    await page
+      .context()
+      .route('https://pictures.test/**', (route) =>
+        route.request().url().endsWith('cat.png')
+          ? route.fulfill({ contentType: 'image/png', body: Buffer.from(PNG, 'base64') })
+          : route.fulfill({ contentType: 'text/plain', body: 'no picture' }),
+      )
+    await page.getByRole('button', { name: 'Close details' }).click()
+  }
+  const attach = async (url: string, name: string) => {
+    await ana.getByRole('button', { name: 'Attach a file' }).click()
+    const dialog = ana.getByRole('dialog', { name: 'Attach a file' })
+    expect(await dialog.getByRole('button', { name: 'Attach', exact: true }).isEnabled()).toBe(
+      false,
+    )
+    await dialog.getByRole('textbox', { name: 'Address' }).fill(url)
+    await dialog.getByRole('textbox', { name: 'Name' }).fill(name)
+    await screenshot(ana, 'dialog-attach')
+    await dialog.getByRole('button', { name: 'Attach', exact: true }).click()
+  }
+  await attach('https://pictures.test/cat.png', 'A cat')
+  await attach('https://pictures.test/broken.jpg', 'Broken')
+  await attach('http://plain.test/plan.pdf', '')
+  await attach('https://pictures.test/mistake.png', 'Mistake')
+  await ana.getByRole('button', { name: 'Remove Mistake' }).click()
+  await screenshot(ana, 'attached')
+  await composer(ana, 'Launch day').press('Enter')
+  const received = ben.getByRole('list', { name: 'Attachments' }).last()
+  await expectVisible(received.getByRole('link', { name: /plan.pdf/ }))
+  await expectVisible(received.getByRole('link', { name: /Broken/ }))
+  await expectVisible(received.getByRole('img', { name: 'A cat' }))
+  expect(await received.getByRole('listitem').count()).toBe(3)
+  expect(await received.getByRole('img').count()).toBe(1)
+  await expectVisible(rowOf(ben, '3 attachments'))
+  await screenshot(ben, 'attachments')
+  await expectAccessible(ben)
+})
+
+test('emojis are found by their names, and the last chosen comes first', async () => {
+  await composer(ana, 'Launch day').fill('')
+  await ana.getByRole('button', { name: 'Insert emoji' }).click()
+  await expectVisible(
+    ana.getByRole('button', { name: 'Insert thumbs up' }).and(ana.locator(':focus')),
+  )
+  await ana.keyboard.type('no such thing')
+  await expectVisible(ana.getByText('No emoji is called that'))
+  await ana.getByRole('searchbox', { name: 'Search emojis' }).fill('cak')
+  await screenshot(ana, 'emojis')
+  await ana.keyboard.press('Enter')
+  expect(await composer(ana, 'Launch day').inputValue()).toBe('🍰')
+  await ana.getByRole('button', { name: 'Insert emoji' }).click()
+  await expectVisible(ana.getByRole('button', { name: 'Insert cake' }).and(ana.locator(':focus')))
+  await ana.keyboard.press('Escape')
+})
+
+test('a text that is too long is counted, and kept rather than sent', async () => {
+  const field = composer(ana, 'Launch day')
+  await field.fill('a'.repeat(9_600))
+  await expectVisible(ana.getByText('400 left'))
+  await field.fill('a'.repeat(10_003))
+  await expectVisible(ana.getByText('3 too many'))
+  await field.press('Enter')
+  expect(await ana.getByRole('button', { name: 'Send' }).isEnabled()).toBe(false)
+  expect(await field.inputValue()).toHaveLength(10_003)
+  await field.fill('')
+})
+
+test('who leaves a channel has it no more, and an owner deletes it after a question', async () => {
+  await ben.getByRole('button', { name: 'Channel details' }).click()
+  await detailsOf(ben).getByRole('button', { name: 'Leave' }).click()
+  await ben.getByRole('dialog').getByRole('button', { name: 'Leave' }).click()
+  await expectHidden(rowOf(ben, 'Launch day'))
+  await ana.getByRole('button', { name: 'Channel details' }).click()
+  await detailsOf(ana).getByRole('button', { name: 'Delete channel' }).click()
+  await ana.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+  await expectVisible(rowOf(ana, 'Launch day'))
+  await detailsOf(ana).getByRole('button', { name: 'Delete channel' }).click()
+  await ana.getByRole('dialog').getByRole('button', { name: 'Delete channel' }).click()
+  await expectHidden(rowOf(ana, 'Launch day'))
+})
+
+/** A picture of one point. */
+const PNG =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='

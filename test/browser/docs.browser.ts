@@ -1,0 +1,137 @@
+import type { Page } from 'playwright-core'
+import { beforeAll, expect, test } from 'vitest'
+import { expectAccessible, expectHidden, expectVisible, screenshot } from '../support/browser.ts'
+import { usePlayground } from '../support/playground.ts'
+
+const playground = usePlayground()
+const wide = { width: 1440, height: 900 }
+const phone = { width: 390, height: 844 }
+let docs: Page
+beforeAll(async () => {
+  docs = await playground.open('../docs', { viewport: wide })
+  await expectVisible(docs.getByRole('navigation', { name: 'Documentation' }))
+})
+const heading = (name: string | RegExp) => docs.getByRole('heading', { name })
+const show = (address: string) =>
+  docs.evaluate((hash) => {
+    location.hash = hash
+  }, address)
+
+test.each(['light', 'dark'] as const)(
+  'the %s pages of the documentation are accessible',
+  async (mode) => {
+    await docs.emulateMedia({ colorScheme: mode })
+    const pages = [
+      ['operation', 'api/messages/messages.send', 'Send a message'],
+      ['event', 'events/channel/message.new', 'message.new'],
+      ['guide', 'guides/realtime', 'Real time'],
+    ]
+    for (const [name, address, title = ''] of pages) {
+      await show(`#/${address}`)
+      await expectVisible(heading(title).and(docs.locator('main h2')))
+      await screenshot(docs, `docs-${name}-${mode}`)
+      await expectAccessible(docs)
+    }
+  },
+)
+
+test('on a phone the documentation is no wider than the screen, and has a menu', async () => {
+  await docs.setViewportSize(phone)
+  for (const address of ['', 'api/messages/messages.send', 'guides/operations', 'guides/parley']) {
+    await show(`#/${address}`)
+    await expectVisible(docs.locator('main h2'))
+    const width = await docs.evaluate(() => document.documentElement.scrollWidth)
+    expect([address, width]).toEqual([address, phone.width])
+  }
+  await docs.getByRole('button', { name: 'Pages' }).click()
+  await expectVisible(docs.getByRole('link', { name: 'Real time' }))
+  await screenshot(docs, 'docs-menu-phone')
+  await expectAccessible(docs)
+  await docs.getByRole('link', { name: 'Real time' }).click()
+  await expectHidden(docs.getByRole('navigation', { name: 'Documentation' }))
+  await docs.setViewportSize(wide)
+})
+
+test('a search finds operations, events and parts of guides', async () => {
+  await show('#/')
+  await docs.keyboard.press('/')
+  const field = docs.getByRole('combobox', { name: 'Search the documentation' })
+  const options = docs.getByRole('option')
+  await field.fill('typing.start')
+  await expectVisible(options.filter({ hasText: 'Event' }))
+  await field.fill('pgbouncer')
+  await expectVisible(options.filter({ hasText: 'Guide' }))
+  await field.fill('no such word anywhere')
+  await expectVisible(docs.getByText('Nothing was found.'))
+  await field.fill('pin message')
+  await expectVisible(options.filter({ hasText: 'POST /api/channels' }))
+  await screenshot(docs, 'docs-search')
+  await expectAccessible(docs)
+  await field.press('ArrowDown')
+  await field.press('ArrowUp')
+  await field.press('Enter')
+  await expectVisible(heading('Pin a message'))
+  expect(new URL(docs.url()).hash).toBe('#/api/pins/pins.pin')
+})
+
+test('a demo user tries an operation out', async () => {
+  await show('#/api/users/users.get')
+  const form = docs.getByRole('form', { name: 'Try users.get' })
+  await form.getByRole('textbox', { name: 'userId' }).fill('ana')
+  await expectVisible(form.getByText('needs other credentials'))
+  await form.getByRole('button', { name: 'Choose credentials' }).click()
+  const dialog = docs.getByRole('dialog', { name: 'Credentials' })
+  await screenshot(docs, 'docs-credentials')
+  await expectAccessible(docs)
+  await dialog.getByRole('button', { name: 'ana' }).click()
+  await expectVisible(form.getByRole('button', { name: 'Demo user ana' }))
+  await form.getByRole('button', { name: 'Send' }).click()
+  await expectVisible(form.getByText('200'))
+  await expectVisible(form.getByText('"Ana Sousa"'))
+  await screenshot(docs, 'docs-tried')
+  await form.getByRole('textbox', { name: 'userId' }).fill('nobody at all')
+  await form.getByRole('button', { name: 'Send' }).click()
+  await expectVisible(form.getByText('"NOT_FOUND"'))
+  expect(playground.problems.splice(0).join()).toContain('404')
+})
+
+test('samples show a call with curl, with the SDK, and by a backend', async () => {
+  await show('#/api/messages/messages.send')
+  const sample = (name: string) => docs.getByRole('region', { name: `${name} sample` })
+  expect(await sample('curl').innerText()).toContain(`-d '{"text":"Hello @ben"}'`)
+  await docs.getByRole('button', { name: 'SDK', exact: true }).click()
+  expect(await sample('SDK').innerText()).toContain('await chat.api.messages.send({')
+  await docs.getByRole('button', { name: 'SDK for backends' }).click()
+  expect(await sample('SDK for backends').innerText()).toContain("chat.as('ana').messages.send({")
+})
+
+test('links between guides stay on the page, and lead to sections that exist', async () => {
+  const names = await docs
+    .locator('.navigation a[href^="#/guides/"]')
+    .evaluateAll((links) => links.map((link) => link.getAttribute('href') ?? ''))
+  expect(names.length).toBeGreaterThan(15)
+  const places = new Set(names)
+  const links = new Set<string>()
+  for (const name of names) {
+    await show(name)
+    await expectVisible(docs.locator(`.navigation a[aria-current=page][href="${name}"]`))
+    const found = await docs.locator('main').evaluate((main) => ({
+      ids: [...main.querySelectorAll('[id]')].map(({ id }) => id),
+      links: [...main.querySelectorAll('a')].map((link) => link.getAttribute('href') ?? ''),
+    }))
+    for (const id of found.ids) places.add(`${name}/${encodeURIComponent(id)}`)
+    for (const link of found.links) links.add(link)
+  }
+  const inside = [...links].filter((link) => link.startsWith('#'))
+  expect(inside.length).toBeGreaterThan(20)
+  expect(inside.filter((link) => !places.has(link))).toEqual([])
+  const outside = [...links].filter((link) => !link.startsWith('#'))
+  expect(
+    outside.filter((link) => !/^(https:|asyncapi.json$|\.\.\/openapi.json$)/.test(link)),
+  ).toEqual([])
+  await show('#/guides/operations/logs')
+  const section = docs.locator('#logs')
+  await expect
+    .poll(() => section.evaluate((part) => Math.round(part.getBoundingClientRect().top)))
+    .toBeLessThan(120)
+})

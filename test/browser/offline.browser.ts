@@ -1,0 +1,88 @@
+import type { Page, WebSocketRoute } from 'playwright-core'
+import { beforeAll, expect, test } from 'vitest'
+import { expectHidden, expectVisible, screenshot } from '../support/browser.ts'
+import { composer, message, rowOf, usePlayground } from '../support/playground.ts'
+
+const playground = usePlayground()
+let ana: Page
+let ben: Page
+beforeAll(async () => {
+  ben = await playground.open('?user=ben')
+  ana = await playground.open('?user=ana')
+  for (const page of [ana, ben]) await expectVisible(message(page, 'Ready when you are'))
+})
+
+async function sayInWelcome(page: Page, text: string) {
+  await composer(page, 'Welcome').fill(text)
+  await composer(page, 'Welcome').press('Enter')
+  await expectVisible(message(page, text))
+}
+
+test('after an offline reload the page shows what it had, and what waits to be sent', async () => {
+  const network = await networkOf(ana)
+  await ana.reload()
+  await expectVisible(ana.getByText('Live', { exact: true }))
+  // What is shown is stored now and then.
+  await expect.poll(() => storedKeys(ana)).toEqual(expect.arrayContaining(['list', 'room']))
+  await network.cut()
+  await expectHidden(ana.getByText('Live', { exact: true }))
+  await sayInWelcome(ana, 'Written without a network')
+  await ana.reload()
+  await expectVisible(rowOf(ana, 'Launch week'))
+  await rowOf(ana, 'Welcome').click()
+  await expectVisible(message(ana, 'Ready when you are'))
+  await expectVisible(
+    message(ana, 'Written without a network').getByText('Waiting for the network'),
+  )
+  await screenshot(ana, 'offline-reloaded')
+  expect(await ana.getByText('could not be prepared').count()).toBe(0)
+  expect(await message(ben, 'Written without a network').count()).toBe(0)
+  await network.mend()
+  await expectVisible(message(ben, 'Written without a network'))
+  await expectHidden(ana.getByText('Waiting for the network'))
+  // Calls that failed are what this is about.
+  playground.problems.length = 0
+})
+
+/** What there is of a user in the store of snapshots, by kind. */
+const storedKeys = (page: Page) =>
+  page.evaluate(
+    () =>
+      new Promise<string[]>((resolve, reject) => {
+        const opening = indexedDB.open('parley-snapshots')
+        opening.onerror = () => reject(opening.error)
+        opening.onsuccess = () => {
+          const rows = opening.result.transaction('messages').objectStore('messages').getAllKeys()
+          rows.onsuccess = () => {
+            opening.result.close()
+            resolve(rows.result.map((key) => `${(key as string[])[1]}`.split(' ')[0] ?? ''))
+          }
+        }
+      }),
+  )
+
+/** The network of a user's pages, apart from the files of the page. */
+async function networkOf(page: Page) {
+  let isUp = true
+  const sockets = new Set<WebSocketRoute>()
+  const context = page.context()
+  await context.route(/\/(api\/|token$)/, (route) =>
+    isUp ? route.continue() : route.abort('internetdisconnected'),
+  )
+  await context.routeWebSocket(/.*/, (socket) => {
+    if (!isUp) return void socket.close()
+    sockets.add(socket)
+    socket.connectToServer()
+  })
+  return {
+    cut: async () => {
+      isUp = false
+      for (const socket of sockets) await socket.close()
+      sockets.clear()
+    },
+    mend: async () => {
+      isUp = true
+      await page.evaluate("dispatchEvent(new Event('online'))")
+    },
+  }
+}
