@@ -6,10 +6,11 @@ import { delay } from './timing.ts'
 
 /** Operations by noun and verb. Names are written `noun.verb`. */
 export type OperationTable = {
-  /** The method and the path of each. */
+  /**
+   * The method and the path of each: `PUT* /path` if two calls have the effect and the result of
+   * one. Those with GET always have.
+   */
   routes: Readonly<Record<string, Readonly<Record<string, string>>>>
-  /** Those other than GET of which two calls have the effect and the result of one. */
-  idempotent: ReadonlySet<string>
   /** The rate limit that a call counts against, unless it is the one of requests. */
   limits: Readonly<Record<string, string>>
 }
@@ -31,7 +32,7 @@ type CallsOptions = {
 
 /** Each operation of a table as a method, by noun: `Calls` are the types of that table. */
 export function createCalls<Calls>({
-  operations: { routes, idempotent, limits },
+  operations: { routes, limits },
   url,
   fetch = (...given) => globalThis.fetch(...given),
   headers,
@@ -46,7 +47,7 @@ export function createCalls<Calls>({
     const refusal = gate?.refusalOf(limit)
     if (refusal) throw refusal
     const sentHeaders = await headers()
-    const [method = '', path = ''] = operation.route.split(' ')
+    const [method = '', path = ''] = operation.route.split(/\*? /)
     const request = { url: base, method, path, args, headers: sentHeaders, fetch }
     const result = await sendRequest(request, options)
     if (!isChatError(result)) return { result, sentHeaders }
@@ -80,8 +81,8 @@ export function createCalls<Calls>({
     }
   }
   /** Whether a second call has the effect and the result of one. */
-  const isRepeatable = ({ name, route }: Operation, args: Args) =>
-    route.startsWith('GET ') || idempotent.has(name) || args.clientId !== undefined
+  const isRepeatable = ({ route }: Operation, args: Args) =>
+    /^GET|\* /.test(route) || args.clientId !== undefined
   const methods = (noun: string, verbs: Readonly<Record<string, string>>) =>
     mapEntries(
       verbs,

@@ -71,14 +71,9 @@ function operationTable(name: string, { description, auths }: TableOptions) {
     return verbs.length === 0 ? [] : [[noun, verbs] as const]
   })
   const routes = chosen.map(([noun, operations]) => {
-    const rows = operations.map(([verb, { method, path }]) => `      ${verb}: '${method} ${path}',`)
+    const rows = operations.map(([verb, op]) => `      ${verb}: '${routeOf(op)}',`)
     return `    ${noun}: {\n${rows.join('\n')}\n    },`
   })
-  const idempotent = chosen.flatMap(([noun, operations]) =>
-    operations
-      .filter(([, op]) => op.idempotent && op.method !== 'GET')
-      .map(([verb]) => `    '${noun}.${verb}',`),
-  )
   const limits = chosen.flatMap(([noun, operations]) =>
     operations.flatMap(([verb, { limit = 'requests' }]) =>
       limit === 'requests' ? [] : [`    '${noun}.${verb}': '${limit}',`],
@@ -92,14 +87,13 @@ export const ${name}: OperationTable = {
   routes: {
 ${routes.join('\n')}
   },
-  idempotent: new Set([
-${idempotent.join('\n')}
-  ]),
   limits: {
 ${limits.join('\n')}
   },
 }`
 }
+const routeOf = ({ method, path, idempotent }: Operation) =>
+  `${method}${idempotent && method !== 'GET' ? '*' : ''} ${path}`
 type TableOptions = { description: string; auths?: readonly Auth[] }
 
 const topicNames = () => `\
