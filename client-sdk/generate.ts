@@ -17,8 +17,8 @@ import { z } from 'zod'
 
 /**
  * Writes the tables of operations, `topic-names.ts` and `types.ts` from the contract, so that the
- * package needs neither zod nor the contract to run or to be compiled. With `--check` it writes nothing,
- * and fails if they are out of date.
+ * package needs neither zod nor the contract to run or to be compiled. With `--check` it writes
+ * nothing, and fails if they are out of date.
  */
 function generate() {
   const files = {
