@@ -43,10 +43,12 @@ export class Transports {
     else this.#timer = setTimeout(() => this.#tryWebSocket(url), RETRY_MS)
   }
 
-  /** The last socket ended before its session was accepted. */
-  failed() {
+  /** The last socket ended before its session was accepted. Resolves when the next can be opened. */
+  async failed() {
     this.#isStream = !this.#isStream && !this.#hasWorked
-    if (this.#isStream && !this.#streams) void this.#loadStreams()
+    if (!this.#isStream) return
+    // Without it, as in a service worker, WebSockets remain.
+    this.#streams ??= await import('./stream-socket.ts').catch(() => undefined)
   }
 
   /** No socket is wanted for now. */
@@ -58,11 +60,6 @@ export class Transports {
   forget() {
     this.#isStream = false
     this.#hasWorked = false
-  }
-
-  async #loadStreams() {
-    // Without it, as in a service worker, WebSockets remain.
-    this.#streams = await import('./stream-socket.ts').catch(() => undefined)
   }
 
   #tryWebSocket(url: string) {
