@@ -83,10 +83,13 @@ function useCountdown() {
   return seconds
 }
 
-/** What waits to be sent. Hidden while the user is live: then they pass at once. */
+/**
+ * What waits to be sent. Hidden while the user is live: then it passes at once. That something was
+ * read waits as well, but nobody looks for it here.
+ */
 function OutboxStrip() {
   const { outbox, network } = useSession()
-  const operations = useStore(outbox)
+  const operations = useStore(outbox).filter(({ type }) => type !== 'read')
   const isUp = useStore(network.isUp)
   const { status } = useConnection()
   const { items } = useChannels()
