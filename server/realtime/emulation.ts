@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { createLru } from '../core/lru.ts'
 import type { Tokens } from '../core/tokens.ts'
 import type { AcceptedNote, Broker, CommandsNote } from './broker.ts'
 import { closings } from './protocol/codes.ts'
@@ -23,6 +24,8 @@ const WAITING = 5_000
 const WAITING_CHARACTERS = 16 * 1024 * 1024
 /** How many requests of other nodes are remembered: their notes may arrive twice. */
 const REMEMBERED = 10_000
+/** How many sessions that other nodes did not know are remembered. */
+const ENDED = 10_000
 
 /** What handles the commands of a session. */
 type Receiver = { readonly isOpen: boolean; receive(frame: Buffer, isBinary: boolean): void }
@@ -46,6 +49,8 @@ export class Emulation {
   readonly #ofSession = new Map<string, number>()
   #characters = 0
   readonly #handled = new Map<string, boolean>()
+  /** Sessions of other nodes: one that has ended never comes back, and costs no further notes. */
+  readonly #ended = createLru<true>({ entries: ENDED })
 
   constructor(readonly options: EmulationOptions) {}
 
@@ -77,13 +82,16 @@ export class Emulation {
     const { nodeId, tokens, broker } = this.options
     if (!tokens.isSession(session, node)) return 'unknown'
     if (node === nodeId) return this.#deliver(request) ? 'accepted' : 'unknown'
+    if (this.#ended.get(session)) return 'unknown'
     if ((this.#ofSession.get(session) ?? 0) >= WAITING_OF_SESSION) return 'too many'
     if (this.#waiting.size >= WAITING || this.#characters + data.length > WAITING_CHARACTERS)
       return 'busy'
     const id = randomUUID()
     const answer = this.#answerTo(id, request)
     broker.send({ ...request, kind: 'commands', id, from: nodeId })
-    return (await answer) ? 'accepted' : 'unknown'
+    if (await answer) return 'accepted'
+    this.#ended.set(session, true)
+    return 'unknown'
   }
 
   /** Handles the request of another node. */
