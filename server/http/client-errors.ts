@@ -60,7 +60,7 @@ export function handleClientErrors(
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
 }
 
-/** Node.js no longer looks after the connection: without an end, a client could keep it for ever. */
+/** Node.js no longer looks after the connection: a client could keep it for as long as it liked. */
 function endWith(socket: Duplex, text: string) {
   socket.end(text)
   const timer = setTimeout(() => socket.destroy(), LINGER_MS)
