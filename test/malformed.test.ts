@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { streamPaths } from '@parley/contract'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { whileLocked } from './support/locks.ts'
 import { exchange, expectError } from './support/raw.ts'
@@ -204,6 +205,8 @@ test('a refused upgrade closes its connection, whatever refused it', async () =>
   const evil = 'Origin: https://evil.example.com\r\n'
   for (const [path, status, headers] of [
     ['/nope', 404],
+    ['/health/live', 404],
+    [`${streamPaths.sse}?cf_connect=secret`, 404],
     ['/connection/websocketx', 404],
     ['/%', 400],
     ['/connection/websocket', 403, evil],
@@ -212,7 +215,7 @@ test('a refused upgrade closes its connection, whatever refused it', async () =>
     expect(others).toEqual([])
     expect(answer).toMatchObject({ status, headers: { connection: 'close' } })
   }
-  expect(connections).toHaveLength(4)
+  expect(connections).toHaveLength(6)
   await vi.waitFor(
     () => expect(connections.map(({ destroyed }) => destroyed)).not.toContain(false),
     patient,

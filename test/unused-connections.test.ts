@@ -1,11 +1,12 @@
 import { once } from 'node:events'
-import type { Socket } from 'node:net'
-import { expect, test, vi } from 'vitest'
+import { connect, type Socket } from 'node:net'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { exchange, expectError } from './support/raw.ts'
 import { patient } from './support/until.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
+const TIMED_OUT = 'ERR_HTTP_REQUEST_TIMEOUT'
 
 /** What a connection hears on which no complete request has come in time, after these bytes. */
 async function answersAfter(bytes: string) {
@@ -14,8 +15,7 @@ async function answersAfter(bytes: string) {
   const answers = exchange(world().url, bytes)
   const [socket] = await accepted
   await vi.waitUntil(() => socket.bytesRead === bytes.length, patient)
-  const code = 'ERR_HTTP_REQUEST_TIMEOUT'
-  server.emit('clientError', Object.assign(new Error(code), { code }), socket)
+  server.emit('clientError', Object.assign(new Error(TIMED_OUT), { code: TIMED_OUT }), socket)
   return answers
 }
 
@@ -27,4 +27,27 @@ test('half of a request that never gets whole is a VALIDATION_ERROR', async () =
   const [answer] = await answersAfter('GET /health/live HTTP/1.1\r\nHost: x\r\n')
   if (!answer) throw new Error('no answer')
   expectError(answer, 'VALIDATION_ERROR')
+})
+
+test('a client that goes on with a request that took too long is cut off', async () => {
+  const { hostname, port } = new URL(world().url)
+  const { server } = world().app
+  const accepted = once(server, 'connection') as Promise<[Socket]> // as Node.js documents
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const client = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
+  onTestFinished(() => void client.destroy())
+  const ended = once(client.on('error', () => {}).resume(), 'end')
+  const bytes = 'POST /emulation HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n'
+  client.write(bytes)
+  const [socket] = await accepted
+  const received = (count: number) => vi.waitUntil(() => socket.bytesRead === count, patient)
+  await received(bytes.length)
+  server.emit('clientError', Object.assign(new Error(TIMED_OUT), { code: TIMED_OUT }), socket)
+  await ended
+  client.write('{')
+  await received(bytes.length + 1)
+  expect(socket.destroyed).toBe(false)
+  vi.advanceTimersByTime(5_000)
+  expect(socket.destroyed).toBe(true)
 })

@@ -13,6 +13,9 @@ import { isStreamed } from './streamed-body.ts'
 /** The code of a connection on which no complete request came in time. */
 const TIMED_OUT = 'ERR_HTTP_REQUEST_TIMEOUT'
 
+/** How long a client has to close its side of a connection after the last answer. */
+const LINGER_MS = 5_000
+
 type Exchange = { request: IncomingMessage; response: ServerResponse }
 type ClientError = Error & { code?: string; rawPacket?: Buffer }
 
@@ -42,7 +45,7 @@ export function handleClientErrors(
     onRefused(statusOf(apiError))
     const origin = originIn(error.rawPacket)
     const headers = commonHeaders(origin === undefined ? {} : { origin })
-    const respond = () => socket.end(toText(apiError, headers))
+    const respond = () => endWith(socket, toText(apiError, headers))
     // The response to an earlier, complete request on this connection goes first.
     const isPending = request?.complete && response && !response.writableFinished
     if (isPending) response.once('finish', respond)
@@ -51,10 +54,17 @@ export function handleClientErrors(
   server.on('connect', ({ headers }, socket) => {
     const apiError = new ApiError('NOT_FOUND', 'No such route')
     onRefused(statusOf(apiError))
-    socket.end(toText(apiError, commonHeaders(headers)))
+    endWith(socket, toText(apiError, commonHeaders(headers)))
   })
   // Unknown expectations may be ignored (RFC 9110, 10.1.1).
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
+}
+
+/** Node.js no longer looks after the connection: a client could keep it for as long as it liked. */
+function endWith(socket: Duplex, text: string) {
+  socket.end(text)
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS)
+  socket.once('close', () => clearTimeout(timer))
 }
 
 /**

@@ -70,6 +70,7 @@ export function createFastify({
     reply.headers(commonHeaders(request.id, request.headers))
     if (isPreflight(request)) return reply.code(204).send()
     if (request.is404) throw new ApiError('NOT_FOUND', 'No such route')
+    refuseUpgrade(request)
   })
   const logRequest = createRequestLog({ sample: logSample })
   app.addHook('onResponse', async (request, reply) => {
@@ -146,11 +147,24 @@ function closeConnections(app: FastifyInstance, isStopping: () => boolean) {
  * nobody else would notice that the client has left. An upgraded socket leaves its response.
  */
 function closeRefusedUpgrade({ raw }: FastifyRequest, reply: FastifyReply) {
-  const { upgrade } = raw as { upgrade?: boolean | null } // not in the types of Node.js
-  if (!upgrade) return
+  if (!isUpgrade(raw)) return
   reply.raw.shouldKeepAlive = false
   reply.raw.once('finish', () => raw.socket.destroySoon())
 }
+
+/**
+ * Where no WebSockets are served. The plugin would open one, past all guards, close it, and log the
+ * URL, which may have a token.
+ */
+function refuseUpgrade({ raw, headers, routeOptions }: FastifyRequest) {
+  if (!isUpgrade(raw) || routeOptions.config.hasSockets) return
+  // Others are ignored.
+  if (headers.upgrade?.toLowerCase() === 'websocket')
+    throw new ApiError('NOT_FOUND', 'This address is not for WebSockets')
+}
+
+// Not in the types of Node.js.
+const isUpgrade = (raw: IncomingMessage) => (raw as { upgrade?: boolean | null }).upgrade === true
 
 const requestId = (headers: IncomingHttpHeaders) => {
   const given = headers['x-request-id']
@@ -174,7 +188,10 @@ function readBodies(app: FastifyInstance) {
   app.addHook('onRequest', async ({ headers, routeOptions }) => {
     const { streams } = routeOptions.config
     const [type = ''] = headers['content-type']?.toLowerCase().split(/ *;/) ?? []
-    if (streams !== undefined && type === streams) return
+    if (streams !== undefined && type === streams) {
+      headers['content-type'] = streams
+      return
+    }
     const isJson = /^application\/json *(;|$)/i.test(headers['content-type'] ?? '')
     const isEmpty =
       headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0

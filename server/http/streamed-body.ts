@@ -8,6 +8,8 @@ declare module 'fastify' {
     streams?: string | undefined
     /** Its answers go on until one side closes the connection. */
     isEndless?: boolean | undefined
+    /** WebSockets are served there. */
+    hasSockets?: boolean | undefined
   }
 }
 

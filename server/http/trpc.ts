@@ -80,7 +80,8 @@ export function serveTrpc(
         return { socket, log: app.log }
       },
     })
-    scope.get('/trpc', { websocket: true, preHandler: guardSocket }, (socket, request) =>
+    const options = { config: { hasSockets: true }, preHandler: guardSocket }
+    scope.get('/trpc', { ...options, websocket: true }, (socket, request) =>
       // The adapter uses no more of a socket than this.
       handle(wrapSocket(socket) as unknown as WebSocket, request.raw),
     )

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { createLru } from '../core/lru.ts'
 import type { Tokens } from '../core/tokens.ts'
 import type { AcceptedNote, Broker, CommandsNote } from './broker.ts'
 import { closings } from './protocol/codes.ts'
@@ -17,12 +18,16 @@ export type EmulationOutcome = 'accepted' | 'unknown' | 'too many' | 'busy'
 
 /** How long another node may take to answer before it is taken for dead. */
 const ANSWER_MS = 4_000
-/** The most requests of a session, and of all together, that wait for other nodes. */
-const WAITING_OF_SESSION = 32
-const WAITING = 5_000
-const WAITING_CHARACTERS = 16 * 1024 * 1024
+/**
+ * The most requests of a session, and of all together, that wait for other nodes. They share their
+ * way with all other notes: a burst of a client must not hold those up.
+ */
+const OF_SESSION = { requests: 32, characters: 512 * 1024 }
+const WAITING = { requests: 5_000, characters: 4 * 1024 * 1024 }
 /** How many requests of other nodes are remembered: their notes may arrive twice. */
 const REMEMBERED = 10_000
+/** How many sessions that other nodes did not know are remembered. */
+const ENDED = 10_000
 
 /** What handles the commands of a session. */
 type Receiver = { readonly isOpen: boolean; receive(frame: Buffer, isBinary: boolean): void }
@@ -43,9 +48,11 @@ export class Emulation {
   readonly #connections = new Map<string, { receiver: Receiver; socket: StreamSocket }>()
   readonly #sockets = new Set<StreamSocket>()
   readonly #waiting = new Map<string, Waiting>()
-  readonly #ofSession = new Map<string, number>()
+  readonly #ofSession = new Map<string, { requests: number; characters: number }>()
   #characters = 0
   readonly #handled = new Map<string, boolean>()
+  /** Sessions of other nodes: one that has ended never comes back, and costs no further notes. */
+  readonly #ended = createLru<true>({ entries: ENDED })
 
   constructor(readonly options: EmulationOptions) {}
 
@@ -77,13 +84,18 @@ export class Emulation {
     const { nodeId, tokens, broker } = this.options
     if (!tokens.isSession(session, node)) return 'unknown'
     if (node === nodeId) return this.#deliver(request) ? 'accepted' : 'unknown'
-    if ((this.#ofSession.get(session) ?? 0) >= WAITING_OF_SESSION) return 'too many'
-    if (this.#waiting.size >= WAITING || this.#characters + data.length > WAITING_CHARACTERS)
-      return 'busy'
+    if (this.#ended.get(session)) return 'unknown'
+    const { requests, characters } = this.#countOf(session)
+    if (requests >= OF_SESSION.requests || characters + data.length > OF_SESSION.characters)
+      return 'too many'
+    if (this.#waiting.size >= WAITING.requests) return 'busy'
+    if (this.#characters + data.length > WAITING.characters) return 'busy'
     const id = randomUUID()
     const answer = this.#answerTo(id, request)
     broker.send({ ...request, kind: 'commands', id, from: nodeId })
-    return (await answer) ? 'accepted' : 'unknown'
+    if (await answer) return 'accepted'
+    this.#ended.set(session, true)
+    return 'unknown'
   }
 
   /** Handles the request of another node. */
@@ -124,8 +136,14 @@ export class Emulation {
 
   #count({ session, characters }: { session: string; characters: number }, change: 1 | -1) {
     this.#characters += change * characters
-    const count = (this.#ofSession.get(session) ?? 0) + change
-    if (count > 0) this.#ofSession.set(session, count)
+    const count = this.#countOf(session)
+    count.requests += change
+    count.characters += change * characters
+    if (count.requests > 0) this.#ofSession.set(session, count)
     else this.#ofSession.delete(session)
+  }
+
+  #countOf(session: string) {
+    return this.#ofSession.get(session) ?? { requests: 0, characters: 0 }
   }
 }

@@ -61,6 +61,7 @@ export function serveEndpoint(
     scope.route({
       method: 'GET',
       url: endpointPath,
+      config: { hasSockets: true },
       preHandler: guardSocket,
       handler: () => {
         throw new ApiError('NOT_FOUND', 'This address is for WebSockets')

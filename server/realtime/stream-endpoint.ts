@@ -41,6 +41,8 @@ export function serveStreams(app: FastifyInstance, options: StreamOptions) {
       config: { streams: PROTOBUF, isEndless: true },
       bodyLimit: limits.bodyBytes,
       onRequest: guards.stream,
+      // Once more: while the body arrived, the server may have begun to stop.
+      preHandler: guards.stream,
       handler: (request, reply) => {
         const isBinary = request.headers['content-type'] === PROTOBUF
         openStream(request, reply, {

@@ -1,11 +1,12 @@
 import type { ChildProcess } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { createApi } from '@parley/client/api'
-import { afterAll, expect, test, vi } from 'vitest'
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
 import { createDataFolder } from '../support/folders.ts'
 import { freePorts } from '../support/proxy-program.ts'
 import { sample } from '../support/scrape.ts'
 import { production, useChildren } from '../support/start.ts'
+import { RawStream } from '../support/stream.ts'
 import { patient, until } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
 
@@ -51,7 +52,8 @@ async function startServer({
   await listening(2)
   const operator = createApi({ url, adminKey: production.ADMIN_API_KEY })
   const { apiKey } = await operator.apps.create({ name: 'Workers' })
-  const { token } = await createApi({ url, apiKey }).tokens.create({ userId: 'ana' })
+  const minted = await createApi({ url, apiKey }).tokens.create({ userId: 'ana' })
+  const { token } = minted
   const ana = createApi({ url, token })
   const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Load' })
   const send = async (clientId: string) =>
@@ -89,7 +91,7 @@ async function startServer({
     return new Set(rows.map(({ text }) => text))
   }
   const metrics = async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
-  return { ...server, url, lines, listening, sendMany, stored, metrics, ana, channelId }
+  return { ...server, url, lines, listening, sendMany, stored, metrics, minted, ana, channelId }
 }
 
 test('a rolling restart on SIGHUP refuses nothing under load, and SIGTERM ends all', async () => {
@@ -156,4 +158,23 @@ test('a worker process that ends during a start or a rolling restart leaves as m
   server.kill('SIGHUP')
   await until(() => server.output().includes('rolling restart finished'), { seconds: 150 })
   expect(childrenOf(server.child)).toHaveLength(2)
+})
+
+test('commands reach their stream, whichever worker process they come to', async () => {
+  const server = await startServer()
+  const streams = await Promise.all(
+    Array.from({ length: 10 }, () => RawStream.connect(server, { minted: server.minted })),
+  )
+  onTestFinished(() => {
+    for (const stream of streams) stream.terminate()
+  })
+  expect(new Set(streams.map(({ session }) => session.node)).size).toBe(2)
+  const ids = [2, 3, 4, 5]
+  for (const stream of streams) {
+    for (const id of ids) expect(await stream.post(JSON.stringify({ id, ping: {} }))).toBe(204)
+  }
+  for (const stream of streams) {
+    await stream.reply(5)
+    expect(stream.messages.map(({ id }) => id)).toEqual([1, ...ids])
+  }
 })

@@ -3,6 +3,7 @@ import { whileRowLocked } from '../support/locks.ts'
 import { openProxy } from '../support/proxy.ts'
 import { listen } from '../support/realtime.ts'
 import { RawSocket } from '../support/socket.ts'
+import { RawStream } from '../support/stream.ts'
 import { until } from '../support/until.ts'
 import { createWorld, useWorld } from '../support/world.ts'
 import { counts, createGroup, payloads, presenceOf, useListeners } from './listeners.ts'
@@ -99,7 +100,12 @@ test('a node that has lost its database sends its clients away, and refuses new 
   })
   const health = async () => (await fetch(`${node.url}/health`)).status
   const anas = await RawSocket.connect(node, ana)
-  const sockets = [anas, await RawSocket.connect(node, ben), await RawSocket.open(node)]
+  const streams = await Promise.all([
+    RawStream.connect(node, ben),
+    RawStream.connect(node, ben, { transport: 'sse' }),
+  ])
+  const bens = await RawSocket.connect(node, ben)
+  const sockets = [anas, bens, await RawSocket.open(node), ...streams]
   // A short outage closes none of them.
   proxy.cut()
   await until(async () => (await health()) === 200)
@@ -110,6 +116,9 @@ test('a node that has lost its database sends its clients away, and refuses new 
   for (const { closed } of sockets) expect(await closed).toEqual({ code: 3001, reason: 'shutdown' })
   expect(performance.now() - backAt).toBeGreaterThanOrEqual(outageMs)
   await expect(RawSocket.connect(node, ana)).rejects.toThrow('answered 503')
+  const connect = JSON.stringify({ id: 1, connect: { token: ana.minted.wsToken } })
+  for (const transport of ['http_stream', 'sse'] as const)
+    await expect(new RawStream(node, connect, { transport }).closed).rejects.toThrow('answered 503')
   expect(await health()).toBe(503)
   proxy.redirect(world().databaseUrl)
   await until(async () => (await health()) === 200)

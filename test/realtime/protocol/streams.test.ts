@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { limits, streamPaths } from '@parley/contract'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { emulate, RawStream } from '../../support/stream.ts'
@@ -90,6 +93,24 @@ describe.each(transports)('over %s', (transport) => {
   })
 })
 
+test('a stream whose request is complete only when the server stops is refused', async () => {
+  const node = await createWorld({ databaseUrl: world().databaseUrl })
+  const first = await connected(ana, {}, node)
+  const received = once(node.app.server, 'request')
+  const late = request(`${node.url}${streamPaths.http_stream}`, { method: 'POST', agent: false })
+  const answered = once(late, 'response')
+  late.flushHeaders()
+  await received
+  await nextTurn() // its headers were let in by then
+  const stopped = node.stop()
+  expect((await first.closed).code).toBe(3001)
+  late.end(connect(ana.minted.wsToken))
+  const [{ statusCode }] = await answered
+  late.destroy()
+  await stopped
+  expect(statusCode).toBe(503)
+})
+
 describe('emulation', () => {
   const history = (id: number) =>
     JSON.stringify({ id, history: { channel: topicOf(ana), limit: 0 } })
@@ -154,6 +175,19 @@ describe('emulation', () => {
   ]
   test.each(malformed)('a request with %s is refused with 400', async (_, body) => {
     expect(await emulate(world(), body)).toBe(400)
+  })
+
+  test('a type of bodies is the same in capitals, and with parameters', async () => {
+    const raw = await connected()
+    for (const type of ['Application/Octet-Stream', 'application/octet-stream; charset=utf-8']) {
+      const { status } = await fetch(`${world().url}${streamPaths.emulation}`, {
+        method: 'POST',
+        headers: { 'Content-Type': type },
+        body: Buffer.from(JSON.stringify({ ...raw.session, data: '{}' })),
+      })
+      expect(status).toBe(400)
+    }
+    await raw.ask({ id: 2, ping: {} })
   })
 
   test('a request of more than 256 KB is refused', async () => {

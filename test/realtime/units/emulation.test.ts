@@ -43,6 +43,43 @@ test('what was made up is not passed to other nodes', async () => {
   expect(here.sent).toEqual([])
 })
 
+test('of a session there is one spelling', async () => {
+  const [here, there] = [await createNode('here'), await createNode('there')]
+  const { session, ...rest } = there.request()
+  const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+  // The last digit says four bits: the three that follow it stand for the same bytes.
+  const last = digits.indexOf(session.slice(-1))
+  const others = [1, 2, 3].map((step) => `${session.slice(0, -1)}${digits[last + step]}`)
+  for (const each of others) {
+    expect(Buffer.from(each.slice(33), 'base64url')).toEqual(
+      Buffer.from(session.slice(33), 'base64url'),
+    )
+    expect(await here.emulation.receive({ ...rest, session: each })).toBe('unknown')
+  }
+  expect(here.sent).toEqual([])
+})
+
+test('a session that its node no longer knows costs no second note', async () => {
+  const [here, there] = [await createNode('here'), await createNode('there')]
+  const answer = (isKnown: boolean) => {
+    const [note] = commandsIn(here.sent.splice(0))
+    if (note)
+      here.emulation.handleAccepted({ kind: 'accepted', node: 'here', id: note.id, isKnown })
+    return note !== undefined
+  }
+  for (const [isKnown, outcome] of [
+    [true, 'accepted'],
+    [true, 'accepted'],
+    [false, 'unknown'],
+  ] as const) {
+    const received = here.emulation.receive(there.request())
+    expect(answer(isKnown)).toBe(true)
+    expect(await received).toBe(outcome)
+  }
+  expect(await here.emulation.receive(there.request())).toBe('unknown')
+  expect(here.sent).toEqual([])
+})
+
 test('a note that arrives twice is carried out once, and only by the node it is for', async () => {
   const [here, there, third] = [
     await createNode('here'),
@@ -68,7 +105,21 @@ test('a node that does not answer is taken for dead, and few requests wait for i
   await clock.forward(4_000)
   expect(new Set(await Promise.all(waiting))).toEqual(new Set(['unknown']))
   expect(clock.timers()).toBe(0)
-  const large = there.request('x'.repeat(9 * 1024 * 1024))
-  void here.emulation.receive(large)
-  expect(await here.emulation.receive(large)).toBe('busy')
+})
+
+test('a session has few bytes on their way to another node, and so have all together', async () => {
+  const [here, there] = [await createNode('here'), await createNode('there')]
+  const half = 'x'.repeat(256 * 1024)
+  for (const data of [half, half]) void here.emulation.receive(there.request(data))
+  expect(here.sent).toHaveLength(2)
+  expect(await here.emulation.receive(there.request())).toBe('too many')
+  const others = await Promise.all(Array.from({ length: 7 }, (_, index) => createNode(`${index}`)))
+  for (const other of others) void here.emulation.receive(other.request(half + half))
+  expect(here.sent).toHaveLength(9)
+  const late = (await createNode('late')).request()
+  expect(await here.emulation.receive(late)).toBe('busy')
+  for (const { id } of commandsIn(here.sent))
+    here.emulation.handleAccepted({ kind: 'accepted', node: 'here', id, isKnown: true })
+  void here.emulation.receive(late)
+  expect(here.sent).toHaveLength(10)
 })
