@@ -46,6 +46,7 @@ export class LiveRoom implements Room {
   readonly #typing: ThrottledTyping
   readonly #reads: ThrottledReads
   #timesRegained = 0
+  #lostWith: ChatError | undefined
 
   constructor(
     readonly id: string,
@@ -165,15 +166,18 @@ export class LiveRoom implements Room {
   async handleAccessLost() {
     const [times, { mainWindow }] = [this.#timesRegained, this.#sync.state]
     const lost = { code: 'FORBIDDEN', status: 403 } as const
-    const refusal = mainWindow ? undefined : await this.#refusal()
+    // Both topics may tell it.
+    const refusal = this.#lostWith ?? (mainWindow ? undefined : await this.#refusal())
     // Access may have been given again meanwhile.
     if (times !== this.#timesRegained) return
     const error = refusal ?? new ChatError('you may not read this channel any more', lost)
+    this.#lostWith = error
     this.#sync.handleAccessLost(error)
     this.#stores.info.handleAccessLost(error)
   }
   handleAccessRegained() {
     this.#timesRegained += 1
+    this.#lostWith = undefined
     this.#sync.handleAccessRegained()
     this.#stores.info.reload()
   }
