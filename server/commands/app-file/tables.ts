@@ -191,3 +191,6 @@ export const leftOut: Record<string, string> = {
   imported_rows: 'of an import that is not finished',
   app_imports: 'an import that is not finished',
 }
+
+/** All tables of ours. */
+export const tableNames = [...tables.map(({ name }) => name), ...Object.keys(leftOut)]
