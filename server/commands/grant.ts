@@ -7,7 +7,7 @@ import { migrateQueue } from '../jobs/queue.ts'
 import { tableNames } from './app-file/tables.ts'
 import { whenDatabaseIsReady, withDatabase } from './open.ts'
 
-/** Lists of migrations, ours and that of the queue: who may only read and write rows applies none. */
+/** Lists of migrations, ours and the queue's: who only reads and writes rows applies none. */
 const MIGRATIONS = ['__drizzle_migrations', 'migrations']
 
 /** `parley grant`: lets a role read and write all rows, and nothing else. */

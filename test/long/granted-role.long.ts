@@ -1,13 +1,13 @@
 import { connectOnce } from '@parley/server/db/client'
 import { requireMigrated } from '@parley/server/db/migrate'
 import { expect, test, vi } from 'vitest'
-import { parleyOn } from './app-files/command.ts'
-import { cleanupElsewhere, erased } from './support/cleanup.ts'
-import { serveProvider } from './support/provider.ts'
-import { createSharedDatabase } from './support/roles.ts'
-import { RawSocket } from './support/socket.ts'
-import { until } from './support/until.ts'
-import { createWorld } from './support/world.ts'
+import { parleyOn } from '../app-files/command.ts'
+import { cleanupElsewhere, erased } from '../support/cleanup.ts'
+import { serveProvider } from '../support/provider.ts'
+import { createSharedDatabase } from '../support/roles.ts'
+import { RawSocket } from '../support/socket.ts'
+import { until } from '../support/until.ts'
+import { createWorld } from '../support/world.ts'
 
 type Shared = Awaited<ReturnType<typeof createSharedDatabase>>
 async function createRole(shared: Shared) {
