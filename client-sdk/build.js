@@ -12,7 +12,12 @@ const MAX_CORE_BYTES = 30_000
 const here = import.meta.dirname
 const dist = join(here, 'dist')
 rmSync(dist, { recursive: true, force: true })
-const front = { index: 'index.ts', react: 'react/index.ts', snapshots: 'snapshots.ts' }
+const front = {
+  index: 'index.ts',
+  react: 'react/index.ts',
+  snapshots: 'snapshots.ts',
+  api: 'api.ts',
+}
 const shared = {
   absWorkingDir: here,
   bundle: true,
@@ -20,6 +25,8 @@ const shared = {
   format: 'esm',
   platform: 'neutral',
   target: 'es2022',
+  // Fields without a value need no code of their own.
+  tsconfigRaw: { compilerOptions: { useDefineForClassFields: false } },
   external: ['react', 'ws', 'standardwebhooks'],
   sourcemap: true,
 }
@@ -58,6 +65,7 @@ async function buildCommonJs() {
     format: 'cjs',
     platform: 'node',
     target: 'es2022',
+    supported: { 'dynamic-import': false },
   })
   for (const file of [...modules, 'websocket.node.ts']) {
     const path = join(outdir, file.replace(/\.ts$/, '.js'))
@@ -69,12 +77,20 @@ async function buildCommonJs() {
   writeFileSync(join(outdir, 'package.json'), '{ "type": "commonjs" }\n')
 }
 
-// The size of the core as a browser loads it.
+// The size of the core as a browser loads it, without what is loaded later where it is needed.
+const loadedLater = {
+  name: 'loaded-later',
+  setup: ({ onResolve }) =>
+    onResolve({ filter: /./ }, ({ kind, path }) =>
+      kind === 'dynamic-import' ? { path, external: true } : undefined,
+    ),
+}
 const core = await build({
   entryPoints: [join(dist, 'browser/index.js')],
   bundle: true,
   minify: true,
   format: 'esm',
+  plugins: [loadedLater],
   write: false,
   logLevel: 'error',
 })

@@ -146,7 +146,7 @@ export class Connection {
       },
       onPush: (push) => this.#subscriptions.handlePush(push),
       onEnd: (end) => {
-        if (!isAccepted && !end.isFinal) this.#transports.failed()
+        if (!isAccepted && !end.isFinal) void this.#transports.failed()
         this.#handleEnd(end)
       },
     })

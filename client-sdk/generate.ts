@@ -16,13 +16,17 @@ import {
 import { z } from 'zod'
 
 /**
- * Writes `operations.ts`, `topic-names.ts` and `types.ts` from the contract, so that the package
- * needs neither zod nor the contract to run or to be compiled. With `--check` it writes nothing,
- * and fails if they are out of date.
+ * Writes the tables of operations, `topic-names.ts` and `types.ts` from the contract, so that the
+ * package needs neither zod nor the contract to run or to be compiled. With `--check` it writes
+ * nothing, and fails if they are out of date.
  */
 function generate() {
   const files = {
-    'operations.ts': operationTables(),
+    'operations.ts': operationTable('operations', { description: 'All operations.' }),
+    'user-operations.ts': operationTable('userOperations', {
+      description: 'The operations that a user may call.',
+      auths: USER_AUTHS,
+    }),
     'topic-names.ts': topicNames(),
     'types.ts': typeDeclarations(),
   }
@@ -52,6 +56,7 @@ import type {
   CustomUser,
 } from './custom.ts'`
 const LINE_WIDTH = 100
+const USER_AUTHS: readonly Auth[] = ['none', 'user', 'userOrKey']
 
 type Json = z.core.JSONSchema.BaseSchema
 
@@ -59,37 +64,37 @@ const nouns = Object.entries(contract).map(
   ([noun, operations]) => [noun, Object.entries<Operation>(operations)] as const,
 )
 
-function operationTables() {
-  const routes = nouns.map(([noun, operations]) => {
-    const rows = operations.map(([verb, { method, path }]) => `    ${verb}: '${method} ${path}',`)
-    return `  ${noun}: {\n${rows.join('\n')}\n  },`
+/** The routes of operations, and how their calls are counted and repeated. */
+function operationTable(name: string, { description, auths }: TableOptions) {
+  const chosen = nouns.flatMap(([noun, operations]) => {
+    const verbs = operations.filter(([, op]) => !auths || auths.includes(op.auth))
+    return verbs.length === 0 ? [] : [[noun, verbs] as const]
   })
-  const idempotent = nouns.flatMap(([noun, operations]) =>
-    operations
-      .filter(([, op]) => op.idempotent && op.method !== 'GET')
-      .map(([verb]) => `  '${noun}.${verb}',`),
-  )
-  const limits = nouns.flatMap(([noun, operations]) =>
+  const routes = chosen.map(([noun, operations]) => {
+    const rows = operations.map(([verb, op]) => `      ${verb}: '${routeOf(op)}',`)
+    return `    ${noun}: {\n${rows.join('\n')}\n    },`
+  })
+  const limits = chosen.flatMap(([noun, operations]) =>
     operations.flatMap(([verb, { limit = 'requests' }]) =>
-      limit === 'requests' ? [] : [`  '${noun}.${verb}': '${limit}',`],
+      limit === 'requests' ? [] : [`    '${noun}.${verb}': '${limit}',`],
     ),
   )
   return `\
-/** The method and path of each operation. */
-export const operations = {
+import type { OperationTable } from './calls.ts'
+
+/** ${description} */
+export const ${name}: OperationTable = {
+  routes: {
 ${routes.join('\n')}
-} as const
-
-/** Operations other than GET of which two calls have the effect and the result of one. */
-export const idempotent: ReadonlySet<string> = new Set([
-${idempotent.join('\n')}
-])
-
-/** The rate limit that a call counts against, unless it is the one of requests. */
-export const limits: Readonly<Record<string, string>> = {
+  },
+  limits: {
 ${limits.join('\n')}
+  },
 }`
 }
+const routeOf = ({ method, path, idempotent }: Operation) =>
+  `${method}${idempotent && method !== 'GET' ? '*' : ''} ${path}`
+type TableOptions = { description: string; auths?: readonly Auth[] }
 
 const topicNames = () => `\
 /** The topic of a channel's events. */
@@ -111,7 +116,7 @@ function typeDeclarations() {
   const parts = [
     imports,
     `/** Every operation, by noun. */\nexport interface Api {\n${apis.join('\n')}\n}`,
-    picked('UserApi', 'The operations of a user.', ['none', 'user', 'userOrKey']),
+    picked('UserApi', 'The operations of a user.', USER_AUTHS),
     picked('ServerApi', "The operations of a customer's backend.", ['none', 'key', 'userOrKey']),
     eventMap('ChannelEvents', print, {
       description: "Events of a channel's topic.",
@@ -162,7 +167,7 @@ function methodType(print: Print, verb: string, op: Operation) {
 }
 
 /** An interface with the operations that a caller with one of these credentials may use. */
-function picked(name: string, description: string, auths: Auth[]) {
+function picked(name: string, description: string, auths: readonly Auth[]) {
   const lines = nouns.flatMap(([noun, operations]) => {
     const own = operations.filter(([, { auth }]) => auths.includes(auth)).map(([verb]) => verb)
     if (own.length === 0) return []

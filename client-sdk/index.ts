@@ -1,4 +1,3 @@
-export { type ApiOptions, type Credentials, createApi } from './api.ts'
 export type { CallOptions } from './call-options.ts'
 export type { ChannelsFilter, ChannelsSnapshot, ChannelsStore } from './channels/list.ts'
 export type { Unread } from './channels/unread.ts'

@@ -1,8 +1,9 @@
-import { createCalls } from './api.ts'
+import { createCalls } from './calls.ts'
 import { type ImportSource, sendImport } from './import.ts'
+import { operations } from './operations.ts'
 import { createRateGate } from './retry.ts'
 import { type MessageStream, openStream, type StreamOptions } from './stream.ts'
-import type { ImportReport, ServerApi, UserApi } from './types.ts'
+import type { Api, ImportReport, ServerApi, UserApi } from './types.ts'
 
 export { ChatError, type ChatErrorCode, isChatError } from './error.ts'
 export type { ImportSource } from './import.ts'
@@ -64,7 +65,8 @@ export type ServerUserApi = UserApi & {
 export function createChatServer({ url, apiKey, fetch }: ChatServerOptions): ChatServer {
   const gate = createRateGate()
   const callsWith = (headers: Record<string, string>) =>
-    createCalls({
+    createCalls<Api>({
+      operations,
       url,
       fetch,
       headers: async () => ({ 'x-api-key': apiKey, ...headers }),

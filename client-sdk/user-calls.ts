@@ -1,6 +1,8 @@
-import { createCalls } from './api.ts'
+import { createCalls } from './calls.ts'
 import { createRateGate } from './retry.ts'
 import type { Tokens } from './tokens.ts'
+import type { UserApi } from './types.ts'
+import { userOperations as operations } from './user-operations.ts'
 
 type UserCallsOptions = { url: string; fetch: typeof fetch | undefined; tokens: Tokens }
 
@@ -10,6 +12,7 @@ export function createUserCalls({ url, fetch, tokens }: UserCallsOptions) {
   const renew = (sent: Record<string, string>) =>
     tokens.renew({ token: sent.authorization?.slice('Bearer '.length) })
   const gate = createRateGate()
-  const calls = (attempts: number) => createCalls({ url, fetch, headers, renew, attempts, gate })
+  const calls = (attempts: number) =>
+    createCalls<UserApi>({ operations, url, fetch, headers, renew, attempts, gate })
   return { api: calls(4), apiOfOutbox: calls(1) }
 }

@@ -22,7 +22,7 @@ import { instrumentedCalls } from './http/calls.ts'
 import { serveConsole } from './http/console.ts'
 import { createFastify, type FastifyOptions } from './http/fastify.ts'
 import { serveDocs } from './http/openapi/docs.ts'
-import { demoUserIds, servePlayground } from './http/playground.ts'
+import { servePlayground } from './http/playground.ts'
 import { createRateLimits, type RateLimits } from './http/rate-limits.ts'
 import { type Calls, serveRest } from './http/rest.ts'
 import {
@@ -233,11 +233,8 @@ function serve(
     guardSocket: guards.socket,
     timings: realtime.node.timings,
   })
-  serveDocs(app, {
-    hasPage: http.hasDocsPage,
-    wsUrl: urls.wsUrl,
-    demoUserIds: http.demoApiKey === undefined ? [] : demoUserIds,
-  })
+  const hasDemo = http.demoApiKey !== undefined
+  serveDocs(app, { hasPage: http.hasDocsPage, hasDemo, wsUrl: urls.wsUrl })
   if (http.hasConsole && adminKey !== undefined)
     serveConsole(app, calls, { adminKey, publicUrl: urls.publicUrl })
   const mintToken = calls.tokens.create?.call

@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs'
-import { createApi } from '@parley/client'
+import { createApi } from '@parley/client/api'
 import { createOutages, logOutages } from '@parley/server/db/outages'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { createDataFolder } from './support/folders.ts'

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createApi } from '@parley/client'
+import { createApi } from '@parley/client/api'
 import { endpointPath } from '@parley/contract'
 import { createMetrics } from '@parley/server/core/metrics'
 import { createFastify } from '@parley/server/http/fastify'

@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os'
-import { createApi, isChatError } from '@parley/client'
+import { createApi, isChatError } from '@parley/client/api'
 import { expect, test } from 'vitest'
 import { dump } from './support/dump.ts'
 import { forge } from './support/forge.ts'

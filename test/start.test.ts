@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect as connectSocket, createServer } from 'node:net'
 import { join } from 'node:path'
-import { createApi } from '@parley/client'
+import { createApi } from '@parley/client/api'
 import { connectOnce } from '@parley/server/db/client'
 import { afterAll, expect, inject, test, vi } from 'vitest'
 import { createDataFolder } from './support/folders.ts'

@@ -1,4 +1,4 @@
-import { createApi } from '@parley/client'
+import { createApi } from '@parley/client/api'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { stopClock } from './support/clock.ts'
 import { openProxy } from './support/proxy.ts'

@@ -1,4 +1,4 @@
-import { ChatError, createApi } from '@parley/client'
+import { ChatError, createApi } from '@parley/client/api'
 
 /** Where the console lies, also below a path of a proxy: `https://chat.example.com/console`. */
 const consoleUrl = new URL('.', location.href).href.replace(/\/$/, '')

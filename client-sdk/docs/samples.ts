@@ -90,7 +90,7 @@ const chat = createChatServer({ url: '${serverUrl}', apiKey })
 ${call(acceptedBy(operation).actingBackend ? "chat.as('ana')" : 'chat', operation)}`
 
 const operator = (operation: Operation) =>
-  `import { createApi } from '@parley/client'
+  `import { createApi } from '@parley/client/api'
 
 const operator = createApi({ url: '${serverUrl}', adminKey })
 ${call('operator', operation)}`

@@ -1,4 +1,4 @@
-import { createApi, type UserApi } from '@parley/client'
+import { createApi, type UserApi } from '@parley/client/api'
 import { serverUrl, tokenOf } from './session.ts'
 
 /** The description of the first channel until the demo is complete. */

@@ -1,4 +1,4 @@
-import { canStream, StreamSocket } from './stream-socket.ts'
+import type { StreamSocket } from './stream-socket.ts'
 
 /** What carries a session. */
 export type Socket = WebSocket | StreamSocket
@@ -21,6 +21,8 @@ const OPEN_MS = 5_000
  */
 export class Transports {
   #isStream = false
+  /** Loaded where it is needed only. */
+  #streams: typeof import('./stream-socket.ts') | undefined
   /** A WebSocket has connected since the network changed. */
   #hasWorked = false
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -29,7 +31,8 @@ export class Transports {
 
   open(url: string): Socket {
     clearTimeout(this.#timer)
-    if (this.#isStream && canStream(url)) return new StreamSocket(url, this.options.fetch)
+    if (this.#isStream && this.#streams?.canStream(url))
+      return new this.#streams.StreamSocket(url, this.options.fetch)
     this.#isStream = false
     return new (this.options.webSocket())(url)
   }
@@ -40,9 +43,12 @@ export class Transports {
     else this.#timer = setTimeout(() => this.#tryWebSocket(url), RETRY_MS)
   }
 
-  /** The last socket ended before its session was accepted. */
-  failed() {
+  /** The last socket ended before its session was accepted. Resolves when the next can be opened. */
+  async failed() {
     this.#isStream = !this.#isStream && !this.#hasWorked
+    if (!this.#isStream) return
+    // Without it, as in a service worker, WebSockets remain.
+    this.#streams ??= await import('./stream-socket.ts').catch(() => undefined)
   }
 
   /** No socket is wanted for now. */

@@ -23,6 +23,9 @@ let ben: User
 let channelId = ''
 let deletedId = ''
 let growingId = ''
+/** What the commands said that moved the app, and its rows in both places right after. */
+let said: Record<'exported' | 'imported' | 'plain', Awaited<ReturnType<typeof parleyOn>>>
+let rows: Record<'before' | 'after', Awaited<ReturnType<typeof rowsOf>>>
 
 beforeAll(async () => {
   const database = await cloneDatabase()
@@ -33,6 +36,15 @@ beforeAll(async () => {
     await database.drop()
   }
   ;({ ana, ben, channelId, growingId, deletedId } = await populate(world()))
+  const { appId, databaseUrl } = world()
+  const [all, plain] = [folder.path('all'), folder.path('plain')]
+  said = {
+    exported: await parleyOn(databaseUrl, 'app:export', appId, all, '--with-secrets'),
+    imported: await parleyOn(target.databaseUrl, 'app:import', all),
+    plain: await parleyOn(databaseUrl, 'app:export', appId, plain),
+  }
+  folder.copy('plain', 'cut', (text) => text.slice(0, text.indexOf('"table":"members"')))
+  rows = { before: await rowsOf(world(), appId), after: await rowsOf(target, appId) }
 })
 afterAll(() => dropTarget())
 
@@ -43,15 +55,13 @@ test('every table of the schema is exported, or said to be left out', async () =
 })
 
 test('an app is the same in its new deployment, to the last column', async () => {
-  const { appId, databaseUrl } = world()
-  const file = folder.path('all')
-  const exported = await parleyOn(databaseUrl, 'app:export', appId, file, '--with-secrets')
+  const { appId } = world()
+  const { exported, imported } = said
+  const { before, after } = rows
   expect(exported.code, exported.output).toBe(0)
-  const imported = await parleyOn(target.databaseUrl, 'app:import', file)
   expect(imported.code, imported.output).toBe(0)
   expect(imported.output).toContain(`The app ${appId} is open`)
   expect(imported.output).not.toContain('epoch')
-  const [before, after] = [await rowsOf(world(), appId), await rowsOf(target, appId)]
   for (const name of ['webhooks', 'devices', 'api_keys', 'pins', 'reactions', 'read_marks'])
     expect(after[name], name).not.toEqual([])
   // Those of the commands, of the message that grew, and of the channel that was deleted.
@@ -73,6 +83,8 @@ test('users of an imported app go on where they were, and load everything again'
   const again = await socket.ask({ id: 2, subscribe: { ...subscribe, epoch, offset } })
   expect(again.subscribe).toMatchObject({ epoch: 'target', was_recovering: true })
   expect(again.subscribe).not.toHaveProperty('recovered')
+  // The erasure of a user may have changed messages here by now.
+  expect(again.subscribe.offset).toBeGreaterThanOrEqual(offset)
   const list = await moved.messages.list({ channelId, since_seq: 0 })
   expect(list.messages.find(({ id }) => id === growingId)).toMatchObject({
     text: 'So far',
@@ -80,7 +92,7 @@ test('users of an imported app go on where they were, and load everything again'
     interrupted: true,
   })
   const sent = await moved.messages.send({ channelId, text: 'Here now' })
-  expect(sent).toMatchObject({ seq: list.maxSeq + 1, rev: offset + 1 })
+  expect(sent).toMatchObject({ seq: list.maxSeq + 1, rev: again.subscribe.offset + 1 })
   await socket.pushed(({ pub }) => pub?.data.type === 'message.new')
   // The repetition of a send that the old deployment has stored.
   const repeated = await moved.messages.send({ channelId, text: 'Hello', clientId: 'c1' })
@@ -112,9 +124,10 @@ test('an app that exists is not imported, nor exported over a file, nor unknown'
 })
 
 test('secrets are left out of a file, which says how many there were', async () => {
-  const { appId, databaseUrl } = world()
-  const { output } = await parleyOn(databaseUrl, 'app:export', appId, folder.path('plain'))
-  expect(output).toContain('Left out: 1 api_keys, 1 devices, 1 webhooks. --with-secrets')
+  const { appId } = world()
+  expect(said.plain.output).toContain(
+    'Left out: 1 api_keys, 1 devices, 1 webhooks. --with-secrets',
+  )
   const text = folder.read('plain')
   expect(text).not.toMatch(/a-push-token|whsec_/)
   expect(folder.read('all')).toMatch(/a-push-token/)
@@ -123,7 +136,7 @@ test('secrets are left out of a file, which says how many there were', async () 
     from audit
     where app_id = ${appId} and operation = 'apps.export'
     order by id`
-  expect(leaves).toEqual([
+  expect(leaves.slice(0, 2)).toEqual([
     { actor: 'operator', target: { hasSecrets: true } },
     { actor: 'operator', target: { hasSecrets: false } },
   ])
@@ -173,9 +186,8 @@ test('a damaged, foreign, newer or empty file is refused, and nobody sees its ap
 test('a file that was cut off is gone on with where it ended, by the same file only', async () => {
   const database = await cloneDatabase()
   const { appId, databaseUrl } = world()
-  const half = (text: string) => text.slice(0, text.indexOf('"table":"members"'))
   try {
-    const cut = await parleyOn(database.url, 'app:import', folder.copy('plain', 'cut', half))
+    const cut = await parleyOn(database.url, 'app:import', folder.path('cut'))
     expect(cut).toEqual({ code: 1, output: expect.stringMatching(/^the file is cut off after/) })
     const other = await createWorld({ databaseUrl: database.url })
     const { db, operator } = other

@@ -3,11 +3,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runCommand } from '@parley/server/commands/index'
 import { afterAll, vi } from 'vitest'
+import { withRecordedDatabase } from '../support/recorded-database.ts'
 
 /** Runs a command of `parley` on a database, in this process: its exit code and its lines. */
-export async function parleyOn(databaseUrl: string, ...args: string[]) {
+export const parleyOn = (databaseUrl: string, ...args: string[]) =>
+  withRecordedDatabase(databaseUrl, (url) => parleyAt(url, args))
+
+async function parleyAt(url: string, args: string[]) {
   const lines: string[] = []
-  vi.stubEnv('DATABASE_URL', databaseUrl)
+  vi.stubEnv('DATABASE_URL', url)
   const spies = (['log', 'error'] as const).map((method) =>
     vi.spyOn(console, method).mockImplementation((line: string) => void lines.push(line)),
   )

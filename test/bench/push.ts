@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createApi } from '@parley/client'
+import { createApi } from '@parley/client/api'
 import { startEmbeddedPostgres } from '@parley/server/db/embedded/index'
 import { ADMIN_KEY, createDatabase, median, pause, startServer } from './server.ts'
 

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { createApi } from '@parley/client'
+import { createApi } from '@parley/client/api'
 import { migrate } from '@parley/server/db/migrate'
 import { fillBigApp } from '../support/big/fill.ts'
 import { print, startNode } from './support.ts'

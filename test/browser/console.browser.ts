@@ -1,4 +1,4 @@
-import { createApi } from '@parley/client'
+import { createApi } from '@parley/client/api'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { expectAccessible, expectHidden, expectVisible, screenshot } from '../support/browser.ts'

@@ -1,4 +1,4 @@
-import { createApi } from '@parley/client'
+import { createApi } from '@parley/client/api'
 import type { Envelope, Message } from '@parley/contract'
 import type { Found, FoundEvent, FoundMessage, Listing } from './history.ts'
 import type { Node, Rig } from './rig.ts'

@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createApi } from '@parley/client'
+import { createApi } from '@parley/client/api'
 import { topics } from '@parley/contract'
 import { createDataFolder } from '../support/folders.ts'
 import { serveProvider } from '../support/provider.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Api, createApi } from '@parley/client'
+import { type Api, createApi } from '@parley/client/api'
 import { startBackend } from './backend.ts'
 import { recordingFetch, untilKnown } from './calls.ts'
 import type { SentMessage } from './history.ts'

@@ -45,7 +45,8 @@ async function sizeOf(program: string, folder: string) {
 /** Whether both entries know an error of one of them, in CommonJS. */
 async function answersOf(cwd: string) {
   const program = `
-    const { createApi, isChatError } = require('@parley/client')
+    const { isChatError } = require('@parley/client')
+    const { createApi } = require('@parley/client/api')
     const server = require('@parley/client/server')
     const fetch = async () => new Response('{}', { status: 503 })
     createApi({ url: 'http://test', fetch }).service.live().catch((error) =>

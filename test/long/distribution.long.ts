@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { createApi } from '@parley/client'
+import { createApi } from '@parley/client/api'
 import { readMigrations } from '@parley/server/db/migration-files'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { root } from '../support/consumer.ts'

@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs'
-import { createApi } from '@parley/client'
+import { createApi } from '@parley/client/api'
 import { topics } from '@parley/contract'
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
 import { createDataFolder } from '../support/folders.ts'

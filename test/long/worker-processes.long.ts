@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
-import { createApi } from '@parley/client'
+import { createApi } from '@parley/client/api'
 import { afterAll, expect, test, vi } from 'vitest'
 import { createDataFolder } from '../support/folders.ts'
 import { freePorts } from '../support/proxy-program.ts'

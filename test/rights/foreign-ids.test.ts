@@ -1,4 +1,4 @@
-import type { Credentials } from '@parley/client'
+import type { Credentials } from '@parley/client/api'
 import { type Auth, pathParameters } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { changesBy } from '../support/dump.ts'

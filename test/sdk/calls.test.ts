@@ -1,4 +1,4 @@
-import { ChatError, createApi, isChatError } from '@parley/client'
+import { ChatError, createApi, isChatError } from '@parley/client/api'
 import { createChatServer } from '@parley/client/server'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 

@@ -54,21 +54,21 @@ test('a client whose WebSocket has worked opens no stream, however often it is c
   expect(proxy.opened).toEqual({ http_stream: 0, sse: 0 })
 })
 
-test('WebSockets and streams take turns until one of them connects', () => {
+test('WebSockets and streams take turns until one of them connects', async () => {
   const { transports, next } = transportsToTest()
   expect(next()).toBe('WebSocket')
-  transports.failed()
+  await transports.failed()
   expect(next()).toBe('stream')
-  transports.failed()
+  await transports.failed()
   expect(next()).toBe('WebSocket')
-  transports.failed()
+  await transports.failed()
   next()
   transports.connected(URL)
   expect(next()).toBe('stream')
   transports.forget()
   expect(next()).toBe('WebSocket')
   transports.connected(URL)
-  transports.failed()
+  await transports.failed()
   expect(next()).toBe('WebSocket')
 })
 
@@ -76,7 +76,7 @@ test('a client with a stream tries a WebSocket every ten minutes, until one open
   const clock = stoppedClock()
   const { transports, next, sockets, found } = transportsToTest()
   next()
-  transports.failed()
+  await transports.failed()
   next()
   transports.connected(URL)
   await clock.forward(599_000)
@@ -93,9 +93,9 @@ test('a client with a stream tries a WebSocket every ten minutes, until one open
   expect(clock.timers()).toBe(0)
 })
 
-test('where an address has no streams, only WebSockets are tried', () => {
+test('where an address has no streams, only WebSockets are tried', async () => {
   const { transports, next } = transportsToTest()
-  transports.failed()
+  await transports.failed()
   expect(next('wss://chat.example.com/socket')).toBe('WebSocket')
 })
 

@@ -1,4 +1,4 @@
-import { createApi, isChatError } from '@parley/client'
+import { createApi, isChatError } from '@parley/client/api'
 import { onSleep, onWake } from '@parley/client/internal/platform'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { ready, texts, until } from '../support/chat.ts'

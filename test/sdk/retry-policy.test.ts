@@ -1,4 +1,4 @@
-import { ChatError, createApi } from '@parley/client'
+import { ChatError, createApi } from '@parley/client/api'
 import { pauseBeforeRetry } from '@parley/client/internal/retry'
 import { expect, test } from 'vitest'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'

@@ -107,7 +107,15 @@ test('what the server refuses is the error of that call and of those after it', 
 })
 
 test('parts are put together by their places, in whichever order they come', () => {
-  const message = { id: 'm', text: '', streaming: true, rev: 1, seq: 1, reactions: [] }
+  const message = {
+    id: 'm',
+    text: '',
+    streaming: true,
+    rev: 1,
+    seq: 1,
+    reactions: [],
+    attachments: [],
+  }
   const stored = (text: string, rev: number, streaming = true) => ({
     type: 'message.updated' as const,
     rev,

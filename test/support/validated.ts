@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Api, type CallOptions, type Credentials, createApi } from '@parley/client'
+import { type Api, type CallOptions, type Credentials, createApi } from '@parley/client/api'
 import { contract, ErrorBody, errorStatus, type Operation } from '@parley/contract'
 import { errorAnswers } from '@parley/server/http/openapi/responses'
 import { expect } from 'vitest'

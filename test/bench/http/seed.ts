@@ -1,4 +1,4 @@
-import { createApi } from '@parley/client'
+import { createApi } from '@parley/client/api'
 import { ADMIN_KEY } from '../server.ts'
 import { type Options, progress } from './compare.ts'
 

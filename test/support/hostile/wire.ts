@@ -1,5 +1,5 @@
 import { Agent, request } from 'node:http'
-import type { Credentials } from '@parley/client'
+import type { Credentials } from '@parley/client/api'
 import { type ErrorCode, errorStatus, type Operation } from '@parley/contract'
 import { expect } from 'vitest'
 import { type Answer, expectError } from '../raw.ts'
