@@ -125,9 +125,7 @@ test('an app that exists is not imported, nor exported over a file, nor unknown'
 
 test('secrets are left out of a file, which says how many there were', async () => {
   const { appId } = world()
-  expect(said.plain.output).toContain(
-    'Left out: 1 api_keys, 1 devices, 1 webhooks. --with-secrets',
-  )
+  expect(said.plain.output).toContain('Left out: 1 api_keys, 1 devices, 1 webhooks. --with-secrets')
   const text = folder.read('plain')
   expect(text).not.toMatch(/a-push-token|whsec_/)
   expect(folder.read('all')).toMatch(/a-push-token/)
