@@ -1,9 +1,14 @@
 import { readConfig } from '../config.ts'
-import { connectOnce, type Tx } from '../db/client.ts'
+import { connectOnce, type Fragment, type Tx } from '../db/client.ts'
 import { migrate } from '../db/migrate.ts'
 import { ownSchema, queueSchemaOf } from '../db/own-schema.ts'
+import { transaction } from '../db/transaction.ts'
 import { migrateQueue } from '../jobs/queue.ts'
+import { tableNames } from './app-file/tables.ts'
 import { whenDatabaseIsReady, withDatabase } from './open.ts'
+
+/** Lists of migrations, ours and the queue's: who only reads and writes rows applies none. */
+const MIGRATIONS = ['__drizzle_migrations', 'migrations']
 
 /** `parley grant`: lets a role read and write all rows, and nothing else. */
 export async function grantTo(role: string) {
@@ -17,8 +22,11 @@ export async function grantTo(role: string) {
       if (!found) throw new Error(`There is no role ${role}. Make one: create role … login`)
       const own = ownSchema(url)
       const schemas = own === undefined ? ['public', 'drizzle'] : [own]
-      for (const schema of new Set([...schemas, queueSchemaOf(url)]))
-        await grantSchema(db, schema, role)
+      // The role may be in use: at no moment it has less than before.
+      await transaction(db, async (tx) => {
+        for (const schema of new Set([...schemas, queueSchemaOf(url)]))
+          await grantSchema(tx, schema, role)
+      })
       console.log(`The role ${role} may run servers and workers with MIGRATE_ON_START=off`)
     } finally {
       await db.end({ timeout: 1 })
@@ -26,32 +34,55 @@ export async function grantTo(role: string) {
   })
 }
 
-/** All that there is in the schema, and what its owner adds later. */
+type Table = { name: string; isGuarded: boolean; sequences: string[] }
+
+/** What there is of ours in the schema, and what its owner adds later. */
 async function grantSchema(db: Tx, schema: string, role: string) {
   const [inSchema, to] = [db`in schema ${db(schema)}`, db`to ${db(role)}`]
   await db`grant usage on schema ${db(schema)} ${to}`
-  await db`grant select, insert, update, delete on all tables ${inSchema} ${to}`
-  await db`grant usage, select on all sequences ${inSchema} ${to}`
+  const tables = await selectTables(db, schema)
+  for (const { name, isGuarded, sequences } of tables) {
+    const table = db`${db(schema)}.${db(name)}`
+    const rights = MIGRATIONS.includes(name) ? db`select` : db`select, insert, update, delete`
+    await db`grant ${rights} on ${table} ${to}`
+    for (const sequence of sequences)
+      await db`grant usage, select on sequence ${db(schema)}.${db(sequence)} ${to}`
+    // The queue's tables show their rows to their owner only, unless a policy says otherwise.
+    if (isGuarded) await showRows(db, table, role)
+  }
   await db`
     alter default privileges ${inSchema}
     grant select, insert, update, delete on tables ${to}`
   await db`
     alter default privileges ${inSchema}
     grant usage, select on sequences ${to}`
-  // The queue's tables show their rows to their owner only, unless a policy says otherwise.
-  const guarded = await db<{ name: string }[]>`
-    select c.relname as name
-    from pg_class c
-    where c.relnamespace = ${schema}::regnamespace
-      and c.relrowsecurity`
-  for (const { name } of guarded) {
-    const table = db`${db(schema)}.${db(name)}`
-    await db`drop policy if exists ${db(`parley_${role}`)} on ${table}`
-    await db`
-      create policy ${db(`parley_${role}`)}
-      on ${table}
-      ${to}
-      using (true)
-      with check (true)`
-  }
+}
+
+/** Other tables may be in `public`, of extensions or of whoever shares the database. */
+const selectTables = (db: Tx, schema: string) => db<Table[]>`
+  select
+    c.relname as name,
+    c.relrowsecurity as "isGuarded",
+    array(
+      select s.relname::text
+      from pg_depend d
+      join pg_class s on s.oid = d.objid and s.relkind = 'S'
+      where d.refclassid = 'pg_class'::regclass
+        and d.refobjid = c.oid
+        and d.classid = 'pg_class'::regclass
+    ) as sequences
+  from pg_class c
+  where c.relnamespace = ${schema}::regnamespace
+    and c.relkind in ('r', 'p', 'v')
+    and (${schema} <> 'public' or c.relname = any(${tableNames}))`
+
+async function showRows(db: Tx, table: Fragment, role: string) {
+  const policy = db(`parley_${role}`)
+  await db`drop policy if exists ${policy} on ${table}`
+  await db`
+    create policy ${policy}
+    on ${table}
+    to ${db(role)}
+    using (true)
+    with check (true)`
 }

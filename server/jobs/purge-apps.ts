@@ -14,6 +14,8 @@ type PurgeContext = RetentionContext & {
   publisher: EventPublisher
   staging: JobStaging | undefined
 }
+/** Users of an app that was never shown have their devices by another service. */
+type DeletedApp = { id: string; wasShown: boolean }
 
 /**
  * Deletes everything that deleted apps had, in short statements, and then their rows. What fails is
@@ -22,15 +24,15 @@ type PurgeContext = RetentionContext & {
 export async function purgeApps(context: PurgeContext) {
   await context.db.use(deleteUnfinished)
   const deleted = await context.db.use(
-    (db) => db<{ id: string }[]>`
-      select a.id
+    (db) => db<DeletedApp[]>`
+      select a.id, a.deleted_at > '-infinity' as was_shown
       from apps a
       where a.deleted_at is not null
         and a.deleted_at < 'infinity'
       order by a.deleted_at
       limit 100`,
   )
-  for (const { id } of deleted) await context.attempt(() => purgeApp(context, id))
+  for (const app of deleted) await context.attempt(() => purgeApp(context, app))
 }
 
 /** Apps whose import nobody has finished. */
@@ -46,19 +48,19 @@ const deleteUnfinished = (db: DbConnection) => db`
     returning app_id
   )
   update apps
-  set deleted_at = now()
+  set deleted_at = '-infinity'
   where id in (
     select app_id
     from abandoned
   )`
 
-async function purgeApp(context: PurgeContext, appId: string) {
+async function purgeApp(context: PurgeContext, { id: appId, ...app }: DeletedApp) {
   const isEmpty = await purgeChannelsOf(context, appId)
   await purgeStreams(context, appId)
   for (const remove of rowsOf(appId)) await repeatUntilNone(context, remove)
   // Channels refer to users and workspaces.
   if (!isEmpty) return
-  await repeatUntilNone(context, (db, limit) => removeUsers(context, db, { appId, limit }))
+  await repeatUntilNone(context, (db, limit) => removeUsers(context, db, { appId, limit, ...app }))
   for (const remove of lastRowsOf(appId)) await repeatUntilNone(context, remove)
   context.checkpoint()
   await context.db.use((connection, signal) =>
@@ -214,13 +216,13 @@ type Some = { appId: string; limit: number }
 const removeUsers = (
   { publisher, staging }: PurgeContext,
   connection: DbConnection,
-  { appId, limit }: Some,
+  { appId, limit, wasShown }: Some & Pick<DeletedApp, 'wasShown'>,
 ) =>
   runInTransaction(
     connection,
     { appId, publisher, ...(staging && { staging }) },
     async ({ db, enqueue }) => {
-      const removed = await db<{ id: string }[]>`
+      const removed = await db<{ userId: string }[]>`
         delete from users
         where (app_id, id) in (
           select u.app_id, u.id
@@ -228,8 +230,8 @@ const removeUsers = (
           where u.app_id = ${appId}
           limit ${limit}
         )
-        returning id`
-      for (const { id } of removed) enqueue('subscriber-removal', { userId: id })
+        returning id as user_id`
+      if (wasShown) for (const user of removed) enqueue('subscriber-removal', user)
       return { count: removed.length }
     },
   )

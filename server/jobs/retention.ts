@@ -166,6 +166,7 @@ export const expireDeliveries = (context: RetentionContext) =>
       )`,
   )
 
+/** While an app is imported, the uses of an invite come later than the invite. */
 export const expireInvites = (context: RetentionContext) =>
   repeatUntilNone(
     context,
@@ -175,6 +176,11 @@ export const expireInvites = (context: RetentionContext) =>
         select wi.id
         from workspace_invites wi
         where wi.expires_at < now()
+          and not exists (
+            select
+            from app_imports ai
+            where ai.app_id = wi.app_id
+          )
         limit ${limit}
       )`,
   )

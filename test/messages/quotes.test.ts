@@ -2,6 +2,7 @@ import { limits, topics } from '@parley/contract'
 import { expect, onTestFinished, test } from 'vitest'
 import { channel, channelIdOf, importInto, message, messageIdOf, user } from '../imports/records.ts'
 import { liveChatOf, until } from '../support/chat.ts'
+import { erased } from '../support/cleanup.ts'
 import { channelEventsOf } from '../support/events.ts'
 import { unknownId } from '../support/ids.ts'
 import { centrifugeOf, listen } from '../support/realtime.ts'
@@ -106,6 +107,25 @@ test('what was quoted is gone from answers and stored events once it is deleted'
   await again.untilType('message.deleted')
   expect(again.types).toEqual(['message.new', 'message.updated', 'message.new', 'message.deleted'])
   expect(JSON.stringify(again.received)).not.toContain('a secret soup')
+})
+
+test('stored quotes of a deleted user name nobody', async () => {
+  const { ben, channelId } = await talk()
+  const { backend } = world()
+  const image = 'https://chat.test/quoted.png'
+  const cleo = await world().user('cleo', { name: 'Cleo the Quoted', image })
+  await ben.members.add({ channelId, userIds: [cleo.id] })
+  const { id } = await cleo.messages.send({ channelId, text: 'my words' })
+  await ben.messages.send({ channelId, text: 'hers', quotedMessageId: id })
+  const quotes = () =>
+    world().db<{ user: string }[]>`
+      select envelope::jsonb #> '{payload,message,quotedMessage,user}' as user
+      from events
+      where envelope like ${`%"${id}"%`} and type = 'message.new' and message_id <> ${id}`
+  expect(await quotes()).toEqual([{ user: { id: cleo.id, name: 'Cleo the Quoted', image } }])
+  await backend.users.delete({ userId: cleo.id })
+  await erased(world())
+  expect(await quotes()).toEqual([{ user: { id: cleo.id, name: 'Deleted user', image: null } }])
 })
 
 test('backends quote, and streams grow below their quotes', async () => {

@@ -27,7 +27,7 @@ const reporter: Reporter = {
 }
 const timeout = Number(process.argv[2])
 const vitest = await createVitest('test', {
-  config: 'test/vitest.config.ts',
+  config: 'test/mutations/vitest.config.ts',
   watch: false,
   testTimeout: timeout,
   hookTimeout: timeout,

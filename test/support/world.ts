@@ -89,15 +89,16 @@ export async function createWorld({
   const bus = createEventBus()
   const shutdown = createShutdown()
   const metrics = createMetrics()
-  const cleanup = createCleanup({
-    db: pool,
-    publisher: bus.publisher,
-    metrics,
-    onError: (error) => console.error(error),
-  })
   const staging = createJobStaging(
     acceptedTasks({ isOn: jobs !== undefined, hasPush: jobs?.push !== undefined }),
   )
+  const cleanup = createCleanup({
+    db: pool,
+    publisher: bus.publisher,
+    staging,
+    metrics,
+    onError: (error) => console.error(error),
+  })
   const { presenceGraceSeconds = 15, socketsPerUser = 0 } = options
   const { eventMemoryBytes = 2 ** 27, sendMemoryBytes = 2 ** 28 } = options
   const { inviteUrl, userAdminAccess = 'bearer', webhooks } = options

@@ -8,6 +8,9 @@ import { z } from 'zod'
  */
 export const FORMAT = 1
 
+/** How much is stored at once when the file is imported. A batch is over with what reaches it. */
+export const BATCH = { rows: 1_000, characters: 4_000_000 }
+
 const header = z.object({
   parley: z.object({
     format: z.int(),

@@ -65,7 +65,6 @@ export async function importApp(file: string) {
         inTransaction: (work) => transaction(db, work),
         onBatch: createProgress(),
       })
-      await noteCommand(db, { operation: 'apps.import', appId, target: {} })
       console.log(`Imported ${shown(rows)}`)
       sayLeftOut(leftOut, 'Not in the file: ', '. Create them here')
       if (hasNewEpoch) console.log('New event epoch: all clients load everything again')
@@ -80,9 +79,11 @@ export async function discardImport(appId: string) {
   await withDatabase(config, async (url) => {
     await prepareSchema(url, config)
     await withConnection(url, async (db) => {
-      if (!(await transaction(db, (tx) => discardApp(tx, appId))))
-        throw new Error('There is no unfinished import of this app')
-      await noteCommand(db, { operation: 'apps.discard', appId, target: {} })
+      await transaction(db, async (tx) => {
+        if (!(await discardApp(tx, appId)))
+          throw new Error('There is no unfinished import of this app')
+        await noteCommand(tx, { operation: 'apps.discard', appId, target: {} })
+      })
       console.log('Given up: the next cleanups delete what it brought')
     })
   })

@@ -1,14 +1,25 @@
+import { noteCommand } from '../../core/audit.ts'
 import type { Tx } from '../../db/client.ts'
 import { readMigrations } from '../../db/migration-files.ts'
 import {
   type AppFileHeader,
   type AppFileLine,
+  BATCH,
   type Counts,
   checksum,
   FORMAT,
   parseAppFileLine,
 } from './format.ts'
-import { noteBatch, type Progress, selectProgress, showApp, storeRows } from './store.ts'
+import {
+  INTERFERED,
+  noteBatch,
+  noteFirstBatch,
+  type Progress,
+  renewEpochFor,
+  selectProgress,
+  showApp,
+  storeRows,
+} from './store.ts'
 import { appTables } from './tables.ts'
 
 /** Longer than any row: what is longer is no such file. */
@@ -29,26 +40,44 @@ type ReadOptions = {
 export async function readAppFile({ body, inTransaction, onBatch }: ReadOptions) {
   let number = 0
   let reading: Reading | undefined
+  let end: End | undefined
   for await (const text of linesOf(body)) {
     number += 1
     const line = parseAppFileLine(text)
     if (!reading) reading = await begin(line, { text, inTransaction })
-    else if (line?.kind === 'row') reading.batch.push({ text, row: line.row })
+    else if (end) throw new Error(`line ${number}: the file goes on after its end`)
+    else if (line?.kind === 'row') addRow(reading, { text, row: line.row, number })
     else if (line?.kind === 'batch') {
       await endBatch(reading, line, { number, inTransaction })
       onBatch?.(reading.rows)
-    } else if (line?.kind === 'end') {
-      requireCounts(line.rows, reading.counts)
-      const { header } = reading
-      const shown = await inTransaction((db) => showApp(db, header))
-      return { appId: header.appId, rows: line.rows, leftOut: line.leftOut, ...shown }
-    } else throw new Error(`line ${number}: no line of such a file. The file is damaged`)
+    } else if (line?.kind === 'end' && reading.batch.length === 0) end = line
+    else throw new Error(`line ${number}: no line of such a file. The file is damaged`)
   }
   if (!reading) throw new Error('the file is empty')
+  if (end) return finish(reading, end, { inTransaction })
   throw new Error(
     `the file is cut off after line ${number}. Nobody sees the app yet; ` +
       'run the command again with the whole file, and it goes on there',
   )
+}
+
+type End = AppFileLine & { kind: 'end' }
+
+/** Shows the app, if all of it is there. */
+async function finish(
+  reading: Reading,
+  { rows, leftOut }: End,
+  { inTransaction }: Pick<ReadOptions, 'inTransaction'>,
+) {
+  const { header, counts } = reading
+  requireCounts(rows, counts)
+  const shown = await inTransaction(async (db) => {
+    const shown = await showApp(db, header, reading)
+    await noteCommand(db, { operation: 'apps.import', appId: header.appId, target: {} })
+    return shown
+  })
+  const hasNewEpoch = shown.hasNewEpoch || reading.hasNewEpoch
+  return { ...shown, hasNewEpoch, appId: header.appId, rows, leftOut }
 }
 
 /** What has been read so far. */
@@ -61,6 +90,9 @@ type Reading = {
   counts: Counts
   rows: number
   batch: { text: string; row: string }[]
+  /** Of the batch. */
+  characters: number
+  hasNewEpoch: boolean
 }
 
 async function begin(
@@ -77,7 +109,19 @@ async function begin(
     counts: {},
     rows: 0,
     batch: [],
+    characters: 0,
+    hasNewEpoch: false,
   }
+}
+
+type NumberedRow = Reading['batch'][number] & { number: number }
+
+function addRow(reading: Reading, { text, row, number }: NumberedRow) {
+  const { batch, characters } = reading
+  if (batch.length >= BATCH.rows || characters >= BATCH.characters)
+    throw new Error(`line ${number}: no batch is as large. The file is damaged`)
+  batch.push({ text, row })
+  reading.characters += text.length
 }
 
 async function endBatch(
@@ -98,19 +142,15 @@ async function endBatch(
   const { batches } = reading
   if (progress && batches === progress.batches && sha256 !== progress.checksum)
     throw new Error(`line ${number}: this is not the file that the import began with`)
-  if (batches > (progress?.batches ?? 0))
-    await inTransaction((db) =>
-      storeBatch(db, {
-        header,
-        table,
-        rows: batch.map(({ row }) => row),
-        batches,
-        checksum: sha256,
-      }),
-    )
+  if (batches > (progress?.batches ?? 0)) {
+    const stored = { header, table, rows: batch.map(({ row }) => row), batches, checksum: sha256 }
+    const isRenewed = await inTransaction((db) => storeBatch(db, stored))
+    reading.hasNewEpoch ||= isRenewed
+  }
   counts[table] = (counts[table] ?? 0) + rows
   reading.rows += rows
   reading.batch = []
+  reading.characters = 0
 }
 
 function requireHeader(line: AppFileLine | undefined) {
@@ -144,13 +184,18 @@ function requireProgress(
 
 type Batch = Omit<Progress, 'exportId'> & { header: AppFileHeader; table: string; rows: string[] }
 
+/** Returns whether the events have a new epoch. */
 async function storeBatch(db: Tx, { header, table: name, rows, ...progress }: Batch) {
   const table = appTables.find((table) => table.name === name)
   if (!table) throw new Error(`the file has rows of ${name}, which is no table of an app`)
-  const stored = await storeRows(db, table, rows)
+  const { appId } = header
+  const isFirst = progress.batches === 1
+  const isRenewed = isFirst && (await renewEpochFor(db, appId))
+  if (!isFirst && !(await noteBatch(db, header, progress))) throw new Error(INTERFERED)
+  const stored = await storeRows(db, table, { appId, rows })
   if (stored !== rows.length) throw new Error(`${name}: ${stored} of ${rows.length} rows stored`)
-  if (!(await noteBatch(db, header, progress)))
-    throw new Error('another import of this app is running')
+  if (isFirst) await noteFirstBatch(db, header, progress)
+  return isRenewed
 }
 
 function requireCounts(expected: Counts, counts: Counts) {

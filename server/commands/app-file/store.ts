@@ -3,8 +3,12 @@ import type { Tx } from '../../db/client.ts'
 import type { AppFileHeader } from './format.ts'
 import type { AppTable } from './tables.ts'
 
+export const INTERFERED = 'another import of this app is running, or it was given up or has ended'
+
 /** Where an import that is not finished has come. */
-export type Progress = { exportId: string; batches: number; checksum: string }
+export type Progress = { exportId: string } & Batches
+type Batches = { batches: number; checksum: string }
+type Import = Pick<AppFileHeader, 'appId' | 'exportId'>
 
 /** Of the app that is being imported; null: it exists, and nothing is to be imported. */
 export async function selectProgress(db: Tx, appId: string): Promise<Progress | null | undefined> {
@@ -19,29 +23,58 @@ export async function selectProgress(db: Tx, appId: string): Promise<Progress | 
   return exportId === null || batches === null ? null : { exportId, batches, checksum: sum ?? '' }
 }
 
-/** Notes that a batch is stored, in the same transaction. False: another import has come first. */
+/** Notes the first batch, in the transaction that stores it. */
+export const noteFirstBatch = (db: Tx, { appId, exportId }: Import, { checksum }: Batches) => db`
+  insert into app_imports (app_id, export_id, batches, checksum)
+  values (${appId}, ${exportId}, 1, ${checksum})`
+
+/**
+ * Notes another batch, before it is stored in the same transaction. False: another import of the
+ * app has come first, or this one was given up.
+ */
 export async function noteBatch(
   db: Tx,
-  { appId, exportId }: Pick<AppFileHeader, 'appId' | 'exportId'>,
-  { batches, checksum }: Omit<Progress, 'exportId'>,
+  { appId, exportId }: Import,
+  { batches, checksum }: Batches,
 ) {
   const noted = await db`
-    insert into app_imports as ai (app_id, export_id, batches, checksum)
-    values (${appId}, ${exportId}, ${batches}, ${checksum})
-    on conflict (app_id) do update
-    set batches = excluded.batches, checksum = excluded.checksum, updated_at = now()
-    where ai.export_id = excluded.export_id
-      and ai.batches = excluded.batches - 1`
+    update app_imports
+    set batches = ${batches}, checksum = ${checksum}, updated_at = now()
+    where app_id = ${appId}
+      and export_id = ${exportId}
+      and batches = ${batches - 1}`
   return noted.count === 1
 }
 
+/**
+ * If the app was here before and was deleted, clients may still know its numbers of events, which
+ * are given to others now: then all clients have to load everything again. Returns whether.
+ */
+export async function renewEpochFor(db: Tx, appId: string) {
+  const { count } = await db`
+    update service
+    set value = ${newEpoch()}
+    where key = 'epoch'
+      and exists (
+        select
+        from audit aud
+        where aud.app_id = ${appId}
+          and aud.operation = 'apps.delete'
+      )`
+  return count > 0
+}
+
+const newEpoch = () => randomBytes(8).toString('hex')
+
 type Stored = { stored: number; isSame: boolean }
+type Rows = { appId: string; rows: string[] }
 
 /**
- * Inserts rows, and compares what the database made of them with what they were. Returns how many
- * there are.
+ * Inserts rows of an app, and compares what the database made of them with what they were. Returns
+ * how many there are.
  */
-export async function storeRows(db: Tx, table: AppTable, rows: string[]) {
+export async function storeRows(db: Tx, table: AppTable, { appId, rows }: Rows) {
+  await requireOwn(db, table, { appId, rows })
   const { name, alias, hidden = {}, numbered, stored = `to_jsonb(${alias})` } = table
   const columns = await columnsOf(db, name)
   const written = columns.filter((column) => column !== numbered)
@@ -76,6 +109,36 @@ export async function storeRows(db: Tx, table: AppTable, rows: string[]) {
   return result.stored
 }
 
+/** Where columns lead that the database lets lead into another app. */
+const references = [
+  ['channel_id', 'channels'],
+  ['message_id', 'messages'],
+  ['parent_id', 'messages'],
+  ['quoted_id', 'messages'],
+  ['invite_id', 'workspace_invites'],
+] as const
+
+/** A file may have been changed: its rows are those of its app, and lead to no other's. */
+async function requireOwn(db: Tx, { name, ownedBy = 'app_id' }: AppTable, { appId, rows }: Rows) {
+  const own = ownedBy === null ? db`` : db`or row ->> ${ownedBy} is distinct from ${appId}`
+  const others = references.map(
+    ([column, table]) => db`
+      or exists (
+        select
+        from ${db(table)} other
+        where other.id = (row ->> ${column})::uuid
+          and other.app_id <> ${appId}
+      )`,
+  )
+  const [foreign] = await db`
+    select
+    from unnest(${rows}::text[]) as given (line)
+    cross join lateral (values (line::jsonb)) as parsed (row)
+    where false ${own} ${others}
+    limit 1`
+  if (foreign) throw new Error(`${name}: the file has rows of another app`)
+}
+
 /** The columns that rows are inserted with. */
 async function columnsOf(db: Tx, table: string) {
   const columns = await db<{ name: string }[]>`
@@ -93,30 +156,40 @@ async function columnsOf(db: Tx, table: string) {
  * Shows the app. If the file comes from this very service, its numbers of events were given to
  * others since: then all clients have to load everything again.
  */
-export async function showApp(db: Tx, { appId, epoch }: AppFileHeader) {
+export async function showApp(
+  db: Tx,
+  { appId, exportId, epoch }: AppFileHeader,
+  { batches, checksum }: Batches,
+) {
+  const ended = await db`
+    delete from app_imports
+    where app_id = ${appId}
+      and export_id = ${exportId}
+      and batches = ${batches}
+      and checksum = ${checksum}`
+  if (ended.count !== 1) throw new Error(INTERFERED)
   await db`
     update users
     set forgotten_at = null
     where app_id = ${appId}
       and forgotten_at = 'infinity'`
-  const [again] = await db<{ value: string }[]>`
+  const renewed = await db`
     update service
-    set value = ${randomBytes(8).toString('hex')}
+    set value = ${newEpoch()}
     where key = 'epoch'
-      and value = ${epoch}
-    returning value`
-  await db`
-    delete from app_imports
-    where app_id = ${appId}`
+      and value = ${epoch}`
   const [app] = await db<{ isDisabled: boolean }[]>`
     update apps
     set deleted_at = null
     where id = ${appId}
     returning disabled_at is not null as is_disabled`
-  return { isDisabled: app?.isDisabled ?? false, hasNewEpoch: again !== undefined }
+  return { isDisabled: app?.isDisabled ?? false, hasNewEpoch: renewed.count > 0 }
 }
 
-/** Gives an unfinished import up: the cleanup deletes what it brought. False: there is none. */
+/**
+ * Gives an unfinished import up: the cleanup deletes what it brought, which never was in use here.
+ * False: there is none.
+ */
 export async function discardApp(db: Tx, appId: string) {
   const { count } = await db`
     with discarded as (
@@ -125,7 +198,7 @@ export async function discardApp(db: Tx, appId: string) {
       returning app_id
     )
     update apps a
-    set deleted_at = now()
+    set deleted_at = '-infinity'
     from discarded
     where a.id = discarded.app_id
       and a.deleted_at = 'infinity'`

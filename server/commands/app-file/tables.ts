@@ -9,6 +9,8 @@ export type AppTable = {
   rows: (db: Tx, appId: string) => Fragment
   /** A row as it is exported, when that is not simply all of its columns. */
   exported?: string
+  /** The column that names the app, unless that is `app_id`; null if what it leads to does. */
+  ownedBy?: string | null
   /** Values of columns while the app is being imported, in place of those of the row `r`. */
   hidden?: Record<string, string>
   /** A row that was stored, as it was exported, when it has such columns. */
@@ -30,6 +32,7 @@ const tables: AppTable[] = [
   {
     name: 'apps',
     alias: 'a',
+    ownedBy: 'id',
     rows: (db, appId) => db`apps a where a.id = ${appId}`,
     // Nobody sees it before the import has ended.
     hidden: { deleted_at: "'infinity'" },
@@ -68,6 +71,7 @@ const tables: AppTable[] = [
   {
     name: 'workspace_invite_uses',
     alias: 'wiu',
+    ownedBy: null,
     rows: (db, appId) => db`
       workspaces w
       join workspace_invites wi on wi.workspace_id = w.id
@@ -187,3 +191,6 @@ export const leftOut: Record<string, string> = {
   imported_rows: 'of an import that is not finished',
   app_imports: 'an import that is not finished',
 }
+
+/** All tables of ours. */
+export const tableNames = [...tables.map(({ name }) => name), ...Object.keys(leftOut)]

@@ -2,11 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { limits } from '@parley/contract'
 import type { Tx } from '../../db/client.ts'
 import { readMigrations } from '../../db/migration-files.ts'
-import { type AppFileHeader, type Counts, checksum, FORMAT, rowLine } from './format.ts'
+import { type AppFileHeader, BATCH, type Counts, checksum, FORMAT, rowLine } from './format.ts'
 import { type AppTable, appTables } from './tables.ts'
 
-/** How much is stored at once when the file is imported. */
-const BATCH = { rows: 1_000, characters: 4_000_000 }
 /** How many rows the database sends at a time. */
 const FETCHED = 200
 

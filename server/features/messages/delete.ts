@@ -6,6 +6,7 @@ import type { LockedChannel } from '../../core/event-buffer.ts'
 import { implement } from '../../core/operation.ts'
 import type { Tx } from '../../db/client.ts'
 import { ALL_AUTHORS, TOMBSTONE_PART } from '../tombstones.ts'
+import { userSummary } from '../users/view.ts'
 import { type DatedMessage, lockedMessageForApp, lockedMessageForAuthor } from './access.ts'
 import type { Thread } from './batch-counters.ts'
 
@@ -118,9 +119,16 @@ const writeTombstones = (db: Tx, tombstones: { id: string }[], threads: Thread[]
       e.envelope::jsonb #> '{payload,message,quotedMessage}' || jsonb_build_object(
         'rev', deleted.rev, 'text', '', 'attachmentCount', 0, 'attachmentType', null,
         'deletedAt', deleted."deletedAt"
-      )
+      ) || case
+        when author.deleted_at is null then '{}'
+        else jsonb_build_object('user', ${userSummary(db, db`author`)})
+      end
     )::text
     from deleted
+    join messages quoted on quoted.id = deleted.id
+    join users author
+      on author.app_id = quoted.app_id
+      and author.id = quoted.user_id
     join messages msg on msg.quoted_id = deleted.id
     where e.message_id = msg.id
       and e.type in ('message.new', 'message.updated')

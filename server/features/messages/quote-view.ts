@@ -13,6 +13,8 @@ export const quotedMessage = (db: Tx) => db`
       on quoted_author.app_id = quoted.app_id
       and quoted_author.id = quoted.user_id
     where quoted.id = msg.quoted_id
+      and quoted.app_id = msg.app_id
+      and quoted.channel_id = msg.channel_id
   ) end`
 
 /** What a quote shows of message row `quoted` of `quoted_author`, as JSON. */

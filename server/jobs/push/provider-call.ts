@@ -53,7 +53,11 @@ export const createProviderCall =
         ...(body ? { body: JSON.stringify(body) } : {}),
       }) as const
     const { status, retryAfterSeconds, text } = await inSpan(
-      () => ({ name: `push ${method}`, kind: 'client', attributes: { 'url.path': path } }),
+      () => ({
+        name: `push ${method}`,
+        kind: 'client',
+        attributes: { 'url.path': withoutIds(path) },
+      }),
       (span) =>
         withTimeout(timeoutMs, signal, (signal) =>
           request(`${apiUrl}${path}`, { ...initOf(span?.place), signal }),
@@ -65,6 +69,9 @@ export const createProviderCall =
     if (status >= 400) throw new ProviderRefusedError(message, status)
     return text
   }
+
+/** What is said of a call elsewhere: a user's id may be an e-mail address. */
+const withoutIds = (path: string) => path.replace(/(\/subscribers\/)[^/]+/, '$1:id')
 
 /** Of the span of the call, or else of the trace that the job is a part of. */
 function traceparent(place: string | undefined, trace: string | undefined): Record<string, string> {

@@ -1,13 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { cloneDatabase } from './support/clone-database.ts'
-import { bodyOf, serveLocally } from './support/local-server.ts'
-import { serveProvider } from './support/provider.ts'
-import { production, start, useChildren } from './support/start.ts'
-import { until } from './support/until.ts'
-import { createValidatedApi } from './support/validated.ts'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { cloneDatabase } from '../support/clone-database.ts'
+import { bodyOf, serveLocally } from '../support/local-server.ts'
+import { serveProvider } from '../support/provider.ts'
+import { production, start, useChildren } from '../support/start.ts'
+import { until } from '../support/until.ts'
+import { createValidatedApi } from '../support/validated.ts'
 
 type Span = {
   traceId: string
@@ -25,7 +25,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }))
 
 /** What a collector does: takes OTLP over HTTP as JSON. `isSilent`: it never answers. */
-async function serveReceiver({ isSilent = false } = {}) {
+async function serveReceiver({ isSilent = false, status = 200 } = {}) {
   const spans: Span[] = []
   let requests = 0
   const server = await serveLocally(async (request, response) => {
@@ -35,7 +35,7 @@ async function serveReceiver({ isSilent = false } = {}) {
     const { resourceSpans } = JSON.parse(text)
     for (const { scopeSpans } of resourceSpans)
       for (const { spans: some } of scopeSpans) spans.push(...some)
-    response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+    response.writeHead(status, { 'content-type': 'application/json' }).end('{}')
   })
   return { ...server, spans, requests: () => requests }
 }
@@ -115,7 +115,9 @@ test('the spans of a send lead from its request to its push', async () => {
       .join()
   expect(statements(operation)).toMatch(/insert into messages .*\$1/)
   expect(statements(job)).toMatch(/from messages/)
-  expect(JSON.stringify(receiver.spans)).not.toContain('Hello')
+  // What users write, who they are, and their tokens.
+  await until(() => receiver.spans.some(({ name }) => name === 'push PUT'))
+  expect(JSON.stringify(receiver.spans)).not.toMatch(/Hello|\bana\b|\bben\b|\bphone\b|eyJ/)
   const pushed = server.provider.calls.map(({ traceparent }) => traceparent)
   expect(pushed).toContain(`00-${TRACE}-${push?.spanId}-01`)
   expect(await server.stop()).toBe(0)
@@ -136,10 +138,31 @@ test('a receiver that never answers delays no call, and hardly the end', async (
   await receiver.stop()
 })
 
-test('a receiver that is away is reported once, and everything else goes on', async () => {
-  const server = await startWith({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' })
-  await until(() => server.output().includes('spans are lost'))
-  for (let n = 0; n < 3; n++) expect((await server.send()).status).toBe(201)
+test('a receiver that takes no spans is reported once, and everything else goes on', async () => {
+  const receiver = await serveReceiver({ status: 400 })
+  const server = await startWith({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
+  await until(async () => {
+    expect((await server.send()).status).toBe(201)
+    return receiver.requests() > 3
+  })
   expect(await server.stop()).toBe(0)
   expect(server.output().match(/spans are lost/g)).toHaveLength(1)
+  await receiver.stop()
+})
+
+test('nothing of OpenTelemetry is loaded unless it is asked for', () => {
+  const folder = inject('programs')
+  const programs = readdirSync(folder)
+    .filter((name) => name.endsWith('.mjs'))
+    .map((name) => ({ name, text: readFileSync(join(folder, name), 'utf8') }))
+  const tracing = programs.filter(({ text }) => text.includes('@opentelemetry/sdk-trace-base'))
+  expect(tracing).not.toEqual([])
+  const importers = programs.filter(({ text }) =>
+    tracing.some(({ name }) => new RegExp(`(from|import) ?"\\./${name}"`).test(text)),
+  )
+  expect(importers.map(({ name }) => name)).toEqual([])
+  const asking = programs.filter(({ text }) =>
+    tracing.some(({ name }) => text.includes(`import("./${name}")`)),
+  )
+  expect(asking).not.toEqual([])
 })
