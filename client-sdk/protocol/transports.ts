@@ -43,7 +43,7 @@ export class Transports {
     else this.#timer = setTimeout(() => this.#tryWebSocket(url), RETRY_MS)
   }
 
-  /** The last socket ended before its session was accepted. Resolves when the next can be opened. */
+  /** The last socket ended before its session was accepted. Resolves when the next may open. */
   async failed() {
     this.#isStream = !this.#isStream && !this.#hasWorked
     if (!this.#isStream) return

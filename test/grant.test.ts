@@ -1,0 +1,24 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { parleyOn } from './app-files/command.ts'
+import { createSharedDatabase } from './support/roles.ts'
+
+test('parley grant gives a role the rows, and neither the lists of migrations nor tables', async () => {
+  const shared = await createSharedDatabase()
+  onTestFinished(() => shared.drop())
+  const { role } = await shared.createRole()
+  expect(await parleyOn(shared.url, 'grant', 'nobody-at-all')).toMatchObject({ code: 1 })
+  const granted = await parleyOn(shared.url, 'grant', role)
+  expect(granted, granted.output).toMatchObject({ code: 0 })
+  const [rights] = await shared.admin`
+    select
+      has_table_privilege(${role}, 'messages', 'insert, update, delete') as "isWriter",
+      has_table_privilege(${role}, 'messages', 'truncate') as "canTruncate",
+      has_table_privilege(${role}, 'drizzle.__drizzle_migrations', 'insert') as "canMigrate",
+      has_schema_privilege(${role}, 'drizzle', 'create') as "canCreate"`
+  expect(rights).toEqual({
+    isWriter: true,
+    canTruncate: false,
+    canMigrate: false,
+    canCreate: false,
+  })
+})
