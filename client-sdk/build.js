@@ -12,7 +12,12 @@ const MAX_CORE_BYTES = 30_000
 const here = import.meta.dirname
 const dist = join(here, 'dist')
 rmSync(dist, { recursive: true, force: true })
-const front = { index: 'index.ts', react: 'react/index.ts', snapshots: 'snapshots.ts' }
+const front = {
+  index: 'index.ts',
+  react: 'react/index.ts',
+  snapshots: 'snapshots.ts',
+  testing: 'testing/index.ts',
+}
 const shared = {
   absWorkingDir: here,
   bundle: true,
