@@ -21,7 +21,7 @@ function itemsOf(drawn: Batch): Item[] {
   return Array.from({ length: size }, (_, at) => itemOf(from + at * step, from + at * step))
 }
 
-/** The same with an array: an item takes the place of that with its id, and of that with its seq. */
+/** The same with an array: an item takes the place of those with its id or its seq. */
 const put = (items: readonly Item[], added: Item[]) =>
   added
     .reduce(
