@@ -17,6 +17,7 @@ const front = {
   react: 'react/index.ts',
   snapshots: 'snapshots.ts',
   api: 'api.ts',
+  testing: 'testing/index.ts',
 }
 const shared = {
   absWorkingDir: here,

@@ -55,7 +55,9 @@ export function createEmitter(onError: (error: unknown) => void) {
   const listenersByType = new Map<string, Set<(event: ChatEvent) => void>>()
   return {
     on: (type: string, listener: (event: ChatEvent) => void) => {
-      const own = (event: ChatEvent) => listener(event)
+      const own = (event: ChatEvent) => {
+        if (listeners.has(own)) listener(event)
+      }
       const listeners = listenersByType.get(type) ?? new Set()
       listenersByType.set(type, listeners.add(own))
       return () => void listeners.delete(own)

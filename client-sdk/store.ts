@@ -36,6 +36,7 @@ export function createStore<Snapshot>(
       if (listeners.size === 1) onWatched?.()
       isSubscribed = true
       return () => {
+        isSubscribed = false
         if (listeners.delete(own) && listeners.size === 0) onUnwatched?.()
       }
     },

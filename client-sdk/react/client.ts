@@ -46,19 +46,22 @@ export function useChatClient(options: UseChatClientOptions): ChatClient | undef
 
 function acquire(key: string, options: UseChatClientOptions): SharedClient {
   for (const [other, shared] of clients) if (other !== key && shared.users === 0) end(other, shared)
-  const shared = clients.get(key) ?? create(options)
+  const shared = clients.get(key) ?? create(key, options)
   clients.set(key, shared)
   clearTimeout(shared.timer)
   shared.users += 1
   return shared
 }
 
-function create(options: UseChatClientOptions): SharedClient {
-  const shared: SharedClient = {
-    client: createChatClient({ ...options, token: () => shared.token() }),
-    token: options.token,
-    users: 0,
+function create(key: string, options: UseChatClientOptions): SharedClient {
+  const client = createChatClient({ ...options, token: () => shared.token() })
+  const logout = client.logout.bind(client)
+  // It stores nothing from then on: who logs in again gets another.
+  client.logout = () => {
+    if (clients.get(key) === shared) clients.delete(key)
+    return logout()
   }
+  const shared: SharedClient = { client, token: options.token, users: 0 }
   return shared
 }
 
@@ -69,6 +72,6 @@ function release(key: string, shared: SharedClient) {
 
 function end(key: string, shared: SharedClient) {
   clearTimeout(shared.timer)
-  clients.delete(key)
+  if (clients.get(key) === shared) clients.delete(key)
   shared.client.disconnect()
 }

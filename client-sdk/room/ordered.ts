@@ -57,7 +57,7 @@ export class OrderedMessages<Item extends Ordered> {
     })
   }
 
-  /** Adds items, or puts them in the place of those with their ids. */
+  /** Adds items, each id once, or puts them in the place of those with their ids or seqs. */
   with(items: readonly Item[]): OrderedMessages<Item> {
     if (items.length === 0) return this
     const { seqs } = this.index

@@ -1,3 +1,4 @@
+import { isShallowEqual } from '../equality.ts'
 import { isOutgoing, type OutboxEntry, type OutgoingEntry } from '../outbox/entry.ts'
 import type { Channel, UserSummary } from '../types.ts'
 import { type OptimisticUpdate, withUpdates } from './optimistic.ts'
@@ -41,8 +42,16 @@ export function selectMessages(
     .filter((message) => message.status !== 'sent' || !isShown(state, timeline, message))
     .map((message) => withUpdates(message, updates))
     .filter(({ deletedAt }) => deletedAt === null)
-  return [...messages, ...below]
+  const known = shownAbove.get(messages)
+  if (known && isShallowEqual(known.below, below)) return known.all
+  const all = [...messages, ...below]
+  shownAbove.set(messages, { below, all })
+  return all
 }
+
+type Combined = Record<'below' | 'all', readonly ChatMessage[]>
+/** The same array for the same messages: a long one is not compared at each step of a send. */
+const shownAbove = new WeakMap<readonly ChatMessage[], Combined>()
 
 /** Of all messages only those are looked at that the user has changed. */
 function updatedMessages(

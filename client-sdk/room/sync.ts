@@ -4,12 +4,19 @@ import type { ChatError } from '../error.ts'
 import type { ChannelEvent } from '../events.ts'
 import type { RoomSnapshot } from '../snapshot-source.ts'
 import type { ChannelChanges } from '../types.ts'
-import { NEWEST_ALONE } from './loaders.ts'
+import { NEWEST_ALONE, timelineOf } from './loaders.ts'
 import { OrderedMessages } from './ordered.ts'
 import { applyEvent, upsertMessages } from './reducer.ts'
 import { type Loaded, type Loader, type ResourceName, Resources, type Status } from './resources.ts'
 import { type ChannelState, emptyState } from './state.ts'
-import { dropShownSent, newestPage, trimWindow, visibleMessages, windowSize } from './timeline.ts'
+import {
+  dropShownSent,
+  newestPage,
+  trimWindow,
+  visibleMessages,
+  windowOf,
+  windowSize,
+} from './timeline.ts'
 import { TypingExpiry } from './typing-expiry.ts'
 import { Watchers } from './watchers.ts'
 
@@ -225,7 +232,7 @@ export class ChannelSync {
   #handleLoaded(name: ResourceName, { apply, changes }: Loaded) {
     const { mainWindow, threadWindows } = this.state
     const loaded = apply(this.state)
-    const isOvertaken = this.#jumped.has(name) && mainWindow !== null
+    const isOvertaken = this.#jumped.has(name) && windowOf(this.state, timelineOf(name)) !== null
     const state = isOvertaken ? { ...loaded, mainWindow, threadWindows } : loaded
     this.state = dropShownSent(changes.reduce((state, change) => change(state), state))
     this.#windowLimit = windowSize(this.state) + MAX_LIVE_MESSAGES

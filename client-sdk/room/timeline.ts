@@ -61,13 +61,17 @@ export const moveWindow = (
   { messages, window, timeline }: Stretch,
 ): ChannelState => withWindow(upsertMessages(state, messages), timeline, window)
 
+/** How many sent messages wait: for a timeline that nobody opens they would for ever. */
+const MAX_JUST_SENT = 100
+
 /** Adds a message that was sent just now: its timelines show it until their windows include it. */
 export function addSent(state: ChannelState, message: Message): ChannelState {
   const { id: messageId, parentId } = message
   const timelines: Timeline[] = [{}, parentId === null ? { replies: false } : { parentId }]
   const added = timelines.map((timeline) => ({ ...timeline, messageId }))
   const others = state.justSent.filter((sent) => sent.messageId !== messageId)
-  return { ...upsertMessages(state, [message]), justSent: [...others, ...added] }
+  const justSent = [...others, ...added].slice(-MAX_JUST_SENT)
+  return { ...upsertMessages(state, [message]), justSent }
 }
 
 /** Forgets just-sent messages that a window includes by now, and those no longer known. */
@@ -130,8 +134,9 @@ export function cursorOf(state: ChannelState, timeline: Timeline, direction: Dir
 }
 
 /** How many messages a timeline's window holds, tombstones and with them others included. */
-const sizeOf = (state: ChannelState, timeline: Timeline) =>
-  rangeOf(state, timeline).reduce((size, { length }) => size + length, 0)
+const sizeOf = (state: ChannelState, timeline: Timeline) => count(rangeOf(state, timeline))
+const count = (parts: readonly (readonly unknown[])[]) =>
+  parts.reduce((size, { length }) => size + length, 0)
 
 /** The same of the channel, with or without replies: whichever was paged to farther. */
 export const windowSize = (state: ChannelState) =>
@@ -139,20 +144,26 @@ export const windowSize = (state: ChannelState) =>
 
 /**
  * If the window includes the newest message and holds more than `limit`, drops the older ones down
- * to half of the limit. Pinned messages and those of open threads are kept.
+ * to half of the limit. If it does not, drops newer ones once they are more than that: they are
+ * loaded when the user pages there. Pinned and just-sent messages and those of open threads are
+ * kept.
  */
 export function trimWindow(state: ChannelState, limit: number): ChannelState {
-  const { mainWindow, threadWindows, messages } = state
+  const { mainWindow, threadWindows, messages, justSent } = state
   if (messages.size <= limit) return state
   const trimmed = [{}, { replies: false } as const].reduce(
     (next, timeline) => trimTimeline(next, timeline, limit),
     state,
   )
-  const roots = trimmed.threadWindows.get(ROOTS)
-  if (trimmed.mainWindow === mainWindow && roots === threadWindows.get(ROOTS)) return state
-  const from = Math.min(trimmed.mainWindow?.from ?? 0, roots?.from ?? Number.POSITIVE_INFINITY)
-  const isKept = ({ id, seq, parentId, pinned }: ChatMessage) =>
-    pinned || seq >= from || threadWindows.has(id) || threadWindows.has(parentId ?? NO_THREAD)
+  const newer = mainWindow ? messages.range(mainWindow.to + 1, Number.POSITIVE_INFINITY) : []
+  if (trimmed === state && count(newer) <= limit) return state
+  const windows = [trimmed.mainWindow, windowOf(trimmed, { replies: false })]
+  const isKept = (message: ChatMessage) =>
+    message.pinned ||
+    windows.some((window) => isInWindow(message, window)) ||
+    threadWindows.has(message.id) ||
+    threadWindows.has(message.parentId ?? NO_THREAD) ||
+    justSent.some(({ messageId }) => messageId === message.id)
   return { ...trimmed, messages: OrderedMessages.of(messages.values().filter(isKept)) }
 }
 const NO_THREAD = 'none'

@@ -35,11 +35,11 @@ test('the packed client compiles without skipLibCheck, runs in Node.js and is sm
     status: 404,
   })
 
-  const program = `for (const entry of ['', '/server', '/react'])
+  const program = `for (const entry of ['', '/server', '/react', '/testing'])
     console.log(Object.keys(require('@parley/client' + entry)).join())`
   const args = ['--no-warnings', '--input-type=commonjs', '--eval', program]
   const { stdout } = await run(process.execPath, args, { cwd: folder })
-  for (const name of ['createChatClient', 'createChatServer', 'useMessages'])
+  for (const name of ['createChatClient', 'createChatServer', 'useMessages', 'createFakeChat'])
     expect(stdout).toContain(name)
 
   const readme = readFileSync(join(root, 'client-sdk/README.md'), 'utf8')
@@ -49,7 +49,7 @@ test('the packed client compiles without skipLibCheck, runs in Node.js and is sm
     writeFileSync(join(folder, file), `${text}\nexport {}\n`)
     return file
   })
-  expect(examples).toHaveLength(6)
+  expect(examples).toHaveLength(7)
   await consumer.compile(7, { ...bundlerStyle, jsx: 'react-jsx', types: ['node'] }, examples)
 
   const code = await bundle(folder)

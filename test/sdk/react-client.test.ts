@@ -85,6 +85,20 @@ test('components share one client of a user, which ends with them or another use
   await vi.waitFor(() => expect(statuses()).toEqual(['offline', 'offline']), patient)
 })
 
+test('who logs in again at once after a logout gets another client', async () => {
+  await world().users('ana')
+  const { page, clients } = await loginPage()
+  const { root } = mount()
+  const last = () => [...clients].at(-1)?.connection.getSnapshot().status
+  await act(() => root.render(page('ana')))
+  await vi.waitFor(() => act(() => expect(last()).toBe('live')), patient)
+  await act(async () => [...clients][0]?.logout())
+  await act(() => root.render(page(undefined)))
+  await act(() => root.render(page('ana')))
+  expect(clients.size).toBe(2)
+  await vi.waitFor(() => act(() => expect(last()).toBe('live')), patient)
+})
+
 test('useSelect rerenders only when its part changes, even to a new object', async () => {
   const [ana] = await world().users('ana', 'ben')
   const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: ['ben'] })

@@ -1,0 +1,146 @@
+import { type ChatClient, createChatClient, type Message, type Room } from '@parley/client'
+import { answerOf } from '../support/scripted/answers.ts'
+import { createChannel, userOf } from '../support/scripted/channel.ts'
+import { createRealtime } from '../support/scripted/socket.ts'
+import { median } from './server.ts'
+
+/**
+ * What an event, a page and a send cost a client with 500 and with 10,000 messages loaded. The two
+ * take turns, before a server in memory, without a network. Events and what is shown of a send are
+ * the client's own work; a page and a stored send have the call, its JSON and the server in them.
+ */
+const SIZES = [500, 10_000] as const
+const TOPIC = 'chat:app:c'
+const REPEATS = process.argv.includes('--smoke') ? 5 : 201
+/** What an event, or a send until it is shown, may take with the most messages. */
+const MAX_MICROSECONDS = 1_000
+
+type Loaded = Awaited<ReturnType<typeof load>>
+type Work = (loaded: Loaded, count: number) => unknown
+const works: Record<string, Work> = {
+  'new message': ({ tell, talk, revs }) => {
+    revs.next()
+    tell('message.new', { message: talk.send('new') })
+  },
+  'edit in the middle': ({ tell, talk, revs }, count) => {
+    const message = { ...talk.middle(), text: `edited ${count}`, rev: revs.next() }
+    tell('message.updated', { message })
+  },
+  reaction: ({ tell, talk, revs }, count) => {
+    const reactions = [{ type: '👍', count: count + 1, own: false, users: [userOf('ana')] }]
+    const reaction = { type: '👍', userId: 'ana' }
+    revs.next()
+    tell('reaction.added', {
+      messageId: talk.middle().id,
+      reaction,
+      user: userOf('ana'),
+      reactions,
+    })
+  },
+  deletion: ({ tell, talk, revs }, count) => {
+    const { id, seq } = talk.messages[talk.messages.length - 2 - count] ?? talk.middle()
+    revs.next()
+    tell('message.deleted', { messageId: id, seq, deletedAt: talk.middle().createdAt })
+  },
+  page: ({ room }) => room.messages.loadOlder(),
+  'send, shown': ({ room }, count) => room.send({ text: `sent ${count}` }).sent,
+  'send, stored': ({ room }, count) => room.send({ text: `stored ${count}` }).sent,
+}
+/** Of these the answer is waited for. */
+const TRIPS = ['page', 'send, stored']
+
+const clients = await Promise.all(SIZES.map(load))
+const rows: { what: string; small: number; large: number; ratio: number }[] = []
+for (const [what, work] of Object.entries(works)) {
+  const times = clients.map((): number[] => [])
+  for (let count = 0; count < REPEATS; count++) {
+    for (const [index, loaded] of clients.entries()) {
+      const startedAt = performance.now()
+      const done = work(loaded, count)
+      if (TRIPS.includes(what)) await done
+      times[index]?.push(performance.now() - startedAt)
+      await done
+      await settled()
+    }
+  }
+  const [small = 0, large = 0] = times.map((values) => 1_000 * median(values))
+  rows.push({ what, small, large, ratio: Number((large / small).toFixed(2)) })
+}
+for (const { chat } of clients) chat.disconnect()
+report()
+
+/** A live client with so many messages of a room loaded, and more on the server. */
+async function load(size: number) {
+  const realtime = createRealtime()
+  const talk = createChannel('c', { me: 'me', memberIds: ['me', 'ana'], publish: () => {} })
+  for (let count = 0; count < size + 200 * 50; count++) talk.send(`message ${count}`)
+  const asked = (request: string, text: string) => {
+    const body = JSON.parse(text)
+    if (request === 'POST /api/channels/c/messages')
+      return talk.send(body.text, { by: 'me', clientId: body.clientId })
+    const data = { me: 'me', channels: new Map([['c', talk]]), online: new Set<string>() }
+    return answerOf({ ...data, total: 0, settingsVersion: 0 }, { request, body })
+  }
+  const fetch = async (url: string, { method = 'GET', body = '{}' }: RequestInit = {}) =>
+    Response.json(pageOf(url, talk.messages) ?? asked(`${method} ${url.slice(11)}`, String(body)))
+  const token = { token: 't', wsToken: 't', expiresIn: 86_400, appId: 'app', wsUrl: 'ws://chat' }
+  const chat: ChatClient = createChatClient({
+    url: 'http://chat',
+    token: () => ({ ...token, user: userOf('me') }),
+    fetch: fetch as typeof globalThis.fetch, // the client passes strings
+    webSocket: realtime.webSocket,
+  })
+  const room: Room = chat.channel('c')
+  let shown = room.messages.getSnapshot().items
+  room.messages.subscribe(() => {
+    shown = room.messages.getSnapshot().items
+  })
+  await chat.connect()
+  while (shown.length < size) {
+    await settled()
+    await room.messages.loadOlder()
+  }
+  let rev = talk.rev + 1_000_000
+  const revs = {
+    next: () => ++rev,
+    get rev() {
+      return rev
+    },
+  }
+  const { messages } = talk
+  const at = (index: number) => messages[index] ?? impossible()
+  const middle = () => at(messages.length - Math.floor(size / 2))
+  const tell = (type: string, payload: object) =>
+    realtime.publish(TOPIC, { type, payload: { channelId: 'c', ...payload } }, rev)
+  return { chat, room, revs, tell, talk: { messages, middle, send: talk.send } }
+}
+
+/** The page before a message: at once, whatever the number of messages. */
+function pageOf(url: string, messages: readonly Message[]) {
+  const before = /before=c-(\d+)/.exec(url)?.[1]
+  if (before === undefined) return undefined
+  const end = Number(before) - 1
+  return { messages: messages.slice(Math.max(0, end - 50), end), hasMore: end > 50 }
+}
+
+function impossible(): never {
+  throw new Error('there is no such message')
+}
+
+/** What needs no network has happened. */
+async function settled() {
+  for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate)
+}
+
+function report() {
+  if (process.argv.includes('--json')) console.log(JSON.stringify({ rows }, null, 2))
+  else
+    for (const { what, small, large, ratio } of rows) {
+      const figures = [small, large].map((value) => `${value.toFixed(0).padStart(6)} µs`)
+      console.log(`${what.padEnd(20)}${figures.join(' ')}  × ${ratio.toFixed(2)}`)
+    }
+  const slow = rows.filter(({ what, large }) => !TRIPS.includes(what) && large >= MAX_MICROSECONDS)
+  if (slow.length === 0 || process.argv.includes('--smoke')) return
+  console.error(`more than ${MAX_MICROSECONDS} µs: ${slow.map(({ what }) => what).join(', ')}`)
+  process.exitCode = 1
+}

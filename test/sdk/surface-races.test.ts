@@ -1,0 +1,159 @@
+import { select } from '@parley/client'
+import { applyEvent } from '@parley/client/internal/room/reducer'
+import { type ChannelState, emptyState } from '@parley/client/internal/room/state'
+import {
+  addPage,
+  addSent,
+  dropShownSent,
+  moveWindow,
+  trimWindow,
+  visibleMessages,
+} from '@parley/client/internal/room/timeline'
+import { expect, test } from 'vitest'
+import { isOffline, ready, texts, until } from '../support/chat.ts'
+import { createChannel } from '../support/scripted/channel.ts'
+import { quiet, scriptedChat } from '../support/scripted/index.ts'
+import { stoppedClock } from '../support/scripted/time.ts'
+
+test('a listener is not called after its unsubscribe, even within the same change', async () => {
+  const { chat, channel } = scriptedChat()
+  const talk = channel('c')
+  const room = chat.channel('c')
+  await chat.connect()
+  room.messages.subscribe(() => {})
+  await until(room.messages, ready)
+  const called: string[] = []
+  const on = [
+    (listener: () => void) => room.messages.subscribe(listener),
+    (listener: () => void) => select(room.messages, (shown) => shown).subscribe(listener),
+    (listener: () => void) => chat.on('message.new', listener),
+  ]
+  for (const [index, subscribe] of on.entries()) {
+    const stop = subscribe(() => {
+      called.push(`first ${index}`)
+      stop()
+      stopOther()
+    })
+    const stopOther = subscribe(() => called.push(`other ${index}`))
+  }
+  talk.send('one')
+  talk.send('two')
+  await until(room.messages, ({ items }) => items.length === 2)
+  expect(called.sort()).toEqual(['first 0', 'first 1', 'first 2'])
+})
+
+test('roots are loaded although a jump in them has failed', async () => {
+  const { chat, channel, hold, refuseRequests } = scriptedChat()
+  channel('c').send('hello')
+  const room = chat.channel('c')
+  room.watch()
+  await chat.connect()
+  await until(room.messages, ready)
+  const page = hold(/messages\?.*replies=false/)
+  const roots = room.messages({ replies: false })
+  roots.subscribe(() => {})
+  await page.asked
+  refuseRequests(/GET .*nowhere/, { status: 404, code: 'NOT_FOUND' })
+  await expect(roots.jumpTo('nowhere')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  page.release()
+  await until(roots, ready)
+  expect(texts(roots.getSnapshot())).toEqual(['hello'])
+})
+
+test('a load that a disconnect interrupts is finished by the next connection', async () => {
+  const { chat, channel, hold, topics } = scriptedChat()
+  const talk = channel('c')
+  talk.send('one')
+  await chat.connect()
+  const page = hold(/POST \/api\/sync/)
+  const room = chat.channel('c')
+  const stops = [room.messages, room.members].map((store) => store.subscribe(() => {}))
+  await page.asked
+  chat.disconnect()
+  await isOffline(chat)
+  talk.send('two')
+  page.release()
+  await quiet()
+  await chat.connect()
+  await until(room.messages, ready)
+  expect((await until(room.members, ready)).items).toHaveLength(2)
+  expect(texts(room.messages.getSnapshot())).toEqual(['one', 'two'])
+  talk.send('three')
+  await until(room.messages, ({ items }) => items.length === 3)
+  for (const stop of [...stops, ...stops]) stop()
+  expect(topics()).toContain('chat:app:c')
+})
+
+test('handles of a freed room go on: paging, jumps, sends and a subscription', async () => {
+  const clock = stoppedClock()
+  const { chat, channel } = scriptedChat()
+  const ids = Array.from({ length: 22 }, (_, index) => `c${index}`)
+  for (const id of ids) {
+    const { send } = channel(id)
+    for (let n = 1; n <= 120; n++) send(`${n}`)
+  }
+  await chat.connect()
+  const rooms = ids.map((id) => chat.channel(id))
+  const [freed = chat.channel('c0')] = rooms
+  const { loadOlder, jumpTo } = freed.messages
+  for (const room of rooms) {
+    const stop = room.watch()
+    await clock.forward(10)
+    await until(room.messages, ready)
+    stop()
+    await clock.forward(2_000)
+  }
+  expect(texts(freed.messages.getSnapshot())).toEqual([])
+  await loadOlder()
+  await jumpTo('c0-0010')
+  expect(texts(freed.messages.getSnapshot())).toContain('10')
+  const { sent } = freed.send({ text: 'sent' })
+  await clock.forward(2_000)
+  await sent
+  expect(texts(freed.messages.getSnapshot()).at(-1)).toBe('sent')
+  freed.messages.subscribe(() => {})
+  await clock.forward(10)
+  await until(freed.messages, ready)
+  const latest = freed.messages.jumpToLatest()
+  await clock.forward(10)
+  await latest
+  expect(texts(freed.messages.getSnapshot()).slice(-2)).toEqual(['120', 'sent'])
+})
+
+/** Messages of a channel, as its events tell them. */
+function told(count: number) {
+  const events: Parameters<typeof applyEvent>[1][] = []
+  const talk = createChannel('c', {
+    me: 'me',
+    memberIds: ['me', 'ana'],
+    publish: (envelope, rev) => events.push({ ...envelope, rev }),
+  })
+  for (let n = 1; n <= count; n++) talk.send(`${n}`)
+  return { events, messages: talk.messages }
+}
+
+test('what arrives below a window into history is not kept without end', () => {
+  const { events, messages } = told(3_000)
+  const history = messages.slice(50, 100)
+  const window = { from: 51, to: 100 }
+  let state: ChannelState = moveWindow(emptyState, { messages: history, window, timeline: {} })
+  for (const event of events.slice(100, 200)) state = applyEvent(state, event, 'me')
+  for (const message of messages.slice(150, 153)) state = addSent(state, message)
+  for (const event of events.slice(200)) state = trimWindow(applyEvent(state, event, 'me'), 1_000)
+  expect(state.messages.size).toBeLessThanOrEqual(1_053)
+  expect(texts({ items: visibleMessages(state) }).slice(-4)).toEqual(['100', '151', '152', '153'])
+  expect(state.messages.range(51, 100).flat()).toHaveLength(50)
+  const newest = { messages: messages.slice(-50), hasMore: true, position: 'newest' } as const
+  expect(addPage(state, newest).mainWindow?.from).toBe(2_951)
+})
+
+test('sent messages wait for a timeline that nobody opens in a bounded number', () => {
+  const { messages } = told(300)
+  const page = { messages: [], hasMore: false, position: 'newest' } as const
+  const sent = messages.reduce(
+    (state, message) => dropShownSent(addSent(state, message)),
+    addPage(emptyState, page),
+  )
+  expect(sent.justSent.length).toBeLessThanOrEqual(100)
+  expect(sent.justSent.at(-1)?.messageId).toBe(messages.at(-1)?.id)
+})

@@ -1,0 +1,114 @@
+import { type ChatClient, ChatError } from '@parley/client'
+import {
+  ChatProvider,
+  useChannels,
+  useConnection,
+  useMessages,
+  usePresence,
+  useThread,
+  useTyping,
+  useUnread,
+} from '@parley/client/react'
+import { createFakeChat } from '@parley/client/testing'
+import { act, createElement } from 'react'
+import { createRoot } from 'react-dom/client'
+import { expect, onTestFinished, test } from 'vitest'
+import { texts } from '../support/chat.ts'
+import { useDom } from '../support/dom.ts'
+
+const window = useDom({ acts: true })
+const BEN = { id: 'ben', name: 'Ben', image: null }
+const fakeOf = () => createFakeChat({ me: 'ana', channels: [{ id: 'team', name: 'Team' }] })
+
+test('a fake client shows what arrives in every hook', async () => {
+  const fake = fakeOf()
+  const room = fake.channel('team')
+  const root = room.receive({ from: BEN, text: 'root' })
+  const Page = () => {
+    const { items, totalUnread } = useChannels()
+    const messages = useMessages('team', { replies: false })
+    const thread = useThread('team', root.id)
+    const [name, unread] = [items[0]?.name, useUnread().total]
+    const { typists } = useTyping('team')
+    const status = [useConnection().status, usePresence('ben'), typists.length].join()
+    const counts = messages.items.map(({ text, replyCount }) => text + replyCount)
+    return [name, totalUnread, unread, status, counts, texts(thread), thread.parent?.text].join(' ')
+  }
+  const container = window.document.createElement('div')
+  const page = createRoot(container as never) // an element of another DOM
+  onTestFinished(() => act(() => page.unmount()))
+  const client: ChatClient = fake
+  await act(() => page.render(createElement(ChatProvider, { client }, createElement(Page))))
+  expect(container.textContent).toBe('Team 1 1 live,false,0 root0  root')
+  await act(() => {
+    room.receive({ from: BEN, text: 'reply', parentId: root.id })
+    room.show({ typing: [BEN] })
+    fake.setPresence('ben', { isOnline: true, lastActiveAt: null })
+  })
+  expect(container.textContent).toBe('Team 2 2 live,true,1 root1 reply root')
+  await act(async () => {
+    await room.markRead()
+    fake.disconnect()
+  })
+  expect(container.textContent).toBe('Team 0 0 offline,true,1 root1 reply root')
+})
+
+test('a fake client sends, waits while offline, is refused, retries and discards', async () => {
+  const fake = fakeOf()
+  const room = fake.channel('team')
+  const heard: string[] = []
+  const stop = fake.on('message.new', ({ payload }) => heard.push(payload.message.text))
+  const statuses = () => room.messages.getSnapshot().items.map(({ status }) => status)
+  const one = await room.send({ text: 'one' }).sent
+  expect(one).toMatchObject({ text: 'one', userId: 'ana', channelId: 'team' })
+  fake.setOnline(false)
+  const two = room.send({ text: 'two' })
+  expect([statuses(), two.message.status]).toEqual([['sent', 'pending'], 'pending'])
+  await fake.connect()
+  expect([(await two.sent).text, statuses(), heard]).toEqual(['two', ['sent', 'sent'], heard])
+  expect(heard).toEqual(['one', 'two'])
+  stop()
+
+  room.refuse(new ChatError('no', { code: 'FORBIDDEN', status: 403 }))
+  const three = room.send({ text: 'three' })
+  await expect(three.sent).rejects.toMatchObject({ code: 'FORBIDDEN' })
+  expect(statuses()).toEqual(['sent', 'sent', 'failed'])
+  room.refuse()
+  three.retry()
+  await three.sent
+  const four = room.send({ text: 'four', clientId: 'own' })
+  room.discard('own')
+  await four.sent
+  expect([texts(room.messages.getSnapshot()), heard.length]).toEqual([['one', 'two', 'three'], 2])
+})
+
+test('a fake room changes messages at once, and refuses those it does not have', async () => {
+  const room = fakeOf().channel('team')
+  const { id } = await room.send({ text: 'one' }).sent
+  const shown = () => room.messages.getSnapshot().items[0]
+  const before = room.messages.getSnapshot()
+  expect(room.messages.getSnapshot()).toBe(before)
+  await room.edit(id, { text: 'edited' })
+  await room.react(id, '👍')
+  await room.pin(id)
+  expect(shown()).toMatchObject({ text: 'edited', reactions: [{ type: '👍', own: true }] })
+  expect(texts(room.pins.getSnapshot())).toEqual(['edited'])
+  await room.unreact(id, '👍')
+  await room.unpin(id)
+  expect([shown()?.reactions, room.pins.getSnapshot().items]).toEqual([[], []])
+  await room.delete(id)
+  expect(room.messages.getSnapshot().items).toEqual([])
+  await expect(room.edit('nothing', { text: '' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+})
+
+test('a fake client answers the calls of a test, and names the one that is missing', async () => {
+  const list = async () => ({ users: [], nextCursor: null })
+  const fake = createFakeChat({ api: { users: { list } } })
+  expect(await fake.api.users.list({})).toEqual({ users: [], nextCursor: null })
+  await expect(fake.api.users.get({ userId: 'ben' })).rejects.toThrow('users.get')
+  await expect(fake.api.channels.list({})).rejects.toThrow('channels.list')
+  expect((await fake.dm('ben')).info.getSnapshot().channel?.id).toBe('dm-ben')
+  const [all] = [fake.channels()]
+  expect([all === fake.channels(), all.getSnapshot().items.length]).toEqual([true, 1])
+  expect(fake.channels({ type: 'team' }).getSnapshot().items).toEqual([])
+})
