@@ -4,16 +4,13 @@ import { isChatError } from './error.ts'
 import { pauseBeforeRetry, type RateGate } from './retry.ts'
 import { delay } from './timing.ts'
 
-/** Operations by noun and verb. Names are written `noun.verb`. */
-export type OperationTable = {
-  /**
-   * The method and the path of each: `PUT* /path` if two calls have the effect and the result of
-   * one. Those with GET always have.
-   */
-  routes: Readonly<Record<string, Readonly<Record<string, string>>>>
-  /** The rate limit that a call counts against, unless it is the one of requests. */
-  limits: Readonly<Record<string, string>>
-}
+/**
+ * Routes by noun and verb: the method, `*` if two calls have the effect and the result of one (as
+ * those with GET always have), `#` and the rate limit that a call counts against unless it is the
+ * one of requests, and the path.
+ */
+export type OperationTable = Readonly<Record<string, Readonly<Record<string, string>>>>
+const ROUTE = /^([A-Z]+)\*?(?:#(\w+))? (.*)/
 
 type CallsOptions = {
   operations: OperationTable
@@ -32,7 +29,7 @@ type CallsOptions = {
 
 /** Each operation of a table as a method, by noun: `Calls` are the types of that table. */
 export function createCalls<Calls>({
-  operations: { routes, limits },
+  operations,
   url,
   fetch = (...given) => globalThis.fetch(...given),
   headers,
@@ -42,62 +39,57 @@ export function createCalls<Calls>({
 }: CallsOptions): Calls {
   const base = url.replace(/\/+$/, '')
 
-  const send = async (operation: Operation, args: Args, options: CallOptions) => {
-    const limit = limits[operation.name] ?? 'requests'
+  const send = async (route: string, args: Args, options: CallOptions) => {
+    const [, method = '', limit = 'requests', path = ''] = ROUTE.exec(route) ?? []
     const refusal = gate?.refusalOf(limit)
     if (refusal) throw refusal
     const sentHeaders = await headers()
-    const [method = '', path = ''] = operation.route.split(/\*? /)
     const request = { url: base, method, path, args, headers: sentHeaders, fetch }
     const result = await sendRequest(request, options)
     if (!isChatError(result)) return { result, sentHeaders }
     gate?.record(limit, result)
     return { error: result, sentHeaders }
   }
-  const sendWithRenewal = async (operation: Operation, args: Args, options: CallOptions) => {
-    const first = await send(operation, args, options)
+  const sendWithRenewal = async (route: string, args: Args, options: CallOptions) => {
+    const first = await send(route, args, options)
     const isRenewed =
       first.error?.code === 'INVALID_TOKEN' && renew && (await renew(first.sentHeaders))
-    const { error, result } = isRenewed ? await send(operation, args, options) : first
+    const { error, result } = isRenewed ? await send(route, args, options) : first
     if (error) throw error
     return result
   }
   const call = async (
-    operation: Operation,
+    route: string,
     args: Args = {},
     options: CallOptions = {},
   ): Promise<unknown> => {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await sendWithRenewal(operation, args, options)
+        return await sendWithRenewal(route, args, options)
       } catch (error) {
         const delayMs =
           attempt < attempts
-            ? pauseBeforeRetry(error, { attempt, isRepeatable: isRepeatable(operation, args) })
+            ? pauseBeforeRetry(error, { attempt, isRepeatable: isRepeatable(route, args) })
             : undefined
         if (delayMs === undefined) throw error
         await delay(delayMs, options.signal)
       }
     }
   }
-  /** Whether a second call has the effect and the result of one. */
-  const isRepeatable = ({ route }: Operation, args: Args) =>
-    /^GET|\* /.test(route) || args.clientId !== undefined
-  const methods = (noun: string, verbs: Readonly<Record<string, string>>) =>
-    mapEntries(
-      verbs,
-      (verb, route) => (args?: Args, options?: CallOptions) =>
-        call({ name: `${noun}.${verb}`, route }, args, options),
-    )
+  const methodOf = (route: string) => (args?: Args, options?: CallOptions) =>
+    call(route, args, options)
   // The same nouns and verbs: both are generated from the contract.
-  return mapEntries(routes, methods) as unknown as Calls
+  return mapValues(operations, (verbs) => mapValues(verbs, methodOf)) as unknown as Calls
 }
 
 type Args = Record<string, unknown>
-type Operation = { name: string; route: string }
 
-const mapEntries = <Value, Result>(
+/** Whether a second call has the effect and the result of one. */
+const isRepeatable = (route: string, args: Args) =>
+  /^(GET|\w+\*)/.test(route) || args.clientId !== undefined
+
+const mapValues = <Value, Result>(
   object: Readonly<Record<string, Value>>,
-  map: (key: string, value: Value) => Result,
+  map: (value: Value) => Result,
 ): Record<string, Result> =>
-  Object.fromEntries(Object.entries(object).map(([key, value]) => [key, map(key, value)]))
+  Object.fromEntries(Object.entries(object).map(([key, value]) => [key, map(value)]))

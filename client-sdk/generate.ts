@@ -71,29 +71,21 @@ function operationTable(name: string, { description, auths }: TableOptions) {
     return verbs.length === 0 ? [] : [[noun, verbs] as const]
   })
   const routes = chosen.map(([noun, operations]) => {
-    const rows = operations.map(([verb, op]) => `      ${verb}: '${routeOf(op)}',`)
-    return `    ${noun}: {\n${rows.join('\n')}\n    },`
+    const rows = operations.map(([verb, op]) => `    ${verb}: '${routeOf(op)}',`)
+    return `  ${noun}: {\n${rows.join('\n')}\n  },`
   })
-  const limits = chosen.flatMap(([noun, operations]) =>
-    operations.flatMap(([verb, { limit = 'requests' }]) =>
-      limit === 'requests' ? [] : [`    '${noun}.${verb}': '${limit}',`],
-    ),
-  )
   return `\
 import type { OperationTable } from './calls.ts'
 
 /** ${description} */
 export const ${name}: OperationTable = {
-  routes: {
 ${routes.join('\n')}
-  },
-  limits: {
-${limits.join('\n')}
-  },
 }`
 }
-const routeOf = ({ method, path, idempotent }: Operation) =>
-  `${method}${idempotent && method !== 'GET' ? '*' : ''} ${path}`
+function routeOf({ method, path, idempotent, limit = 'requests' }: Operation) {
+  const repeatable = idempotent && method !== 'GET' ? '*' : ''
+  return `${method}${repeatable}${limit === 'requests' ? '' : `#${limit}`} ${path}`
+}
 type TableOptions = { description: string; auths?: readonly Auth[] }
 
 const topicNames = () => `\

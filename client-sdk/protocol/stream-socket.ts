@@ -1,10 +1,29 @@
 /** Where the server of a WebSocket's address speaks the same protocol over HTTP. */
 const ENDPOINT = /^ws(s?:.*)\/connection\/websocket$/
+/** How long a WebSocket that is tried may take to open. */
+const OPEN_MS = 5_000
 /** Commands that wait share a request of about this many characters. */
 const REQUEST_CHARACTERS = 64 * 1024
 
 /** Whether there is an address for streams that belongs to this one. */
 export const canStream = (wsUrl: string) => ENDPOINT.test(wsUrl)
+
+/**
+ * Tries whether a WebSocket opens, and closes it again. Returns the timer that ends the attempt.
+ */
+export function tryToOpen(socket: WebSocket, onEnd: (isOpen: boolean) => void) {
+  const end = (isOpen: boolean) => {
+    clearTimeout(timer)
+    socket.onopen = socket.onclose = null
+    socket.close()
+    onEnd(isOpen)
+  }
+  const timer = setTimeout(() => end(false), OPEN_MS)
+  socket.onerror = () => {}
+  socket.onclose = () => end(false)
+  socket.onopen = () => end(true)
+  return timer
+}
 
 /**
  * Does the work of a WebSocket where the network blocks them: one request whose answer does not

@@ -12,8 +12,6 @@ type TransportsOptions = {
 
 /** How long a client stays with a stream before it tries a WebSocket again. */
 const RETRY_MS = 600_000
-/** How long that may take to open. */
-const OPEN_MS = 5_000
 
 /**
  * Chooses what sessions are carried by: WebSockets, unless none has ever connected in this network
@@ -40,7 +38,15 @@ export class Transports {
   /** The session over the last socket is accepted. */
   connected(url: string) {
     if (!this.#isStream) this.#hasWorked = true
-    else this.#timer = setTimeout(() => this.#tryWebSocket(url), RETRY_MS)
+    else
+      this.#timer = setTimeout(() => {
+        const socket = new (this.options.webSocket())(url)
+        this.#timer = this.#streams?.tryToOpen(socket, (isOpen) => {
+          if (!isOpen) return this.connected(url)
+          this.forget()
+          this.options.onWebSocket()
+        })
+      }, RETRY_MS)
   }
 
   /** The last socket ended before its session was accepted. Resolves when the next may open. */
@@ -60,26 +66,5 @@ export class Transports {
   forget() {
     this.#isStream = false
     this.#hasWorked = false
-  }
-
-  #tryWebSocket(url: string) {
-    const socket = new (this.options.webSocket())(url)
-    const end = () => {
-      clearTimeout(this.#timer)
-      socket.onopen = socket.onclose = null
-      socket.close()
-    }
-    const retry = () => {
-      end()
-      this.connected(url)
-    }
-    this.#timer = setTimeout(retry, OPEN_MS)
-    socket.onerror = () => {}
-    socket.onclose = retry
-    socket.onopen = () => {
-      end()
-      this.forget()
-      this.options.onWebSocket()
-    }
   }
 }

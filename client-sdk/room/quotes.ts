@@ -12,9 +12,7 @@ export const quoteOf = (message: Message): QuotedMessage => ({
   rev: message.rev,
   userId: message.userId,
   user: message.user,
-  text: Array.from(message.text.slice(0, 2 * QUOTED_LENGTH))
-    .slice(0, QUOTED_LENGTH)
-    .join(''),
+  text: [...message.text].slice(0, QUOTED_LENGTH).join(''),
   attachmentCount: message.attachments.length,
   attachmentType: message.attachments[0]?.type ?? null,
   deletedAt: message.deletedAt,
