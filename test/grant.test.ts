@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { parleyOn } from './app-files/command.ts'
 import { createSharedDatabase } from './support/roles.ts'
 
-test('parley grant gives a role the rows, and neither the lists of migrations nor tables', async () => {
+test('parley grant gives a role the rows of our tables, and nothing else', async () => {
   const shared = await createSharedDatabase()
   onTestFinished(() => shared.drop())
   const { role } = await shared.createRole()
