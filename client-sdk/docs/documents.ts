@@ -34,6 +34,8 @@ export type Content = Record<
 export type Answer = { $ref?: string; description?: string; content?: Content }
 export type SecurityScheme = 'bearer' | 'apiKey' | 'userId' | 'adminKey'
 
+type Body = { required?: boolean; content: Content }
+
 export type Operation = {
   operationId: string
   method: string
@@ -43,7 +45,7 @@ export type Operation = {
   tags: string[]
   security: Partial<Record<SecurityScheme, []>>[]
   parameters?: Parameter[]
-  requestBody?: { required?: boolean; content: Content }
+  requestBody?: Body
   responses: Record<string, Answer>
 }
 export type EventMessage = {
@@ -93,18 +95,23 @@ export async function loadDocuments(): Promise<Documents> {
     load<AsyncApi>('asyncapi.json'),
     load<{ userIds: string[] }>('demo.json'),
   ])
-  const operations = Object.entries(openApi.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, rest]) => ({
-      ...rest,
-      path,
-      method: method.toUpperCase(),
-    })),
-  )
   // Names are the same in both documents where they have the same schema.
   const components = {
     ...openApi.components,
     schemas: { ...asyncApi.components.schemas, ...openApi.components.schemas },
   }
+  const resolve: Documents['resolve'] = (part) => ({
+    ...part,
+    ...componentOf(components, part.$ref),
+  })
+  const operations = Object.entries(openApi.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, rest]) => ({
+      ...rest,
+      path,
+      method: method.toUpperCase(),
+      ...(rest.requestBody && { requestBody: withFields(rest.requestBody, resolve) }),
+    })),
+  )
   return {
     ...openApi.info,
     nouns: openApi.tags.map((tag) => ({
@@ -117,8 +124,18 @@ export async function loadDocuments(): Promise<Documents> {
       events: Object.keys(messages).flatMap((key) => asyncApi.components.messages[key] ?? []),
     })),
     demoUserIds: demo.userIds,
-    resolve: (part) => ({ ...part, ...componentOf(components, part.$ref) }),
+    resolve,
   }
+}
+
+/** A body with the fields of its schema, which is a component. */
+function withFields(body: Body, resolve: Documents['resolve']): Body {
+  const entries = Object.entries(body.content)
+  const content = entries.map(([type, { schema, ...rest }]) => [
+    type,
+    { ...rest, schema: resolve(schema) },
+  ])
+  return { ...body, content: Object.fromEntries(content) }
 }
 
 /** The component that `#/components/schemas/Message` refers to. */

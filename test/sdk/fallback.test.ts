@@ -89,8 +89,13 @@ test('a client with a stream tries a WebSocket every ten minutes, until one open
   await clock.forward(600_000)
   sockets[3]?.onopen?.()
   expect([found, sockets[3]?.isClosed, next()]).toEqual([['found'], true, 'WebSocket'])
+  await transports.failed()
+  next()
+  transports.connected(URL)
+  const tried = sockets.length
   transports.stop()
-  expect(clock.timers()).toBe(0)
+  await clock.forward(1_200_000)
+  expect(sockets).toHaveLength(tried)
 })
 
 test('where an address has no streams, only WebSockets are tried', async () => {
