@@ -11,7 +11,10 @@ export const canStream = (wsUrl: string) => ENDPOINT.test(wsUrl)
 /**
  * Tries whether a WebSocket opens, and closes it again. Returns the timer that ends the attempt.
  */
-export function tryToOpen(socket: WebSocket, onEnd: (isOpen: boolean) => void) {
+export function tryToOpen(
+  socket: WebSocket,
+  onEnd: (isOpen: boolean) => void,
+): ReturnType<typeof setTimeout> {
   const end = (isOpen: boolean) => {
     clearTimeout(timer)
     socket.onopen = socket.onclose = null
