@@ -66,6 +66,7 @@ async function buildCommonJs() {
     format: 'cjs',
     platform: 'node',
     target: 'es2022',
+    sourcemap: true,
     supported: { 'dynamic-import': false },
   })
   for (const file of [...modules, 'websocket.node.ts']) {
