@@ -14,6 +14,8 @@ const load = [
   'tenants',
 ]
 const loadFiles = load.map((name) => `long/${name}.long.ts`)
+/** Files that run the tests of other files, which each process would load only once. */
+const transportFiles = ['long/http-stream.long.ts', 'long/sse.long.ts']
 
 /** The heavy tests: `npm run test:long`. */
 export default defineConfig({
@@ -32,9 +34,20 @@ export default defineConfig({
           ...tests,
           name: 'long',
           include: ['long/**/*.long.ts'],
-          exclude: loadFiles,
+          exclude: [...loadFiles, ...transportFiles],
           maxWorkers: 2,
           sequence: { ...tests.sequence, groupOrder: 1 },
+        },
+      },
+      {
+        ...everywhere,
+        test: {
+          ...tests,
+          name: 'transports',
+          include: transportFiles,
+          isolate: true,
+          maxWorkers: 2,
+          sequence: { ...tests.sequence, groupOrder: 2 },
         },
       },
     ],
