@@ -39,9 +39,7 @@ const tables: AppTable[] = [
     stored: "to_jsonb(a) || jsonb_build_object('deleted_at', null)",
   },
   {
-    name: 'users',
-    alias: 'u',
-    rows: (db, appId) => db`users u where u.app_id = ${appId}`,
+    ...ofApp('users', 'u'),
     // The erasure of a deleted user waits until all that they wrote is there.
     hidden: {
       forgotten_at:
@@ -49,16 +47,8 @@ const tables: AppTable[] = [
     },
     stored: "to_jsonb(u) || jsonb_build_object('forgotten_at', nullif(u.forgotten_at, 'infinity'))",
   },
-  {
-    name: 'workspaces',
-    alias: 'w',
-    rows: (db, appId) => db`workspaces w where w.app_id = ${appId}`,
-  },
-  {
-    name: 'workspace_members',
-    alias: 'wm',
-    rows: (db, appId) => db`workspace_members wm where wm.app_id = ${appId}`,
-  },
+  ofApp('workspaces', 'w'),
+  ofApp('workspace_members', 'wm'),
   {
     name: 'workspace_invites',
     alias: 'wi',
@@ -115,53 +105,33 @@ const tables: AppTable[] = [
   ofChannels('pins', 'p'),
   ofChannels('read_marks', 'rm'),
   ofChannels('tombstone_counts', 'tc'),
-  {
-    name: 'preferences',
-    alias: 'pref',
-    rows: (db, appId) => db`preferences pref where pref.app_id = ${appId}`,
-  },
-  {
-    name: 'user_streams',
-    alias: 'us',
-    rows: (db, appId) => db`user_streams us where us.app_id = ${appId}`,
-  },
-  {
-    name: 'active_users',
-    alias: 'au',
-    rows: (db, appId) => db`active_users au where au.app_id = ${appId}`,
-  },
+  ofApp('preferences', 'pref'),
+  ofApp('user_streams', 'us'),
+  ofApp('active_users', 'au'),
   {
     name: 'audit',
     alias: 'aud',
     rows: (db, appId) => db`audit aud where aud.app_id = ${appId} order by aud.id`,
     numbered: 'id',
   },
-  {
-    name: 'api_keys',
-    alias: 'ak',
-    rows: (db, appId) => db`api_keys ak where ak.app_id = ${appId}`,
-    isSecret: true,
-  },
-  {
-    name: 'devices',
-    alias: 'd',
-    rows: (db, appId) => db`devices d where d.app_id = ${appId}`,
-    isSecret: true,
-  },
-  {
-    name: 'webhooks',
-    alias: 'wh',
-    rows: (db, appId) => db`webhooks wh where wh.app_id = ${appId}`,
-    isSecret: true,
-  },
-  {
-    name: 'before_send_hooks',
-    alias: 'bsh',
-    rows: (db, appId) => db`before_send_hooks bsh where bsh.app_id = ${appId}`,
-    isSecret: true,
-  },
+  { ...ofApp('api_keys', 'ak'), isSecret: true },
+  { ...ofApp('devices', 'd'), isSecret: true },
+  { ...ofApp('webhooks', 'wh'), isSecret: true },
+  { ...ofApp('before_send_hooks', 'bsh'), isSecret: true },
 ]
 
+/** The rows that name the app. */
+function ofApp(name: string, alias: string): AppTable {
+  return {
+    name,
+    alias,
+    rows: (db, appId) => db`
+      ${db(name)} ${db(alias)}
+      where ${db(`${alias}.app_id`)} = ${appId}`,
+  }
+}
+
+/** The rows that name a channel of the app. */
 function ofChannels(name: string, alias: string): AppTable {
   return {
     name,
