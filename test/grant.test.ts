@@ -9,13 +9,16 @@ test('parley grant gives a role the rows of our tables, and nothing else', async
   expect(await parleyOn(shared.url, 'grant', 'nobody-at-all')).toMatchObject({ code: 1 })
   const granted = await parleyOn(shared.url, 'grant', role)
   expect(granted, granted.output).toMatchObject({ code: 0 })
+  await shared.admin`create table public.of_another_application (id int)`
   const [rights] = await shared.admin`
     select
+      has_table_privilege(${role}, 'of_another_application', 'select') as "isGuest",
       has_table_privilege(${role}, 'messages', 'insert, update, delete') as "isWriter",
       has_table_privilege(${role}, 'messages', 'truncate') as "canTruncate",
       has_table_privilege(${role}, 'drizzle.__drizzle_migrations', 'insert') as "canMigrate",
       has_schema_privilege(${role}, 'drizzle', 'create') as "canCreate"`
   expect(rights).toEqual({
+    isGuest: false,
     isWriter: true,
     canTruncate: false,
     canMigrate: false,

@@ -1,5 +1,5 @@
 import { readConfig } from '../config.ts'
-import { connectOnce, type Fragment, type Tx } from '../db/client.ts'
+import { connectOnce, type DbConnection, type Fragment, type Tx } from '../db/client.ts'
 import { migrate } from '../db/migrate.ts'
 import { ownSchema, queueSchemaOf } from '../db/own-schema.ts'
 import { transaction } from '../db/transaction.ts'
@@ -20,13 +20,7 @@ export async function grantTo(role: string) {
     try {
       const [found] = await db`select from pg_roles where rolname = ${role}`
       if (!found) throw new Error(`There is no role ${role}. Make one: create role … login`)
-      const own = ownSchema(url)
-      const schemas = own === undefined ? ['public', 'drizzle'] : [own]
-      // The role may be in use: at no moment it has less than before.
-      await transaction(db, async (tx) => {
-        for (const schema of new Set([...schemas, queueSchemaOf(url)]))
-          await grantSchema(tx, schema, role)
-      })
+      await grantSchemas(db, url, role)
       console.log(`The role ${role} may run servers and workers with MIGRATE_ON_START=off`)
     } finally {
       await db.end({ timeout: 1 })
@@ -34,11 +28,45 @@ export async function grantTo(role: string) {
   })
 }
 
+/**
+ * Gives the roles that `parley grant` was run for the tables that were made since. By default
+ * privileges they would also get those that the owner makes for other applications.
+ */
+export async function grantAgain(url: string) {
+  const db = connectOnce(url)
+  try {
+    for (const { role } of await selectGranted(db, queueSchemaOf(url)))
+      await grantSchemas(db, url, role)
+  } finally {
+    await db.end({ timeout: 1 })
+  }
+}
+
+/** Those with a policy of ours on the queue's tables. PostgreSQL cuts long names. */
+const selectGranted = (db: Tx, schema: string) => db<{ role: string }[]>`
+  select distinct r.rolname::text as role
+  from pg_policy p
+  join pg_class c on c.oid = p.polrelid
+  join pg_namespace n on n.oid = c.relnamespace and n.nspname = ${schema}
+  join pg_roles r on r.oid = any(p.polroles)
+  where p.polname = left('parley_' || r.rolname, 63)
+  order by 1`
+
+/** The role may be in use: at no moment it has less than before. */
+async function grantSchemas(db: DbConnection, url: string, role: string) {
+  const own = ownSchema(url)
+  const schemas = own === undefined ? ['public', 'drizzle'] : [own]
+  await transaction(db, async (tx) => {
+    for (const schema of new Set([...schemas, queueSchemaOf(url)]))
+      await grantSchema(tx, schema, role)
+  })
+}
+
 type Table = { name: string; isGuarded: boolean; sequences: string[] }
 
-/** What there is of ours in the schema, and what its owner adds later. */
+/** What there is of ours in the schema. */
 async function grantSchema(db: Tx, schema: string, role: string) {
-  const [inSchema, to] = [db`in schema ${db(schema)}`, db`to ${db(role)}`]
+  const to = db`to ${db(role)}`
   await db`grant usage on schema ${db(schema)} ${to}`
   const tables = await selectTables(db, schema)
   for (const { name, isGuarded, sequences } of tables) {
@@ -50,12 +78,6 @@ async function grantSchema(db: Tx, schema: string, role: string) {
     // The queue's tables show their rows to their owner only, unless a policy says otherwise.
     if (isGuarded) await showRows(db, table, role)
   }
-  await db`
-    alter default privileges ${inSchema}
-    grant select, insert, update, delete on tables ${to}`
-  await db`
-    alter default privileges ${inSchema}
-    grant usage, select on sequences ${to}`
 }
 
 /** Other tables may be in `public`, of extensions or of whoever shares the database. */

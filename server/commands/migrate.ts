@@ -1,6 +1,7 @@
 import { readConfig } from '../config.ts'
 import { migrate } from '../db/migrate.ts'
 import { migrateQueue } from '../jobs/queue.ts'
+import { grantAgain } from './grant.ts'
 import { whenDatabaseIsReady, withDatabase } from './open.ts'
 
 /** `parley migrate`: brings the schema up to date, and says what it did. */
@@ -9,6 +10,7 @@ export async function migrateDatabase() {
   await withDatabase(config, async (url) => {
     const applied = await whenDatabaseIsReady(() => migrate(url), config)
     await migrateQueue(url)
+    await grantAgain(url)
     for (const name of applied) console.log(`Applied ${name}`)
     console.log(applied.length === 0 ? 'The schema was up to date' : 'The schema is up to date')
   })

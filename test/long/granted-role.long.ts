@@ -36,6 +36,11 @@ test('a role that owns nothing runs everything once parley grant has run', async
     const granted = await parleyOn(owner.href, 'grant', role)
     expect(granted, granted.output).toMatchObject({ code: 0 })
     expect(await parleyOn(owner.href, 'grant', role)).toEqual(granted)
+    // As if a migration had made these since.
+    await shared.admin.unsafe(`
+      revoke all on apps, graphile_worker._private_jobs from ${role};
+      drop policy parley_${role} on graphile_worker._private_jobs`)
+    expect(await parleyOn(owner.href, 'migrate')).toMatchObject({ code: 0 })
     await requireMigrated(url.href)
 
     const world = await createWorld({ databaseUrl: url.href, jobs: { push: provider.settings } })
