@@ -1,0 +1,153 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { connectOnce } from '@parley/server/db/client'
+import { migrate } from '@parley/server/db/migrate'
+import { readMigrations } from '@parley/server/db/migration-files'
+import { expect, onTestFinished, test } from 'vitest'
+import { expectExactCounters } from '../imports/records.ts'
+import { root } from '../support/consumer.ts'
+import { createEmptyDatabase, migrateUpTo } from '../support/migrations.ts'
+import { refusal } from '../support/refusal.ts'
+import { createWorld, type User } from '../support/world.ts'
+
+/**
+ * Of each release there is a folder: the rows that a server of that version has written for a few
+ * users, and every statement that its own tests sent. `last` is the last migration of its schema.
+ * With `isFenced` its servers are stopped before the upgrade, as its changelog says.
+ */
+const releases = [{ version: '0.1.0', last: '0004_indexes', isFenced: true }]
+
+const folder = join(root, 'test/releases')
+const read = (version: string, file: string) =>
+  readFileSync(join(folder, version, file), 'utf8').split('--> statement-breakpoint\n')
+
+/** A database as a server of that version has left it. */
+async function createReleased({ version, last }: (typeof releases)[number]) {
+  const url = await createEmptyDatabase()
+  await migrateUpTo(url, last)
+  const sql = connectOnce(url)
+  onTestFinished(() => sql.end())
+  // Each database is made with an epoch of its own.
+  await sql`delete from service`
+  for (const statement of read(version, 'data.sql')) await sql.unsafe(statement)
+  return { url, sql }
+}
+
+test('every version in the changelog is one that the upgrade is tested from', () => {
+  const changelog = readFileSync(join(root, 'CHANGELOG.md'), 'utf8')
+  const published = [...changelog.matchAll(/^## (\d+\.\d+\.\d+)/gm)].map(([, version]) => version)
+  expect(releases.map(({ version }) => version)).toEqual(published.toReversed())
+  expect(readdirSync(folder).toSorted()).toEqual(published.toSorted())
+})
+
+for (const release of releases) {
+  const { version, last, isFenced } = release
+
+  test(`statements of ${version} are understood after each later migration`, async () => {
+    const { sql } = await createReleased(release)
+    const statements = read(version, 'statements.sql')
+    expect(statements.length).toBeGreaterThan(100)
+    const migrations = readMigrations()
+    const later = migrations.slice(migrations.findIndex(({ name }) => name === last) + 1)
+    for (const migration of later) {
+      for (const statement of migration.statements) await sql.unsafe(statement)
+      const faults: string[] = []
+      for (const statement of statements)
+        await sql
+          .unsafe(statement)
+          .describe()
+          .catch(({ message }) => faults.push(`${message}: ${statement.slice(0, 200)}`))
+      expect(faults, migration.name).toEqual([])
+    }
+  })
+
+  test(`a database of ${version} goes on with all that it had`, async () => {
+    const { url, sql } = await createReleased(release)
+    await migrate(url)
+    const world = await createWorld({ databaseUrl: url })
+    onTestFinished(() => world.stop())
+    const [key] = await sql`
+      select ak.app_id as "appId"
+      from api_keys ak
+      join apps a on a.id = ak.app_id and a.name = 'Released'`
+    const appId = String(key?.appId)
+    const { apiKey } = await world.operator.apps.createKey({ appId, name: 'After the upgrade' })
+    const backend = world.api({ apiKey })
+    const [ana, ben, cleo] = await Promise.all(
+      ['ana', 'ben', 'cleo'].map((id) => world.user(id, {}, backend)),
+    )
+    if (!ana || !ben || !cleo) throw new Error('unreachable')
+    // As a server of that version answered before it was stopped.
+    const listed = async (user: User) =>
+      (await user.channels.list({})).channels.map(({ name, unreadCount, memberCount }) => [
+        ...[name, unreadCount, memberCount],
+      ])
+    expect(await listed(ana)).toEqual([
+      ['Plans', 0, 1],
+      ['Ben', 1, 2],
+      ['Kitchen', 28, 3],
+    ])
+    expect(await listed(ben)).toEqual([
+      ['Gardening', 1, 2],
+      ['Ana', 0, 2],
+      ['Kitchen', 0, 3],
+    ])
+    expect(await listed(cleo)).toEqual([
+      ['Gardening', 0, 2],
+      ['Kitchen', 0, 3],
+    ])
+    const { channels } = await ben.channels.list({})
+    const kitchen = channels.find(({ name }) => name === 'Kitchen')
+    const channelId = kitchen?.id ?? ''
+    const { messages } = await ben.messages.list({ channelId, limit: 100 })
+    expect(messages).toHaveLength(44)
+    const [first, second] = messages
+    expect(first).toMatchObject({
+      ...{ text: 'Soup today? https://example.com/soup', seq: 1, rev: 58, replyCount: 1 },
+      ...{ pinned: true, reactions: [{ type: '👍', count: 1, own: true }] },
+    })
+    expect(second).toMatchObject({ text: 'Yes, of course @ana', mentions: ['ana'] })
+    const replies = await ben.messages.replies({ channelId, messageId: first?.id ?? '' })
+    expect(replies.messages.map(({ text }) => text)).toEqual(['Which one?'])
+    const found = await ana.channels.list({ discover: true, q: 'garden' })
+    expect(found.channels.map(({ name }) => name)).toEqual(['Gardening'])
+    expect((await ana.users.list({ q: 'cle' })).users.map(({ id }) => id)).toEqual(['cleo'])
+    expect(await refusal(ana.users.get({ userId: 'dan' }))).toMatchObject({ status: 404 })
+    expect((await ben.workspaces.list({})).workspaces).toMatchObject([{ name: 'Team' }])
+
+    // And it is written to: what is counted goes on from what was there.
+    const sent = await ana.messages.send({ channelId, text: 'After', parentId: first?.id })
+    expect(sent.seq).toBe(48)
+    await backend.messages.delete({ channelId, messageId: second?.id ?? '' })
+    await backend.messages.delete({ channelId, messageId: messages[20]?.id ?? '' })
+    expect(await listed(ana)).toContainEqual(['Kitchen', 26, 3])
+    expect(await listed(cleo)).toContainEqual(['Kitchen', 1, 3])
+    expect(await listed(ben)).toContainEqual(['Kitchen', 1, 3])
+    await ben.reads.mark({ channelId, messageId: messages[10]?.id ?? '' })
+    await ben.reactions.add({ channelId, messageId: sent.id, emoji: '🍅' })
+    await ben.pins.pin({ channelId, messageId: sent.id })
+    await ana.members.remove({ channelId, userId: 'cleo' })
+    await expectExactCounters({ db: world.db, appId })
+  })
+
+  if (isFenced)
+    test(`a server of ${version} that was not stopped reads, and writes nothing by half`, async () => {
+      const { url, sql } = await createReleased(release)
+      await migrate(url)
+      const emit = read(version, 'statements.sql').find((text) => /^insert into events/m.test(text))
+      const [channel] = await sql`
+        select c.id, c.rev, c.last_seq as "lastSeq"
+        from channels c
+        where c.name = 'Kitchen'`
+      const [ids, revs, seqs] = [[channel?.id], [channel?.rev + 1], [channel?.lastSeq + 1]]
+      const event = [['chat:x'], [1], ['{"type":"message.new"}'], [null]]
+      await expect(sql.unsafe(emit ?? '', [ids, revs, seqs, ...event])).rejects.toThrow(
+        /null value in column "type" of relation "events"/,
+      )
+      const after = await sql`
+        select c.id, c.rev, c.last_seq as "lastSeq"
+        from channels c
+        where c.name = 'Kitchen'`
+      expect(after[0]).toEqual(channel)
+    })
+}
