@@ -145,6 +145,32 @@ test('a second run of the same file changes nothing', async () => {
   expect(await rows()).toEqual(before)
 })
 
+test('the replies of a thread are counted as they are stored, and not all again', async () => {
+  const { pool, db } = world()
+  const replies = 1_200
+  // What is read by the indexes that lead from a message to its replies.
+  const readOfThreads = async () => {
+    await pool.use((connection) => connection.unsafe('select pg_stat_force_next_flush()'))
+    const [row] = await db<{ read: number }[]>`
+      select sum(stat.idx_tup_read)::int as read
+      from pg_stat_user_indexes stat
+      join pg_index ix using (indexrelid)
+      where stat.relname = 'messages'
+        and pg_get_indexdef(ix.indexrelid) like '%(parent_id%'`
+    return row?.read ?? 0
+  }
+  const before = await readOfThreads()
+  await importInto(world(), [
+    channel('threads'),
+    message('root', 'threads'),
+    ...Array.from({ length: replies }, (_, n) =>
+      message(`reply ${n}`, 'threads', { createdAt: at(2), parentId: 'root' }),
+    ),
+  ])
+  expect((await readOfThreads()) - before).toBeLessThanOrEqual(replies)
+  await expectExactCounters(world())
+})
+
 test('history causes no events, jobs and deliveries', async () => {
   const { db, appId } = world()
   const topics = ['kitchen', 'direct'].map((id) => `chat:${appId}:${channelIdOf(world(), id)}`)

@@ -39,6 +39,7 @@ type Numbered = {
   userId: string
   seq: number
   parentId: string | null
+  isDeleted: boolean
   isUncounted: boolean
 }
 
@@ -57,7 +58,7 @@ export async function storeMessages(db: Tx, { appId, channelIds }: Omit<DueQuery
       uncounted.map((message) => ({ ...message, appId })),
     )
   }
-  const replies = numbered.flatMap(({ parentId }) => parentId ?? [])
+  const replies = numbered.flatMap(({ parentId, isDeleted }) => (isDeleted ? [] : (parentId ?? [])))
   if (replies.length > 0) await countReplies(db, appId, replies)
   return numbered.length
 }
@@ -147,20 +148,22 @@ const insertDue = (db: Tx, query: DueQuery) => db<Numbered[]>`
     where c.id = newest.channel_id
   )
   select
-    channel_id, user_id, seq::int, ("row" ->> 'parentId')::uuid as parent_id,
+    channel_id, user_id, seq::int, ("row" ->> 'parentId')::uuid as parent_id, is_deleted,
     is_deleted or "row" ->> 'silent' is not null as is_uncounted
   from numbered`
 
-/** A parent is never later than its replies, so it has been stored with them, or before. */
+/**
+ * Adds new replies to the counts of their threads, whatever these have already. A parent is never
+ * later than its replies, so it has been stored with them, or before.
+ */
 function countReplies(db: Tx, appId: string, parentIds: string[]) {
+  const counts = new Map<string, number>()
+  for (const id of parentIds) counts.set(id, (counts.get(id) ?? 0) + 1)
   return db`
     update messages msg
-    set reply_count = (
-      select count(*)
-      from messages reply
-      where reply.parent_id = msg.id
-        and reply.deleted_at is null
-    )
-    where msg.id = any(${[...new Set(parentIds)]}::uuid[])
+    set reply_count = msg.reply_count + given.count
+    from unnest(${[...counts.keys()]}::uuid[], ${[...counts.values()]}::int[])
+      as given (id, count)
+    where msg.id = given.id
       and msg.app_id is not distinct from ${appId}`
 }
