@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest'
+import { importInto, member, user } from './imports/records.ts'
 import { cleanupElsewhere, erased } from './support/cleanup.ts'
 import { upTo } from './support/events.ts'
 import { notFound, refusal } from './support/refusal.ts'
@@ -77,6 +78,24 @@ test('acts of an API key are noted under its id, and under the user it acts as',
   ])
   expect(entries.at(-1)?.target).toEqual({ channelId, messageId })
   expect(JSON.stringify(entries)).not.toContain('Bad')
+})
+
+test('tokens with admin rights and imports are noted, tokens of users are not', async () => {
+  const { operator, api, appId, url } = world()
+  const { apiKey, id: keyId } = await operator.apps.createKey({ appId, name: 'Minting' })
+  const backend = api({ apiKey })
+  await backend.tokens.create({ userId: 'minted', name: 'Hidden name' })
+  await backend.tokens.create({ userId: 'minted-admin', admin: true })
+  await api({ apiKey, userId: 'minted-acting' }).channels.list()
+  const report = await importInto({ url, apiKey }, [user('noted-imported'), member('none', 'none')])
+  expect(report).toMatchObject({ isFinished: true, refused: 1 })
+  const { entries } = await operator.audit.listOfApp({ appId, keyId })
+  expect(entries.map(({ operation, target }) => [operation, target])).toEqual([
+    ['imports.finished', { runId: expect.any(String), imported: report.imported, refused: 1 }],
+    ['imports.run', { runId: expect.any(String) }],
+    ['tokens.create', { userId: 'minted-admin', admin: true }],
+  ])
+  expect(entries.every(({ requestId }) => requestId !== null)).toBe(true)
 })
 
 test('a refused act is not noted, and neither is one that was undone', async () => {
@@ -187,9 +206,9 @@ test('the log of all apps is read in pages, newest first, by actor', async () =>
   expect(second.entries.map(({ appId }) => appId)).toEqual([made[0]])
 })
 
-test('entries about webhooks have their addresses without passwords', async () => {
+test('entries about webhooks say where they lead, without paths, queries and passwords', async () => {
   const { backend, db, appId } = world()
-  const url = 'https://8.8.8.8/hook?key=hidden'
+  const url = 'https://8.8.8.8/hidden/path?key=hidden'
   const events = ['message.new' as const]
   const { id: webhookId } = await backend.webhooks.create({ url, events })
   await backend.webhooks
@@ -198,6 +217,6 @@ test('entries about webhooks have their addresses without passwords', async () =
   await backend.hooks.setBeforeSend({ url, onError: 'allow', timeoutMs: 1_000 })
   const entries = await db`select target from audit where app_id = ${appId} and target ? 'url'`
   const texts = JSON.stringify(entries)
-  expect(texts).toContain('"https://8.8.8.8/hook?…"')
+  expect(texts).toContain('"https://8.8.8.8/…"')
   expect(texts).not.toContain('hidden')
 })

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { grouped, type ImportReport } from '@parley/contract'
 import { readConfig } from '../config.ts'
+import { noteCommand } from '../core/audit.ts'
 import { createDb, type Db, patience } from '../db/client.ts'
 import { transaction } from '../db/transaction.ts'
 import { runImport } from '../features/imports/run.ts'
@@ -30,6 +31,7 @@ export async function importFile({ file, appId }: ImportCommand) {
         appId,
         body,
         inTransaction: (work) => db.use((connection) => transaction(connection, work)),
+        note: noteCommand,
         onProgress: createProgress(),
       })
       console.log(JSON.stringify(report, null, 2))

@@ -8,7 +8,11 @@ type ActContext = Pick<WriteContext, 'db' | 'write' | 'caller'>
 
 /** Notes in the audit log what the caller does, in the transaction that does it. */
 export const noteAct = ({ db, write, caller }: ActContext, act: Act) =>
-  write(insertEntry(db, { ...actorOf(caller), ...act }))
+  write(noteActOf(db, caller, act))
+
+/** Notes what a caller does in one of several transactions. */
+export const noteActOf = (db: Tx, caller: ActContext['caller'], act: Act) =>
+  insertEntry(db, { ...actorOf(caller), ...act })
 
 /** Notes what a job of the server has done. */
 export const noteJob = (db: Tx, act: Act) =>
@@ -27,10 +31,13 @@ export const deleteEntries = (db: Tx, ids: Fragment) =>
       where id in (${ids})`
   })
 
-/** A URL without what may be a password: it is kept for longer than the webhook. */
+/**
+ * Where a URL leads, without its path and query: these may be a secret, as those of Slack's
+ * webhooks, and an entry is kept for longer than the webhook.
+ */
 export function auditedUrl(url: string) {
   const { origin, pathname, search } = new URL(url)
-  return `${origin}${pathname}${search === '' ? '' : '?…'}`
+  return `${origin}${pathname === '/' && search === '' ? '' : '/…'}`
 }
 
 type Actor = {

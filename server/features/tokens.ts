@@ -16,6 +16,8 @@ const create = implement(
       tokens.sign('api', claims),
       tokens.sign('ws', claims),
     ])
+    // Those of users are made by the thousand, and can do what their user can.
+    if (admin) noteAct(ctx, { operation: 'tokens.create', target: { userId, admin } })
     const { name, image, email } = user
     return {
       token,

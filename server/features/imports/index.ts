@@ -1,9 +1,15 @@
 import { contract } from '@parley/contract'
+import { noteActOf } from '../../core/audit.ts'
 import { type Implements, implementStream } from '../../core/operation.ts'
 import { runImport } from './run.ts'
 
 const run = implementStream(contract.imports.run, ({ caller, body, inTransaction }) =>
-  runImport({ appId: caller.appId, body, inTransaction }),
+  runImport({
+    appId: caller.appId,
+    body,
+    inTransaction,
+    note: (db, act) => noteActOf(db, caller, act),
+  }),
 )
 
 export const imports = { run } satisfies Implements<'imports'>

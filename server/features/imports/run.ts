@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type ImportReport, limits } from '@parley/contract'
+import type { Act } from '../../core/audit.ts'
 import { ApiError } from '../../core/errors.ts'
 import type { Tx } from '../../db/client.ts'
 import { applyBatch } from './batch.ts'
@@ -12,6 +13,8 @@ type ImportOptions = {
   body: AsyncIterable<Uint8Array>
   /** Runs a short transaction. No connection is held between two. */
   inTransaction: <T>(work: (db: Tx) => Promise<T>) => Promise<T>
+  /** Notes in the audit log who imports. */
+  note: (db: Tx, act: Act) => PromiseLike<object>
   /** Called after each step. */
   onProgress?: (report: ImportReport) => void
 }
@@ -21,10 +24,13 @@ type ImportOptions = {
  * brought. Nothing but one batch and the report is in memory.
  */
 export async function runImport(options: ImportOptions): Promise<ImportReport> {
-  const { appId, body, inTransaction, onProgress } = options
+  const { appId, body, inTransaction, note, onProgress } = options
   const report = emptyReport()
   const runId = randomUUID()
-  await inTransaction((db) => takeLease(db, appId, runId))
+  await inTransaction(async (db) => {
+    await takeLease(db, appId, runId)
+    await note(db, { operation: 'imports.run', appId, target: { runId } })
+  })
   const step = <T>(work: (db: Tx, now: string) => Promise<T>) =>
     inTransaction(async (db) => work(db, await renewLease(db, appId, runId)))
   const onRefusal = (refusal: Refusal) => refuse(report, refusal)
@@ -48,6 +54,9 @@ export async function runImport(options: ImportOptions): Promise<ImportReport> {
     }
     if (report.lines > 0 && !isCutOff) {
       await finishChannels({ appId, step, onRefusal })
+      const { imported, refused } = report
+      const target = { runId, imported, refused }
+      await step(async (db) => await note(db, { operation: 'imports.finished', appId, target }))
       report.isFinished = true
     }
     return report
