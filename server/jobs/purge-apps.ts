@@ -5,7 +5,7 @@ import type { EventPublisher } from '../core/event-bus.ts'
 import type { JobStaging } from '../core/jobs.ts'
 import type { DbConnection } from '../db/client.ts'
 import { hasQueue, queueSchema } from '../db/own-schema.ts'
-import { purgeChannel, type RetentionContext, repeatUntilNone } from './retention.ts'
+import { deleteOwned, purgeChannel, type RetentionContext, repeatUntilNone } from './retention.ts'
 
 /** How many channels, or users with topics of their own, are looked up at once. */
 const FOUND = 200
@@ -147,58 +147,18 @@ const purgeTopic = (context: PurgeContext, topic: string) =>
 
 type Remove = (db: DbConnection, limit: number) => PromiseLike<{ count: number }>
 
-const rowsOf = (appId: string): Remove[] => [
-  (db, limit) => db`
-    delete from webhook_deliveries
-    where id in (
-      select wd.id
-      from webhook_deliveries wd
-      where wd.app_id = ${appId}
-      limit ${limit}
-    )`,
-  (db, limit) => db`
-    delete from workspace_members
-    where (workspace_id, user_id) in (
-      select wm.workspace_id, wm.user_id
-      from workspace_members wm
-      where wm.app_id = ${appId}
-      limit ${limit}
-    )`,
-  (db, limit) => db`
-    delete from devices
-    where id in (
-      select d.id
-      from devices d
-      where d.app_id = ${appId}
-      limit ${limit}
-    )`,
-  (db, limit) => db`
-    delete from link_previews
-    where (app_id, url_hash) in (
-      select lp.app_id, lp.url_hash
-      from link_previews lp
-      where lp.app_id = ${appId}
-      limit ${limit}
-    )`,
-  (db, limit) => db`
-    delete from connections
-    where (node_id, app_id, user_id) in (
-      select con.node_id, con.app_id, con.user_id
-      from connections con
-      where con.app_id = ${appId}
-      limit ${limit}
-    )`,
-]
+const rowsOf = (appId: string): Remove[] =>
+  [
+    { table: 'webhook_deliveries', key: ['id'] },
+    { table: 'workspace_members', key: ['workspace_id', 'user_id'] },
+    { table: 'devices', key: ['id'] },
+    { table: 'link_previews', key: ['app_id', 'url_hash'] },
+    { table: 'connections', key: ['node_id', 'app_id', 'user_id'] },
+  ].map((rows) => (db, limit) => deleteOwned(db, rows, { column: 'app_id', id: appId, limit }))
 
 const lastRowsOf = (appId: string): Remove[] => [
-  (db, limit) => db`
-    delete from workspaces
-    where id in (
-      select w.id
-      from workspaces w
-      where w.app_id = ${appId}
-      limit ${limit}
-    )`,
+  (db, limit) =>
+    deleteOwned(db, { table: 'workspaces', key: ['id'] }, { column: 'app_id', id: appId, limit }),
   (db, limit) => removeEntries(db, { appId, limit }),
   async (db) => {
     if (!(await hasQueue(db))) return { count: 0 }

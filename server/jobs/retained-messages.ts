@@ -27,26 +27,32 @@ type Walk = { after?: string | undefined; finishedAt?: number }
 /**
  * Deletes the messages that are older than their apps want to keep them, as if their authors had:
  * tombstones stay, and counts, threads and pins are right. Walks over the channels of each such app
- * once an hour, and continues in the next pass when the time is over.
+ * once an hour, and continues in the next pass when the time is over. Apps take turns, and each
+ * fails alone: it is tried again in the next pass.
  */
 export function createMessageRetention() {
   const walks = new Map<string, Walk>()
+  let lastAppId = ''
+  const expireInApp = async (context: RetentionContext, retention: Retention) => {
+    const walk = walks.get(keyOf(retention)) ?? {}
+    if (walk.finishedAt !== undefined && performance.now() - walk.finishedAt < INTERVAL_MS) return
+    lastAppId = retention.appId
+    let { after } = walk
+    do {
+      context.checkpoint()
+      after = await expireInSlice(context, retention, after)
+      walks.set(keyOf(retention), { after })
+    } while (after !== undefined)
+    walks.set(keyOf(retention), { finishedAt: performance.now() })
+  }
   return async (context: RetentionContext) => {
     const retentions = await context.db.use(selectRetentions)
     const keys = new Set(retentions.map(keyOf))
     for (const key of walks.keys()) if (!keys.has(key)) walks.delete(key)
-    for (const retention of retentions) {
-      const walk = walks.get(keyOf(retention)) ?? {}
-      if (walk.finishedAt !== undefined && performance.now() - walk.finishedAt < INTERVAL_MS)
-        continue
-      let { after } = walk
-      do {
-        context.checkpoint()
-        after = await expireInSlice(context, retention, after)
-        walks.set(keyOf(retention), { after })
-      } while (after !== undefined)
-      walks.set(keyOf(retention), { finishedAt: performance.now() })
-    }
+    // One with more than there is time for has the next turn after all others.
+    const isNext = ({ appId }: Retention) => appId > lastAppId
+    const inTurn = [...retentions.filter(isNext), ...retentions.filter((one) => !isNext(one))]
+    for (const retention of inTurn) await context.attempt(() => expireInApp(context, retention))
   }
 }
 

@@ -43,78 +43,43 @@ const deleteUnfinished = (db: DbConnection) => db`
     limit ${BATCH}
   )`
 
+/** Rows that belong to a channel or an app, and the columns of their primary key. */
+type Owned = { table: string; key: string[]; skipsLocked?: boolean }
+type Some = { column: 'channel_id' | 'app_id'; id: string; limit: number }
+
+/** Deletes some of them, found and deleted by their keys. */
+export function deleteOwned(
+  db: DbConnection,
+  { table, key, skipsLocked = false }: Owned,
+  { column, id, limit }: Some,
+) {
+  const columns = db.unsafe(key.join(', '))
+  return db`
+    delete from ${db(table)}
+    where (${columns}) in (
+      select ${columns}
+      from ${db(table)}
+      where ${db(column)} = ${id}
+      limit ${limit}
+      ${skipsLocked ? db`for update skip locked` : db``}
+    )`
+}
+
 /** Rows that refer to another are deleted before it: a cascade would have no limit. */
+const rowsOfChannel: Owned[] = [
+  { table: 'messages', key: ['id'], skipsLocked: true },
+  { table: 'read_marks', key: ['channel_id', 'user_id', 'seq'] },
+  { table: 'members', key: ['channel_id', 'user_id'], skipsLocked: true },
+  { table: 'former_members', key: ['channel_id', 'user_id'] },
+  { table: 'imported_rows', key: ['app_id', 'record', 'key'] },
+  { table: 'tombstone_counts', key: ['channel_id', 'user_id', 'part'] },
+]
+
 export async function purgeChannel(context: RetentionContext, id: string) {
-  await repeatUntilNone(
-    context,
-    (db, limit) => db`
-      delete from messages
-      where id in (
-        select msg.id
-        from messages msg
-        where msg.channel_id = ${id}
-        limit ${limit}
-        for update skip locked
-      )`,
-  )
-  await repeatUntilNone(
-    context,
-    (db, limit) => db`
-      delete from read_marks
-      where (channel_id, user_id, seq) in (
-        select rm.channel_id, rm.user_id, rm.seq
-        from read_marks rm
-        where rm.channel_id = ${id}
-        limit ${limit}
-      )`,
-  )
-  await repeatUntilNone(
-    context,
-    (db, limit) => db`
-      delete from members
-      where channel_id = ${id}
-        and user_id in (
-          select m.user_id
-          from members m
-          where m.channel_id = ${id}
-          limit ${limit}
-          for update skip locked
-        )`,
-  )
-  await repeatUntilNone(
-    context,
-    (db, limit) => db`
-      delete from former_members
-      where channel_id = ${id}
-        and user_id in (
-          select fm.user_id
-          from former_members fm
-          where fm.channel_id = ${id}
-          limit ${limit}
-        )`,
-  )
-  await repeatUntilNone(
-    context,
-    (db, limit) => db`
-      delete from imported_rows
-      where (app_id, record, key) in (
-        select ir.app_id, ir.record, ir.key
-        from imported_rows ir
-        where ir.channel_id = ${id}
-        limit ${limit}
-      )`,
-  )
-  await repeatUntilNone(
-    context,
-    (db, limit) => db`
-      delete from tombstone_counts
-      where (channel_id, user_id, part) in (
-        select tc.channel_id, tc.user_id, tc.part
-        from tombstone_counts tc
-        where tc.channel_id = ${id}
-        limit ${limit}
-      )`,
-  )
+  for (const rows of rowsOfChannel)
+    await repeatUntilNone(context, (db, limit) =>
+      deleteOwned(db, rows, { column: 'channel_id', id, limit }),
+    )
   await context.db.use(
     (db) => db`
     delete from channels
