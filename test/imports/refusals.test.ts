@@ -89,6 +89,17 @@ test('lines that cannot be imported are reported with reasons, and stop no other
   await expectExactCounters({ db: world().db, appId })
 })
 
+/** The kinds of what is exported of a user. */
+async function exportedKinds(userId: string) {
+  const { url, apiKey } = world()
+  const headers = { 'X-API-Key': apiKey, Accept: 'application/x-ndjson' }
+  const text = await (await fetch(`${url}/api/users/${userId}/export`, { headers })).text()
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line).kind)
+}
+
 test('nobody sees what an unfinished import has brought until the next finishes it', async () => {
   const records = [
     user('ana'),
@@ -104,10 +115,12 @@ test('nobody sees what an unfinished import has brought until the next finishes 
   const channelId = channelIdOf(world(), 'cut')
   await expect(ana.channels.get({ channelId })).rejects.toMatchObject({ code: 'NOT_FOUND' })
   expect((await ana.channels.list({ discover: true })).channels).toEqual([])
+  expect(await exportedKinds('ana')).toEqual(['profile', 'end'])
   await world().cleanup.run()
   const again = await post(world(), whole)
   expect(again.body).toMatchObject({ isFinished: true, imported: { messages: 1 }, refused: 0 })
   expect(again.body.skipped).toMatchObject({ channels: 1, members: 1, messages: 1 })
+  expect(await exportedKinds('ana')).toEqual(['profile', 'membership', 'message', 'message', 'end'])
   const { messages } = await ana.messages.list({ channelId })
   expect(messages.map(({ text, seq }) => [text, seq])).toEqual([
     ['c1', 1],

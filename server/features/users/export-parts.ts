@@ -101,7 +101,10 @@ const byChannel = (
   },
 })
 
-/** The next channels that the user is, or once was, a member of. */
+/**
+ * The next channels that the user is, or once was, a member of. Those that nobody can see are left
+ * out: deleted ones, and those that an import has not finished.
+ */
 async function selectChannelIds(db: Tx, { appId, userId, first }: PartQuery) {
   const rows = await db<{ id: string }[]>`
     select own.channel_id as id
@@ -116,6 +119,7 @@ async function selectChannelIds(db: Tx, { appId, userId, first }: PartQuery) {
       where fm.app_id = ${appId}
         and fm.user_id = ${userId}
     ) own
+    join channels c on c.id = own.channel_id and c.deleted_at is null
     where own.channel_id >= ${first}
     order by own.channel_id
     limit ${CHANNELS}`
@@ -173,6 +177,7 @@ export const exportParts: Part[] = [
       'joinedAt', ${isoTime(db, db`m.joined_at`)}
     )`,
     rows: db`members m
+        join channels c on c.id = m.channel_id and c.deleted_at is null
         where m.app_id = ${appId}
           and m.user_id = ${userId}`,
   })),
@@ -208,6 +213,8 @@ export const exportParts: Part[] = [
             'createdAt', ${isoTime(db, db`r.created_at`)}
           ) as data
         from reactions r
+        join messages msg on msg.id = r.message_id
+        join channels c on c.id = msg.channel_id and c.deleted_at is null
         where r.app_id = ${appId}
           and r.user_id = ${userId}
           and (r.message_id, r.emoji) > (${first}, ${second})
