@@ -207,6 +207,7 @@ const servicesOf = (
   ...jobs,
   inviteUrl: inviteUrl(urls),
   webhookUrlProblem: createWebhookUrlCheck(webhooks),
+  importMetrics: metrics,
   askBeforeSend: createAskBeforeSend({ request: createGuardedRequest(webhooks), metrics, log }),
   get wsUrl() {
     return urls.wsUrl()

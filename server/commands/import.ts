@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs'
 import { grouped, type ImportReport } from '@parley/contract'
 import { readConfig } from '../config.ts'
 import { noteCommand } from '../core/audit.ts'
+import { createMetrics } from '../core/metrics.ts'
 import { createDb, type Db, patience } from '../db/client.ts'
 import { transaction } from '../db/transaction.ts'
 import { runImport } from '../features/imports/run.ts'
@@ -32,6 +33,7 @@ export async function importFile({ file, appId }: ImportCommand) {
         body,
         inTransaction: (work) => db.use((connection) => transaction(connection, work)),
         note: noteCommand,
+        metrics: createMetrics(),
         onProgress: createProgress(),
       })
       console.log(JSON.stringify(report, null, 2))

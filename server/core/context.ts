@@ -17,6 +17,7 @@ import { EventBuffer } from './event-buffer.ts'
 import type { EventPublisher } from './event-bus.ts'
 import type { JobStaging } from './jobs.ts'
 import type { LastActive } from './last-active.ts'
+import type { Metrics } from './metrics.ts'
 import type { Revocations } from './revocations.ts'
 import type { Streams } from './streams.ts'
 import type { Tokens } from './tokens.ts'
@@ -82,11 +83,13 @@ export type Services = {
   publisher: EventPublisher
   staging: JobStaging
   streams: Streams
+  importMetrics: ImportMetrics
   /** Whether another process runs the staged jobs; only with JOBS=external. */
   workers?: (() => WorkersState) | undefined
   /** A user's preferences at the push provider; empty without one, or when it responds too late. */
   providerPreferences: (userId: string) => Promise<ProviderPreferences>
 }
+export type ImportMetrics = Pick<Metrics, 'imports' | 'importsRunning' | 'importedRecords'>
 export type WorkersState = 'ok' | 'missing'
 export type RedisState = 'ok' | 'unreachable'
 export type ProviderPreferences = { channels: unknown[]; workflows: unknown[] }
@@ -110,7 +113,7 @@ export type ConnectionlessContext<A extends Auth = Auth> = Omit<Context<A>, 'db'
  * What an operation that reads its body while it arrives may use. Each transaction has a deadline
  * and an admission of its own; none is open while more of the body is awaited.
  */
-export type StreamContext<A extends Auth = Auth> = Pick<Context<A>, 'caller'> & {
+export type StreamContext<A extends Auth = Auth> = Omit<Context<A>, 'db'> & {
   body: AsyncIterable<Uint8Array>
   inTransaction: <T>(work: (db: Tx) => Promise<T>) => Promise<T>
 }

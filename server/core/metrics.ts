@@ -66,6 +66,23 @@ export function createMetrics() {
       labelNames: ['outcome'] as const,
       registers,
     }),
+    imports: new Counter({
+      name: 'parley_imports_total',
+      help: 'Ended imports by outcome: finished, unfinished (nothing is shown yet) or failed.',
+      labelNames: ['outcome'] as const,
+      registers,
+    }),
+    importsRunning: new Gauge({
+      name: 'parley_imports_running',
+      help: 'Imports that this process is reading.',
+      registers,
+    }),
+    importedRecords: new Counter({
+      name: 'parley_imported_records_total',
+      help: 'Records of imports by outcome: imported, skipped (known already) or refused.',
+      labelNames: ['outcome'] as const,
+      registers,
+    }),
     events: new Counter({
       name: 'parley_events_total',
       help: 'Durable events published by this process, each to one topic.',

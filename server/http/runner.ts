@@ -80,6 +80,7 @@ export function createRunner(
         implementation.run(
           {
             caller,
+            services,
             body,
             inTransaction: (work) =>
               use({ caller, gone, until: db.newDeadline() }, (connection, signal) =>

@@ -3,11 +3,12 @@ import { noteActOf } from '../../core/audit.ts'
 import { type Implements, implementStream } from '../../core/operation.ts'
 import { runImport } from './run.ts'
 
-const run = implementStream(contract.imports.run, ({ caller, body, inTransaction }) =>
+const run = implementStream(contract.imports.run, ({ caller, services, body, inTransaction }) =>
   runImport({
     appId: caller.appId,
     body,
     inTransaction,
+    metrics: services.importMetrics,
     note: (db, act) => noteActOf(db, caller, act),
   }),
 )

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type ImportReport, limits } from '@parley/contract'
 import type { Act } from '../../core/audit.ts'
+import type { ImportMetrics } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
 import type { Tx } from '../../db/client.ts'
 import { applyBatch } from './batch.ts'
@@ -15,6 +16,7 @@ type ImportOptions = {
   inTransaction: <T>(work: (db: Tx) => Promise<T>) => Promise<T>
   /** Notes in the audit log who imports. */
   note: (db: Tx, act: Act) => PromiseLike<object>
+  metrics: ImportMetrics
   /** Called after each step. */
   onProgress?: (report: ImportReport) => void
 }
@@ -24,7 +26,21 @@ type ImportOptions = {
  * brought. Nothing but one batch and the report is in memory.
  */
 export async function runImport(options: ImportOptions): Promise<ImportReport> {
-  const { appId, body, inTransaction, note, onProgress } = options
+  const { metrics } = options
+  let outcome = 'failed'
+  metrics.importsRunning.inc()
+  try {
+    const report = await readImport(options)
+    outcome = report.isFinished ? 'finished' : 'unfinished'
+    return report
+  } finally {
+    metrics.importsRunning.dec()
+    metrics.imports.inc({ outcome })
+  }
+}
+
+async function readImport(options: ImportOptions): Promise<ImportReport> {
+  const { appId, body, inTransaction, note, metrics, onProgress } = options
   const report = emptyReport()
   const runId = randomUUID()
   await inTransaction(async (db) => {
@@ -33,7 +49,10 @@ export async function runImport(options: ImportOptions): Promise<ImportReport> {
   })
   const step = <T>(work: (db: Tx, now: string) => Promise<T>) =>
     inTransaction(async (db) => work(db, await renewLease(db, appId, runId)))
-  const onRefusal = (refusal: Refusal) => refuse(report, refusal)
+  const onRefusal = (refusal: Refusal) => {
+    metrics.importedRecords.inc({ outcome: 'refused' })
+    refuse(report, refusal)
+  }
   try {
     let isCutOff = false
     for await (const lines of batchesOf(body)) {
@@ -46,7 +65,10 @@ export async function runImport(options: ImportOptions): Promise<ImportReport> {
       for (const refusal of outcomes.refusals) onRefusal(refusal)
       for (const { line, kind, verdict } of outcomes.judged) {
         if (typeof verdict === 'object') onRefusal({ line, reason: verdict.reason })
-        else report[verdict][plurals[kind]] += 1
+        else {
+          metrics.importedRecords.inc({ outcome: verdict })
+          report[verdict][plurals[kind]] += 1
+        }
       }
       report.lines = lines.at(-1)?.line ?? report.lines
       isCutOff = lines.some((line) => 'isCutOff' in line && !isJson(line.text))
