@@ -1,7 +1,7 @@
 import { appTables, leftOut } from '@parley/server/commands/app-file/tables'
 import { connectOnce } from '@parley/server/db/client'
 import { readMigrations } from '@parley/server/db/migration-files'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { cleanupElsewhere } from '../support/cleanup.ts'
 import { cloneDatabase } from '../support/clone-database.ts'
 import { refusal } from '../support/refusal.ts'
@@ -38,8 +38,10 @@ beforeAll(async () => {
   ;({ ana, ben, channelId, growingId, deletedId } = await populate(world()))
   const { appId, databaseUrl } = world()
   const [all, plain] = [folder.path('all'), folder.path('plain')]
+  const exported = await parleyOn(databaseUrl, 'app:export', appId, all, '--with-secrets')
+  vi.stubEnv('PUSH_SECRET_KEY', 'of-the-other-deployment')
   said = {
-    exported: await parleyOn(databaseUrl, 'app:export', appId, all, '--with-secrets'),
+    exported,
     imported: await parleyOn(target.databaseUrl, 'app:import', all),
     plain: await parleyOn(databaseUrl, 'app:export', appId, plain),
   }
@@ -69,6 +71,25 @@ test('an app is the same in its new deployment, to the last column', async () =>
   expect(without(after, others)).toEqual(without(before, others))
   expect(await target.db`select from channels where id = ${deletedId}`).toEqual([])
   expect(await target.db`select from app_imports`).toEqual([])
+})
+
+test('the push provider of a new deployment is sent the devices that came with an app', async () => {
+  const { appId } = world()
+  const devices = await target.db`
+    select d.user_id, d.provider
+    from devices d
+    where d.app_id = ${appId}`
+  const staged = await target.db`
+    select sj.task, sj.payload
+    from staged_jobs sj
+    where sj.payload ->> 'appId' = ${appId}`
+  expect(staged).toEqual(
+    devices.map(({ userId, provider }) => ({
+      task: 'device',
+      payload: { appId, userId, provider },
+    })),
+  )
+  expect(staged).not.toEqual([])
 })
 
 test('users of an imported app go on where they were, and load everything again', async () => {

@@ -63,6 +63,7 @@ export async function importApp(file: string) {
       const { appId, rows, leftOut, isDisabled, hasNewEpoch } = await readAppFile({
         body: file === '-' ? process.stdin : createReadStream(file),
         inTransaction: (work) => transaction(db, work),
+        hasPush: config.push !== undefined,
         onBatch: createProgress(),
       })
       console.log(`Imported ${shown(rows)}`)

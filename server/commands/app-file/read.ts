@@ -18,6 +18,7 @@ import {
   renewEpochFor,
   selectProgress,
   showApp,
+  stageDevices,
   storeRows,
 } from './store.ts'
 import { appTables } from './tables.ts'
@@ -30,6 +31,8 @@ type ReadOptions = {
   body: AsyncIterable<Uint8Array>
   /** Runs a short transaction. */
   inTransaction: <T>(work: (db: Tx) => Promise<T>) => Promise<T>
+  /** Whether the service has a push provider. */
+  hasPush: boolean
   onBatch?: (rows: number) => void
 }
 
@@ -37,7 +40,7 @@ type ReadOptions = {
  * Imports the file of an app, a batch in each transaction. Until the end nobody sees the app. What
  * is stored already when it begins again with the same file is passed over.
  */
-export async function readAppFile({ body, inTransaction, onBatch }: ReadOptions) {
+export async function readAppFile({ body, inTransaction, hasPush, onBatch }: ReadOptions) {
   let number = 0
   let reading: Reading | undefined
   let end: End | undefined
@@ -54,7 +57,7 @@ export async function readAppFile({ body, inTransaction, onBatch }: ReadOptions)
     else throw new Error(`line ${number}: no line of such a file. The file is damaged`)
   }
   if (!reading) throw new Error('the file is empty')
-  if (end) return finish(reading, end, { inTransaction })
+  if (end) return finish(reading, end, { inTransaction, hasPush })
   throw new Error(
     `the file is cut off after line ${number}. Nobody sees the app yet; ` +
       'run the command again with the whole file, and it goes on there',
@@ -67,13 +70,14 @@ type End = AppFileLine & { kind: 'end' }
 async function finish(
   reading: Reading,
   { rows, leftOut }: End,
-  { inTransaction }: Pick<ReadOptions, 'inTransaction'>,
+  { inTransaction, hasPush }: Pick<ReadOptions, 'inTransaction' | 'hasPush'>,
 ) {
   const { header, counts } = reading
   requireCounts(rows, counts)
   const shown = await inTransaction(async (db) => {
     const shown = await showApp(db, header, reading)
     await noteCommand(db, { operation: 'apps.import', appId: header.appId, target: {} })
+    if (hasPush) await stageDevices(db, header.appId)
     return shown
   })
   const hasNewEpoch = shown.hasNewEpoch || reading.hasNewEpoch

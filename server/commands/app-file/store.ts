@@ -186,6 +186,18 @@ export async function showApp(
   return { isDisabled: app?.isDisabled ?? false, hasNewEpoch: renewed.count > 0 }
 }
 
+/** The push provider of this service is sent the devices, and the users who have them. */
+export const stageDevices = (db: Tx, appId: string) => db`
+  insert into staged_jobs (task, payload)
+  select
+    'device',
+    json_build_object('appId', ${appId}::text, 'userId', own.user_id, 'provider', own.provider)
+  from (
+    select distinct d.user_id, d.provider
+    from devices d
+    where d.app_id = ${appId}
+  ) own`
+
 /**
  * Gives an unfinished import up: the cleanup deletes what it brought, which never was in use here.
  * False: there is none.
