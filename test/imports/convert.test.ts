@@ -19,7 +19,8 @@ async function converted(converter: typeof streamRecords, text: string) {
 }
 const createdAt = '2024-05-01T09:30:00.123456Z'
 const ana = { id: 'ana', name: 'Ana', role: 'user', created_at: createdAt, favourite: 'soup' }
-const ben = { id: 'ben', created_at: createdAt }
+const hidden = { devices: [{ id: 'token' }], push_notifications: {}, privacy_settings: {} }
+const ben = { id: 'ben', created_at: createdAt, invisible: true, banned: false, ...hidden }
 
 const streamEntities = [
   { type: 'user', item: ana },
@@ -60,6 +61,22 @@ const streamEntities = [
     item: { id: 'm3', cid: 'team:kitchen', type: 'deleted', created_at: createdAt },
   },
   { type: 'poll', item: { id: 'p1' } },
+  // As in the samples of their documents: a moderator by a flag, authors by their ids.
+  {
+    type: 'member',
+    item: {
+      ...{ channel_type: 'team', channel_id: 'kitchen', user_id: 'ben', is_moderator: true },
+      ...{ created_at: createdAt, notifications_muted: true, desk: 7 },
+    },
+  },
+  {
+    type: 'message',
+    item: {
+      ...{ id: 'm4', channel_type: 'team', channel_id: 'kitchen', user: 'ana', type: 'regular' },
+      ...{ text: '', created_at: '2024-05-01T09:33:00Z' },
+      attachments: [{ type: 'video', url: 'https://example.com/v', image_url: 'https://x.test/i' }],
+    },
+  },
 ]
 
 test("an export of Stream's second version becomes records that can be imported", async () => {
@@ -67,7 +84,7 @@ test("an export of Stream's second version becomes records that can be imported"
   const { lines, problems } = await converted(streamRecords, text)
   expect(problems).toEqual({ 'message: it was deleted': 1, 'type poll: nothing like it here': 1 })
   const { body } = await post(world(), `${lines.join('\n')}\n`)
-  const counts = { users: 2, channels: 1, members: 1, messages: 2, reactions: 1, pins: 1 }
+  const counts = { users: 2, channels: 1, members: 2, messages: 3, reactions: 1, pins: 1 }
   expect(body).toMatchObject({ refused: 0, isFinished: true, imported: counts })
   const reader = await world().user('ana')
   const channelId = channelIdOf(world(), 'team:kitchen')
@@ -80,7 +97,14 @@ test("an export of Stream's second version becomes records that can be imported"
       reactions: [{ type: 'love', count: 1 }],
     },
     { text: 'Yes { "please" }', userId: 'ben' },
+    { text: '', userId: 'ana', attachments: [{ type: 'video', url: 'https://example.com/v' }] },
   ])
+  const { members } = await reader.members.list({ channelId })
+  expect(members.find(({ userId }) => userId === 'ben')).toMatchObject({
+    ...{ role: 'moderator', custom: { desk: 7 } },
+  })
+  expect(await reader.users.get({ userId: 'ben' })).toMatchObject({ custom: {} })
+  expect(lines.join()).not.toMatch(/token|privacy_settings|invisible/)
   const profile = await reader.users.get({ userId: 'ana' })
   expect(profile).toMatchObject({ name: 'Ana', custom: { favourite: 'soup' } })
 })
@@ -108,7 +132,8 @@ test("Sendbird's exports of users, channels and messages become records", async 
       ...{ custom_type: 'work', is_public: false, member_count: 2 },
       members: [
         { user_id: 'cem', nickname: 'Cem', role: 'operator' },
-        { user_id: 'dan', nickname: 'Dan', role: '' },
+        { user_id: 'dan', nickname: 'Dan', role: '', state: 'joined', is_muted: true, read_ts: 5 },
+        { user_id: 'eli', nickname: 'Eli', role: '', state: 'invited' },
       ],
     },
   ]
@@ -127,11 +152,16 @@ test("Sendbird's exports of users, channels and messages become records", async 
   ]
   const parts = [users, { channels }, { messages }].map((part) => JSON.stringify(part))
   const all = await Promise.all(parts.map((part) => converted(sendbirdRecords, part)))
-  expect(all.map(({ problems }) => problems)).toEqual([{}, {}, { 'message: it was removed': 1 }])
+  expect(all.map(({ problems }) => problems)).toEqual([
+    {},
+    { 'member: invited, and has not joined': 1 },
+    { 'message: it was removed': 1 },
+  ])
   const { body } = await post(world(), `${all.flatMap(({ lines }) => lines).join('\n')}\n`)
-  const counts = { users: 2, channels: 1, members: 2, messages: 3, reactions: 2 }
+  const counts = { users: 3, channels: 1, members: 2, messages: 3, reactions: 2 }
   expect(body).toMatchObject({ refused: 0, isFinished: true, imported: counts })
   const cem = await world().user('cem')
+  expect(await cem.users.get({ userId: 'dan' })).toMatchObject({ custom: {} })
   const channelId = channelIdOf(world(), 'sb_1')
   expect(await cem.channels.get({ channelId })).toMatchObject({
     ...{ name: 'Garage', type: 'group', role: 'moderator', createdAt: '2024-05-01T09:30:00.000Z' },

@@ -22,6 +22,10 @@ const USER_FIELDS = [
   ...['preferred_languages', 'locale', 'discovery_keys', 'unread_message_count', 'read_receipt'],
 ]
 
+/** Users as members and authors: their other fields say what they may do in a channel. */
+const userIn = ({ user_id, nickname, profile_url, created_at, metadata }: Entity): Records =>
+  userOf({ user_id, nickname, profile_url, created_at, metadata })
+
 /** `metadata` is theirs for `custom`; other unknown fields are kept beside it. */
 const userOf = (user: Entity): Records => {
   const id = textOf(user.user_id)
@@ -77,8 +81,8 @@ const channelOf = (channel: Entity): Records => {
   const operators = listOf(channel.operators).map(({ user_id }) => user_id)
   const createdBy = textOf(objectOf(channel.created_by).user_id)
   return [
-    ...userOf(objectOf(channel.created_by)),
-    ...members.flatMap(userOf),
+    ...userIn(objectOf(channel.created_by)),
+    ...members.flatMap(userIn),
     given({
       record: 'channel' as const,
       id,
@@ -93,6 +97,7 @@ const channelOf = (channel: Entity): Records => {
     ...members.flatMap((member): Records => {
       const userId = textOf(member.user_id)
       if (userId === undefined) return [{ problem: 'member: without user_id' }]
+      if (member.state === 'invited') return [{ problem: 'member: invited, and has not joined' }]
       const isOperator = member.role === 'operator' || operators.includes(userId)
       const role = isOperator ? 'moderator' : 'member'
       const joinedAt = timeOf(member.joined_ts) ?? createdAt
@@ -151,7 +156,7 @@ const messageOf = (message: Entity): Records => {
     ...customOf(message, MESSAGE_FIELDS),
   })
   return [
-    ...userOf(author),
+    ...userIn(author),
     record as ImportRecordInput,
     ...listOf(message.reactions).flatMap((reaction) => reactionsOf(reaction, { id, createdAt })),
   ]

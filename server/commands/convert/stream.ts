@@ -33,7 +33,6 @@ const userOf = (user: Entity): Records => {
   const id = textOf(user.id)
   if (id === undefined) return []
   const created = timeOf(user.created_at)
-  const known = [...TIMES, 'id', 'name', 'image', 'role', 'online', 'banned', 'teams', 'language']
   return [
     given({
       record: 'user' as const,
@@ -41,12 +40,26 @@ const userOf = (user: Entity): Records => {
       name: textOf(user.name),
       image: textOf(user.image),
       createdAt: created,
-      ...customOf(user, known),
+      ...customOf(user, USER_FIELDS),
     }) as ImportRecordInput,
   ]
 }
 
 const TIMES = ['created_at', 'updated_at', 'last_active', 'last_message_at', 'deleted_at'] as const
+/** Of users, also what only they and moderators may know: here everybody sees `custom`. */
+const USER_FIELDS = [
+  ...[...TIMES, 'id', 'name', 'image', 'role', 'teams', 'teams_role', 'language', 'online'],
+  ...['banned', 'ban_expires', 'shadow_banned', 'invisible', 'deactivated_at', 'devices'],
+  ...['mutes', 'user_mutes', 'channel_mutes', 'blocked_user_ids', 'privacy_settings'],
+  ...['push_notifications', 'revoke_tokens_issued_before', 'avg_response_time'],
+  ...['unread_count', 'unread_channels', 'unread_threads', 'total_unread_count'],
+]
+const MEMBER_FIELDS = [
+  ...[...TIMES, 'cid', 'channel_id', 'channel_type', 'user', 'user_id', 'role', 'channel_role'],
+  ...['is_moderator', 'banned', 'ban_expires', 'shadow_banned', 'notifications_muted', 'status'],
+  ...['invited', 'invite_accepted_at', 'invite_rejected_at', 'archived_at', 'pinned_at'],
+  ...['deleted_messages'],
+]
 /** Their type of a channel says what its members may do, ours who may see it. */
 const TYPES: Record<string, 'group' | 'livestream' | 'private'> = {
   messaging: 'group',
@@ -106,7 +119,11 @@ const memberOf = (member: Entity): Records => {
   const joinedAt = timeOf(member.created_at)
   if (userId === undefined || joinedAt === undefined)
     return [{ problem: 'member: without user_id or created_at' }]
-  const role = ROLES[textOf(member.channel_role) ?? ''] ?? ROLES[textOf(member.role) ?? '']
+  if (textOf(member.deleted_at)) return [{ problem: 'member: they have left' }]
+  const role =
+    ROLES[textOf(member.channel_role) ?? ''] ??
+    ROLES[textOf(member.role) ?? ''] ??
+    (member.is_moderator === true ? 'moderator' : undefined)
   return [
     ...userOf(objectOf(member.user)),
     given({
@@ -115,6 +132,7 @@ const memberOf = (member: Entity): Records => {
       userId,
       role,
       joinedAt,
+      ...customOf(member, MEMBER_FIELDS),
     }) as ImportRecordInput,
   ]
 }
@@ -179,6 +197,7 @@ const attachmentOf = (attachment: Entity) => {
   const { type, title, name, mime_type, file_size } = attachment
   const url = [
     attachment.asset_url,
+    attachment.url,
     attachment.image_url,
     attachment.og_scrape_url,
     attachment.title_link,
@@ -188,7 +207,7 @@ const attachmentOf = (attachment: Entity) => {
   if (url === undefined) return []
   const known = [
     ...['type', 'title', 'name', 'mime_type', 'file_size', 'asset_url', 'image_url', 'thumb_url'],
-    ...['og_scrape_url', 'title_link', 'fallback'],
+    ...['url', 'og_scrape_url', 'title_link', 'fallback'],
   ]
   return [
     given({
