@@ -106,7 +106,7 @@ async function fill() {
   ])
   const { channels: some } = await cem.channels.list({ limit: 20, offset: MANY / 2 })
   const deep = { limit: 20, offset: MANY / 2 }
-  const { backend } = world()
+  const { backend, operator, appId } = world()
   const [all, users, members, positions] = await Promise.all([
     backend.channels.list(deep),
     ben.users.list(deep),
@@ -179,6 +179,12 @@ async function fill() {
       () => ben.receipts.get({ channelId, messageId: recent }),
     ],
     ['how far members have read', 20, () => ben.receipts.status({ channelId, limit: 20 })],
+    ['the channels of a member', 5, () => operator.inspect.channels({ appId, userId: 'ana' })],
+    [
+      'the channels of a member of many, for which each membership is looked at',
+      MANY,
+      () => operator.inspect.channels({ appId, userId: 'cem', limit: 20 }),
+    ],
     ['a user', 1, () => ben.users.get({ userId: 'user-9' })],
     ['a thread', 1, () => ben.messages.replies({ channelId, messageId: first })],
   ]

@@ -58,14 +58,25 @@ function newestIds(
         and ${before}
       order by c.app_id desc, c.id desc
       limit ${count}`
+  // Memberships first: the newest channels of the app may all be others'.
   return db`
-    select c.id
-    from members m
-    join channels c on c.id = m.channel_id and c.deleted_at is null
-    where m.app_id = ${appId}
-      and m.user_id = ${userId}
-      and ${before}
-    order by c.id desc
+    select own.id
+    from (
+      select m.channel_id as id
+      from members m
+      where m.app_id = ${appId}
+        and m.user_id = ${userId}
+      order by m.channel_id desc
+    ) own
+    cross join lateral (
+      select
+      from channels c
+      where c.id = own.id
+        and c.deleted_at is null
+      limit 1
+    ) live
+    where ${before}
+    order by own.id desc
     limit ${count}`
 }
 
