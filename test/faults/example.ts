@@ -38,6 +38,7 @@ export function goodHistory(): History {
     deaths: [],
     closures: 0,
     returnWithinMs: 10_000,
+    staysConnected: true,
     told: [800],
     toldWithinMs: 15_000,
     messages,
@@ -59,6 +60,9 @@ export function goodHistory(): History {
         losses: [],
       },
     ]),
+    hooked: events.map(({ offset, type }) => ({
+      ...{ id: `delivery-${offset}`, type, channelId: CHANNEL, userId: undefined, rev: offset },
+    })),
     pushes: ['id-1:ben:new-message', 'id-2:ben:new-message', 'id-3:ana:new-message'],
     members: MEMBERS,
     visitors: [
@@ -90,6 +94,7 @@ export function goodHistory(): History {
         { node: 0, userId: 'hal', isOnline: false },
       ],
       frozen: [0, 1].map((node) => ({ node, channelId: CHANNEL, isFrozen: false })),
+      redis: [0, 1].map((node) => ({ node, state: 'ok' })),
     },
   }
 }

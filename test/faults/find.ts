@@ -31,7 +31,9 @@ export async function find(rig: Rig): Promise<Found> {
   const unread: Found['unread'] = []
   const presence: Found['presence'] = []
   const frozen: Found['frozen'] = []
+  const redis: Found['redis'] = []
   for (const node of nodes) {
+    if (rig.redis) redis.push({ node: node.index, state: await redisStateOf(node) })
     for (const { id: channelId } of channels) {
       listings.push({ node: node.index, channelId, messages: await listed(rig, node, channelId) })
       const { frozen: isFrozen } = await apiOf(rig, node, 'ana').channels.get({ channelId })
@@ -61,6 +63,7 @@ export async function find(rig: Rig): Promise<Found> {
     })),
     presence,
     frozen,
+    redis,
   }
 }
 
@@ -84,6 +87,9 @@ export async function isOnline(rig: Rig, node: Node, userId: string) {
 
 const apiOf = ({ tokenOf }: Rig, { url }: Node, userId: string) =>
   createApi({ url, token: tokenOf(userId) })
+
+const redisStateOf = async ({ url }: Node) =>
+  (await createApi({ url }).service.health()).checks.redis
 
 async function unreadOf(rig: Rig, node: Node, userId: string) {
   const api = apiOf(rig, node, userId)

@@ -20,6 +20,8 @@ export type History = {
    * online, and after the last call all users were told their counts and who is online.
    */
   told: number[]
+  /** Whether no fault kept callers from their nodes, so that they heard of everything. */
+  staysConnected: boolean
   /** How soon that must be. */
   toldWithinMs: number
   messages: SentMessage[]
@@ -28,6 +30,8 @@ export type History = {
   freezes: Freeze[]
   refusals: Refusal[]
   subscriptions: Subscription[]
+  /** What the receiver of the webhook has accepted, repeats included. */
+  hooked: Hooked[]
   /** What the provider got, repeats included: `message:user:workflow`. */
   pushes: string[]
   members: string[]
@@ -115,6 +119,16 @@ export type Heard = {
   count: number | undefined
 }
 
+/** A delivery of a webhook. */
+type Hooked = {
+  id: string
+  type: string
+  channelId: string
+  /** The user whom the event is for, if it is no event of a channel. */
+  userId: string | undefined
+  rev: number | undefined
+}
+
 /** What the database and every node say after the run. */
 export type Found = {
   channels: { id: string; topic: string; lastSeq: number; rev: number }[]
@@ -130,6 +144,8 @@ export type Found = {
   presence: { node: number; userId: string; isOnline: boolean }[]
   /** What each node says about the channels. */
   frozen: { node: number; channelId: string; isFrozen: boolean }[]
+  /** What each node says about Redis, if it has one. */
+  redis: { node: number; state: string | undefined }[]
 }
 
 export type FoundEvent = {
@@ -165,3 +181,38 @@ export type FoundMessage = {
 
 /** A check returns a line for each violation. */
 export type Check = (history: History) => string[]
+
+/** The history of a run that has not begun. */
+export const emptyHistory = (
+  bounds: Pick<History, 'returnWithinMs' | 'toldWithinMs'>,
+): History => ({
+  ...bounds,
+  closures: 0,
+  staysConnected: false,
+  told: [],
+  calls: [],
+  faults: [],
+  returns: [],
+  deaths: [],
+  messages: [],
+  reactions: [],
+  reads: [],
+  freezes: [],
+  refusals: [],
+  subscriptions: [],
+  hooked: [],
+  pushes: [],
+  members: [],
+  visitors: [],
+  found: {
+    channels: [],
+    events: [],
+    listings: [],
+    recounts: [],
+    unread: [],
+    positions: [],
+    presence: [],
+    frozen: [],
+    redis: [],
+  },
+})

@@ -2,8 +2,12 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { TransportName } from '@parley/server/realtime/transport'
 import { createDataFolder } from '../support/folders.ts'
+import { hasRedis } from '../support/redis.ts'
 import * as faults from './faults.ts'
+import type { RedisKind } from './redis.ts'
+import * as redisFaults from './redis-faults.ts'
 import type { RigOptions } from './rig.ts'
 
 export type Scenario = {
@@ -14,6 +18,13 @@ export type Scenario = {
   pause?: readonly [number, number]
   /** Users come and go. Those of a node that died are online until it counts as dead. */
   hasVisitors?: boolean
+  /**
+   * Callers stay connected: what they are told becomes right by itself, typing included. Without
+   * it they are told once more before that is checked, as they may have missed something.
+   */
+  staysConnected?: boolean
+  /** How subscribers are connected, in turn; by default by WebSockets. */
+  transports?: readonly TransportName[]
   /** What the rig needs for it; a sentence if this machine does not have it. */
   prepare?: () => Preparation | string
 }
@@ -40,6 +51,20 @@ const DATABASE = [
 ]
 const NODES = [faults.killNode, faults.killAtCommit, faults.pauseNode]
 
+const REDIS = [
+  redisFaults.killRedis,
+  redisFaults.flushRedis,
+  redisFaults.freezeRedisLines,
+  redisFaults.silenceRedisLines,
+  redisFaults.cutRedisLines,
+]
+const REDIS_LINES = [
+  redisFaults.freezeRedisLines,
+  redisFaults.silenceRedisLines,
+  redisFaults.cutRedisLines,
+]
+const withRedis = { hasVisitors: true, staysConnected: true, prepare: findRedis('single') }
+
 const KILLS = [faults.killNode, faults.killAtCommit, faults.killWorkerAtPush]
 
 export const scenarios: Record<string, Scenario> = {
@@ -64,6 +89,21 @@ export const scenarios: Record<string, Scenario> = {
     faults: [faults.killNode, faults.loseCommit, ...DATABASE, faults.killWorkerAtPush],
     prepare: () => ({ schema: 'chat' }),
   },
+  'redis-kill': { ...withRedis, seconds: 15, faults: [redisFaults.killRedis] },
+  'redis-flush': { ...withRedis, seconds: 10, faults: [redisFaults.flushRedis] },
+  'redis-blackhole': { ...withRedis, seconds: 20, faults: REDIS_LINES },
+  failover: {
+    ...withRedis,
+    seconds: 25,
+    faults: [redisFaults.failRedisOver],
+    prepare: findRedis('sentinels'),
+  },
+  'redis-mix': {
+    seconds: 25,
+    faults: [...REDIS, ...NODES, ...DATABASE_LINES, ...DATABASE],
+    hasVisitors: true,
+    prepare: findRedis('single'),
+  },
   mix: { seconds: 25, faults: [...NODES, ...NETWORK, ...DATABASE_LINES, ...DATABASE] },
   endurance: {
     seconds: 300,
@@ -84,6 +124,10 @@ const CLOCK_LIBRARIES = [
 function findClockLibrary() {
   const clockLibrary = CLOCK_LIBRARIES.find((path) => existsSync(path))
   return clockLibrary === undefined ? 'libfaketime is not installed' : { clockLibrary }
+}
+
+function findRedis(redis: RedisKind) {
+  return () => (hasRedis ? { redis } : 'redis-server is not installed')
 }
 
 const SMALL_DISK_MB = 300

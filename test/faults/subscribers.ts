@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Envelope } from '@parley/contract'
-import { topics } from '@parley/contract'
+import { type Envelope, streamPaths, topics } from '@parley/contract'
+import type { TransportName } from '@parley/server/realtime/transport'
 import { Centrifuge } from 'centrifuge'
 import { WebSocket } from 'ws'
+import { TestEventSource } from '../support/event-source.ts'
 import { isOnline } from './find.ts'
 import { GRACE_MS, type Heard, type Subscription } from './history.ts'
 import type { Rig } from './rig.ts'
@@ -10,10 +11,13 @@ import type { Rig } from './rig.ts'
 const READY_MS = 60_000
 const ASK_EVERY_MS = 200
 
-/** Connects every member with an unmodified client, to all channels and their own topic. */
-export async function startSubscribers(rig: Rig) {
-  const clients = rig.history.members.map((userId) => {
-    const client = clientOf(rig, userId)
+/**
+ * Connects every member with an unmodified client, to all channels and their own topic. The members
+ * use the transports in turn.
+ */
+export async function startSubscribers(rig: Rig, transports: readonly TransportName[]) {
+  const clients = rig.history.members.map((userId, index) => {
+    const client = clientOf(rig, userId, transports[index % transports.length])
     const lost = topicsOf(rig, userId).map((topic) => subscribe(rig, { client, userId, topic }))
     client.on('disconnected', ({ code, reason }) => {
       if (code === 0) return
@@ -82,13 +86,18 @@ export function startVisitors(rig: Rig, signal: AbortSignal) {
   }
 }
 
-const clientOf = ({ wsUrl, wsTokenOf }: Rig, userId: string) =>
-  new Centrifuge(wsUrl, {
+function clientOf({ url, wsTokenOf }: Rig, userId: string, transport: TransportName = 'websocket') {
+  const path = transport === 'websocket' ? '/connection/websocket' : streamPaths[transport]
+  const endpoint = `${transport === 'websocket' ? url.replace('http', 'ws') : url}${path}`
+  return new Centrifuge([{ transport, endpoint }], {
     token: wsTokenOf(userId),
     websocket: WebSocket,
+    eventsource: TestEventSource,
+    emulationEndpoint: `${url}${streamPaths.emulation}`,
     minReconnectDelay: 50,
     maxReconnectDelay: 1_000,
   })
+}
 
 const topicsOf = ({ channels, appId }: Rig, userId: string) => [
   ...channels.map(({ topic }) => topic),

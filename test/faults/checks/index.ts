@@ -13,7 +13,10 @@ import {
   seqsWithoutGaps,
 } from './messages.ts'
 import { backInTime, nobodyDied, pushedAsSent } from './processes.ts'
+import { redisBack } from './redis.ts'
 import { presenceTold, readPositionsKept, toldInTime, unreadTold } from './told.ts'
+import { typingEnded } from './typing.ts'
+import { hookedAsStored } from './webhooks.ts'
 
 /** Everything that must hold of every run. */
 export const checks = {
@@ -37,7 +40,10 @@ export const checks = {
   unreadTold,
   presenceTold,
   toldInTime,
+  typingEnded,
   pushedAsSent,
+  hookedAsStored,
+  redisBack,
   answeredOr503,
   answeredInTime,
   answeredUnlessBroken,
