@@ -42,6 +42,8 @@ export function goodHistory(): History {
     told: [800],
     toldWithinMs: 15_000,
     messages,
+    streams: [],
+    imports: [],
     reactions: [{ messageId: 'id-2', userId: 'ben', emoji: '👍', isThere: true }],
     reads: [{ channelId: CHANNEL, userId: 'ana', lastReadSeq: 2 }],
     freezes: [{ channelId: CHANNEL, from: 10, to: 20 }],
@@ -94,6 +96,8 @@ export function goodHistory(): History {
         { node: 0, userId: 'hal', isOnline: false },
       ],
       frozen: [0, 1].map((node) => ({ node, channelId: CHANNEL, isFrozen: false })),
+      imported: [],
+      wrongRows: { channels: 0 },
       redis: [0, 1].map((node) => ({ node, state: 'ok' })),
     },
   }
@@ -136,6 +140,8 @@ const foundOf = ({ clientId, userId, text }: SentMessage, index: number): FoundM
   isDeleted: false,
   isPinned: false,
   isSilent: false,
+  isStreaming: false,
+  isInterrupted: false,
   replyCount: 0,
   reactions: [],
 })

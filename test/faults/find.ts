@@ -1,5 +1,6 @@
 import { createApi } from '@parley/client/api'
 import type { Envelope, Message } from '@parley/contract'
+import { wrongCounters } from '../imports/counters.ts'
 import type { Found, FoundEvent, FoundMessage, Listing } from './history.ts'
 import type { Node, Rig } from './rig.ts'
 
@@ -63,6 +64,8 @@ export async function find(rig: Rig): Promise<Found> {
     })),
     presence,
     frozen,
+    imported: await findImported(rig),
+    wrongRows: await database.use((db) => countWrong({ db, appId: rig.appId })),
     redis,
   }
 }
@@ -77,6 +80,23 @@ function eventOf({ topic, offset, message_id, envelope }: EventRow): FoundEvent 
     authorId: 'message' in payload ? payload.message.userId : undefined,
     isFrozen: type === 'channel.updated' ? payload.channel.frozen : undefined,
   }
+}
+
+async function findImported({ history, database }: Rig) {
+  const ids = history.imports.flatMap(({ channels }) => channels.map(({ channelId }) => channelId))
+  const rows = await database.ask<{ channel_id: string; texts: string[] }>(
+    `select channel_id, array_agg(text order by seq) as texts
+    from messages
+    where channel_id = any(string_to_array($1, ',')::uuid[])
+    group by channel_id`,
+    [ids.join()],
+  )
+  return rows.map(({ channel_id, texts }) => ({ channelId: channel_id, texts }))
+}
+
+async function countWrong(app: Parameters<typeof wrongCounters>[0]) {
+  const wrong = Object.entries(await wrongCounters(app))
+  return Object.fromEntries(wrong.map(([kind, rows]) => [kind, rows.length]))
 }
 
 /** What a node says. */
@@ -123,6 +143,8 @@ const foundOf = (message: Message): FoundMessage => ({
   isDeleted: message.deletedAt !== null,
   isPinned: message.pinned,
   isSilent: message.silent === true,
+  isStreaming: message.streaming === true,
+  isInterrupted: message.interrupted === true,
   replyCount: message.replyCount,
   reactions: message.reactions.flatMap(({ type, users }) => users.map(({ id }) => `${type} ${id}`)),
 })

@@ -5,7 +5,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { TransportName } from '@parley/server/realtime/transport'
 import { createDataFolder } from '../support/folders.ts'
 import { hasRedis } from '../support/redis.ts'
+import { killBot } from './bots.ts'
 import * as faults from './faults.ts'
+import * as hookFaults from './hook-faults.ts'
+import { killAtImport } from './imports.ts'
 import type { RedisKind } from './redis.ts'
 import * as redisFaults from './redis-faults.ts'
 import type { RigOptions } from './rig.ts'
@@ -103,6 +106,25 @@ export const scenarios: Record<string, Scenario> = {
     faults: [...REDIS, ...NODES, ...DATABASE_LINES, ...DATABASE],
     hasVisitors: true,
     prepare: findRedis('single'),
+  },
+  hooks: {
+    seconds: 40,
+    faults: [
+      hookFaults.killReceiver,
+      hookFaults.failReceiver,
+      hookFaults.delayReceiver,
+      hookFaults.killWorkerAtDelivery,
+    ],
+    // A delivery that fails twice waits for 30 s, and then for minutes.
+    pause: [6_000, 8_000],
+    prepare: () => ({ hasWebhook: true }),
+  },
+  bots: { seconds: 30, faults: [killBot], pause: [0, 1_000] },
+  imports: { seconds: 10, faults: [killAtImport] },
+  transports: {
+    seconds: 20,
+    faults: [faults.killNode, faults.rollNodes, faults.pauseNode, ...NETWORK],
+    transports: ['http_stream', 'sse'],
   },
   mix: { seconds: 25, faults: [...NODES, ...NETWORK, ...DATABASE_LINES, ...DATABASE] },
   endurance: {

@@ -105,7 +105,7 @@ const topicsOf = ({ channels, appId }: Rig, userId: string) => [
 ]
 
 function subscribe(
-  { history }: Rig,
+  { history, now }: Rig,
   { client, userId, topic }: { client: Centrifuge; userId: string; topic: string },
 ) {
   const record: Subscription = { userId, topic, start: -1, heard: [], losses: [] }
@@ -119,7 +119,8 @@ function subscribe(
     if (code !== 0) record.losses.push(`unsubscribed: ${code} ${reason}`)
   })
   subscription.on('publication', ({ offset, data }) => {
-    record.heard.push(heardOf(offset, data as Envelope)) // from our own server, in JSON
+    const event = data as Envelope // from our own server, in JSON
+    record.heard.push({ ...heardOf(offset, event), ...growthOf(event, now()) })
   })
   subscription.subscribe()
   return record
@@ -135,6 +136,16 @@ function heardOf(offset: number | undefined, { type, payload }: Envelope): Heard
     userId: 'userId' in payload ? payload.userId : undefined,
     count: 'count' in payload ? payload.count : undefined,
   }
+}
+
+/** Of a message that grows: what came. */
+function growthOf({ type, payload }: Envelope, time: number): Pick<Heard, 'growth'> {
+  if (type === 'message.delta')
+    return { growth: { at: payload.at, text: payload.text, hasEnded: false, time } }
+  const message = 'message' in payload ? payload.message : undefined
+  if (message?.streaming === undefined) return {}
+  const { text, streaming } = message
+  return { growth: { at: undefined, text, hasEnded: !streaming, time } }
 }
 
 function messageIdOf(payload: Envelope['payload']) {

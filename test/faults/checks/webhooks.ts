@@ -13,7 +13,9 @@ export const hookedAsStored: Check = (history) => {
     const types = (stored.get(place) ?? []).map(({ type }) => type)
     const deliveries = accepted.get(place) ?? []
     const ids = new Set(deliveries.map(({ id }) => id))
-    const foreign = deliveries.filter(({ type }) => !types.includes(type))
+    // Events of a message that was deleted later have become its deletion.
+    const isDeletion = types.includes('message.deleted')
+    const foreign = deliveries.filter(({ type }) => !isDeletion && !types.includes(type))
     return [
       ...(ids.size === types.length
         ? []
