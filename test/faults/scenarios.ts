@@ -101,6 +101,7 @@ export const scenarios: Record<string, Scenario> = {
     faults: [redisFaults.failRedisOver],
     prepare: findRedis('sentinels'),
   },
+  redis: { ...withRedis, seconds: 12, faults: REDIS },
   'redis-mix': {
     seconds: 25,
     faults: [...REDIS, ...NODES, ...DATABASE_LINES, ...DATABASE],
@@ -135,7 +136,9 @@ export const scenarios: Record<string, Scenario> = {
 }
 
 /** Those of every change: three minutes at most. The rest is for releases. */
-export const quick = ['commit', 'rolling', 'lines', 'closures', 'restart-immediate', 'clock', 'mix']
+export const quick = [
+  ...['commit', 'rolling', 'lines', 'closures', 'restart-immediate', 'clock', 'redis', 'mix'],
+]
 
 const CLOCK_LIBRARIES = [
   '/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1',
