@@ -2,8 +2,9 @@ import { test } from 'vitest'
 import { lockSilently } from './support/stuck-session.ts'
 import { useWorld } from './support/world.ts'
 
-// Its heartbeats, which would also find such a session, do not come.
-const world = useWorld({ timings: { beatMs: 3_600_000 } })
+const never = 3_600_000
+// Its heartbeats and comparisons, which would also find such a session, do not come.
+const world = useWorld({ timings: { beatMs: never, comparePresenceMs: never } })
 
 test('who waits for a session whose client fell silent frees its locks at once', async () => {
   const ana = await world().user('ana')

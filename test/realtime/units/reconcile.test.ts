@@ -65,7 +65,8 @@ function openNode({ beat = async () => false, onRemoval = () => {} }: Given = {}
 
 test('presence is compared once after a gap, and again after the end of a longer one', async () => {
   const { presence, missedNotes } = openNode()
-  await pass(500)
+  // Long before the next heartbeat that follows when it is due.
+  await pass(1_200)
   missedNotes(1)
   await pass(60_000)
   const { comparePresenceMs, lookMs } = defaults
