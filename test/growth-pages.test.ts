@@ -5,7 +5,7 @@ import { useWorld } from './support/world.ts'
 
 const world = useWorld({
   poolSize: 1,
-  timings: { reconcileMs: 1_000_000, beatMs: 1_000_000, pingMs: 1_000_000 },
+  timings: { reconcileMs: 1_000_000, beatMs: 1_000_000, lookMs: 1_000_000, pingMs: 1_000_000 },
 })
 
 /** Public channels of eve, each with an unread message of fay. */

@@ -6,7 +6,7 @@ import { useWorld, type World } from './support/world.ts'
 
 const world = useWorld({
   poolSize: 1,
-  timings: { reconcileMs: 1_000_000, beatMs: 1_000_000, pingMs: 1_000_000 },
+  timings: { reconcileMs: 1_000_000, beatMs: 1_000_000, lookMs: 1_000_000, pingMs: 1_000_000 },
 })
 
 /** How many users, members, messages at each end, channels of a user, and open channels. */

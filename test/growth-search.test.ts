@@ -4,7 +4,7 @@ import { useWorld, type World } from './support/world.ts'
 
 const world = useWorld({
   poolSize: 1,
-  timings: { reconcileMs: 1_000_000, beatMs: 1_000_000 },
+  timings: { reconcileMs: 1_000_000, beatMs: 1_000_000, lookMs: 1_000_000 },
 })
 
 /** How many users, and open channels. A search walks through 2,000 of them, in order. */

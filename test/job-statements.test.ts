@@ -8,7 +8,7 @@ import { createWorld } from './support/world.ts'
 
 /** Nodes send no statements of their own for as long as a test takes. */
 const never = 1_000_000
-const quiet = { reconcileMs: never, beatMs: never }
+const quiet = { reconcileMs: never, beatMs: never, lookMs: never }
 /**
  * Those of moving jobs to the queue, of heartbeats, of looking for webhooks, and of a cleanup that
  * may not run.

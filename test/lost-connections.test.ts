@@ -2,11 +2,11 @@ import { runInTransaction } from '@parley/server/core/context'
 import { createEventBus } from '@parley/server/core/event-bus'
 import { connectOnce, createDb, type DbConnection } from '@parley/server/db/client'
 import { transaction } from '@parley/server/db/transaction'
-import { createQueuePool, socketOf } from '@parley/server/jobs/queue-pool'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { openDatabaseProxy } from './support/database-proxy.ts'
 import { watchForDeath } from './support/deaths.ts'
 import { type Answer, expectError, post } from './support/raw.ts'
+import { lockSilently } from './support/stuck-session.ts'
 import { createWorld, type User, useWorld, type World } from './support/world.ts'
 
 /** The database closes connections here, with a FIN, in the middle of transactions. */
@@ -215,30 +215,9 @@ test('a node that is cut off in a transaction frees its locks within 2.5 s', asy
   await rejected
 })
 
-/** A message of the protocol: its type, its length and its content. */
-function protocolMessage(type: string, content: Buffer) {
-  const length = Buffer.alloc(4)
-  length.writeInt32BE(content.length + length.length)
-  return Buffer.concat([Buffer.from(type), length, content])
-}
-
 test('a session whose client falls silent before its Sync frees its locks', async () => {
-  const { pgPool, close } = createQueuePool(world().databaseUrl, { onConnectionLost: () => {} })
-  onTestFinished(close)
-  const client = await pgPool.connect()
-  await client.query('begin')
-  const socket = socketOf(client)
-  socket.removeAllListeners('data')
-  const answered = new Promise((resolve) => socket.once('data', resolve))
-  const lock = `select from public.channels where id = '${channelId}' for update`
-  socket.write(protocolMessage('P', Buffer.from(`\0${lock}\0\0\0`)))
-  socket.write(protocolMessage('B', Buffer.alloc(8)))
-  socket.write(protocolMessage('E', Buffer.alloc(5)))
-  // Flush: the answer shows that the statement is done. No Sync follows.
-  socket.write(protocolMessage('H', Buffer.alloc(0)))
-  await answered
+  await lockSilently(world().databaseUrl, channelId)
   const other = connectOnce(world().databaseUrl)
   onTestFinished(() => other.end())
   await other`select from channels where id = ${channelId} for update`
-  client.release(true)
 })

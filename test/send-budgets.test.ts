@@ -11,7 +11,7 @@ import { useWorld } from './support/world.ts'
 const world = useWorld({
   onStatement,
   poolSize: 1,
-  timings: { reconcileMs: 1_000_000, beatMs: 1_000_000 },
+  timings: { reconcileMs: 1_000_000, beatMs: 1_000_000, lookMs: 1_000_000 },
 })
 const AT_ONCE = 20
 

@@ -17,7 +17,7 @@ const world = useWorld({
   poolSize: 1,
   // Nor does the end of a socket in one test become a statement in another.
   presenceGraceSeconds: 1_000,
-  timings: { reconcileMs: 1_000_000, beatMs: 1_000_000 },
+  timings: { reconcileMs: 1_000_000, beatMs: 1_000_000, lookMs: 1_000_000 },
 })
 
 /**

@@ -24,7 +24,7 @@ export type PendingWrite = postgres.PendingQuery<postgres.Row[]>
 export function createDb(given: Omit<PoolOptions, 'outages'>) {
   const outages = createOutages()
   const options = { ...given, outages }
-  const { use, newDeadline, waiting, end } = createPool(options)
+  const { use, newDeadline, waiting, longestMs, end } = createPool(options)
   const apart = createPool({ ...options, poolSize: 1 })
   let asked: Promise<unknown> | undefined
   /** Rejects if the database does not answer. Calls made meanwhile share the answer. */
@@ -40,6 +40,7 @@ export function createDb(given: Omit<PoolOptions, 'outages'>) {
     use,
     newDeadline,
     waiting,
+    longestMs,
     ping,
     /** Work that must not wait until others give a connection of the pool back: heartbeats. */
     useApart: apart.use,

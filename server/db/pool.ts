@@ -82,7 +82,7 @@ export function createPool({
         release()
       }
     })
-  return { use, end: connections.end, newDeadline, waiting }
+  return { use, end: connections.end, newDeadline, waiting, longestMs: connections.longestMs }
 }
 
 type ConnectionsOptions = Omit<PoolOptions, 'poolSize' | 'patience' | 'outages'> & {
@@ -91,6 +91,7 @@ type ConnectionsOptions = Omit<PoolOptions, 'poolSize' | 'patience' | 'outages'>
 
 /** The open connections of a pool: idle ones are lent first, the latest before all. */
 function createConnections(options: ConnectionsOptions) {
+  /** In the order in which they were lent. */
   const lent = new Set<PooledConnection>()
   /** In the order in which they were used, the latest last. */
   const idle = new Set<PooledConnection>()
@@ -145,6 +146,11 @@ function createConnections(options: ConnectionsOptions) {
         connection.workedAt = performance.now()
         idle.add(connection)
       }
+    },
+    /** For how long the connection that was lent first has been lent. */
+    longestMs: () => {
+      const [first] = lent
+      return first ? performance.now() - first.lentAt : 0
     },
     end: async (options: { timeout: number }) => {
       await Promise.all([...idle, ...lent].map(({ sql }) => sql.end(options)))

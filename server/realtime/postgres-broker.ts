@@ -28,7 +28,7 @@ export function createPostgresBroker({
   report,
   timings,
 }: PostgresBrokerOptions): Broker & { listener: ListenerWatch } {
-  const { brokerBeatMs, brokerSilenceMs, silentNodeMs } = { ...defaults, ...timings }
+  const { brokerBeatMs, brokerSilenceMs, silentNodeMs, lookMs } = { ...defaults, ...timings }
   const schema = ownSchema(url)
   /** Services in other schemas have channels of their own. */
   const channel = schema === undefined ? 'parley' : `parley_${schema}`
@@ -40,6 +40,7 @@ export function createPostgresBroker({
   /** When a note of our own last arrived, on whichever connection. */
   let receivedAt = countedAt
   let heartbeat: NodeJS.Timeout | undefined
+  let silenceWatch: NodeJS.Timeout | undefined
   const watch = createListenerWatch(brokerSilenceMs)
 
   const sender = createNoteSender({ nodeId, notify: (payloads) => notifier.notify(payloads) })
@@ -81,16 +82,19 @@ export function createPostgresBroker({
       await listen(onPayload, onListening)
       heartbeat = setInterval(() => {
         if (!sender.isFlushing()) void notifier.notify([`${nodeId}\n`], watch.sent())
+      }, brokerBeatMs)
+      silenceWatch = setInterval(() => {
         const now = performance.now()
         // Notes that arrived while the process was stopped are read after this.
         silentMs += Math.min(now - countedAt, LONGEST_BEATS * brokerBeatMs)
         countedAt = now
         if (silentMs <= brokerSilenceMs) return
         listen(onPayload, onListening).catch((error) => report(error, 'broker listen failed'))
-      }, brokerBeatMs)
+      }, lookMs)
     },
     async stop() {
       clearInterval(heartbeat)
+      clearInterval(silenceWatch)
       await sender.flushed()
       await notifier.farewell()
       await Promise.all([notifier.end(), listener?.end({ timeout: STOP_SECONDS })])

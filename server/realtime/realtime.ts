@@ -58,7 +58,7 @@ export function createRealtime({ presenceGraceSeconds, ...options }: RealtimeOpt
   const graceMs = presenceGraceSeconds * 1_000
   const parts = connectParts({ ...options, timings, graceMs })
   const { hub, unread, presence, knownPresence, sessions, emulation, dispatcher } = parts
-  const { reconcile, beat, watchOthers, missedNotes } = parts.reconciliation
+  const { reconcile, beat, watchOthers, look, missedNotes } = parts.reconciliation
   const schedule = createSchedule(report)
   const catchUp = oneAtATime(reconcile)
   let isClosing = false
@@ -102,6 +102,7 @@ export function createRealtime({ presenceGraceSeconds, ...options }: RealtimeOpt
         },
         problem: 'node heartbeat write failed',
       })
+      schedule.every(timings.lookMs, { work: look, problem: 'watch of other nodes failed' })
     },
     sendAway: (milliseconds: number) => sessions.drainLate(milliseconds),
     closeSessions: async () => {

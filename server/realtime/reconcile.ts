@@ -24,7 +24,7 @@ type ReconciliationOptions = {
   unread: UnreadNotifier
   recheck: (user: UserRef) => void
   report: (error: unknown, problem: string) => void
-  timings: Pick<Timings, 'beatMs' | 'steadyMs' | 'comparePresenceMs'>
+  timings: Pick<Timings, 'beatMs' | 'lookMs' | 'steadyMs' | 'comparePresenceMs'>
 }
 
 /** Overlap: transactions may commit after the previous check although their rows are older. */
@@ -71,10 +71,11 @@ export function createReconciliation(options: ReconciliationOptions) {
     unread.invalidateAll()
     missedNotes((performance.now() - checkedAt) / 1_000)
   }
+  const isComparisonDue = () => compareAt !== undefined && performance.now() >= compareAt
   const comparePresence = async () => {
-    if (knownPresence.hasLost) compareAt ??= performance.now() + timings.comparePresenceMs
     const now = performance.now()
-    if (compareAt === undefined || now < compareAt) return
+    if (knownPresence.hasLost) compareAt ??= now + timings.comparePresenceMs
+    if (!isComparisonDue()) return
     await knownPresence.compare()
     const againAt = gapAt + timings.comparePresenceMs
     compareAt = againAt > now ? againAt : undefined
@@ -88,17 +89,25 @@ export function createReconciliation(options: ReconciliationOptions) {
     }
     steadiness.worked()
   }
+  // A provider may keep it from the role: the rest does not depend on it.
+  const endStuck = () =>
+    db.useApart(endStuckSessions).catch((error) => report(error, 'stuck sessions not ended'))
   /**
    * Looks after what nodes that died or were cut off have left behind. Never twice at once: each
    * comparison would forget the notes that the other one heeds.
    */
   const watchOthers = oneAtATime(async () => {
-    // A provider may keep it from the role: the rest does not depend on it.
-    await db.useApart(endStuckSessions).catch((error) => report(error, 'stuck sessions not ended'))
+    await endStuck()
     if (areRowsLost) handleLostRows(await presence.compareRows())
     if (steadiness.isSteady()) await presence.removeDeadNodes()
     await comparePresence()
   })
+  /** Does what would be late at the next heartbeat. */
+  const look = async () => {
+    if (isComparisonDue()) await watchOthers()
+    // Work that takes so long may wait for the locks of a session that is stuck.
+    else if (db.longestMs() > timings.lookMs) await endStuck()
+  }
   const reconcile = inTurn(async () => {
     const startedAt = performance.now()
     const seconds = (startedAt - checkedAt) / 1_000 + OVERLAP_SECONDS
@@ -117,5 +126,5 @@ export function createReconciliation(options: ReconciliationOptions) {
     checkedAt = startedAt
     await missedProfiles.catchUp()
   })
-  return { reconcile, beat, watchOthers, missedNotes }
+  return { reconcile, beat, watchOthers, look, missedNotes }
 }

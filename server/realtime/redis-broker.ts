@@ -41,7 +41,10 @@ type RedisBroker = Broker & {
  */
 export function createRedisBroker(options: RedisBrokerOptions): RedisBroker {
   const { prefix, nodeId, log, report, onLost, onTopics } = options
-  const { brokerBeatMs, brokerSilenceMs, silentNodeMs } = { ...defaults, ...options.timings }
+  const { brokerBeatMs, brokerSilenceMs, silentNodeMs, lookMs } = {
+    ...defaults,
+    ...options.timings,
+  }
   const everyone = `${prefix}:nodes`
   const channelOf = (topic: string) => `${prefix}:topic:${topic}`
   const publisher = options.connect({ name: 'parley-notifier', commandMs: COMMAND_MS })
@@ -50,6 +53,7 @@ export function createRedisBroker(options: RedisBrokerOptions): RedisBroker {
   let lastHeardAt = performance.now()
   let receivedAt = lastHeardAt
   let heartbeat: NodeJS.Timeout | undefined
+  let silenceWatch: NodeJS.Timeout | undefined
   let subscriptions: ReturnType<typeof createRedisSubscriptions> | undefined
 
   const sender = createRedisSender({
@@ -130,15 +134,18 @@ export function createRedisBroker(options: RedisBrokerOptions): RedisBroker {
       if (!current.isListening()) outage.began(current.problem())
       heartbeat = setInterval(() => {
         if (!sender.isFlushing()) beat()
+      }, brokerBeatMs)
+      silenceWatch = setInterval(() => {
         counts.check(receivedAt)
         if (performance.now() - lastHeardAt <= brokerSilenceMs) return
         lastHeardAt = performance.now()
         outage.began(current.problem())
         current.replace()
-      }, brokerBeatMs)
+      }, lookMs)
     },
     async stop() {
       clearInterval(heartbeat)
+      clearInterval(silenceWatch)
       const last = Promise.resolve(sender.flushed()).then(sender.farewell)
       await Promise.race([last.catch(() => {}), setTimeout(PATIENCE_MS, undefined, { ref: false })])
       subscriptions?.close()

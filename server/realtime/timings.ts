@@ -12,6 +12,11 @@ export const timings = {
   reconcileMs: 5_000,
   /** How often a node writes its heartbeat, and looks for nodes without one. */
   beatMs: 2_000,
+  /**
+   * How often a node looks whether it has work that does not wait for the next heartbeat. That
+   * costs nothing if there is none.
+   */
+  lookMs: 500,
   /** How long a heartbeat may take: then the next one is tried, on another connection. */
   beatPatienceMs: 3_000,
   /** A node is found dead by the others when its last heartbeat is older than this. */

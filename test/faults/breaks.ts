@@ -60,11 +60,12 @@ export const channel =
     Object.assign(channels[0] ?? {}, change)
   }
 
-/** Changes the stored event at a place. */
+/** Changes the event at a place, as it is stored and delivered. */
 export const event =
   (place: number, change: Partial<FoundEvent>): Break =>
-  ({ found: { events } }) => {
-    Object.assign(events[place] ?? {}, change)
+  ({ found: { events }, hooked }) => {
+    const { type } = Object.assign(events[place] ?? { type: '' }, change)
+    Object.assign(hooked[place] ?? {}, { type })
   }
 
 /** ben's message is a tombstone, with this text. */

@@ -29,15 +29,18 @@ export async function startDatabase({
     const [pid] = readFileSync(join(server.dataDir, 'postgres/postmaster.pid'), 'utf8').split('\n')
     process.kill(Number(pid), name)
   }
-  /** Runs one statement, past all proxies. */
-  const ask = async <Row extends object>(statement: string, parameters: string[] = []) => {
+  /** Lends a connection, past all proxies. */
+  const use = async <T>(work: (sql: ReturnType<typeof connectOnce>) => Promise<T>) => {
     const sql = connectOnce(schema === undefined ? server.url : withSchema(server.url, schema))
     try {
-      return await sql.unsafe<Row[]>(statement, parameters)
+      return await work(sql)
     } finally {
       await sql.end({ timeout: 1 })
     }
   }
+  /** Runs one statement. */
+  const ask = <Row extends object>(statement: string, parameters: string[] = []) =>
+    use((sql) => sql.unsafe<Row[]>(statement, parameters))
   if (schema !== undefined) {
     await ask(`create role ${OWNER} login`)
     await ask(`create schema ${schema} authorization ${OWNER}`)
@@ -52,6 +55,7 @@ export async function startDatabase({
       return `postgres://${username}${password && `:${password}`}@${host}${pathname}`
     },
     ask,
+    use,
     /** Resolves when it is down. `fast` ends sessions, `immediate` is a crash. */
     stop: async (mode: 'fast' | 'immediate') => {
       signal(mode === 'fast' ? 'SIGINT' : 'SIGQUIT')

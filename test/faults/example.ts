@@ -38,9 +38,12 @@ export function goodHistory(): History {
     deaths: [],
     closures: 0,
     returnWithinMs: 10_000,
+    staysConnected: true,
     told: [800],
     toldWithinMs: 15_000,
     messages,
+    streams: [],
+    imports: [],
     reactions: [{ messageId: 'id-2', userId: 'ben', emoji: '👍', isThere: true }],
     reads: [{ channelId: CHANNEL, userId: 'ana', lastReadSeq: 2 }],
     freezes: [{ channelId: CHANNEL, from: 10, to: 20 }],
@@ -59,6 +62,9 @@ export function goodHistory(): History {
         losses: [],
       },
     ]),
+    hooked: events.map(({ offset, type }) => ({
+      ...{ id: `delivery-${offset}`, type, channelId: CHANNEL, userId: undefined, rev: offset },
+    })),
     pushes: ['id-1:ben:new-message', 'id-2:ben:new-message', 'id-3:ana:new-message'],
     members: MEMBERS,
     visitors: [
@@ -90,6 +96,9 @@ export function goodHistory(): History {
         { node: 0, userId: 'hal', isOnline: false },
       ],
       frozen: [0, 1].map((node) => ({ node, channelId: CHANNEL, isFrozen: false })),
+      imported: [],
+      wrongRows: { channels: 0 },
+      redis: [0, 1].map((node) => ({ node, state: 'ok' })),
     },
   }
 }
@@ -131,6 +140,8 @@ const foundOf = ({ clientId, userId, text }: SentMessage, index: number): FoundM
   isDeleted: false,
   isPinned: false,
   isSilent: false,
+  isStreaming: false,
+  isInterrupted: false,
   replyCount: 0,
   reactions: [],
 })

@@ -1,5 +1,6 @@
 import { createApi } from '@parley/client/api'
 import type { Envelope, Message } from '@parley/contract'
+import { wrongCounters } from '../imports/counters.ts'
 import type { Found, FoundEvent, FoundMessage, Listing } from './history.ts'
 import type { Node, Rig } from './rig.ts'
 
@@ -31,7 +32,9 @@ export async function find(rig: Rig): Promise<Found> {
   const unread: Found['unread'] = []
   const presence: Found['presence'] = []
   const frozen: Found['frozen'] = []
+  const redis: Found['redis'] = []
   for (const node of nodes) {
+    if (rig.redis) redis.push({ node: node.index, state: await redisStateOf(node) })
     for (const { id: channelId } of channels) {
       listings.push({ node: node.index, channelId, messages: await listed(rig, node, channelId) })
       const { frozen: isFrozen } = await apiOf(rig, node, 'ana').channels.get({ channelId })
@@ -61,6 +64,9 @@ export async function find(rig: Rig): Promise<Found> {
     })),
     presence,
     frozen,
+    imported: await findImported(rig),
+    wrongRows: await database.use((db) => countWrong({ db, appId: rig.appId })),
+    redis,
   }
 }
 
@@ -76,6 +82,23 @@ function eventOf({ topic, offset, message_id, envelope }: EventRow): FoundEvent 
   }
 }
 
+async function findImported({ history, database }: Rig) {
+  const ids = history.imports.flatMap(({ channels }) => channels.map(({ channelId }) => channelId))
+  const rows = await database.ask<{ channel_id: string; texts: string[] }>(
+    `select channel_id, array_agg(text order by seq) as texts
+    from messages
+    where channel_id = any(string_to_array($1, ',')::uuid[])
+    group by channel_id`,
+    [ids.join()],
+  )
+  return rows.map(({ channel_id, texts }) => ({ channelId: channel_id, texts }))
+}
+
+async function countWrong(app: Parameters<typeof wrongCounters>[0]) {
+  const wrong = Object.entries(await wrongCounters(app))
+  return Object.fromEntries(wrong.map(([kind, rows]) => [kind, rows.length]))
+}
+
 /** What a node says. */
 export async function isOnline(rig: Rig, node: Node, userId: string) {
   const { online } = await apiOf(rig, node, 'ana').users.get({ userId })
@@ -84,6 +107,9 @@ export async function isOnline(rig: Rig, node: Node, userId: string) {
 
 const apiOf = ({ tokenOf }: Rig, { url }: Node, userId: string) =>
   createApi({ url, token: tokenOf(userId) })
+
+const redisStateOf = async ({ url }: Node) =>
+  (await createApi({ url }).service.health()).checks.redis
 
 async function unreadOf(rig: Rig, node: Node, userId: string) {
   const api = apiOf(rig, node, userId)
@@ -117,6 +143,8 @@ const foundOf = (message: Message): FoundMessage => ({
   isDeleted: message.deletedAt !== null,
   isPinned: message.pinned,
   isSilent: message.silent === true,
+  isStreaming: message.streaming === true,
+  isInterrupted: message.interrupted === true,
   replyCount: message.replyCount,
   reactions: message.reactions.flatMap(({ type, users }) => users.map(({ id }) => `${type} ${id}`)),
 })

@@ -1,3 +1,5 @@
+import type { Growth } from '../support/splice.ts'
+
 /** For how long users who leave count as online. */
 export const GRACE_MS = 1_000
 
@@ -20,14 +22,21 @@ export type History = {
    * online, and after the last call all users were told their counts and who is online.
    */
   told: number[]
+  /** Whether no fault kept callers from their nodes, so that they heard of everything. */
+  staysConnected: boolean
   /** How soon that must be. */
   toldWithinMs: number
   messages: SentMessage[]
+  /** Messages that grew while a bot wrote them. */
+  streams: Stream[]
+  imports: Import[]
   reactions: SentReaction[]
   reads: SentRead[]
   freezes: Freeze[]
   refusals: Refusal[]
   subscriptions: Subscription[]
+  /** What the receiver of the webhook has accepted, repeats included. */
+  hooked: Hooked[]
   /** What the provider got, repeats included: `message:user:workflow`. */
   pushes: string[]
   members: string[]
@@ -83,6 +92,31 @@ export type SentMessage = {
   isRefused: boolean
 }
 
+export type Stream = {
+  clientId: string
+  channelId: string
+  userId: string
+  /** What its author would have written. */
+  text: string
+  /** How much of it is known to be stored, and since when. */
+  stored: number
+  storedAt: number
+  /** Whether its author came to the end. */
+  hasEnded: boolean
+  /** When its author wrote no more. */
+  quietAt: number
+}
+
+/** History that was imported, several times if a node died. */
+type Import = {
+  /** The texts of its messages, in the order of their times, by channel. */
+  channels: { channelId: string; texts: string[] }[]
+  attempts: number
+  refused: number
+  /** How many messages there were to import when it was done again at the end. */
+  importedAgain: number
+}
+
 /** The last change of a reaction that its user had acknowledged. */
 type SentReaction = { messageId: string; userId: string; emoji: string; isThere: boolean }
 
@@ -113,6 +147,18 @@ export type Heard = {
   channelId: string | undefined
   userId: string | undefined
   count: number | undefined
+  /** Of a message that grows: what came, and when. */
+  growth?: Growth & { time: number }
+}
+
+/** A delivery of a webhook. */
+type Hooked = {
+  id: string
+  type: string
+  channelId: string
+  /** The user whom the event is for, if it is no event of a channel. */
+  userId: string | undefined
+  rev: number | undefined
 }
 
 /** What the database and every node say after the run. */
@@ -130,6 +176,12 @@ export type Found = {
   presence: { node: number; userId: string; isOnline: boolean }[]
   /** What each node says about the channels. */
   frozen: { node: number; channelId: string; isFrozen: boolean }[]
+  /** The messages of channels that were imported, in the order of their seqs. */
+  imported: { channelId: string; texts: string[] }[]
+  /** Rows whose counters are not what other rows say, by kind. */
+  wrongRows: Record<string, number>
+  /** What each node says about Redis, if it has one. */
+  redis: { node: number; state: string | undefined }[]
 }
 
 export type FoundEvent = {
@@ -158,6 +210,8 @@ export type FoundMessage = {
   isDeleted: boolean
   isPinned: boolean
   isSilent: boolean
+  isStreaming: boolean
+  isInterrupted: boolean
   replyCount: number
   /** As `emoji user`. */
   reactions: string[]

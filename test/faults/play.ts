@@ -8,6 +8,7 @@ import { openRig, type Rig, type RigOptions } from './rig.ts'
 import { harm, type Scenario } from './scenarios.ts'
 import { startSenders } from './senders.ts'
 import { startSubscribers, startVisitors } from './subscribers.ts'
+import { measureTyping, startTypists } from './typists.ts'
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 const SHOWN = 5
@@ -24,21 +25,31 @@ export async function play(
   for (const signal of SIGNALS) process.once(signal, quit)
   try {
     const began = rig.now()
-    const subscribers = await startSubscribers(rig)
+    const subscribers = await startSubscribers(rig, scenario.transports ?? ['websocket'])
     const load = new AbortController()
+    const { hasVisitors, staysConnected = false } = scenario
+    rig.history.staysConnected = staysConnected
     const isCalm = once(load.signal, 'abort').then(subscribers.ready)
-    const senders = startSenders(rig, { signal: load.signal, isCalm })
+    const senders = startSenders(rig, {
+      signal: load.signal,
+      isCalm,
+      sendsAgain: !staysConnected,
+    })
     const harmDone = new AbortController()
-    const visitors = scenario.hasVisitors ? startVisitors(rig, harmDone.signal) : undefined
+    const visitors = hasVisitors ? startVisitors(rig, harmDone.signal) : undefined
+    const typists = staysConnected ? startTypists(rig, harmDone.signal) : undefined
     const timer = setTimeout(() => harmDone.abort(), seconds * 1_000)
     await Promise.race([harm(scenario, rig, harmDone.signal), senders])
     clearTimeout(timer)
-    await visitors?.ended
+    await Promise.all([visitors?.ended, typists])
     load.abort()
     await senders
-    await visitors?.changeTwice()
+    if (!staysConnected) await visitors?.changeTwice()
     const quietAt = rig.now()
-    const violations = await settle(rig, settleSeconds)
+    const isTypingSeen = staysConnected ? measureTyping(rig) : undefined
+    await settle(rig, settleSeconds)
+    await isTypingSeen
+    const violations = violationsOf(rig.history)
     const figures = { ...figuresOf(rig.history), settleMs: Math.round(rig.now() - quietAt) }
     visitors?.stop()
     subscribers.stop()
@@ -69,7 +80,7 @@ async function settle(rig: Rig, seconds: number) {
       rig.history.told.push(rig.now() - began)
     }
     const violations = violationsOf(rig.history)
-    if (Object.keys(violations).length === 0 || rig.now() > end) return violations
+    if (Object.keys(violations).length === 0 || rig.now() > end) return
     await delay(500)
   }
 }

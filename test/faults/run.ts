@@ -38,7 +38,7 @@ async function run() {
   const minutes = Number(options.minutes) + 60 * Number(options.hours)
   const names = options.scenario?.split(',') ?? (minutes > 0 ? Object.keys(scenarios) : quick)
   const end = performance.now() + 60_000 * minutes
-  const programs = await bundlePrograms()
+  const programs = await bundlePrograms({ bot: 'test/faults/bot.ts' })
   process.once('exit', programs.remove)
   const lines: Line[] = []
   const printTable = () => console.log(`\n${tableOf(lines)}`)

@@ -2,8 +2,15 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { TransportName } from '@parley/server/realtime/transport'
 import { createDataFolder } from '../support/folders.ts'
+import { hasRedis } from '../support/redis.ts'
+import { killBot } from './bots.ts'
 import * as faults from './faults.ts'
+import * as hookFaults from './hook-faults.ts'
+import { killAtImport } from './imports.ts'
+import type { RedisKind } from './redis.ts'
+import * as redisFaults from './redis-faults.ts'
 import type { RigOptions } from './rig.ts'
 
 export type Scenario = {
@@ -14,6 +21,13 @@ export type Scenario = {
   pause?: readonly [number, number]
   /** Users come and go. Those of a node that died are online until it counts as dead. */
   hasVisitors?: boolean
+  /**
+   * Callers stay connected: what they are told becomes right by itself, typing included. Without
+   * it they are told once more before that is checked, as they may have missed something.
+   */
+  staysConnected?: boolean
+  /** How subscribers are connected, in turn; by default by WebSockets. */
+  transports?: readonly TransportName[]
   /** What the rig needs for it; a sentence if this machine does not have it. */
   prepare?: () => Preparation | string
 }
@@ -40,6 +54,20 @@ const DATABASE = [
 ]
 const NODES = [faults.killNode, faults.killAtCommit, faults.pauseNode]
 
+const REDIS = [
+  redisFaults.killRedis,
+  redisFaults.flushRedis,
+  redisFaults.freezeRedisLines,
+  redisFaults.silenceRedisLines,
+  redisFaults.cutRedisLines,
+]
+const REDIS_LINES = [
+  redisFaults.freezeRedisLines,
+  redisFaults.silenceRedisLines,
+  redisFaults.cutRedisLines,
+]
+const withRedis = { hasVisitors: true, staysConnected: true, prepare: findRedis('single') }
+
 const KILLS = [faults.killNode, faults.killAtCommit, faults.killWorkerAtPush]
 
 export const scenarios: Record<string, Scenario> = {
@@ -64,6 +92,41 @@ export const scenarios: Record<string, Scenario> = {
     faults: [faults.killNode, faults.loseCommit, ...DATABASE, faults.killWorkerAtPush],
     prepare: () => ({ schema: 'chat' }),
   },
+  'redis-kill': { ...withRedis, seconds: 15, faults: [redisFaults.killRedis] },
+  'redis-flush': { ...withRedis, seconds: 10, faults: [redisFaults.flushRedis] },
+  'redis-blackhole': { ...withRedis, seconds: 20, faults: REDIS_LINES },
+  failover: {
+    ...withRedis,
+    seconds: 25,
+    faults: [redisFaults.failRedisOver],
+    prepare: findRedis('sentinels'),
+  },
+  redis: { ...withRedis, seconds: 12, faults: REDIS },
+  'redis-mix': {
+    seconds: 25,
+    faults: [...REDIS, ...NODES, ...DATABASE_LINES, ...DATABASE],
+    hasVisitors: true,
+    prepare: findRedis('single'),
+  },
+  hooks: {
+    seconds: 40,
+    faults: [
+      hookFaults.killReceiver,
+      hookFaults.failReceiver,
+      hookFaults.delayReceiver,
+      hookFaults.killWorkerAtDelivery,
+    ],
+    // A delivery that fails twice waits for 30 s, and then for minutes.
+    pause: [6_000, 8_000],
+    prepare: () => ({ hasWebhook: true }),
+  },
+  bots: { seconds: 30, faults: [killBot], pause: [0, 1_000] },
+  imports: { seconds: 10, faults: [killAtImport] },
+  transports: {
+    seconds: 20,
+    faults: [faults.killNode, faults.rollNodes, faults.pauseNode, ...NETWORK],
+    transports: ['http_stream', 'sse'],
+  },
   mix: { seconds: 25, faults: [...NODES, ...NETWORK, ...DATABASE_LINES, ...DATABASE] },
   endurance: {
     seconds: 300,
@@ -73,7 +136,9 @@ export const scenarios: Record<string, Scenario> = {
 }
 
 /** Those of every change: three minutes at most. The rest is for releases. */
-export const quick = ['commit', 'rolling', 'lines', 'closures', 'restart-immediate', 'clock', 'mix']
+export const quick = [
+  ...['commit', 'rolling', 'lines', 'closures', 'restart-immediate', 'clock', 'redis', 'mix'],
+]
 
 const CLOCK_LIBRARIES = [
   '/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1',
@@ -84,6 +149,10 @@ const CLOCK_LIBRARIES = [
 function findClockLibrary() {
   const clockLibrary = CLOCK_LIBRARIES.find((path) => existsSync(path))
   return clockLibrary === undefined ? 'libfaketime is not installed' : { clockLibrary }
+}
+
+function findRedis(redis: RedisKind) {
+  return () => (hasRedis ? { redis } : 'redis-server is not installed')
 }
 
 const SMALL_DISK_MB = 300

@@ -18,11 +18,15 @@ const EMOJI = ['👍', '🎉', '🙂']
 /**
  * Every member writes, one call after the other, each to any node; so does the app's backend. A
  * call whose outcome is unknown is repeated, at any node, until its outcome is known. That ends
- * with `signal`. When the subscribers are connected, each member writes to each channel once more.
+ * with `signal`. When the subscribers are connected, each member may write to each channel once more.
  */
 export const startSenders = (
   rig: Rig,
-  { signal, isCalm }: { signal: AbortSignal; isCalm: Promise<void> },
+  {
+    signal,
+    isCalm,
+    sendsAgain,
+  }: { signal: AbortSignal; isCalm: Promise<void>; sendsAgain: boolean },
 ) => {
   const backend = startBackend(rig, signal)
   return Promise.all([
@@ -39,6 +43,7 @@ export const startSenders = (
         await act(sender)
         await delay(random.between(PAUSE_MS, 3 * PAUSE_MS))
       }
+      if (!sendsAgain) return
       // Whoever was not connected missed how many are unread. All are now, and hear of each count.
       await Promise.all([isCalm, backend])
       for (const { id } of rig.channels) await send(sender, { channelId: id })

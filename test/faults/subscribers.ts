@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Envelope } from '@parley/contract'
-import { topics } from '@parley/contract'
+import { type Envelope, streamPaths, topics } from '@parley/contract'
+import type { TransportName } from '@parley/server/realtime/transport'
 import { Centrifuge } from 'centrifuge'
 import { WebSocket } from 'ws'
+import { TestEventSource } from '../support/event-source.ts'
 import { isOnline } from './find.ts'
 import { GRACE_MS, type Heard, type Subscription } from './history.ts'
 import type { Rig } from './rig.ts'
@@ -10,10 +11,13 @@ import type { Rig } from './rig.ts'
 const READY_MS = 60_000
 const ASK_EVERY_MS = 200
 
-/** Connects every member with an unmodified client, to all channels and their own topic. */
-export async function startSubscribers(rig: Rig) {
-  const clients = rig.history.members.map((userId) => {
-    const client = clientOf(rig, userId)
+/**
+ * Connects every member with an unmodified client, to all channels and their own topic. The members
+ * use the transports in turn.
+ */
+export async function startSubscribers(rig: Rig, transports: readonly TransportName[]) {
+  const clients = rig.history.members.map((userId, index) => {
+    const client = clientOf(rig, userId, transports[index % transports.length])
     const lost = topicsOf(rig, userId).map((topic) => subscribe(rig, { client, userId, topic }))
     client.on('disconnected', ({ code, reason }) => {
       if (code === 0) return
@@ -82,13 +86,18 @@ export function startVisitors(rig: Rig, signal: AbortSignal) {
   }
 }
 
-const clientOf = ({ wsUrl, wsTokenOf }: Rig, userId: string) =>
-  new Centrifuge(wsUrl, {
+function clientOf({ url, wsTokenOf }: Rig, userId: string, transport: TransportName = 'websocket') {
+  const path = transport === 'websocket' ? '/connection/websocket' : streamPaths[transport]
+  const endpoint = `${transport === 'websocket' ? url.replace('http', 'ws') : url}${path}`
+  return new Centrifuge([{ transport, endpoint }], {
     token: wsTokenOf(userId),
     websocket: WebSocket,
+    eventsource: TestEventSource,
+    emulationEndpoint: `${url}${streamPaths.emulation}`,
     minReconnectDelay: 50,
     maxReconnectDelay: 1_000,
   })
+}
 
 const topicsOf = ({ channels, appId }: Rig, userId: string) => [
   ...channels.map(({ topic }) => topic),
@@ -96,7 +105,7 @@ const topicsOf = ({ channels, appId }: Rig, userId: string) => [
 ]
 
 function subscribe(
-  { history }: Rig,
+  { history, now }: Rig,
   { client, userId, topic }: { client: Centrifuge; userId: string; topic: string },
 ) {
   const record: Subscription = { userId, topic, start: -1, heard: [], losses: [] }
@@ -110,7 +119,8 @@ function subscribe(
     if (code !== 0) record.losses.push(`unsubscribed: ${code} ${reason}`)
   })
   subscription.on('publication', ({ offset, data }) => {
-    record.heard.push(heardOf(offset, data as Envelope)) // from our own server, in JSON
+    const event = data as Envelope // from our own server, in JSON
+    record.heard.push({ ...heardOf(offset, event), ...growthOf(event, now()) })
   })
   subscription.subscribe()
   return record
@@ -126,6 +136,16 @@ function heardOf(offset: number | undefined, { type, payload }: Envelope): Heard
     userId: 'userId' in payload ? payload.userId : undefined,
     count: 'count' in payload ? payload.count : undefined,
   }
+}
+
+/** Of a message that grows: what came. */
+function growthOf({ type, payload }: Envelope, time: number): Pick<Heard, 'growth'> {
+  if (type === 'message.delta')
+    return { growth: { at: payload.at, text: payload.text, hasEnded: false, time } }
+  const message = 'message' in payload ? payload.message : undefined
+  if (message?.streaming === undefined) return {}
+  const { text, streaming } = message
+  return { growth: { at: undefined, text, hasEnded: !streaming, time } }
 }
 
 function messageIdOf(payload: Envelope['payload']) {

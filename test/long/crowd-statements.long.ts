@@ -10,7 +10,10 @@ import { pagesReadBy, planAnew, rowsReadBy } from '../support/rows-read.ts'
 import { useWorld } from '../support/world.ts'
 
 const never = 3_600_000
-const world = useWorld({ poolSize: 1, timings: { reconcileMs: never, beatMs: never } })
+const world = useWorld({
+  poolSize: 1,
+  timings: { reconcileMs: never, beatMs: never, lookMs: never },
+})
 
 const MEMBERS = 5_000
 const MESSAGES = 2_000

@@ -8,7 +8,7 @@ const plans: PlanKind[] = ['generic', 'custom']
 
 const world = useWorld({
   poolSize: 1,
-  timings: { reconcileMs: 1_000_000, beatMs: 1_000_000 },
+  timings: { reconcileMs: 1_000_000, beatMs: 1_000_000, lookMs: 1_000_000 },
 })
 
 /** Messages like those of the product, straight into the database: every tenth is deleted. */

@@ -14,7 +14,7 @@ type Cost = { rows: number; scanned: number; ms: number; operation: Operation }
 async function measure(scale: number) {
   const world = await createWorld({
     poolSize: 1,
-    timings: { reconcileMs: 1_000_000, beatMs: 1_000_000, pingMs: 1_000_000 },
+    timings: { reconcileMs: 1_000_000, beatMs: 1_000_000, lookMs: 1_000_000, pingMs: 1_000_000 },
   })
   try {
     await world.users('ana', 'ben', 'busy')

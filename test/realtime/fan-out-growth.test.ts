@@ -10,7 +10,7 @@ const CHANNELS = 300
 const world = useWorld({
   poolSize: 1,
   presenceGraceSeconds: 0,
-  timings: { reconcileMs: 1_000_000, beatMs: 1_000_000 },
+  timings: { reconcileMs: 1_000_000, beatMs: 1_000_000, lookMs: 1_000_000 },
 })
 const { connect, listenAs, userTopic, newUsers } = useListeners(world)
 

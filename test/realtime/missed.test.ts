@@ -84,7 +84,7 @@ test('the users of a dead node go offline when its rows are lost in a crash', as
   const never = 3_600_000
   const dead = await createWorld({
     databaseUrl: world().databaseUrl,
-    timings: { beatMs: never, reconcileMs: never },
+    timings: { beatMs: never, lookMs: never, reconcileMs: never },
   })
   onTestFinished(dead.stop)
   const anas = await listenAs(ana, userTopic(ana))

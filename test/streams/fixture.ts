@@ -1,6 +1,7 @@
-import type { Message } from '@parley/contract'
+import type { Envelope, Message } from '@parley/contract'
 import { beforeAll } from 'vitest'
 import type { TopicListener } from '../support/realtime.ts'
+import { type Growth, splicedTexts } from '../support/splice.ts'
 import { type User, useWorld } from '../support/world.ts'
 
 /** Times at which nothing happens during a test, unless it asks for it. */
@@ -37,21 +38,14 @@ export function useStreams(options: Times = {}) {
 }
 
 /** The text that a listener puts together of what it received, by the documented rule. */
-export const spliced = ({ received }: TopicListener, messageId: string) => {
-  let text = ''
-  let hasEnded = false
-  for (const { envelope } of received) {
-    const { type, payload } = envelope
-    // A part that comes after the end is in the text.
-    const isPart = type === 'message.delta' && payload.messageId === messageId && !hasEnded
-    if (isPart && payload.at <= text.length) text = text.slice(0, payload.at) + payload.text
-    if (
-      (type === 'message.new' || type === 'message.updated') &&
-      payload.message.id === messageId
-    ) {
-      text = text.startsWith(payload.message.text) ? text : payload.message.text
-      hasEnded = payload.message.streaming === false
-    }
-  }
-  return text
+export const spliced = ({ received }: TopicListener, messageId: string) =>
+  splicedTexts(received.flatMap(({ envelope }) => growthIn(envelope, messageId) ?? [])).at(-1)
+
+function growthIn({ type, payload }: Envelope, id: string): Growth | undefined {
+  if (type === 'message.delta' && payload.messageId === id)
+    return { at: payload.at, text: payload.text, hasEnded: false }
+  const isWhole = type === 'message.new' || type === 'message.updated'
+  if (!isWhole || payload.message.id !== id) return undefined
+  const { text, streaming } = payload.message
+  return { at: undefined, text, hasEnded: streaming === false }
 }

@@ -24,12 +24,15 @@ export async function providePrograms(project: TestProject) {
  * files of its packages are in it. What a package looks for at run time lies where it is found from
  * the folder of the bundle.
  */
-export async function bundlePrograms() {
+export async function bundlePrograms(others: Record<string, string> = {}) {
   const parent = join(root, 'server/node_modules/.parley-test')
   mkdirSync(parent, { recursive: true })
   const folder = mkdtempSync(join(parent, 'programs-'))
   const input = Object.fromEntries(
-    Object.entries(programs).map(([program, file]) => [program, join(root, file)]),
+    Object.entries({ ...programs, ...others }).map(([program, file]) => [
+      program,
+      join(root, file),
+    ]),
   )
   await build({
     root,

@@ -9,7 +9,7 @@ export const hasRedis = spawnSync('redis-server', ['--version']).status === 0
 if (!hasRedis) console.warn('redis-server is not installed: the tests with Redis are skipped')
 
 /** A port that nothing listens on, a moment ago at least. */
-async function freePort() {
+export async function freePort() {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()
@@ -19,13 +19,14 @@ async function freePort() {
   return address.port
 }
 
-/** A Redis on a port of its own, which keeps nothing. */
-export async function startRedis(port?: number) {
+/** A Redis on a port of its own, which keeps nothing. `settings` are for its first start. */
+export async function startRedis(port?: number, settings: string[] = []) {
   const own = port ?? (await freePort())
   let child: ChildProcess | undefined
-  const start = async () => {
+  const start = async (given: string[] = []) => {
     const started = spawn('redis-server', [
       ...['--port', String(own), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'],
+      ...['--repl-diskless-load', 'swapdb', ...given],
     ])
     child = started
     let output = ''
@@ -44,8 +45,8 @@ export async function startRedis(port?: number) {
     child.kill('SIGKILL')
     await exited
   }
-  await start()
-  return { url: `redis://127.0.0.1:${own}`, port: own, kill, start }
+  await start(settings)
+  return { url: `redis://127.0.0.1:${own}`, port: own, kill, start: () => start() }
 }
 
 /** What a server connects with. */

@@ -3,6 +3,7 @@ import { answeredInTime, answeredOr503, answeredUnlessBroken, nothingRefused } f
 import { changesAsAcknowledged, countsOfReplies, reactionsAsAcknowledged } from './changes.ts'
 import { eachHeardAsStored, nothingLost, offsetsWithoutGaps } from './deliveries.ts'
 import { frozenAsAcknowledged, onlyBackendWhileFrozen, refusedAreAbsent } from './frozen.ts'
+import { countersExact, importedOnce } from './imports.ts'
 import {
   acknowledgedOnce,
   createdInOrder,
@@ -13,7 +14,11 @@ import {
   seqsWithoutGaps,
 } from './messages.ts'
 import { backInTime, nobodyDied, pushedAsSent } from './processes.ts'
+import { redisBack } from './redis.ts'
+import { streamsInterruptedInTime, streamsKept, streamsPushed, streamsSpliced } from './streams.ts'
 import { presenceTold, readPositionsKept, toldInTime, unreadTold } from './told.ts'
+import { typingEnded } from './typing.ts'
+import { hookedAsStored } from './webhooks.ts'
 
 /** Everything that must hold of every run. */
 export const checks = {
@@ -37,7 +42,16 @@ export const checks = {
   unreadTold,
   presenceTold,
   toldInTime,
+  typingEnded,
   pushedAsSent,
+  hookedAsStored,
+  streamsKept,
+  streamsSpliced,
+  streamsInterruptedInTime,
+  streamsPushed,
+  importedOnce,
+  countersExact,
+  redisBack,
   answeredOr503,
   answeredInTime,
   answeredUnlessBroken,

@@ -26,8 +26,8 @@ export const acknowledgedOnce: Check = ({ messages, found }) => {
 }
 
 /** Nothing is there that nobody sent. */
-export const nothingForeign: Check = ({ messages, found }) => {
-  const sent = new Map(messages.map((one) => [one.clientId, one]))
+export const nothingForeign: Check = ({ messages, streams, found }) => {
+  const sent = new Map([...messages, ...streams].map((one) => [one.clientId, one]))
   return found.listings.flatMap(({ node, channelId, messages: listed }) =>
     listed
       .filter(({ clientId, userId }) => {

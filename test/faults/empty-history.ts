@@ -1,0 +1,40 @@
+import type { History } from './history.ts'
+
+/** The history of a run that has not begun. */
+export const emptyHistory = (
+  bounds: Pick<History, 'returnWithinMs' | 'toldWithinMs'>,
+): History => ({
+  ...bounds,
+  closures: 0,
+  staysConnected: false,
+  told: [],
+  calls: [],
+  faults: [],
+  returns: [],
+  deaths: [],
+  messages: [],
+  streams: [],
+  imports: [],
+  reactions: [],
+  reads: [],
+  freezes: [],
+  refusals: [],
+  subscriptions: [],
+  hooked: [],
+  pushes: [],
+  members: [],
+  visitors: [],
+  found: {
+    channels: [],
+    events: [],
+    listings: [],
+    recounts: [],
+    unread: [],
+    positions: [],
+    presence: [],
+    frozen: [],
+    imported: [],
+    wrongRows: {},
+    redis: [],
+  },
+})

@@ -1,0 +1,28 @@
+import { createQueuePool, socketOf } from '@parley/server/jobs/queue-pool'
+import { onTestFinished } from 'vitest'
+
+/** A message of the protocol: its type, its length and its content. */
+function protocolMessage(type: string, content: Buffer) {
+  const length = Buffer.alloc(4)
+  length.writeInt32BE(content.length + length.length)
+  return Buffer.concat([Buffer.from(type), length, content])
+}
+
+/** Locks a channel in a session whose client falls silent between a statement and its Sync. */
+export async function lockSilently(databaseUrl: string, channelId: string) {
+  const { pgPool, close } = createQueuePool(databaseUrl, { onConnectionLost: () => {} })
+  onTestFinished(close)
+  const client = await pgPool.connect()
+  onTestFinished(() => client.release(true))
+  await client.query('begin')
+  const socket = socketOf(client)
+  socket.removeAllListeners('data')
+  const answered = new Promise((resolve) => socket.once('data', resolve))
+  const lock = `select from public.channels where id = '${channelId}' for update`
+  socket.write(protocolMessage('P', Buffer.from(`\0${lock}\0\0\0`)))
+  socket.write(protocolMessage('B', Buffer.alloc(8)))
+  socket.write(protocolMessage('E', Buffer.alloc(5)))
+  // Flush: the answer shows that the statement is done. No Sync follows.
+  socket.write(protocolMessage('H', Buffer.alloc(0)))
+  await answered
+}
