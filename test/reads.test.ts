@@ -169,9 +169,11 @@ test('only members mark a channel read, and only up to a message of the channel'
 
 test('a repeated read has the time of the last read, not of one before', async () => {
   const [ana, ben] = await world().users('ana', 'ben')
-  const { channelId } = await talk(['one', 'two'], [ana, ben])
-  const readUpTo = async (lastReadSeq: number) => {
-    const move = { channelId, userId: ben.id, lastReadSeq, unreadAfterSeq: lastReadSeq }
+  const { channelId, ids } = await talk(['one', 'two'], [ana, ben])
+  const readUpTo = async (seq: number) => {
+    const { appId } = world()
+    const messageId = ids[seq - 1]
+    const move = { appId, channelId, userId: ben.id, messageId, from: 'message' } as const
     const [position] = await world().pool.use((db) => moveMarkers(db, move))
     return position
   }

@@ -7,6 +7,7 @@ import type {
   WriteContext,
 } from './context.ts'
 import type { ApiError } from './errors.ts'
+import type { JsonText } from './json-text.ts'
 
 /** An operation of the contract and the function that carries it out. Knows nothing of HTTP. */
 export type Implementation<Op extends Operation = Operation> =
@@ -24,7 +25,7 @@ type Connectionless<Op extends Operation> = {
 type Read<Op extends Operation> = {
   kind: 'read'
   op: Op
-  run: (ctx: Context<Op['auth']>, input: Input<Op>) => Promise<Output<Op>>
+  run: (ctx: Context<Op['auth']>, input: Input<Op>) => Promise<Output<Op> | JsonText<Output<Op>>>
 }
 type Write<Op extends Operation> = {
   kind: 'write'

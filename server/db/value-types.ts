@@ -27,6 +27,7 @@ const arrayOf = (type: number, parse: (element: string) => Element) => ({
   from: [type],
   serialize: (elements: Element[]) => `{${elements.map(serializeElement).join()}}`,
   parse: (text: string) => {
+    if (text === '{}') return []
     const elements = text.matchAll(/"((?:[^"\\]|\\.)*)"|([^{},]+)/gs)
     return [...elements].map(([, quoted, bare = '']) => {
       if (quoted !== undefined) return parse(quoted.replace(/\\(.)/gs, '$1'))

@@ -6,7 +6,7 @@ import type { Fragment, Tx } from '../db/client.ts'
 import { isOpen, selectChannel } from './access.ts'
 import { requireApp } from './apps/view.ts'
 import { decodeIdCursor, decodeNumberCursor, encodeCursor, toPage } from './cursors.ts'
-import { selectMessagePage } from './messages/view.ts'
+import { selectMessagePage } from './messages/page.ts'
 import { selectNamed } from './search.ts'
 import { listUsers } from './users/list.ts'
 import { deliveriesOf } from './webhooks/deliveries.ts'
@@ -128,8 +128,8 @@ const messages = implement(
       order by msg.seq desc
       limit ${limit + 1}`
     const order = db`page.seq desc`
-    const { messages, found } = await selectMessagePage(db, { viewer: null, rows, order })
-    const page = messages.slice(0, limit)
+    const { shown, found } = await selectMessagePage(db, { viewer: null, rows, order })
+    const page = shown.slice(0, limit).map(({ message }) => message)
     const last = found > page.length ? page.at(-1) : undefined
     if (!isOpen(channel.type))
       noteAct(ctx, {

@@ -3,8 +3,8 @@ import { ApiError } from '../core/errors.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../core/operation.ts'
 import { channelForReader } from './access.ts'
 import { lockedMessageForMember } from './messages/access.ts'
+import { selectMessagePage } from './messages/page.ts'
 import { publishMessageUpdate } from './messages/publish.ts'
-import { selectMessageViews, toMessage } from './messages/view.ts'
 
 const pin = implement(contract.pins.pin, async (ctx, ref) => {
   const { channel, message } = await lockedMessageForMember(ctx, ref)
@@ -51,7 +51,7 @@ const unpin = implement(contract.pins.unpin, async (ctx, ref) => {
 const list = implementWithoutTransaction(contract.pins.list, async (ctx, { channelId, offset }) => {
   await channelForReader(ctx, channelId)
   const { db, caller } = ctx
-  const { views, found } = await selectMessageViews(db, {
+  const { shown, found } = await selectMessagePage(db, {
     viewer: caller.userId,
     rows: db`
         select msg.*, p.pinned_at as pin_time
@@ -62,11 +62,10 @@ const list = implementWithoutTransaction(contract.pins.list, async (ctx, { chann
         offset ${offset}`,
     order: db`page.pin_time desc, page.seq desc`,
   })
-  const messages = views.flatMap((view) => {
-    const { pinnedBy, pinnedAt } = view
-    return pinnedBy && pinnedAt ? { ...toMessage(view), pinnedBy, pinnedAt } : []
-  })
-  const isCut = found > views.length
+  const messages = shown.flatMap(({ message, pinnedBy, pinnedAt }) =>
+    pinnedBy && pinnedAt ? { ...message, pinnedBy, pinnedAt } : [],
+  )
+  const isCut = found > shown.length
   return { messages, ...(isCut && { more: true as const }) }
 })
 

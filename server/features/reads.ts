@@ -5,7 +5,6 @@ import { type Implements, implementWithoutTransaction } from '../core/operation.
 import type { UserRef } from '../core/user-ref.ts'
 import type { Tx } from '../db/client.ts'
 import { pipelined } from '../db/pipelined.ts'
-import type { ChannelRow } from '../db/rows.ts'
 import { channelForMember, isLargeChannel } from './access.ts'
 import { messageIdAt } from './messages/view.ts'
 import { uncountedAfterMarker } from './tombstones.ts'
@@ -13,22 +12,9 @@ import { uncountedAfterMarker } from './tombstones.ts'
 const mark = implementWithoutTransaction(
   contract.reads.mark,
   async (ctx, { channelId, messageId }) => {
-    const { channel, cursorSeq } = await channelForMember(ctx, channelId, messageId)
-    // Sent together, the move at once: what is left is read after it.
-    const [[position], left] = await pipelined([
-      moveMarkers(ctx.db, {
-        channelId,
-        userId: ctx.caller.userId,
-        lastReadSeq: cursorSeq ?? channel.lastSeq,
-        unreadAfterSeq: channel.lastSeq,
-      }).execute(),
-      readUnread(ctx, channelId),
-    ])
-    ctx.services.lastActive.touch(ctx.caller)
-    if (!position) throw new ApiError('FORBIDDEN', 'You are not a member of this channel')
-    publishRead(ctx, channel, { ...position, ...left })
+    const { lastReadSeq, left } = await markRead(ctx, { channelId, messageId, from: 'end' })
     const { count: unreadCount, version: unreadVersion } = left
-    return { success: true, lastReadSeq: position.lastReadSeq, unreadCount, unreadVersion }
+    return { success: true, lastReadSeq, unreadCount, unreadVersion }
   },
 )
 
@@ -50,22 +36,48 @@ export async function selectTotalUnread(db: Tx, { appId, userId }: UserRef) {
   return row?.count ?? 0
 }
 
-/** A member's read position, and when it was reached. */
-type ReadPosition = { lastReadSeq: number; lastReadMessageId: string | null; readAt: string }
+type ReadRequest = Pick<Markers, 'channelId' | 'messageId' | 'from'>
+
+/**
+ * Moves the caller's markers, and publishes the position and the unread count that is left. Who may
+ * not is told so after nothing has moved: everybody else waits for one round trip.
+ */
+export async function markRead(ctx: Context<'user'>, { channelId, messageId, from }: ReadRequest) {
+  const { appId, userId } = ctx.caller
+  // Sent together, the move at once: what is left is read after it.
+  const [[position], left] = await pipelined([
+    moveMarkers(ctx.db, { appId, channelId, userId, messageId, from }).execute(),
+    readUnread(ctx, channelId),
+  ])
+  if (!position) {
+    await channelForMember(ctx, channelId, messageId)
+    throw new ApiError('FORBIDDEN', 'You are not a member of this channel')
+  }
+  ctx.services.lastActive.touch(ctx.caller)
+  publishRead(ctx, channelId, { ...position, ...left })
+  return { ...position, left }
+}
+
+/** A member's read position, and when it was reached; and about the channel. */
+type ReadPosition = {
+  lastReadSeq: number
+  lastReadMessageId: string | null
+  readAt: string
+  memberCount: number
+}
 
 /**
  * Sends the caller's read position to the channel, and the unread count that is left there to the
  * caller. Their total follows from each node that they are connected to, which knows their other
  * counts. In a large channel the position goes to the caller only.
  */
-export function publishRead(
+function publishRead(
   ctx: Context<'user'>,
-  channel: ChannelRow,
-  { lastReadSeq, lastReadMessageId, readAt, count, version }: ReadPosition & Unread,
+  channelId: string,
+  { lastReadSeq, lastReadMessageId, readAt, memberCount, count, version }: ReadPosition & Unread,
 ) {
   const { userId } = ctx.caller
-  const channelId = channel.id
-  const onlyFor = isLargeChannel(channel) ? userId : undefined
+  const onlyFor = isLargeChannel({ memberCount }) ? userId : undefined
   const position = { channelId, userId, lastReadSeq, lastReadMessageId, readAt }
   broadcast(ctx, 'read.updated', { ...position, onlyFor })
   broadcastToUser(ctx, userId, {
@@ -78,7 +90,7 @@ export function publishRead(
 type Unread = { count: number; version: number }
 
 /** The caller's unread count in one channel; none if they have left it meanwhile. */
-export async function readUnread(
+async function readUnread(
   { db, caller: { userId } }: Context<'user'>,
   channelId: string,
 ): Promise<Unread> {
@@ -91,44 +103,63 @@ export async function readUnread(
   return left ?? { count: 0, version: 0 }
 }
 
-type Markers = { channelId: string; userId: string; lastReadSeq: number; unreadAfterSeq: number }
+type Markers = {
+  appId: string
+  channelId: string
+  userId: string
+  /** The last message that was read; without, all were. */
+  messageId: string | undefined
+  /** Whether what came later counts as unread from that message on, or from the channel's end. */
+  from: 'message' | 'end'
+}
 
 /**
  * Moves a member's markers forward, never back, in one statement; a move of the read position
- * leaves a read mark with its time. The channel is not locked: no response or event of others
- * depends on the markers.
+ * leaves a read mark with its time. Nothing moves in a channel that the user is no member of, or
+ * that does not have the message. The channel is not locked: no response or event of others depends
+ * on the markers.
  */
-export const moveMarkers = (
-  db: Tx,
-  { channelId, userId, lastReadSeq, unreadAfterSeq }: Markers,
-) => db<ReadPosition[]>`
+export const moveMarkers = (db: Tx, { appId, channelId, userId, messageId, from }: Markers) => {
+  const toEnd = messageId === undefined
+  return db<ReadPosition[]>`
   with before as (
-    select app_id, channel_id, user_id, last_read_seq
-    from members
-    where channel_id = ${channelId}
-      and user_id = ${userId}
-    for no key update
+    select
+      m.app_id, m.channel_id, m.user_id, m.last_read_seq, c.member_count,
+      ${toEnd ? db`c.last_seq` : db`msg.seq`} as read_seq,
+      ${toEnd || from === 'end' ? db`c.last_seq` : db`msg.seq`} as unread_seq
+    from channels c
+    join members m on m.channel_id = c.id and m.user_id = ${userId}
+    ${
+      toEnd
+        ? db``
+        : db`
+    join messages msg on msg.id = ${messageId} and msg.channel_id is not distinct from c.id`
+    }
+    where c.id = ${channelId}
+      and c.app_id is not distinct from ${appId}
+      and c.deleted_at is null
+    for no key update of m
   ),
   marked as (
     insert into read_marks (app_id, channel_id, user_id, seq)
-    select app_id, channel_id, user_id, ${lastReadSeq}
+    select app_id, channel_id, user_id, read_seq
     from before
-    where last_read_seq < ${lastReadSeq}
+    where last_read_seq < read_seq
     on conflict do nothing
     returning read_at
   ),
   moved as (
     update members m
     set
-      last_read_seq = greatest(m.last_read_seq, ${lastReadSeq}),
-      unread_after_seq = greatest(m.unread_after_seq, ${unreadAfterSeq})
+      last_read_seq = greatest(m.last_read_seq, before.read_seq),
+      unread_after_seq = greatest(m.unread_after_seq, before.unread_seq)
     from before
     where m.channel_id = before.channel_id
       and m.user_id = before.user_id
-    returning m.channel_id, m.user_id, m.last_read_seq
+    returning m.channel_id, m.user_id, m.last_read_seq, before.member_count
   )
   select
-    moved.last_read_seq,
+    moved.last_read_seq, moved.member_count,
     ${messageIdAt(db, { channelId: db`moved.channel_id`, seq: db`moved.last_read_seq` })}
       as last_read_message_id,
     coalesce(
@@ -143,6 +174,7 @@ export const moveMarkers = (
       now()
     ) as read_at
   from moved`
+}
 
 /**
  * The unread count of member row `m` in channel row `c`: all messages after the marker, less the

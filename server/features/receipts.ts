@@ -5,39 +5,33 @@ import { type Implements, implementWithoutTransaction } from '../core/operation.
 import type { Tx } from '../db/client.ts'
 import type { ChannelRow } from '../db/rows.ts'
 import { isoTime } from '../db/sql.ts'
-import { channelForMember, channelForReader, isLargeChannel } from './access.ts'
+import { channelForReader, isLargeChannel } from './access.ts'
 import { joinedAfter, joinedMicros, memberCursor, toPage } from './cursors.ts'
 import { messageIdAt } from './messages/view.ts'
-import { moveMarkers, publishRead, readUnread } from './reads.ts'
+import { markRead } from './reads.ts'
 import { publicFields } from './users/view.ts'
 
 const mark = implementWithoutTransaction(
   contract.receipts.mark,
   async (ctx, { channelId, messageId }) => {
-    const { channel, cursorSeq } = await channelForMember(ctx, channelId, messageId)
-    const seq = cursorSeq ?? 0
-    const [position] = await moveMarkers(ctx.db, {
-      channelId,
-      userId: ctx.caller.userId,
-      lastReadSeq: seq,
-      unreadAfterSeq: seq,
-    })
-    if (!position) throw new ApiError('FORBIDDEN', 'You are not a member of this channel')
-    ctx.services.lastActive.touch(ctx.caller)
-    publishRead(ctx, channel, { ...position, ...(await readUnread(ctx, channelId)) })
-    await publishReceipt(ctx, { channel, messageId, seq })
+    const position = await markRead(ctx, { channelId, messageId, from: 'message' })
+    const { memberCount } = position
+    await publishReceipt(ctx, { channel: { id: channelId, memberCount }, messageId })
     return { success: true, lastReadMessageId: position.lastReadMessageId ?? messageId }
   },
 )
 
 type CallerReceipt = { name: string; image: string | null; readAt: string }
-type ReadMessage = { channel: ChannelRow; messageId: string; seq: number }
+type ReadMessage = {
+  channel: Pick<ChannelRow, 'id' | 'memberCount'>
+  messageId: string
+}
 
 /**
  * Publishes that the caller has read this message, and when. In a large channel the receipt goes to
  * the caller only.
  */
-async function publishReceipt(ctx: Context<'user'>, { channel, messageId, seq }: ReadMessage) {
+async function publishReceipt(ctx: Context<'user'>, { channel, messageId }: ReadMessage) {
   const { appId, userId } = ctx.caller
   const [receipt] = await ctx.db<CallerReceipt[]>`
     select
@@ -49,7 +43,11 @@ async function publishReceipt(ctx: Context<'user'>, { channel, messageId, seq }:
       from read_marks rm
       where rm.channel_id = ${channel.id}
         and rm.user_id = u.id
-        and rm.seq >= ${seq}
+        and rm.seq >= (
+          select msg.seq
+          from messages msg
+          where msg.id = ${messageId}
+        )
       order by rm.seq
       limit 1
     ) mark on true

@@ -1,6 +1,7 @@
 import { type Channel, type ChannelChanges, limits, type Message } from '@parley/contract'
 import type { Tx } from '../db/client.ts'
-import { isLive, selectMessagePage } from './messages/view.ts'
+import { selectMessagePage } from './messages/page.ts'
+import { isLive } from './messages/view.ts'
 import { userSummary } from './users/view.ts'
 
 type Room = Pick<ChannelChanges, 'page' | 'members'>
@@ -48,14 +49,15 @@ async function readPages(db: Tx, { viewer, channels, bytesBefore }: PagesQuery) 
       order by msg.seq desc
       limit ${limits.sync.pageMessages + 1}
     ) newest`
-  const { messages, found, bytes } = await selectMessagePage(db, {
+  const { shown, found, bytes } = await selectMessagePage(db, {
     viewer,
     rows,
     order: db`page.channel_place, page.seq desc`,
-    bytesBefore: db`${bytesBefore}::int`,
+    bytesBefore: () => bytesBefore,
   })
   // The first message is read however long it is.
   if (bytes > limits.answerBytes) return empty
+  const messages = shown.map(({ message }) => message)
   const isCut = found > messages.length
   const pages = channels.map(({ id, lastMessage }): [string, Pick<Room, 'page'>] => {
     const own = messages.filter(({ channelId }) => channelId === id)

@@ -2,7 +2,7 @@ import { type Channel, type ChannelChanges, contract, limits, type Message } fro
 import { type Implements, implementWithoutTransaction } from '../core/operation.ts'
 import type { Tx } from '../db/client.ts'
 import { selectChannels } from './channels/view.ts'
-import { selectMessagePage } from './messages/view.ts'
+import { selectMessagePage } from './messages/page.ts'
 import { selectTotalUnread } from './reads.ts'
 import { readRooms } from './sync-rooms.ts'
 
@@ -80,16 +80,20 @@ async function readChanged(
       and msg.rev > known.rev
     order by known.ordinal, msg.rev, msg.seq
     limit ${limits.sync.messages + 1}`
-  const { messages, found, bytes } = await selectMessagePage(db, {
+  const {
+    shown: read,
+    found,
+    bytes,
+  } = await selectMessagePage(db, {
     viewer,
     rows,
     order: db`page.ordinal, page.rev`,
-    bytesBefore: db`${bytesBefore}::int`,
+    bytesBefore: () => bytesBefore,
   })
-  const { messages: shown, isCut } = cutToCount(messages)
+  const { messages: shown, isCut } = cutToCount(read.map(({ message }) => message))
   return {
     messages: shown,
-    isCut: isCut || found > messages.length,
+    isCut: isCut || found > read.length,
     bytes: Math.max(bytes, bytesBefore),
   }
 }

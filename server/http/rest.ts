@@ -4,6 +4,7 @@ import { limits, type Operation, pathParameters } from '@parley/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { ApiError } from '../core/errors.ts'
+import { JsonText } from '../core/json-text.ts'
 import type { operations } from '../features/index.ts'
 import type { Credentials } from './authenticate.ts'
 import type { Call, CallRequest } from './call.ts'
@@ -52,7 +53,10 @@ export function serveRest(
           )
         if (isStreamWanted(op, request)) return streamPages(reply, run)
         const output = await run()
-        return reply.code(op.status ?? 200).send(output)
+        reply.code(op.status ?? 200)
+        return output instanceof JsonText
+          ? reply.type('application/json; charset=utf-8').send(output.text)
+          : reply.send(output)
       },
     })
   }

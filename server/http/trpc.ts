@@ -13,6 +13,7 @@ import { getWSConnectionHandler } from '@trpc/server/adapters/ws'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { WebSocket } from 'ws'
 import { ApiError } from '../core/errors.ts'
+import { asObject } from '../core/json-text.ts'
 import type { Call, CallRequest } from './call.ts'
 import { logError, toApiError } from './errors.ts'
 import { type Calls, toCallRequest } from './rest.ts'
@@ -149,7 +150,7 @@ function createProcedure(op: Operation, call: Call) {
   const run = async ({ ctx, input }: { ctx: CallContext; input: unknown }) => {
     const { request, log, bodyError, budget } = ctx
     try {
-      const answer = await call(request, bodyError ?? input ?? {})
+      const answer = asObject(await call(request, bodyError ?? input ?? {}))
       if (budget && isRepeatable) takeFromBudget(budget, answer)
       return answer
     } catch (error) {

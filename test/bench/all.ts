@@ -5,7 +5,7 @@ import { once } from 'node:events'
  * Runs the benchmarks one after the other. Their progress is shown while they run, and their tables
  * together at the end; with `--json` as one object, by the names of the programs.
  */
-const PROGRAMS = ['send', 'read', 'fanout', 'push', 'rooms']
+const PROGRAMS = ['send', 'read', 'connect', 'fanout', 'push', 'rooms']
 const isJson = process.argv.includes('--json')
 const results: Record<string, string> = {}
 

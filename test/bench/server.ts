@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { connectOnce } from '@parley/server/db/client'
 
 export const ADMIN_KEY = 'admin-key-of-the-bench'
+export const JWT_SECRET = 'a secret of the bench, 32 bytes or more'
 
 /** A new, empty database on a server; returns its address. */
 export async function createDatabase(serverUrl: string, name: string) {
@@ -43,7 +44,7 @@ export async function startServer(variables: Record<string, string>, profileDir?
         PORT: String(port),
         PUBLIC_URL: `http://127.0.0.1:${port}`,
         METRICS_PORT: String(metricsPort),
-        JWT_SECRET: 'a secret of the bench, 32 bytes or more',
+        JWT_SECRET,
         ADMIN_API_KEY: ADMIN_KEY,
         RATE_LIMIT_MESSAGES: '0',
         RATE_LIMIT_REQUESTS: '0',
@@ -54,7 +55,10 @@ export async function startServer(variables: Record<string, string>, profileDir?
       },
     },
   )
-  const metrics = async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
+  const metric = async (name: string) => {
+    const all = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
+    return Number(new RegExp(`^${name} (\\S+)`, 'm').exec(all)?.[1])
+  }
   const url = `http://127.0.0.1:${port}`
   // The server listens last, after the metrics.
   while (!(await fetch(`${url}/health`).catch(() => undefined))?.ok) {
@@ -63,7 +67,8 @@ export async function startServer(variables: Record<string, string>, profileDir?
   }
   return {
     url,
-    cpuSeconds: async () => Number(/^process_cpu_seconds_total (\S+)/m.exec(await metrics())?.[1]),
+    cpuSeconds: () => metric('process_cpu_seconds_total'),
+    rss: () => metric('process_resident_memory_bytes'),
     stop: async () => {
       child.kill('SIGTERM')
       await once(child, 'exit')

@@ -3,6 +3,7 @@ import { contract } from '@parley/contract'
 import { noteAct } from '../../core/audit.ts'
 import { broadcastToUser } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
+import { JsonText } from '../../core/json-text.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
 import type { Tx } from '../../db/client.ts'
 import type { ChannelRow } from '../../db/rows.ts'
@@ -32,7 +33,12 @@ const list = implementWithoutTransaction(
       ? db`c.id = any(array(${selectOpenIds(db, wanted)}))`
       : selectOwn(db, wanted)
     const found = await selectChannels(db, { appId, viewer: userId, page })
-    return toPage(found, limit)
+    const { shown, more } = toPage(found, limit)
+    const channels = shown.map(({ json }) => json).join()
+    const { settingsVersion } = found
+    return new JsonText(
+      `{"channels":[${channels}],${more ? '"more":true,' : ''}"settingsVersion":${settingsVersion}}`,
+    )
   },
 )
 
@@ -50,17 +56,24 @@ async function listAll(db: Tx, { appId, limit, offset, cursor }: AllChannels) {
     limit ${limit + 1}
     offset ${offset}`
   const order = db`page.id desc`
-  const found = toPage(await selectChannels(db, { appId, viewer: null, page, order }), limit)
-  const last = found.more && found.channels.at(-1)
-  return { ...found, nextCursor: last ? encodeCursor(last.id, '') : null }
+  const found = await selectChannels(db, { appId, viewer: null, page, order })
+  const { shown, more } = toPage(found, limit)
+  const channels = shown.map(({ channel }) => channel)
+  const last = more && channels.at(-1)
+  return {
+    channels,
+    ...(more && { more }),
+    settingsVersion: found.settingsVersion,
+    nextCursor: last ? encodeCursor(last.id, '') : null,
+  }
 }
 
 type FoundChannels = Awaited<ReturnType<typeof selectChannels>>
 
-function toPage({ channels, found, settingsVersion }: FoundChannels, limit: number) {
-  const shown = channels.slice(0, limit)
-  const more = found > shown.length && { more: true as const }
-  return { channels: shown, ...more, settingsVersion }
+function toPage({ shown, found }: FoundChannels, limit: number) {
+  const page = shown.slice(0, limit)
+  const more: true | undefined = found > page.length || undefined
+  return { shown: page, more }
 }
 
 /** Selects the channels of a user, of one type or with part of a name if it is given. */

@@ -1,9 +1,9 @@
 import { type Channel, limits } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
 import { DELETED_USER_NAME } from '../../db/sql.ts'
-import { timeInJson } from '../../db/value-types.ts'
 import { firstMembers } from '../members/view.ts'
-import { isLive, selectMessagePage } from '../messages/view.ts'
+import { selectMessagePage } from '../messages/page.ts'
+import { isLive } from '../messages/view.ts'
 import { unread, unreadVersion } from '../reads.ts'
 
 type ChannelQuery = {
@@ -23,61 +23,110 @@ type ChannelQuery = {
  * all their settings.
  */
 export async function selectChannels(db: Tx, query: ChannelQuery) {
-  const measured = await selectChannelRows(db, query)
-  const rows = measured.map(({ view, bytes }) => ({ ...viewOf(view), bytes }))
-  const last = await selectLastMessages(db, query.viewer, rows)
-  const messages = new Map(last.messages.map((message) => [message.id, message]))
-  const end = last.isCut
-    ? rows.findLastIndex(({ lastMessageId }) => messages.has(lastMessageId ?? '')) + 1
-    : rows.length
-  const channels = rows.slice(0, end).map(
-    (row): Channel => ({
-      ...toChannel(row),
-      lastMessage: messages.get(row.lastMessageId ?? '') ?? null,
-    }),
-  )
-  const bytes = Math.max(last.bytes, rows[end - 1]?.bytes ?? 0)
-  const found = measured[0]?.found ?? 0
-  return { channels, found, settingsVersion: rows[0]?.settingsVersion ?? 0, bytes }
+  const rows = await selectChannelRows(db, query)
+  const read = measure(rows)
+  const last = await selectLastMessages(db, query.viewer, read)
+  const shown: ShownChannel[] = []
+  let bytes = 0
+  for (const { channel, json, lastMessageId, bytes: channelBytes } of read) {
+    const found = last.messages.get(lastMessageId ?? '')
+    if (last.isCut && lastMessageId !== null && !found) break
+    shown.push({
+      channel: { ...channel, lastMessage: found?.message ?? null },
+      json: `${json.slice(0, -1)},"lastMessage":${found?.json ?? null}}`,
+    })
+    bytes = Math.max(channelBytes, last.bytes)
+  }
+  const [, found = 0, , settingsVersion = 0] = rows[0] ?? []
+  return { shown, channels: shown.map(({ channel }) => channel), found, settingsVersion, bytes }
 }
 
-type MeasuredChannel = ChannelView & { bytes: number }
+/** A channel, and its JSON. */
+type ShownChannel = { channel: Channel; json: string }
+type MeasuredChannel = {
+  channel: Omit<Channel, 'lastMessage'>
+  json: string
+  lastMessageId: string | null
+  /** The size of the answer up to it, without last messages. */
+  bytes: number
+}
+
+/** What an answer says of a channel beside it, at most. */
+const AROUND_BYTES = 100
+
+/** As many channels as an answer has room for, but at least one. */
+function measure(rows: ChannelViewRow[]): MeasuredChannel[] {
+  const measured: MeasuredChannel[] = []
+  let bytes = 0
+  for (const [, , lastMessageId, , ...row] of rows) {
+    const channel = toChannel(row)
+    const json = JSON.stringify(channel)
+    bytes += Buffer.byteLength(json) + AROUND_BYTES
+    if (measured.length > 0 && bytes > limits.answerBytes) break
+    measured.push({ channel, json, lastMessageId, bytes })
+  }
+  return measured
+}
 
 /** The last messages of channels, in their order, as many as there is room for beside these. */
 async function selectLastMessages(db: Tx, viewer: string | null, channels: MeasuredChannel[]) {
   const filled = channels.filter(({ lastMessageId }) => lastMessageId !== null)
-  if (filled.length === 0) return { messages: [], isCut: false, bytes: 0 }
+  if (filled.length === 0) return { messages: new Map<string, never>(), isCut: false, bytes: 0 }
   const ids = filled.map(({ lastMessageId }) => lastMessageId)
-  const bytes = filled.map(({ bytes }) => bytes)
   const rows = db`
-    select msg.*, given.bytes as channel_bytes, given.place as channel_place
-    from unnest(${ids}::uuid[], ${bytes}::int[])
-      with ordinality as given (id, bytes, place)
+    select msg.*, given.place as channel_place
+    from unnest(${ids}::uuid[])
+      with ordinality as given (id, place)
     join messages msg on msg.id = given.id`
-  const page = await selectMessagePage(db, {
+  const { shown, found, bytes } = await selectMessagePage(db, {
     viewer,
     rows,
     order: db`page.channel_place`,
-    bytesBefore: db`page.channel_bytes`,
+    bytesBefore: (place) => filled[place - 1]?.bytes ?? 0,
   })
-  return { ...page, isCut: page.messages.length < page.found }
+  const messages = new Map(shown.map((one) => [one.message.id, one]))
+  return { messages, isCut: shown.length < found, bytes }
 }
 
 /** A channel as a user who has just joined sees it, without its last message. */
 export async function viewForNewMember(db: Tx, { appId, id }: { appId: string; id: string }) {
-  const [row] = await selectChannelRows(db, { appId, viewer: null, page: db`c.id = ${id}` })
-  return row && toChannel(viewOf(row.view))
+  const rows = await selectChannelRows(db, { appId, viewer: null, page: db`c.id = ${id}` })
+  return measure(rows)[0]?.channel
 }
 
-/** A channel as it is read: the row has it as one JSON text, like a message of a page. */
-type ChannelView = Omit<Channel, 'lastMessage' | 'members'> & {
-  lastMessageId: string | null
-  members: Channel['members'] | null
-  settingsVersion: number
-}
-type ChannelViewRow = { view: string; found: number; bytes: number }
+/** A channel as it is read: without names, like a message. */
+type ChannelViewRow = [
+  place: number,
+  found: number,
+  lastMessageId: string | null,
+  settingsVersion: number,
+  ...view: ChannelView,
+]
+type ChannelView = [
+  id: string,
+  cid: string,
+  type: Channel['type'],
+  name: string,
+  image: string | null,
+  description: string | null,
+  workspaceId: string | null,
+  createdBy: string,
+  memberCount: number,
+  unreadCount: number,
+  unreadVersion: number,
+  lastReadSeq: number,
+  role: Channel['role'],
+  starred: boolean,
+  muted: boolean,
+  rev: number,
+  frozen: boolean,
+  custom: Channel['custom'],
+  createdAt: string,
+  updatedAt: string,
+  members: NonNullable<Channel['members']> | null,
+]
 
-const selectChannelRows = (
+async function selectChannelRows(
   db: Tx,
   {
     appId,
@@ -86,13 +135,19 @@ const selectChannelRows = (
     order = db`page.last_activity_at desc, page.id desc`,
     withMembers = false,
   }: ChannelQuery,
-) => db<ChannelViewRow[]>`
-  select measured.view, measured.found, measured.bytes
+) {
+  const rows = await db`
+  select measured.*
   from (
     select
-      view.json as view,
-      c.found, c.place,
-      (sum(octet_length(view.json)) over (order by c.place))::int as bytes
+      c.place, c.found,
+      ${viewColumns(db, { appId, viewer })},
+      more.members,
+      sum(
+        coalesce(octet_length(c.custom::text), 0)
+        + coalesce(octet_length(c.description), 0)
+        + coalesce(octet_length(more.members::text), 0)
+      ) over (order by c.place) as bytes
     from (
       select
         page.*,
@@ -110,33 +165,20 @@ const selectChannelRows = (
     left join members m on m.channel_id = c.id and m.user_id = ${viewer}
     left join lateral (${viewer === null ? pairOf(db) : peerOf(db, viewer)}) peer on true
     cross join lateral (
-      select to_json(view)::text as json
-      from (select ${viewColumns(db, { appId, viewer, withMembers })}) view
+      select
+        case
+          when ${withMembers === true} or c.type = 'messaging' then ${firstMembers(db)}
+        end as members
       offset 0 -- measured and answered, but made once
-    ) view
+    ) more
   ) measured
   where measured.bytes <= ${limits.answerBytes} or measured.place = 1
-  order by measured.place`
+  order by measured.place`.values()
+  return rows as unknown as ChannelViewRow[] // by the columns
+}
 
 /** Of channel `c`, the viewer's member row `m`, and the other user of a direct message, `peer`. */
-const viewColumns = (
-  db: Tx,
-  { appId, viewer, withMembers }: Pick<ChannelQuery, 'appId' | 'viewer' | 'withMembers'>,
-) => db`
-  c.id, c.cid, c.type,
-  coalesce(c.name, peer.display_name, ${DELETED_USER_NAME}) as name,
-  coalesce(c.image, peer.image) as image,
-  c.description, c.workspace_id as "workspaceId", c.created_by as "createdBy",
-  c.member_count as "memberCount",
-  case when m.user_id is null then 0 else ${unread(db)} end as "unreadCount",
-  ${unreadVersion(db)} as "unreadVersion",
-  coalesce(m.last_read_seq, 0) as "lastReadSeq",
-  m.role,
-  coalesce(m.starred, false) as starred,
-  coalesce(m.muted, false) as muted,
-  ${settingsVersion(db, { appId, viewer })} as "settingsVersion",
-  c.rev, coalesce(c.frozen, false) as frozen, coalesce(c.custom, '{}') as custom,
-  c.created_at as "createdAt", c.updated_at as "updatedAt",
+const viewColumns = (db: Tx, { appId, viewer }: Pick<ChannelQuery, 'appId' | 'viewer'>) => db`
   (
     select msg.id
     from messages msg
@@ -144,10 +186,22 @@ const viewColumns = (
       and ${isLive(db)}
     order by msg.seq desc
     limit 1
-  ) as "lastMessageId",
-  case
-    when ${withMembers === true} or c.type = 'messaging' then ${firstMembers(db)}
-  end as members`
+  ) as last_message_id,
+  ${settingsVersion(db, { appId, viewer })} as settings_version,
+  c.id, c.cid, c.type,
+  coalesce(c.name, peer.display_name, ${DELETED_USER_NAME}) as name,
+  coalesce(c.image, peer.image) as image,
+  c.description, c.workspace_id, c.created_by, c.member_count,
+  case when m.user_id is null then 0 else ${unread(db)} end as unread_count,
+  ${unreadVersion(db)} as unread_version,
+  coalesce(m.last_read_seq, 0) as last_read_seq,
+  m.role,
+  coalesce(m.starred, false) as starred,
+  coalesce(m.muted, false) as muted,
+  c.rev,
+  coalesce(c.frozen, false) as frozen,
+  coalesce(c.custom, '{}') as custom,
+  c.created_at, c.updated_at`
 
 /** The offset of the viewer's topic: the events up to it are in the settings that are read. */
 const settingsVersion = (db: Tx, { appId, viewer }: Pick<ChannelQuery, 'appId' | 'viewer'>) => db`
@@ -158,38 +212,53 @@ const settingsVersion = (db: Tx, { appId, viewer }: Pick<ChannelQuery, 'appId' |
       and us.user_id = ${viewer}
   ), 0)`
 
-function viewOf(json: string) {
-  const view: ChannelView = JSON.parse(json)
-  view.createdAt = timeInJson(view.createdAt)
-  view.updatedAt = timeInJson(view.updatedAt)
-  return view
-}
-
 /** Field by field, like `toMessage`. */
-function toChannel(view: ChannelView) {
+function toChannel([
+  id,
+  cid,
+  type,
+  name,
+  image,
+  description,
+  workspaceId,
+  createdBy,
+  memberCount,
+  unreadCount,
+  unreadVersion,
+  lastReadSeq,
+  role,
+  starred,
+  muted,
+  rev,
+  frozen,
+  custom,
+  createdAt,
+  updatedAt,
+  members,
+]: ChannelView) {
   const channel: Omit<Channel, 'lastMessage'> = {
-    id: view.id,
-    cid: view.cid,
-    type: view.type,
-    name: view.name,
-    image: view.image,
-    description: view.description,
-    workspaceId: view.workspaceId,
-    createdBy: view.createdBy,
-    memberCount: view.memberCount,
-    unreadCount: view.unreadCount,
-    unreadVersion: view.unreadVersion,
-    lastReadSeq: view.lastReadSeq,
-    role: view.role,
-    starred: view.starred,
-    muted: view.muted,
-    rev: view.rev,
-    frozen: view.frozen,
-    custom: view.custom,
-    createdAt: view.createdAt,
-    updatedAt: view.updatedAt,
+    id,
+    cid,
+    type,
+    name,
+    image,
+    description,
+    workspaceId,
+    createdBy,
+    memberCount,
+    unreadCount,
+    unreadVersion,
+    lastReadSeq,
+    role,
+    starred,
+    muted,
+    rev,
+    frozen,
+    custom,
+    createdAt,
+    updatedAt,
   }
-  if (view.members) channel.members = view.members
+  if (members) channel.members = members
   return channel
 }
 

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { contract, limits } from '@parley/contract'
 import { ApiError } from '../../core/errors.ts'
+import { JsonText } from '../../core/json-text.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
 import type { Fragment, Tx } from '../../db/client.ts'
 import { pipelined } from '../../db/pipelined.ts'
@@ -11,11 +12,12 @@ import { lockedMessageForAuthor } from './access.ts'
 import { remove } from './delete.ts'
 import { linksIn } from './links.ts'
 import { mentionsIn } from './mentions.ts'
+import { selectMessagePage } from './page.ts'
 import { previewsOf } from './previews.ts'
 import { publishMessageUpdate, viewMessage } from './publish.ts'
 import { send } from './send.ts'
 import { sendBatch } from './send-batch.ts'
-import { isLive, isLiveRoot, selectMessagePage, selectMessages, toMessage } from './view.ts'
+import { isLive, isLiveRoot, selectMessages } from './view.ts'
 
 const list = implementWithoutTransaction(
   contract.messages.list,
@@ -40,7 +42,8 @@ const list = implementWithoutTransaction(
       access,
       cursor === undefined ? read(null) : access.then(({ cursorSeq }) => read(cursorSeq)),
     ])
-    return { ...page, maxSeq: Math.max(channel.lastSeq, page.messages.at(-1)?.seq ?? 0) }
+    const maxSeq = Math.max(channel.lastSeq, page.lastSeq)
+    return new JsonText(`{${page.json},"maxSeq":${maxSeq}}`)
   },
 )
 
@@ -49,13 +52,14 @@ const replies = implementWithoutTransaction(
   async (ctx, { channelId, messageId, limit, before, after }) => {
     await channelForReader(ctx, channelId, messageId)
     const { cursorSeq } = await channelForReader(ctx, channelId, before ?? after)
-    return readPage(ctx.db, {
+    const { json } = await readPage(ctx.db, {
       within: ctx.db`msg.parent_id = ${messageId} and msg.deleted_at is null`,
       isForward: after !== undefined,
       from: cursorSeq,
       limit,
       viewer: ctx.caller.userId,
     })
+    return new JsonText(`{${json}}`)
   },
 )
 
@@ -67,7 +71,10 @@ type PageRequest = {
   viewer: string | null
 }
 
-/** A page ascending by seq, read in either direction; one row more shows whether more follow. */
+/**
+ * A page ascending by seq, read in either direction, as fields of JSON; one row more shows whether
+ * more follow.
+ */
 async function readPage(db: Tx, { within, isForward, from, limit, viewer }: PageRequest) {
   const beyond = isForward
     ? db`msg.seq > ${from ?? 0}`
@@ -81,10 +88,13 @@ async function readPage(db: Tx, { within, isForward, from, limit, viewer }: Page
     order by msg.seq ${direction}
     limit ${limit + 1}`
   const page = await selectMessagePage(db, { viewer, rows, order: db`page.seq ${direction}` })
-  const messages = page.messages.slice(0, limit)
+  const shown = page.shown.slice(0, limit)
+  if (!isForward) shown.reverse()
+  const messages = shown.map(({ json }) => json).join()
+  const hasMore = page.found > shown.length
   return {
-    messages: isForward ? messages : messages.reverse(),
-    hasMore: page.found > messages.length,
+    json: `"messages":[${messages}],"hasMore":${hasMore}`,
+    lastSeq: shown.at(-1)?.message.seq ?? 0,
   }
 }
 
@@ -96,9 +106,9 @@ const get = implementWithoutTransaction(
       where msg.id = ${messageId}
         and msg.channel_id is not distinct from ${channelId}
         and msg.deleted_at is null`
-    const [view] = await selectMessages(ctx.db, { viewer: ctx.caller.userId, which })
-    if (!view) throw new ApiError('NOT_FOUND', 'Message not found')
-    return toMessage(view)
+    const [message] = await selectMessages(ctx.db, { viewer: ctx.caller.userId, which })
+    if (!message) throw new ApiError('NOT_FOUND', 'Message not found')
+    return message
   },
 )
 

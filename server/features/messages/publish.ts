@@ -2,7 +2,7 @@ import type { Message } from '@parley/contract'
 import type { WriteContext } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
 import type { LockedCounters } from '../../core/event-buffer.ts'
-import { asBroadcast, selectMessages, toMessage } from './view.ts'
+import { asBroadcast, selectMessages } from './view.ts'
 
 type ViewQuery = { messageId: string; viewer: string | null }
 
@@ -30,9 +30,9 @@ export async function viewMessage(
   { db }: Pick<WriteContext, 'db'>,
   { messageId, viewer }: ViewQuery,
 ): Promise<Message> {
-  const [view] = await selectMessages(db, { viewer, which: db`where msg.id = ${messageId}` })
-  if (!view) throw new ApiError('NOT_FOUND', 'Message not found')
-  return toMessage(view)
+  const [message] = await selectMessages(db, { viewer, which: db`where msg.id = ${messageId}` })
+  if (!message) throw new ApiError('NOT_FOUND', 'Message not found')
+  return message
 }
 
 export const writeRev = (

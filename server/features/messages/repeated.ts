@@ -2,7 +2,7 @@ import type { contract, Input } from '@parley/contract'
 import type { Context } from '../../core/context.ts'
 import { channelForReader } from '../access.ts'
 import { SYSTEM_USER } from '../system-user.ts'
-import { selectMessages, toMessage } from './view.ts'
+import { selectMessages } from './view.ts'
 
 /** The message that an earlier call with the same `clientId` has sent, if there was one. */
 export async function findRepeated(
@@ -16,8 +16,8 @@ export async function findRepeated(
       and msg.channel_id = ${channelId}
       and msg.user_id = ${caller.userId ?? SYSTEM_USER.id}
       and msg.client_id = ${clientId}`
-  const [view] = await selectMessages(db, { viewer: caller.userId, which })
-  if (!view) return undefined
+  const [message] = await selectMessages(db, { viewer: caller.userId, which })
+  if (!message) return undefined
   await channelForReader(ctx, channelId)
-  return toMessage(view)
+  return message
 }

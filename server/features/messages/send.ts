@@ -9,7 +9,7 @@ import { type Append, createAppender, type SendOutcome } from './append.ts'
 import { judge } from './before-send.ts'
 import { findRepeated } from './repeated.ts'
 import { readFacts, type SendCommand, type SendFacts } from './send-facts.ts'
-import { selectMessages, toMessage } from './view.ts'
+import { selectMessages } from './view.ts'
 
 /**
  * How many transactions of sends an app has at a time. Messages of different channels share them;
@@ -113,9 +113,9 @@ const systemUserFirst = ({ caller, input }: SendCommand) =>
 async function selectEarlier(db: Tx, facts: SendFacts[]) {
   const ids = facts.flatMap(({ earlierId }) => earlierId ?? [])
   if (ids.length === 0) return new Map<string, Message>()
-  const views = await selectMessages(db, {
+  const messages = await selectMessages(db, {
     viewer: db`msg.user_id`,
     which: db`where msg.id = any(${ids}::uuid[])`,
   })
-  return new Map(views.map((view) => [view.id, toMessage(view)]))
+  return new Map(messages.map((message) => [message.id, message]))
 }

@@ -1,7 +1,7 @@
 import type { Transaction } from '../../core/context.ts'
 import type { Tx } from '../../db/client.ts'
 import { writeRevs } from '../messages/publish.ts'
-import { asBroadcast, selectMessages, toMessage } from '../messages/view.ts'
+import { asBroadcast, selectMessages } from '../messages/view.ts'
 import { type ErasureTarget, lockTarget, type TargetQuery } from './erase.ts'
 
 /** A user's reactions in one channel: the first emoji is on the first message, and so on. */
@@ -36,11 +36,11 @@ export async function eraseReactions(ctx: Transaction, own: OwnReactions, limit:
   if (!channel || !user) return
   const removed = await deleteReactions(ctx.db, own, limit)
   const messageIds = removed.map(({ messageId }) => messageId)
-  const views = await selectMessages(ctx.db, {
+  const found = await selectMessages(ctx.db, {
     viewer: null,
     which: ctx.db`where msg.id = any(${messageIds}::uuid[])`,
   })
-  const messages = new Map(views.map((view) => [view.id, asBroadcast(toMessage(view))]))
+  const messages = new Map(found.map((message) => [message.id, asBroadcast(message)]))
   const revs = new Map<string, number>()
   for (const { messageId, emoji } of removed) {
     const payload = {

@@ -11,8 +11,9 @@ import { startRoutes } from './targets.ts'
 
 /**
  * What every benchmark of requests takes: `--connections 1,32,128`, `--rounds` and `--seconds` a
- * round; `--json` prints the figures as JSON; `--profile` names a folder for a profile of the
- * server; `--smoke` only sees whether everything still works.
+ * round; `--only list,mark` measures the targets whose names have one of these words; `--json`
+ * prints the figures as JSON; `--profile` names a folder for a profile of the server; `--smoke` only
+ * sees whether everything still works.
  */
 export function readOptions() {
   const { values: given } = parseArgs({
@@ -21,6 +22,7 @@ export function readOptions() {
       rounds: { type: 'string' },
       seconds: { type: 'string' },
       smoke: { type: 'boolean', default: false },
+      only: { type: 'string', default: '' },
       json: { type: 'boolean', default: false },
       profile: { type: 'string' },
     },
@@ -33,6 +35,7 @@ export function readOptions() {
     connections: (given.connections ?? defaults.connections).split(',').map(Number),
     rounds: Number(given.rounds ?? defaults.rounds),
     seconds: Number(given.seconds ?? defaults.seconds),
+    only: given.only.split(','),
     json: given.json,
     profile: given.profile,
   }
@@ -73,20 +76,22 @@ async function run(databaseUrl: string, { options, baselines, targets: start }: 
   const clients = startClients()
   const database = await watchDatabase(databaseUrl)
   try {
-    const targets = await start({ server, routes, sql: database.sql })
+    const all = await start({ server, routes, sql: database.sql })
+    const isWanted = (name: string) => options.only.some((word) => name.includes(word))
+    const targets = Object.fromEntries(Object.entries(all).filter(([name]) => isWanted(name)))
     const { seconds } = options
     const measure = createMeasure({ clients, read: database.read, seconds })
     for (const target of Object.values(targets)) await measure(target, 32)
     await database.sql`vacuum analyze`
     await database.sql`checkpoint`
-    const all: Row[] = []
+    const table: Row[] = []
     for (const connections of options.connections) {
       const rows = await measureAll(targets, { options, connections, measure })
-      all.push(...rows)
+      table.push(...rows)
       if (!options.json) printTable(rows, baselines)
     }
     const machine = { cpus: cpus().length, cpu: cpus()[0]?.model, node: process.version }
-    if (options.json) console.log(JSON.stringify({ machine, options, rows: all }, null, 2))
+    if (options.json) console.log(JSON.stringify({ machine, options, rows: table }, null, 2))
   } finally {
     await database.end()
     clients.stop()

@@ -1,0 +1,16 @@
+/**
+ * A result of this type that is JSON already. Answers of several parts are measured as JSON, and to
+ * write them again would cost as much as to read them.
+ */
+export class JsonText<T = unknown> {
+  declare readonly type: T
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+/** A result as an object, where it is not answered as it is. */
+export const asObject = (result: unknown): unknown =>
+  result instanceof JsonText ? JSON.parse(result.text) : result
