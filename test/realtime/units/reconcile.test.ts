@@ -35,6 +35,7 @@ function openNode({ beat = async () => false, onRemoval = () => {} }: Given = {}
     sessions: new Sessions(),
     presence: { beat, compareRows: beat, removeDeadNodes: async () => onRemoval() },
     knownPresence: {
+      missed: () => {},
       get hasLost() {
         return presence.hasLost
       },
