@@ -33,6 +33,8 @@ export type Snapshots = {
   start: (owner: string, source: SnapshotSource) => SnapshotWriter
   /** Removes everything of a user. */
   clear: (owner: string) => Promise<void>
+  /** Restores and stores what a client shows. */
+  keep: (shown: ShownSource) => SnapshotKeeper
 }
 export type SnapshotWriter = {
   /** A room has changed, or without an id the list of channels. */
@@ -40,4 +42,32 @@ export type SnapshotWriter = {
   /** Stores at once what has changed. */
   flush: () => void
   stop: () => void
+}
+
+/** A room that can show what was stored of it. */
+type ShownRoom = {
+  readonly id: string
+  restore: (snapshot: RoomSnapshot) => void
+  snapshot: () => RoomSnapshot | undefined
+}
+/** What a client shows. */
+export type ShownSource = {
+  list: {
+    show: (stored: Omit<ListSnapshotData, 'epoch'>) => void
+    drop: () => void
+    next: () => Omit<ListSnapshotData, 'epoch'> | undefined
+  }
+  rooms: ReadonlyMap<string, ShownRoom>
+  onError: (error: unknown) => void
+}
+/** The snapshots of one client. */
+export type SnapshotKeeper = SnapshotWriter & {
+  /** Shows what was stored of a user of a server, and stores what is shown from then on. */
+  open: (owner: string) => Promise<void>
+  /** Shows what was stored of a room that is opened now. */
+  openRoom: (room: ShownRoom) => void
+  /** The server's numbering; another one makes what was stored worthless. */
+  handleEpoch: (epoch: string) => Promise<void>
+  /** Removes everything of a user. */
+  clear: (owner: string) => Promise<void>
 }
