@@ -20,6 +20,7 @@ export type SnapshotSource = {
   list: () => ListSnapshotData | undefined
   room: (channelId: string) => RoomSnapshot | undefined
 }
+/** What was stored: of the list, and of rooms by their ids. */
 export type LoadedSnapshots = {
   list: ListSnapshotData | undefined
   rooms: Map<string, RoomSnapshot>
@@ -36,11 +37,13 @@ export type Snapshots = {
   /** Restores and stores what a client shows. */
   keep: (shown: ShownSource) => SnapshotKeeper
 }
+/** Stores what has changed, until it is stopped. */
 export type SnapshotWriter = {
   /** A room has changed, or without an id the list of channels. */
   note: (channelId?: string) => void
   /** Stores at once what has changed. */
   flush: () => void
+  /** Stores nothing more. */
   stop: () => void
 }
 
