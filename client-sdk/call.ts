@@ -1,6 +1,6 @@
 import type { CallOptions } from './call-options.ts'
 import { ChatError } from './error.ts'
-import { createDeadline } from './platform.ts'
+import { createDeadline, whatToCheck } from './platform.ts'
 import { classify, parseRetryAfter } from './retry.ts'
 
 type ApiRequest = {
@@ -27,7 +27,11 @@ export async function sendRequest(
     if (signal?.aborted) return new ChatError('the call was aborted', { code: 'ABORTED', cause })
     if (deadline.signal.aborted)
       return new ChatError(`no answer within ${timeoutMs} ms`, { code: 'TIMEOUT', cause })
-    return new ChatError(`unable to reach ${url}`, { code: 'NETWORK_ERROR', cause })
+    const what =
+      cause instanceof SyntaxError
+        ? `${url} did not answer in JSON; is the url right?`
+        : `unable to reach ${url}${whatToCheck()}`
+    return new ChatError(what, { code: 'NETWORK_ERROR', cause })
   }
   try {
     const response = await fetch(url + path + (isInQuery ? toQuery(fields) : ''), {

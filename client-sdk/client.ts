@@ -84,7 +84,7 @@ class LiveClient implements ChatClient {
       session: () => this.#session,
       user: () => this.#session?.user ?? this.#coldStart.user,
       note: (channelId?: string) => {
-        this.#coldStart.note(channelId)
+        this.#coldStart.snapshots?.note(channelId)
         if (channelId === undefined) this.#refreshInfo()
       },
       onLeft: (channelId: string) => this.#left.add(channelId),
@@ -105,7 +105,7 @@ class LiveClient implements ChatClient {
       cache: this.#cache,
       presences: this.#presences,
       me: this.#me,
-      onEpoch: (epoch) => void this.#coldStart.handleEpoch(epoch),
+      onEpoch: (epoch) => void this.#coldStart.snapshots?.handleEpoch(epoch),
     })
   }
 
@@ -128,7 +128,7 @@ class LiveClient implements ChatClient {
       this.#cleanups.push(
         onWake(() => this.wake()),
         onSleep(() => {
-          this.#coldStart.flush()
+          this.#coldStart.snapshots?.flush()
           this.#context.connection.handleSleep()
         }),
       )
@@ -138,7 +138,7 @@ class LiveClient implements ChatClient {
   }
 
   disconnect() {
-    this.#coldStart.flush()
+    this.#coldStart.snapshots?.flush()
     this.#context.connection.disconnect()
     this.#context.outbox.pause()
     this.#handleDisconnect()
@@ -168,7 +168,7 @@ class LiveClient implements ChatClient {
     if (known) return known
     const room = new LiveRoom(channelId, this.#context)
     this.#rooms.set(channelId, room)
-    this.#coldStart.open(room)
+    this.#coldStart.snapshots?.openRoom(room)
     return room
   }
 

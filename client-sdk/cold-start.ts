@@ -1,7 +1,7 @@
 import type { RestoredChannels } from './channels/restored.ts'
 import type { LiveRoom } from './room/index.ts'
-import type { RoomSnapshot, Snapshots, SnapshotWriter } from './snapshot-source.ts'
-import type { OutboxStorage, StoredSession } from './storage.ts'
+import type { SnapshotKeeper, Snapshots } from './snapshot-source.ts'
+import { type OutboxStorage, ownerOf, type StoredSession } from './storage.ts'
 import type { TokenResult } from './types.ts'
 
 type ColdStartOptions = {
@@ -22,18 +22,16 @@ type ColdStartOptions = {
  * stored by the server's address and the user, so that no other user sees them.
  */
 export class ColdStart {
+  readonly snapshots: SnapshotKeeper | undefined
   #restored: StoredSession | undefined
-  #rooms = new Map<string, RoomSnapshot>()
-  #epoch: string | undefined
-  #owner: string | undefined
-  #writer: SnapshotWriter | undefined
   #isStarted = false
   #isEnded = false
-
   readonly #report: (error: unknown) => undefined
 
   constructor(readonly options: ColdStartOptions) {
-    this.#report = (error) => void options.onError(error)
+    const { restored: list, rooms, onError } = options
+    this.snapshots = options.snapshots?.keep({ list, rooms, onError })
+    this.#report = (error) => void onError(error)
   }
 
   get user() {
@@ -42,15 +40,14 @@ export class ColdStart {
 
   /** Restores the last session, once. */
   async restore(): Promise<void> {
-    const { userId, onRestored } = this.options
-    if (this.#isStarted || userId === undefined) return
+    if (this.#isStarted) return
     this.#isStarted = true
     const session = await this.#loadSession()
     // A token may have come first, or a logout.
-    if (!session || this.#owner !== undefined || this.#isEnded) return
+    if (!session || this.#restored || this.#isEnded) return
     this.#restored = session
-    onRestored(session)
-    await this.#open(session)
+    this.options.onRestored(session)
+    await this.snapshots?.open(this.#ownerOf(session))
   }
 
   /** Refuses tokens of other users. */
@@ -66,52 +63,23 @@ export class ColdStart {
     if (this.#isEnded) return
     if (this.#restored && this.#restored.appId !== appId) restored.drop()
     this.#restored = { appId, user }
-    await this.#open({ appId, user })
+    await this.snapshots?.open(this.#ownerOf({ appId, user }))
     if (userId !== undefined && !this.#isEnded)
       await storage.session?.put(this.#key, { appId, user }).catch(this.#report)
-  }
-
-  /** Shows what was stored of a room that is opened now. */
-  open(room: LiveRoom) {
-    const snapshot = this.#rooms.get(room.id)
-    if (snapshot) room.restore(snapshot)
-    this.#rooms.delete(room.id)
-  }
-
-  /** Something that is shown has changed: a room, or without an id the list. */
-  readonly note = (channelId?: string) => this.#writer?.note(channelId)
-
-  flush() {
-    this.#writer?.flush()
-  }
-
-  /** The server's numbering; another one makes what was stored worthless. */
-  async handleEpoch(epoch: string): Promise<void> {
-    const { snapshots, restored } = this.options
-    const before = this.#epoch
-    this.#epoch = epoch
-    if (before === undefined || before === epoch || this.#owner === undefined) return
-    this.#rooms.clear()
-    restored.drop()
-    await snapshots?.clear(this.#owner).catch(this.#report)
   }
 
   /** Stores and restores nothing from now on; resolves to the session whose data is to go. */
   async end(): Promise<StoredSession | undefined> {
     this.#isEnded = true
-    this.#writer?.stop()
-    this.#writer = undefined
-    this.#rooms.clear()
+    this.snapshots?.stop()
     return this.#restored ?? (await this.#loadSession())
   }
 
   /** Removes everything of a session from this device. */
   async clear(session: StoredSession | undefined): Promise<void> {
-    const { storage, snapshots } = this.options
-    this.#owner = undefined
     this.#restored = undefined
-    if (session) await snapshots?.clear(this.#ownerOf(session)).catch(this.#report)
-    await storage.session?.delete(this.#key).catch(this.#report)
+    if (session) await this.snapshots?.clear(this.#ownerOf(session))
+    await this.options.storage.session?.delete(this.#key).catch(this.#report)
   }
 
   async #loadSession(): Promise<StoredSession | undefined> {
@@ -122,39 +90,11 @@ export class ColdStart {
     return session?.user?.id === userId && session.appId ? session : undefined
   }
 
-  #ownerOf({ appId, user }: StoredSession) {
-    return `${this.options.url} ${appId}:${user.id}`
+  #ownerOf(session: StoredSession) {
+    return `${this.options.url} ${ownerOf(session)}`
   }
 
   get #key() {
     return `${this.options.url} ${this.options.userId}`
-  }
-
-  async #open(session: StoredSession) {
-    const { snapshots, restored, rooms } = this.options
-    const owner = this.#ownerOf(session)
-    if (!snapshots || this.#owner === owner) return
-    this.#owner = owner
-    this.#rooms.clear()
-    const loaded = await snapshots.load(owner).catch(this.#report)
-    if (this.#owner !== owner || this.#isEnded) return
-    if (loaded) {
-      const { list } = loaded
-      const isCurrent = (epoch: string) => this.#epoch === undefined || this.#epoch === epoch
-      if (list && isCurrent(list.epoch)) {
-        this.#epoch = list.epoch
-        restored.show(list)
-      }
-      for (const [id, room] of loaded.rooms) if (isCurrent(room.epoch)) this.#rooms.set(id, room)
-      for (const room of rooms.values()) this.open(room)
-    }
-    this.#writer = snapshots.start(owner, {
-      list: () => {
-        const listed = restored.next()
-        return listed && this.#epoch !== undefined ? { ...listed, epoch: this.#epoch } : undefined
-      },
-      room: (channelId) => rooms.get(channelId)?.snapshot(),
-    })
-    for (const id of [undefined, ...rooms.keys()]) this.note(id)
   }
 }

@@ -1,5 +1,6 @@
 import { WebSocket as PlatformWebSocket } from '#websocket'
 import { ChatError, toChatError } from './error.ts'
+import { whatToCheck } from './platform.ts'
 import { Session, type SessionEnd } from './protocol/session.ts'
 import { Subscriptions, type TopicSubscriber } from './protocol/subscriptions.ts'
 import { Transports } from './protocol/transports.ts'
@@ -18,7 +19,7 @@ export type ConnectionState = {
    * While offline: milliseconds from this snapshot to the next attempt; null if none is scheduled.
    */
   reconnectInMs: number | null
-  /** Why the last attempt failed. */
+  /** Why the last attempt failed; while live: why not everything could be fetched. */
   lastError?: ChatError | undefined
 }
 
@@ -147,15 +148,15 @@ export class Connection {
       onPush: (push) => this.#subscriptions.handlePush(push),
       onEnd: (end) => {
         if (!isAccepted && !end.isFinal) void this.#transports.failed()
-        this.#handleEnd(end)
+        this.#handleEnd(end, isAccepted ? '' : ` to ${url}${whatToCheck()}`)
       },
     })
     this.#session = session
     session.open()
   }
 
-  #handleEnd({ reason, isFinal }: SessionEnd) {
-    const error = connectionLost(reason)
+  #handleEnd({ reason, isFinal }: SessionEnd, where: string) {
+    const error = connectionLost(reason, where)
     if (isFinal) this.#handleRejectedToken(error)
     else this.#reconnectLater(error)
   }
@@ -195,7 +196,7 @@ export class Connection {
       this.#timer = setTimeout(() => void this.#catchUp(attempt, tries + 1), delayMs)
       return this.#store.set({ status: 'catching-up', reconnectInMs: null, lastError: error })
     }
-    this.#store.set({ status: 'live', reconnectInMs: null })
+    this.#store.set({ status: 'live', reconnectInMs: null, lastError: error })
     this.#whenLive?.resolve()
   }
 
@@ -212,5 +213,5 @@ export class Connection {
   }
 }
 
-const connectionLost = (reason: string) =>
-  new ChatError(`the connection was lost; ${reason}`, { code: 'NETWORK_ERROR' })
+const connectionLost = (reason: string, where = '') =>
+  new ChatError(`no connection${where}; ${reason}`, { code: 'NETWORK_ERROR' })

@@ -36,6 +36,7 @@ type Browser = Partial<EventTarget> & {
     ) => IdbRequest<IdbDatabase> & { onupgradeneeded: (() => void) | null }
   }
   document?: EventTarget & { visibilityState: string }
+  location?: { origin: string }
   navigator?: {
     onLine?: boolean
     locks?: {
@@ -60,6 +61,12 @@ export const browser = globalThis as unknown as Browser // each field may be abs
 
 /** Whether the device says that it has no network. Where it says nothing it may have one. */
 export const isDeviceOffline = () => browser.navigator?.onLine === false
+
+/** What to check if nothing answers: browsers do not say whether the server refused their page. */
+export const whatToCheck = () =>
+  browser.location
+    ? `; is it running, and is ${browser.location.origin} one of its ALLOWED_ORIGINS?`
+    : ''
 
 /** Calls the listener when the page becomes visible and when the network returns. */
 export function onWake(listener: () => void): () => void {

@@ -47,8 +47,10 @@ export function pauseBeforeRetry(
  * firewall.
  */
 export function classify(status: number, body: string): { code: ErrorCode; message: string } {
-  return parseError(body) ?? { code: codeOf(status), message: `the server answered ${status}` }
+  return parseError(body) ?? { code: codeOf(status), message: notOurs(status) }
 }
+
+const notOurs = (status: number) => `answered ${status}, but not by Parley; is the url right?`
 
 function parseError(body: string) {
   try {

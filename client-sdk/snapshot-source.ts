@@ -20,6 +20,7 @@ export type SnapshotSource = {
   list: () => ListSnapshotData | undefined
   room: (channelId: string) => RoomSnapshot | undefined
 }
+/** What was stored: of the list, and of rooms by their ids. */
 export type LoadedSnapshots = {
   list: ListSnapshotData | undefined
   rooms: Map<string, RoomSnapshot>
@@ -33,11 +34,43 @@ export type Snapshots = {
   start: (owner: string, source: SnapshotSource) => SnapshotWriter
   /** Removes everything of a user. */
   clear: (owner: string) => Promise<void>
+  /** Restores and stores what a client shows. */
+  keep: (shown: ShownSource) => SnapshotKeeper
 }
+/** Stores what has changed, until it is stopped. */
 export type SnapshotWriter = {
   /** A room has changed, or without an id the list of channels. */
   note: (channelId?: string) => void
   /** Stores at once what has changed. */
   flush: () => void
+  /** Stores nothing more. */
   stop: () => void
+}
+
+/** A room that can show what was stored of it. */
+type ShownRoom = {
+  readonly id: string
+  restore: (snapshot: RoomSnapshot) => void
+  snapshot: () => RoomSnapshot | undefined
+}
+/** What a client shows. */
+export type ShownSource = {
+  list: {
+    show: (stored: Omit<ListSnapshotData, 'epoch'>) => void
+    drop: () => void
+    next: () => Omit<ListSnapshotData, 'epoch'> | undefined
+  }
+  rooms: ReadonlyMap<string, ShownRoom>
+  onError: (error: unknown) => void
+}
+/** The snapshots of one client. */
+export type SnapshotKeeper = SnapshotWriter & {
+  /** Shows what was stored of a user of a server, and stores what is shown from then on. */
+  open: (owner: string) => Promise<void>
+  /** Shows what was stored of a room that is opened now. */
+  openRoom: (room: ShownRoom) => void
+  /** The server's numbering; another one makes what was stored worthless. */
+  handleEpoch: (epoch: string) => Promise<void>
+  /** Removes everything of a user. */
+  clear: (owner: string) => Promise<void>
 }

@@ -1,5 +1,6 @@
 import { openDatabase } from './indexed-db.ts'
 import { createRecent } from './recent.ts'
+import { ClientSnapshots } from './snapshot-keeper.ts'
 import type {
   ListSnapshotData,
   RoomSnapshot,
@@ -12,6 +13,8 @@ export type {
   ListSnapshotData,
   LoadedSnapshots,
   RoomSnapshot,
+  ShownSource,
+  SnapshotKeeper,
   SnapshotSource,
   Snapshots,
   SnapshotWriter,
@@ -106,7 +109,8 @@ export function createSnapshots(
       void write(() => storage.put(owner, key, { ...value, version: VERSION }))
     })
   }
-  return { load, start, clear }
+  const own = { load, start, clear }
+  return { ...own, keep: (shown) => new ClientSnapshots(own, shown) }
 }
 
 /** Calls `store` for what has changed, at most once in a while for each. */

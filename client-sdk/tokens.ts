@@ -90,7 +90,7 @@ export class Tokens {
     } catch (cause) {
       const attempts = (this.#failure?.attempts ?? 0) + 1
       const backoffMs = pause('tokenProvider', attempts)
-      const error = new ChatError('unable to get a token; the token provider failed', {
+      const error = new ChatError(`unable to get a token; ${cause}`, {
         code: 'TOKEN_PROVIDER_FAILED',
         retryAfterMs: backoffMs,
         cause,

@@ -6,9 +6,10 @@ import { projectFiles } from './support/copy.ts'
 
 const TEXT = /\.(?:tsx?|js|css|md|proto|ya?ml)$|^\.ci\/run$|^\.env\.example$|Dockerfile$/
 const CODE = /\.(?:tsx?|js|css)$/
-const GENERATED = new Set(
-  ['types.ts', 'operations.ts', 'user-operations.ts'].map((name) => `client-sdk/${name}`),
-)
+const GENERATED = new Set([
+  ...['types.ts', 'operations.ts', 'user-operations.ts'].map((name) => `client-sdk/${name}`),
+  'docs/sdk-reference.md',
+])
 
 const files = projectFiles()
   .filter((file) => TEXT.test(file) && !GENERATED.has(file))

@@ -11,6 +11,7 @@ const load = [
   'hostile-flood',
   'outage',
   'realtime',
+  'returning',
   'tenants',
 ]
 const loadFiles = load.map((name) => `long/${name}.long.ts`)

@@ -23,7 +23,7 @@ const titles: Record<string, string> = {
 }
 /** What the guides are about. Those that are in no group come last. */
 const order = [
-  { title: 'Start', names: ['parley', 'install', 'authentication', 'client'] },
+  { title: 'Start', names: ['parley', 'install', 'authentication', 'client', 'sdk-reference'] },
   {
     title: 'Build',
     names: [

@@ -1,6 +1,7 @@
-import type { Page, WebSocketRoute } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { beforeAll, expect, test } from 'vitest'
 import { expectHidden, expectVisible, screenshot } from '../support/browser.ts'
+import { networkOf } from '../support/browser-network.ts'
 import { composer, message, rowOf, usePlayground } from '../support/playground.ts'
 
 const playground = usePlayground()
@@ -60,29 +61,3 @@ const storedKeys = (page: Page) =>
         }
       }),
   )
-
-/** The network of a user's pages, apart from the files of the page. */
-async function networkOf(page: Page) {
-  let isUp = true
-  const sockets = new Set<WebSocketRoute>()
-  const context = page.context()
-  await context.route(/\/(api\/|token$)/, (route) =>
-    isUp ? route.continue() : route.abort('internetdisconnected'),
-  )
-  await context.routeWebSocket(/.*/, (socket) => {
-    if (!isUp) return void socket.close()
-    sockets.add(socket)
-    socket.connectToServer()
-  })
-  return {
-    cut: async () => {
-      isUp = false
-      for (const socket of sockets) await socket.close()
-      sockets.clear()
-    },
-    mend: async () => {
-      isUp = true
-      await page.evaluate("dispatchEvent(new Event('online'))")
-    },
-  }
-}

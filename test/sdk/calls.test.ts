@@ -105,6 +105,20 @@ test('a call that gets no answer says whether it was aborted, late or lost', asy
   expect(await failure(lost.service.live())).toMatchObject({ code: 'NETWORK_ERROR', status: 0 })
 })
 
+test.each([
+  [404, { code: 'NOT_FOUND', status: 404 }],
+  [200, { code: 'NETWORK_ERROR', status: 0 }],
+])(
+  'a page that is answered with %i in place of JSON brings the url into question',
+  async (status, error) => {
+    const { server } = answering(() => new Response('<h1>Welcome</h1>', { status }))
+    const failed = failure(server.users.list())
+    await vi.advanceTimersByTimeAsync(60_000)
+    const message = expect.stringContaining('is the url right?')
+    expect(await failed).toMatchObject({ ...error, message })
+  },
+)
+
 test('addresses are joined without doubled slashes, and what callers give is escaped', async () => {
   const requested: string[] = []
   const api = createApi({

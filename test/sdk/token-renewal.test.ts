@@ -126,6 +126,7 @@ test('a token for another user is never used', async () => {
   turnClock(1)
   await expect(chat.api.users.get({ userId: 'ben' })).rejects.toMatchObject({
     code: 'TOKEN_PROVIDER_FAILED',
+    message: expect.stringContaining('the token provider changed users'),
   })
   expect(chat.me.getSnapshot()?.id).toBe('ben')
 })

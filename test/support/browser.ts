@@ -16,8 +16,9 @@ const screenshots = join(import.meta.dirname, '../.screenshots')
 const TIMEOUT_MS = 60_000
 
 /** The Chromium of this machine, without its own sandbox and without background requests. */
-export function launchChromium(): Promise<Browser> {
+export function launchChromium(...more: string[]): Promise<Browser> {
   const args = [
+    ...more,
     '--no-sandbox',
     '--disable-gpu',
     '--disable-quic',

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import {
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   realpathSync,
@@ -104,6 +105,38 @@ export function createConsumer(program: string, packages: string[]) {
     },
   }
 }
+
+/** The app of `test/consumers/app` in a folder outside the repository, with the packed client. */
+export async function createApp() {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'parley-app-')))
+  cpSync(join(root, 'test/consumers/app'), folder, { recursive: true })
+  for (const name of appPackages) {
+    const link = join(folder, 'node_modules', name)
+    const installed = [join(root, 'test/node_modules', name), join(root, 'node_modules', name)]
+    mkdirSync(dirname(link), { recursive: true })
+    symlinkSync(installed.find((path) => existsSync(path)) ?? '', link, 'junction')
+  }
+  await installPacked('client-sdk', folder)
+  return {
+    folder,
+    /** Runs a program of a package in the app's folder; rejects with what it said. */
+    run: (program: string, ...args: string[]) =>
+      run(process.execPath, [join('node_modules', program), ...args], { cwd: folder }).catch(
+        ({ stdout, stderr }) => Promise.reject(new Error(`${stdout}${stderr}`)),
+      ),
+    remove: () => rmSync(folder, { recursive: true }),
+  }
+}
+const appPackages = [
+  'vite',
+  '@vitejs/plugin-react',
+  'typescript',
+  'react',
+  'react-dom',
+  '@types/react',
+  '@types/react-dom',
+  'csstype',
+]
 
 /** Installs in a consumer's folder what `npm publish` would publish of a workspace. */
 export async function installPacked(workspace: 'contract' | 'client-sdk', folder: string) {

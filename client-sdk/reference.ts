@@ -1,0 +1,152 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import {
+  Application,
+  type Comment,
+  type DeclarationReflection,
+  type ReferenceReflection,
+  ReflectionKind,
+  type SignatureReflection,
+} from 'typedoc'
+
+/**
+ * Writes the reference of the package from the doc comments of what its entries export. Fails if
+ * an export has none. With `--check` it writes nothing, and fails if the page is out of date.
+ */
+async function writeReference() {
+  const modules = await analyse()
+  const missing = modules.flatMap(({ entry, exports }) =>
+    exports.filter((each) => !commentOf(each)).map(({ name }) => `${entry}: ${name}`),
+  )
+  const content = pageOf(modules)
+  const isCurrent = existsSync(PAGE) && readFileSync(PAGE, 'utf8') === content
+  if (missing.length > 0) fail(`without a doc comment: ${missing.join(', ')}`)
+  else if (!process.argv.includes('--check')) writeFileSync(PAGE, content)
+  else if (!isCurrent) fail('docs/sdk-reference.md is out of date: npm run reference')
+}
+
+function fail(message: string) {
+  console.error(message)
+  process.exitCode = 1
+}
+
+const here = import.meta.dirname
+const PAGE = join(here, '../docs/sdk-reference.md')
+/** Its types come from the contract, whose reference is that of the API. */
+const WIRE = 'client-sdk/types.ts'
+const entries = [
+  ['@parley/client', 'index.ts', 'For front ends: a client of one user.'],
+  ['@parley/client/react', 'react/index.ts', 'Hooks. Those that take an id accept undefined.'],
+  ['@parley/client/server', 'server.ts', 'For backends, which have an API key.'],
+  ['@parley/client/snapshots', 'snapshots.ts', 'What a client shows before there is a network.'],
+  ['@parley/client/testing', 'testing/index.ts', 'A client in memory, for tests of applications.'],
+  ['@parley/client/api', 'api.ts', 'Every operation as a plain call.'],
+] as const
+
+type Export = DeclarationReflection
+type Module = { entry: string; about: string; exports: Export[]; others: string[] }
+
+async function analyse(): Promise<Module[]> {
+  const app = await Application.bootstrap({
+    entryPoints: entries.map(([, file]) => join(here, file)),
+    tsconfig: join(here, 'tsconfig.build.json'),
+    basePath: join(here, '..'),
+    skipErrorChecking: true,
+    logLevel: 'Error',
+  })
+  const project = await app.convert()
+  if (!project) throw new Error('the sources cannot be read')
+  return entries.map(([entry, file, about]) => {
+    const name = join('client-sdk', file).replace(/(\/index)?\.ts$/, '')
+    const module = project.children?.find((each) => each.name === name)
+    if (!module?.children) throw new Error(`${file} exports nothing`)
+    const isShown = (each: Export) => !each.isReference() && !isOfTheWire(each)
+    const others = module.children.filter((each): each is ReferenceReflection => each.isReference())
+    const own = module.children.filter(isShown)
+    return { entry, about, exports: own, others: others.map((each) => each.name) }
+  })
+}
+
+const isOfTheWire = ({ sources }: Export) => sources?.[0]?.fileName.endsWith(WIRE) ?? false
+
+const pageOf = (modules: Module[]) => `\
+# The client SDK, reference
+
+Generated from the doc comments of \`client-sdk\`: do not edit. [Its guide](../client-sdk/README.md)
+shows how to use it. The types of records, events and operations, such as \`Channel\`, \`Message\` and
+\`UserApi\`, are those of the API: see \`openapi.json\` and \`asyncapi.json\`, or \`/docs\` of a server.
+
+${modules.map(sectionOf).join('\n\n')}
+`
+
+function sectionOf({ entry, about, exports, others }: Module) {
+  const parts = [`## ${entry}`, about, ...exports.map(describe)]
+  if (others.length > 0) parts.push(`Also exported: ${others.map(code).join(', ')}.`)
+  return parts.join('\n\n')
+}
+
+function describe(declaration: Export) {
+  const { name } = declaration
+  const members = membersOf(declaration)
+  const rows = members.map(
+    (member) => `| ${cell(code(titleOf(member)))} | ${cell(typeText(member))} | ${about(member)} |`,
+  )
+  const table = rows.length === 0 ? [] : ['', '| | type | |', '|---|---|---|', ...rows]
+  const heading = [`### ${name}`, '', textOf(commentOf(declaration)), '', '```ts']
+  return [...heading, ...declarationLines(declaration, members.length > 0), '```', ...table].join(
+    '\n',
+  )
+}
+
+/** The first line of a declaration, or all of it if it has no members to list. */
+function declarationLines(declaration: Export, hasMembers: boolean) {
+  const { name, kind, signatures = [], type } = declaration
+  if (signatures.length > 0) return signatures.map((each) => `function ${signatureText(each)}`)
+  if (kind === ReflectionKind.Class) return [`class ${name}`]
+  if (kind === ReflectionKind.Interface) return [`interface ${name}`]
+  if (kind === ReflectionKind.Variable) return [`const ${name}: ${type}`]
+  return [hasMembers ? `type ${name}` : `type ${name} = ${type}`]
+}
+
+function membersOf({ children = [], type }: Export): Export[] {
+  const inner = type?.type === 'reflection' ? (type.declaration.children ?? []) : []
+  const isOwn = (member: Export) => member.name !== 'constructor' && !member.inheritedFrom
+  return [...children, ...inner].filter(
+    (member) => isOwn(member) && commentOf(member) !== undefined,
+  ).length > 0
+    ? [...children, ...inner].filter(isOwn)
+    : []
+}
+
+const titleOf = ({ name, flags }: Export) => `${name}${flags.isOptional ? '?' : ''}`
+
+function typeText({ signatures = [], getSignature, type }: Export) {
+  const texts = signatures.map(signatureText)
+  if (texts.length > 0) return texts.map(code).join(' ')
+  return code(String(getSignature?.type ?? type))
+}
+
+function signatureText({ name, parameters = [], type }: SignatureReflection) {
+  const given = parameters.map(
+    (each) => `${each.name}${each.flags.isOptional || each.defaultValue ? '?' : ''}: ${each.type}`,
+  )
+  return `${name}(${given.join(', ')}): ${type}`
+}
+
+function commentOf({ comment, signatures = [], getSignature, type }: Export): Comment | undefined {
+  const inner = type?.type === 'reflection' ? type.declaration.signatures : undefined
+  const all = [
+    comment,
+    getSignature?.comment,
+    ...[...signatures, ...(inner ?? [])].map((s) => s.comment),
+  ]
+  return all.find((each) => each?.summary.length)
+}
+
+const textOf = (comment: Comment | undefined) =>
+  (comment?.summary ?? []).map(({ text }) => text).join('')
+const about = (member: Export) => cell(textOf(commentOf(member)).replaceAll(/\s+/g, ' '))
+const code = (text: string) => `\`${text.replaceAll(/\s+/g, ' ')}\``
+const cell = (text: string) => text.replaceAll('|', '\\|')
+
+await writeReference()

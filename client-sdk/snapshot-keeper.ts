@@ -1,0 +1,89 @@
+import type {
+  RoomSnapshot,
+  ShownSource,
+  SnapshotKeeper,
+  Snapshots,
+  SnapshotWriter,
+} from './snapshot-source.ts'
+
+/** Restores and stores what a client shows, as long as it is of one owner and one numbering. */
+export class ClientSnapshots implements SnapshotKeeper {
+  /** Those of rooms that were not opened yet. */
+  readonly #rooms = new Map<string, RoomSnapshot>()
+  #epoch: string | undefined
+  #owner: string | undefined
+  #writer: SnapshotWriter | undefined
+  #isStopped = false
+  readonly #report: (error: unknown) => undefined
+
+  constructor(
+    readonly snapshots: Omit<Snapshots, 'keep'>,
+    readonly shown: ShownSource,
+  ) {
+    this.#report = (error) => void shown.onError(error)
+  }
+
+  async open(owner: string) {
+    const { rooms } = this.shown
+    if (this.#owner === owner || this.#isStopped) return
+    this.#owner = owner
+    this.#rooms.clear()
+    const loaded = await this.snapshots.load(owner).catch(this.#report)
+    if (this.#owner !== owner || this.#isStopped) return
+    const { list, rooms: stored = [] } = loaded ?? {}
+    const isCurrent = ({ epoch }: { epoch: string }) =>
+      this.#epoch === undefined || this.#epoch === epoch
+    if (list && isCurrent(list)) {
+      this.#epoch = list.epoch
+      this.shown.list.show(list)
+    }
+    for (const [id, room] of stored) if (isCurrent(room)) this.#rooms.set(id, room)
+    for (const room of rooms.values()) this.openRoom(room)
+    this.#start(owner)
+  }
+
+  openRoom(room: Parameters<SnapshotKeeper['openRoom']>[0]) {
+    const snapshot = this.#rooms.get(room.id)
+    if (snapshot) room.restore(snapshot)
+    this.#rooms.delete(room.id)
+  }
+
+  readonly note = (channelId?: string) => this.#writer?.note(channelId)
+
+  flush() {
+    this.#writer?.flush()
+  }
+
+  async handleEpoch(epoch: string) {
+    const before = this.#epoch
+    this.#epoch = epoch
+    if (before === undefined || before === epoch || this.#owner === undefined) return
+    this.#rooms.clear()
+    this.shown.list.drop()
+    await this.snapshots.clear(this.#owner).catch(this.#report)
+  }
+
+  stop() {
+    this.#isStopped = true
+    this.#writer?.stop()
+    this.#writer = undefined
+    this.#rooms.clear()
+  }
+
+  async clear(owner: string) {
+    this.#owner = undefined
+    await this.snapshots.clear(owner).catch(this.#report)
+  }
+
+  #start(owner: string) {
+    const { list, rooms } = this.shown
+    this.#writer = this.snapshots.start(owner, {
+      list: () => {
+        const listed = list.next()
+        return listed && this.#epoch !== undefined ? { ...listed, epoch: this.#epoch } : undefined
+      },
+      room: (channelId) => rooms.get(channelId)?.snapshot(),
+    })
+    for (const id of [undefined, ...rooms.keys()]) this.note(id)
+  }
+}
