@@ -1,3 +1,4 @@
+import { limits } from '@parley/contract'
 import { expect, test, vi } from 'vitest'
 import { importInto, member, user } from './imports/records.ts'
 import { cleanupElsewhere, erased } from './support/cleanup.ts'
@@ -162,6 +163,21 @@ test('users and channels of an app are found by name, by member and in pages', a
   const page = await operator.inspect.channels({ appId, limit: 1 })
   expect(page.channels.map(({ id }) => id)).toEqual([openId])
   expect((await idsOf({ cursor: page.nextCursor ?? '' }))[0]).toBe(channelId)
+})
+
+test('a filter finds what is older than thousands of other entries', async () => {
+  const { operator, db } = world()
+  const { id: appId } = await operator.apps.create({ name: 'Busy' })
+  await db`
+    insert into audit (app_id, actor, operation, target)
+    select ${appId}, 'key', 'messages.delete', '{}'
+    from generate_series(1, ${limits.auditSlice})`
+  const first = await operator.audit.listOfApp({ appId, operation: 'apps.create' })
+  expect(first.entries).toEqual([])
+  const cursor = first.nextCursor ?? ''
+  const second = await operator.audit.listOfApp({ appId, operation: 'apps.create', cursor })
+  expect(second.entries.map(({ operation }) => operation)).toEqual(['apps.create'])
+  expect(second.nextCursor).toBeNull()
 })
 
 test('nobody changes or deletes an entry; those that are too old go', async () => {

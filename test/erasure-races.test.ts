@@ -1,4 +1,5 @@
-import { selectErasureTargets } from '@parley/server/features/users/erase'
+import { transaction } from '@parley/server/db/transaction'
+import { lockTarget, selectErasureTargets } from '@parley/server/features/users/erase'
 import { createErasurePositions } from '@parley/server/jobs/erasure'
 import { expect, onTestFinished, test } from 'vitest'
 import { cleanupElsewhere, erased, expectCompleteHistory } from './support/cleanup.ts'
@@ -156,7 +157,7 @@ test('the erasure of one user goes on where it was, and that of another from the
   expect([target('ana'), ...others].map(positions.get)).toEqual([0, 7, 0])
 })
 
-test('of users who are not deleted nothing is found to erase', async () => {
+test('of users who are not deleted nothing is found to erase, or erased late', async () => {
   const [gone, kept] = await world().users('found-gone', 'found-kept')
   const { id: channelId } = await gone.channels.create({
     type: 'group',
@@ -166,6 +167,8 @@ test('of users who are not deleted nothing is found to erase', async () => {
   const { appId, db, pool } = world()
   const query = { appId, userIds: [gone.id, kept.id], exceptChannelIds: [], limit: 10 }
   const find = () => pool.use((tx) => selectErasureTargets(tx, query))
+  const locked = (userId: string) =>
+    pool.use((tx) => transaction(tx, (db) => lockTarget(db, { appId, channelId, userId })))
   expect(await find()).toEqual([])
   await withoutCleanup(world(), async () => {
     await db`
@@ -174,5 +177,7 @@ test('of users who are not deleted nothing is found to erase', async () => {
       where app_id = ${appId}
         and id = ${gone.id}`
     expect(await find()).toEqual([{ appId, channelId, userId: gone.id }])
+    const users = await Promise.all([gone.id, kept.id].map(locked))
+    expect(users.map(({ user }) => user?.id)).toEqual([gone.id, undefined])
   })
 })

@@ -91,12 +91,17 @@ test('writing times of last activity does not wait for a user who is locked', as
   expect(await Promise.all([locked, free].map(ageOf))).toEqual([60, 0])
 })
 
-test('a server that stops writes the activity of the last seconds', async () => {
+test('a server that stops writes who has sent or read in the last seconds', async () => {
   const node = await createWorld({ databaseUrl: world().databaseUrl })
-  const ana = await node.user('leaving')
-  const user = await idleUser('leaving', node.appId)
-  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk' })
-  await ana.messages.send({ channelId, text: 'bye' })
+  const ids = ['leaving', 'reading', 'marking', 'looking'] as const
+  const [ana, ben, cem, dan] = await node.users(...ids)
+  const users = await Promise.all(ids.map((id) => idleUser(id, node.appId)))
+  const memberIds = ids.slice(1)
+  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds })
+  const { id: messageId } = await ana.messages.send({ channelId, text: 'bye' })
+  await ben.reads.mark({ channelId })
+  await cem.receipts.mark({ channelId, messageId })
+  await dan.messages.list({ channelId })
   await node.stop()
-  expect(await ageOf(user)).toBe(0)
+  expect(await Promise.all(users.map(ageOf))).toEqual([0, 0, 0, 60])
 })

@@ -139,6 +139,8 @@ test('a deleted app is gone at once, and a job leaves no row of it in any table'
   await ana.preferences.update({ reactions: false })
   const { id: workspaceId } = await ana.workspaces.create({ name: 'Team', type: 'team' })
   await ana.invites.create({ workspaceId })
+  // Of a node that has crashed.
+  await db`insert into connections (node_id, app_id, user_id) values ('gone', ${appId}, 'ben')`
   const { id: webhookId } = await backend.webhooks.create({ url: 'https://x.test', events: ['*'] })
   await backend.webhooks.test({ webhookId })
   await backend.hooks.setBeforeSend({ url: 'https://x.test', onError: 'allow' })

@@ -159,6 +159,7 @@ test.each([
   ['a page', '<html>Welcome</html>'],
   ['too few outcomes', '{"data":[{"acknowledged":true,"status":"processed"}]}'],
   ['an outcome of one', '{"data":{"acknowledged":true,"status":"processed"}}'],
+  ['an error without a reason', '{"data":[{"status":"error"},{"status":"error"}]}'],
   ['unknown statuses', '{"data":[{"status":"queued"},{"status":"queued"}]}'],
 ])('pushes that are answered with %s are put off, not counted as accepted', async (_, body) => {
   provider.behave((response) => response.writeHead(201).end(body))

@@ -33,6 +33,15 @@ test('setup:push creates missing workflows by their configured ids, and keeps ot
   ])
   const created = provider.calls.filter(({ method }) => method === 'POST')
   expect(created.map(({ path }) => path)).toEqual(Array(4).fill('/v2/workflows'))
+  const fields = created.map(({ body: { payloadSchema } }) =>
+    Object.keys(Object(payloadSchema).properties).join(' '),
+  )
+  expect(fields).toEqual([
+    'senderId senderName messagePreview channelId channelName channelType messageId',
+    'invitedBy invitedByName channelId channelName channelDescription',
+    'reactorId reactorName emoji channelId messagePreview messageId',
+    'replierId replierName channelId channelName threadId replyPreview',
+  ])
   expect(created[0]?.body).toMatchObject({
     workflowId: 'new-message',
     payloadSchema: {

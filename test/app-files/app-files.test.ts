@@ -134,14 +134,18 @@ test('the erasure of a deleted user is completed where the app is imported', asy
 
 test('an app that exists is not imported, nor exported over a file, nor unknown', async () => {
   const { appId, databaseUrl } = world()
-  const [again, over, unknown] = [
+  const { id: deleted } = await world().operator.apps.create({ name: 'Deleted' })
+  await world().db`update apps set deleted_at = now() where id = ${deleted}`
+  const [again, over, unknown, gone] = [
     await parleyOn(target.databaseUrl, 'app:import', folder.path('all')),
     await parleyOn(databaseUrl, 'app:export', appId, folder.path('all')),
     await parleyOn(databaseUrl, 'app:export', channelId, '-'),
+    await parleyOn(databaseUrl, 'app:export', deleted, '-'),
   ]
   expect(again).toEqual({ code: 1, output: `the app ${appId} exists in this database already` })
   expect(over).toEqual({ code: 1, output: expect.stringContaining('EEXIST') })
-  expect(unknown).toEqual({ code: 1, output: 'There is no app with this id' })
+  for (const none of [unknown, gone])
+    expect(none).toEqual({ code: 1, output: 'There is no app with this id' })
 })
 
 test('secrets are left out of a file, which says how many there were', async () => {

@@ -5,6 +5,9 @@ import { runCommand } from '@parley/server/commands/index'
 import { afterAll, vi } from 'vitest'
 import { withRecordedDatabase } from '../support/recorded-database.ts'
 
+/** What a command says each second, on a slow machine. */
+const PROGRESS = /^[\d,]+ rows, [\d,]+ a second$/
+
 /** Runs a command of `parley` on a database, in this process: its exit code and its lines. */
 export const parleyOn = (databaseUrl: string, ...args: string[]) =>
   withRecordedDatabase(databaseUrl, (url) => parleyAt(url, args))
@@ -17,9 +20,7 @@ async function parleyAt(url: string, args: string[]) {
   )
   try {
     const code = await runCommand(args)
-    // A slow machine says how far it has come.
-    const output = lines.filter((line) => !/ rows, \S+ a second$/.test(line)).join('\n')
-    return { code, output }
+    return { code, output: lines.filter((line) => !PROGRESS.test(line)).join('\n') }
   } finally {
     for (const spy of spies) spy.mockRestore()
     vi.unstubAllEnvs()

@@ -92,15 +92,19 @@ test('a refused message is not stored, and its author is told the reason', async
   expect(await stored()).toEqual([[1, 'Sorry']])
 })
 
-test('a repeated message is not judged again', async () => {
-  const { send, stored, asked } = await newScene()
-  const { receiver } = current()
+test('a repeated message is not judged again, and does not count towards the limit', async () => {
+  const { appId, send, stored, asked } = await newScene()
+  const { receiver, world } = current()
+  await world.operator.apps.update({ appId, settings: { rateLimits: { messages: 2 } } })
   receiver.answerWith(judging({ action: 'change', text: 'Changed' }))
   const sent = await send('Hello', { clientId: 'c1' })
   receiver.answerWith(judging({ action: 'refuse', reason: 'No' }))
-  expect(await send('Hello', { clientId: 'c1' })).toEqual(sent)
+  for (let repeat = 0; repeat < 3; repeat++)
+    expect(await send('Hello', { clientId: 'c1' })).toEqual(sent)
   expect(asked()).toHaveLength(1)
   expect(await stored()).toEqual([[1, 'Changed']])
+  receiver.answerWith(allow)
+  await send('Another', { clientId: 'c2' })
 })
 
 const unusable = [

@@ -28,7 +28,7 @@ const streamEntities = [
     type: 'channel',
     item: {
       ...{ id: 'kitchen', type: 'team', cid: 'team:kitchen', name: 'Kitchen', created_by: ana },
-      ...{ created_at: createdAt, config: { replies: true }, floor: 2 },
+      ...{ created_at: createdAt, config: { replies: true }, floor: 2, description: 'Hot' },
     },
   },
   {
@@ -44,7 +44,8 @@ const streamEntities = [
     type: 'message',
     item: {
       ...{ id: 'm2', cid: 'team:kitchen', user: ben, type: 'reply', text: 'Yes { "please" }' },
-      ...{ parent_id: 'm1', created_at: '2024-05-01T09:32:00Z' },
+      ...{ parent_id: 'm1', created_at: '2024-05-01T09:32:00Z', latest_reactions: [] },
+      reactions: [{ type: 'like', user: ana, user_id: 'ana', created_at: createdAt }],
     },
   },
   {
@@ -84,19 +85,20 @@ test("an export of Stream's second version becomes records that can be imported"
   const { lines, problems } = await converted(streamRecords, text)
   expect(problems).toEqual({ 'message: it was deleted': 1, 'type poll: nothing like it here': 1 })
   const { body } = await post(world(), `${lines.join('\n')}\n`)
-  const counts = { users: 2, channels: 1, members: 2, messages: 3, reactions: 1, pins: 1 }
+  const counts = { users: 2, channels: 1, members: 2, messages: 3, reactions: 2, pins: 1 }
   expect(body).toMatchObject({ refused: 0, isFinished: true, imported: counts })
   const reader = await world().user('ana')
   const channelId = channelIdOf(world(), 'team:kitchen')
   const channel = await reader.channels.get({ channelId })
-  expect(channel).toMatchObject({ type: 'private', custom: { floor: 2 }, role: 'moderator' })
+  const facts = { type: 'private', description: 'Hot', custom: { floor: 2 }, role: 'moderator' }
+  expect(channel).toMatchObject(facts)
   expect((await reader.messages.list({ channelId })).messages).toMatchObject([
     {
       ...{ text: 'Soup?', userId: 'ana', replyCount: 1, pinned: true, custom: { priority: 3 } },
       attachments: [{ url: 'https://example.com/soup.png', name: 'Soup' }],
       reactions: [{ type: 'love', count: 1 }],
     },
-    { text: 'Yes { "please" }', userId: 'ben' },
+    { text: 'Yes { "please" }', userId: 'ben', reactions: [{ type: 'like' }] },
     { text: '', userId: 'ana', attachments: [{ type: 'video', url: 'https://example.com/v' }] },
   ])
   const { members } = await reader.members.list({ channelId })

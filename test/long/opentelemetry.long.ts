@@ -1,10 +1,14 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { startTracing } from '@parley/server/core/opentelemetry'
+import { inSpan } from '@parley/server/core/spans'
+import { afterAll, beforeAll, expect, inject, onTestFinished, test, vi } from 'vitest'
 import { cloneDatabase } from '../support/clone-database.ts'
 import { bodyOf, serveLocally } from '../support/local-server.ts'
 import { serveProvider } from '../support/provider.ts'
+import { quiet } from '../support/scripted/index.ts'
+import { stoppedClock } from '../support/scripted/time.ts'
 import { production, start, useChildren } from '../support/start.ts'
 import { until } from '../support/until.ts'
 import { createValidatedApi } from '../support/validated.ts'
@@ -15,6 +19,7 @@ type Span = {
   parentSpanId?: string
   name: string
   attributes: { key: string; value: { stringValue?: string } }[]
+  status: { code?: number; message?: string }
 }
 
 const { adopt } = useChildren()
@@ -70,11 +75,11 @@ async function startWith(variables: Record<string, string>) {
     name: 'Talk',
     memberIds: ['ben'],
   })
-  const send = (headers: Record<string, string> = {}) =>
+  const send = (headers: Record<string, string> = {}, body = '{"text":"Hello"}') =>
     fetch(`${url}/api/channels/${channelId}/messages`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
-      body: '{"text":"Hello"}',
+      body,
     })
   const stop = async () => {
     server.kill('SIGTERM')
@@ -87,7 +92,10 @@ async function startWith(variables: Record<string, string>) {
 }
 
 const TRACE = 'aaaabbbbccccddddaaaabbbbccccdddd'
-const from = (flags: string) => ({ traceparent: `00-${TRACE}-1111222233334444-${flags}` })
+const OTHER = 'ddddccccbbbbaaaaddddccccbbbbaaaa'
+const from = (flags: string, trace = TRACE) => ({
+  traceparent: `00-${trace}-1111222233334444-${flags}`,
+})
 
 test('the spans of a send lead from its request to its push', async () => {
   const receiver = await serveReceiver()
@@ -97,6 +105,7 @@ test('the spans of a send lead from its request to its push', async () => {
   expect((await server.send(from('01'))).status).toBe(201)
   const named = (name: string) =>
     receiver.spans.filter((span) => span.traceId === TRACE && span.name === name)
+  expect((await server.send(from('01', OTHER), '{"text":""}')).status).toBe(400)
   await until(() => named('push POST').length > 0 && named('job push-message').length > 0)
   const [request, ...others] = named('POST /api/channels/:channelId/messages')
   const [operation] = named('messages.send')
@@ -107,6 +116,10 @@ test('the spans of a send lead from its request to its push', async () => {
   expect(operation?.parentSpanId).toBe(request?.spanId)
   expect(job?.parentSpanId).toBe(operation?.spanId)
   expect(push?.parentSpanId).toBe(job?.spanId)
+  const refused = () => receiver.spans.filter(({ traceId }) => traceId === OTHER)
+  await until(() => refused().some(({ name }) => name === 'messages.send'))
+  const failed = refused().find(({ name }) => name === 'messages.send')
+  expect([failed?.status.code, operation?.status.code]).toEqual([2, 0])
   const statements = (parent: Span | undefined) =>
     named('SQL')
       .filter(({ parentSpanId }) => parentSpanId === parent?.spanId)
@@ -124,7 +137,7 @@ test('the spans of a send lead from its request to its push', async () => {
   await receiver.stop()
 })
 
-test('a receiver that never answers delays no call, and hardly the end', async () => {
+test('a receiver that never answers delays no call', async () => {
   const receiver = await serveReceiver({ isSilent: true })
   const server = await startWith({
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
@@ -133,9 +146,35 @@ test('a receiver that never answers delays no call, and hardly the end', async (
   })
   await until(() => receiver.requests() > 0)
   for (let n = 0; n < 5; n++) expect((await server.send()).status).toBe(201)
-  // It would be killed, with another code, after 14 s.
   expect(await server.stop()).toBe(0)
   await receiver.stop()
+})
+
+test('the end waits for a receiver that never answers for two seconds at most', async () => {
+  const receiver = await serveReceiver({ isSilent: true })
+  onTestFinished(async () => void (await receiver.stop()))
+  onTestFinished(() => void vi.unstubAllEnvs())
+  for (const [name, value] of Object.entries({
+    OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+    OTEL_BSP_EXPORT_TIMEOUT: '600000',
+    OTEL_EXPORTER_OTLP_TIMEOUT: '600000',
+  }))
+    vi.stubEnv(name, value)
+  const clock = stoppedClock()
+  const end = startTracing({ version: '1', warn: () => {} })
+  await inSpan(
+    () => ({ name: 'work', kind: 'internal' }),
+    async () => {},
+  )
+  let hasEnded = false
+  const ended = end().then(() => {
+    hasEnded = true
+  })
+  while (receiver.requests() === 0) await quiet()
+  await clock.forward(1_999)
+  expect(hasEnded).toBe(false)
+  await clock.forward(1)
+  await ended
 })
 
 test('a receiver that takes no spans is reported once, and everything else goes on', async () => {

@@ -58,6 +58,14 @@ test('a message of a batch that is refused, or is nonsense, refuses no other', a
   expect(stored.map(({ text }) => text)).toEqual(['1', '7'])
 })
 
+test('a batch may be larger than other bodies', async () => {
+  const { ana, ben, channelId } = await newTalk()
+  const given = upTo(30).map((n) => draft(n, { text: 'x'.repeat(limits.textLength) }))
+  const { results } = await ana.messages.sendBatch({ channelId, messages: given })
+  expect(codes({ results })).toEqual(given.map(() => 'sent'))
+  expect((await ben.channels.get({ channelId })).unreadCount).toBe(30)
+})
+
 test('a batch has 1 to 50 messages, of callers who may see the channel', async () => {
   const { ana, cem, channelId } = await newTalk()
   const send = (count: number, by = ana) =>

@@ -2,6 +2,7 @@ import type { UserRef } from '@parley/server/core/user-ref'
 import { createDb } from '@parley/server/db/client'
 import type { PresenceNote } from '@parley/server/realtime/broker'
 import { PresenceTracker } from '@parley/server/realtime/presence'
+import { removeDeadNode } from '@parley/server/realtime/presence-queries'
 import { type Session, Sessions } from '@parley/server/realtime/sessions'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { until } from '../support/until.ts'
@@ -89,6 +90,17 @@ test('a user of a dead node stays online on another node', async () => {
   await here.tracker.removeDeadNodes()
   expect(here.changes).toEqual(['on-both online', 'on-dead offline'])
   expect([(await dead.rows()).length, (await here.rows()).length]).toEqual([0, 1])
+})
+
+test('a node that beats before it is removed is not', async () => {
+  const alive = await openNode()
+  await alive.connect(await newUser('on-recovered'))
+  const node = { id: alive.nodeId, deadAfterMs: DEAD_AFTER_MS }
+  expect(await db.use((connection) => removeDeadNode(connection, node))).toEqual([])
+  expect(await alive.rows()).toHaveLength(1)
+  await age(alive.nodeId)
+  const offline = await db.use((connection) => removeDeadNode(connection, node))
+  expect(offline.map(({ userId }) => userId)).toEqual(['on-recovered'])
 })
 
 test('only a live node makes a user online', async () => {

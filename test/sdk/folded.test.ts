@@ -10,7 +10,8 @@ const changes = (requests: string[]) =>
   requests.filter((request) => /messages/.test(request) && !request.startsWith('GET'))
 
 test('a message that was edited before it was sent is sent as it was edited', async () => {
-  const { chat, channel } = scriptedChat({ storage: memoryStorage() })
+  const storage = memoryStorage()
+  const { chat, channel } = scriptedChat({ storage })
   const talk = channel('c')
   await chat.connect()
   const room = chat.channel('c')
@@ -21,6 +22,8 @@ test('a message that was edited before it was sent is sent as it was edited', as
   expect(await edited).toMatchObject({ text: 'fixed', editedAt: null })
   await out.sent
   expect(talk.messages.map(({ text }) => text)).toEqual(['fixed'])
+  await quiet()
+  expect(await storage.load('app:me')).toEqual([])
 })
 
 test('a message that was deleted before it was sent is never sent', async () => {

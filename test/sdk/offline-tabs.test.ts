@@ -98,6 +98,28 @@ test('what another tab discarded while a tab was disconnected is never sent by i
   one.chat.disconnect()
 })
 
+test('what one tab has sent before another has stored it does not stay stored', async () => {
+  const storage = newStorage()
+  const one = await live(storage)
+  let store = () => {}
+  const stalled = new Promise<void>((resolve) => {
+    store = resolve
+  })
+  let isStored = false
+  const put: OutboxStorage['put'] = async (owner, operation) => {
+    await stalled
+    await storage.put(owner, operation)
+    isStored = true
+  }
+  const two = await live({ ...storage, put }, one)
+  await two.room.send({ text: 'quick' }).sent
+  expect(one.count(SEND)).toBe(1)
+  store()
+  await expect.poll(() => isStored).toBe(true)
+  await expect.poll(() => stored(storage)).toEqual([])
+  for (const { chat } of [one, two]) chat.disconnect()
+})
+
 test('an edit that waits knows after a reload which edit of the user it follows', async () => {
   const storage = newStorage()
   const one = await live(storage)

@@ -23,6 +23,19 @@ test('messages that wait share a request, and a channel has one request at a tim
   expect([count(SEND), count(BATCH)]).toEqual([2, 1])
 })
 
+test('messages that wait together are no larger than a request may be', async () => {
+  const { chat, channel, count } = scriptedChat()
+  const talk = channel('c')
+  await chat.connect()
+  chat.disconnect()
+  const texts = Array.from({ length: 20 }, (_, index) => `${index}`.padEnd(40_000, '.'))
+  const sent = texts.map((text) => chat.channel('c').send({ text }).sent)
+  await chat.connect()
+  await Promise.all(sent)
+  expect(talk.messages.map(({ text }) => text)).toEqual(texts)
+  expect(count(BATCH)).toBe(4)
+})
+
 test('waking, reconnecting and sending again start no second sender', async () => {
   const clock = stoppedClock()
   const { chat, channel, hold, count, cut, mend } = scriptedChat()
@@ -129,6 +142,42 @@ test('a refused message is stored as failed, and no client sends it unasked', as
   await quiet()
   expect(second.count(SEND)).toBe(1)
   expect(await storage.load('app:me')).toEqual([])
+})
+
+test('an edit of a refused message changes what is shown, after a reload, too', async () => {
+  const storage = memoryStorage()
+  const first = scriptedChat({ storage })
+  first.channel('c')
+  first.refuseRequests(SEND, { status: 403, code: 'FORBIDDEN' })
+  await first.chat.connect()
+  const out = first.chat.channel('c').send({ text: 'refused' })
+  await expect(out.sent).rejects.toMatchObject({ code: 'FORBIDDEN' })
+  first.chat.disconnect()
+  first.chat
+    .channel('c')
+    .edit(out.clientId, { text: 'better' })
+    .catch(() => {})
+  await quiet()
+  const second = scriptedChat({ storage })
+  second.channel('c')
+  await second.chat.connect()
+  const room = second.chat.channel('c')
+  room.watch()
+  const { items } = await until(room.messages, ready)
+  expect(items).toMatchObject([{ status: 'failed', text: 'better' }])
+  await quiet()
+  expect(await storage.load('app:me')).toMatchObject([{ text: 'better', failure: {} }])
+  expect(second.count(/^PATCH/)).toBe(0)
+})
+
+test('what was written before a logout, without a session, is not sent for the next', async () => {
+  const { chat, channel, count } = scriptedChat({ storage: memoryStorage() })
+  channel('c')
+  const { sent } = chat.channel('c').send({ text: 'of somebody else' })
+  await Promise.all([chat.logout(), expect(sent).rejects.toMatchObject({ code: 'ABORTED' })])
+  await chat.connect()
+  await quiet()
+  expect(count(SEND)).toBe(0)
 })
 
 test('an unsent message is shown once, whether its event or its answer comes first', async () => {

@@ -33,6 +33,11 @@ test('a room that nobody watches keeps no topic and no timer, and makes no reque
   talk.pin(id)
   await clock.forward(LONG_MS)
   expect(requests.slice(before)).toEqual([])
+  // What it has missed comes with the subscription.
+  room.watch()
+  await clock.forward(1)
+  expect(texts(room.messages.getSnapshot())).toEqual(['hello', 'again', 'nobody looks'])
+  expect(requests.slice(before)).toEqual(['GET /api/channels/c/pins?offset=0'])
 })
 
 test('a watcher that returns at once keeps the topic of a room subscribed', async () => {

@@ -103,6 +103,7 @@ test('handles of a freed room go on: paging, jumps, sends and a subscription', a
     stop()
     await clock.forward(2_000)
   }
+  expect(chat.channel('c0')).toBe(freed)
   expect(texts(freed.messages.getSnapshot())).toEqual([])
   await loadOlder()
   await jumpTo('c0-0010')

@@ -184,13 +184,15 @@ test('a webhook that has failed for five days is disabled, after four it is not'
     where app_id = ${appId}`
   await failFor(old, '5 days 1 minute')
   await failFor(young, '4 days 23 hours')
+  const since = (await young.webhook())?.failingSince
   await old.send('one')
   await young.send('one')
   startWorker({ log })
   await until(async () => (await old.webhook())?.enabled === false)
   expect(await old.webhook()).toMatchObject({ disabledReason: 'failing' })
   await young.receive(5)
-  expect(await young.webhook()).toMatchObject({ enabled: true, disabledReason: null })
+  const failing = { enabled: true, disabledReason: null, failingSince: since }
+  expect(await young.webhook()).toMatchObject(failing)
   await until(() => warnings.some(({ message }) => message === 'webhook disabled'))
   const said = warnings.find(({ message }) => message === 'webhook disabled')
   expect(said?.facts).toMatchObject({ webhookId: old.webhookId, reason: 'failing' })

@@ -7,7 +7,7 @@ const event = {
   type: 'webhook.test',
   timestamp: '2026-11-21T09:30:00.000Z',
   appId: '019c9b1d-11aa-7b2c-8c3d-4e5f60718293',
-  data: { webhookId: '019c9b21-7f40-7c5d-8e6f-708192031425' },
+  data: { webhookId: '019c9b21-7f40-7c5d-8e6f-708192031425', name: 'Šárka 🎻' },
 }
 const body = JSON.stringify(event)
 

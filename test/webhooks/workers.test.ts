@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import { topics } from '@parley/contract'
+import { releaseWebhook } from '@parley/server/jobs/webhooks/leases'
 import { expect, test } from 'vitest'
 import { upTo } from '../support/events.ts'
 import { until } from '../support/until.ts'
@@ -35,6 +37,21 @@ test('deliveries of a worker that died are sent by another one after its lease',
   await until(async () => (await deliveries()).every(({ status }) => status === 'delivered'))
 })
 
+test('a delivery that is cut off by the end of its worker is no attempt', async () => {
+  const { receiver } = current()
+  const { send, receive, deliveries, webhook } = await newScene()
+  receiver.answerWith(() => {})
+  await send('one')
+  const stop = startWorker()
+  await receive(1)
+  await stop()
+  expect(await deliveries()).toMatchObject([{ status: 'pending', attempts: 0 }])
+  expect((await webhook())?.failingSince).toBeNull()
+  receiver.behave()
+  startWorker()
+  await receive(2)
+})
+
 test('several workers send each event once, those of a channel in order', async () => {
   const { receiver } = current()
   const { send, received, receive, newChannel, deliveries } = await newScene()
@@ -59,11 +76,14 @@ test('several workers send each event once, those of a channel in order', async 
 
 test('a webhook is served by one worker at a time', async () => {
   const { receiver } = current()
-  const { send, receive, received, webhook } = await newScene()
+  const { send, receive, received, webhook, webhookId, appId } = await newScene()
   receiver.answerWith(() => {})
   await send('one')
   startWorker()
   await receive(1)
+  // One whose lease has ended meanwhile.
+  const late = { id: webhookId, appId, failingSince: null, replaySince: null }
+  await releaseWebhook(current().world.pool, { ...late, leasedBy: randomUUID() })
   const other = await newScene()
   receiver.answerWith((response) => response.writeHead(200).end())
   await other.send('two')

@@ -1,3 +1,4 @@
+import { AdmissionError } from '@parley/server/core/admission'
 import { closings } from '@parley/server/realtime/protocol/codes'
 import { expect, test, vi } from 'vitest'
 import { channelId, chat, delivered, own, pass, stopTimers } from '../hub/fixture.ts'
@@ -12,6 +13,13 @@ test('a socket that closes while its token is verified is not counted', async ()
   await pass()
   expect(sessions.isEmpty).toBe(true)
   expect(node.userSockets.take(ana)).toBe(true)
+})
+
+test('a connect that finds the node busy ends its socket: the client comes back', async () => {
+  const { connect, node, closed, messages } = await openConnection()
+  node.register = () => Promise.reject(new AdmissionError('busy'))
+  await connect()
+  expect([closed, messages()]).toEqual([[closings.tooManyRequests.code], []])
 })
 
 test('a client is told in seconds how often it is pinged', async () => {
