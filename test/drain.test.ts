@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createConnection } from 'node:net'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { exchange, post } from './support/raw.ts'
@@ -69,7 +70,8 @@ test('a server about to stop sends its sockets away in the second half of the ti
   await announced
 })
 
-test('a server that is closing its sessions refuses new sockets', async () => {
+/** A node that has sent the first of its two sockets away, and waits to do so with the second. */
+async function closingNode() {
   const timings = { shutdownMs: 4_000 }
   const node = await createWorld({ databaseUrl: world().databaseUrl, timings })
   const [ana] = await node.users('ana')
@@ -79,11 +81,35 @@ test('a server that is closing its sessions refuses new sockets', async () => {
   onTestFinished(() => void vi.useRealTimers())
   const stopped = node.stop()
   expect(await Promise.race(sockets.map(({ closed }) => closed))).toMatchObject({ code: 3001 })
-  const late = RawSocket.open(node).then(
-    ({ socket }) => socket.terminate(),
-    ({ message }: Error) => message,
-  )
-  expect(await late.finally(() => vi.advanceTimersByTime(4_000))).toBe('answered 503')
-  vi.useRealTimers()
-  await stopped
+  const openLate = () =>
+    RawSocket.open(node).then(
+      ({ socket }) => socket.terminate(),
+      ({ message }: Error) => message,
+    )
+  const goOn = async () => {
+    vi.advanceTimersByTime(4_000)
+    vi.useRealTimers()
+    await stopped
+  }
+  return { node, openLate, goOn }
+}
+
+test('a server that is closing its sessions refuses new sockets', async () => {
+  const { openLate, goOn } = await closingNode()
+  expect(await openLate()).toBe('answered 503')
+  await goOn()
+})
+
+test('a connection that sends no request does not keep a server from closing', async () => {
+  const { node, openLate, goOn } = await closingNode()
+  const { hostname, port } = new URL(node.url)
+  const silent = createConnection(Number(port), hostname)
+  onTestFinished(() => void silent.destroy())
+  silent.on('error', () => {})
+  const closed = once(silent, 'close')
+  await once(silent, 'connect')
+  // The server has accepted the connection before this one.
+  await openLate()
+  await goOn()
+  await closed
 })

@@ -10,7 +10,7 @@ import { createDataFolder } from './support/folders.ts'
  * embedded one, by the folder of its programs. Versions plan statements differently, so by default
  * these are the tests of statements, migrations and growth; others are named after the folder.
  */
-const SELECTION = ['growth', 'statements', 'migrations', 'own-schema', 'unread.', 'delivery']
+const SELECTION = ['long/growth-', 'statements', 'migrations', 'own-schema', 'unread.', 'delivery']
 const SETTINGS = { fsync: 'off', full_page_writes: 'off', max_connections: 200, jit: 'off' }
 
 const [programs = '', ...files] = process.argv.slice(2)
@@ -52,7 +52,9 @@ run('initdb', '-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', locale,
 run('pg_ctl', '-D', data, '-l', join(folder, 'log'), '-w', '-o', settings.join(' '), 'start')
 try {
   const chosen = files.length > 0 ? files : SELECTION
-  const { status } = spawnSync('npx', ['vitest', 'run', '--project', 'shared', ...chosen], {
+  const config = ['--config', 'mutations/vitest.config.ts']
+  const projects = ['--project', 'shared', '--project', 'long']
+  const { status } = spawnSync('npx', ['vitest', 'run', ...config, ...projects, ...chosen], {
     cwd: import.meta.dirname,
     stdio: 'inherit',
     env: { ...process.env, DATABASE_URL: `postgres://postgres@127.0.0.1:${port}/postgres` },

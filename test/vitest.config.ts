@@ -6,7 +6,10 @@ import { BaseSequencer, type CoverageV8Options, type TestSpecification } from 'v
 const last = ['sql.test.ts']
 
 /** Small files that take long. They start first, so that no worker waits for them at the end. */
-const slow = /(workers|start|start-end|playground|epoch|long\/(hostile|client-package))\.\w+\.ts$/
+const slow = new RegExp(
+  '(workers|start|start-end|playground|epoch' +
+    '|long/(hostile|noun|imports-waits|imports|packages|sdk|history|events-day))\\.\\w+\\.ts$',
+)
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]) {
     const sorted = await super.sort(files)

@@ -1,22 +1,15 @@
 import { defineConfig } from 'vitest/config'
 import { everywhere, globalSetup, tests } from './vitest.config.ts'
 
-/** Files about load, which have the machine to themselves. */
-const load = [
-  'abuse',
-  'bench',
-  'lost-connections',
-  'crowd',
-  'growth',
-  'hostile-flood',
-  'outage',
-  'realtime',
-  'returning',
-  'tenants',
-]
-const loadFiles = load.map((name) => `long/${name}.long.ts`)
+/** Files that measure how long something takes, which have the machine to themselves. */
+const measuring = ['abuse', 'crowd', 'hostile-flood', 'returning', 'tenants'].map(
+  (name) => `long/${name}.long.ts`,
+)
 /** Files that run the tests of other files, which each process would load only once. */
 const transportFiles = ['long/http-stream.long.ts', 'long/sse.long.ts']
+
+/** All others at once: more than cores, since many of them wait. */
+const atOnce = { maxWorkers: 4, sequence: { ...tests.sequence, groupOrder: 1 } }
 
 /** The heavy tests: `npm run test:long`. */
 export default defineConfig({
@@ -27,29 +20,21 @@ export default defineConfig({
     projects: [
       {
         ...everywhere,
-        test: { ...tests, name: 'load', include: loadFiles, maxWorkers: 1 },
+        test: { ...tests, name: 'measuring', include: measuring, maxWorkers: 1 },
       },
       {
         ...everywhere,
         test: {
           ...tests,
+          ...atOnce,
           name: 'long',
           include: ['long/**/*.long.ts'],
-          exclude: [...loadFiles, ...transportFiles],
-          maxWorkers: 2,
-          sequence: { ...tests.sequence, groupOrder: 1 },
+          exclude: [...measuring, ...transportFiles],
         },
       },
       {
         ...everywhere,
-        test: {
-          ...tests,
-          name: 'transports',
-          include: transportFiles,
-          isolate: true,
-          maxWorkers: 2,
-          sequence: { ...tests.sequence, groupOrder: 2 },
-        },
+        test: { ...tests, ...atOnce, name: 'transports', include: transportFiles, isolate: true },
       },
     ],
   },

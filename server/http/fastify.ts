@@ -114,6 +114,9 @@ function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply)
   return reply.code(statusOf(apiError)).send(toErrorBody(apiError))
 }
 
+/** How soon a connection that is accepted by a closing server must send its request. */
+const LATE_REQUEST_MS = 1_000
+
 /**
  * When the server is about to stop, every response becomes the last one on its connection: a client
  * that kept it open would send its next request to a server that is closing. When it closes, so do
@@ -136,6 +139,10 @@ function closeConnections(app: FastifyInstance, isStopping: () => boolean) {
     })
   }
   app.server.prependListener('request', (_, response) => onTurn(response, () => wait(response)))
+  // A connection that is accepted meanwhile may never send a request, whose answer would end it.
+  app.server.on('connection', () => {
+    if (isClosing) setTimeout(closeWhenAnswered, LATE_REQUEST_MS).unref()
+  })
   app.addHook('preClose', async () => {
     isClosing = true
     closeWhenAnswered()

@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -7,6 +7,7 @@ import { createApi } from '@parley/client/api'
 import { readMigrations } from '@parley/server/db/migration-files'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { root } from '../support/consumer.ts'
+import { type Packed, packages, unpack } from '../support/packed.ts'
 import { linkProductionModules } from '../support/production-modules.ts'
 import { baseUrl, production, useChildren } from '../support/start.ts'
 import { patient } from '../support/until.ts'
@@ -21,22 +22,14 @@ const workspaces = {
   server: '@parley/server',
 }
 
-type Packed = { name: string; filename: string; files: { path: string }[] }
 /** A project outside of the repository that has installed what would be published. */
 let project: string
 let packed: Packed[]
 
 beforeAll(async () => {
   project = realpathSync(mkdtempSync(join(tmpdir(), 'parley-installed-')))
-  const chosen = Object.keys(workspaces).flatMap((name) => ['--workspace', name])
-  const to = ['--pack-destination', project, '--ignore-scripts=false', '--json']
-  const { stdout } = await run('npm', ['pack', ...chosen, ...to], { cwd: root })
-  packed = JSON.parse(stdout.slice(stdout.search(/^\[/m)))
-  for (const { name, filename } of packed) {
-    const target = join(project, 'node_modules', name)
-    mkdirSync(target, { recursive: true })
-    await run('tar', ['-xzf', join(project, filename), '-C', target, '--strip-components=1'])
-  }
+  packed = await packages()
+  for (const each of packed) await unpack(each, project)
   linkProductionModules(project)
 })
 afterAll(() => rmSync(project, { recursive: true, force: true }))

@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { onTestFinished } from 'vitest'
+import { packages, unpack } from './packed.ts'
 
 export const root = join(import.meta.dirname, '../..')
 export const run = promisify(execFile)
@@ -139,19 +140,9 @@ const appPackages = [
 ]
 
 /** Installs in a consumer's folder what `npm publish` would publish of a workspace. */
-export async function installPacked(workspace: 'contract' | 'client-sdk', folder: string) {
-  const npm = [
-    'pack',
-    '--workspace',
-    workspace,
-    '--pack-destination',
-    folder,
-    '--ignore-scripts=false',
-    '--json',
-  ]
-  const { stdout } = await run('npm', npm, { cwd: root, shell: true })
-  const [{ filename, name }] = JSON.parse(stdout.slice(stdout.search(/^\[/m)))
-  const target = join(folder, 'node_modules', name)
-  mkdirSync(target, { recursive: true })
-  await run('tar', ['-xzf', join(folder, filename), '-C', target, '--strip-components=1'])
+export async function installPacked(workspace: keyof typeof names, folder: string) {
+  const packed = (await packages()).find(({ name }) => name === names[workspace])
+  if (!packed) throw new Error(`${workspace} was not packed`)
+  await unpack(packed, folder)
 }
+const names = { contract: '@parley/contract', 'client-sdk': '@parley/client' }

@@ -2,14 +2,14 @@ import { readAppFile } from '@parley/server/commands/app-file/read'
 import { openConnection, type Tx } from '@parley/server/db/client'
 import { transaction } from '@parley/server/db/transaction'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { parleyOn, useFolder } from '../app-files/command.ts'
+import { populate } from '../app-files/fixture.ts'
+import { changed } from '../app-files/sealed.ts'
 import { cloneDatabase } from '../support/clone-database.ts'
 import { unknownId } from '../support/ids.ts'
 import { serveProvider } from '../support/provider.ts'
 import { patient } from '../support/until.ts'
 import { createWorld, useWorld, type World } from '../support/world.ts'
-import { parleyOn, useFolder } from './command.ts'
-import { populate } from './fixture.ts'
-import { changed } from './sealed.ts'
 
 const world = useWorld()
 const folder = useFolder()

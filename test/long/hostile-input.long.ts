@@ -1,9 +1,9 @@
 import { type Operation, pathParameters } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { createFixtures, withIds } from './support/hostile/fixture.ts'
-import { plainRequest } from './support/hostile/requests.ts'
-import { useSurvival } from './support/hostile/survival.ts'
+import { createFixtures, withIds } from '../support/hostile/fixture.ts'
+import { plainRequest } from '../support/hostile/requests.ts'
+import { useSurvival } from '../support/hostile/survival.ts'
 import {
   ask,
   expectForm,
@@ -13,10 +13,10 @@ import {
   metacharacters,
   percent,
   toText,
-} from './support/hostile/wire.ts'
-import { expectError } from './support/raw.ts'
-import { operations } from './support/validated.ts'
-import { useWorld } from './support/world.ts'
+} from '../support/hostile/wire.ts'
+import { expectError } from '../support/raw.ts'
+import { operations } from '../support/validated.ts'
+import { useWorld } from '../support/world.ts'
 
 const world = useWorld()
 const expectSurvival = useSurvival(world)

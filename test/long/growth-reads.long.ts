@@ -1,8 +1,8 @@
 import { topics } from '@parley/contract'
 import { expect, test } from 'vitest'
-import { type PlanKind, rowsReadBy } from './support/rows-read.ts'
-import { RawSocket } from './support/socket.ts'
-import { useWorld, type World } from './support/world.ts'
+import { type PlanKind, rowsReadBy } from '../support/rows-read.ts'
+import { RawSocket } from '../support/socket.ts'
+import { useWorld, type World } from '../support/world.ts'
 
 const world = useWorld({
   poolSize: 1,

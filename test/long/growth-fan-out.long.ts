@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
+import { createGroup, payloads, useListeners } from '../realtime/listeners.ts'
 import { planAnew, rowsReadBy } from '../support/rows-read.ts'
 import { type User, useWorld } from '../support/world.ts'
-import { createGroup, payloads, useListeners } from './listeners.ts'
 
 const LARGE = 5_000
 const CHANNELS = 300

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { type PlanKind, planAnew, rowsReadBy } from './support/rows-read.ts'
-import { useWorld, type World } from './support/world.ts'
+import { type PlanKind, planAnew, rowsReadBy } from '../support/rows-read.ts'
+import { useWorld, type World } from '../support/world.ts'
 
 const world = useWorld({
   poolSize: 1,

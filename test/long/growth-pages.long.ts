@@ -1,7 +1,7 @@
 import { connectOnce } from '@parley/server/db/client'
 import { expect, test } from 'vitest'
-import { pagesReadBy, planAnew, rowsReadBy } from './support/rows-read.ts'
-import { useWorld } from './support/world.ts'
+import { pagesReadBy, planAnew, rowsReadBy } from '../support/rows-read.ts'
+import { useWorld } from '../support/world.ts'
 
 const world = useWorld({
   poolSize: 1,

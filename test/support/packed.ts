@@ -1,0 +1,71 @@
+import { execFile } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { inject, vi } from 'vitest'
+import type { TestProject } from 'vitest/node'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The folder of the packages, once a test has asked for one of them. */
+    packed: string
+  }
+}
+
+const root = join(import.meta.dirname, '../..')
+const workspaces = ['contract', 'client-sdk', 'server']
+/** For a busy machine: everything is built first. */
+const patient = { timeout: 150_000, interval: 100 }
+const run = promisify(execFile)
+
+export type Packed = { name: string; filename: string; files: { path: string }[] }
+
+/** A folder for the packages of this run. */
+export function providePacked(project: TestProject) {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-packed-'))
+  project.provide('packed', folder)
+  return async () => rmSync(folder, { recursive: true })
+}
+
+/**
+ * What `npm publish` would publish of each workspace. The first caller of a run builds and packs
+ * all of them, in whichever process it is; the others wait, since a build replaces what is packed.
+ */
+export async function packages(): Promise<Packed[]> {
+  const folder = inject('packed')
+  const list = join(folder, 'packed.json')
+  const failure = join(folder, 'failure')
+  if (isFirst(folder))
+    await pack(folder).then(
+      (text) => writeFileSync(list, text),
+      (error: Error) => writeFileSync(failure, `${error.message}\n`),
+    )
+  await vi.waitUntil(() => existsSync(list) || existsSync(failure), patient)
+  if (existsSync(failure)) throw new Error(readFileSync(failure, 'utf8'))
+  return JSON.parse(readFileSync(list, 'utf8'))
+}
+
+function isFirst(folder: string) {
+  try {
+    mkdirSync(join(folder, 'begun'))
+    return true
+  } catch {
+    return false
+  }
+}
+
+async function pack(folder: string) {
+  const chosen = workspaces.flatMap((name) => ['--workspace', name])
+  const to = ['--pack-destination', folder, '--ignore-scripts=false', '--json']
+  const { stdout } = await run('npm', ['pack', ...chosen, ...to], { cwd: root })
+  return stdout.slice(stdout.search(/^\[/m))
+}
+
+/** Puts a package into the modules of a project, as npm would. */
+export async function unpack({ name, filename }: Packed, project: string) {
+  const target = join(project, 'node_modules', name)
+  mkdirSync(target, { recursive: true })
+  const file = join(inject('packed'), filename)
+  await run('tar', ['-xzf', file, '-C', target, '--strip-components=1'])
+}
