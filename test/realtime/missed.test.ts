@@ -27,7 +27,11 @@ test('a profile that was changed before a gap, and committed in it, is told', as
   await change(ana.id, 10)
   await change(ben.id, 60)
   const told: string[] = []
-  const profiles = new MissedProfiles({ db: pool, notify: ({ user }) => void told.push(user.id) })
+  const profiles = new MissedProfiles({
+    db: pool,
+    notify: ({ user }) => void told.push(user.id),
+    notifyAll: () => expect.unreachable('users of other nodes missed nothing'),
+  })
   profiles.missed(0)
   await profiles.catchUp()
   expect([told.includes(ana.id), told.includes(ben.id)]).toEqual([true, false])
