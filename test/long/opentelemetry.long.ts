@@ -146,7 +146,7 @@ test.for(['1', '2'])(
   },
 )
 
-test('each try of a webhook is a span with its status, which its receiver can go on with', async () => {
+test('each try of a webhook is a span with its status, and its receiver goes on', async () => {
   const [receiver, asked] = [await serveReceiver(), [] as (string | undefined)[]]
   const hook = await serveLocally((request, response) => {
     asked.push(String(request.headers.traceparent))
