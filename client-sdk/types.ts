@@ -2976,7 +2976,7 @@ export type DevicePlatform = 'ios' | 'android' | 'relay'
 export type DeviceProvider = 'fcm' | 'apns' | 'relay'
 
 /** What went wrong, for programs. */
-export type ErrorCode = 'VALIDATION_ERROR' | 'UNAUTHORIZED' | 'INVALID_TOKEN' | 'FORBIDDEN' | 'APP_DISABLED' | 'NOT_FOUND' | 'CONFLICT' | 'PAYLOAD_TOO_LARGE' | 'RATE_LIMITED' | 'INTERNAL_ERROR' | 'UNAVAILABLE'
+export type ErrorCode = 'VALIDATION_ERROR' | 'UNAUTHORIZED' | 'INVALID_TOKEN' | 'FORBIDDEN' | 'APP_DISABLED' | 'NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'CONFLICT' | 'PAYLOAD_TOO_LARGE' | 'RATE_LIMITED' | 'INTERNAL_ERROR' | 'UNAVAILABLE'
 
 /** The type of an event, or `message.*` for all about messages, or `*` for all. */
 export type EventPattern = '*' | 'message.*' | 'reaction.*' | 'channel.*' | 'workspace.*' | 'message.new' | 'message.updated' | 'message.deleted' | 'reaction.added' | 'reaction.removed' | 'channel.member_joined' | 'channel.member_left' | 'channel.member_updated' | 'channel.updated' | 'channel.deleted' | 'channel.added' | 'channel.removed' | 'workspace.removed' | 'channel.settings_changed'

@@ -222,7 +222,7 @@ test('the log of all apps is read in pages, newest first, by actor', async () =>
   expect(second.entries.map(({ appId }) => appId)).toEqual([made[0]])
 })
 
-test('entries about webhooks say where they lead, without paths, queries and passwords', async () => {
+test('entries about webhooks have no paths, queries and passwords of their addresses', async () => {
   const { backend, db, appId } = world()
   const url = 'https://8.8.8.8/hidden/path?key=hidden'
   const events = ['message.new' as const]

@@ -116,7 +116,8 @@ test('the examples of errors are valid and listed under the status of their code
     ),
   )
   expect(new Set(examples.map(([, value]) => ErrorBody.strict().parse(value).error.code))).toEqual(
-    new Set(Object.keys(errorStatus)),
+    // This one is of a method that no operation has.
+    new Set(Object.keys(errorStatus).filter((code) => code !== 'METHOD_NOT_ALLOWED')),
   )
   for (const [status, value] of examples)
     expect(errorStatus[ErrorBody.parse(value).error.code]).toBe(Number(status))

@@ -237,30 +237,3 @@ test('old messages become tombstones, and counts, pins and threads follow', asyn
       and id = ${root.id}`
   expect(stored).toEqual({ text: '', replyCount: 1, deleted: true })
 })
-
-test('an app whose old messages cannot be deleted stops no other, and is counted', async () => {
-  const { operator, db } = world()
-  const [broken, other] = [await newApp('Broken'), await newApp('Other')]
-  for (const { appId, ana, channelId } of [broken, other]) {
-    await ana.messages.send({ channelId, text: 'old' })
-    await operator.apps.update({ appId, settings: { messageRetentionDays: 7 } })
-    await db`
-      update messages
-      set created_at = now() - interval '8 days'
-      where app_id = ${appId}`
-  }
-  // A number of days that no call can set: there is no such time.
-  await db`
-    update apps
-    set message_retention_days = 2147483647
-    where id = ${broken.appId}`
-  const cleanup = cleanupElsewhere(world(), { mayFail: true })
-  await cleanup.pass()
-  const left = async ({ ana, channelId }: typeof other) =>
-    (await ana.messages.list({ channelId })).messages.length
-  expect(await Promise.all([broken, other].map(left))).toEqual([1, 0])
-  expect(await cleanup.failedTasks()).toEqual({ messages: 1 })
-  await operator.apps.update({ appId: broken.appId, settings: { messageRetentionDays: 7 } })
-  await cleanup.pass()
-  expect(await left(broken)).toBe(0)
-})

@@ -14,6 +14,8 @@ const wallClock: Record<string, number> = {
   'jobs/run-job.ts': 1,
   'jobs/retry-after.ts': 1,
   'jobs/push/index.ts': 3,
+  // When a call began, as whoever receives its spans shows it.
+  'core/opentelemetry.ts': 1,
   // The times of what is sent to webhooks and hooks, which their receivers check.
   'core/signed-request.ts': 1,
   'features/messages/before-send.ts': 1,

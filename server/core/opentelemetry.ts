@@ -54,12 +54,18 @@ export function startTracing({ version, warn }: Options) {
       const contexts = contextsOf(options)
       const parent = causes ? contexts[0] : active.getStore()?.context
       const links = contexts.slice(1).flatMap((context) => trace.getSpanContext(context) ?? [])
+      const clock = (causes ? undefined : active.getStore()?.clock) ?? startClock()
       const made = tracer.startSpan(
         name,
-        { kind: kinds[kind], attributes, links: links.map((context) => ({ context })) },
+        {
+          kind: kinds[kind],
+          attributes,
+          links: links.map((context) => ({ context })),
+          startTime: clock(),
+        },
         parent ?? root,
       )
-      return tracked(made)
+      return tracked(made, clock)
     },
   })
   return async () => {
@@ -69,14 +75,27 @@ export function startTracing({ version, warn }: Options) {
   }
 }
 
-type Tracked = Span & { context: Context }
+type Clock = () => number
+type Tracked = Span & { context: Context; clock: Clock }
 
-function tracked(span: ReturnType<ReturnType<BasicTracerProvider['getTracer']>['startSpan']>) {
+/**
+ * The time, going on by the monotonic clock. The spans of a call share it: by the clock of the SDK
+ * each begins in a whole millisecond, so a part of it could seem to end after all of it.
+ */
+function startClock(): Clock {
+  const offset = Date.now() - performance.now()
+  return () => offset + performance.now()
+}
+
+type MadeSpan = ReturnType<ReturnType<BasicTracerProvider['getTracer']>['startSpan']>
+
+function tracked(span: MadeSpan, clock: Clock): Tracked {
   const { traceId, spanId, traceFlags } = span.spanContext()
   return {
     traceId,
     place: `${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`,
     context: trace.setSpan(root, span),
+    clock,
     set: (attributes: Record<string, string | number>) => void span.setAttributes(attributes),
     rename: (name: string) => void span.updateName(name),
     end: (error?: unknown) => {
@@ -85,7 +104,7 @@ function tracked(span: ReturnType<ReturnType<BasicTracerProvider['getTracer']>['
           code: SpanStatusCode.ERROR,
           message: error instanceof Error ? error.name : String(error),
         })
-      span.end()
+      span.end(clock())
     },
   }
 }

@@ -69,6 +69,7 @@ export function createFastify({
     closeRefusedUpgrade(request, reply)
     reply.headers(commonHeaders(request.id, request.headers))
     if (isPreflight(request)) return reply.code(204).send()
+    refuseTrace(request, reply)
     if (request.is404) throw new ApiError('NOT_FOUND', 'No such route')
     refuseUpgrade(request)
   })
@@ -157,6 +158,15 @@ function closeRefusedUpgrade({ raw }: FastifyRequest, reply: FastifyReply) {
   if (!isUpgrade(raw)) return
   reply.raw.shouldKeepAlive = false
   reply.raw.once('finish', () => raw.socket.destroySoon())
+}
+
+const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
+
+/** It would answer with what proxies have added to a request: nothing here has it, on any path. */
+function refuseTrace({ method }: FastifyRequest, reply: FastifyReply) {
+  if (method !== 'TRACE') return
+  reply.header('Allow', METHODS)
+  throw new ApiError('METHOD_NOT_ALLOWED', 'TRACE is not served')
 }
 
 /**

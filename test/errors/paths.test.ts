@@ -53,7 +53,6 @@ describe('paths are matched exactly', () => {
     'PATCH',
     'DELETE',
     'OPTIONS',
-    'TRACE',
     'PROPFIND',
     'QUERY',
     'SEARCH',
@@ -72,6 +71,16 @@ describe('paths are matched exactly', () => {
         'NOT_FOUND',
       ))
   }
+  test('TRACE is a method that no path has', async () => {
+    for (const path of ['/tokens', '/health', '/nothing']) {
+      const answer = await send(path, { method: 'TRACE' })
+      expectError(answer, 'METHOD_NOT_ALLOWED')
+      expect(answer).toMatchObject({
+        status: 405,
+        headers: { allow: 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS' },
+      })
+    }
+  })
   test('HEAD answers like GET, without a body', async () => {
     for (const [path, status] of [
       ['/health', 200],

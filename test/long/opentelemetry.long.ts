@@ -18,7 +18,9 @@ type Span = {
   spanId: string
   parentSpanId?: string
   name: string
-  attributes: { key: string; value: { stringValue?: string } }[]
+  startTimeUnixNano: string
+  endTimeUnixNano: string
+  attributes: { key: string; value: { stringValue?: string; intValue?: number } }[]
   status: { code?: number; message?: string }
 }
 
@@ -88,7 +90,7 @@ async function startWith(variables: Record<string, string>) {
     await database.drop()
     return code
   }
-  return { ...server, send, provider, stop }
+  return { ...server, backend, channelId, send, provider, stop }
 }
 
 const TRACE = 'aaaabbbbccccddddaaaabbbbccccdddd'
@@ -97,44 +99,91 @@ const from = (flags: string, trace = TRACE) => ({
   traceparent: `00-${trace}-1111222233334444-${flags}`,
 })
 
-test('the spans of a send lead from its request to its push', async () => {
-  const receiver = await serveReceiver()
-  const server = await startWith({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
-  // Its caller has decided that this one is not recorded.
-  expect((await server.send(from('00'))).status).toBe(201)
-  expect((await server.send(from('01'))).status).toBe(201)
-  const named = (name: string) =>
-    receiver.spans.filter((span) => span.traceId === TRACE && span.name === name)
-  expect((await server.send(from('01', OTHER), '{"text":""}')).status).toBe(400)
-  await until(() => named('push POST').length > 0 && named('job push-message').length > 0)
-  const [request, ...others] = named('POST /api/channels/:channelId/messages')
-  const [operation] = named('messages.send')
-  const [job] = named('job push-message')
-  const [push] = named('push POST')
-  expect(others).toEqual([])
-  expect(request?.parentSpanId).toBe('1111222233334444')
-  expect(operation?.parentSpanId).toBe(request?.spanId)
-  expect(job?.parentSpanId).toBe(operation?.spanId)
-  expect(push?.parentSpanId).toBe(job?.spanId)
-  const refused = () => receiver.spans.filter(({ traceId }) => traceId === OTHER)
-  await until(() => refused().some(({ name }) => name === 'messages.send'))
-  const failed = refused().find(({ name }) => name === 'messages.send')
-  expect([failed?.status.code, operation?.status.code]).toEqual([2, 0])
-  const statements = (parent: Span | undefined) =>
-    named('SQL')
-      .filter(({ parentSpanId }) => parentSpanId === parent?.spanId)
-      .flatMap(({ attributes }) => attributes)
-      .flatMap(({ key, value }) => (key === 'db.query.text' ? [value.stringValue] : []))
-      .join()
-  expect(statements(operation)).toMatch(/insert into messages .*\$1/)
-  expect(statements(job)).toMatch(/from messages/)
-  // What users write, who they are, and their tokens.
-  await until(() => receiver.spans.some(({ name }) => name === 'push PUT'))
-  expect(JSON.stringify(receiver.spans)).not.toMatch(/Hello|\bana\b|\bben\b|\bphone\b|eyJ/)
-  const pushed = server.provider.calls.map(({ traceparent }) => traceparent)
-  expect(pushed).toContain(`00-${TRACE}-${push?.spanId}-01`)
+/** Each span is within its parent; a job begins after the call that staged it has begun. */
+function expectNested(parent: Span | undefined, child: Span | undefined, { isLater = false } = {}) {
+  const [from, until] = [parent?.startTimeUnixNano, parent?.endTimeUnixNano].map(BigIntOf)
+  const [begins, ends] = [child?.startTimeUnixNano, child?.endTimeUnixNano].map(BigIntOf)
+  if (!from || !until || !begins || !ends) throw new Error('a span without times')
+  expect(begins).toBeGreaterThanOrEqual(from)
+  expect(ends).toBeGreaterThanOrEqual(begins)
+  if (!isLater) expect(ends).toBeLessThanOrEqual(until)
+}
+const BigIntOf = (text: string | undefined) => BigInt(text ?? 0)
+
+// Processes that share a port each send their own spans.
+test.for(['1', '2'])(
+  'the spans of a send lead from its request to its push: WORKERS=%s',
+  async (WORKERS) => {
+    const receiver = await serveReceiver()
+    const before = BigInt(Date.now()) * 1_000_000n
+    const server = await startWith({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, WORKERS })
+    // Its caller has decided that this one is not recorded.
+    expect((await server.send(from('00'))).status).toBe(201)
+    expect((await server.send(from('01'))).status).toBe(201)
+    const named = (name: string) =>
+      receiver.spans.filter((span) => span.traceId === TRACE && span.name === name)
+    expect((await server.send(from('01', OTHER), '{"text":""}')).status).toBe(400)
+    await until(() => named('push POST').length > 0 && named('job push-message').length > 0)
+    const [request, ...others] = named('POST /api/channels/:channelId/messages')
+    const [operation] = named('messages.send')
+    const [job] = named('job push-message')
+    const [push] = named('push POST')
+    expect(others).toEqual([])
+    expect(request?.parentSpanId).toBe('1111222233334444')
+    expect(operation?.parentSpanId).toBe(request?.spanId)
+    expect(job?.parentSpanId).toBe(operation?.spanId)
+    expect(push?.parentSpanId).toBe(job?.spanId)
+    expect(BigIntOf(request?.startTimeUnixNano)).toBeGreaterThan(before)
+    expectNested(request, operation)
+    expectNested(operation, job, { isLater: true })
+    expectNested(job, push)
+    const refused = () => receiver.spans.filter(({ traceId }) => traceId === OTHER)
+    await until(() => refused().some(({ name }) => name === 'messages.send'))
+    const failed = refused().find(({ name }) => name === 'messages.send')
+    expect([failed?.status.code, operation?.status.code]).toEqual([2, 0])
+    const statements = (parent: Span | undefined) =>
+      named('SQL')
+        .filter(({ parentSpanId }) => parentSpanId === parent?.spanId)
+        .flatMap(({ attributes }) => attributes)
+        .flatMap(({ key, value }) => (key === 'db.query.text' ? [value.stringValue] : []))
+        .join()
+    expect(statements(operation)).toMatch(/insert into messages .*\$1/)
+    expect(statements(job)).toMatch(/from messages/)
+    // What users write, who they are, and their tokens.
+    await until(() => receiver.spans.some(({ name }) => name === 'push PUT'))
+    expect(JSON.stringify(receiver.spans)).not.toMatch(/Hello|\bana\b|\bben\b|\bphone\b|eyJ/)
+    const pushed = server.provider.calls.map(({ traceparent }) => traceparent)
+    expect(pushed).toContain(`00-${TRACE}-${push?.spanId}-01`)
+    expect(await server.stop()).toBe(0)
+    await receiver.stop()
+  },
+)
+
+test('each try of a webhook is a span with its status, and its receiver goes on', async () => {
+  const [receiver, asked] = [await serveReceiver(), [] as (string | undefined)[]]
+  const hook = await serveLocally((request, response) => {
+    asked.push(String(request.headers.traceparent))
+    response.writeHead(asked.length === 1 ? 500 : 204).end()
+  })
+  const server = await startWith({
+    OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+    WEBHOOK_ALLOW_HOSTS: new URL(hook.url).host,
+  })
+  const { backend } = server
+  await backend.webhooks.create({ url: hook.url, events: ['message.*'] })
+  expect((await server.send()).status).toBe(201)
+  const tries = () => receiver.spans.filter(({ name }) => name === 'webhook POST')
+  await until(() => tries().length >= 2)
+  const [failed, done] = tries()
+  const shown = (span: Span | undefined) =>
+    Object.fromEntries(
+      (span?.attributes ?? []).map(({ key, value }) => [key, value.stringValue ?? value.intValue]),
+    )
+  expect(shown(failed)).toEqual({ 'http.response.status_code': 500, 'error.type': '500' })
+  expect(shown(done)).toEqual({ 'http.response.status_code': 204 })
+  expect(asked).toContain(`00-${done?.traceId}-${done?.spanId}-01`)
   expect(await server.stop()).toBe(0)
-  await receiver.stop()
+  await Promise.all([receiver.stop(), hook.stop()])
 })
 
 test('a receiver that never answers delays no call', async () => {

@@ -131,7 +131,7 @@ for (const release of releases) {
   })
 
   if (isFenced)
-    test(`a server of ${version} that was not stopped reads, and writes nothing by half`, async () => {
+    test(`an old server of ${version} reads on, and writes nothing by half`, async () => {
       const { url, sql } = await createReleased(release)
       await migrate(url)
       const emit = read(version, 'statements.sql').find((text) => /^insert into events/m.test(text))

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { channel, member, message, post, user } from '../imports/records.ts'
 import { upTo } from '../support/events.ts'
 import { unknownId } from '../support/ids.ts'
 import { invalid, notFound, refusal, unauthorized } from '../support/refusal.ts'
@@ -104,4 +105,28 @@ test('only a backend exports users, of its own app, with cursors of this export'
   expect(entries.filter(({ target }) => target.userId === 'dan')).toHaveLength(1)
   await backend.users.delete({ userId: 'dan' })
   expect(await refusal(backend.users.export({ userId: 'dan' }))).toEqual(notFound)
+})
+
+test('an export leaves out what an import has not finished, and imports are counted', async () => {
+  const records = [
+    user('imported'),
+    channel('hidden'),
+    member('hidden', 'imported'),
+    message('h1', 'hidden', { userId: 'imported' }),
+  ]
+  const whole = records.map((record) => `${JSON.stringify(record)}\n`).join('')
+  const kinds = async () => (await exportOf('imported')).map(({ kind }) => kind)
+  await post(world(), `${whole}{`)
+  expect(await kinds()).toEqual(['profile'])
+  await post(world(), whole)
+  expect(await kinds()).toEqual(['profile', 'membership', 'message'])
+  const { imports, importsRunning, importedRecords } = world().metrics
+  const all = await Promise.all([imports.get(), importsRunning.get(), importedRecords.get()])
+  const counts = all.flatMap(({ values }) =>
+    values.map((each) => [each.labels.outcome, each.value]),
+  )
+  expect(Object.fromEntries(counts)).toEqual({
+    ...{ unfinished: 1, finished: 1, undefined: 0 },
+    ...{ imported: 4, skipped: 4, refused: 1 },
+  })
 })

@@ -1,6 +1,7 @@
 import type { ImportRecordInput } from '@parley/contract'
 import type { Converter, Entity } from './entities.ts'
 import { customOf, given, listOf, objectOf, textOf, timeOf } from './fields.ts'
+import { MEMBER_FIELDS, TIMES, USER_FIELDS } from './stream-fields.ts'
 
 /**
  * Stream Chat's export of channels. Its second version has an entity a line: `{type, item}`. The
@@ -45,21 +46,6 @@ const userOf = (user: Entity): Records => {
   ]
 }
 
-const TIMES = ['created_at', 'updated_at', 'last_active', 'last_message_at', 'deleted_at'] as const
-/** Of users, also what only they and moderators may know: here everybody sees `custom`. */
-const USER_FIELDS = [
-  ...[...TIMES, 'id', 'name', 'image', 'role', 'teams', 'teams_role', 'language', 'online'],
-  ...['banned', 'ban_expires', 'shadow_banned', 'invisible', 'deactivated_at', 'devices'],
-  ...['mutes', 'user_mutes', 'channel_mutes', 'blocked_user_ids', 'privacy_settings'],
-  ...['push_notifications', 'revoke_tokens_issued_before', 'avg_response_time'],
-  ...['unread_count', 'unread_channels', 'unread_threads', 'total_unread_count'],
-]
-const MEMBER_FIELDS = [
-  ...[...TIMES, 'cid', 'channel_id', 'channel_type', 'user', 'user_id', 'role', 'channel_role'],
-  ...['is_moderator', 'banned', 'ban_expires', 'shadow_banned', 'notifications_muted', 'status'],
-  ...['invited', 'invite_accepted_at', 'invite_rejected_at', 'archived_at', 'pinned_at'],
-  ...['deleted_messages'],
-]
 /** Their type of a channel says what its members may do, ours who may see it. */
 const TYPES: Record<string, 'group' | 'livestream' | 'private'> = {
   messaging: 'group',
@@ -81,15 +67,8 @@ const channelOf = (channel: Entity): Records => {
   const known = [
     ...TIMES,
     ...['id', 'type', 'cid', 'name', 'image', 'description', 'created_by', 'frozen', 'config'],
-    ...[
-      'members',
-      'member_count',
-      'disabled',
-      'own_capabilities',
-      'team',
-      'hidden',
-      'message_count',
-    ],
+    ...['members', 'member_count', 'disabled', 'own_capabilities', 'team', 'hidden'],
+    ...['message_count'],
   ]
   return [
     ...userOf(objectOf(channel.created_by)),

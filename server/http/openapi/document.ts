@@ -72,7 +72,7 @@ itself makes any of these calls as a user.
 Bodies are JSON in UTF-8, ids of channels and messages are UUIDs, times are ISO 8601 in UTC. \
 Unknown fields of a request are ignored, and responses may gain fields. Refused are the key \
 \`__proto__\`, NUL and lone surrogates in text, and integers beyond 2^53. A path with a method \
-that is not described here, such as TRACE, is NOT_FOUND.
+that is not described here is NOT_FOUND, and TRACE is METHOD_NOT_ALLOWED everywhere.
 
 Where a call takes either of them, a bearer token counts, and not the \`X-API-Key\` beside it.
 

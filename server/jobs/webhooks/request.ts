@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { type Envelope, parseTopic } from '@parley/contract'
 import { type GuardedRequest, readUpTo, UnfetchableError } from '../../core/guarded-request.ts'
 import { signedHeaders } from '../../core/signed-request.ts'
-import { inSpan } from '../../core/spans.ts'
+import { inSpan, type Span } from '../../core/spans.ts'
 import { withTimeout } from '../../core/with-timeout.ts'
 import { secondsUntil } from '../retry-after.ts'
 
@@ -41,12 +41,20 @@ export async function post(
   const isOver = new AbortController()
   try {
     const span = () => ({ name: 'webhook POST', kind: 'client' as const })
-    const send = () =>
+    const send = (own?: Span) =>
       withTimeout(timeoutMs, signal, async (signal) => {
         signal.addEventListener('abort', () => isOver.abort())
-        const response = await request(new URL(url), { method: 'POST', headers, body, signal })
+        const sent = { ...headers, ...(own && { traceparent: `00-${own.place}` }) }
+        const response = await request(new URL(url), {
+          method: 'POST',
+          headers: sent,
+          body,
+          signal,
+        })
         await discard(response)
-        return outcomeOf(response)
+        const outcome = outcomeOf(response)
+        own?.set(attributesOf(outcome))
+        return outcome
       })
     return await inSpan(span, send)
   } catch (error) {
@@ -59,6 +67,12 @@ export async function post(
     return failure(code)
   }
 }
+
+/** By the conventions of OpenTelemetry for HTTP. */
+const attributesOf = ({ isDelivered, responseStatus }: DeliveryOutcome) => ({
+  'http.response.status_code': responseStatus ?? 0,
+  ...(isDelivered ? {} : { 'error.type': String(responseStatus) }),
+})
 
 export const failure = (error: string): DeliveryOutcome => ({
   isDelivered: false,
