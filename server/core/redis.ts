@@ -73,15 +73,30 @@ export async function loadRedis(target: RedisTarget): Promise<ConnectRedis> {
     }
     const client = create()
     let problem = 'not connected yet'
+    let isClosed = false
+    let ends = 0
+    let retry: NodeJS.Timeout | undefined
     client.on('error', (error: Error) => {
       problem = error.message
+    })
+    client.on('ready', () => {
+      ends = 0
+    })
+    // A client of Sentinels that hears of a fail-over while it connects ends for good.
+    client.on('end', () => {
+      if (isClosed) return
+      retry = setTimeout(() => client.connect().catch(() => {}), pauseMs(++ends))
     })
     return {
       client,
       isCluster: kind === 'cluster',
       isReady: () => client.status === 'ready',
       problem: () => problem,
-      close: () => client.disconnect(),
+      close: () => {
+        isClosed = true
+        clearTimeout(retry)
+        client.disconnect()
+      },
     }
   }
 }

@@ -101,7 +101,7 @@ export function createPostgresBroker({
         countedAt = now
         if (silentMs <= brokerSilenceMs) return
         listen(onPayload, onListening).catch((error) => report(error, 'broker listen failed'))
-      }, lookMs)
+      }, Math.min(lookMs, brokerBeatMs))
     },
     async stop() {
       clearInterval(heartbeat)

@@ -148,7 +148,7 @@ export function createRedisBroker(options: RedisBrokerOptions): RedisBroker {
         lastHeardAt = performance.now()
         outage.began(current.problem())
         current.replace()
-      }, lookMs)
+      }, Math.min(lookMs, brokerBeatMs))
     },
     async stop() {
       clearInterval(heartbeat)

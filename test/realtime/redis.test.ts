@@ -135,6 +135,16 @@ describe.skipIf(!hasRedis)('two nodes with Redis', () => {
     await until(broker.isUp)
   })
 
+  test('a connection that its client ended by itself, as in a fail-over, is made again', async () => {
+    const { connect } = await redisAt(redis.url)
+    const { client, isReady, close } = connect({ name: 'ended', commandMs: 5_000 })
+    onTestFinished(close)
+    await until(isReady)
+    client.disconnect()
+    await until(() => !isReady())
+    await until(isReady)
+  })
+
   test('count the calls of a user together, exactly, and apart while Redis is away', async () => {
     const limits = { ...(await redisAt(redis.url, 'limits')), patienceMs: 1_000 }
     const [one, two] = [limits, limits].map((options) =>
