@@ -47,3 +47,17 @@ test('the benchmark of reads measures every target, and no request fails', async
     'parley, mark',
   ])
 })
+
+test('the benchmark of connections opens, holds and cuts the sockets of both servers', async () => {
+  const { stdout } = await promisify(execFile)(
+    'npm',
+    ['run', '--silent', 'bench:connect', '--', '--smoke', '--json'],
+    { cwd: new URL('../..', import.meta.url), timeout: 150_000 },
+  )
+  const figures = JSON.parse(stdout) as Record<string, Record<string, number>>
+  expect(Object.keys(figures)).toEqual(['parley', 'bare ws'])
+  for (const row of Object.values(figures)) {
+    expect(row.sockets).toBeGreaterThan(0)
+    expect(row['node µs']).toBeGreaterThan(0)
+  }
+})

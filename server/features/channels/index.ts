@@ -15,7 +15,8 @@ import { isStaff } from '../members/index.ts'
 import { create, viewChannel } from './create.ts'
 import { markDeleted } from './delete.ts'
 import { type ChannelsQuery, selectOpenIds } from './open.ts'
-import { atRev, peerOf, selectChannels } from './view.ts'
+import { peerOf } from './rows.ts'
+import { atRev, selectChannels } from './view.ts'
 
 const list = implementWithoutTransaction(
   contract.channels.list,
