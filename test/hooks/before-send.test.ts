@@ -93,14 +93,19 @@ test('a refused message is not stored, and its author is told the reason', async
 })
 
 test('a repeated message is not judged again, and does not count towards the limit', async () => {
-  const { appId, send, stored, asked } = await newScene()
+  const { appId, ana, channelId, send, stored, asked } = await newScene()
   const { receiver, world } = current()
   await world.operator.apps.update({ appId, settings: { rateLimits: { messages: 2 } } })
   receiver.answerWith(judging({ action: 'change', text: 'Changed' }))
   const sent = await send('Hello', { clientId: 'c1' })
   receiver.answerWith(judging({ action: 'refuse', reason: 'No' }))
-  for (let repeat = 0; repeat < 3; repeat++)
+  const messages = [{ text: 'Hello', clientId: 'c1' }]
+  for (let repeat = 0; repeat < 3; repeat++) {
     expect(await send('Hello', { clientId: 'c1' })).toEqual(sent)
+    expect(await ana.messages.sendBatch({ channelId, messages })).toEqual({
+      results: [{ message: sent }],
+    })
+  }
   expect(asked()).toHaveLength(1)
   expect(await stored()).toEqual([[1, 'Changed']])
   receiver.answerWith(allow)

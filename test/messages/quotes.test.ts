@@ -1,9 +1,9 @@
 import { limits, topics } from '@parley/contract'
 import { expect, onTestFinished, test } from 'vitest'
 import { channel, channelIdOf, importInto, message, messageIdOf, user } from '../imports/records.ts'
-import { liveChatOf, until } from '../support/chat.ts'
+import { liveChatOf, ready, until } from '../support/chat.ts'
 import { erased } from '../support/cleanup.ts'
-import { channelEventsOf } from '../support/events.ts'
+import { channelEventsOf, upTo } from '../support/events.ts'
 import { unknownId } from '../support/ids.ts'
 import { centrifugeOf, listen } from '../support/realtime.ts'
 import { notFound, refusal } from '../support/refusal.ts'
@@ -77,6 +77,13 @@ test('a quote requires a live message of the same channel', async () => {
 
 test('what was quoted is gone from answers and stored events once it is deleted', async () => {
   const { ana, ben, channelId, say } = await talk()
+  const heard = async (options = {}) => {
+    const client = centrifugeOf(world(), ben)
+    onTestFinished(() => client.disconnect())
+    return listen(client, topics.channel(world().appId, channelId), options)
+  }
+  // From here on its node remembers the events of the topic.
+  const listener = await heard()
   const secret = await say('a secret soup')
   const quoting = await ben.messages.send({
     channelId,
@@ -86,12 +93,6 @@ test('what was quoted is gone from answers and stored events once it is deleted'
   })
   await ben.messages.edit({ channelId, messageId: quoting.id, text: 'psst!' })
   await ben.messages.send({ channelId, text: 'again', quotedMessageId: secret.id })
-  const heard = async (options = {}) => {
-    const client = centrifugeOf(world(), ben)
-    onTestFinished(() => client.disconnect())
-    return listen(client, topics.channel(world().appId, channelId), options)
-  }
-  const listener = await heard()
   expect(await storedEvents('a secret soup')).toHaveLength(4)
   await ana.messages.delete({ channelId, messageId: secret.id })
   const gone = { text: '', attachmentCount: 0, attachmentType: null, deletedAt: expect.any(String) }
@@ -100,7 +101,7 @@ test('what was quoted is gone from answers and stored events once it is deleted'
   expect(messages.map(({ quotedMessage }) => quotedMessage)).toMatchObject([gone, gone])
   const repeated = await ben.messages.send({ channelId, text: 'psst', clientId: 'psst' })
   expect(repeated).toEqual(messages[0])
-  const [deleted] = await listener.untilType('message.deleted')
+  const deleted = (await listener.untilType('message.deleted')).at(-1)
   const offset = (deleted?.offset ?? 0) - 4
   const { epoch = '' } = await listener.subscription.history({ limit: 0 })
   const again = await heard({ since: { offset, epoch } })
@@ -177,6 +178,8 @@ test('quotes of messages that the client has not loaded are kept up to date, too
   const reply = await say('In a thread')
   for (const { id: quotedMessageId } of [soup, salad])
     await ben.messages.send({ channelId, text: 'Yes', parentId: reply.id, quotedMessageId })
+  const later = upTo(50).map((n) => ({ text: `${n}`, clientId: `later ${n}` }))
+  await ana.messages.sendBatch({ channelId, messages: later })
   const { chat } = await liveChatOf(world(), 'ben')
   const room = chat.channel(channelId)
   onTestFinished(room.watch())
@@ -184,6 +187,8 @@ test('quotes of messages that the client has not loaded are kept up to date, too
   const quotes = () => thread.getSnapshot().items.map(({ quotedMessage }) => quotedMessage)
   onTestFinished(thread.subscribe(() => {}))
   await until(thread, ({ items }) => items.length === 2)
+  await until(room.messages, ready)
+  expect(room.messages.getSnapshot().items.map(({ id }) => id)).not.toContain(salad.id)
   await ana.messages.edit({ channelId, messageId: soup.id, text: 'Stew?' })
   await ana.messages.delete({ channelId, messageId: salad.id })
   await expect.poll(() => quotes()[1]?.deletedAt).not.toBe(null)
