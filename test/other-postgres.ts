@@ -10,7 +10,17 @@ import { createDataFolder } from './support/folders.ts'
  * embedded one, by the folder of its programs. Versions plan statements differently, so by default
  * these are the tests of statements, migrations and growth; others are named after the folder.
  */
-const SELECTION = ['long/growth-', 'statements', 'migrations', 'own-schema', 'unread.', 'delivery']
+const SELECTION = [
+  'long/growth-fan-out',
+  'long/growth-pages',
+  'long/growth-reads',
+  'long/growth-search',
+  'statements.test',
+  'migrations',
+  'own-schema',
+  'unread.',
+  'delivery',
+]
 const SETTINGS = { fsync: 'off', full_page_writes: 'off', max_connections: 200, jit: 'off' }
 
 const [programs = '', ...files] = process.argv.slice(2)

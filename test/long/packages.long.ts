@@ -21,4 +21,6 @@ test.each([
         await expect(consumer.compile(version, style)).resolves.toBeUndefined()
     }
   },
+  // Four runs of a compiler, after everything was built.
+  600_000,
 )

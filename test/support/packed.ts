@@ -16,7 +16,7 @@ declare module 'vitest' {
 const root = join(import.meta.dirname, '../..')
 const workspaces = ['contract', 'client-sdk', 'server']
 /** For a busy machine: everything is built first. */
-const patient = { timeout: 150_000, interval: 100 }
+const patient = { timeout: 600_000, interval: 100 }
 const run = promisify(execFile)
 
 export type Packed = { name: string; filename: string; files: { path: string }[] }
