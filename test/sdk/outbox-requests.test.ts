@@ -128,7 +128,7 @@ test('a refused message is stored as failed, and no client sends it unasked', as
   await until(room.messages, ({ items }) => items[0]?.status === 'sent')
   await quiet()
   expect(second.count(SEND)).toBe(1)
-  expect(await storage.load('app:me')).toEqual([])
+  expect(await storage.load('http://chat app:me')).toEqual([])
 })
 
 test('an unsent message is shown once, whether its event or its answer comes first', async () => {
