@@ -43,6 +43,7 @@ class LiveClient implements ChatClient {
   readonly #left = createRecent(KEPT_ROOMS, (id) => this.#rooms.get(id)?.free())
   readonly #dispatcher: EventDispatcher
   readonly #coldStart: ColdStart
+  readonly #ownerOf: (session: StoredSession) => string
   #session: TokenResult | undefined
   /** Undoes what `connect()` has started. */
   #cleanups: (() => void)[] = []
@@ -57,6 +58,7 @@ class LiveClient implements ChatClient {
     webSocket,
     onError = (error) => console.error(error),
   }: ChatClientOptions) {
+    this.#ownerOf = (session) => ownerOf(url, session)
     this.#tokens = new Tokens(token, (result) => this.#handleToken(result))
     this.#me = createStore<TokenResult['user'] | null>(null, { onError })
     const { api, apiOfOutbox } = createUserCalls({ url, fetch, tokens: this.#tokens })
@@ -138,7 +140,6 @@ class LiveClient implements ChatClient {
   }
 
   disconnect() {
-    this.#coldStart.snapshots?.flush()
     this.#context.connection.disconnect()
     this.#context.outbox.pause()
     this.#handleDisconnect()
@@ -149,7 +150,7 @@ class LiveClient implements ChatClient {
   async logout(): Promise<void> {
     this.disconnect()
     const session = await this.#coldStart.end()
-    const owner = session && ownerOf(session)
+    const owner = session && this.#ownerOf(session)
     await Promise.all([this.#context.outbox.clear(owner), this.#coldStart.clear(session)])
   }
 
@@ -202,13 +203,13 @@ class LiveClient implements ChatClient {
     if (known) return
     void this.#coldStart.begin(result)
     this.#dispatcher.start(result)
-    void this.#context.outbox.open(ownerOf(result))
+    void this.#context.outbox.open(this.#ownerOf(result))
   }
 
   /** Before there is a token: what the user does is shown, and waits in their outbox. */
   #handleRestored(session: StoredSession) {
     this.#me.set(session.user)
-    void this.#context.outbox.open(ownerOf(session))
+    void this.#context.outbox.open(this.#ownerOf(session))
   }
 
   /** The record of any channel may be another one, or the connection's state. */
@@ -217,6 +218,8 @@ class LiveClient implements ChatClient {
   }
 
   #handleDisconnect() {
+    // Before it is no longer up to date.
+    this.#coldStart.snapshots?.flush()
     this.#context.topics.handleDisconnect()
     this.#context.catchUp.hold()
     this.#cache.handleDisconnect()

@@ -47,7 +47,7 @@ export class ColdStart {
     if (!session || this.#restored || this.#isEnded) return
     this.#restored = session
     this.options.onRestored(session)
-    await this.snapshots?.open(this.#ownerOf(session))
+    await this.snapshots?.open(ownerOf(this.options.url, session))
   }
 
   /** Refuses tokens of other users. */
@@ -63,7 +63,7 @@ export class ColdStart {
     if (this.#isEnded) return
     if (this.#restored && this.#restored.appId !== appId) restored.drop()
     this.#restored = { appId, user }
-    await this.snapshots?.open(this.#ownerOf({ appId, user }))
+    await this.snapshots?.open(ownerOf(this.options.url, { appId, user }))
     if (userId !== undefined && !this.#isEnded)
       await storage.session?.put(this.#key, { appId, user }).catch(this.#report)
   }
@@ -78,7 +78,7 @@ export class ColdStart {
   /** Removes everything of a session from this device. */
   async clear(session: StoredSession | undefined): Promise<void> {
     this.#restored = undefined
-    if (session) await this.snapshots?.clear(this.#ownerOf(session))
+    if (session) await this.snapshots?.clear(ownerOf(this.options.url, session))
     await this.options.storage.session?.delete(this.#key).catch(this.#report)
   }
 
@@ -88,10 +88,6 @@ export class ColdStart {
     const session = await storage.session?.load(this.#key).catch(this.#report)
     // It may be a foreign row.
     return session?.user?.id === userId && session.appId ? session : undefined
-  }
-
-  #ownerOf(session: StoredSession) {
-    return `${this.options.url} ${ownerOf(session)}`
   }
 
   get #key() {

@@ -72,9 +72,9 @@ const isOfTheWire = ({ sources }: Export) => sources?.[0]?.fileName.endsWith(WIR
 const pageOf = (modules: Module[]) => `\
 # The client SDK, reference
 
-Generated from the doc comments of \`client-sdk\`: do not edit. [Its guide](../client-sdk/README.md)
-shows how to use it. The types of records, events and operations, such as \`Channel\`, \`Message\` and
-\`UserApi\`, are those of the API: see \`openapi.json\` and \`asyncapi.json\`, or \`/docs\` of a server.
+Generated from doc comments: do not edit. [The guide](../client-sdk/README.md) shows how to use it.
+The types of records, events and operations, such as \`Channel\`, \`Message\` and \`UserApi\`, are
+those of the API: see \`openapi.json\` and \`asyncapi.json\`, or \`/docs\` of a server.
 
 ${modules.map(sectionOf).join('\n\n')}
 `

@@ -38,10 +38,10 @@ export type OutboxOperation = Outgoing | OutgoingChange | OutgoingRead
 /** Who used a server last: enough to show and queue what they do before there is a network. */
 export type StoredSession = { appId: string; user: TokenResult['user'] }
 
-/** Whose outbox it is. */
-export const ownerOf = ({ appId, user }: StoredSession) => `${appId}:${user.id}`
+/** Whose outbox and snapshots they are: two servers may have the same apps and users. */
+export const ownerOf = (url: string, { appId, user }: StoredSession) => `${url} ${appId}:${user.id}`
 
-/** Where operations wait. `owner` identifies a user of an app. */
+/** Where operations wait. `owner` identifies a user of an app of a server. */
 export type OutboxStorage = {
   /** The owner's operations, oldest first. */
   load: (owner: string) => Promise<OutboxOperation[]>

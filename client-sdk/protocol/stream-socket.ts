@@ -8,24 +8,22 @@ const REQUEST_CHARACTERS = 64 * 1024
 /** Whether there is an address for streams that belongs to this one. */
 export const canStream = (wsUrl: string) => ENDPOINT.test(wsUrl)
 
-/**
- * Tries whether a WebSocket opens, and closes it again. Returns the timer that ends the attempt.
- */
-export function tryToOpen(
-  socket: WebSocket,
-  onEnd: (isOpen: boolean) => void,
-): ReturnType<typeof setTimeout> {
-  const end = (isOpen: boolean) => {
+/** Tries whether a WebSocket opens, and closes it again. Returns what ends the attempt. */
+export function tryToOpen(socket: WebSocket, onEnd: (isOpen: boolean) => void): () => void {
+  const stop = () => {
     clearTimeout(timer)
     socket.onopen = socket.onclose = null
     socket.close()
+  }
+  const end = (isOpen: boolean) => {
+    stop()
     onEnd(isOpen)
   }
   const timer = setTimeout(() => end(false), OPEN_MS)
   socket.onerror = () => {}
   socket.onclose = () => end(false)
   socket.onopen = () => end(true)
-  return timer
+  return stop
 }
 
 /**

@@ -23,12 +23,13 @@ export class Transports {
   #streams: typeof import('./stream-socket.ts') | undefined
   /** A WebSocket has connected since the network changed. */
   #hasWorked = false
-  #timer: ReturnType<typeof setTimeout> | undefined
+  /** Ends the wait for the next attempt with a WebSocket, or the attempt. */
+  #stopTrying = () => {}
 
   constructor(readonly options: TransportsOptions) {}
 
   open(url: string): Socket {
-    clearTimeout(this.#timer)
+    this.#stopTrying()
     if (this.#isStream && this.#streams?.canStream(url))
       return new this.#streams.StreamSocket(url, this.options.fetch)
     this.#isStream = false
@@ -38,15 +39,20 @@ export class Transports {
   /** The session over the last socket is accepted. */
   connected(url: string) {
     if (!this.#isStream) this.#hasWorked = true
-    else
-      this.#timer = setTimeout(() => {
-        const socket = new (this.options.webSocket())(url)
-        this.#timer = this.#streams?.tryToOpen(socket, (isOpen) => {
-          if (!isOpen) return this.connected(url)
-          this.forget()
-          this.options.onWebSocket()
-        })
-      }, RETRY_MS)
+    else {
+      const timer = setTimeout(() => this.#tryWebSocket(url), RETRY_MS)
+      this.#stopTrying = () => clearTimeout(timer)
+    }
+  }
+
+  #tryWebSocket(url: string) {
+    const socket = new (this.options.webSocket())(url)
+    const stop = this.#streams?.tryToOpen(socket, (isOpen) => {
+      if (!isOpen) return this.connected(url)
+      this.forget()
+      this.options.onWebSocket()
+    })
+    if (stop) this.#stopTrying = stop
   }
 
   /** The last socket ended before its session was accepted. Resolves when the next may open. */
@@ -59,7 +65,7 @@ export class Transports {
 
   /** No socket is wanted for now. */
   stop() {
-    clearTimeout(this.#timer)
+    this.#stopTrying()
   }
 
   /** The network may be another one now. */

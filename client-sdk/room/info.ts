@@ -1,6 +1,7 @@
 import type { ClientContext } from '../context.ts'
 import { keepIfEqual } from '../equality.ts'
 import { type ChatError, toChatError } from '../error.ts'
+import { pause } from '../retry.ts'
 import { createStore, type Store } from '../store.ts'
 import type { Channel } from '../types.ts'
 import type { Status } from './resources.ts'
@@ -12,15 +13,13 @@ export type RoomInfo = {
   error?: ChatError | undefined
 }
 
-/** The pause before a record that could not be loaded is loaded again. */
-const RETRY_MS = 3_000
-
 /** The live record of one channel: from the lists if one has it, else loaded once it is used. */
 export class RoomInfoStore {
   readonly store: Store<RoomInfo>
   readonly #inner: ReturnType<typeof createStore<RoomInfo>>
   #loading: Promise<void> | undefined
   #error: ChatError | undefined
+  #failures = 0
 
   constructor(
     readonly channelId: string,
@@ -57,9 +56,15 @@ export class RoomInfoStore {
     if (this.#loading || this.#error || records.get(this.channelId)) return
     this.#loading = records
       .load(this.channelId)
+      .then(() => {
+        this.#failures = 0
+      })
       .catch((cause) => {
         this.#error = toChatError(cause)
-        if (this.#error.retryable) setTimeout(() => this.reload(), RETRY_MS)
+        const { retryable, retryAfterMs } = this.#error
+        this.#failures += 1
+        const delayMs = pause('background', this.#failures, retryAfterMs)
+        if (retryable) setTimeout(() => this.reload(), delayMs)
       })
       .finally(() => {
         this.#loading = undefined

@@ -14,7 +14,7 @@ useGlobals({
 
 let storages = 0
 
-const stored = (storage: OutboxStorage) => storage.load('app:me')
+const stored = (storage: OutboxStorage) => storage.load('http://chat app:me')
 
 /** A user who has seen a room, and comes back without a network. */
 async function coldStart(options: { userId?: string } = {}) {
@@ -73,6 +73,41 @@ test('a start without a network shows what was seen last, and what waits to be s
   )
   expect(texts(current)).toEqual(['edited', 'waits', 'and more'])
   await until(list, ready)
+})
+
+test('what was shown for a moment before an outage is stored', async () => {
+  const rows = indexedDbSnapshotStorage(`snapshots-${storages++}`)
+  const snapshots = createSnapshots(rows, { intervalMs: 60_000 })
+  const { chat, channel, cut } = scriptedChat({ snapshots, storage: memoryStorage() })
+  channel('c').send('1')
+  const list = chat.channels()
+  list.subscribe(() => {})
+  await chat.connect()
+  const room = chat.channel('c')
+  room.watch()
+  await Promise.all([until(room.messages, ready), until(list, ready)])
+  // What was stored before has been looked for by now: nothing.
+  expect(await rows.load('http://chat app:me')).toEqual([])
+  await quiet()
+  cut()
+  await expect
+    .poll(async () => (await rows.load('http://chat app:me')).map(({ key }) => key).sort())
+    .toEqual(['list', 'room c'])
+})
+
+test('servers whose apps and users have the same ids share no outbox', async () => {
+  const storage = memoryStorage()
+  const here = scriptedChat({ storage })
+  here.cut()
+  here.chat.connect().catch(() => {})
+  here.chat.channel('c').send({ text: 'for this server' })
+  await expect.poll(() => stored(storage)).toHaveLength(1)
+  const there = scriptedChat({ storage, url: 'http://else' })
+  there.channel('c')
+  await there.chat.connect()
+  await quiet()
+  expect(there.count(/messages/)).toBe(0)
+  expect(await stored(storage)).toHaveLength(1)
 })
 
 test('a logout leaves nothing on the device, and another user sees nothing of it', async () => {

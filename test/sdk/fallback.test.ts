@@ -100,6 +100,19 @@ test('a client with a stream tries a WebSocket every ten minutes, until one open
   expect(sockets).toHaveLength(tried)
 })
 
+test('a client that stops while it tries a WebSocket connects to nothing later', async () => {
+  const clock = stoppedClock()
+  const { transports, next, sockets, found } = transportsToTest()
+  next()
+  await transports.failed()
+  next()
+  transports.connected(URL)
+  await clock.forward(600_000)
+  transports.stop()
+  sockets[1]?.onopen?.()
+  expect([sockets[1]?.isClosed, found]).toEqual([true, []])
+})
+
 test('where an address has no streams, only WebSockets are tried', async () => {
   const { transports, next } = transportsToTest()
   await transports.failed()

@@ -105,6 +105,20 @@ test('after an outage whose events are lost a list is loaded as far as it was pa
   expect(items.map(({ id }) => id)).toContain('c105-new')
 })
 
+test('a record that the server fails at is loaded again after growing pauses', async () => {
+  const clock = stoppedClock()
+  const { chat, channel, count, refuseRequests } = scriptedChat()
+  channel('c')
+  await chat.connect()
+  const record = /^GET .*channels\/c$/
+  refuseRequests(record)
+  const { info } = chat.channel('c')
+  info.subscribe(() => {})
+  for (let second = 0; second < 60; second++) await clock.forward(1_000)
+  expect(count(record)).toBeGreaterThan(4)
+  expect(count(record)).toBeLessThan(12)
+})
+
 test('a list that failed is loaded again 3 seconds later, but not while offline', async () => {
   const clock = stoppedClock()
   const { chat, channel, count, refuseRequests } = scriptedChat()

@@ -23,7 +23,7 @@ const SEND = /^POST .*\/messages/
 const OVERLOADED = { status: 503, code: 'UNAVAILABLE' }
 let storages = 0
 const newStorage = () => indexedDbStorage(`tabs-${storages++}`)
-const stored = (storage: OutboxStorage) => storage.load('app:me')
+const stored = (storage: OutboxStorage) => storage.load('http://chat app:me')
 
 async function live(storage: OutboxStorage, server?: ScriptedChat) {
   const tab = scriptedChat({ storage, userId: 'me' })
@@ -57,7 +57,7 @@ test('a logout removes what other pages have stored, even without a network', as
   const one = await live(storage)
   one.chat.disconnect()
   const row = { channelId: 'c', clientId: 'k', text: 'x', attachments: [], createdAt: '2026' }
-  await storage.put('app:me', row)
+  await storage.put('http://chat app:me', row)
   const token = () => Promise.reject(new Error('no network'))
   const fresh = createChatClient({ url: 'http://chat', userId: 'me', token, storage })
   await fresh.logout()
@@ -146,7 +146,7 @@ test('damaged rows, and those of a later version, stop nothing and stay', async 
     { clientId: 'later', channelId: 'c', createdAt: '2026', type: 'forward' },
     { clientId: 'good', channelId: 'c', createdAt: '2026', text: 'good', attachments: [] },
   ]
-  for (const row of rows) await storage.put('app:me', row as unknown as OutboxOperation)
+  for (const row of rows) await storage.put('http://chat app:me', row as unknown as OutboxOperation)
   const { shown, chat } = await live(storage)
   await expect.poll(shown).toEqual(['good'])
   await expect.poll(() => stored(storage)).toHaveLength(2)

@@ -50,7 +50,7 @@ const tabOf = (server: ScriptedChat, storage: OutboxStorage) => {
   tab.data.channels = server.data.channels
   return tab
 }
-const stored = (storage: OutboxStorage) => storage.load('app:me')
+const stored = (storage: OutboxStorage) => storage.load('http://chat app:me')
 const changes = (requests: string[]) =>
   requests.filter((request) => /messages|pin|read$/.test(request) && !request.startsWith('GET'))
 

@@ -141,7 +141,7 @@ test('a refused message is stored as failed, and no client sends it unasked', as
   await until(room.messages, ({ items }) => items[0]?.status === 'sent')
   await quiet()
   expect(second.count(SEND)).toBe(1)
-  expect(await storage.load('app:me')).toEqual([])
+  expect(await storage.load('http://chat app:me')).toEqual([])
 })
 
 test('an edit of a refused message changes what is shown, after a reload, too', async () => {

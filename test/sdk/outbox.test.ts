@@ -23,8 +23,9 @@ describe.each<[string, () => OutboxStorage]>([
     const [ben, cem] = [`ben-${name}`, `cem-${name}`]
     await world().users(ben, cem)
     const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: [ben, cem] })
-    const stored = () => storage.load(`${world().appId}:${ben}`)
     const before = await liveChatOf(world(), ben, { storage })
+    const { url } = before.proxy
+    const stored = () => storage.load(`${url} ${world().appId}:${ben}`)
     before.proxy.cut()
     await isOffline(before.chat)
     for (const text of ['1', '2', '3']) before.chat.channel(channelId).send({ text })
@@ -33,7 +34,8 @@ describe.each<[string, () => OutboxStorage]>([
 
     await liveChatOf(world(), cem, { storage })
     expect((await ana.messages.list({ channelId })).messages).toEqual([])
-    const { chat } = await liveChatOf(world(), ben, { storage })
+    before.proxy.mend()
+    const { chat } = await liveChatOf(world(), ben, { storage, url })
     const room = chat.channel(channelId)
     room.watch()
     const areSent = (items: readonly ChatMessage[]) =>
@@ -53,9 +55,10 @@ test('two tabs share an outbox: both show an unsent message, and it is sent once
   one.proxy.cut()
   await isOffline(one.chat)
   const sent = ['1', '2', '3'].map((text) => one.chat.channel(channelId).send({ text }).sent)
-  const stored = () => storage.load(`${world().appId}:two`)
+  const { url } = one.proxy
+  const stored = () => storage.load(`${url} ${world().appId}:two`)
   await expect.poll(stored).toHaveLength(3)
-  const two = await chatOf(world(), 'two', { storage })
+  const two = await chatOf(world(), 'two', { storage, url })
   const rooms = [one, two].map(({ chat }) => chat.channel(channelId))
   for (const room of rooms) room.watch()
   one.proxy.mend()
@@ -80,15 +83,15 @@ test('messages written before the outbox has loaded are sent after the stored on
   const [ana, { id: owner }] = await world().users('ana', 'late')
   const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: ['late'] })
   const at = (second: number) => new Date(1_700_000_000_000 + second * 1_000).toISOString()
+  const { chat, proxy } = await chatOf(world(), owner, { storage })
   for (const n of [1, 2])
-    await storage.put(`${world().appId}:${owner}`, {
+    await storage.put(`${proxy.url} ${world().appId}:${owner}`, {
       clientId: `stored-${n}`,
       channelId,
       text: `stored ${n}`,
       attachments: [],
       createdAt: at(n),
     })
-  const { chat } = await chatOf(world(), owner, { storage })
   const room = chat.channel(channelId)
   room.watch()
   const connected = chat.connect()
