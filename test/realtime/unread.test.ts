@@ -9,7 +9,8 @@ import { counts, createGroup, payloads, useListeners } from './listeners.ts'
 
 const world = useWorld({
   presenceGraceSeconds: 0,
-  timings: { typingMs: 300, beatMs: 300, reconcileMs: 300 },
+  // What was counted is remembered for two comparisons.
+  timings: { typingMs: 300, beatMs: 300, reconcileMs: 300, countedMs: 10 },
 })
 const { listenAs, channelTopic, userTopic, newUsers } = useListeners(world)
 
