@@ -94,14 +94,17 @@ export function createPostgresBroker({
       heartbeat = setInterval(() => {
         if (!sender.isFlushing()) void notifier.notify([`${nodeId}\n`], watch.sent())
       }, brokerBeatMs)
-      silenceWatch = setInterval(() => {
-        const now = performance.now()
-        // Notes that arrived while the process was stopped are read after this.
-        silentMs += Math.min(now - countedAt, LONGEST_BEATS * brokerBeatMs)
-        countedAt = now
-        if (silentMs <= brokerSilenceMs) return
-        listen(onPayload, onListening).catch((error) => report(error, 'broker listen failed'))
-      }, Math.min(lookMs, brokerBeatMs))
+      silenceWatch = setInterval(
+        () => {
+          const now = performance.now()
+          // Notes that arrived while the process was stopped are read after this.
+          silentMs += Math.min(now - countedAt, LONGEST_BEATS * brokerBeatMs)
+          countedAt = now
+          if (silentMs <= brokerSilenceMs) return
+          listen(onPayload, onListening).catch((error) => report(error, 'broker listen failed'))
+        },
+        Math.min(lookMs, brokerBeatMs),
+      )
     },
     async stop() {
       clearInterval(heartbeat)

@@ -142,13 +142,16 @@ export function createRedisBroker(options: RedisBrokerOptions): RedisBroker {
       heartbeat = setInterval(() => {
         if (!sender.isFlushing()) beat()
       }, brokerBeatMs)
-      silenceWatch = setInterval(() => {
-        counts.check(receivedAt)
-        if (performance.now() - lastHeardAt <= brokerSilenceMs) return
-        lastHeardAt = performance.now()
-        outage.began(current.problem())
-        current.replace()
-      }, Math.min(lookMs, brokerBeatMs))
+      silenceWatch = setInterval(
+        () => {
+          counts.check(receivedAt)
+          if (performance.now() - lastHeardAt <= brokerSilenceMs) return
+          lastHeardAt = performance.now()
+          outage.began(current.problem())
+          current.replace()
+        },
+        Math.min(lookMs, brokerBeatMs),
+      )
     },
     async stop() {
       clearInterval(heartbeat)
