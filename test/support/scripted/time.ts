@@ -7,11 +7,8 @@ export function stoppedClock() {
     toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'],
     now: Date.UTC(2026, 0, 2),
   })
-  const timers = watchTimers()
-  onTestFinished(() => {
-    timers.stop()
-    vi.useRealTimers()
-  })
+  const running = watchTimers()
+  onTestFinished(() => void vi.useRealTimers())
   return {
     forward: async (ms: number) => {
       await quiet()
@@ -19,7 +16,7 @@ export function stoppedClock() {
       await quiet()
     },
     /** How many timers of the client are running. */
-    timers: () => timers.running.size,
+    timers: () => running.size,
     /** Sets the clock of the device; the time that passes is the same. */
     set: (ms: number) => vi.setSystemTime(Date.now() + ms),
   }
@@ -27,11 +24,12 @@ export function stoppedClock() {
 
 /**
  * The timers of this project that are running. Others in this process have timers, too: those of
- * libraries that an earlier file of this worker has used.
+ * libraries that an earlier file of this worker has used. Lasts as long as the stopped clock: with
+ * their properties, which say so, these functions are taken away like those that they call.
  */
 function watchTimers() {
   const running = new Set<unknown>()
-  const mocks = (['setTimeout', 'setInterval'] as const).map((name) => {
+  for (const name of ['setTimeout', 'setInterval'] as const) {
     const { [name]: begin } = globalThis
     const watched = (callback: (...given: unknown[]) => void, ms = 0, ...given: unknown[]) => {
       const fire = () => {
@@ -42,19 +40,17 @@ function watchTimers() {
       if (isOurs(new Error().stack)) running.add(timer)
       return timer
     }
-    return vi.spyOn(globalThis, name).mockImplementation(watched as typeof begin) // the same
-  })
-  const ends = (['clearTimeout', 'clearInterval'] as const).map((name) => {
+    globalThis[name] = Object.assign(watched, begin) as typeof setTimeout & typeof setInterval
+  }
+  for (const name of ['clearTimeout', 'clearInterval'] as const) {
     const { [name]: end } = globalThis
-    return vi.spyOn(globalThis, name).mockImplementation((timer) => {
+    const watched: typeof end = (timer) => {
       running.delete(timer)
       end(timer)
-    })
-  })
-  const stop = () => {
-    for (const mock of [...mocks, ...ends]) mock.mockRestore()
+    }
+    globalThis[name] = Object.assign(watched, end)
   }
-  return { running, stop }
+  return running
 }
 
 /** Whether the timer was started by a file of ours, and not by a library. */
