@@ -10,6 +10,9 @@ test('parley grant gives a role the rows of our tables, and nothing else', async
   const granted = await parleyOn(shared.url, 'grant', role)
   expect(granted, granted.output).toMatchObject({ code: 0 })
   await shared.admin`create table public.of_another_application (id int)`
+  // As if a migration had made it since.
+  await shared.admin.unsafe(`revoke all on messages from ${role}`)
+  expect(await parleyOn(shared.url, 'migrate')).toMatchObject({ code: 0 })
   const [rights] = await shared.admin`
     select
       has_table_privilege(${role}, 'of_another_application', 'select') as "isGuest",

@@ -37,7 +37,7 @@ test('setup:push creates missing workflows by their configured ids, and keeps ot
     Object.keys(Object(payloadSchema).properties).join(' '),
   )
   expect(fields).toEqual([
-    'senderId senderName messagePreview channelId channelName channelType messageId',
+    'senderId senderName senderAvatar channelId channelName messagePreview messageId',
     'invitedBy invitedByName channelId channelName channelDescription',
     'reactorId reactorName emoji channelId messagePreview messageId',
     'replierId replierName channelId channelName threadId replyPreview',

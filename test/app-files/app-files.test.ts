@@ -221,7 +221,7 @@ test('a file that was cut off is gone on with where it ended, by the same file o
     // This database has the epoch of the file: its numbers may have been given since.
     expect(resumed.output).toContain('New event epoch: all clients load everything again')
     const { messages } = await other.api({ token: ben.token }).messages.list({ channelId })
-    expect(messages.length).toBeGreaterThan(3)
+    expect(messages.map(({ text }) => text)).toContain('So far')
     // The pass before, which found nothing of them, has not ended the erasure of a deleted user.
     await cleanupElsewhere(other).pass()
     const texts = await db`select text from messages where app_id = ${appId}`

@@ -18,7 +18,8 @@ const EMOJI = ['👍', '🎉', '🙂']
 /**
  * Every member writes, one call after the other, each to any node; so does the app's backend. A
  * call whose outcome is unknown is repeated, at any node, until its outcome is known. That ends
- * with `signal`. When the subscribers are connected, each member may write to each channel once more.
+ * with `signal`. When the subscribers are connected, each member may write to each channel once
+ * more.
  */
 export const startSenders = (
   rig: Rig,

@@ -5,24 +5,14 @@ import { startTracing } from '@parley/server/core/opentelemetry'
 import { inSpan } from '@parley/server/core/spans'
 import { afterAll, beforeAll, expect, inject, onTestFinished, test, vi } from 'vitest'
 import { cloneDatabase } from '../support/clone-database.ts'
-import { bodyOf, serveLocally } from '../support/local-server.ts'
+import { serveLocally } from '../support/local-server.ts'
 import { serveProvider } from '../support/provider.ts'
 import { quiet } from '../support/scripted/index.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
 import { production, start, useChildren } from '../support/start.ts'
+import { type Span, serveReceiver } from '../support/trace-receiver.ts'
 import { until } from '../support/until.ts'
 import { createValidatedApi } from '../support/validated.ts'
-
-type Span = {
-  traceId: string
-  spanId: string
-  parentSpanId?: string
-  name: string
-  startTimeUnixNano: string
-  endTimeUnixNano: string
-  attributes: { key: string; value: { stringValue?: string; intValue?: number } }[]
-  status: { code?: number; message?: string }
-}
 
 const { adopt } = useChildren()
 let folder = ''
@@ -30,22 +20,6 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'parley-otel-'))
 })
 afterAll(() => rmSync(folder, { recursive: true }))
-
-/** What a collector does: takes OTLP over HTTP as JSON. `isSilent`: it never answers. */
-async function serveReceiver({ isSilent = false, status = 200 } = {}) {
-  const spans: Span[] = []
-  let requests = 0
-  const server = await serveLocally(async (request, response) => {
-    requests += 1
-    const text = await bodyOf(request)
-    if (isSilent || text === undefined) return
-    const { resourceSpans } = JSON.parse(text)
-    for (const { scopeSpans } of resourceSpans)
-      for (const { spans: some } of scopeSpans) spans.push(...some)
-    response.writeHead(status, { 'content-type': 'application/json' }).end('{}')
-  })
-  return { ...server, spans, requests: () => requests }
-}
 
 /** A server in a process of its own, with a channel of two users of whom one has a phone. */
 async function startWith(variables: Record<string, string>) {

@@ -135,7 +135,7 @@ describe.skipIf(!hasRedis)('two nodes with Redis', () => {
     await until(broker.isUp)
   })
 
-  test('a connection that its client ended by itself, as in a fail-over, is made again', async () => {
+  test('a connection that its client ended by itself, in a fail-over, is made again', async () => {
     const { connect } = await redisAt(redis.url)
     const { client, isReady, close } = connect({ name: 'ended', commandMs: 5_000 })
     onTestFinished(close)

@@ -166,7 +166,7 @@ test('an edit of a refused message changes what is shown, after a reload, too', 
   const { items } = await until(room.messages, ready)
   expect(items).toMatchObject([{ status: 'failed', text: 'better' }])
   await quiet()
-  expect(await storage.load('app:me')).toMatchObject([{ text: 'better', failure: {} }])
+  expect(await storage.load('http://chat app:me')).toMatchObject([{ text: 'better', failure: {} }])
   expect(second.count(/^PATCH/)).toBe(0)
 })
 

@@ -36,10 +36,8 @@ const list = implementWithoutTransaction(
     const found = await selectChannels(db, { appId, viewer: userId, page })
     const { shown, more } = toPage(found, limit)
     const channels = shown.map(({ json }) => json).join()
-    const { settingsVersion } = found
-    return new JsonText(
-      `{"channels":[${channels}],${more ? '"more":true,' : ''}"settingsVersion":${settingsVersion}}`,
-    )
+    const rest = JSON.stringify({ more, settingsVersion: found.settingsVersion })
+    return new JsonText(`{"channels":[${channels}],${rest.slice(1)}`)
   },
 )
 

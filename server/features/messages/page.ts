@@ -14,8 +14,8 @@ type PageQuery = {
 /** `found` counts the messages of the page. Those that compare as equal share a place. */
 type PageRow = [place: number, found: number, ...view: MessageRow]
 
-/** What an answer says of a message beside it, at most. */
-const AROUND_BYTES = 300
+/** What an answer says of a message beside it, at most, but for the id of who pinned it. */
+const AROUND_BYTES = 100
 
 /**
  * The first messages of a page: as many as an answer has room for, but at least one, and how many
@@ -29,8 +29,9 @@ export async function selectMessagePage(db: Tx, query: PageQuery) {
   for (const [index, [place, , ...row]] of rows.entries()) {
     const message = toMessage(row)
     const json = JSON.stringify(message)
-    shown.push({ message, json, ...pinOf(row) })
-    size += Buffer.byteLength(json) + AROUND_BYTES
+    const pin = pinOf(row)
+    shown.push({ message, json, ...pin })
+    size += Buffer.byteLength(json) + Buffer.byteLength(pin.pinnedBy ?? '') + AROUND_BYTES
     if (rows[index + 1]?.[0] === place) continue
     const total = bytesBefore(place) + size
     if (end > 0 && total > limits.answerBytes) break

@@ -92,7 +92,7 @@ export const messageIdAt = (db: Tx, { channelId, seq }: MessagePosition) => db`(
   limit 1
 )`
 
-/** The reactions of message row `msg` as JSON, if any: oldest emoji first, each with first users. */
+/** The reactions of message row `msg` as JSON, if any: oldest emoji first, with first users. */
 const reactionsOfMessage = (db: Tx, viewer: string | Fragment | null) => db`
   case when exists (
     select

@@ -12,8 +12,8 @@ import { startRoutes } from './targets.ts'
 /**
  * What every benchmark of requests takes: `--connections 1,32,128`, `--rounds` and `--seconds` a
  * round; `--only list,mark` measures the targets whose names have one of these words; `--json`
- * prints the figures as JSON; `--profile` names a folder for a profile of the server; `--smoke` only
- * sees whether everything still works.
+ * prints the figures as JSON; `--profile` names a folder for a profile of the server; `--smoke`
+ * only sees whether everything still works.
  */
 export function readOptions() {
   const { values: given } = parseArgs({

@@ -56,11 +56,9 @@ export const streamsInterruptedInTime: Check = (history) =>
       stream.storedAt + QUIET_MS - TOLERANCE_MS,
       stream.quietAt + QUIET_MS + history.toldWithinMs,
     ]
-    return end >= earliest && end <= latest
-      ? []
-      : [
-          `${watcher}: ${stream.clientId} ended ${Math.round(end - stream.quietAt)} ms after its bot`,
-        ]
+    if (end >= earliest && end <= latest) return []
+    const late = Math.round(end - stream.quietAt)
+    return [`${watcher}: ${stream.clientId} ended ${late} ms after its bot`]
   })
 
 /** Each member gets a push for it, when it has ended. */
