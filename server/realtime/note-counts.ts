@@ -8,8 +8,6 @@ type NoteCountsOptions = {
 }
 /** How long the number of a node that does not beat is kept, such as that of a worker. */
 const QUIET_MS = 3_600_000
-/** How long a node that beats is taken to be there without a sign. */
-const PEER_MS = 60_000
 
 type Sender = { number: number; heardAt: number; isBeating: boolean }
 
@@ -20,16 +18,13 @@ type Sender = { number: number; heardAt: number; isBeating: boolean }
 export function createNoteCounts({ silentMs, onMissed, onPeer }: NoteCountsOptions) {
   const senders = new Map<string, Sender>()
   let startedAt = performance.now()
-  /** When each node that beats was last heard: one that fell silent may still have users. */
-  const peers = new Map<string, number>()
+  /** Whether there were others when this node began to listen again. */
+  let hadPeers = false
+  const doesAnyBeat = () => [...senders.values()].some(({ isBeating }) => isBeating)
 
   return {
     /** Whether another node beats, as far as is known. */
-    hasPeers: () => {
-      const since = performance.now() - PEER_MS
-      for (const [nodeId, heardAt] of peers) if (heardAt < since) peers.delete(nodeId)
-      return peers.size > 0
-    },
+    hasPeers: () => doesAnyBeat() || (hadPeers && performance.now() - startedAt < silentMs),
     /** A payload has arrived. */
     received: (nodeId: string, number: number, isBeat: boolean) => {
       const now = performance.now()
@@ -37,8 +32,7 @@ export function createNoteCounts({ silentMs, onMissed, onPeer }: NoteCountsOptio
       if (known && number <= known.number) return
       const isBeating = isBeat || known?.isBeating === true
       senders.set(nodeId, { number, heardAt: now, isBeating })
-      if (isBeating && !peers.has(nodeId)) onPeer()
-      if (isBeating) peers.set(nodeId, now)
+      if (isBeating && !known?.isBeating) onPeer()
       // Nodes that are there when we begin to listen have sent before.
       const isNew = known === undefined && now - startedAt > silentMs
       if (isNew && number > 1) onMissed(silentMs)
@@ -50,10 +44,7 @@ export function createNoteCounts({ silentMs, onMissed, onPeer }: NoteCountsOptio
       senders.set(nodeId, { number, heardAt: performance.now(), isBeating: false })
     },
     /** The node has stopped, and has sent everything. */
-    left: (nodeId: string) => {
-      senders.delete(nodeId)
-      peers.delete(nodeId)
-    },
+    left: (nodeId: string) => void senders.delete(nodeId),
     /** Looks for nodes that fell silent, while our own notes arrived until `heardAt`. */
     check: (heardAt: number) => {
       const silent = [...senders].filter(
@@ -66,6 +57,7 @@ export function createNoteCounts({ silentMs, onMissed, onPeer }: NoteCountsOptio
     },
     /** A new connection listens. */
     restarted: () => {
+      hadPeers = doesAnyBeat()
       senders.clear()
       startedAt = performance.now()
     },

@@ -36,8 +36,8 @@ type RedisBroker = Broker & {
 
 /**
  * Sends notes by PUBLISH and receives them by SUBSCRIBE, in a cluster by SPUBLISH and SSUBSCRIBE.
- * Each topic has a channel, to which the nodes that follow it listen, and so has each node; what
- * concerns all nodes goes to all. Redis may lose everything, and be away at any time.
+ * Each topic has a channel, to which the nodes that follow it listen; what concerns users beyond a
+ * topic goes to all nodes. Redis may lose everything, and be away at any time.
  */
 export function createRedisBroker(options: RedisBrokerOptions): RedisBroker {
   const { prefix, nodeId, log, report, onLost, onTopics } = options

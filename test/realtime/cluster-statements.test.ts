@@ -15,8 +15,7 @@ const OTHERS = { PostgreSQL: 7, Redis: 4 }
 describe.each(['PostgreSQL', 'Redis'] as const)('on nodes connected by %s', (kind) => {
   const skip = kind === 'Redis' && !hasRedis
   const check = test.skipIf(skip)
-  // It must not take the others for dead, which do not beat.
-  const world = useWorld({ timings: quiet.timings })
+  const world = useWorld()
   const { connect, listenAs, userTopic } = useListeners(world)
   let redis: Awaited<ReturnType<typeof startRedis>> | undefined
   const nodes: World[] = []

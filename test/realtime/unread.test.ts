@@ -9,8 +9,7 @@ import { counts, createGroup, payloads, useListeners } from './listeners.ts'
 
 const world = useWorld({
   presenceGraceSeconds: 0,
-  // What was counted is remembered for two comparisons.
-  timings: { typingMs: 300, beatMs: 300, reconcileMs: 300, countedMs: 10 },
+  timings: { typingMs: 300, beatMs: 300, reconcileMs: 300 },
 })
 const { listenAs, channelTopic, userTopic, newUsers } = useListeners(world)
 

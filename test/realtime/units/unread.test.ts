@@ -1,7 +1,67 @@
+import type { Envelope } from '@parley/contract'
+import type { Db } from '@parley/server/db/client'
+import type { NodeNote } from '@parley/server/realtime/broker'
+import { type Session, Sessions } from '@parley/server/realtime/sessions'
+import { UnreadNotifier } from '@parley/server/realtime/unread'
 import { UnreadCache } from '@parley/server/realtime/unread-cache'
+import type { ConnectedCount } from '@parley/server/realtime/unread-counts'
 import { expect, test } from 'vitest'
-import { appId, pass } from '../hub/fixture.ts'
-import { openNotifier, PAUSE_MS, row, user } from './unread-fixture.ts'
+import { appId, pass, stopTimers } from '../hub/fixture.ts'
+
+const PAUSE_MS = 250
+type Row = ConnectedCount
+const row = (userId: string, channelId: string, count: number, version = 0): Row => ({
+  nodeId: 'node',
+  appId,
+  userId,
+  channelId,
+  count,
+  version,
+})
+const user = (userId: string) => ({ appId, userId })
+const sessionOf = (userId: string) => user(userId) as Session // nothing else of it is used
+
+/** A notifier for ana, ben and cem, on rows in memory that tests change. */
+function openNotifier(...rows: Row[]) {
+  stopTimers()
+  const sessions = new Sessions()
+  for (const userId of ['ana', 'ben', 'cem']) sessions.add(sessionOf(userId))
+  const sent: string[] = []
+  const problems: string[] = []
+  const notes: NodeNote[] = []
+  const database = { rows, statements: 0, failure: undefined as Error | undefined, isHeard: true }
+  const select = (text: TemplateStringsArray, ...values: unknown[]) => {
+    if (!text.join('').includes('as count')) return undefined // a part of a statement
+    database.statements += 1
+    const [keys] = values.filter((value) => Array.isArray(value))
+    return database.rows.filter((each) => keys?.some((key) => Object.values(each).includes(key)))
+  }
+  const use = async (work: (db: typeof select) => unknown) => {
+    if (database.failure) throw database.failure
+    return work(select)
+  }
+  const notifier = new UnreadNotifier({
+    db: { use } as unknown as Db, // it only reads
+    nodeId: 'node',
+    sessions,
+    pauseMs: PAUSE_MS,
+    countedMs: PAUSE_MS,
+    isHeard: () => database.isHeard,
+    send: (note) => void notes.push(note),
+    broadcast: ([topic], { type, payload }: Envelope) => {
+      const what = 'channelId' in payload ? payload.channelId : 'total'
+      const count = 'count' in payload ? payload.count : type
+      sent.push(`${topic?.split(':').at(-1)} ${what} ${count}`)
+    },
+    report: (_, problem) => void problems.push(problem),
+  })
+  /** What was sent since the last call, after all that is due. */
+  const news = async (milliseconds = PAUSE_MS) => {
+    await pass(milliseconds)
+    return sent.splice(0)
+  }
+  return { notifier, database, sessions, problems, notes, news }
+}
 
 test('the author of a message is sent no count, unless another author wrote as well', async () => {
   const { notifier, news } = openNotifier(row('ana', 'one', 0), row('ben', 'one', 1))
@@ -175,6 +235,94 @@ test('a user who is sent a channel after a newer count of it is sent that again'
   expect(await news()).toEqual(['ben one 3'])
   notifier.channelAdded(user('ben'), { id: 'one', unreadCount: 1, unreadVersion: 8 })
   expect(await news()).toEqual([])
+})
+
+const elsewhere = (userId: string, channelId: string, count: number) => ({
+  ...row(userId, channelId, count),
+  nodeId: 'other',
+})
+
+test('a channel is counted once for all nodes, each of which gets what concerns it', async () => {
+  const rows = [row('ben', 'one', 1), elsewhere('dan', 'one', 2), elsewhere('eve', 'one', 3)]
+  const { notifier, notes, news } = openNotifier(...rows)
+  notifier.markDirty('one', { offset: 4, author: 'ana' })
+  expect(await news()).toEqual(['ben one 1', 'ben total 1'])
+  const counted = { appId, channelId: 'one', author: 'ana', isDeletion: false }
+  const users = [
+    ['dan', 2, 0],
+    ['eve', 3, 0],
+  ]
+  expect(notes.splice(0)).toEqual([
+    { kind: 'counts', node: 'other', channels: [{ ...counted, users }] },
+  ])
+  await pass(PAUSE_MS)
+  expect(notes).toEqual([{ kind: 'counted', channels: [['one', 4]] }])
+})
+
+/** A note of another node about these counts of ben. */
+const countsOfBen = (...counts: [channelId: string, count: number, version: number][]) => ({
+  kind: 'counts' as const,
+  node: 'node',
+  channels: counts.map(([channelId, count, version]) => ({
+    ...{ appId, channelId, author: null, isDeletion: false },
+    users: [['ben', count, version] as [string, number, number]],
+  })),
+})
+
+test('counts of another node are sent without a statement, once all are loaded', async () => {
+  const { notifier, database, news } = openNotifier(
+    row('ben', 'one', 1, 1),
+    row('ben', 'two', 2, 1),
+  )
+  await pass(PAUSE_MS)
+  notifier.receive(countsOfBen(['one', 1, 1]))
+  expect(await news()).toEqual(['ben one 1', 'ben total 3'])
+  const before = database.statements
+  notifier.receive(countsOfBen(['one', 2, 2], ['two', 5, 9]))
+  expect(await news()).toEqual(['ben one 2', 'ben two 5', 'ben total 7'])
+  // Older ones of a node that is slower.
+  notifier.receive(countsOfBen(['one', 1, 1], ['two', 4, 8]))
+  expect(await news()).toEqual([])
+  expect(database.statements).toBe(before)
+})
+
+test('a count that another node read before the user left does not stay', async () => {
+  const { notifier, database, news } = openNotifier(row('ben', 'one', 1), row('ben', 'two', 2))
+  notifier.receive(countsOfBen(['one', 1, 0]))
+  expect(await news()).toEqual(['ben one 1', 'ben total 3'])
+  database.rows = [row('ben', 'two', 2)]
+  notifier.memberLeft(user('ben'))
+  expect(await news()).toEqual(['ben total 2'])
+  notifier.receive(countsOfBen(['one', 7, 9]))
+  expect(await news()).toEqual(['ben total 2'])
+  // One of a channel that the user has joined does.
+  database.rows = [row('ben', 'two', 2), row('ben', 'three', 4, 9)]
+  notifier.receive(countsOfBen(['three', 3, 8]))
+  expect(await news()).toEqual(['ben three 4', 'ben total 6'])
+})
+
+test('what another node has counted is not counted here, and what nobody has is', async () => {
+  const { notifier, database, news } = openNotifier(
+    row('ben', 'one', 1),
+    elsewhere('dan', 'one', 1),
+  )
+  notifier.recordCounted({ kind: 'counted', channels: [['one', 5]] })
+  notifier.handleChanges([{ channelId: 'one', offset: 5 }])
+  expect([await news(), database.statements]).toEqual([[], 0])
+  notifier.handleChanges([{ channelId: 'one', offset: 6 }])
+  expect(await news()).toEqual(['ben one 1', 'ben total 1'])
+})
+
+test('a node that stops counts what happened last', async () => {
+  const { notifier, database, notes } = openNotifier(elsewhere('dan', 'one', 1))
+  notifier.markDirty('one', { offset: 1 })
+  await notifier.stop()
+  expect(notes.map(({ kind }) => kind)).toEqual(['counts', 'counted'])
+  database.isHeard = false
+  const alone = openNotifier(row('ben', 'one', 1))
+  alone.database.isHeard = false
+  alone.notifier.markDirty('one', { offset: 1 })
+  expect([await alone.news(), alone.database.statements]).toEqual([[], 0])
 })
 
 test('nothing is counted after the end, nor kept of users without a session', async () => {
