@@ -2,17 +2,19 @@ import { randomUUID } from 'node:crypto'
 import { pino } from 'pino'
 import { readConfig } from '../config.ts'
 import { databaseSpans } from '../core/database-spans.ts'
+import type { EventPublisher } from '../core/event-bus.ts'
 import { acceptedTasks, createJobStaging } from '../core/jobs.ts'
 import { logFormat } from '../core/log-format.ts'
-import { createMetrics } from '../core/metrics.ts'
+import { createMetrics, type Metrics } from '../core/metrics.ts'
 import { loadRedis } from '../core/redis.ts'
 import { createDb } from '../db/client.ts'
 import { logOutages } from '../db/outages.ts'
 import { createCleanup } from '../jobs/cleanup.ts'
 import { startJobs } from '../jobs/index.ts'
 import { runProcess, type StopFunction, stopWithParent } from '../lifecycle.ts'
+import type { Broker } from '../realtime/broker.ts'
+import { hintOf } from '../realtime/hints.ts'
 import { createNodeBroker } from '../realtime/node-broker.ts'
-import { createWorkerPublisher } from '../realtime/worker-publisher.ts'
 import { prepareSchema } from './open.ts'
 import { serveMetrics } from './serve-metrics.ts'
 import { traceProcess } from './trace-process.ts'
@@ -42,24 +44,16 @@ async function start(stop: () => void) {
   const nodeId = randomUUID()
   const log = pino(logFormat(config.logLevel, nodeId))
   logOutages(db.outages, log)
-  const report = (error: unknown, problem: string) => log.warn({ err: error }, problem)
   const broker = createNodeBroker({
     databaseUrl,
     redis: config.redis && { ...config.redis, connect: await loadRedis(config.redis.target) },
     nodeId,
     log,
     metrics,
-    report,
+    report: (error, problem) => log.warn({ err: error }, problem),
   })
   stopFunctions.push(() => broker.stop())
-  const { publisher, stop: stopPublisher } = createWorkerPublisher({
-    db,
-    nodeId,
-    broker,
-    metrics,
-    report,
-  })
-  stopFunctions.push(stopPublisher)
+  const publisher = createBrokerPublisher(broker, metrics)
   const cleanup = createCleanup({
     db,
     publisher,
@@ -85,3 +79,15 @@ async function start(stop: () => void) {
   stopFunctions.push(...(await serveMetrics({ config, metrics, db, databaseUrl })))
   log.info('worker started')
 }
+
+/** A worker has no sockets: it sends its events to the nodes that have. */
+const createBrokerPublisher = (
+  broker: Broker,
+  { events: published }: Pick<Metrics, 'events'>,
+): EventPublisher => ({
+  publish: (events) => {
+    published.inc(events.length)
+    for (const event of events) broker.send(hintOf(event))
+  },
+  broadcast: broker.send,
+})

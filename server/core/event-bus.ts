@@ -14,15 +14,13 @@ export type EphemeralEvent = Envelope & {
   onlyFor?: string | undefined
 }
 
-/** A user's access changed other than by channel membership: recheck their subscriptions. */
-export type RightsNote = { kind: 'rights'; appId: string; userId: string }
-
-/** What is told to users and never stored. */
+/** What is sent to all nodes and never stored. */
 export type EphemeralNote =
   | EphemeralEvent
   /** A user has a new name or image: their co-members are notified. */
   | { kind: 'profile'; appId: string; user: UserSummary }
-  | RightsNote
+  /** A user's access changed other than by channel membership: recheck their subscriptions. */
+  | { kind: 'rights'; appId: string; userId: string }
 
 export type EventBus = ReturnType<typeof createEventBus>
 

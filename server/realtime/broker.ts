@@ -1,5 +1,5 @@
-import type { Envelope, UserSummary } from '@parley/contract'
-import type { EphemeralEvent, RightsNote } from '../core/event-bus.ts'
+import type { UserSummary } from '@parley/contract'
+import type { EphemeralNote } from '../core/event-bus.ts'
 import type { Revoked } from '../core/revocations.ts'
 
 /**
@@ -8,13 +8,9 @@ import type { Revoked } from '../core/revocations.ts'
  */
 export type NodeNote =
   | EventHint
-  | EphemeralEvent
-  | RightsNote
+  | EphemeralNote
   | RevokedNote
   | PresenceNote
-  | ToldNote
-  | CountsNote
-  | CountedNote
   | CommandsNote
   | AcceptedNote
   | SurveyNote
@@ -25,8 +21,20 @@ export type EventHint = {
   kind: 'hint'
   topic: string
   offset: number
-  /** Set if it ends the topic: then the node may know counts of users who do not follow it. */
-  isEnd?: true
+  /** What it changes for users who are not subscribed to the topic. */
+  change?: HintedChange | undefined
+}
+
+/** A change of unread counts or channel lists. `userId` is the author, or who joined or left. */
+export type HintedChange = {
+  type:
+    | 'message.new'
+    | 'message.deleted'
+    | 'channel.member_joined'
+    | 'channel.member_left'
+    | 'channel.updated'
+    | 'channel.deleted'
+  userId?: string
 }
 
 /** Credentials were revoked: caches drop them, and their sockets are closed. */
@@ -57,7 +65,6 @@ export type SurveyedNote = {
   clients: { user: string; client: string }[]
 }
 
-/** Who came or went. Each node notes it, to find out later what its users were not told. */
 export type PresenceNote = {
   kind: 'presence'
   appId: string
@@ -65,31 +72,6 @@ export type PresenceNote = {
   isOnline: boolean
   lastActiveAt: string | null
 }
-
-/** What `node` tells these users of its own in their own topics. */
-export type ToldNote = {
-  kind: 'told'
-  node: string
-  appId: string
-  userIds: string[]
-  event: Envelope
-}
-
-/** The unread counts of users of `node`, by channel. */
-export type CountsNote = { kind: 'counts'; node: string; channels: ChannelCounts[] }
-export type ChannelCounts = {
-  appId: string
-  channelId: string
-  /** The only author of what happened there, whose own count does not change; null if several. */
-  author: string | null
-  /** Whether a message was deleted: then a count is sent even if it is the last one again. */
-  isDeletion: boolean
-  users: [userId: string, count: number, version: number][]
-}
-
-/** The sender has counted these channels up to these offsets, for all nodes. */
-export type CountedNote = { kind: 'counted'; channels: [channelId: string, offset: number][] }
-
 export type ProfileChange = { appId: string; user: UserSummary }
 
 /** What the notes for one node are published to, where topics have channels. */
@@ -115,7 +97,5 @@ export interface Broker extends Interest {
     onMissedNotes(milliseconds: number): void
   }): Promise<void>
   send(note: NodeNote): void
-  /** Whether another node is known to be there. It may have users at once. */
-  hasPeers(): boolean
   stop(): Promise<void>
 }

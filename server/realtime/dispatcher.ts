@@ -3,9 +3,9 @@ import type { EphemeralEvent, EphemeralNote, EventPublisher } from '../core/even
 import type { Metrics } from '../core/metrics.ts'
 import type { Revocations } from '../core/revocations.ts'
 import type { UserRef } from '../core/user-ref.ts'
-import type { Broker, NodeNote, RevokedNote, ToldNote } from './broker.ts'
+import type { Broker, NodeNote, RevokedNote } from './broker.ts'
 import type { Emulation } from './emulation.ts'
-import { applyEvent, applyHint, hintOf } from './hints.ts'
+import { applyHint, hintOf } from './hints.ts'
 import type { Hub } from './hub.ts'
 import type { KnownPresence } from './known-presence.ts'
 import type { MissedProfiles } from './missed-profiles.ts'
@@ -37,8 +37,8 @@ type DispatcherOptions = {
  * other nodes send, to its own users.
  */
 export function createDispatcher(options: DispatcherOptions) {
-  const { hub, userFanout, knownPresence, missedProfiles, unread, sessions } = options
-  const { emulation, survey, broker, metrics, report } = options
+  const { hub, userFanout, knownPresence, unread, sessions, emulation, survey } = options
+  const { broker, metrics, report } = options
   const typing = new TypingTracker(
     (stop, { isOwn }) => (isOwn ? broadcast(stop) : receive(stop)),
     options.typingMs,
@@ -50,18 +50,16 @@ export function createDispatcher(options: DispatcherOptions) {
     switch (note.kind) {
       case 'hint':
         hub.handleHint(note.topic, note.offset)
-        return applyHint(note, unread)
+        return applyHint(note, { unread, userFanout })
       case 'event':
         hub.broadcast([note.topic], note, note.onlyFor)
         return trackCounts(unread, note)
+      case 'profile':
+        options.missedProfiles.record(note)
+        return userFanout.profileChanged(note)
       case 'presence':
-        return knownPresence.record(note)
-      case 'told':
-        return tell(note)
-      case 'counts':
-        return unread.receive(note)
-      case 'counted':
-        return unread.recordCounted(note)
+        knownPresence.record(note)
+        return userFanout.presenceChanged(note)
       case 'revoked':
         return revocations.receive(note)
       case 'rights':
@@ -76,22 +74,12 @@ export function createDispatcher(options: DispatcherOptions) {
         return survey.handleSurveyed(note)
     }
   }
-  /** Tells users of this node what another node has found to concern them. */
-  const tell = (note: ToldNote) => {
-    const { appId, event } = note
-    if (event.type === 'user.updated') missedProfiles.record({ appId, user: event.payload.user })
-    userFanout.receive(note)
-  }
   /** Handles a note from another node. */
   const receive = (note: NodeNote) => {
     if (note.kind === 'event' && !typing.track(note, { isOwn: false })) return
     apply(note)
   }
   const broadcast = (note: EphemeralNote) => {
-    if (note.kind === 'profile') {
-      missedProfiles.record(note)
-      return userFanout.profileChanged(note)
-    }
     if (note.kind === 'event' && !typing.track(note, { isOwn: true })) return
     apply(note)
     broker.send(note)
@@ -100,8 +88,9 @@ export function createDispatcher(options: DispatcherOptions) {
     metrics.events.inc(events.length)
     hub.publish(events)
     for (const event of events) {
-      applyEvent(event, { unread, userFanout })
-      broker.send(hintOf(event))
+      const hint = hintOf(event)
+      applyHint(hint, { unread, userFanout })
+      broker.send(hint)
     }
   }
   /** Ends the user's subscriptions, pending ones included, to topics that they may not read. */
@@ -121,7 +110,7 @@ function trackCounts(unread: UnreadNotifier, { topic, type, payload }: Ephemeral
   const user = parseTopic(topic)
   if (user?.kind !== 'user') return
   if (type === 'channel.deleted') unread.memberLeft(user)
-  if (type === 'channel.unread_changed') unread.recordCount(user, payload)
+  if (type === 'channel.unread_changed') unread.recordCount(user, payload.channelId, payload.count)
   if (type === 'channel.total_unread_changed') unread.recordTotal(user, payload.count)
 }
 

@@ -1,38 +1,50 @@
 import { parseTopic } from '@parley/contract'
 import type { StoredEvent } from '../core/event-buffer.ts'
-import type { EventHint } from './broker.ts'
+import type { EventHint, HintedChange } from './broker.ts'
 import type { UnreadNotifier } from './unread.ts'
 import type { UserFanout } from './user-fanout.ts'
 
 /** What other nodes are sent for a durable event. */
-export function hintOf({ topic, offset, type }: StoredEvent): EventHint {
-  return { kind: 'hint', topic, offset, ...(type === 'channel.deleted' ? { isEnd: true } : {}) }
+export function hintOf(event: StoredEvent): EventHint {
+  const { topic, offset } = event
+  const change = changeOf(event)
+  return { kind: 'hint', topic, offset, ...(change ? { change } : {}) }
 }
 
-/** Applies what another node's event means to users of this one who do not follow the topic. */
-export function applyHint({ topic, isEnd }: EventHint, unread: UnreadNotifier) {
-  const channel = parseTopic(topic)
-  if (isEnd && channel?.kind === 'chat') unread.channelDeleted(channel.channelId)
+/** What a durable event changes for users beyond its own topic; undefined for most events. */
+function changeOf({ type, payload }: StoredEvent): HintedChange | undefined {
+  switch (type) {
+    case 'message.new':
+      return { type, userId: payload.message.userId }
+    case 'channel.member_joined':
+    case 'channel.member_left':
+      return { type, userId: payload.userId }
+    case 'message.deleted':
+    case 'channel.updated':
+    case 'channel.deleted':
+      return { type }
+    default:
+      return undefined
+  }
 }
 
-/**
- * Applies a durable event of this node to the users whom it concerns beyond its topic, on whichever
- * node they are. Who leaves a channel is told in their own topic.
- */
-export function applyEvent(
-  { topic, offset, type, payload }: StoredEvent,
+/** Applies a hinted change to the users of this node that it concerns. */
+export function applyHint(
+  { topic, offset, change }: EventHint,
   { unread, userFanout }: { unread: UnreadNotifier; userFanout: UserFanout },
 ) {
   const channel = parseTopic(topic)
-  if (channel?.kind !== 'chat') return
-  const { channelId } = channel
-  switch (type) {
+  if (!change || channel?.kind !== 'chat') return
+  const { appId, channelId } = channel
+  switch (change.type) {
     case 'message.new':
-      return unread.markDirty(channelId, { offset, author: payload.message.userId })
+      return unread.markDirty(channelId, { offset, author: change.userId })
     case 'message.deleted':
       return unread.markDirty(channelId, { offset, isDeletion: true })
     case 'channel.member_joined':
       return unread.markDirty(channelId, { offset })
+    case 'channel.member_left':
+      return unread.memberLeft({ appId, userId: change.userId ?? '' })
     case 'channel.deleted':
       return unread.channelDeleted(channelId)
     case 'channel.updated':

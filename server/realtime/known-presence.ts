@@ -5,60 +5,32 @@ import type { PresenceNote } from './broker.ts'
 
 type KnownPresenceOptions = {
   db: Db
-  /** Tells the users of this node. */
+  /** Sends the change to the users of this node. */
   notify: (change: PresenceNote) => void
-  /** Tells the users of all nodes. */
-  notifyAll: (change: PresenceNote) => void
 }
 
-/** For how long it is known which changes were noted. */
-const RECENT_MS = 60_000
-
 /**
- * Which users this node last noted as online; compared with the database to find missed changes.
- * What the users of this node are told of a change comes in a note of its own, which may be lost
- * even if the change was noted.
+ * Which users this node last reported as online; compared with the database to find missed changes.
  */
 export class KnownPresence {
   #online = new Map<string, UserRef>()
   /** Users whose note arrived during a comparison, and may be newer than it. */
   readonly #noted = new Set<string>()
-  /** When the changes of the last minute were noted, in this order. */
-  readonly #recent = new Map<string, { user: UserRef; at: number }>()
-  /** Users whose last change this node could not send. */
+  /** Users whose last change could not be sent. */
   readonly #lost = new Map<string, UserRef>()
-  /** Users whose last change may not have been told to users of this node. */
-  readonly #untold = new Map<string, UserRef>()
 
   constructor(readonly options: KnownPresenceOptions) {}
 
-  /** A node sends the change to the users whom it concerns. */
-  record({ appId, userId, isOnline }: PresenceNote) {
-    const user = { appId, userId }
-    const key = userKey(user)
-    if (isOnline) this.#online.set(key, user)
+  /** The change was sent to the users of this node. */
+  record(change: PresenceNote) {
+    const key = userKey(change)
+    if (change.isOnline) this.#online.set(key, { appId: change.appId, userId: change.userId })
     else this.#online.delete(key)
     this.#noted.add(key)
     this.#lost.delete(key)
-    this.#untold.delete(key)
-    const at = performance.now()
-    this.#recent.delete(key)
-    this.#recent.set(key, { user, at })
-    for (const [key, noted] of this.#recent) {
-      if (noted.at > at - RECENT_MS) break
-      this.#recent.delete(key)
-    }
   }
 
-  /** What others sent the users of this node in the last milliseconds may be lost. */
-  missed(milliseconds: number) {
-    const since = performance.now() - milliseconds
-    for (const [key, { user, at }] of this.#recent) {
-      if (at >= since) this.#untold.set(key, user)
-    }
-  }
-
-  /** The change could not be sent to the users whom it concerns: the next comparison sends it. */
+  /** The change could not be sent to the users of this node: the next comparison sends it. */
   handleLost({ appId, userId }: PresenceNote) {
     const user = { appId, userId }
     this.#lost.set(userKey(user), user)
@@ -77,27 +49,20 @@ export class KnownPresence {
   async compare() {
     this.#noted.clear()
     const stored = new Map((await this.#select()).map((user) => [userKey(user), user]))
-    const owed = new Map([...this.#untold, ...this.#lost])
-    const users = new Map([...this.#online, ...stored, ...owed])
+    const users = new Map([...this.#online, ...stored, ...this.#lost])
     const different = [...users].flatMap(([key, user]) => {
-      const isKnown = stored.has(key) === this.#online.has(key) && !owed.has(key)
+      const isKnown = stored.has(key) === this.#online.has(key) && !this.#lost.has(key)
       return isKnown || this.#noted.has(key) ? [] : [user]
     })
-    const { db, notify, notifyAll } = this.options
+    const { db, notify } = this.options
     const active = await db.use((db) => selectLastActive(db, different))
-    const lost = new Map(this.#lost)
-    for (const user of different) {
-      this.#lost.delete(userKey(user))
-      this.#untold.delete(userKey(user))
-    }
+    for (const user of different) this.#lost.delete(userKey(user))
     for (const { appId, userId, lastActiveAt } of active) {
       const key = userKey({ appId, userId })
       if (this.#noted.has(key)) continue
-      const isOnline = stored.has(key)
-      const change = { kind: 'presence' as const, appId, userId, isOnline, lastActiveAt }
-      this.record(change)
-      const tell = lost.has(key) ? notifyAll : notify
-      tell(change)
+      const change = { appId, userId, isOnline: stored.has(key), lastActiveAt }
+      this.record({ kind: 'presence', ...change })
+      notify({ kind: 'presence', ...change })
     }
   }
 

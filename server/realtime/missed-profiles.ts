@@ -4,15 +4,13 @@ import type { ProfileChange } from './broker.ts'
 
 type MissedProfilesOptions = {
   db: Db
-  /** Tells the users of this node. */
+  /** Sends the change to the users of this node. */
   notify: (change: ProfileChange) => void
-  /** Tells the users of all nodes. */
-  notifyAll: (change: ProfileChange) => void
 }
 
 /** Overlap: transactions may commit after the gap began although their changes are older. */
 const OVERLAP_MS = 15_000
-/** For how long a change is told again that could not be sent. */
+/** For how long a change is told again that could not be sent to the users of this node. */
 const RETRY_MS = 600_000
 
 /**
@@ -34,7 +32,7 @@ export class MissedProfiles {
     this.#noted.add(userKey({ appId, userId: user.id }))
   }
 
-  /** The change could not be sent to the users it concerns: the next search finds it. */
+  /** The change could not be sent to the users of this node: the next search finds it. */
   handleLost({ appId, user }: ProfileChange) {
     const lost = { appId, userId: user.id }
     this.#lost.set(userKey(lost), lost)
@@ -54,14 +52,12 @@ export class MissedProfiles {
     this.#since = undefined
     this.#lost = new Map()
     this.#noted.clear()
-    const { db, notify, notifyAll } = this.options
+    const { db, notify } = this.options
     try {
       const users = await db.use((db) => selectChanged(db, { since, lost: [...lost.values()] }))
       for (const { appId, userId, name, image } of users) {
-        const key = userKey({ appId, userId })
-        if (this.#noted.has(key)) continue
-        const tell = lost.has(key) ? notifyAll : notify
-        tell({ appId, user: { id: userId, name, image } })
+        if (this.#noted.has(userKey({ appId, userId }))) continue
+        notify({ appId, user: { id: userId, name, image } })
       }
     } catch (error) {
       if (since !== undefined) this.#since = Math.min(since, this.#since ?? since)

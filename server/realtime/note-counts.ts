@@ -3,8 +3,6 @@ type NoteCountsOptions = {
   silentMs: number
   /** Notes of another node may have been lost in the last `milliseconds`. */
   onMissed: (milliseconds: number) => void
-  /** Another node is new here, and does not know this one perhaps. */
-  onPeer: () => void
 }
 /** How long the number of a node that does not beat is kept, such as that of a worker. */
 const QUIET_MS = 3_600_000
@@ -15,16 +13,11 @@ type Sender = { number: number; heardAt: number; isBeating: boolean }
  * Tells whether notes of other nodes were lost before they arrived: each node numbers its payloads,
  * and sends one even if it has no notes.
  */
-export function createNoteCounts({ silentMs, onMissed, onPeer }: NoteCountsOptions) {
+export function createNoteCounts({ silentMs, onMissed }: NoteCountsOptions) {
   const senders = new Map<string, Sender>()
   let startedAt = performance.now()
-  /** Whether there were others when this node began to listen again. */
-  let hadPeers = false
-  const doesAnyBeat = () => [...senders.values()].some(({ isBeating }) => isBeating)
 
   return {
-    /** Whether another node beats, as far as is known. */
-    hasPeers: () => doesAnyBeat() || (hadPeers && performance.now() - startedAt < silentMs),
     /** A payload has arrived. */
     received: (nodeId: string, number: number, isBeat: boolean) => {
       const now = performance.now()
@@ -32,7 +25,6 @@ export function createNoteCounts({ silentMs, onMissed, onPeer }: NoteCountsOptio
       if (known && number <= known.number) return
       const isBeating = isBeat || known?.isBeating === true
       senders.set(nodeId, { number, heardAt: now, isBeating })
-      if (isBeating && !known?.isBeating) onPeer()
       // Nodes that are there when we begin to listen have sent before.
       const isNew = known === undefined && now - startedAt > silentMs
       if (isNew && number > 1) onMissed(silentMs)
@@ -57,7 +49,6 @@ export function createNoteCounts({ silentMs, onMissed, onPeer }: NoteCountsOptio
     },
     /** A new connection listens. */
     restarted: () => {
-      hadPeers = doesAnyBeat()
       senders.clear()
       startedAt = performance.now()
     },

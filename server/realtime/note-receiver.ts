@@ -5,9 +5,6 @@ import { NoteAssembler } from './note-pieces.ts'
 /** The last line of a node that stops. Like the number of a payload, it is no note. */
 export const FAREWELL = '"farewell"'
 
-/** What a note for one node begins with, before its id: the others do not parse it. */
-export const ADDRESSED = '@'
-
 type ReceiverOptions = {
   nodeId: string
   counts: ReturnType<typeof createNoteCounts>
@@ -24,10 +21,6 @@ const BEAT = /^\d+\n$/
 /** Reads payloads: the id of their node, and then lines, one for each note. */
 export function createNoteReceiver({ nodeId, counts, onNote, onOwn }: ReceiverOptions) {
   const assembler = new NoteAssembler()
-  const receive = (note: string) => {
-    const json = note.startsWith(ADDRESSED) ? contentFor(nodeId, note) : note
-    if (json) onNote(JSON.parse(json) as NodeNote) // sent by another node
-  }
   return (payload: string) => {
     const end = payload.indexOf('\n')
     const content = payload.slice(end + 1)
@@ -40,14 +33,8 @@ export function createNoteReceiver({ nodeId, counts, onNote, onOwn }: ReceiverOp
       else if (line === FAREWELL) counts.left(sender)
       else {
         const note = assembler.accept(sender, line)
-        if (note) receive(note)
+        if (note) onNote(JSON.parse(note) as NodeNote) // sent by another node
       }
     }
   }
-}
-
-/** The content of an addressed note, if it is for this node. */
-function contentFor(nodeId: string, note: string) {
-  const start = `${ADDRESSED}${nodeId} `
-  return note.startsWith(start) ? note.slice(start.length) : undefined
 }

@@ -1,6 +1,5 @@
 import type { NodeNote } from './broker.ts'
 import { piecesOf } from './note-pieces.ts'
-import { ADDRESSED } from './note-receiver.ts'
 
 /** Pause between NOTIFYs: each takes a lock that the commits of all other notifiers wait for. */
 const FLUSH_MS = 8
@@ -17,8 +16,7 @@ export function createNoteSender({ nodeId, notify }: NoteSenderOptions) {
   let flushing: Promise<void> | undefined
 
   const send = (note: NodeNote) => {
-    const json = JSON.stringify(note)
-    const text = 'node' in note ? `${ADDRESSED}${note.node} ${json}` : json
+    const text = JSON.stringify(note)
     if (Buffer.byteLength(text) <= LINE_BYTES) pending.push(text)
     else pending.push(...piecesOf(text, LINE_BYTES))
     flushing ??= flush()

@@ -42,14 +42,6 @@ export function createPostgresBroker({
   let heartbeat: NodeJS.Timeout | undefined
   let silenceWatch: NodeJS.Timeout | undefined
   const watch = createListenerWatch(brokerSilenceMs)
-  const counts = createNoteCounts({
-    silentMs: silentNodeMs,
-    onMissed: (milliseconds) => handleMissed(milliseconds),
-    onPeer: () => introduce(),
-  })
-  let handleMissed = (_milliseconds: number) => {}
-  /** The other nodes learn at once that there may be users here. */
-  const introduce = () => void notifier.notify([`${nodeId}\n`])
 
   const sender = createNoteSender({ nodeId, notify: (payloads) => notifier.notify(payloads) })
   const listen = async (onPayload: (payload: string) => void, onListening: () => void) => {
@@ -68,10 +60,8 @@ export function createPostgresBroker({
     follow: () => {},
     unfollow: () => {},
     settled: () => undefined,
-    // One that does not listen cannot know.
-    hasPeers: () => listener === undefined || counts.hasPeers(),
     async start({ onNote, onMissedNotes }) {
-      handleMissed = onMissedNotes
+      const counts = createNoteCounts({ silentMs: silentNodeMs, onMissed: onMissedNotes })
       const onPayload = createNoteReceiver({
         nodeId,
         counts,
@@ -90,7 +80,6 @@ export function createPostgresBroker({
         onMissedNotes(performance.now() - receivedAt)
       }
       await listen(onPayload, onListening)
-      introduce()
       heartbeat = setInterval(() => {
         if (!sender.isFlushing()) void notifier.notify([`${nodeId}\n`], watch.sent())
       }, brokerBeatMs)

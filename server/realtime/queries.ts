@@ -30,19 +30,12 @@ export async function selectGenerations(db: Tx, users: UserRef[]): Promise<(numb
 
 export type ChannelOffset = { channelId: string; offset: number }
 
-/**
- * Channels whose unread counts changed in the last `seconds`, but not in the last `untilSeconds`,
- * with the offset of the last change.
- */
-export async function selectUnreadChanges(
-  db: Tx,
-  { seconds, untilSeconds }: { seconds: number; untilSeconds: number },
-): Promise<ChannelOffset[]> {
+/** Channels whose unread counts changed in the last seconds, with the offset of the last change. */
+export async function selectUnreadChanges(db: Tx, seconds: number): Promise<ChannelOffset[]> {
   const rows = await db<{ topic: string; offset: number }[]>`
     select topic, max("offset") as "offset"
     from events
     where created_at > now() - ${seconds} * interval '1 second'
-      and created_at < now() - ${untilSeconds} * interval '1 second'
       and topic like 'chat:%'
       and type = any(${UNREAD_EVENTS})
     group by topic`

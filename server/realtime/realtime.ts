@@ -114,7 +114,7 @@ export function createRealtime({ presenceGraceSeconds, ...options }: RealtimeOpt
       schedule.stop()
       outageWatch.stop()
       dispatcher.stop()
-      await unread.stop()
+      unread.stop()
       await presence.stop().catch((error) => report(error, 'last heartbeat write failed'))
       await broker.stop()
     },
@@ -138,26 +138,15 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
   const eventLog = createEventLog({ db, admit, interest: broker })
   const hub = new Hub(eventLog, { ...options, interest: broker, onChannelsChanged })
   const broadcast = (topics: string[], event: Envelope) => hub.broadcast(topics, event)
-  const isHeard = () => !sessions.isEmpty || broker.hasPeers()
-  const { send } = broker
-  const local = { db, nodeId, sessions, broadcast, isHeard, report, send }
+  const local = { db, nodeId, sessions, broadcast, report }
   const userFanout = createUserFanout({
     ...local,
     onPresenceLost: (change) => knownPresence.handleLost(change),
     onProfileLost: (change) => missedProfiles.handleLost(change),
   })
-  const { unreadPauseMs: pauseMs, countedMs } = timings
-  const unread = new UnreadNotifier({ ...local, pauseMs, countedMs })
-  const knownPresence = new KnownPresence({
-    db,
-    notify: userFanout.presenceMissed,
-    notifyAll: userFanout.presenceChanged,
-  })
-  const missedProfiles = new MissedProfiles({
-    db,
-    notify: userFanout.profileMissed,
-    notifyAll: userFanout.profileChanged,
-  })
+  const unread = new UnreadNotifier({ ...local, pauseMs: timings.unreadPauseMs })
+  const knownPresence = new KnownPresence({ db, notify: userFanout.presenceChanged })
+  const missedProfiles = new MissedProfiles({ db, notify: userFanout.profileChanged })
   const emulation = new Emulation({ nodeId, tokens: options.tokens, broker, terminateLater })
   const countOthers = () => db.use((db) => countOtherNodes(db, nodeId))
   const survey = new SubscriberSurvey({ nodeId, hub, broker, countOthers })

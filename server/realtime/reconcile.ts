@@ -24,16 +24,11 @@ type ReconciliationOptions = {
   unread: UnreadNotifier
   recheck: (user: UserRef) => void
   report: (error: unknown, problem: string) => void
-  timings: Pick<
-    Timings,
-    'beatMs' | 'lookMs' | 'steadyMs' | 'comparePresenceMs' | 'unreadPauseMs' | 'countedMs'
-  >
+  timings: Pick<Timings, 'beatMs' | 'lookMs' | 'steadyMs' | 'comparePresenceMs'>
 }
 
 /** Overlap: transactions may commit after the previous check although their rows are older. */
 const OVERLAP_SECONDS = 15
-/** How long after a change of presence users may be told of it. */
-const TELLING_SECONDS = 5
 /** How many users one statement checks. */
 const USERS_PER_STATEMENT = 1_000
 
@@ -45,8 +40,6 @@ export function createReconciliation(options: ReconciliationOptions) {
   const { db, hub, sessions, presence, knownPresence, missedProfiles, unread, recheck } = options
   const { report, timings } = options
   const steadiness = createSteadiness(timings)
-  /** How long the node of an event may take to count it, and to say so. */
-  const countingSeconds = (timings.unreadPauseMs + 2 * timings.countedMs) / 1_000
   let checkedAt = performance.now()
   /** When presence is to be compared with the database, if at all. */
   let compareAt: number | undefined
@@ -69,7 +62,6 @@ export function createReconciliation(options: ReconciliationOptions) {
   const missedNotes = (seconds: number) => {
     unread.recheck(seconds + OVERLAP_SECONDS)
     missedProfiles.missed(seconds * 1_000)
-    knownPresence.missed((seconds + TELLING_SECONDS) * 1_000)
     gapAt = performance.now()
     compareAt ??= gapAt + timings.comparePresenceMs
   }
@@ -119,11 +111,10 @@ export function createReconciliation(options: ReconciliationOptions) {
   const reconcile = inTurn(async () => {
     const startedAt = performance.now()
     const seconds = (startedAt - checkedAt) / 1_000 + OVERLAP_SECONDS
-    const period = { seconds: seconds + countingSeconds, untilSeconds: countingSeconds }
     // Counts are sent only to users who have a presence row.
     handleLostRows(await presence.compareRows())
     const [changes, removed] = await Promise.all([
-      db.use((db) => selectUnreadChanges(db, period)),
+      db.use((db) => selectUnreadChanges(db, seconds)),
       db.use((db) => selectRemoved(db, seconds)),
       hub.reconcile(),
       closeRevoked(),

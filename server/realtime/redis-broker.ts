@@ -55,12 +55,6 @@ export function createRedisBroker(options: RedisBrokerOptions): RedisBroker {
   let heartbeat: NodeJS.Timeout | undefined
   let silenceWatch: NodeJS.Timeout | undefined
   let subscriptions: ReturnType<typeof createRedisSubscriptions> | undefined
-  let handleMissed = (_milliseconds: number) => {}
-  const counts = createNoteCounts({
-    silentMs: silentNodeMs,
-    onMissed: (milliseconds) => handleMissed(milliseconds),
-    onPeer: () => beat(),
-  })
 
   const sender = createRedisSender({
     nodeId,
@@ -80,7 +74,7 @@ export function createRedisBroker(options: RedisBrokerOptions): RedisBroker {
     sender.beat().catch(failed)
   }
   const listen = ({ onNote, onMissedNotes }: Parameters<Broker['start']>[0]) => {
-    handleMissed = onMissedNotes
+    const counts = createNoteCounts({ silentMs: silentNodeMs, onMissed: onMissedNotes })
     const onPayload = createNoteReceiver({
       nodeId,
       counts,
@@ -92,7 +86,7 @@ export function createRedisBroker(options: RedisBrokerOptions): RedisBroker {
         outage.ended()
       },
     })
-    return createRedisSubscriptions({
+    const subscriptions = createRedisSubscriptions({
       connect: options.connect,
       everyone,
       channelOf,
@@ -115,6 +109,7 @@ export function createRedisBroker(options: RedisBrokerOptions): RedisBroker {
         beat()
       },
     })
+    return { counts, subscriptions }
   }
 
   const follow = (change: 'follow' | 'unfollow', topic: string) => {
@@ -129,11 +124,9 @@ export function createRedisBroker(options: RedisBrokerOptions): RedisBroker {
     follow: (topic) => follow('follow', topic),
     unfollow: (topic) => follow('unfollow', topic),
     settled: () => subscriptions?.settled(),
-    // One that does not listen cannot know.
-    hasPeers: () => subscriptions?.isListening() !== true || counts.hasPeers(),
     isUp: () => subscriptions?.isListening() === true && publisher.isReady(),
     async start(listener) {
-      const current = listen(listener)
+      const { counts, subscriptions: current } = listen(listener)
       subscriptions = current
       current.follow(inboxOf(nodeId))
       current.open()

@@ -82,7 +82,7 @@ export function createRedisSender(options: RedisSenderOptions) {
 function topicOf(note: NodeNote): string | undefined {
   if (note.kind === 'event') return note.topic
   if ('node' in note) return inboxOf(note.node)
-  return note.kind === 'hint' && !note.isEnd ? note.topic : undefined
+  return note.kind === 'hint' && note.change === undefined ? note.topic : undefined
 }
 
 /** Joins notes to few payloads of lines. */

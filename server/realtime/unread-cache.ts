@@ -2,9 +2,6 @@ import { type UserRef, userKey } from '../core/user-ref.ts'
 import type { Sessions } from './sessions.ts'
 import type { UnreadCount } from './unread-counts.ts'
 
-/** A count of a user. `isSent`: the server has sent it. Otherwise the client may know it or not. */
-export type KnownCount = { count: number; version: number; isSent: boolean }
-
 /** The unread counts of a user, as far as they are loaded. */
 export type UserCounts = {
   user: UserRef
@@ -12,7 +9,8 @@ export type UserCounts = {
   since: number
   /** Whether all counts were loaded. Before that, only counts that were sent are here. */
   isComplete: boolean
-  counts: Map<string, KnownCount>
+  /** `isSent`: the server has sent this count. Otherwise the client may know it or not. */
+  counts: Map<string, { count: number; isSent: boolean }>
   /** The last total that was sent. */
   total?: number
 }
@@ -52,9 +50,9 @@ export class UnreadCache {
 
   /** Adds all counts of these users, and keeps those that were already sent. */
   complete(users: UserRef[], rows: UnreadCount[]) {
-    const loaded = new Map(users.map((user) => [userKey(user), new Map<string, KnownCount>()]))
-    for (const { channelId, count, version, ...user } of rows)
-      loaded.get(userKey(user))?.set(channelId, { count, version, isSent: false })
+    const loaded = new Map(users.map((user) => [userKey(user), new Map<string, number>()]))
+    for (const { channelId, count, ...user } of rows)
+      loaded.get(userKey(user))?.set(channelId, count)
     for (const user of users) {
       if (!this.sessions.has(user)) continue
       const known = this.getOrCreate(user)
@@ -63,21 +61,9 @@ export class UnreadCache {
       known.isComplete = true
       known.counts = new Map()
       for (const [channelId, count] of loaded.get(userKey(user)) ?? []) {
-        const last = sent.get(channelId)
-        known.counts.set(channelId, last && last.version >= count.version ? last : count)
+        known.counts.set(channelId, sent.get(channelId) ?? { count, isSent: false })
       }
     }
-  }
-
-  /** Records a count that the user was sent. Returns the one that is newer, if one is known. */
-  record(
-    known: UserCounts,
-    { channelId, ...sent }: Omit<KnownCount, 'isSent'> & { channelId: string },
-  ) {
-    const last = known.counts.get(channelId)
-    if (last && last.version > sent.version) return last
-    known.counts.set(channelId, { ...sent, isSent: true })
-    return undefined
   }
 
   /** From now on a client of the user may show other counts than those that were sent. */
@@ -86,12 +72,6 @@ export class UnreadCache {
     if (!known) return
     known.since = performance.now()
     for (const count of known.counts.values()) count.isSent = false
-  }
-
-  /** A database that was restored has lower versions. */
-  forgetVersions() {
-    for (const { counts } of this.#users.values())
-      for (const count of counts.values()) count.version = 0
   }
 
   forget(user: UserRef) {

@@ -14,10 +14,7 @@ export class UnreadSender {
     readonly broadcast: UserFanoutOptions['broadcast'],
   ) {}
 
-  /**
-   * Sends a count unless the user surely knows it, or a newer one. Returns the user's counts if it
-   * was sent.
-   */
+  /** Sends a count unless the user surely knows it. Returns the user's counts if it was sent. */
   sendCount(
     { channelId, count, version, ...user }: UnreadCount,
     author: string | null,
@@ -26,13 +23,10 @@ export class UnreadSender {
     const known = this.cache.get(user)
     if (!known) return undefined
     const last = known.counts.get(channelId)
-    if (last && version < last.version) return undefined
     const isRecent = performance.now() - known.since < UNCERTAIN_MS
     const isUncertain = !last?.isSent && author !== user.userId && isRecent
-    const isKnown = last?.count === count && !isUncertain && !mustSend
-    const isSent = !isKnown || last.isSent
-    known.counts.set(channelId, { count, version, isSent })
-    if (isKnown) return undefined
+    if (last?.count === count && !isUncertain && !mustSend) return undefined
+    known.counts.set(channelId, { count, isSent: true })
     this.#send(user, { type: 'channel.unread_changed', payload: { channelId, count, version } })
     return known
   }

@@ -188,7 +188,7 @@ describe.each(['PostgreSQL', 'Redis'] as const)('the broker over %s:', (kind) =>
     const [sender, receiver] = [await openBroker(), await openBroker()]
     receiver.unfollow(topic)
     await receiver.settled()
-    sender.send({ kind: 'hint', topic, offset: 1, isEnd: true })
+    sender.send({ kind: 'hint', topic, offset: 1, change: { type: 'message.new' } })
     await until(() => receiver.offsets.length === 1)
   })
 

@@ -32,9 +32,6 @@ async function openNotifier(userIds: string[], failing: number[]) {
     nodeId: NODE,
     sessions,
     pauseMs: 0,
-    countedMs: 0,
-    isHeard: () => true,
-    send: () => {},
     broadcast: (names, event) => {
       for (const name of names) told.set(name, [...(told.get(name) ?? []), event])
     },

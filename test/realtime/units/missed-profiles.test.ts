@@ -13,13 +13,11 @@ const renamed: ProfileChange = {
 /** What is told of profiles that a search finds, while `search` decides when it answers. */
 function openProfiles(search: () => Promise<unknown[]>) {
   const names: string[] = []
-  const toAll: string[] = []
   const profiles = new MissedProfiles({
     db: { use: search } as unknown as Db, // what it calls of it
     notify: ({ user }) => void names.push(user.name),
-    notifyAll: ({ user }) => void toAll.push(user.name),
   })
-  return { profiles, names, toAll }
+  return { profiles, names }
 }
 
 test('a profile found while a note of it arrives is not told after the newer one', async () => {
@@ -49,7 +47,7 @@ test('profiles are searched once after each gap, and again if that failed', asyn
 
 test('a change that could not be sent is told again, also after a failed search', async () => {
   let isFailing = true
-  const { profiles, names, toAll } = openProfiles(async () => {
+  const { profiles, names } = openProfiles(async () => {
     if (isFailing) throw new Error('lost')
     return stored
   })
@@ -58,6 +56,5 @@ test('a change that could not be sent is told again, also after a failed search'
   isFailing = false
   await profiles.catchUp()
   await profiles.catchUp()
-  // Nobody was told, on whichever node.
-  expect([names, toAll]).toEqual([[], ['Old']])
+  expect(names).toEqual(['Old'])
 })

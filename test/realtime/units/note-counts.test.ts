@@ -11,15 +11,11 @@ const pass = (milliseconds: number) => vi.advanceTimersByTime(milliseconds)
 
 function openCounts() {
   const missed: number[] = []
-  const peers = { met: 0 }
   const counts = createNoteCounts({
     silentMs: SILENT_MS,
     onMissed: (milliseconds) => void missed.push(milliseconds),
-    onPeer: () => {
-      peers.met += 1
-    },
   })
-  return { ...counts, missed, peers }
+  return { ...counts, missed }
 }
 
 test('a number that was left out shows lost notes, since the last that arrived', () => {
@@ -81,21 +77,4 @@ test('a node that does not beat may pause between its notes, and loses none by i
   check(performance.now())
   received('worker', 4, false)
   expect(missed).toEqual([10 * SILENT_MS])
-})
-
-test('a node knows whether there are others, and introduces itself to each once', () => {
-  const { received, restarted, left, hasPeers, peers } = openCounts()
-  received('worker', 1, false)
-  expect([hasPeers(), peers.met]).toEqual([false, 0])
-  received('ana', 1, true)
-  received('ana', 2, true)
-  expect([hasPeers(), peers.met]).toEqual([true, 1])
-  // Those that were there before are there until they had time to say so.
-  restarted()
-  expect(hasPeers()).toBe(true)
-  pass(SILENT_MS)
-  expect(hasPeers()).toBe(false)
-  received('ana', 3, true)
-  left('ana')
-  expect([hasPeers(), peers.met]).toEqual([false, 2])
 })

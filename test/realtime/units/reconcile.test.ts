@@ -35,7 +35,6 @@ function openNode({ beat = async () => false, onRemoval = () => {} }: Given = {}
     sessions: new Sessions(),
     presence: { beat, compareRows: beat, removeDeadNodes: async () => onRemoval() },
     knownPresence: {
-      missed: () => {},
       get hasLost() {
         return presence.hasLost
       },

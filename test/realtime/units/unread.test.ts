@@ -1,22 +1,19 @@
 import type { Envelope } from '@parley/contract'
 import type { Db } from '@parley/server/db/client'
-import type { NodeNote } from '@parley/server/realtime/broker'
 import { type Session, Sessions } from '@parley/server/realtime/sessions'
 import { UnreadNotifier } from '@parley/server/realtime/unread'
 import { UnreadCache } from '@parley/server/realtime/unread-cache'
-import type { ConnectedCount } from '@parley/server/realtime/unread-counts'
 import { expect, test } from 'vitest'
 import { appId, pass, stopTimers } from '../hub/fixture.ts'
 
 const PAUSE_MS = 250
-type Row = ConnectedCount
-const row = (userId: string, channelId: string, count: number, version = 0): Row => ({
-  nodeId: 'node',
+type Row = { appId: string; userId: string; channelId: string; count: number; version: number }
+const row = (userId: string, channelId: string, count: number): Row => ({
   appId,
   userId,
   channelId,
   count,
-  version,
+  version: 0,
 })
 const user = (userId: string) => ({ appId, userId })
 const sessionOf = (userId: string) => user(userId) as Session // nothing else of it is used
@@ -28,8 +25,7 @@ function openNotifier(...rows: Row[]) {
   for (const userId of ['ana', 'ben', 'cem']) sessions.add(sessionOf(userId))
   const sent: string[] = []
   const problems: string[] = []
-  const notes: NodeNote[] = []
-  const database = { rows, statements: 0, failure: undefined as Error | undefined, isHeard: true }
+  const database = { rows, statements: 0, failure: undefined as Error | undefined }
   const select = (text: TemplateStringsArray, ...values: unknown[]) => {
     if (!text.join('').includes('as count')) return undefined // a part of a statement
     database.statements += 1
@@ -45,9 +41,6 @@ function openNotifier(...rows: Row[]) {
     nodeId: 'node',
     sessions,
     pauseMs: PAUSE_MS,
-    countedMs: PAUSE_MS,
-    isHeard: () => database.isHeard,
-    send: (note) => void notes.push(note),
     broadcast: ([topic], { type, payload }: Envelope) => {
       const what = 'channelId' in payload ? payload.channelId : 'total'
       const count = 'count' in payload ? payload.count : type
@@ -60,7 +53,7 @@ function openNotifier(...rows: Row[]) {
     await pass(milliseconds)
     return sent.splice(0)
   }
-  return { notifier, database, sessions, problems, notes, news }
+  return { notifier, database, sessions, problems, news }
 }
 
 test('the author of a message is sent no count, unless another author wrote as well', async () => {
@@ -201,7 +194,7 @@ test('a deleted channel no longer counts, for those who had it', async () => {
 test('counts that operations sent are known; a stale total is corrected', async () => {
   const { notifier, database, news } = openNotifier(row('ben', 'one', 1), row('cem', 'two', 3))
   notifier.recordTotal(user('ana'), 3)
-  notifier.recordCount(user('cem'), { channelId: 'two', count: 3, version: 0 })
+  notifier.recordCount(user('cem'), 'two', 3)
   expect(await news()).toEqual(['cem total 3']) // of ana nothing is known, and cem knows the count
   notifier.markDirty('one', { offset: 1, author: 'ana' })
   await news()
@@ -210,9 +203,8 @@ test('counts that operations sent are known; a stale total is corrected', async 
   notifier.recordTotal(user('ben'), 5)
   expect(await news()).toEqual(['ben total 1'])
   database.rows = [row('ben', 'one', 0)]
-  notifier.recordCount(user('ben'), { channelId: 'one', count: 0, version: 0 })
-  // A channel that ben is no longer in.
-  notifier.recordCount(user('ben'), { channelId: 'left', count: 4, version: 0 })
+  notifier.recordCount(user('ben'), 'one', 0)
+  notifier.recordCount(user('ben'), 'left', 4) // a channel that ben is no longer in
   notifier.recordTotal(user('ben'), 0)
   expect(await news()).toEqual(['ben total 0', 'ben total 0'])
 })
@@ -220,109 +212,17 @@ test('counts that operations sent are known; a stale total is corrected', async 
 test('the total after a read follows, even if the database failed meanwhile', async () => {
   const { notifier, database, problems, news } = openNotifier(row('cem', 'two', 3))
   database.failure = new Error('no database')
-  notifier.recordCount(user('cem'), { channelId: 'two', count: 3, version: 0 })
+  notifier.recordCount(user('cem'), 'two', 3)
   expect(await news()).toEqual([])
   expect(problems).toHaveLength(1)
   database.failure = undefined
   expect([...(await news(1_000)), ...(await news())]).toEqual(['cem total 3'])
 })
 
-test('a user who is sent a channel after a newer count of it is sent that again', async () => {
-  const { notifier, news } = openNotifier(row('ben', 'one', 3, 7))
-  notifier.markDirty('one', { offset: 1 })
+test('a channel that a user was added to is counted again', async () => {
+  const { notifier, news } = openNotifier(row('ben', 'one', 3))
+  notifier.channelAdded(user('ben'), { id: 'one', unreadCount: 1 })
   expect(await news()).toEqual(['ben one 3', 'ben total 3'])
-  notifier.channelAdded(user('ben'), { id: 'one', unreadCount: 1, unreadVersion: 6 })
-  expect(await news()).toEqual(['ben one 3'])
-  notifier.channelAdded(user('ben'), { id: 'one', unreadCount: 1, unreadVersion: 8 })
-  expect(await news()).toEqual([])
-})
-
-const elsewhere = (userId: string, channelId: string, count: number) => ({
-  ...row(userId, channelId, count),
-  nodeId: 'other',
-})
-
-test('a channel is counted once for all nodes, each of which gets what concerns it', async () => {
-  const rows = [row('ben', 'one', 1), elsewhere('dan', 'one', 2), elsewhere('eve', 'one', 3)]
-  const { notifier, notes, news } = openNotifier(...rows)
-  notifier.markDirty('one', { offset: 4, author: 'ana' })
-  expect(await news()).toEqual(['ben one 1', 'ben total 1'])
-  const counted = { appId, channelId: 'one', author: 'ana', isDeletion: false }
-  const users = [
-    ['dan', 2, 0],
-    ['eve', 3, 0],
-  ]
-  expect(notes.splice(0)).toEqual([
-    { kind: 'counts', node: 'other', channels: [{ ...counted, users }] },
-  ])
-  await pass(PAUSE_MS)
-  expect(notes).toEqual([{ kind: 'counted', channels: [['one', 4]] }])
-})
-
-/** A note of another node about these counts of ben. */
-const countsOfBen = (...counts: [channelId: string, count: number, version: number][]) => ({
-  kind: 'counts' as const,
-  node: 'node',
-  channels: counts.map(([channelId, count, version]) => ({
-    ...{ appId, channelId, author: null, isDeletion: false },
-    users: [['ben', count, version] as [string, number, number]],
-  })),
-})
-
-test('counts of another node are sent without a statement, once all are loaded', async () => {
-  const { notifier, database, news } = openNotifier(
-    row('ben', 'one', 1, 1),
-    row('ben', 'two', 2, 1),
-  )
-  await pass(PAUSE_MS)
-  notifier.receive(countsOfBen(['one', 1, 1]))
-  expect(await news()).toEqual(['ben one 1', 'ben total 3'])
-  const before = database.statements
-  notifier.receive(countsOfBen(['one', 2, 2], ['two', 5, 9]))
-  expect(await news()).toEqual(['ben one 2', 'ben two 5', 'ben total 7'])
-  // Older ones of a node that is slower.
-  notifier.receive(countsOfBen(['one', 1, 1], ['two', 4, 8]))
-  expect(await news()).toEqual([])
-  expect(database.statements).toBe(before)
-})
-
-test('a count that another node read before the user left does not stay', async () => {
-  const { notifier, database, news } = openNotifier(row('ben', 'one', 1), row('ben', 'two', 2))
-  notifier.receive(countsOfBen(['one', 1, 0]))
-  expect(await news()).toEqual(['ben one 1', 'ben total 3'])
-  database.rows = [row('ben', 'two', 2)]
-  notifier.memberLeft(user('ben'))
-  expect(await news()).toEqual(['ben total 2'])
-  notifier.receive(countsOfBen(['one', 7, 9]))
-  expect(await news()).toEqual(['ben total 2'])
-  // One of a channel that the user has joined does.
-  database.rows = [row('ben', 'two', 2), row('ben', 'three', 4, 9)]
-  notifier.receive(countsOfBen(['three', 3, 8]))
-  expect(await news()).toEqual(['ben three 4', 'ben total 6'])
-})
-
-test('what another node has counted is not counted here, and what nobody has is', async () => {
-  const { notifier, database, news } = openNotifier(
-    row('ben', 'one', 1),
-    elsewhere('dan', 'one', 1),
-  )
-  notifier.recordCounted({ kind: 'counted', channels: [['one', 5]] })
-  notifier.handleChanges([{ channelId: 'one', offset: 5 }])
-  expect([await news(), database.statements]).toEqual([[], 0])
-  notifier.handleChanges([{ channelId: 'one', offset: 6 }])
-  expect(await news()).toEqual(['ben one 1', 'ben total 1'])
-})
-
-test('a node that stops counts what happened last', async () => {
-  const { notifier, database, notes } = openNotifier(elsewhere('dan', 'one', 1))
-  notifier.markDirty('one', { offset: 1 })
-  await notifier.stop()
-  expect(notes.map(({ kind }) => kind)).toEqual(['counts', 'counted'])
-  database.isHeard = false
-  const alone = openNotifier(row('ben', 'one', 1))
-  alone.database.isHeard = false
-  alone.notifier.markDirty('one', { offset: 1 })
-  expect([await alone.news(), alone.database.statements]).toEqual([[], 0])
 })
 
 test('nothing is counted after the end, nor kept of users without a session', async () => {
@@ -330,12 +230,13 @@ test('nothing is counted after the end, nor kept of users without a session', as
   const cache = new UnreadCache(sessions)
   cache.complete([user('gone'), user('ben')], database.rows)
   expect([cache.get(user('gone')), cache.isComplete(user('ben'))]).toEqual([undefined, true])
-  await notifier.stop()
+  notifier.markDirty('one', { offset: 1 })
+  notifier.stop()
   notifier.markDirty('one', { offset: 2 })
   await news(10_000)
   expect(database.statements).toBe(0)
   const idle = openNotifier(row('ben', 'one', 1))
-  await idle.notifier.stop()
+  idle.notifier.stop()
   idle.notifier.markDirty('one', { offset: 1 })
   await idle.news(10_000)
   expect(idle.database.statements).toBe(0)
