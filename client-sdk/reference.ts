@@ -110,12 +110,9 @@ function declarationLines(declaration: Export, hasMembers: boolean) {
 
 function membersOf({ children = [], type }: Export): Export[] {
   const inner = type?.type === 'reflection' ? (type.declaration.children ?? []) : []
-  const isOwn = (member: Export) => member.name !== 'constructor' && !member.inheritedFrom
   return [...children, ...inner].filter(
-    (member) => isOwn(member) && commentOf(member) !== undefined,
-  ).length > 0
-    ? [...children, ...inner].filter(isOwn)
-    : []
+    ({ name, inheritedFrom }) => name !== 'constructor' && !inheritedFrom,
+  )
 }
 
 const titleOf = ({ name, flags }: Export) => `${name}${flags.isOptional ? '?' : ''}`

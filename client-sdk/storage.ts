@@ -39,7 +39,8 @@ export type OutboxOperation = Outgoing | OutgoingChange | OutgoingRead
 export type StoredSession = { appId: string; user: TokenResult['user'] }
 
 /** Whose outbox and snapshots they are: two servers may have the same apps and users. */
-export const ownerOf = (url: string, { appId, user }: StoredSession) => `${url} ${appId}:${user.id}`
+export const ownerOf = (url: string, { appId, user }: StoredSession) =>
+  `${url.replace(/\/+$/, '')} ${appId}:${user.id}`
 
 /** Where operations wait. `owner` identifies a user of an app of a server. */
 export type OutboxStorage = {

@@ -131,5 +131,6 @@ async function withTimeout<T>(result: Promise<T> | T): Promise<T> {
 function assertTokenResult(result: Partial<TokenResult> | undefined): TokenResult {
   const { token, wsToken, user, appId, wsUrl, expiresIn } = result ?? {}
   if (token && wsToken && user && appId && wsUrl && expiresIn) return result as TokenResult
-  throw new Error(`expected a token result, got ${JSON.stringify(result)?.slice(0, 200)}`)
+  const given = Object.keys(Object(result)).slice(0, 10).join(', ')
+  throw new Error(`expected a token result, got ${typeof result} with ${given || 'no fields'}`)
 }

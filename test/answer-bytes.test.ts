@@ -141,6 +141,24 @@ test('a page of channels ends after a megabyte, and says that more follow', asyn
   expect(ofApp.more).toBe(true)
 })
 
+test('channels without messages count, too, where last messages leave little room', async () => {
+  ana = await world().user('quiet')
+  const ids = await fillChannels(world(), 'quiet')
+  const { appId, db } = world()
+  const empty = ids.slice(20)
+  await db`delete from messages where app_id = ${appId} and channel_id = any(${empty}::uuid[])`
+  await db`
+    update channels
+    set last_seq = 0, custom = jsonb_build_object('words', repeat('x', 8000))
+    where app_id = ${appId}
+      and id = any(${empty}::uuid[])`
+  const first = await ask<Listed>('channels?limit=100')
+  expect(first.channels.length).toBeGreaterThan(20)
+  const rest = await ask<Listed>(`channels?limit=100&offset=${first.channels.length}`)
+  expect([first.more, rest.more]).toEqual([true, undefined])
+  expect([...first.channels, ...rest.channels].map(({ id }) => id)).toEqual(ids)
+})
+
 test("a client's list shows all channels, however few an answer has room for", async () => {
   await world().user('reader')
   const ids = await fillChannels(world(), 'reader')

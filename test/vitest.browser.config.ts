@@ -6,6 +6,12 @@ const { projects: _, ...test } = quick.test ?? {}
 export default mergeConfig(
   { ...quick, test },
   defineConfig({
-    test: { include: ['browser/**/*.browser.ts'], maxWorkers: 1, bail: 1 },
+    // Some build all packages first.
+    test: {
+      include: ['browser/**/*.browser.ts'],
+      maxWorkers: 1,
+      bail: 1,
+      hookTimeout: 600_000,
+    },
   }),
 )

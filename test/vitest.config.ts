@@ -66,7 +66,7 @@ const coverage: CoverageV8Options = {
   include: measured.map((folder) => join(import.meta.dirname, '..', folder, '**/*.ts')),
   exclude: [
     '**/client-sdk/{playground,react,dist}/**',
-    '**/client-sdk/{generate,types}.ts',
+    '**/client-sdk/{generate,reference,types}.ts',
     // Served by a whole server only, which is another process.
     '**/http/playground*.ts',
     // Types only.

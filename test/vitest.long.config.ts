@@ -2,14 +2,25 @@ import { defineConfig } from 'vitest/config'
 import { everywhere, globalSetup, tests } from './vitest.config.ts'
 
 /** Files that measure how long something takes, which have the machine to themselves. */
-const measuring = ['abuse', 'crowd', 'hostile-flood', 'returning', 'tenants'].map(
-  (name) => `long/${name}.long.ts`,
-)
+const measuring = [
+  'abuse',
+  'crowd',
+  'crowd-statements',
+  'hostile-flood',
+  'returning',
+  'tenants',
+].map((name) => `long/${name}.long.ts`)
 /** Files that run the tests of other files, which each process would load only once. */
 const transportFiles = ['long/http-stream.long.ts', 'long/sse.long.ts']
 
 /** All others at once: more than cores, since many of them wait. */
-const atOnce = { maxWorkers: 4, sequence: { ...tests.sequence, groupOrder: 1 } }
+const atOnce = {
+  maxWorkers: 4,
+  sequence: { ...tests.sequence, groupOrder: 1 },
+  // Some build all packages first.
+  testTimeout: 600_000,
+  hookTimeout: 600_000,
+}
 
 /** The heavy tests: `npm run test:long`. */
 export default defineConfig({

@@ -25,6 +25,7 @@ export class Journal {
     await this.#writes
     const wasStored = new Set(this.#stored)
     try {
+      await adopt(storage, owner)
       const operations = (await storage.load(owner)).filter(isOperation)
       if (owner !== this.owner) return undefined
       for (const { clientId } of operations) this.#stored.add(clientId)
@@ -90,4 +91,13 @@ let lastCreatedAt = 0
 export function dated<Made extends object>(made: Made): Made & { createdAt: string } {
   lastCreatedAt = Math.max(Date.now(), lastCreatedAt + 1)
   return { ...made, createdAt: new Date(lastCreatedAt).toISOString() }
+}
+
+/** In 0.1.0 owners were without the address of their server. */
+async function adopt(storage: OutboxStorage, owner: string) {
+  const former = owner.slice(owner.indexOf(' ') + 1)
+  for (const operation of await storage.load(former)) {
+    await storage.put(owner, operation)
+    await storage.delete(former, operation.clientId)
+  }
 }

@@ -20,6 +20,7 @@ export class RoomInfoStore {
   #loading: Promise<void> | undefined
   #error: ChatError | undefined
   #failures = 0
+  #retry: ReturnType<typeof setTimeout> | undefined
 
   constructor(
     readonly channelId: string,
@@ -40,12 +41,14 @@ export class RoomInfoStore {
 
   /** The user may not read the channel, or no longer. */
   handleAccessLost(error: ChatError) {
+    clearTimeout(this.#retry)
     this.#error = error
     this.refresh()
   }
 
   /** There is a connection again, or access to the channel. */
   reload() {
+    clearTimeout(this.#retry)
     this.#error = undefined
     if (this.#inner.isWatched) this.#load()
     this.refresh()
@@ -64,7 +67,7 @@ export class RoomInfoStore {
         const { retryable, retryAfterMs } = this.#error
         this.#failures += 1
         const delayMs = pause('background', this.#failures, retryAfterMs)
-        if (retryable) setTimeout(() => this.reload(), delayMs)
+        if (retryable) this.#retry = setTimeout(() => this.reload(), delayMs)
       })
       .finally(() => {
         this.#loading = undefined

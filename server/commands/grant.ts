@@ -1,5 +1,5 @@
 import { readConfig } from '../config.ts'
-import { connectOnce, type DbConnection, type Fragment, type Tx } from '../db/client.ts'
+import { connectOnce, type DbConnection, type Tx } from '../db/client.ts'
 import { migrate } from '../db/migrate.ts'
 import { ownSchema, queueSchemaOf } from '../db/own-schema.ts'
 import { transaction } from '../db/transaction.ts'
@@ -52,11 +52,15 @@ const selectGranted = (db: Tx, schema: string) => db<{ role: string }[]>`
   where p.polname = left('parley_' || r.rolname, 63)
   order by 1`
 
-/** The role may be in use: at no moment it has less than before. */
+/**
+ * The role may be in use: at no moment it has less than before. Two grants at once would change the
+ * same rows of the catalog, and one of them would fail.
+ */
 async function grantSchemas(db: DbConnection, url: string, role: string) {
   const own = ownSchema(url)
   const schemas = own === undefined ? ['public', 'drizzle'] : [own]
   await transaction(db, async (tx) => {
+    await tx`select pg_advisory_xact_lock(hashtext('parley grant'))`
     for (const schema of new Set([...schemas, queueSchemaOf(url)]))
       await grantSchema(tx, schema, role)
   })
@@ -76,7 +80,7 @@ async function grantSchema(db: Tx, schema: string, role: string) {
     for (const sequence of sequences)
       await db`grant usage, select on sequence ${db(schema)}.${db(sequence)} ${to}`
     // The queue's tables show their rows to their owner only, unless a policy says otherwise.
-    if (isGuarded) await showRows(db, table, role)
+    if (isGuarded) await showRows(db, { schema, name, role })
   }
 }
 
@@ -96,13 +100,24 @@ const selectTables = (db: Tx, schema: string) => db<Table[]>`
   from pg_class c
   where c.relnamespace = ${schema}::regnamespace
     and c.relkind in ('r', 'p', 'v')
-    and (${schema} <> 'public' or c.relname = any(${tableNames}))`
+    and (${schema} <> 'public' or c.relname = any(${tableNames}))
+  order by c.relname`
 
-async function showRows(db: Tx, table: Fragment, role: string) {
-  const policy = db(`parley_${role}`)
-  await db`drop policy if exists ${policy} on ${table}`
+async function showRows(
+  db: Tx,
+  { schema, name, role }: { schema: string; name: string; role: string },
+) {
+  const [known] = await db`
+    select
+    from pg_policies
+    where schemaname = ${schema}
+      and tablename = ${name}
+      and policyname = left(${`parley_${role}`}, 63)`
+  // To make it again would lock the table, which workers use.
+  if (known) return
+  const table = db`${db(schema)}.${db(name)}`
   await db`
-    create policy ${policy}
+    create policy ${db(`parley_${role}`)}
     on ${table}
     to ${db(role)}
     using (true)

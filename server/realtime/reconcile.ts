@@ -29,6 +29,8 @@ type ReconciliationOptions = {
 
 /** Overlap: transactions may commit after the previous check although their rows are older. */
 const OVERLAP_SECONDS = 15
+/** How long ending stuck sessions may take between two heartbeats. */
+const LOOK_PATIENCE_MS = 1_000
 /** How many users one statement checks. */
 const USERS_PER_STATEMENT = 1_000
 
@@ -90,8 +92,8 @@ export function createReconciliation(options: ReconciliationOptions) {
     steadiness.worked()
   }
   // A provider may keep it from the role: the rest does not depend on it.
-  const endStuck = () =>
-    db.useApart(endStuckSessions).catch((error) => report(error, 'stuck sessions not ended'))
+  const endStuck = (until?: number) =>
+    db.useApart(endStuckSessions, until).catch((error) => report(error, 'stuck sessions not ended'))
   /**
    * Looks after what nodes that died or were cut off have left behind. Never twice at once: each
    * comparison would forget the notes that the other one heeds.
@@ -105,8 +107,9 @@ export function createReconciliation(options: ReconciliationOptions) {
   /** Does what would be late at the next heartbeat. */
   const look = async () => {
     if (isComparisonDue()) await watchOthers()
-    // Work that takes so long may wait for the locks of a session that is stuck.
-    else if (db.longestMs() > timings.lookMs) await endStuck()
+    // Work that takes so long may wait for the locks of a session that is stuck. The heartbeat, on
+    // the same connection, waits for this.
+    else if (db.longestMs() > timings.lookMs) await endStuck(performance.now() + LOOK_PATIENCE_MS)
   }
   const reconcile = inTurn(async () => {
     const startedAt = performance.now()

@@ -22,6 +22,8 @@ const problems: string[] = []
 
 beforeAll(async () => {
   app = await createApp()
+  await app.run('typescript/bin/tsc')
+  await app.run('vite/bin/vite.js', 'build', '--logLevel', 'error')
   site = await serveApp(app.folder)
   const allowedOrigins = [site.origin('localhost'), site.origin('chat.test')]
   world = await createWorld({ allowedOrigins, wsUrl: () => wsUrlOf(world) })
@@ -37,9 +39,7 @@ afterAll(async () => {
   app?.remove()
 })
 
-test('a fresh app with the packed client compiles strictly and builds', async () => {
-  await app.run('typescript/bin/tsc')
-  await app.run('vite/bin/vite.js', 'build', '--logLevel', 'error')
+test('a fresh app with the packed client compiles strictly and builds', () => {
   expect(readFileSync(join(app.folder, 'dist/index.html'), 'utf8')).toContain('/assets/')
 })
 

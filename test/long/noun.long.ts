@@ -21,6 +21,7 @@ test('a noun that is added by the list of CONTRIBUTING.md passes the checks and 
   npm('migration', '--', '--name', 'polls')
   npm('openapi')
   npm('client')
+  npm('reference')
   npm('check')
   npm('test', '--', 'polls', 'rights/operations')
 }, 900_000)

@@ -23,7 +23,7 @@ test('a message that was edited before it was sent is sent as it was edited', as
   await out.sent
   expect(talk.messages.map(({ text }) => text)).toEqual(['fixed'])
   await quiet()
-  expect(await storage.load('app:me')).toEqual([])
+  expect(await storage.load('http://chat app:me')).toEqual([])
 })
 
 test('a message that was deleted before it was sent is never sent', async () => {

@@ -1,5 +1,5 @@
 import { memoryStorage } from '@parley/client'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { isOffline, ready, texts, until } from '../support/chat.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
@@ -200,4 +200,17 @@ test('an unsent message is shown once, whether its event or its answer comes fir
   await out.sent
   await quiet()
   expect(shown).toEqual(['pending', 'sent'])
+})
+
+test('what 0.1.0 stored, without the address of a server, is sent, once', async () => {
+  const storage = memoryStorage()
+  const stored = { clientId: 'old', channelId: 'c', createdAt: '2026-01-01T00:00:00.000Z' }
+  await storage.put('app:me', { ...stored, text: 'from before', attachments: [] })
+  const { chat, channel } = scriptedChat({ url: 'http://chat/', storage })
+  const talk = channel('c')
+  await chat.connect()
+  await vi.waitFor(() => expect(talk.messages.map(({ text }) => text)).toEqual(['from before']))
+  await quiet()
+  for (const owner of ['app:me', 'http://chat app:me', 'http://chat/ app:me'])
+    expect(await storage.load(owner)).toEqual([])
 })

@@ -16,14 +16,14 @@ export async function selectChannels(db: Tx, query: ChannelQuery) {
   const last = await selectLastMessages(db, query.viewer, read)
   const shown: ShownChannel[] = []
   let bytes = 0
-  for (const { channel, json, lastMessageId, bytes: channelBytes } of read) {
+  for (const { channel, json, lastMessageId } of read) {
     const found = last.messages.get(lastMessageId ?? '')
     if (last.isCut && lastMessageId !== null && !found) break
-    shown.push({
-      channel: { ...channel, lastMessage: found?.message ?? null },
-      json: `${json.slice(0, -1)},"lastMessage":${found?.json ?? null}}`,
-    })
-    bytes = Math.max(channelBytes, last.bytes)
+    const text = `${json.slice(0, -1)},"lastMessage":${found?.json ?? null}}`
+    const end = bytes + Buffer.byteLength(text) + AROUND_BYTES
+    if (shown.length > 0 && end > limits.answerBytes) break
+    shown.push({ channel: { ...channel, lastMessage: found?.message ?? null }, json: text })
+    bytes = end
   }
   const [, found = 0, , settingsVersion = 0] = rows[0] ?? []
   return { shown, channels: shown.map(({ channel }) => channel), found, settingsVersion, bytes }
