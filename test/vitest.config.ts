@@ -5,16 +5,30 @@ import { BaseSequencer, type CoverageV8Options, type TestSpecification } from 'v
 /** Files that look at what all others have done. */
 const last = ['sql.test.ts']
 
-/** Small files that take long. They start first, so that no worker waits for them at the end. */
-const slow = new RegExp(
-  '(workers|start|start-end|playground|epoch' +
-    '|long/(hostile|noun|imports-waits|imports|packages|sdk|history|events-day))\\.\\w+\\.ts$',
-)
+/** Small files that take long, the longest first: no worker waits for them at the end. */
+const slow = [
+  'long/hostile.long.ts',
+  'long/sdk.long.ts',
+  'long/noun.long.ts',
+  'long/history.long.ts',
+  'long/imports-waits.long.ts',
+  'long/realtime.long.ts',
+  'long/packages.long.ts',
+  'long/imports.long.ts',
+  'workers.test.ts',
+  'start.test.ts',
+  'start-end.test.ts',
+  'playground.test.ts',
+  'epoch.test.ts',
+]
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]) {
     const sorted = await super.sort(files)
-    const isSlow = ({ moduleId }: TestSpecification) => slow.test(moduleId)
-    return [...sorted.filter(isSlow), ...sorted.filter((file) => !isSlow(file))]
+    const place = ({ moduleId }: TestSpecification) => {
+      const index = slow.findIndex((name) => moduleId.endsWith(`/${name}`))
+      return index < 0 ? slow.length : index
+    }
+    return sorted.toSorted((one, other) => place(one) - place(other))
   }
 }
 
