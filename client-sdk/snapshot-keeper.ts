@@ -37,7 +37,9 @@ export class ClientSnapshots implements SnapshotKeeper {
       this.#epoch = list.epoch
       this.shown.list.show(list)
     }
-    for (const [id, room] of stored) if (isCurrent(room)) this.#rooms.set(id, room)
+    for (const [id, room] of stored) {
+      if (isCurrent(room)) this.#rooms.set(id, room)
+    }
     for (const room of rooms.values()) this.openRoom(room)
     this.#start(owner)
   }

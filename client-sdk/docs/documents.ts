@@ -55,7 +55,7 @@ export type EventMessage = {
   payload: Schema
   examples: { payload: unknown }[]
 }
-export type Topic = {
+export type TopicDoc = {
   id: string
   title: string
   address: string
@@ -67,7 +67,7 @@ export type Documents = {
   version: string
   description: string
   nouns: { name: string; description: string; operations: Operation[] }[]
-  topics: Topic[]
+  topics: TopicDoc[]
   demoUserIds: string[]
   resolve: <T extends { $ref?: string }>(part: T) => T
 }
@@ -84,7 +84,7 @@ type OpenApi = {
 type AsyncApi = {
   channels: Record<
     string,
-    Omit<Topic, 'id' | 'events'> & { messages: Record<string, { $ref: string }> }
+    Omit<TopicDoc, 'id' | 'events'> & { messages: Record<string, { $ref: string }> }
   >
   components: { messages: Record<string, EventMessage>; schemas: Record<string, Schema> }
 }

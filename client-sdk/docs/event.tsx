@@ -1,11 +1,11 @@
 import { addressOf } from '../console/route.ts'
 import { Code, Json } from './code.tsx'
-import type { EventMessage, Topic } from './documents.ts'
+import type { EventMessage, TopicDoc } from './documents.ts'
 import { Markdown } from './markdown.tsx'
 import { Fields } from './schema.tsx'
 
 /** An event: when it comes and what it has, and beside that an example. */
-export function EventPage({ topic, event }: { topic: Topic; event: EventMessage }) {
+export function EventPage({ topic, event }: { topic: TopicDoc; event: EventMessage }) {
   const { name, summary, description, payload, examples } = event
   return (
     <article className="reference">
@@ -44,7 +44,7 @@ const sampleOf = (name: string) =>
 })`
 
 /** The events of a topic. */
-export const TopicPage = ({ topic }: { topic: Topic }) => (
+export const TopicPage = ({ topic }: { topic: TopicDoc }) => (
   <article className="page">
     <h2>{topic.title}</h2>
     <p className="endpoint">

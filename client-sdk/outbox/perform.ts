@@ -3,12 +3,12 @@ import type { OutboxOperation, Outgoing } from '../storage.ts'
 import type { BatchError, Message, UserApi } from '../types.ts'
 
 export type OutboxApi = Pick<UserApi, 'messages' | 'reactions' | 'pins' | 'reads'>
-type Change = Exclude<OutboxOperation, Outgoing>
+type StoredChange = Exclude<OutboxOperation, Outgoing>
 
 /** Carries out an operation other than a send. A repeat has the effect of one. */
 export async function perform(
   { messages, reactions, pins, reads }: OutboxApi,
-  { operation, wasTried }: { operation: Change; wasTried: boolean },
+  { operation, wasTried }: { operation: StoredChange; wasTried: boolean },
 ): Promise<unknown> {
   const { channelId } = operation
   if (operation.type === 'read') {

@@ -183,7 +183,9 @@ export class Sender {
   #delay(entries: OutboxEntry[], error: ChatError, { attempts }: SendLoop) {
     const delayMs = pause('background', attempts, error.retryAfterMs)
     const until = new Date(Date.now() + delayMs).toISOString()
-    if (this.#isRunning) for (const entry of entries) this.#setWaiting(entry, { until, error })
+    if (this.#isRunning) {
+      for (const entry of entries) this.#setWaiting(entry, { until, error })
+    }
     return delayMs
   }
 

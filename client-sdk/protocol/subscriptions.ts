@@ -20,7 +20,7 @@ export type TopicSubscriber = {
   /** The user may not read the topic, or no longer. */
   onAccessLost: () => void
 }
-type Topic = {
+type Subscription = {
   name: string
   subscriber: TopicSubscriber
   /** Where to recover from; undefined for the newest position. */
@@ -38,7 +38,7 @@ const RESUBSCRIBE = 2_500
 
 /** The topics that the client wants: subscribed in each session, from where the last one ended. */
 export class Subscriptions {
-  readonly #topics = new Map<string, Topic>()
+  readonly #topics = new Map<string, Subscription>()
   #session: Session | undefined
   #onSettled: (() => void) | undefined
 
@@ -48,7 +48,7 @@ export class Subscriptions {
   /** Returns the unsubscribe. */
   add(name: string, subscriber: TopicSubscriber): () => void {
     const position = subscriber.since
-    const topic: Topic = { name, subscriber, position, status: 'waiting', failures: 0 }
+    const topic: Subscription = { name, subscriber, position, status: 'waiting', failures: 0 }
     this.#topics.set(name, topic)
     this.#subscribe(topic)
     return () => {
@@ -95,7 +95,7 @@ export class Subscriptions {
     else this.#loseAccess(topic)
   }
 
-  #subscribe(topic: Topic) {
+  #subscribe(topic: Subscription) {
     if (!this.#session) return
     topic.status = 'subscribing'
     const { name: channel, position } = topic
@@ -108,7 +108,7 @@ export class Subscriptions {
     })
   }
 
-  #handleSubscribed(topic: Topic, result: SubscribeResult) {
+  #handleSubscribed(topic: Subscription, result: SubscribeResult) {
     const { epoch = '', offset = 0, publications = [] } = result
     const position = { epoch, offset }
     topic.status = 'subscribed'
@@ -121,7 +121,7 @@ export class Subscriptions {
     }
   }
 
-  #handleRefusal(topic: Topic, { code, temporary }: ProtocolError) {
+  #handleRefusal(topic: Subscription, { code, temporary }: ProtocolError) {
     if (code === UNRECOVERABLE_POSITION && topic.position) {
       topic.position = undefined
       return this.#subscribe(topic)
@@ -132,26 +132,26 @@ export class Subscriptions {
     topic.timer = setTimeout(() => this.#subscribe(topic), pause('background', topic.failures))
   }
 
-  #deliver(topic: Topic, { data, offset }: Publication) {
+  #deliver(topic: Subscription, { data, offset }: Publication) {
     const { position } = topic
     if (position && offset !== undefined)
       topic.position = { ...position, offset: Math.max(position.offset, offset) }
     this.#notify(() => topic.subscriber.onEvent(data, offset))
   }
 
-  #loseAccess(topic: Topic) {
+  #loseAccess(topic: Subscription) {
     this.#remove(topic)
     this.#notify(() => topic.subscriber.onAccessLost())
   }
 
-  #remove(topic: Topic) {
+  #remove(topic: Subscription) {
     clearTimeout(topic.timer)
     this.#topics.delete(topic.name)
     this.#checkSettled()
   }
 
   /** Not left, or left and replaced, since the command was sent. */
-  #isWanted(topic: Topic) {
+  #isWanted(topic: Subscription) {
     return this.#topics.get(topic.name) === topic
   }
 

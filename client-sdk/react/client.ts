@@ -45,7 +45,9 @@ export function useChatClient(options: UseChatClientOptions): ChatClient | undef
 }
 
 function acquire(key: string, options: UseChatClientOptions): SharedClient {
-  for (const [other, shared] of clients) if (other !== key && shared.users === 0) end(other, shared)
+  for (const [other, shared] of clients) {
+    if (other !== key && shared.users === 0) end(other, shared)
+  }
   const shared = clients.get(key) ?? create(key, options)
   clients.set(key, shared)
   clearTimeout(shared.timer)

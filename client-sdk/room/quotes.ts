@@ -18,10 +18,10 @@ export const quoteOf = (message: Message): QuotedMessage => ({
   deletedAt: message.deletedAt,
 })
 
-type Change = Pick<QuotedMessage, 'id' | 'rev'> & Partial<QuotedMessage>
+type QuoteChange = Pick<QuotedMessage, 'id' | 'rev'> & Partial<QuotedMessage>
 
 /** What an event changes in the quotes of a message, whether that message is loaded or not. */
-export function changeIn(event: ChannelEvent): Change | undefined {
+export function changeIn(event: ChannelEvent): QuoteChange | undefined {
   if (event.type === 'message.updated') return quoteOf(event.payload.message)
   if (event.type !== 'message.deleted' || event.rev === undefined) return undefined
   const { messageId: id, deletedAt } = event.payload
@@ -40,7 +40,7 @@ function quotingIn(chunk: readonly ChatMessage[]): ChatMessage[] {
 export function updateQuotes(
   before: ChannelState,
   state: ChannelState,
-  change?: Change,
+  change?: QuoteChange,
 ): ChannelState {
   if (before.messages === state.messages && !change) return state
   const newest = (quoted: QuotedMessage) => {

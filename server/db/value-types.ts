@@ -36,8 +36,11 @@ const arrayOf = (type: number, parse: (element: string) => Element) => ({
   },
 })
 
-const serializeElement = (element: Element) =>
-  element === null ? 'NULL' : typeof element === 'string' ? quoted(element) : String(element)
+function serializeElement(element: Element) {
+  if (element === null) return 'NULL'
+  return typeof element === 'string' ? quoted(element) : String(element)
+}
+
 /** Most have nothing to escape. */
 const quoted = (text: string) =>
   text.includes('"') || text.includes('\\')

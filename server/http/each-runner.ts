@@ -84,7 +84,9 @@ async function runSome(part: Batch<Operation>, { inputs, call, options }: Some) 
     const step = first?.step
     const failure = step && (await settle(call, () => takeStep(step, { call, options })))
     // Without the step none of them can be carried out.
-    if (failure) for (const index of waiting.splice(0)) outcomes.set(index, failure)
+    if (failure) {
+      for (const index of waiting.splice(0)) outcomes.set(index, failure)
+    }
   }
   return inputs.map((_, index) => outcomes.get(index) ?? { error: toApiError(undefined) })
 }

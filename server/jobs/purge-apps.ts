@@ -191,7 +191,9 @@ const removeUsers = (
           limit ${limit}
         )
         returning id as user_id`
-      if (wasShown) for (const user of removed) enqueue('subscriber-removal', user)
+      if (wasShown) {
+        for (const user of removed) enqueue('subscriber-removal', user)
+      }
       return { count: removed.length }
     },
   )

@@ -48,7 +48,9 @@ export function createMessageRetention() {
   return async (context: RetentionContext) => {
     const retentions = await context.db.use(selectRetentions)
     const keys = new Set(retentions.map(keyOf))
-    for (const key of walks.keys()) if (!keys.has(key)) walks.delete(key)
+    for (const key of walks.keys()) {
+      if (!keys.has(key)) walks.delete(key)
+    }
     // One with more than there is time for has the next turn after all others.
     const isNext = ({ appId }: Retention) => appId > lastAppId
     const inTurn = [...retentions.filter(isNext), ...retentions.filter((one) => !isNext(one))]

@@ -90,22 +90,22 @@ export async function selectMessageFacts(db: Tx, appId: string, ids: string[]) {
   return new Map(rows.map(({ id, ...fact }) => [id, fact]))
 }
 
-type Place = { channelId: string; userId: string }
-export const placeKey = ({ channelId, userId }: Place) => `${channelId} ${userId}`
+type MemberRef = { channelId: string; userId: string }
+export const memberKey = ({ channelId, userId }: MemberRef) => `${channelId} ${userId}`
 
 /** The members among these, with what they have read. */
-export async function selectMemberFacts(db: Tx, appId: string, places: Place[]) {
-  const rows = await db<(Place & { lastReadSeq: number })[]>`
+export async function selectMemberFacts(db: Tx, appId: string, members: MemberRef[]) {
+  const rows = await db<(MemberRef & { lastReadSeq: number })[]>`
     select m.channel_id, m.user_id, m.last_read_seq
     from unnest(
-      ${places.map(({ channelId }) => channelId)}::uuid[],
-      ${places.map(({ userId }) => userId)}::text[]
+      ${members.map(({ channelId }) => channelId)}::uuid[],
+      ${members.map(({ userId }) => userId)}::text[]
     ) as given (channel_id, user_id)
     join members m
       on m.channel_id = given.channel_id
       and m.user_id = given.user_id
       and m.app_id is not distinct from ${appId}`
-  return new Map(rows.map((row) => [placeKey(row), row.lastReadSeq]))
+  return new Map(rows.map((row) => [memberKey(row), row.lastReadSeq]))
 }
 
 type ReactionRef = { messageId: string; emoji: string; userId: string }

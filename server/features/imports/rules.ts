@@ -1,4 +1,4 @@
-import { type ChannelFact, type MessageFact, placeKey, reactionKey } from './facts.ts'
+import { type ChannelFact, type MessageFact, memberKey, reactionKey } from './facts.ts'
 import type { Read } from './records.ts'
 
 /** New, there already, or why it is refused. */
@@ -12,7 +12,7 @@ export type Facts = {
   users: Map<string, boolean>
   channels: Map<string, ChannelFact>
   messages: Map<string, MessageFact>
-  /** The seq up to which each member has read, by `placeKey`. */
+  /** The seq up to which each member has read, by `memberKey`. */
   members: Map<string, number>
   takenPairs: Set<string>
   /** Reactions by `reactionKey`, and pins by the ids of their messages. */
@@ -45,7 +45,7 @@ export const judgeChannel = (facts: Facts) => {
       if (takenPairs.has(pair)) return refuse('memberIds: the two have a direct message already')
       takenPairs.add(pair)
       for (const userId of record.memberIds ?? [])
-        facts.members.set(placeKey({ channelId: id, userId }), 0)
+        facts.members.set(memberKey({ channelId: id, userId }), 0)
     }
     channels.set(id, { type: record.type, state: 'importing' })
     return 'imported'
@@ -66,7 +66,7 @@ export const judgeMember =
   ({ record: { channelId, userId } }: Read<'member'>): Verdict => {
     const id = facts.channelId(channelId)
     const channel = channels.get(id)
-    const place = placeKey({ channelId: id, userId })
+    const place = memberKey({ channelId: id, userId })
     if (channel && channel.state !== 'deleted' && members.has(place)) return 'skipped'
     const problem = channelProblem(channel)
     if (problem !== undefined) return refuse(problem)
@@ -131,7 +131,7 @@ export const judgeRead =
   ({ record }: Read<'read'>): Verdict => {
     const channelId = facts.channelId(record.channelId)
     const message = messages.get(facts.messageId(record.messageId))
-    const lastReadSeq = members.get(placeKey({ channelId, userId: record.userId }))
+    const lastReadSeq = members.get(memberKey({ channelId, userId: record.userId }))
     if (message?.channelId !== channelId) return refuse('messageId: unknown message of the channel')
     if (lastReadSeq === undefined) return refuse('userId: not a member of the channel')
     if (message.seq !== null && lastReadSeq >= message.seq) return 'skipped'

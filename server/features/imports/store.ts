@@ -3,7 +3,7 @@ import type { Tx } from '../../db/client.ts'
 import { slugOf } from '../channels/create.ts'
 import { mentionsIn } from '../messages/mentions.ts'
 import { insertSystemUser, SYSTEM_USER } from '../system-user.ts'
-import { placeKey, reactionKey } from './facts.ts'
+import { memberKey, reactionKey } from './facts.ts'
 import type { Read } from './records.ts'
 import type { Facts } from './rules.ts'
 
@@ -192,6 +192,6 @@ export function waitingRead(facts: Facts, { line, record }: Read<'read'>): Waiti
   const { userId, createdAt } = record
   const messageId = facts.messageId(record.messageId)
   const channelId = facts.channelId(record.channelId)
-  const key = placeKey({ channelId, userId })
+  const key = memberKey({ channelId, userId })
   return { record: 'read', key, channelId, line, createdAt, row: { messageId, userId } }
 }

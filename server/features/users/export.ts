@@ -27,9 +27,9 @@ export const exportUser = implement(contract.users.export, async (ctx, { userId,
 
 /** An id, and what orders the rows of it. */
 const KEY = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):(.+)$/s
-type Place = ExportPosition & { part: number }
+type ExportStart = ExportPosition & { part: number }
 
-function positionOf(cursor: string): Place {
+function positionOf(cursor: string): ExportStart {
   const [part, key] = decodeCursor(cursor)
   const [, first, second] = KEY.exec(key) ?? []
   if (first === undefined || second === undefined) throw invalidCursor()
@@ -42,7 +42,7 @@ function positionOf(cursor: string): Place {
 type Row = ExportPosition & { data: ExportItem['data']; found: number }
 
 /** Parts are read one after the other, until a page has something or there are no more. */
-async function readPage(db: Tx, user: ExportRef, from: Place) {
+async function readPage(db: Tx, user: ExportRef, from: ExportStart) {
   for (let place = from; ; ) {
     const part = exportParts[place.part]
     if (!part) return { items: [], next: null }
@@ -60,7 +60,7 @@ async function readPage(db: Tx, user: ExportRef, from: Place) {
   }
 }
 
-const after = ({ part }: Place, end: ExportPosition | undefined): Place =>
+const after = ({ part }: ExportStart, end: ExportPosition | undefined): ExportStart =>
   end ? { part, ...end } : { part: part + 1, ...START }
 
 /** As many rows as an answer has room for, but at least one. */

@@ -4,14 +4,14 @@ import { createBatchSize } from '../batch-size.ts'
 /** How many events one statement looks at, at most: for each it makes up to 20 deliveries. */
 const PAGE = 5_000
 
-/** A place in the log of all topics. Times are text: they are exact to the microsecond. */
-export type Place = { at: string; topic: string; offset: number }
+/** A position in the log of all topics. Times are text: they are exact to the microsecond. */
+export type LogPosition = { at: string; topic: string; offset: number }
 /** The place after which a page begins, and how many events it may have. */
-export type PageStart = Place & { most: number }
-export type PageRow = Place & { count: number }
+export type PageStart = LogPosition & { most: number }
+export type PageRow = LogPosition & { count: number }
 
 /** The place before all events of a time. */
-export const startOf = (at: string): Place => ({ at, topic: '', offset: 0 })
+export const startOf = (at: string): LogPosition => ({ at, topic: '', offset: 0 })
 
 /**
  * Runs a statement for each page of the log, until the last or until it says that it must end. A
@@ -19,9 +19,9 @@ export const startOf = (at: string): Place => ({ at, topic: '', offset: 0 })
  */
 export async function eachPage(
   db: Pick<Db, 'use'>,
-  first: Place,
+  first: LogPosition,
   run: (db: Tx, from: PageStart) => PromiseLike<PageRow[]>,
-  mayContinue: (next: Place) => boolean | Promise<boolean> = () => true,
+  mayContinue: (next: LogPosition) => boolean | Promise<boolean> = () => true,
 ) {
   const size = createBatchSize(PAGE)
   let place = first

@@ -6,8 +6,8 @@ import {
   eachPage,
   endOf,
   eventsAfter,
+  type LogPosition,
   type PageRow,
-  type Place,
   startOf,
   wants,
 } from './log-pages.ts'
@@ -23,7 +23,7 @@ export async function replay(db: Pick<Db, 'use'>, { id, replaySince }: Lease) {
   if (replaySince === null) return
   const until = performance.now() + TURN_MS
   let reached = replaySince
-  const mayContinue = ({ at }: Place) => {
+  const mayContinue = ({ at }: LogPosition) => {
     reached = at
     return performance.now() < until
   }
