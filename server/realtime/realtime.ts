@@ -63,14 +63,19 @@ export function createRealtime({ presenceGraceSeconds, ...options }: RealtimeOpt
   const catchUp = oneAtATime(reconcile)
   let isClosing = false
   const sockets = () => [...options.sockets(), ...emulation.sockets]
-  const closeSessions = () => sessions.drain(timings.shutdownMs)
+  const closeForOutage = async () => {
+    const open = sockets()
+    await sessions.drain(timings.shutdownMs, outageWatch.isOutage)
+    // Otherwise clients that were sent away may be back.
+    if (outageWatch.isOutage()) closeSockets(open)
+  }
   const outageWatch = createOutageWatch({
     outageMs: timings.outageMs,
     probe: options.db.ping,
     // Another node may have its database: the clients reconnect there.
     onOutage: () => {
       report(undefined, 'database out of reach: closing all sockets')
-      void closeSessions().then(() => closeSockets(sockets()))
+      void closeForOutage()
     },
   })
   const { observe, isOutage } = outageWatch
@@ -107,7 +112,7 @@ export function createRealtime({ presenceGraceSeconds, ...options }: RealtimeOpt
     sendAway: (milliseconds: number) => sessions.drainLate(milliseconds),
     closeSessions: async () => {
       isClosing = true
-      await closeSessions()
+      await sessions.drain(timings.shutdownMs)
       emulation.close()
     },
     stop: async () => {

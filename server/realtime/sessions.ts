@@ -67,14 +67,18 @@ export class Sessions {
     setTimeout(() => void this.drain(milliseconds / 2), milliseconds / 2).unref()
   }
 
-  /** Closes all sessions, spread over a time, so that not all clients reconnect at once. */
-  async drain(milliseconds: number) {
+  /**
+   * Closes all sessions, spread over a time, so that not all clients reconnect at once, or until
+   * that is not needed any more. Those that are added meanwhile stay.
+   */
+  async drain(milliseconds: number, isNeeded = () => true) {
     const sessions = [...this.#byUser.values()].flatMap((sessions) => [...sessions])
     const pauseMs = milliseconds / Math.max(1, sessions.length)
     const startedAt = performance.now()
     for (const [index, session] of sessions.entries()) {
       const waitMs = startedAt + index * pauseMs - performance.now()
       if (waitMs > 5) await new Promise((resolve) => setTimeout(resolve, waitMs))
+      if (!isNeeded()) return
       session.close(closings.shutdown)
     }
   }
