@@ -11,10 +11,8 @@ export type Lease = {
   replaySince: string | null
   leasedBy: string
 }
-/**
- * How many deliveries of a webhook are considered at a time, including those that wait for others.
- */
-const WINDOW = 1_000
+/** How many deliveries of a webhook are read at a time, including those that wait for others. */
+export const WINDOW = 1_000
 const RETRIES_AT_ONCE = 5
 
 type LeaseQuery = { isFailing: boolean; most: number; leaseMs: number }
@@ -87,14 +85,7 @@ export const releaseWebhook = (db: Pick<Db, 'use'>, { id, leasedBy }: Lease) =>
 export const selectCandidates = (db: Pick<Db, 'use'>, { id }: Lease) =>
   db.use(
     (db) => db<Candidate[]>`
-      (
-        select ${candidateColumns(db)}
-        from webhook_deliveries wd
-        where wd.webhook_id = ${id}
-          and wd.status = 'pending'
-        order by wd.id
-        limit ${WINDOW}
-      )
+      (${lineAfter(db, { id, after: 0 })})
       union all
       (
         select ${candidateColumns(db)}
@@ -106,6 +97,19 @@ export const selectCandidates = (db: Pick<Db, 'use'>, { id }: Lease) =>
         limit ${RETRIES_AT_ONCE}
       )`,
   )
+
+/** The next deliveries in a webhook's line, after one of them. */
+export const selectFurther = (db: Pick<Db, 'use'>, { id }: Lease, after: number) =>
+  db.use((db) => db<Candidate[]>`${lineAfter(db, { id, after })}`)
+
+const lineAfter = (db: Tx, { id, after }: { id: string; after: number }) => db`
+  select ${candidateColumns(db)}
+  from webhook_deliveries wd
+  where wd.webhook_id = ${id}
+    and wd.status = 'pending'
+    and wd.id > ${after}::bigint
+  order by wd.id
+  limit ${WINDOW}`
 
 const candidateColumns = (db: Tx) => db`
   wd.id::text as id, (extract(epoch from wd.created_at) * 1000)::bigint::text as made_at,
