@@ -84,8 +84,28 @@ export class Sessions {
   }
 }
 
+type OutageClosing = {
+  /** Those that are open now. */
+  sockets: () => Transport[]
+  isOutage: () => boolean
+  milliseconds: number
+}
+
+/**
+ * Sends the clients of a node away that has lost its database, until it has it again. Those that
+ * come back then stay, as do those that are not closed yet.
+ */
+export async function closeForOutage(
+  sessions: Sessions,
+  { sockets, isOutage, milliseconds }: OutageClosing,
+) {
+  const open = sockets()
+  await sessions.drain(milliseconds, isOutage)
+  if (isOutage()) closeSockets(open)
+}
+
 /** Closes sockets at once, whether or not they have a session. */
-export function closeSockets(sockets: Iterable<Transport>) {
+function closeSockets(sockets: Iterable<Transport>) {
   const { code, reason } = closings.shutdown
   for (const socket of sockets) socket.close(code, reason)
 }

@@ -1,4 +1,4 @@
-import { Sessions } from '@parley/server/realtime/sessions'
+import { closeForOutage, Sessions } from '@parley/server/realtime/sessions'
 import { expect, onTestFinished, test, vi } from 'vitest'
 
 /** Three sessions, and when each was closed. */
@@ -23,7 +23,7 @@ test('sessions are closed in the second half of the time, evenly spread', async 
   expect(closedAt).toEqual([900, 1_200, 1_500])
 })
 
-test('sessions stay once their node has its database again, as do those that came back', async () => {
+test('sessions stay once their node has its database again', async () => {
   const { sessions, closedAt, add } = openSessions()
   let isOutage = true
   const drained = sessions.drain(900, () => isOutage)
@@ -33,4 +33,25 @@ test('sessions stay once their node has its database again, as do those that cam
   await vi.advanceTimersByTimeAsync(900)
   await drained
   expect(closedAt).toEqual([0, 300])
+})
+
+test('sockets stay after an outage; during it those from before are closed', async () => {
+  const { sessions } = openSessions()
+  const [closed, open] = [[] as string[], ['first', 'second']]
+  const sockets = () => open.map((name) => ({ close: () => void closed.push(name) }) as never)
+  let isOutage = true
+  const closing = () =>
+    closeForOutage(sessions, { sockets, isOutage: () => isOutage, milliseconds: 900 })
+  const over = closing()
+  await vi.advanceTimersByTimeAsync(400)
+  isOutage = false
+  await vi.advanceTimersByTimeAsync(900)
+  await over
+  expect(closed).toEqual([])
+  isOutage = true
+  const whole = closing()
+  open.push('third')
+  await vi.advanceTimersByTimeAsync(900)
+  await whole
+  expect(closed).toEqual(['first', 'second'])
 })
