@@ -78,6 +78,21 @@ test('a user who was offline is online again when they return', async () => {
   expect(await rows()).toHaveLength(0)
 })
 
+test('a node that died before the clock was set back is dead after two looks', async () => {
+  const [here, dead] = [await openNode(), await openNode()]
+  await dead.connect(await newUser('on-ahead'))
+  const move = (interval: string) => world().db`
+    update nodes
+    set beat_at = beat_at + ${interval}::interval
+    where id = ${dead.nodeId}`
+  await move('1 hour')
+  await here.tracker.removeDeadNodes()
+  expect(here.changes).toEqual([])
+  await move('-1 minute')
+  await here.tracker.removeDeadNodes()
+  expect(here.changes).toEqual(['on-ahead offline'])
+})
+
 test('a user of a dead node stays online on another node', async () => {
   const [here, dead] = [await openNode(), await openNode()]
   const [both, gone] = [await newUser('on-both'), await newUser('on-dead')]
