@@ -90,7 +90,14 @@ export const releaseWebhook = (db: Pick<Db, 'use'>, { id, leasedBy }: Lease) =>
 export const selectCandidates = (db: Pick<Db, 'use'>, { id }: Lease) =>
   db.use(
     (db) => db<Candidate[]>`
-      (${lineAfter(db, { id, after: 0 })})
+      (
+        select ${candidateColumns(db)}
+        from webhook_deliveries wd
+        where wd.webhook_id = ${id}
+          and wd.status = 'pending'
+        order by wd.id
+        limit ${WINDOW}
+      )
       union all
       (
         select ${candidateColumns(db)}
@@ -105,16 +112,16 @@ export const selectCandidates = (db: Pick<Db, 'use'>, { id }: Lease) =>
 
 /** The next deliveries in a webhook's line, after one of them. */
 export const selectFurther = (db: Pick<Db, 'use'>, { id }: Lease, after: number) =>
-  db.use((db) => db<Candidate[]>`${lineAfter(db, { id, after })}`)
-
-const lineAfter = (db: Tx, { id, after }: { id: string; after: number }) => db`
-  select ${candidateColumns(db)}
-  from webhook_deliveries wd
-  where wd.webhook_id = ${id}
-    and wd.status = 'pending'
-    and wd.id > ${after}::bigint
-  order by wd.id
-  limit ${WINDOW}`
+  db.use(
+    (db) => db<Candidate[]>`
+      select ${candidateColumns(db)}
+      from webhook_deliveries wd
+      where wd.webhook_id = ${id}
+        and wd.status = 'pending'
+        and wd.id > ${after}::bigint
+      order by wd.id
+      limit ${WINDOW}`,
+  )
 
 const candidateColumns = (db: Tx) => db`
   wd.id::text as id, (extract(epoch from wd.created_at) * 1000)::bigint::text as made_at,
