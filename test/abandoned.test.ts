@@ -103,6 +103,38 @@ test('another backend neither sees nor deletes what is abandoned', async () => {
   expect(await stored()).toEqual([channelId, workspaceId].sort())
 })
 
+test('what is abandoned in an app that is being imported is not purged', async () => {
+  const { db, operator, api } = world()
+  const app = await operator.apps.create({ name: 'Imported' })
+  const backend = api({ apiKey: app.apiKey })
+  await backend.users.sync({ users: [{ id: 'dora' }] })
+  const dora = api({ apiKey: app.apiKey, userId: 'dora' })
+  const { id: channelId } = await dora.channels.create({ type: 'group', name: 'Empty' })
+  const { id: workspaceId } = await dora.workspaces.create({ name: 'Empty', type: 'team' })
+  await dora.members.leave({ channelId })
+  await dora.workspaces.removeMember({ workspaceId, userId: 'dora' })
+  const show = (deletedAt: string | null) => db`
+    with old as (
+      update channels set last_activity_at = now() - interval '2 days' where app_id = ${app.id}
+    ), older as (
+      update workspaces set updated_at = now() - interval '2 days' where app_id = ${app.id}
+    )
+    update apps set deleted_at = ${deletedAt}::timestamptz where id = ${app.id}`
+  const left = async () => {
+    const rows = await db<{ id: string }[]>`
+      select id from channels where app_id = ${app.id} and deleted_at is null
+      union all
+      select id from workspaces where app_id = ${app.id}`
+    return rows.map(({ id }) => id).sort()
+  }
+  await show('infinity')
+  await purge(1)
+  expect(await left()).toEqual([channelId, workspaceId].sort())
+  await show(null)
+  await purge(1)
+  expect(await left()).toEqual([])
+})
+
 test('pages go through all that is abandoned, a bounded number of rows at a time', async () => {
   const { db, appId, backend } = world()
   await db`

@@ -1,5 +1,11 @@
+import { topics } from '@parley/contract'
 import { transaction } from '@parley/server/db/transaction'
-import { lockTarget, selectErasureTargets } from '@parley/server/features/users/erase'
+import {
+  deleteUserEvents,
+  lockTarget,
+  removeReadMarks,
+  selectErasureTargets,
+} from '@parley/server/features/users/erase'
 import { createErasurePositions } from '@parley/server/jobs/erasure'
 import { expect, onTestFinished, test } from 'vitest'
 import { cleanupElsewhere, erased, expectCompleteHistory } from './support/cleanup.ts'
@@ -95,6 +101,31 @@ test('a node that missed the deletion accepts no more writes of the user', async
     where app_id = ${world().appId}
       and user_id = 'rik'`
   expect(devices).toHaveLength(0)
+})
+
+test('a late step of an erasure takes nothing from the next user of the id', async () => {
+  const { db, pool, appId } = world()
+  const [uma, vic] = await world().users('uma', 'vic')
+  const { id: channelId } = await uma.channels.create({
+    type: 'group',
+    name: 'Again',
+    memberIds: ['vic'],
+  })
+  await uma.messages.send({ channelId, text: 'hi' })
+  await vic.reads.mark({ channelId })
+  const rows = async () => {
+    const [row] = await db<{ marks: number; events: number }[]>`
+      select
+        (select count(*)::int from read_marks rm where rm.app_id = ${appId} and rm.user_id = 'vic')
+          as marks,
+        (select count(*)::int from events e where e.topic = ${topics.user(appId, 'vic')}) as events`
+    return row
+  }
+  const before = await rows()
+  expect(before).toMatchObject({ marks: 1, events: expect.toSatisfy((count) => count > 0) })
+  await pool.use((tx) => removeReadMarks(tx, { appId, channelId, userId: 'vic' }, 100))
+  await pool.use((tx) => deleteUserEvents(tx, { appId, userIds: ['vic'], limit: 100 }))
+  expect(await rows()).toEqual(before)
 })
 
 test('two nodes that erase the same users remove each membership once', async () => {

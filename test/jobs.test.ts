@@ -1,5 +1,5 @@
-import { CRONTAB } from '@parley/server/jobs/index'
-import { expect, onTestFinished, test } from 'vitest'
+import { timings } from '@parley/server/jobs/timings'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { idle } from './support/idle.ts'
 import { silentLog, useStagingWorld } from './support/jobs.ts'
 import { page } from './support/pages.ts'
@@ -8,31 +8,40 @@ import { until } from './support/until.ts'
 const staging = useStagingWorld()
 const { startNode, stopLast, send, withPreviews } = staging
 
-test('a process that runs jobs also runs the cleanup, every minute', async () => {
-  const { world, ana } = staging.current()
-  const { id: workspaceId } = await ana.workspaces.create({ name: 'Acme', type: 'team' })
-  await ana.invites.create({ workspaceId })
-  await world.db`
-    update workspace_invites
-    set expires_at = now() - interval '1 second'
-    where workspace_id = ${workspaceId}`
-  expect(CRONTAB).toMatch(/^\* \* \* \* \* cleanup /)
-  await startNode()
-  await until(async () => {
-    const crontabs = await world.db`
-      select from graphile_worker._private_known_crontabs where identifier = 'cleanup'`
-    return crontabs.length === 1
-  })
-  // What the crontab does when the minute is over.
-  await world.db`
-    select graphile_worker.add_job('cleanup', job_key := 'cleanup', max_attempts := 1)`
-  await until(async () => {
-    const invites = await world.db`
-      select from workspace_invites
-      where workspace_id = ${workspaceId}`
-    return invites.length === 0
-  })
+test('the cleanup runs every minute', () => {
+  expect(timings.cleanupMs).toBe(60_000)
 })
+
+test.each([-1, 1])(
+  'a clock that is %i h wrong keeps no process from the cleanup',
+  async (hours) => {
+    const { world, ana } = staging.current()
+    const { id: workspaceId } = await ana.workspaces.create({ name: 'Acme', type: 'team' })
+    const [first, second] = [
+      await ana.invites.create({ workspaceId }),
+      await ana.invites.create({ workspaceId }),
+    ]
+    const { now } = Date
+    const clock = vi.spyOn(Date, 'now').mockImplementation(() => now() + hours * 3_600_000)
+    onTestFinished(() => clock.mockRestore())
+    await startNode({ timings: { cleanupMs: 100 } })
+    for (const { id } of [first, second]) {
+      await world.db`
+      update workspace_invites
+      set expires_at = now() - interval '1 second'
+      where id = ${id}`
+      await until(async () => {
+        const invites = await world.db`select from workspace_invites where id = ${id}`
+        return invites.length === 0
+      })
+      // As if the clock of the database had been set back.
+      await world.db`
+      update service
+      set value = (now() + interval '1 hour')::text
+      where key = 'cleanup_enqueued_at'`
+    }
+  },
+)
 
 test('a hanging page delays no pushes, and a hanging provider delays no previews', async () => {
   const { world, web, provider } = staging.current()

@@ -1,5 +1,7 @@
 import { createLru } from '@parley/server/core/lru'
-import { expect, test } from 'vitest'
+import { createHostLimit } from '@parley/server/jobs/previews/fair-share'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { stopClock } from './support/clock.ts'
 
 test('a cache keeps the entries that were used last', () => {
   const cache = createLru<number>({ entries: 2 })
@@ -16,4 +18,21 @@ test('a cache takes no memory for entries that it does not have', () => {
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(1_000_000)
   cache.set('a', 1)
   expect(cache.get('a')).toBe(1)
+})
+
+test('the window of a host ends after its first fetch, however many follow', () => {
+  vi.useFakeTimers({ toFake: ['setTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const clock = stopClock()
+  const count = createHostLimit({ most: 2, windowMs: 1_000 })
+  const countAt = (milliseconds: number) => {
+    clock.putForward(milliseconds)
+    // For a moment the cache remembers the time.
+    vi.advanceTimersByTime(10)
+    count('example.com')
+  }
+  countAt(0)
+  countAt(900)
+  expect(() => countAt(901)).toThrow('fetched 2 times')
+  countAt(1_100)
 })

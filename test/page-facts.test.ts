@@ -46,6 +46,17 @@ test('an image is relative to the page, and no longer than a URL may be', async 
   expect(await imageOf(`${longest}x`)).toBeNull()
 })
 
+test.each([
+  '<meta property="og:image" content="/c.png">',
+  '<meta property="og:image:url" content="/c.png">',
+  '<meta property="og:image:secure_url" content="/c.png">',
+  '<meta name="twitter:image" content="/c.png">',
+  '<meta name="twitter:image:src" content="/c.png">',
+  '<link rel="image_src" href="/c.png">',
+])('a page may name its image by %s', async (tag) => {
+  expect((await factsOf(tag)).image).toBe('https://www.example.com/c.png')
+})
+
 test('the site is named by itself, else by its host', async () => {
   expect((await factsOf('<title>x</title>')).siteName).toBe('example.com')
   const named = '<meta name="application-name" content="App">'

@@ -1,8 +1,10 @@
 import { createMetrics } from '@parley/server/core/metrics'
+import { KEPT_AN_HOUR, limitKept } from '@parley/server/jobs/push/limit-kept'
 import { createProvider } from '@parley/server/jobs/push/provider'
 import { sendAll } from '@parley/server/jobs/push/send'
 import { RetryLaterError } from '@parley/server/jobs/tasks'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { stopClock } from './support/clock.ts'
 import { triggersOf } from './support/novu.ts'
 import { serveProvider } from './support/provider.ts'
 
@@ -38,15 +40,17 @@ async function send(count: number) {
       refusals.push(facts)
     },
   }
-  const { signal } = new AbortController()
+  const kept: { users: string[]; reason: string }[] = []
   const attempt = sendAll(createProvider(provider.settings), events(count), {
-    signal,
+    signal: new AbortController().signal,
     metrics,
     log,
+    keepRefused: async (pushes, reason) =>
+      void kept.push({ users: pushes.map(({ to }) => to), reason }),
   })
   const error = await attempt.catch((error: unknown) => error)
   const counted = await metrics.registry.getSingleMetricAsString('parley_pushes_total')
-  return { error, errors, refusals, counted }
+  return { error, errors, refusals, kept, counted }
 }
 
 test('pushes go to the provider a hundred at a time, and one alone by its own call', async () => {
@@ -55,7 +59,7 @@ test('pushes go to the provider a hundred at a time, and one alone by its own ca
   expect(provider.calls.map(({ path }) => path.endsWith('/bulk'))).toEqual([true, true, false])
 })
 
-test.each([400, 422])('a push refused with %i is given up alone', async (status) => {
+test.each([400, 413, 422])('a push refused with %i is given up alone', async (status) => {
   const taken: string[] = []
   provider.behave((response, call) => {
     const users = triggersOf(call).map(({ to }) => to)
@@ -63,8 +67,9 @@ test.each([400, 422])('a push refused with %i is given up alone', async (status)
     taken.push(...users)
     provider.accept(response, call)
   })
-  const { error, errors, counted } = await send(16)
+  const { error, errors, kept, counted } = await send(16)
   expect(error).toBeUndefined()
+  expect(kept).toEqual([{ users: ['user5'], reason: expect.stringContaining(`refused: POST`) }])
   expect(taken.sort()).toEqual(
     events(16)
       .flatMap(({ to }) => (to === 'user5' ? [] : [to]))
@@ -75,12 +80,14 @@ test.each([400, 422])('a push refused with %i is given up alone', async (status)
   expect(counted).toContain('outcome="refused"} 1')
 })
 
-test('a batch that is refused for another reason is given up as a whole', async () => {
-  provider.behave(provider.answer(401))
-  const { errors, counted } = await send(16)
+test.each([401, 403, 404, 409])('a provider that answers %i loses no push', async (status) => {
+  provider.behave(provider.answer(status))
+  const { error, errors, kept, counted } = await send(16)
   expect(provider.calls).toHaveLength(1)
-  expect(errors).toEqual(['push refused'])
-  expect(counted).toContain('outcome="refused"} 16')
+  expect(error).toMatchObject({ task: 'push-event', jobs: events(16) })
+  expect(error).toMatchObject({ cause: { message: expect.stringContaining(`${status}`) } })
+  expect([errors, kept]).toEqual([[], []])
+  expect(counted).toContain('outcome="put_off"} 16')
 })
 
 test('only the pushes that were not sent are put off, with the pause asked for', async () => {
@@ -98,13 +105,15 @@ test('only the pushes that were not sent are put off, with the pause asked for',
 
 test('pushes of a workflow that the provider lacks are refused, and logged once', async () => {
   provider.decide(() => ({ status: 'error', error: ['workflow_not_found'] }))
-  const { error, errors, refusals, counted } = await send(16)
+  const { error, errors, refusals, kept, counted } = await send(16)
   expect(error).toBeUndefined()
   expect(provider.calls).toHaveLength(1)
   expect(errors).toEqual(['push refused'])
   expect(refusals).toMatchObject([
     { workflow: 'mention', reason: 'error: workflow_not_found', pushes: 16 },
   ])
+  const users = events(16).map(({ to }) => to)
+  expect(kept).toEqual([{ users, reason: 'refused: error: workflow_not_found' }])
   expect(counted).toContain('outcome="accepted"} 0')
   expect(counted).toContain('outcome="refused"} 16')
 })
@@ -167,4 +176,15 @@ test.each([
   expect(error).toMatchObject({ task: 'push-event', jobs: events(2) })
   expect(counted).not.toContain('outcome="accepted"} 2')
   expect(counted).toContain('outcome="put_off"} 2')
+})
+
+test('a process keeps the refusals of an hour up to a hundred', () => {
+  const { putForward } = stopClock()
+  const mayKeep = limitKept()
+  const keptOf = (count: number) => Array.from({ length: count }, mayKeep).filter(Boolean).length
+  expect(keptOf(KEPT_AN_HOUR + 10)).toBe(KEPT_AN_HOUR)
+  putForward(3_599_999)
+  expect(keptOf(1)).toBe(0)
+  putForward(3_600_000)
+  expect(keptOf(KEPT_AN_HOUR + 10)).toBe(KEPT_AN_HOUR)
 })

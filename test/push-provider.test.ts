@@ -65,12 +65,33 @@ test('a provider that answers 429 is retried after the pause it asks for', async
   expect(pauses()[0]).toBeGreaterThanOrEqual(990)
 })
 
-test('a push that the provider refuses is logged and not retried', async () => {
-  provider.behave(provider.answer(401))
-  await send('refused')
+test('a push that the provider refuses is logged, listed and not retried by itself', async () => {
+  provider.behave(provider.answer(422))
+  const { id } = await send('refused')
   await idle(world)
   expect(provider.calls).toHaveLength(1)
   expect(errors).toEqual(['push refused'])
+  const { appId } = world
+  const { jobs } = await world.operator.jobs.list({ appId })
+  expect(jobs).toMatchObject([
+    { task: 'push-event', size: 1, reason: expect.stringContaining('answered 422') },
+  ])
+  provider.behave()
+  for (const { id: jobId } of jobs) await world.operator.jobs.retry({ appId, jobId })
+  await idle(world)
+  expect(provider.triggered().at(-1)).toMatchObject({ to: 'ben', payload: { messageId: id } })
+})
+
+test('pushes made while the key of the provider is wrong are sent once it is right', async () => {
+  provider.behave((...call) => {
+    if (provider.calls.length === 2) provider.behave()
+    provider.answer(401)(...call)
+  })
+  const { id } = await send('with a wrong key')
+  await idle(world)
+  expect(provider.calls).toHaveLength(3)
+  expect(provider.triggered().at(-1)).toMatchObject({ to: 'ben', payload: { messageId: id } })
+  expect(errors).toEqual([])
 })
 
 test('a push that the provider finds invalid does not stop others of its batch', async () => {

@@ -1,6 +1,7 @@
 import { systemUserId } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { idle, stagePush } from './support/idle.ts'
+import { withoutCleanup } from './support/locks.ts'
 import { usePushChannel } from './support/push.ts'
 import { until } from './support/until.ts'
 
@@ -268,6 +269,22 @@ test('a reaction to the message of a former member is not pushed to them', async
   await cleo.reactions.add({ channelId, messageId: own, emoji: '👋' })
   await idle(world())
   expect(provider().kindsFor(ana.id)).toEqual(['reaction'])
+  expect(provider().kindsFor(ben.id)).toEqual([])
+})
+
+test('a reaction to the message of a deleted user is not pushed to them', async () => {
+  const { ben, cleo, channelId } = current()
+  const { id: messageId } = await ben.messages.send({ channelId, text: 'bye' })
+  await settle()
+  const { db, appId } = world()
+  // Until a cleanup has removed their rows they are still a member.
+  await withoutCleanup(world(), async () => {
+    await world().backend.users.delete({ userId: ben.id })
+    await cleo.reactions.add({ channelId, messageId, emoji: '👋' })
+    const left = await db`select from members where app_id = ${appId} and user_id = ${ben.id}`
+    expect(left).not.toEqual([])
+    await idle(world())
+  })
   expect(provider().kindsFor(ben.id)).toEqual([])
 })
 

@@ -1,4 +1,6 @@
+import type { ConnectRedis } from '@parley/server/core/redis'
 import { createRateLimits, type RateLimitWindow } from '@parley/server/http/rate-limits'
+import { createSharedWindows } from '@parley/server/http/shared-windows'
 import { expect, onTestFinished, test, vi } from 'vitest'
 
 /** Limits under a clock of our own. */
@@ -61,4 +63,45 @@ test('tokens, messages and other calls have a limit each', async () => {
     ['requests', 3],
   ] as const)
     expect(await take(kind)).toMatchObject({ limit, remaining: limit - 1 })
+})
+
+test('a call given back after its shared window is not taken out of the next one', async () => {
+  vi.useFakeTimers({ now: 0 })
+  onTestFinished(() => void vi.useRealTimers())
+  const given: string[] = []
+  const { take } = createRateLimits(
+    { tokens: 0, messages: 2, requests: 0 },
+    {
+      take: async () => ({ used: 1, milliseconds: 60_000, isExceeded: false }),
+      giveBack: (key) => void given.push(key),
+      close: () => {},
+    },
+  )
+  const [early, late] = [await take('messages', 'ana'), await take('messages', 'ben')]
+  vi.advanceTimersByTime(59_999)
+  early?.giveBack()
+  vi.advanceTimersByTime(1)
+  late?.giveBack()
+  expect(given).toEqual(['messages:ana'])
+})
+
+test('a Redis that did not answer is not asked again for a second', async () => {
+  vi.useFakeTimers({ now: 0 })
+  onTestFinished(() => void vi.useRealTimers())
+  let asked = 0
+  const failing = async () => {
+    asked += 1
+    throw new Error('no answer')
+  }
+  const connection = { client: { eval: failing }, isReady: () => true, close: () => {} }
+  const { take } = createSharedWindows({
+    prefix: 'parley',
+    connect: (() => connection) as unknown as ConnectRedis, // what it calls of it
+  })
+  const askedAfter = async (milliseconds: number) => {
+    vi.advanceTimersByTime(milliseconds)
+    expect(await take('ana', 1)).toBeUndefined()
+    return asked
+  }
+  expect([await askedAfter(0), await askedAfter(999), await askedAfter(1)]).toEqual([1, 1, 2])
 })

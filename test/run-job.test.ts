@@ -19,7 +19,7 @@ type Options = {
   maxAttempts?: number
   signal?: AbortSignal
   storeFailures?: number
-  work?: () => Promise<void>
+  work?: (context: { takenAt: Date }) => Promise<void>
 }
 
 /** Runs a batch of two that was taken `ageSeconds` after it was staged, by the database's clock. */
@@ -42,9 +42,9 @@ async function runBatch({
     query,
   } as unknown as JobHelpers // what a job uses of it
   await runJob('push-message', {
-    handler: () => {
+    handler: (_, context) => {
       runs += 1
-      return work()
+      return work(context)
     },
     batch: { jobs: [...jobs], since: SINCE, tries: 3 },
     helpers,
@@ -58,6 +58,12 @@ async function runBatch({
 test('the age of a job is the one in the database, whatever the clock of the worker', async () => {
   expect(await runBatch({ ageSeconds: 6 * 3_600 - 1 })).toEqual({ added: [], runs: 1 })
   expect(await runBatch({ ageSeconds: 6 * 3_600 + 1 })).toEqual({ added: [], runs: 0 })
+})
+
+test('quiet hours are judged by the clock of the database, not by that of the worker', async () => {
+  const seen: Date[] = []
+  await runBatch({ ageSeconds: 60, work: async ({ takenAt }) => void seen.push(takenAt) })
+  expect(seen).toEqual([new Date('2001-02-03T04:06:06.000Z')])
 })
 
 test('a job that met an unavailable database is put off and has used no attempt', async () => {

@@ -18,20 +18,6 @@ const withDevice = async (id: string) => {
   await user.devices.create({ platform: 'ios', provider: 'apns', token: `token of ${id}` })
 }
 
-test('a start warns of user ids that Novu may refuse, once one of them has a device', async () => {
-  for (const id of ['ana', 'Ben_2.x-y', 'cleo@example.com']) await withDevice(id)
-  await world().user('auth0|dan')
-  expect(await warnings(push)).toEqual([])
-  await withDevice('auth0|emil')
-  expect(await warnings(push)).toEqual([
-    {
-      userId: 'auth0|emil',
-      message: 'user ids with unusual characters: Novu may refuse their pushes',
-    },
-  ])
-  expect(await warnings(undefined)).toEqual([])
-})
-
 test('a start warns of a tenant, whose colon Novu may refuse', async () => {
   expect(await warnings({ tenantId: 'acme' })).toEqual([
     {
@@ -39,4 +25,28 @@ test('a start warns of a tenant, whose colon Novu may refuse', async () => {
       message: 'PUSH_TENANT_ID puts a colon into subscriber ids: Novu may refuse it',
     },
   ])
+})
+
+test('a start warns of user ids that Novu may refuse, once one of them has a device', async () => {
+  for (const id of ['ana', 'Ben_2.x-y', 'cleo@example.com']) await withDevice(id)
+  await world().user('auth0|dan')
+  expect(await warnings(push)).toEqual([])
+  const { db, appId } = world()
+  await db`
+    insert into devices (id, app_id, user_id, platform, provider, token)
+    select
+      ('00000000-0000-4000-8000-' || lpad(n::text, 12, '0'))::uuid,
+      ${appId}, 'ana', 'ios', 'apns', 'device ' || n
+    from generate_series(1, 1000) n`
+  await withDevice('auth0|emil')
+  const unusual = {
+    userId: 'auth0|emil',
+    message: 'user ids with unusual characters: Novu may refuse their pushes',
+  }
+  expect(await warnings(push)).toEqual([unusual])
+  expect(await warnings({ tenantId: 'acme' })).toEqual([
+    expect.objectContaining({ tenantId: 'acme' }),
+    unusual,
+  ])
+  expect(await warnings(undefined)).toEqual([])
 })

@@ -2,18 +2,17 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 
-const server = join(import.meta.dirname, '../server')
+const root = join(import.meta.dirname, '..')
 
 /** Where the wall clock is read, how often, and for what. Durations use `performance.now()`. */
-const wallClock: Record<string, number> = {
+const onServer: Record<string, number> = {
   // The expiry of tokens.
   'core/tokens.ts': 2,
   'realtime/connection/commands.ts': 1,
   'realtime/timings.ts': 1,
-  // Times of the database, dates in headers, and the hours in which users want no pushes.
+  // Times of the database, and dates in headers.
   'jobs/run-job.ts': 1,
   'jobs/retry-after.ts': 1,
-  'jobs/push/index.ts': 3,
   // When a call began, as whoever receives its spans shows it.
   'core/opentelemetry.ts': 1,
   // The times of what is sent to webhooks and hooks, which their receivers check.
@@ -22,13 +21,28 @@ const wallClock: Record<string, number> = {
   'jobs/webhooks/deliver.ts': 1,
 }
 
-test('the server reads the wall clock only for times of day, never for durations', () => {
-  const files = readdirSync(server, { recursive: true, encoding: 'utf8' })
+const inClient: Record<string, number> = {
+  // The age of tokens goes on while the machine sleeps, when the monotonic clock may stand still.
+  'tokens.ts': 4,
+  // Times that are shown, or that order the operations of tabs.
+  'outbox/sender.ts': 1,
+  'room/reducer.ts': 1,
+  'outbox/journal.ts': 1,
+  // Dates in headers.
+  'retry.ts': 1,
+}
+
+test.each([
+  ['server', onServer],
+  ['client-sdk', inClient],
+])('%s reads the wall clock only for times of day, never for durations', (folder, expected) => {
+  const files = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
   const found = files
-    .filter((file) => file.endsWith('.ts') && !file.includes('node_modules'))
-    .map((file) => [file, readings(readFileSync(join(server, file), 'utf8'))] as const)
+    .filter((file) => file.endsWith('.ts') || file.endsWith('.tsx'))
+    .filter((file) => !/node_modules|^dist|^(playground|console)\b/.test(file))
+    .map((file) => [file, readings(readFileSync(join(root, folder, file), 'utf8'))] as const)
     .filter(([, count]) => count > 0)
-  expect(Object.fromEntries(found)).toEqual(wallClock)
+  expect(Object.fromEntries(found)).toEqual(expected)
 })
 
 test('every way to read the wall clock is found', () => {

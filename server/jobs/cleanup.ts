@@ -14,7 +14,7 @@ const RETRY_MS = 1_000
 const PASS_TIMEOUT_MS = 60_000
 
 export type Cleanup = Erasure & {
-  /** Runs a pass now and every minute, where no crontab does. Returns a function that ends this. */
+  /** Runs a pass now and every minute, where no jobs do. Returns a function that ends this. */
   start: () => () => Promise<void>
   /** Runs a pass now. Resolves when everything is done, or when another node is running a pass. */
   run: () => Promise<void>

@@ -42,23 +42,31 @@ export function startHeartbeat({ workers, timings, ...context }: HeartbeatOption
   }
 }
 
-/** Returns the dead workers that still lock jobs. */
+/**
+ * Returns the dead workers that still lock jobs. A time ahead of the clock is from before that was
+ * set back: a heartbeat counts as one of now, and a lock as an old one.
+ */
 const writeHeartbeat = (
   db: Db,
   { workers, deadSeconds }: { workers: string[]; deadSeconds: number },
 ) =>
   db.use(async (db) => {
     const deadSince = db`clock_timestamp() - make_interval(secs => ${deadSeconds})`
+    const isAhead = db`> clock_timestamp() + make_interval(secs => ${deadSeconds})`
     await db`
       insert into job_workers (id, seen_at)
       select *, clock_timestamp()
       from unnest(${workers}::text[])
       on conflict (id) do update set seen_at = excluded.seen_at`
+    await db`
+      update job_workers
+      set seen_at = clock_timestamp()
+      where seen_at ${isAhead}`
     await db`delete from job_workers where seen_at < ${deadSince}`
     const dead = await db<{ id: string }[]>`
       select distinct job.locked_by as id
       from ${queueSchema(db)}.jobs job
-      where job.locked_at < ${deadSince}
+      where (job.locked_at < ${deadSince} or job.locked_at ${isAhead})
         and not exists (select from job_workers jw where jw.id = job.locked_by)`
     return dead.map(({ id }) => id)
   })

@@ -18,6 +18,7 @@ import type { PushSettings } from './push/settings.ts'
 import { checkSubscriberIds } from './push/subscriber-ids.ts'
 import { openQueue } from './queue.ts'
 import { runJob } from './run-job.ts'
+import { scheduleCleanups } from './schedule-cleanups.ts'
 import { type Handlers, type JobBatch, type QueuedTask, taskSettings } from './tasks.ts'
 import { timings as defaults, type Timings } from './timings.ts'
 import { startWebhooks } from './webhooks/index.ts'
@@ -40,8 +41,6 @@ export type JobsOptions = {
  * How many jobs each queue runs at once. They mostly wait: for other sites, or for the provider.
  */
 const CONCURRENCY = { previews: 10, push: 4 }
-/** At most one cleanup waits. It continues where the previous one ran out of time. */
-export const CRONTAB = '* * * * * cleanup ?jobKey=cleanup&max=1'
 const CLEANUP_TIMEOUT_MS = 60_000
 
 /**
@@ -60,11 +59,7 @@ export async function startJobs({ timings: overrides, ...options }: JobsOptions)
   await checkSubscriberIds({ db, push: options.push, log })
   const queue = await openQueue({ databaseUrl, db, metrics, timings, log })
   const runners = [
-    queue.runTasks({
-      concurrency: 1,
-      taskList: { cleanup: cleanupTask({ db, cleanup }) },
-      crontab: CRONTAB,
-    }),
+    queue.runTasks({ concurrency: 1, taskList: { cleanup: cleanupTask({ db, cleanup }) } }),
   ]
   for (const [name, concurrency] of Object.entries(CONCURRENCY)) {
     const taskList = taskListOf(name, { handlers, timings, metrics, log })
@@ -72,11 +67,12 @@ export async function startJobs({ timings: overrides, ...options }: JobsOptions)
     runners.push(queue.runTasks({ concurrency, taskList, localQueue: { size: concurrency } }))
   }
   const stopHeartbeat = startHeartbeat({ db, workers: queue.workers, timings, metrics, log })
+  const stopCleanups = scheduleCleanups({ db, timings, log })
   const stopDraining = startDraining({ db, tasks: tasksOf(handlers), staging, timings, log })
   const stopWebhooks = startWebhooks({ db, metrics, webhooks: options.webhooks, timings, log })
 
   return async () => {
-    await Promise.all([stopDraining(), stopWebhooks()])
+    await Promise.all([stopCleanups(), stopDraining(), stopWebhooks()])
     await Promise.all(runners.map((stop) => stop()))
     await stopHeartbeat()
     await queue.close()

@@ -27,7 +27,7 @@ type QueueOptions = {
   timings: Timings
   log: Log
 }
-type Tasks = Pick<RunnerOptions, 'taskList' | 'concurrency' | 'crontab'> & {
+type Tasks = Pick<RunnerOptions, 'taskList' | 'concurrency'> & {
   localQueue?: { size: number }
 }
 

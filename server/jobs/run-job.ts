@@ -9,6 +9,7 @@ import { keepGivenUp } from './given-up.ts'
 import { jobTraces } from './job-trace.ts'
 import type { Log } from './log.ts'
 import {
+  type HandlerContext,
   type Handlers,
   type JobBatch,
   type QueuedJob,
@@ -48,9 +49,11 @@ export async function runJob<T extends QueuedTask>(
   // By the database's clock: that of this machine may be wrong.
   const takenAt = job.locked_at ?? new Date()
   const ageSeconds = (takenAt.getTime() - Date.parse(since)) / 1000
+  const keep = (task: QueuedTask, batch: JobBatch, reason: string) =>
+    untilStored(() => keepGivenUp(helpers, { task, batch, reason }), { signal, timings })
   if (ageSeconds > taskSettings[task].maxAgeSeconds) {
     const reason = batch.reason === undefined ? 'too old' : `too old: ${batch.reason}`
-    await untilStored(() => keepGivenUp(helpers, { task, batch, reason }), { signal, timings })
+    await keep(task, batch, reason)
     metrics.jobs.inc({ task, outcome: 'given_up' })
     const facts = { task, tries, since, jobs: jobs.length, traces, reason: batch.reason }
     return log.error(facts, 'job given up: too old')
@@ -69,7 +72,10 @@ export async function runJob<T extends QueuedTask>(
   try {
     const continueWith = (jobs: QueuedJob<T>[]) => (nextPage = jobs)
     const span = () => ({ name: `job ${task}`, kind: 'consumer' as const, causes: placesOf(jobs) })
-    await inSpan(span, () => jobTraces.run(traces, () => handler(jobs, { signal, continueWith })))
+    const giveUp: HandlerContext<T>['giveUp'] = (task, jobs, reason) =>
+      keep(task, { jobs, since, tries }, reason)
+    const context = { signal, takenAt, continueWith, giveUp }
+    await inSpan(span, () => jobTraces.run(traces, () => handler(jobs, context)))
     log.debug({ task, traces, jobs: jobs.length }, 'job done')
   } catch (error) {
     if (error instanceof ApiError && error.code === 'NOT_FOUND') return

@@ -6,7 +6,7 @@ type QueuedJobs = { [T in Task]: Job<T> } & { 'push-event': PushEvent }
 export type QueuedTask = keyof QueuedJobs
 export type QueuedJob<T extends QueuedTask = QueuedTask> = QueuedJobs[T]
 
-type NonEmpty<T> = [T, ...T[]]
+export type NonEmpty<T> = [T, ...T[]]
 
 /**
  * What graphile-worker stores as one of its jobs: a batch of ours, with its age and its retries.
@@ -19,10 +19,18 @@ export type JobBatch<T extends QueuedTask = QueuedTask> = {
   reason?: string | undefined
 }
 
-type HandlerContext<T extends QueuedTask> = {
+export type HandlerContext<T extends QueuedTask> = {
   signal: AbortSignal
+  /** When the job was taken from the queue, by the database's clock. */
+  takenAt: Date
   /** Enqueues the next page as a separate job, once this job is done or put off. */
   continueWith: (jobs: QueuedJob<T>[]) => void
+  /** Keeps jobs that are given up for the operator, who may retry them. */
+  giveUp: <G extends QueuedTask>(
+    task: G,
+    jobs: NonEmpty<QueuedJob<G>>,
+    reason: string,
+  ) => Promise<void>
 }
 export type Handlers = {
   [T in QueuedTask]: (jobs: NonEmpty<QueuedJob<T>>, context: HandlerContext<T>) => Promise<void>

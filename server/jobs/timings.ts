@@ -9,6 +9,8 @@ export const timings = {
   pollMs: 1_000,
   /** The pause before the first retry. It doubles with each retry, up to 600 times this. */
   backOffMs: 1_000,
+  /** How often the cleanup runs, in one of the processes that run jobs. */
+  cleanupMs: 60_000,
   /** The interval between heartbeats. A worker that misses three counts as dead. */
   heartbeatMs: 10_000,
   /** After this time without any worker, a process with JOBS=external says that one is missing. */

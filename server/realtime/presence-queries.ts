@@ -91,7 +91,17 @@ export const writePresence = (
       )`
   })
 
+/**
+ * A heartbeat ahead of the clock, by a day at most, is from before that was set back: it counts as
+ * one of now, so that a node which died before is dead as soon as any other.
+ */
 export const selectDeadNodes = (db: Tx, deadAfterMs: number) => db<{ id: string }[]>`
+  with ahead as (
+    update nodes
+    set beat_at = now()
+    where beat_at > now() + ${deadAfterMs} * interval '1 millisecond'
+      and beat_at < now() + interval '1 day'
+  )
   select id
   from nodes
   where beat_at < now() - ${deadAfterMs} * interval '1 millisecond'`

@@ -53,10 +53,11 @@ export class PresenceTracker {
     clearTimeout(known?.leaving)
     const written = known?.written ?? this.#write({ user, isOnline: true })
     this.#present.set(userKey(user), { user, written, leaving: undefined })
-    written.then(
-      () => this.#completed.add(written),
-      () => this.#present.delete(userKey(user)),
-    )
+    const forget = () => {
+      // They may have left meanwhile and be back, by another write.
+      if (this.#present.get(userKey(user))?.written === written) this.#present.delete(userKey(user))
+    }
+    written.then(() => this.#completed.add(written), forget)
     return written
   }
 

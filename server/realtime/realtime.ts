@@ -20,7 +20,7 @@ import { PresenceTracker } from './presence.ts'
 import { countOtherNodes } from './queries.ts'
 import { createReconciliation } from './reconcile.ts'
 import { createSchedule, oneAtATime } from './schedule.ts'
-import { closeSockets, Sessions } from './sessions.ts'
+import { closeForOutage, Sessions } from './sessions.ts'
 import { SubscriberSurvey } from './subscriber-survey.ts'
 import { timings as defaults, type Timings } from './timings.ts'
 import type { Transport } from './transport.ts'
@@ -63,17 +63,17 @@ export function createRealtime({ presenceGraceSeconds, ...options }: RealtimeOpt
   const catchUp = oneAtATime(reconcile)
   let isClosing = false
   const sockets = () => [...options.sockets(), ...emulation.sockets]
-  const closeSessions = () => sessions.drain(timings.shutdownMs)
+  const isOutage = () => outageWatch.isOutage()
   const outageWatch = createOutageWatch({
     outageMs: timings.outageMs,
     probe: options.db.ping,
     // Another node may have its database: the clients reconnect there.
     onOutage: () => {
       report(undefined, 'database out of reach: closing all sockets')
-      void closeSessions().then(() => closeSockets(sockets()))
+      void closeForOutage(sessions, { sockets, isOutage, milliseconds: timings.shutdownMs })
     },
   })
-  const { observe, isOutage } = outageWatch
+  const { observe } = outageWatch
 
   return {
     publisher: dispatcher.publisher,
@@ -107,7 +107,7 @@ export function createRealtime({ presenceGraceSeconds, ...options }: RealtimeOpt
     sendAway: (milliseconds: number) => sessions.drainLate(milliseconds),
     closeSessions: async () => {
       isClosing = true
-      await closeSessions()
+      await sessions.drain(timings.shutdownMs)
       emulation.close()
     },
     stop: async () => {

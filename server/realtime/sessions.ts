@@ -67,21 +67,45 @@ export class Sessions {
     setTimeout(() => void this.drain(milliseconds / 2), milliseconds / 2).unref()
   }
 
-  /** Closes all sessions, spread over a time, so that not all clients reconnect at once. */
-  async drain(milliseconds: number) {
+  /**
+   * Closes all sessions, spread over a time, so that not all clients reconnect at once, or until
+   * that is not needed any more. Those that are added meanwhile stay.
+   */
+  async drain(milliseconds: number, isNeeded = () => true) {
     const sessions = [...this.#byUser.values()].flatMap((sessions) => [...sessions])
     const pauseMs = milliseconds / Math.max(1, sessions.length)
     const startedAt = performance.now()
     for (const [index, session] of sessions.entries()) {
       const waitMs = startedAt + index * pauseMs - performance.now()
       if (waitMs > 5) await new Promise((resolve) => setTimeout(resolve, waitMs))
+      if (!isNeeded()) return
       session.close(closings.shutdown)
     }
   }
 }
 
+type OutageClosing = {
+  /** Those that are open now. */
+  sockets: () => Transport[]
+  isOutage: () => boolean
+  milliseconds: number
+}
+
+/**
+ * Sends the clients of a node away that has lost its database, until it has it again. Those that
+ * come back then stay, as do those that are not closed yet.
+ */
+export async function closeForOutage(
+  sessions: Sessions,
+  { sockets, isOutage, milliseconds }: OutageClosing,
+) {
+  const open = sockets()
+  await sessions.drain(milliseconds, isOutage)
+  if (isOutage()) closeSockets(open)
+}
+
 /** Closes sockets at once, whether or not they have a session. */
-export function closeSockets(sockets: Iterable<Transport>) {
+function closeSockets(sockets: Iterable<Transport>) {
   const { code, reason } = closings.shutdown
   for (const socket of sockets) socket.close(code, reason)
 }

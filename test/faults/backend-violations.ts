@@ -122,6 +122,7 @@ export const backendViolations: Violation[] = [
     ['streamsPushed'],
     streamed(({ history }) => history.pushes.pop()),
   ],
+  ['a webhook that got nothing', ['hookedAsStored'], ({ hooked }) => hooked.splice(0)],
   [
     'an event that the webhook was never sent',
     ['hookedAsStored'],

@@ -52,7 +52,13 @@ const allowed: [string, Break][] = [
   ['a message that was deleted', deleted('')],
   ['a message that was never acknowledged and is there', sent(2, { acknowledged: [] })],
   ['a message that grew and was interrupted', streamed()],
-  ['a run without a webhook', ({ hooked }) => hooked.splice(0)],
+  [
+    'a run without a webhook',
+    (history) => {
+      history.hooked.splice(0)
+      history.hasWebhook = false
+    },
+  ],
   ['a delivery that was repeated', ({ hooked }) => hooked.push(...hooked.slice(-1))],
   [
     'a typist whose end was missed by somebody who was not connected',

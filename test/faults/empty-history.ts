@@ -20,6 +20,7 @@ export const emptyHistory = (
   freezes: [],
   refusals: [],
   subscriptions: [],
+  hasWebhook: false,
   hooked: [],
   pushes: [],
   members: [],

@@ -62,6 +62,7 @@ export function goodHistory(): History {
         losses: [],
       },
     ]),
+    hasWebhook: true,
     hooked: events.map(({ offset, type }) => ({
       ...{ id: `delivery-${offset}`, type, channelId: CHANNEL, userId: undefined, rev: offset },
     })),

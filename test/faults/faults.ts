@@ -1,6 +1,7 @@
 import { rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { CLOSED_IN_TRANSACTIONS } from './history.ts'
 import type { Node, Rig } from './rig.ts'
 
 /** A fault does its harm, waits, and repairs it. */
@@ -9,24 +10,20 @@ export type FaultFunction = (rig: Rig) => Promise<void>
 type NodeHarm = {
   /** Answers of the node's calls may be lost. */
   breaksAnswers: boolean
-  /** How soon the node serves again is measured. */
-  isMeasured?: boolean
 }
 /** A fault of one node, whichever the random numbers pick. */
 const ofNode =
   (
     name: string,
-    { breaksAnswers, isMeasured = false }: NodeHarm,
+    { breaksAnswers }: NodeHarm,
     harm: (node: Node, rig: Rig) => Promise<unknown>,
   ): FaultFunction =>
   async (rig) => {
     const node = rig.random.pick(rig.nodes)
     await rig.fault({ name, node: node.index, breaksAnswers }, () => harm(node, rig))
-    if (isMeasured) await rig.measureReturn([node])
   }
 const stopping = { breaksAnswers: true }
 const harmless = { breaksAnswers: false }
-const passing = { breaksAnswers: false, isMeasured: true }
 /** Of the answers within transactions: a call that is repeated gets through. */
 const CLOSED_SHARE = 0.15
 const everywhere = { node: undefined, breaksAnswers: false }
@@ -81,41 +78,70 @@ export const delayCallers = ofNode('callers delayed', harmless, async (node, { r
   node.line.delay(0)
 })
 
-/** Harm to the way between a node and the database. */
+/** Harm to the way between a node, or the worker, and the database. */
+
+type DatabaseLine = Node['databaseLine']
+const ofDatabaseLine =
+  (
+    name: string,
+    { isMeasured }: { isMeasured: boolean },
+    harm: (line: DatabaseLine, rig: Rig) => Promise<unknown>,
+  ): FaultFunction =>
+  async (rig) => {
+    const victim = rig.random.pick([...rig.nodes, rig.worker])
+    const node = rig.nodes.find((node) => node === victim)
+    const about = {
+      name: node ? name : `${name} (worker)`,
+      node: node?.index,
+      breaksAnswers: false,
+    }
+    await rig.fault(about, () => harm(victim.databaseLine, rig))
+    if (node && isMeasured) await rig.measureReturn([node])
+  }
+const measured = { isMeasured: true }
+const unmeasured = { isMeasured: false }
 
 export const loseCommit = ofNode("COMMIT's answer swallowed", harmless, (node) =>
   node.databaseLine.swallowCommit(),
 )
 
-export const cutDatabaseLine = ofNode('database line cut', passing, async (node) =>
-  node.databaseLine.cut(),
+export const cutDatabaseLine = ofDatabaseLine('database line cut', measured, async (line) =>
+  line.cut(),
 )
 
-export const finishDatabaseLine = ofNode('database line closed', passing, async (node) =>
-  node.databaseLine.finish(),
+export const finishDatabaseLine = ofDatabaseLine('database line closed', measured, async (line) =>
+  line.finish(),
 )
 
-export const freezeDatabaseLine = ofNode(
+export const freezeDatabaseLine = ofDatabaseLine(
   'database blackholed',
-  passing,
-  async (node, { random }) => {
-    node.databaseLine.freeze()
+  measured,
+  async (line, { random }) => {
+    line.freeze()
     await delay(random.between(1_000, 8_000))
-    node.databaseLine.thaw()
+    line.thaw()
   },
 )
 
-/** The node notices only by its own deadlines. */
-export const silenceDatabaseLine = ofNode('database half-open', harmless, async (node) => {
-  node.databaseLine.silence()
-  await delay(12_000)
-})
+/** The program notices only by its own deadlines. */
+export const silenceDatabaseLine = ofDatabaseLine(
+  'database half-open',
+  unmeasured,
+  async (line) => {
+    line.silence()
+    await delay(12_000)
+  },
+)
 
-export const delayDatabaseLine = ofNode('database delayed', harmless, async (node, { random }) => {
-  node.databaseLine.delay(random.between(5, 60))
-  await delay(3_000)
-  node.databaseLine.delay(0)
-})
+export const delayDatabaseLine = ofDatabaseLine(
+  'database delayed',
+  unmeasured,
+  async (line, { random }) => {
+    line.delay(random.between(5, 60))
+    await delay(3_000)
+    line.delay(0)
+  },
+)
 
 /**
  * Every few answers within a transaction the connection ends, before the answer or after it, as it
@@ -129,7 +155,7 @@ export async function closeInTransactions(rig: Rig) {
     rig.history.closures += 1
     return pick(['before', 'after'] as const)
   }
-  await rig.fault({ ...everywhere, name: 'closed in transactions' }, async () => {
+  await rig.fault({ ...everywhere, name: CLOSED_IN_TRANSACTIONS }, async () => {
     for (const line of lines) line.closeInTransactions(pickPlace)
     await delay(3_000)
     for (const line of lines) line.closeInTransactions()

@@ -2,6 +2,8 @@ import type { Growth } from '../support/splice.ts'
 
 /** For how long users who leave count as online. */
 export const GRACE_MS = 1_000
+/** The fault that must have closed at least one connection. */
+export const CLOSED_IN_TRANSACTIONS = 'closed in transactions'
 
 /**
  * What happened in a run, and what was found after it, as plain data: each check is a function of
@@ -35,6 +37,8 @@ export type History = {
   freezes: Freeze[]
   refusals: Refusal[]
   subscriptions: Subscription[]
+  /** Whether the app has a webhook for all of its events. */
+  hasWebhook: boolean
   /** What the receiver of the webhook has accepted, repeats included. */
   hooked: Hooked[]
   /** What the provider got, repeats included: `message:user:workflow`. */

@@ -61,6 +61,7 @@ export async function openRig({ seed, programs, nodes: count, ...options }: RigO
   })
   const app = await createAppWith(nodes[0]?.url ?? '', options.hasWebhook && receiver.url)
   history.members = MEMBERS
+  history.hasWebhook = options.hasWebhook === true
   history.visitors = VISITORS.map((userId) => ({ userId, isConnected: false }))
 
   return {

@@ -19,7 +19,7 @@ const { values: options } = parseArgs({
     seed: { type: 'string', default: '1' },
     /** How long each scenario does harm. */
     seconds: { type: 'string' },
-    /** Time for what is told late: who left a node that died is told 45 s later. */
+    /** The time in which everything must become right after the last fault, in seconds. */
     settle: { type: 'string', default: '100' },
     /** Repeats the scenarios, each time with the next seed, for so long. */
     minutes: { type: 'string', default: '0' },

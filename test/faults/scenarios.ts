@@ -66,7 +66,9 @@ const REDIS_LINES = [
   redisFaults.silenceRedisLines,
   redisFaults.cutRedisLines,
 ]
-const withRedis = { hasVisitors: true, staysConnected: true, prepare: findRedis('single') }
+/** What is harmed lies behind the nodes, so all becomes right without a reconnect. */
+const connected = { hasVisitors: true, staysConnected: true }
+const withRedis = { ...connected, prepare: findRedis('single') }
 
 const KILLS = [faults.killNode, faults.killAtCommit, faults.killWorkerAtPush]
 
@@ -79,10 +81,10 @@ export const scenarios: Record<string, Scenario> = {
   callers: { seconds: 15, faults: NETWORK, hasVisitors: true },
   lines: { seconds: 15, faults: DATABASE_LINES, hasVisitors: true },
   closures: { seconds: 8, faults: [faults.closeInTransactions], pause: [0, 200] },
-  'half-open': { seconds: 20, faults: [faults.silenceDatabaseLine] },
-  backends: { seconds: 8, faults: [faults.terminateBackends], hasVisitors: true },
-  'restart-fast': { seconds: 12, faults: [faults.restartDatabase('fast')], hasVisitors: true },
-  'restart-immediate': { seconds: 12, faults: [faults.restartDatabase('immediate')] },
+  'half-open': { ...connected, seconds: 20, faults: [faults.silenceDatabaseLine] },
+  backends: { ...connected, seconds: 8, faults: [faults.terminateBackends] },
+  'restart-fast': { ...connected, seconds: 12, faults: [faults.restartDatabase('fast')] },
+  'restart-immediate': { ...connected, seconds: 12, faults: [faults.restartDatabase('immediate')] },
   worker: { seconds: 8, faults: [faults.killWorkerAtPush], pause: [1_000, 4_000] },
   presence: { seconds: 20, faults: [faults.killNode, ...DATABASE_LINES], hasVisitors: true },
   clock: { seconds: 12, faults: [faults.stepClock], prepare: findClockLibrary, hasVisitors: true },

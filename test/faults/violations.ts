@@ -14,7 +14,7 @@ import {
 } from './breaks.ts'
 import type { checks } from './checks/index.ts'
 import { ephemeral } from './example.ts'
-import type { FoundMessage } from './history.ts'
+import { CLOSED_IN_TRANSACTIONS, type FoundMessage } from './history.ts'
 
 export type Violation = [string, (keyof typeof checks)[], Break]
 
@@ -221,5 +221,10 @@ export const violations: Violation[] = [
     ({ returns }) => returns.push({ node: 1, milliseconds: 10_100 }),
   ],
   ['counts or presence that were right too late', ['toldInTime'], ({ told }) => told.push(15_100)],
+  [
+    'a run whose closures of connections closed none',
+    ['connectionsClosed'],
+    call({}, [{ name: CLOSED_IN_TRANSACTIONS, breaksAnswers: false }]),
+  ],
   ['a program that ended by itself', ['nobodyDied'], ({ deaths }) => deaths.push('node 1 ended')],
 ]

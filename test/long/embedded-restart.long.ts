@@ -1,11 +1,12 @@
 import { isAlive } from '@parley/server/db/embedded/process'
 import { expect, test, vi } from 'vitest'
+import { stopClock } from '../support/clock.ts'
 import { query, serverOf, settings, useLauncher } from '../support/embedded.ts'
 import { patient } from '../support/until.ts'
 
 const { used, start } = useLauncher()
 
-test('a database that ends by itself is restarted three times, and then reported', async () => {
+test('a database that ends is restarted three times in an hour, and then reported', async () => {
   const notices: string[] = []
   const losses: string[] = []
   const database = await start(used, settings, {
@@ -13,9 +14,18 @@ test('a database that ends by itself is restarted three times, and then reported
     onLost: ({ message }) => void losses.push(message),
   })
   await query(database, 'create table kept as select 1 as one')
+  process.kill(serverOf(used), 'SIGKILL')
+  await vi.waitUntil(() => notices.length === 1, patient)
+  await vi.waitFor(() => query(database, 'select one from kept'), patient)
+  // After an hour without an end that one is forgotten, at the next look.
+  stopClock().putForward(3_601_000)
+  const kill = vi.spyOn(process, 'kill')
+  const looks = () => kill.mock.calls.filter(([, signal]) => signal === 0)
+  await vi.waitUntil(() => looks().length > 1, patient)
+  kill.mockRestore()
   for (let restarts = 1; restarts <= 3; restarts++) {
     process.kill(serverOf(used), 'SIGKILL')
-    await vi.waitUntil(() => notices.length === restarts, patient)
+    await vi.waitUntil(() => notices.length === 1 + restarts, patient)
     await vi.waitFor(
       async () => expect(await query(database, 'select one from kept')).toEqual([{ one: 1 }]),
       patient,

@@ -127,6 +127,38 @@ test('a node that has lost its database sends its clients away, and refuses new 
   back.socket.terminate()
 })
 
+test('clients that came back after an outage are not sent away again', async () => {
+  const [ana, ben] = await newUsers()
+  const proxy = await openProxy(world().databaseUrl)
+  const shutdownMs = 2_000
+  const node = await createWorld({
+    databaseUrl: proxy.databaseUrl,
+    timings: { beatMs: 100, reconcileMs: 100, outageMs: 500, shutdownMs, pingMs: 600_000 },
+  })
+  onTestFinished(async () => {
+    await node.stop()
+    proxy.close()
+  })
+  // Of two sessions one is closed at once, and the other one after half of the time.
+  const sockets = [await RawSocket.connect(node, ana), await RawSocket.connect(node, ben)]
+  for (const socket of sockets) await socket.reply(1)
+  proxy.redirect('postgres://127.0.0.1:1')
+  proxy.cut()
+  await Promise.race(sockets.map(({ closed }) => closed))
+  const closedAt = performance.now()
+  proxy.redirect(world().databaseUrl)
+  await until(async () => (await fetch(`${node.url}/health`)).status === 200)
+  const back = await RawSocket.connect(node, ana)
+  await back.reply(1)
+  let isClosed = false
+  void back.closed.then(() => (isClosed = true))
+  await until(() => performance.now() - closedAt > shutdownMs)
+  // An answer comes after what was sent before it.
+  await fetch(`${node.url}/health`)
+  expect(isClosed).toBe(false)
+  for (const { socket } of [...sockets, back]) socket.terminate()
+})
+
 /**
  * Resolves once regular work of a node with its database has succeeded from its beginning: two
  * kinds of it write heartbeats, so the third one is of work that began after another had ended.

@@ -20,13 +20,13 @@ afterAll(() => db.end({ timeout: 1 }))
 
 let nodes = 0
 /** The presence of a node, and the changes that it reports: those of others would be its own. */
-async function openNode() {
+async function openNode(database = db) {
   const nodeId = `node-${++nodes}`
   const sessions = new Sessions()
   const changes: string[] = []
   const problems: string[] = []
   const tracker = new PresenceTracker({
-    db,
+    db: database,
     nodeId,
     sessions,
     graceMs: 0,
@@ -76,6 +76,21 @@ test('a user who was offline is online again when they return', async () => {
   const cycle = ['returning online', 'returning offline']
   expect(changes).toEqual([...cycle, ...cycle])
   expect(await rows()).toHaveLength(0)
+})
+
+test('a node that died before the clock was set back is dead after two looks', async () => {
+  const [here, dead] = [await openNode(), await openNode()]
+  await dead.connect(await newUser('on-ahead'))
+  const move = (interval: string) => world().db`
+    update nodes
+    set beat_at = beat_at + ${interval}::interval
+    where id = ${dead.nodeId}`
+  await move('1 hour')
+  await here.tracker.removeDeadNodes()
+  expect(here.changes).toEqual([])
+  await move('-1 minute')
+  await here.tracker.removeDeadNodes()
+  expect(here.changes).toEqual(['on-ahead offline'])
 })
 
 test('a user of a dead node stays online on another node', async () => {
@@ -154,6 +169,29 @@ test('a connection that could not be written is written by the next one', async 
   await connect(user)
   expect(changes).toEqual(['refused online'])
   expect(await rows()).toHaveLength(1)
+})
+
+test('a user who came back while their first connection failed stays online', async () => {
+  let fail = (_: Error) => {}
+  let isHeld = true
+  const held = new Promise<never>((_, reject) => (fail = reject))
+  const use: typeof db.use = (...given) => {
+    if (!isHeld) return db.use(...given)
+    isHeld = false
+    return held
+  }
+  const { tracker, connect, rows } = await openNode({ ...db, use })
+  const user = await newUser('returned')
+  const first = tracker.userConnected(user)
+  tracker.userDisconnected(user)
+  // The grace is over in the next turn.
+  await new Promise((resolve) => setTimeout(resolve))
+  const second = connect(user)
+  fail(new Error('the database is gone'))
+  await expect(first).rejects.toThrow('gone')
+  await second
+  await tracker.compareRows()
+  expect(await rows()).toEqual([{ userId: 'returned' }])
 })
 
 test('a user who leaves after their row was lost is not written again', async () => {

@@ -1,4 +1,6 @@
+import type { Sessions } from '@parley/server/realtime/sessions'
 import { timings } from '@parley/server/realtime/timings'
+import { createUserFanout } from '@parley/server/realtime/user-fanout'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { TopicListener } from '../support/realtime.ts'
 import { useTwinSockets } from '../support/twin/sockets.ts'
@@ -38,6 +40,29 @@ describe('presence', () => {
       userId: ben.id,
       lastActiveAt: expect.any(String),
     })
+  })
+
+  test('presence is told once to its user and to each of their co-members', async () => {
+    const [ana, ben] = await newUsers()
+    for (let channels = 0; channels < 2; channels++) await createGroup(ana, ben)
+    await Promise.all([connect(ana).ready(), connect(ben).ready()])
+    const nodeId = await until(async () => {
+      const [[row], [other]] = await Promise.all([connections(ana.id), connections(ben.id)])
+      return other && row?.nodeId
+    })
+    const told: string[][] = []
+    const fanout = createUserFanout({
+      ...{ db: world().pool, nodeId, sessions: { isEmpty: false } as Sessions }, // what it reads
+      broadcast: (topics) => void told.push(topics),
+      report: () => {},
+      onPresenceLost: () => {},
+      onProfileLost: () => {},
+    })
+    const { appId } = world()
+    const change = { kind: 'presence', appId, userId: ana.id, isOnline: true } as const
+    fanout.presenceChanged({ ...change, lastActiveAt: null })
+    await until(() => told.length > 0)
+    expect(told).toEqual([[userTopic(ana), userTopic(ben)]])
   })
 
   /**

@@ -8,7 +8,10 @@ import { bundled } from './start.ts'
 import { until } from './until.ts'
 import { createWorld, SECRET, type User, type World } from './world.ts'
 
-type NodeOptions = { timings?: { heartbeatMs: number }; log?: typeof silentLog }
+type NodeOptions = {
+  timings?: { heartbeatMs?: number; cleanupMs?: number }
+  log?: typeof silentLog
+}
 type Fixture = {
   web: Awaited<ReturnType<typeof servePages>>
   provider: Awaited<ReturnType<typeof serveProvider>>

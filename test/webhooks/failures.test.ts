@@ -82,7 +82,7 @@ test('a channel with many events that fail holds up no other channel', async () 
   await world.db`
     insert into webhook_deliveries (app_id, webhook_id, topic, "offset", event_type)
     select ${appId}, ${webhookId}, ${topic}, 100 + n, 'message.new'
-    from generate_series(1, 100) as n`
+    from generate_series(1, 1001) as n`
   await send('elsewhere', await newChannel())
   // The pause after the first failure is longer than the test.
   startWorker({ timings: { backOffMs: 3_600_000 } })

@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { topics } from '@parley/contract'
 import { releaseWebhook } from '@parley/server/jobs/webhooks/leases'
 import { expect, test } from 'vitest'
+import { stopClock } from '../support/clock.ts'
 import { upTo } from '../support/events.ts'
+import { silentLog } from '../support/jobs.ts'
 import { until } from '../support/until.ts'
 import { useWebhooks } from './fixture.ts'
 
@@ -110,6 +112,23 @@ test('a clock that was set back stops no webhook that was served before', async 
   })
   await send('two')
   await receive(2)
+  // A worker died that had leased it just before, and it was enabled an hour ago.
+  await world.db`
+    update webhooks
+    set
+      leased_by = gen_random_uuid(),
+      leased_until = now() + interval '1 hour',
+      active_since = now() + interval '1 hour'
+    where app_id = ${appId}`
+  await until(async () => {
+    const reset = await world.db`
+      select from webhooks
+      where app_id = ${appId}
+        and active_since <= now()`
+    return reset.length > 0
+  })
+  await send('three')
+  await receive(3)
 })
 
 test('events committed late are found, also after the clock was set back', async () => {
@@ -149,4 +168,66 @@ test('a delivery with the number of another one has another id', async () => {
     values (${id}::bigint, ${appId}, ${webhookId}, 'webhook.test')`
   const ids = (await receive(2)).map(({ headers }) => headers['webhook-id'])
   expect(new Set(ids).size).toBe(2)
+})
+
+test('an event that is not kept any more is no failure of its receiver', async () => {
+  const { world } = current()
+  const warnings: string[] = []
+  const log = { ...silentLog, warn: (_: object, message: string) => void warnings.push(message) }
+  const { appId, webhookId, channelId, receive, send, webhook, deliveries } = await newScene()
+  await world.db`
+    insert into webhook_deliveries (app_id, webhook_id, topic, "offset", event_type)
+    values (${appId}, ${webhookId}, ${topics.channel(appId, channelId)}, 1000, 'message.new')`
+  await send('kept', channelId)
+  startWorker({ log })
+  await receive(1)
+  await until(async () => (await deliveries()).every(({ status }) => status !== 'pending'))
+  expect((await deliveries()).map(({ status, attempts }) => [status, attempts]).sort()).toEqual([
+    ['delivered', 1],
+    ['failed', 1],
+  ])
+  expect((await webhook())?.failingSince).toBeNull()
+  expect(warnings).toEqual([])
+})
+
+test('a receiver that fails gets one request at a time', async () => {
+  const { world, receiver } = current()
+  const { webhookId, newChannel, channelId, send, receive } = await newScene()
+  const channels = [channelId, ...(await Promise.all([newChannel(), newChannel(), newChannel()]))]
+  for (const to of channels) await send('hello', to)
+  await world.db`
+    update webhooks
+    set failing_since = now()
+    where id = ${webhookId}`
+  let [open, mostOpen] = [0, 0]
+  receiver.answerWith((response) => {
+    mostOpen = Math.max(mostOpen, ++open)
+    // The other requests of a turn would begin meanwhile.
+    setTimeout(() => {
+      open -= 1
+      response.writeHead(500).end()
+    }, 50)
+  })
+  startWorker({ timings: { backOffMs: 3_600_000 } })
+  await receive(channels.length)
+  expect(mostOpen).toBe(1)
+})
+
+test('a turn ends after a third of its lease, before another worker may send', async () => {
+  const { world, receiver } = current()
+  const { webhookId, channelId, send } = await newScene()
+  const timings = { webhookLeaseMs: 60_000 }
+  for (const text of ['one', 'two', 'three']) await send(text, channelId)
+  const clock = stopClock()
+  const leases: string[] = []
+  receiver.answerWith(async (response) => {
+    const [row] = await world.db<{ leasedBy: string }[]>`
+      select leased_by from webhooks where id = ${webhookId}`
+    leases.push(row?.leasedBy ?? '')
+    clock.putForward((leases.length * timings.webhookLeaseMs) / 3 + leases.length)
+    response.writeHead(200).end()
+  })
+  startWorker({ timings })
+  await until(() => leases.length === 3)
+  expect(new Set(leases).size).toBe(3)
 })

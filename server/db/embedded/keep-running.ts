@@ -1,9 +1,12 @@
+import { performance } from 'node:perf_hooks'
 import type { Cluster } from './cluster.ts'
 import { type Postmaster, startPostmaster } from './postmaster.ts'
 import { isAlive } from './process.ts'
 
 const WATCH_MS = 1_000
 const MAX_RESTARTS = 3
+/** A server that ran for so long after a restart may be restarted as often again. */
+const HEALTHY_MS = 3_600_000
 
 type WatchOptions = {
   onNotice: (line: string) => void
@@ -11,16 +14,21 @@ type WatchOptions = {
   onLost: (error: Error) => void
 }
 
-/** Restarts a server that ends by itself, three times. Its `stop` ends this, and the server. */
+/**
+ * Restarts a server that ends by itself, three times, until it has run for an hour. Its `stop` ends
+ * this, and the server.
+ */
 export function keepRunning(cluster: Cluster, first: Postmaster, options: WatchOptions) {
   let current = first
   let restarts = 0
+  let restartedAt = Number.NEGATIVE_INFINITY
   let restarting: Promise<void> | undefined
   /** Why the last restart failed. */
   let failure: unknown
 
   const restart = async () => {
     restarts += 1
+    restartedAt = performance.now()
     options.onNotice(
       `The embedded PostgreSQL has ended: restarting it (${restarts} of ${MAX_RESTARTS})`,
     )
@@ -33,7 +41,11 @@ export function keepRunning(cluster: Cluster, first: Postmaster, options: WatchO
     options.onLost(new Error(message, { cause: failure }))
   }
   const timer = setInterval(() => {
-    if (restarting || isAlive(current.pid)) return
+    if (restarting) return
+    if (isAlive(current.pid)) {
+      if (performance.now() - restartedAt > HEALTHY_MS) restarts = 0
+      return
+    }
     if (restarts === MAX_RESTARTS) return giveUp()
     // A server that ends while it starts has ended once more.
     restarting = restart()

@@ -2,8 +2,9 @@ import { defaultPreferences } from '@parley/contract'
 import type { Metrics } from '../../core/metrics.ts'
 import type { Db } from '../../db/client.ts'
 import type { Log } from '../log.ts'
-import type { Handlers } from '../tasks.ts'
+import type { HandlerContext, Handlers, QueuedTask } from '../tasks.ts'
 import { excerptOf, type PushEvent } from './events.ts'
+import { limitKept } from './limit-kept.ts'
 import { inviteEvent, messageEvent, reactionEvent } from './payloads.ts'
 import { createProvider } from './provider.ts'
 import {
@@ -19,6 +20,7 @@ import type { PushSettings } from './settings.ts'
 import { createSubscribers } from './subscribers.ts'
 
 type PushTask = Exclude<keyof Handlers, 'preview'>
+type PushContext = Pick<HandlerContext<QueuedTask>, 'signal' | 'giveUp'>
 type PushesOptions = { db: Db; push: PushSettings | undefined; metrics: Metrics; log: Log }
 
 /** Sends pushes. Without a provider there are no handlers: other processes may have one. */
@@ -30,33 +32,40 @@ export function createPushes({
 }: PushesOptions): Partial<Pick<Handlers, PushTask>> {
   if (!push) return {}
   const provider = createProvider(push)
-  const send = (events: PushEvent[], signal: AbortSignal) =>
-    sendAll(provider, events, { signal, metrics, log })
+  const mayKeep = limitKept()
+  const send = (events: PushEvent[], { signal, giveUp }: PushContext) =>
+    sendAll(provider, events, {
+      signal,
+      metrics,
+      log,
+      keepRefused: async (events, reason) => {
+        if (mayKeep()) await giveUp('push-event', events, reason)
+      },
+    })
   return {
-    'push-message': async (jobs, { signal, continueWith }) => {
+    'push-message': async (jobs, context) => {
       const messages = await selectMessageRecipients(db, jobs)
-      continueWith(messages.flatMap(nextPageOf))
-      const now = new Date()
-      const events = messages.flatMap((message) => messageEvents(push, message, now))
-      await send(events, signal)
+      context.continueWith(messages.flatMap(nextPageOf))
+      const events = messages.flatMap((message) => messageEvents(push, message, context.takenAt))
+      await send(events, context)
     },
-    'push-reaction': async (jobs, { signal }) => {
+    'push-reaction': async (jobs, context) => {
       const authors = await selectReactionRecipients(db, jobs)
-      const now = new Date()
-      const wanted = authors.filter((author) => isWanted('reaction', preferencesOf(author), now))
+      const wanted = authors.filter((author) =>
+        isWanted('reaction', preferencesOf(author), context.takenAt),
+      )
       const events = wanted.map((author) => reactionEvent(push, author))
-      await send(events, signal)
+      await send(events, context)
     },
-    'push-invite': async (jobs, { signal }) => {
+    'push-invite': async (jobs, context) => {
       const pages = await Promise.all(jobs.map((job) => selectInviteRecipients(db, job)))
-      const now = new Date()
       const wanted = pages
         .flat()
-        .filter((user) => isWanted('channel-invite', preferencesOf(user), now))
+        .filter((user) => isWanted('channel-invite', preferencesOf(user), context.takenAt))
       const events = wanted.map((user) => inviteEvent(push, user))
-      await send(events, signal)
+      await send(events, context)
     },
-    'push-event': (events, { signal }) => send(events, signal),
+    'push-event': send,
     ...createSubscribers({ db, provider, log }),
   }
 }

@@ -5,28 +5,30 @@ import { jobTraces } from '../job-trace.ts'
 import { secondsUntil } from '../retry-after.ts'
 import type { PushSettings } from './settings.ts'
 
-/** The provider did not answer, had a problem of its own, or asked us to come back later. */
+type Unavailable = { status?: number; retryAfterSeconds?: number; cause?: unknown }
+
+/**
+ * The provider did not answer, had a problem of its own, asked us to come back later, or refused
+ * the call for a reason that does not lie in its content, like a wrong key.
+ */
 export class ProviderUnavailableError extends Error {
   override readonly name = 'ProviderUnavailableError'
-  constructor(
-    message: string,
-    readonly retryAfterSeconds = 0,
-    options?: ErrorOptions,
-  ) {
-    super(message, options)
+  readonly status: number | undefined
+  readonly retryAfterSeconds: number
+  constructor(message: string, { status, retryAfterSeconds = 0, cause }: Unavailable = {}) {
+    super(message, { cause })
+    this.status = status
+    this.retryAfterSeconds = retryAfterSeconds
   }
 }
 
-/** The provider refused the call. Trying again would not help. */
+/** The provider refused the content of the call. Trying again would not help. */
 export class ProviderRefusedError extends Error {
   override readonly name = 'ProviderRefusedError'
-  constructor(
-    message: string,
-    readonly status: number,
-  ) {
-    super(message)
-  }
 }
+
+/** The answers that are about the content of a call: it is invalid, or too large. */
+const CONTENT_REFUSED = [400, 413, 422]
 
 const TIMEOUT_MS = 10_000
 
@@ -64,9 +66,8 @@ export const createProviderCall =
         ),
     )
     const message = `${method} ${path} answered ${status}: ${text.slice(0, 200)}`
-    if (status === 408 || status === 429 || status >= 500)
-      throw new ProviderUnavailableError(message, retryAfterSeconds)
-    if (status >= 400) throw new ProviderRefusedError(message, status)
+    if (CONTENT_REFUSED.includes(status)) throw new ProviderRefusedError(message)
+    if (status >= 400) throw new ProviderUnavailableError(message, { status, retryAfterSeconds })
     return text
   }
 
@@ -89,6 +90,6 @@ async function request(url: string, init: RequestInit) {
     }
   } catch (error) {
     const message = `${init.method} ${new URL(url).pathname} got no answer`
-    throw new ProviderUnavailableError(message, 0, { cause: error })
+    throw new ProviderUnavailableError(message, { cause: error })
   }
 }

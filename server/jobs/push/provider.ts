@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type PushEvent, subscriberId } from './events.ts'
 import { outcomesOf } from './outcomes.ts'
-import { createProviderCall, ProviderRefusedError } from './provider-call.ts'
+import { createProviderCall, ProviderUnavailableError } from './provider-call.ts'
 import type { PushSettings } from './settings.ts'
 
 /** Shorter than for other calls: a request to our own API waits for the answer. */
@@ -91,7 +91,7 @@ const triggerOf = ({ name, to, payload, transactionId }: PushEvent) => ({
 })
 
 function ignoreNotFound(error: unknown): undefined {
-  if (!(error instanceof ProviderRefusedError && error.status === 404)) throw error
+  if (!(error instanceof ProviderUnavailableError && error.status === 404)) throw error
 }
 
 const PreferencesResponse = z.object({

@@ -150,6 +150,7 @@ export const selectReactionRecipients = (db: Db, jobs: Job<'push-reaction'>[]) =
         and reactor.id = r.user_id
         and reactor.deleted_at is null
       join members m on m.channel_id = msg.channel_id and m.user_id = msg.user_id
+      join users u on u.app_id = m.app_id and u.id = m.user_id and u.deleted_at is null
       left join preferences pref on pref.app_id = msg.app_id and pref.user_id = msg.user_id`,
   )
 }

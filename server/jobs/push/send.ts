@@ -1,13 +1,19 @@
 import type { Metrics } from '../../core/metrics.ts'
 import { jobTraces } from '../job-trace.ts'
 import type { Log } from '../log.ts'
-import { RetryLaterError } from '../tasks.ts'
+import { type NonEmpty, RetryLaterError } from '../tasks.ts'
 import type { PushEvent } from './events.ts'
 import type { PushOutcome } from './outcomes.ts'
 import { MAX_EVENTS_PER_CALL, type Provider } from './provider.ts'
 import { ProviderRefusedError, ProviderUnavailableError } from './provider-call.ts'
 
-type SendContext = { signal: AbortSignal; metrics: Metrics; log: Log }
+type SendContext = {
+  signal: AbortSignal
+  metrics: Metrics
+  log: Log
+  /** Keeps pushes that were refused for the operator, who may send them again. */
+  keepRefused: (events: NonEmpty<PushEvent>, reason: string) => Promise<void>
+}
 
 /** A push with what became of it. */
 type Sent = PushOutcome & { event: PushEvent }
@@ -41,8 +47,7 @@ export async function sendAll(provider: Provider, events: PushEvent[], context: 
 
 /**
  * Sends one batch, and returns the pushes that the provider could not take because of a problem of
- * its own. Halves a batch that is refused for its content, until only the invalid pushes are given
- * up.
+ * its own. Halves a batch that is refused, until only the invalid pushes are given up.
  */
 async function sendBatch(
   provider: Provider,
@@ -54,11 +59,8 @@ async function sendBatch(
     return settle(pair(events, outcomes), context)
   } catch (error) {
     if (!(error instanceof ProviderRefusedError)) throw error
-    const isContentRefused = error.status === 400 || error.status === 422
-    if (events.length === 1 || !isContentRefused) {
-      const outcome = { result: 'refused' as const, reason: error.message }
-      return settle(pair(events, Array(events.length).fill(outcome)), context)
-    }
+    if (events.length === 1)
+      return settle(pair(events, [{ result: 'refused', reason: error.message }]), context)
     const half = Math.ceil(events.length / 2)
     return [
       ...(await sendBatch(provider, events.slice(0, half), context)),
@@ -73,25 +75,31 @@ const pair = (events: PushEvent[], outcomes: PushOutcome[]): Sent[] =>
     return event ? [{ ...outcome, event }] : []
   })
 
-/** Counts pushes by outcome, logs refusals once a workflow and reason, and returns the untaken. */
-function settle(sent: Sent[], { metrics, log }: SendContext) {
+type Refusal = { workflow: string; reason: string; pushes: NonEmpty<PushEvent> }
+
+/**
+ * Counts pushes by outcome, logs and keeps refusals once a workflow and reason, and returns the
+ * untaken.
+ */
+async function settle(sent: Sent[], { metrics, log, keepRefused }: SendContext) {
   metrics.pushes.inc(
     { outcome: 'accepted' },
     sent.filter(({ result }) => result === 'accepted').length,
   )
-  const refusals = new Map<string, { workflow: string; reason: string; pushes: PushEvent[] }>()
+  const refusals = new Map<string, Refusal>()
   for (const { result, reason, event } of sent) {
     if (result !== 'refused') continue
     const key = `${event.name}: ${reason}`
-    const refusal = refusals.get(key) ?? { workflow: event.name, reason, pushes: [] }
-    refusal.pushes.push(event)
-    refusals.set(key, refusal)
+    const refusal = refusals.get(key)
+    if (refusal) refusal.pushes.push(event)
+    else refusals.set(key, { workflow: event.name, reason, pushes: [event] })
   }
   for (const { pushes, ...refusal } of refusals.values()) {
     metrics.pushes.inc({ outcome: 'refused' }, pushes.length)
-    const transactionId = pushes[0]?.transactionId
+    const { transactionId } = pushes[0]
     const traces = jobTraces.getStore()
     log.error({ ...refusal, pushes: pushes.length, transactionId, traces }, 'push refused')
+    await keepRefused(pushes, `refused: ${refusal.reason}`)
   }
   return sent.filter(({ result }) => result === 'unavailable')
 }

@@ -2,7 +2,7 @@ import type { Db } from '../../db/client.ts'
 import type { Log } from '../log.ts'
 import type { PushSettings } from './settings.ts'
 
-/** How many devices are looked at: a look at a start, not a search. */
+/** How many devices are looked at, of the first and of the last: at a start, not a search. */
 const SAMPLE = 1_000
 
 type CheckOptions = { db: Db; push: Pick<PushSettings, 'tenantId'> | undefined; log: Log }
@@ -15,10 +15,7 @@ export async function checkSubscriberIds({ db, push, log }: CheckOptions) {
   if (!push) return
   const { tenantId } = push
   if (tenantId !== undefined)
-    return log.warn(
-      { tenantId },
-      'PUSH_TENANT_ID puts a colon into subscriber ids: Novu may refuse it',
-    )
+    log.warn({ tenantId }, 'PUSH_TENANT_ID puts a colon into subscriber ids: Novu may refuse it')
   try {
     const userId = await selectUnusualId(db)
     if (userId !== undefined)
@@ -34,10 +31,19 @@ const selectUnusualId = (db: Db) =>
     const [row] = await db<{ userId: string }[]>`
       select sample.user_id
       from (
-        select d.user_id
-        from devices d
-        order by d.id
-        limit ${SAMPLE}
+        (
+          select d.user_id
+          from devices d
+          order by d.id
+          limit ${SAMPLE}
+        )
+        union all
+        (
+          select d.user_id
+          from devices d
+          order by d.id desc
+          limit ${SAMPLE}
+        )
       ) sample
       where sample.user_id !~ '^[A-Za-z0-9_.-]+$'
         and sample.user_id !~ '^[^@\\s]+@[^@\\s]+[.][^@\\s]+$'

@@ -21,7 +21,12 @@ const LONGEST_TRANSACTION_SECONDS = 60
 const COLLECTED = 'webhooks_collected_until'
 
 type CollectorOptions = { db: Pick<Db, 'use'>; timings: Timings; signal: AbortSignal }
-type StartRow = { startedAt: string; since: string | null; until: string | null }
+type StartRow = {
+  startedAt: string
+  since: string | null
+  until: string | null
+  isAhead: boolean | null
+}
 
 /**
  * Makes deliveries of the events of apps that have webhooks, once for each webhook and event. The
@@ -36,6 +41,7 @@ export function createCollector({ db, timings, signal }: CollectorOptions) {
   const collect = async () => {
     const [start] = await selectStart(db)
     if (!start || start.since === null) return { areWanted: false }
+    if (start.isAhead) await resetActiveSince(db)
     const isSweep = performance.now() - sweptAt >= timings.webhookSweepMs
     const { startedAt, since, until } = start
     const place = await firstPlace(db, {
@@ -63,6 +69,7 @@ const selectStart = (db: Pick<Db, 'use'>) =>
       select
         now()::text as started_at,
         min(wh.active_since)::text as since,
+        bool_or(wh.active_since > now()) as is_ahead,
         (
           select s.value
           from service s
@@ -70,6 +77,15 @@ const selectStart = (db: Pick<Db, 'use'>) =>
         ) as until
       from webhooks wh
       where wh.enabled`,
+  )
+
+/** After the clock was set back, the events of now are from before a webhook wanted any. */
+const resetActiveSince = (db: Pick<Db, 'use'>) =>
+  db.use(
+    (db) => db`
+      update webhooks
+      set active_since = now()
+      where active_since > now()`,
   )
 
 type FirstPlace = {

@@ -10,6 +10,8 @@ import {
   markFailing,
   recordAttempt,
   selectCandidates,
+  selectFurther,
+  WINDOW,
 } from './leases.ts'
 import { afterFailure, type Candidate, groupsOf, isPersistent, type NextTry } from './line.ts'
 import { replay } from './replay.ts'
@@ -24,6 +26,8 @@ export type DeliverContext = {
   signal: AbortSignal
 }
 
+/** How much of a line is read in a turn, in which nothing may be sent. */
+const MOST_WINDOWS = 10
 /** How many requests a receiver gets at once; one that fails gets one. */
 const AT_ONCE = 4
 /** The part of its lease that a turn may take, so that requests in progress end within it. */
@@ -34,7 +38,7 @@ export async function deliverDue(context: DeliverContext, lease: Lease) {
   const { db, timings, signal } = context
   const turnEnds = performance.now() + timings.webhookLeaseMs / TURN_SHARE
   await replay(db, lease)
-  const groups = groupsOf(await selectCandidates(db, lease))
+  const groups = await dueGroups(db, lease)
   const health = { isFailing: lease.failingSince !== null, isOver: false }
   const isOver = () => health.isOver || signal.aborted || performance.now() > turnEnds
   const waiting = [...groups]
@@ -50,6 +54,23 @@ export async function deliverDue(context: DeliverContext, lease: Lease) {
   const failed = works.find((done) => done.status === 'rejected')
   if (failed) throw failed.reason
   return groups.length > 0
+}
+
+/**
+ * What may be sent now. If all that was read has to wait, the line is read on: a channel with many
+ * deliveries that wait for one that failed holds up no other channel.
+ */
+async function dueGroups(db: Pick<Db, 'use'>, lease: Lease) {
+  const candidates = await selectCandidates(db, lease)
+  let line = candidates.filter(({ status }) => status === 'pending')
+  let groups = groupsOf(candidates)
+  for (let read = 1; read < MOST_WINDOWS; read++) {
+    if (groups.length > 0 || line.length < WINDOW) break
+    line = await selectFurther(db, lease, Math.max(...line.map(({ id }) => Number(id))))
+    candidates.push(...line)
+    groups = groupsOf(candidates)
+  }
+  return groups
 }
 
 /**

@@ -11,10 +11,8 @@ export type Lease = {
   replaySince: string | null
   leasedBy: string
 }
-/**
- * How many deliveries of a webhook are considered at a time, including those that wait for others.
- */
-const WINDOW = 1_000
+/** How many deliveries of a webhook are read at a time, including those that wait for others. */
+export const WINDOW = 1_000
 const RETRIES_AT_ONCE = 5
 
 type LeaseQuery = { isFailing: boolean; most: number; leaseMs: number }
@@ -22,7 +20,8 @@ type LeaseQuery = { isFailing: boolean; most: number; leaseMs: number }
 /**
  * Leases webhooks with something to send, those first whose turn was longest ago. No other worker
  * sends their deliveries until the lease ends or is released, so no delivery is sent twice at once.
- * Another worker continues after a dead one.
+ * Another worker continues after a dead one, also if its lease is from before the clock was set
+ * back, and ends too late.
  */
 export const leaseWebhooks = (db: Pick<Db, 'use'>, { isFailing, most, leaseMs }: LeaseQuery) =>
   db.use(
@@ -31,7 +30,11 @@ export const leaseWebhooks = (db: Pick<Db, 'use'>, { isFailing, most, leaseMs }:
         select wh.id
         from webhooks wh
         where wh.enabled
-          and (wh.leased_by is null or wh.leased_until <= clock_timestamp())
+          and (
+            wh.leased_by is null
+            or wh.leased_until <= clock_timestamp()
+            or wh.leased_until > clock_timestamp() + ${leaseMs} * interval '1 millisecond'
+          )
           and ${isFailing ? db`wh.failing_since is not null` : db`wh.failing_since is null`}
           and (
             wh.replay_since is not null
@@ -105,6 +108,19 @@ export const selectCandidates = (db: Pick<Db, 'use'>, { id }: Lease) =>
         order by wd.next_attempt_at
         limit ${RETRIES_AT_ONCE}
       )`,
+  )
+
+/** The next deliveries in a webhook's line, after one of them. */
+export const selectFurther = (db: Pick<Db, 'use'>, { id }: Lease, after: number) =>
+  db.use(
+    (db) => db<Candidate[]>`
+      select ${candidateColumns(db)}
+      from webhook_deliveries wd
+      where wd.webhook_id = ${id}
+        and wd.status = 'pending'
+        and wd.id > ${after}::bigint
+      order by wd.id
+      limit ${WINDOW}`,
   )
 
 const candidateColumns = (db: Tx) => db`

@@ -13,7 +13,7 @@ import {
   sendersInOrder,
   seqsWithoutGaps,
 } from './messages.ts'
-import { backInTime, nobodyDied, pushedAsSent } from './processes.ts'
+import { backInTime, connectionsClosed, nobodyDied, pushedAsSent } from './processes.ts'
 import { redisBack } from './redis.ts'
 import { streamsInterruptedInTime, streamsKept, streamsPushed, streamsSpliced } from './streams.ts'
 import { presenceTold, readPositionsKept, toldInTime, unreadTold } from './told.ts'
@@ -57,6 +57,7 @@ export const checks = {
   answeredUnlessBroken,
   nothingRefused,
   backInTime,
+  connectionsClosed,
   nobodyDied,
 }
 

@@ -1,7 +1,13 @@
-import type { Check } from '../history.ts'
+import { type Check, CLOSED_IN_TRANSACTIONS } from '../history.ts'
 
 /** Nothing ended by itself. */
 export const nobodyDied: Check = ({ deaths }) => deaths
+
+/** The fault that closes connections has closed some: otherwise it has shown nothing. */
+export const connectionsClosed: Check = ({ faults, closures }) =>
+  closures === 0 && faults.some(({ name }) => name === CLOSED_IN_TRANSACTIONS)
+    ? ['no connection was closed within a transaction']
+    : []
 
 /** Each node serves again within 2 s of the database, or 10 s where the machine is busy. */
 export const backInTime: Check = ({ returns, returnWithinMs }) =>

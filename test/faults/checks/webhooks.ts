@@ -6,7 +6,7 @@ import type { Check, History } from '../history.ts'
  * of a channel by their revs. What is for a user has no rev, and is counted.
  */
 export const hookedAsStored: Check = (history) => {
-  if (history.hooked.length === 0) return []
+  if (!history.hasWebhook) return []
   const stored = groupsOf(history.found.events, storedPlaceOf)
   const accepted = groupsOf(history.hooked, placeOf)
   return [...new Set([...stored.keys(), ...accepted.keys()])].flatMap((place) => {

@@ -57,8 +57,8 @@ async function openDispatcher() {
       channelUpdated: noting('channelUpdated'),
     },
     // what the dispatcher calls of it
-    knownPresence: { note: () => {} } as unknown as KnownPresence,
-    missedProfiles: { record: () => {} } as unknown as MissedProfiles, // the same
+    knownPresence: { record: noting('recordPresence') } as unknown as KnownPresence,
+    missedProfiles: { record: noting('recordProfile') } as unknown as MissedProfiles, // the same
     broker: {
       start: async () => {},
       stop: async () => {},
@@ -171,6 +171,19 @@ test.each(hints)('$type has the same consequences for users on every node', asyn
   expect(calls.splice(0)).toEqual(due)
   dispatcher.receive(hintOf(event))
   expect(calls).toEqual(due)
+})
+
+test('presence and profiles that are sent on are noted as known', async () => {
+  const { dispatcher, calls } = await openDispatcher()
+  const presence = { kind: 'presence', ...ana, isOnline: true, lastActiveAt: null } as const
+  dispatcher.receive(presence)
+  expect(calls.splice(0)).toEqual([
+    ['recordPresence', presence],
+    ['presenceChanged', presence],
+  ])
+  const user = { id: 'ana', name: 'Ana', image: null }
+  dispatcher.receive({ kind: 'profile', appId, user } as never)
+  expect(calls.map(([name]) => name)).toEqual(['recordProfile', 'profileChanged'])
 })
 
 test('counts that operations send users are noted', async () => {
