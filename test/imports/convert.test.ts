@@ -8,7 +8,7 @@ import { channelIdOf, post } from './records.ts'
 
 const world = useWorld()
 
-/** Converts a text, in chunks of a few bytes; also says how many were read before the first line. */
+/** Converts a text, in chunks of a few bytes, and counts those before the first line. */
 async function converted(format: Format, text: string) {
   const lines: string[] = []
   let bytesRead = 0
