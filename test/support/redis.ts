@@ -79,16 +79,21 @@ export async function startRedisCluster() {
       ]),
     ),
   )
-  const { Redis } = await import('ioredis')
-  const admins = ports.map((port) => new Redis({ port, host: '127.0.0.1' }))
+  const connections = await Promise.all(
+    servers.map(async ({ url }) =>
+      (await redisAt(url)).connect({ name: 'admin', commandMs: 5_000 }),
+    ),
+  )
+  await until(() => connections.every(({ isReady }) => isReady()))
+  const admins = connections.map(({ client }) => client)
   const [first, other] = admins
-  await first?.cluster('ADDSLOTSRANGE', 0, 8_191)
-  await other?.cluster('ADDSLOTSRANGE', 8_192, 16_383)
+  await first?.call('CLUSTER', 'ADDSLOTSRANGE', '0', '8191')
+  await other?.call('CLUSTER', 'ADDSLOTSRANGE', '8192', '16383')
   await other?.call('CLUSTER', 'MEET', '127.0.0.1', String(ports[0]), String(firstBus))
   const isWhole = async (admin: (typeof admins)[number]) =>
-    (await admin.cluster('INFO')).includes('cluster_state:ok')
+    String(await admin.call('CLUSTER', 'INFO')).includes('cluster_state:ok')
   await until(async () => (await Promise.all(admins.map(isWhole))).every((whole) => whole))
-  for (const admin of admins) admin.disconnect()
+  for (const { close } of connections) close()
   const stop = async () => {
     for (const { kill } of servers) await kill()
     second.close()
