@@ -16,3 +16,5 @@ export interface CustomMember {}
 /** The type of `custom` of attachments, declared in the same way. */
 // biome-ignore lint/suspicious/noEmptyInterface: applications fill it in
 export interface CustomAttachment {}
+/** A change of `custom`: null removes a field, and fields that are left out stay. */
+export type CustomChange<Custom> = { [Field in keyof Custom]?: Custom[Field] | null }

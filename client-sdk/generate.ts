@@ -50,6 +50,7 @@ const imports = `\
 import type { CallOptions } from './call-options.ts'
 import type {
   CustomAttachment,
+  CustomChange,
   CustomChannel,
   CustomMember,
   CustomMessage,
@@ -232,9 +233,16 @@ function recordType(values: Json['additionalProperties'], indent: string, print:
   return `Record<string, ${isTyped ? print(values, `${indent}  `) : 'unknown'}>`
 }
 
-/** Metadata has the type that the application declares; its title is the name of the type. */
-const customType = (schema: Json) =>
-  `${schema.title ?? 'CustomUser'} & Record<string, unknown>${isNullable(schema) ? ' | null' : ''}`
+/**
+ * Metadata has the type that the application declares; its title is the name of the type. That of
+ * users, which has none, is replaced as a whole; other metadata that may be null is a change.
+ */
+const customType = (schema: Json) => {
+  const { title = 'CustomUser' } = schema
+  if (!isNullable(schema)) return `${title} & Record<string, unknown>`
+  const declared = schema.title ? `CustomChange<${title}>` : title
+  return `${declared} & Record<string, unknown> | null`
+}
 const isNullable = (schema: Json) =>
   (schema.anyOf ?? []).some((option) => typeof option === 'object' && option.type === 'null')
 const scalars: Record<string, string> = {

@@ -4,6 +4,7 @@
 import type { CallOptions } from './call-options.ts'
 import type {
   CustomAttachment,
+  CustomChange,
   CustomChannel,
   CustomMember,
   CustomMessage,
@@ -811,7 +812,7 @@ export interface Api {
        * levels deep. Its keys replace those that are there, `null` as a value removes a key, and
        * keys that are left out stay; `null` removes all.
        */
-      custom?: CustomChannel & Record<string, unknown> | null | undefined
+      custom?: CustomChange<CustomChannel> & Record<string, unknown> | null | undefined
       /** Whether only the backend may send messages. */
       frozen?: boolean | undefined
     }, options?: CallOptions): Promise<Channel>
@@ -913,7 +914,7 @@ export interface Api {
        * levels deep. Its keys replace those that are there, `null` as a value removes a key, and
        * keys that are left out stay; `null` removes all.
        */
-      custom?: CustomMember & Record<string, unknown> | null | undefined
+      custom?: CustomChange<CustomMember> & Record<string, unknown> | null | undefined
     }, options?: CallOptions): Promise<Member>
     /**
      * Owners may remove anyone, moderators plain members, and every member may remove themselves.
@@ -1098,7 +1099,7 @@ export interface Api {
        * levels deep. Its keys replace those that are there, `null` as a value removes a key, and
        * keys that are left out stay; `null` removes all.
        */
-      custom?: CustomMessage & Record<string, unknown> | null | undefined
+      custom?: CustomChange<CustomMessage> & Record<string, unknown> | null | undefined
       /**
        * The `editedAt` of the message that was edited. If the message has another one and another
        * text meanwhile, the edit is refused: CONFLICT.

@@ -1,6 +1,8 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createChatServer } from '@parley/client/server'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { startBackend } from '../examples/backend/backend.ts'
 import { startBot } from '../examples/bot/bot.ts'
 import { root } from './support/consumer.ts'
@@ -22,20 +24,12 @@ afterAll(() => world.stop())
 
 test('the examples for bots work as they are', async () => {
   const { url, apiKey } = world
-  const [ana] = await world.users('ana', 'order-bot')
-  const { id: channelId } = await ana.channels.create({
-    type: 'group',
-    name: 'Order 7',
-    memberIds: ['order-bot'],
-  })
-  const model = async function* () {
-    yield* ['It is ', 'on its ', 'way.']
-  }
-  const given = { createChatServer, url, apiKey, channelId, model }
+  const given = { createChatServer, url, apiKey }
   const names = ['message', 'text', 'length', 'repeated', 'finished', 'splice']
   const results = await runExamples(examplesOf('docs/bots.md'), given, names)
   const { message, text, length, repeated, finished, splice } = results
-  expect(message).toMatchObject({ text: 'It is on its way.', streaming: false })
+  const said = 'You asked: Where is my parcel?'
+  expect(message).toMatchObject({ text: said, streaming: false, userId: 'order-bot' })
   expect(text({ text: 'It is', streaming: true })).toBe('It is▍')
   expect(text({ text: 'It', streaming: false, interrupted: true })).toBe('It (interrupted)')
   expect([length, repeated.length, finished.text]).toEqual([8, 8, 'Hello 👍!'])
@@ -45,32 +39,61 @@ test('the examples for bots work as they are', async () => {
   ])
 })
 
-test('the example backend opens an order, and streams an answer to its customer', async () => {
-  const { url, apiKey } = world
+describe('the example backend', () => {
   const publicUrl = (actual: number) => `http://127.0.0.1:${actual}`
-  const { openOrder, stop } = await startBackend({ url, apiKey, port, publicUrl })
-  try {
+  const inbox = mkdtempSync(join(tmpdir(), 'parley-inbox-'))
+  afterAll(() => rmSync(inbox, { recursive: true }))
+  const start = async () => {
+    const { url, apiKey } = world
+    const backend = await startBackend({ url, apiKey, port, publicUrl, inbox })
+    onTestFinished(() => void backend.stop())
+    return backend
+  }
+  const answered = async (channelId: string, question: string) => {
+    const ana = world.api({ apiKey: world.apiKey, userId: 'ana' })
+    const read = async () => (await ana.messages.list({ channelId })).messages
+    await until(async () =>
+      (await read()).some(({ text, streaming }) => text.includes(question) && streaming === false),
+    )
+    return (await read()).map(({ type, userId, text }) => [type, userId, text])
+  }
+  const said = (question: string) =>
+    `You asked: "${question}" Order 7 is packed and leaves our house today.`
+
+  test('opens an order, and streams an answer to its customer', async () => {
+    const { openOrder } = await start()
     const [ana] = await world.users('ana')
     const { id: channelId, custom } = await openOrder(7, ana.id)
     expect((await openOrder(7, ana.id)).id).toBe(channelId)
     expect(custom).toEqual({ orderId: 7 })
     await ana.messages.send({ channelId, text: 'Where is it?' })
-    const read = async () => (await ana.messages.list({ channelId })).messages
-    await until(async () => (await read())[2]?.streaming === false)
-    expect((await read()).map(({ type, userId, text }) => [type, userId, text])).toEqual([
+    expect(await answered(channelId, 'Where is it?')).toEqual([
       ['system', 'parley.system', 'Thanks for order 7. Ask us here.'],
       ['regular', 'ana', 'Where is it?'],
-      [
-        'regular',
-        'order-bot',
-        'You asked: "Where is it?" Order 7 is packed and leaves our house today.',
-      ],
+      ['regular', 'order-bot', said('Where is it?')],
     ])
     const forged = await fetch(publicUrl(port), { method: 'POST', body: '{"type":"message.new"}' })
     expect(forged.status).toBe(400)
-  } finally {
-    await stop()
-  }
+    await until(() => readdirSync(inbox).length === 0)
+  })
+
+  test('answers after a crash what it was sent before and during it, once', async () => {
+    const first = await start()
+    const { id: channelId } = await first.openOrder(7, 'ana')
+    await first.stop()
+    const ana = world.api({ apiKey: world.apiKey, userId: 'ana' })
+    await ana.messages.send({ channelId, text: 'Anybody there?' })
+    // As a process leaves it that ends between its answer and the work.
+    const message = { id: 'm1', type: 'regular', userId: 'ana', text: 'Hello?' }
+    const kept = { type: 'message.new', data: { channelId, message } }
+    writeFileSync(join(inbox, 'kept'), JSON.stringify(kept))
+    await start()
+    await answered(channelId, 'Anybody there?')
+    const all = await answered(channelId, 'Hello?')
+    expect(all.filter(([, , text]) => text === said('Hello?'))).toHaveLength(1)
+    const { webhooks } = await world.backend.webhooks.list({})
+    expect(webhooks.filter(({ url }) => url === publicUrl(port))).toHaveLength(1)
+  })
 })
 
 test('the example bot reads its file aloud to whoever writes to it', async () => {

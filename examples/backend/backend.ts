@@ -1,5 +1,7 @@
 import { once } from 'node:events'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
+import { join } from 'node:path'
 import { createChatServer, verifyWebhook, type WebhookEvent } from '@parley/client/server'
 
 type BackendOptions = {
@@ -8,11 +10,14 @@ type BackendOptions = {
   port: number
   /** Where Parley reaches this backend. */
   publicUrl: (port: number) => string
+  /** The folder of events that were not handled yet: a table of your database. */
+  inbox: string
 }
 const BOT = 'order-bot'
 
 /** The backend of a shop: each order has a channel, in which a bot answers its customer. */
-export async function startBackend({ url, apiKey, port, publicUrl }: BackendOptions) {
+export async function startBackend(options: BackendOptions) {
+  const { url, apiKey, port, publicUrl, inbox } = options
   const parley = createChatServer({ url, apiKey })
   let secret = ''
   /** Webhooks come at least once. Keep these for a day, where they survive a restart. */
@@ -24,15 +29,27 @@ export async function startBackend({ url, apiKey, port, publicUrl }: BackendOpti
     try {
       const { headers } = request
       const event = await verifyWebhook({ headers, body: Buffer.concat(chunks) }, secret)
-      response.writeHead(204).end() // answer first, work later
       const id = String(headers['webhook-id'])
-      if (!seen.has(id)) await handle(event)
+      // Keep first, then answer, then work: what was answered is not sent again.
+      const isNew = !seen.has(id)
+      if (isNew) await writeFile(join(inbox, id), JSON.stringify(event))
       seen.add(id)
-    } catch (error) {
-      if (!response.headersSent) response.writeHead(400).end()
-      else console.error('no answer', error)
+      response.writeHead(204).end()
+      if (isNew) await handleKept(id)
+    } catch {
+      response.writeHead(400).end()
     }
   })
+
+  /** What fails stays in the inbox until the next start. */
+  const handleKept = async (id: string) => {
+    try {
+      await handle(JSON.parse(await readFile(join(inbox, id), 'utf8')))
+      await rm(join(inbox, id))
+    } catch (error) {
+      console.error('no answer', error)
+    }
+  }
 
   const handle = async ({ type, data }: WebhookEvent) => {
     if (type !== 'message.new' || data.message.type === 'system') return
@@ -65,19 +82,20 @@ export async function startBackend({ url, apiKey, port, publicUrl }: BackendOpti
     return channel
   }
 
+  await mkdir(inbox, { recursive: true })
+  const left = await readdir(inbox)
   receiver.listen(port)
   await once(receiver, 'listening')
   const address = receiver.address()
-  const actualPort = typeof address === 'object' && address ? address.port : port
+  const webhookUrl = publicUrl(typeof address === 'object' && address ? address.port : port)
   await parley.users.sync({ users: [{ id: BOT, name: 'Shop' }] })
-  const webhook = await parley.webhooks.create({
-    url: publicUrl(actualPort),
-    events: ['message.new'],
-  })
-  secret = webhook.secret
-  const stop = async () => {
-    await parley.webhooks.delete({ webhookId: webhook.id })
-    receiver.close()
-  }
-  return { openOrder, stop }
+  // The webhook of the last start has the events that happened since: it only gets a new secret.
+  const { webhooks } = await parley.webhooks.list({})
+  const known = webhooks.find((webhook) => webhook.url === webhookUrl)
+  const { secret: newSecret } = known
+    ? await parley.webhooks.rotate({ webhookId: known.id })
+    : await parley.webhooks.create({ url: webhookUrl, events: ['message.new'] })
+  secret = newSecret
+  for (const id of left) await handleKept(id)
+  return { openOrder, stop: () => receiver.close() }
 }

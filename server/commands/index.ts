@@ -63,7 +63,7 @@ interruption goes on where that was. The format is in docs/import.md.`,
     summary: 'Turn the export of another service into parley.jsonl',
     details: `\
 The format is stream-export or sendbird-export. The records are printed, and what could not be
-converted is reported on the standard error. See docs/import.md.`,
+converted is reported on the standard error. It fails if nothing could be. See docs/migration.md.`,
     required: ['format', 'file'],
     run: async ({ required: [format = '', file = ''] }) =>
       (await import('./convert/index.ts')).convert({ format, file }),

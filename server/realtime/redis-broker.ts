@@ -134,6 +134,7 @@ export function createRedisBroker(options: RedisBrokerOptions): RedisBroker {
       if (!current.isListening()) outage.began(current.problem())
       heartbeat = setInterval(() => {
         if (!sender.isFlushing()) beat()
+        void current.probe()
       }, brokerBeatMs)
       silenceWatch = setInterval(
         () => {

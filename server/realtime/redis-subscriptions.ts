@@ -1,5 +1,6 @@
 import { type ConnectRedis, pauseMs, type RedisConnection } from '../core/redis.ts'
 import { inChunks } from './chunks.ts'
+import { oneOfEachServer } from './redis-shards.ts'
 
 /** How many channels one command subscribes to. */
 const CHANNELS_PER_COMMAND = 1_000
@@ -36,6 +37,10 @@ export function createRedisSubscriptions(options: RedisSubscriptionsOptions) {
   /** How many times in a row Redis refused the channels, as it may for ever. */
   let refusals = 0
   let retry: NodeJS.Timeout | undefined
+  /** When the last question was asked that all servers of a cluster have answered. */
+  let provenAt = performance.now()
+  let wasProven = true
+  let isProbing = false
 
   const subscribe = async (channels: string[]) => {
     if (!connection) return
@@ -59,6 +64,8 @@ export function createRedisSubscriptions(options: RedisSubscriptionsOptions) {
     if (connection !== current) return
     state = 'listening'
     refusals = 0
+    provenAt = performance.now()
+    wasProven = true
     onListening()
   }
   const open = () => {
@@ -92,6 +99,28 @@ export function createRedisSubscriptions(options: RedisSubscriptionsOptions) {
   const replace = () => {
     leave()
     open()
+  }
+  /**
+   * Asks each server of a cluster that has channels of this node, since only one of them has that
+   * of everyone: a connection to another may be lost without saying so. The client replaces one
+   * that leaves a question unanswered.
+   */
+  const probe = async () => {
+    const current = connection
+    if (isProbing || state !== 'listening' || !current || !('slots' in current.client)) return
+    isProbing = true
+    const askedAt = performance.now()
+    // Nobody subscribes to what is unsubscribed from, in the same slot: the client keeps a list of
+    // subscriptions, in which repeated ones pile up.
+    const asked = oneOfEachServer(current.client, [...followed.keys()].map(channelOf))
+    const answers = asked.map((channel) => current.client.sunsubscribe(`{${channel}}`))
+    const results = await Promise.allSettled(answers)
+    isProbing = false
+    if (connection !== current || state !== 'listening') return
+    const isProven = results.every(({ status }) => status === 'fulfilled')
+    if (isProven && !wasProven) onLate(performance.now() - provenAt)
+    if (isProven) provenAt = askedAt
+    wasProven = isProven
   }
   /** A connection that was lost meanwhile connects again by itself. */
   const failed = (error: unknown) => {
@@ -129,6 +158,7 @@ export function createRedisSubscriptions(options: RedisSubscriptionsOptions) {
   return {
     open,
     replace,
+    probe,
     close: leave,
     follow: (topic: string) => {
       const count = followed.get(topic) ?? 0

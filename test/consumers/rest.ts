@@ -1,45 +1,57 @@
 import createClient from 'openapi-fetch'
 import type { paths } from './openapi.js'
 
-/** What a developer may write with only openapi.json. */
+/** The README's tour by a developer who has only openapi.json. */
 export async function main(baseUrl: string, adminKey: string) {
-  const client = createClient<paths>({ baseUrl })
+  const as = (headers: Record<string, string>) => createClient<paths>({ baseUrl, headers })
   const app = data(
-    await client.POST('/admin/apps', {
-      headers: { 'X-Admin-Key': adminKey },
-      body: { name: 'Generated' },
+    await as({ 'X-Admin-Key': adminKey }).POST('/admin/apps', { body: { name: 'Tour' } }),
+  )
+  const user = async (userId: string) => {
+    const backend = as({ 'X-API-Key': app.apiKey })
+    const { token } = data(await backend.POST('/tokens', { body: { userId } }))
+    return as({ Authorization: `Bearer ${token}` })
+  }
+  const [ana, ben] = [await user('ana'), await user('ben')]
+  const { id: channelId } = data(
+    await ana.POST('/api/channels', {
+      body: { type: 'group', name: 'Kitchen talk', memberIds: ['ben'] },
     }),
   )
-  const minted = data(
-    await client.POST('/tokens', {
-      headers: { 'X-API-Key': app.apiKey },
-      body: { userId: 'ana', name: 'Ana' },
+  const messages = '/api/channels/{channelId}/messages'
+  const params = { path: { channelId } }
+  const question = { text: 'Hello @ben, soup or salad?' }
+  const hello = data(await ana.POST(messages, { params, body: question }))
+  const id: string = hello.id
+  const reply = { text: 'Soup, please', parentId: id }
+  const answer = data(await ben.POST(messages, { params, body: reply }))
+  const parentId: string | null = answer.parentId
+  const there = { path: { channelId, messageId: answer.id } }
+  const reacted = data(
+    await ana.POST('/api/channels/{channelId}/messages/{messageId}/reactions', {
+      params: there,
+      body: { emoji: '🍲' },
     }),
   )
-  client.use({
-    onRequest: ({ request }) => request.headers.set('authorization', `Bearer ${minted.token}`),
+  data(await ana.POST('/api/channels/{channelId}/messages/{messageId}/pin', { params: there }))
+  const unread = data(await ben.GET('/api/channels/unread-count'))
+  const page = data(await ben.GET(messages, { params: { ...params, query: { limit: 20 } } }))
+  const read = data(await ben.POST('/api/channels/{channelId}/read', { params }))
+  const listed = data(await ben.GET('/api/channels'))
+  const { error } = await ana.GET('/api/channels/{channelId}', {
+    params: { path: { channelId: answer.id } },
   })
-  const channel = data(
-    await client.POST('/api/channels', { body: { type: 'group', name: 'Generated' } }),
-  )
-  const params = { path: { channelId: channel.id } }
-  const sent = data(
-    await client.POST('/api/channels/{channelId}/messages', { params, body: { text: 'Hello' } }),
-  )
-  const page = data(
-    await client.GET('/api/channels/{channelId}/messages', {
-      params: { ...params, query: { limit: 10 } },
-    }),
-  )
-  const { error, response } = await client.GET('/api/channels/{channelId}', {
-    params: { path: { channelId: sent.id } },
-  })
-  const code: 'NOT_FOUND' | undefined =
+  const refused: 'NOT_FOUND' | undefined =
     error?.error.code === 'NOT_FOUND' ? error.error.code : undefined
   return {
-    seq: sent.seq,
+    isReply: parentId === id,
+    reactions: reacted.reactions.map(({ type, count }) => [type, count]),
+    unread: unread.count,
     texts: page.messages.map(({ text }) => text),
-    refused: { code, status: response.status },
+    pinned: page.messages.map(({ pinned }) => pinned),
+    lastReadSeq: read.lastReadSeq,
+    left: listed.channels.map(({ unreadCount }) => unreadCount),
+    refused,
   }
 }
 

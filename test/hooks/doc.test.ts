@@ -20,8 +20,8 @@ test('the examples for the before-send hook work as they are', async () => {
       example.replace('https://shop.example.com', hook.url),
     )
     expect(examples).toHaveLength(2)
-    const server = createChatServer({ url, apiKey })
-    await runExamples(examples, { createServer: listen, server, verifyBeforeSend }, [])
+    const given = { createServer: listen, createChatServer, verifyBeforeSend, url, apiKey }
+    await runExamples(examples, given, [])
     await world.db`
       update before_send_hooks
       set timeout_ms = 60000

@@ -1,26 +1,37 @@
+import type { Format } from '@parley/server/commands/convert/entities'
 import { convertFile } from '@parley/server/commands/convert/index'
-import { sendbirdRecords } from '@parley/server/commands/convert/sendbird'
-import { streamRecords } from '@parley/server/commands/convert/stream'
+import { sendbirdExport } from '@parley/server/commands/convert/sendbird'
+import { streamExport } from '@parley/server/commands/convert/stream'
 import { expect, test } from 'vitest'
 import { useWorld } from '../support/world.ts'
 import { channelIdOf, post } from './records.ts'
 
 const world = useWorld()
 
-/** Converts a text, in chunks of a few bytes. */
-async function converted(converter: typeof streamRecords, text: string) {
+/** Converts a text, in chunks of a few bytes, and counts those before the first line. */
+async function converted(format: Format, text: string) {
   const lines: string[] = []
+  let bytesRead = 0
+  let bytesBefore = 0
   const open = async function* () {
     const bytes = Buffer.from(text)
-    for (let from = 0; from < bytes.length; from += 7) yield bytes.subarray(from, from + 7)
+    for (let from = 0; from < bytes.length; from += 7) {
+      bytesRead += 7
+      yield bytes.subarray(from, from + 7)
+    }
   }
-  const problems = await convertFile(converter, { open, print: (line) => void lines.push(line) })
-  return { lines, problems: Object.fromEntries(problems) }
+  const print = (line: string) => {
+    bytesBefore ||= bytesRead
+    lines.push(line)
+  }
+  const problems = await convertFile(format, { open, print })
+  return { lines, problems: Object.fromEntries(problems), bytesBefore }
 }
 const createdAt = '2024-05-01T09:30:00.123456Z'
 const ana = { id: 'ana', name: 'Ana', role: 'user', created_at: createdAt, favourite: 'soup' }
 const hidden = { devices: [{ id: 'token' }], push_notifications: {}, privacy_settings: {} }
-const ben = { id: 'ben', created_at: createdAt, invisible: true, banned: false, ...hidden }
+const seen = { last_engaged_at: createdAt }
+const ben = { id: 'ben', created_at: createdAt, invisible: true, banned: false, ...seen, ...hidden }
 
 const streamEntities = [
   { type: 'user', item: ana },
@@ -82,7 +93,7 @@ const streamEntities = [
 
 test("an export of Stream's second version becomes records that can be imported", async () => {
   const text = streamEntities.map((entity) => JSON.stringify(entity)).join('\n')
-  const { lines, problems } = await converted(streamRecords, text)
+  const { lines, problems } = await converted(streamExport, text)
   expect(problems).toEqual({ 'message: it was deleted': 1, 'type poll: nothing like it here': 1 })
   const { body } = await post(world(), `${lines.join('\n')}\n`)
   const counts = { users: 2, channels: 1, members: 2, messages: 3, reactions: 2, pins: 1 }
@@ -106,7 +117,7 @@ test("an export of Stream's second version becomes records that can be imported"
     ...{ role: 'moderator', custom: { desk: 7 } },
   })
   expect(await reader.users.get({ userId: 'ben' })).toMatchObject({ custom: {} })
-  expect(lines.join()).not.toMatch(/token|privacy_settings|invisible/)
+  expect(lines.join()).not.toMatch(/token|privacy_settings|invisible|last_engaged_at/)
   const profile = await reader.users.get({ userId: 'ana' })
   expect(profile).toMatchObject({ name: 'Ana', custom: { favourite: 'soup' } })
 })
@@ -114,9 +125,9 @@ test("an export of Stream's second version becomes records that can be imported"
 test('a whole channel in one object becomes the same records', async () => {
   const [, channel, member, reply, root] = streamEntities.map(({ item }) => item)
   const whole = { channel, members: [member], messages: [reply, root], read: [] }
-  const one = await converted(streamRecords, JSON.stringify([whole]))
+  const one = await converted(streamExport, JSON.stringify([whole]))
   const many = await converted(
-    streamRecords,
+    streamExport,
     streamEntities
       .slice(0, 5)
       .map((entity) => JSON.stringify(entity))
@@ -125,25 +136,37 @@ test('a whole channel in one object becomes the same records', async () => {
   expect(one.lines.toSorted()).toEqual(many.lines.toSorted())
 })
 
-test("Sendbird's exports of users, channels and messages become records", async () => {
-  const seconds = 1_714_555_800
+const seconds = 1_714_555_800
+/** A channel as files of messages have it, beside them; the other files of channels say less. */
+const garage = {
+  ...{ channel_url: 'sb_1', name: 'Garage', created_at: seconds, data: '{"a":1}' },
+  ...{ custom_type: 'work', is_public: false, member_count: 2, freeze: false, is_ephemeral: false },
+  ...{ is_broadcast: false, is_discoverable: false, sms_fallback_wait_seconds: -1 },
+  ...{ sms_fallback_exclude_user_ids: [], last_message: { message_id: 4714 } },
+  channel: { channel_url: 'sb_1', name: 'Garage', created_at: seconds, member_count: 2 },
+}
+const image = 'https://example.com/dan.png'
+
+test("Sendbird's files of users, of messages and of channels become records", async () => {
   const users = [{ user_id: 'cem', nickname: 'Cem', profile_url: '', metadata: { plan: 'pro' } }]
+  const members = [
+    { user_id: 'cem', nickname: 'Cem', role: 'operator', state: 'joined' },
+    { user_id: 'dan', nickname: 'Dan', role: '', state: 'joined', is_muted: true, read_ts: 5 },
+    { user_id: 'eli', nickname: 'Eli', role: '', state: 'invited' },
+  ]
   const channels = [
+    { ...garage, members: [{ user_id: 'cem', name: 'Cem', is_active: true, is_bot: false }] },
     {
-      ...{ channel_url: 'sb_1', name: 'Garage', created_at: seconds, data: '{"a":1}' },
-      ...{ custom_type: 'work', is_public: false, member_count: 2 },
-      members: [
-        { user_id: 'cem', nickname: 'Cem', role: 'operator' },
-        { user_id: 'dan', nickname: 'Dan', role: '', state: 'joined', is_muted: true, read_ts: 5 },
-        { user_id: 'eli', nickname: 'Eli', role: '', state: 'invited' },
-      ],
+      ...{ channel_url: 'sb_2', name: '', created_at: seconds, is_public: true },
+      members: [{ name: 'Dan', user_id: 'dan', is_active: true, image, is_bot: false }],
     },
   ]
-  const message = { channel_url: 'sb_1', created_at: seconds * 1_000 + 5, user: { user_id: 'dan' } }
+  const time = seconds * 1_000 + 5
+  const message = { channel_url: 'sb_1', created_at: time, user: { user_id: 'fay' }, file: {} }
   const messages = [
     {
       ...{ ...message, message_id: 4711, type: 'MESG', message: 'Tyres?', updated_at: 0 },
-      reactions: [{ key: '👍', user_ids: ['cem', 'dan'], updated_at: seconds * 1_000 + 9 }],
+      reactions: [{ key: '👍', user_ids: ['cem', 'dan'], updated_at: time + 4 }],
     },
     { ...message, message_id: 4712, type: 'ADMM', message: 'Dan joined', user: undefined },
     {
@@ -151,27 +174,57 @@ test("Sendbird's exports of users, channels and messages become records", async 
       file: { url: 'https://example.com/a.png', name: 'a.png', type: 'image/png', size: 9 },
     },
     { ...message, message_id: 4714, type: 'MESG', message: 'No', is_removed: true },
+    { ...message, message_id: 4715, type: 'MESG', message: 'Late', created_at: time * 1e6 },
   ]
-  const parts = [users, { channels }, { messages }].map((part) => JSON.stringify(part))
-  const all = await Promise.all(parts.map((part) => converted(sendbirdRecords, part)))
+  const files = [
+    { active_users: users },
+    { messages, channel: { ...garage, members } },
+    { group_channels: channels },
+  ]
+  const parts = files.map((file) => JSON.stringify(file, null, 2))
+  const all = await Promise.all(parts.map((part) => converted(sendbirdExport, part)))
   expect(all.map(({ problems }) => problems)).toEqual([
     {},
-    { 'member: invited, and has not joined': 1 },
-    { 'message: it was removed': 1 },
+    {
+      'member: invited, and has not joined': 1,
+      'message: it was removed': 1,
+      'message: without a valid created_at or channel_url': 1,
+    },
+    {},
   ])
   const { body } = await post(world(), `${all.flatMap(({ lines }) => lines).join('\n')}\n`)
-  const counts = { users: 3, channels: 1, members: 2, messages: 3, reactions: 2 }
+  const counts = { users: 4, channels: 2, members: 3, messages: 3, reactions: 2 }
   expect(body).toMatchObject({ refused: 0, isFinished: true, imported: counts })
   const cem = await world().user('cem')
-  expect(await cem.users.get({ userId: 'dan' })).toMatchObject({ custom: {} })
+  expect(await cem.users.get({ userId: 'dan' })).toMatchObject({ name: 'Dan', custom: {} })
   const channelId = channelIdOf(world(), 'sb_1')
-  expect(await cem.channels.get({ channelId })).toMatchObject({
-    ...{ name: 'Garage', type: 'group', role: 'moderator', createdAt: '2024-05-01T09:30:00.000Z' },
-    custom: { data: '{"a":1}', custom_type: 'work' },
-  })
+  const channel = await cem.channels.get({ channelId })
+  const facts = { name: 'Garage', type: 'group', role: 'moderator' }
+  expect(channel).toMatchObject({ ...facts, createdAt: '2024-05-01T09:30:00.000Z' })
+  expect(channel.custom).toEqual({ data: '{"a":1}', custom_type: 'work' })
   expect((await cem.messages.list({ channelId })).messages).toMatchObject([
-    { text: 'Tyres?', userId: 'dan', replyCount: 1, reactions: [{ type: '👍', count: 2 }] },
+    { text: 'Tyres?', userId: 'fay', replyCount: 1, reactions: [{ type: '👍', count: 2 }] },
     { text: 'Dan joined', type: 'system' },
     { text: '', attachments: [{ type: 'image', name: 'a.png', size: 9 }] },
   ])
+})
+
+test("Sendbird's files of channels name members in fields of their own", async () => {
+  const members = [{ name: 'Dan', user_id: 'dan', is_active: true, image, is_bot: false }]
+  const text = JSON.stringify({ group_channels: [{ ...garage, members }] })
+  const { lines } = await converted(sendbirdExport, text)
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { record: 'user', id: 'dan', name: 'Dan', image },
+    { record: 'channel', id: 'sb_1' },
+    { record: 'member', userId: 'dan', role: 'member' },
+  ])
+})
+
+test('entities of a list are converted while the file is read', async () => {
+  const user = (n: number) => ({ user_id: `user-${n}`, nickname: 'a "b] {' })
+  const users = Array.from({ length: 100 }, (_, n) => user(n))
+  const text = JSON.stringify({ next: 'x', users, open_channels: [garage] })
+  const { lines, bytesBefore } = await converted(sendbirdExport, text)
+  expect(lines).toHaveLength(101)
+  expect(bytesBefore).toBeLessThan(100)
 })

@@ -80,6 +80,14 @@ test('a large app moves while it is used, in the memory of a few batches', {
         and c.last_seq <> (select count(*) from messages msg where msg.channel_id = c.id)`
     // Each channel is of one moment, those that were written to as well.
     expect(rows).toEqual([])
+    const [counts] = await target.db`
+      select
+        (select count(*)::int from channels c where c.app_id = ${world.appId}) as channels,
+        (select count(*)::int from messages msg where msg.app_id = ${world.appId}) as messages`
+    expect(counts?.channels).toBe(CHANNELS + 1)
+    // With those that were sent until the moment of the export.
+    expect(counts?.messages).toBeGreaterThanOrEqual(MESSAGES)
+    expect(counts?.messages).toBeLessThanOrEqual(MESSAGES + sent)
     await target.stop()
     console.info(
       `${MESSAGES} messages, ${Math.round(statSync(file).size / 1024 ** 2)} MB: ` +

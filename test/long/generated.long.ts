@@ -5,22 +5,13 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { createConsumer, nodeStyle, root, run } from '../support/consumer.ts'
+import { tour } from '../support/tour.ts'
 import { ADMIN_KEY, useWorld } from '../support/world.ts'
 
 /** Clients that generators make of openapi.json alone carry out the README's tour. */
 
 const world = useWorld()
 const document = join(root, 'openapi.json')
-const tour = {
-  isReply: true,
-  reactions: [['🍲', 1]],
-  unread: 1,
-  texts: ['Hello @ben, soup or salad?', 'Soup, please'],
-  pinned: [false, true],
-  lastReadSeq: 2,
-  left: [0],
-  refused: 'NOT_FOUND',
-}
 
 const has = (...command: [string, ...string[]]) =>
   spawnSync(command[0], command.slice(1)).status === 0

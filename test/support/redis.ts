@@ -1,8 +1,13 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { loadRedis } from '@parley/server/core/redis'
 import { parseRedisUrl } from '@parley/server/core/redis-url'
+import { openProxy } from './proxy.ts'
+import { until } from './until.ts'
 
 /** Whether Debian's redis-server, or another, is there. */
 export const hasRedis = spawnSync('redis-server', ['--version']).status === 0
@@ -55,4 +60,44 @@ export async function redisAt(url: string, prefix = 'parley') {
   if (!target) throw new Error(`not a URL of Redis: ${url}`)
   // So patient that no call is counted elsewhere because the machine is busy.
   return { connect: await loadRedis(target), prefix, patienceMs: 60_000 }
+}
+
+/** A cluster of two servers with half of the slots each; `second` is reached through a proxy. */
+export async function startRedisCluster() {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-redis-'))
+  const ports = [await freePort(), await freePort()]
+  const [, secondPort = 0] = ports
+  const second = await openProxy(`http://127.0.0.1:${secondPort}`)
+  const announced = ['--cluster-announce-port', new URL(second.url).port]
+  const [firstBus, secondBus] = [await freePort(), await freePort()]
+  const servers = await Promise.all(
+    [firstBus, secondBus].map((bus, n) =>
+      startRedis(ports[n], [
+        ...['--cluster-enabled', 'yes', '--dir', folder, '--cluster-config-file', `${n}.conf`],
+        ...['--cluster-port', String(bus), '--cluster-announce-ip', '127.0.0.1'],
+        ...(n === 1 ? announced : []),
+      ]),
+    ),
+  )
+  const connections = await Promise.all(
+    servers.map(async ({ url }) =>
+      (await redisAt(url)).connect({ name: 'admin', commandMs: 5_000 }),
+    ),
+  )
+  await until(() => connections.every(({ isReady }) => isReady()))
+  const admins = connections.map(({ client }) => client)
+  const [first, other] = admins
+  await first?.call('CLUSTER', 'ADDSLOTSRANGE', '0', '8191')
+  await other?.call('CLUSTER', 'ADDSLOTSRANGE', '8192', '16383')
+  await other?.call('CLUSTER', 'MEET', '127.0.0.1', String(ports[0]), String(firstBus))
+  const isWhole = async (admin: (typeof admins)[number]) =>
+    String(await admin.call('CLUSTER', 'INFO')).includes('cluster_state:ok')
+  await until(async () => (await Promise.all(admins.map(isWhole))).every((whole) => whole))
+  for (const { close } of connections) close()
+  const stop = async () => {
+    for (const { kill } of servers) await kill()
+    second.close()
+    rmSync(folder, { recursive: true })
+  }
+  return { url: `redis+cluster://127.0.0.1:${ports[0]}`, second, stop }
 }

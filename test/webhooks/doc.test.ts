@@ -25,7 +25,6 @@ afterAll(async () => {
 })
 
 test('the examples for webhooks work as they are, in a server that runs jobs', async () => {
-  const answers: string[] = []
   const listen = (listener: RequestListener) => {
     receive = listener
     return { listen: () => {} }
@@ -36,12 +35,10 @@ test('the examples for webhooks work as they are, in a server that runs jobs', a
     example.replace('https://shop.example.com', `http://${host}`),
   )
   expect(examples).toHaveLength(4)
-  const given = { createServer: listen, createChatServer, verifyWebhook, answers }
   const { url, apiKey, backend } = world
-  const { webhookId, deliveries } = await runExamples(examples, { ...given, url, apiKey }, [
-    'webhookId',
-    'deliveries',
-  ])
+  const given = { createServer: listen, createChatServer, verifyWebhook, url, apiKey }
+  const names = ['answers', 'webhookId', 'deliveries']
+  const { answers, webhookId, deliveries } = await runExamples(examples, given, names)
   expect(deliveries).toMatchObject([{ eventType: 'webhook.test' }])
   await ana.messages.send({ channelId, text: 'Thanks!' })
   await until(() => answers.includes('Thanks!'))

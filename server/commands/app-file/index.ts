@@ -68,6 +68,11 @@ export async function importApp(file: string) {
       })
       console.log(`Imported ${shown(rows)}`)
       sayLeftOut(leftOut, 'Not in the file: ', '. Create them here')
+      if (rows.devices && !config.push)
+        console.log(
+          `Without PUSH_SECRET_KEY the push provider is not told of ${grouped(rows.devices)} ` +
+            'devices: they get pushes once their clients register them again',
+        )
       if (hasNewEpoch) console.log('New event epoch: all clients load everything again')
       console.log(`The app ${appId} is ${isDisabled ? 'disabled, as it was' : 'open'}`)
     })

@@ -4,20 +4,36 @@ import type { ImportRecordInput } from '@parley/contract'
 export type Entity = Record<string, unknown>
 /** What a converter makes of one entity of an export, or why nothing. */
 export type Converter = (entity: Entity) => (ImportRecordInput | { problem: string })[]
+/** A format of exports. */
+export type Format = {
+  convert: Converter
+  /** The names of lists in an object, as in `{"messages": […]}`, whose elements are entities. */
+  lists: readonly string[]
+}
 
 const OPEN = new Set(['{'.charCodeAt(0), '['.charCodeAt(0)])
 const CLOSE = new Set(['}'.charCodeAt(0), ']'.charCodeAt(0)])
 const QUOTE = '"'.charCodeAt(0)
 const BACKSLASH = '\\'.charCodeAt(0)
 const ARRAY = '['.charCodeAt(0)
+/** Elements of a list are inside it and inside the object that has it. */
+const IN_LIST = 2
 
 /**
- * The objects of a file, one by one, whether it is JSON lines, a JSON array, or one object that
- * holds an array of them. Only the object at hand is in memory.
+ * The entities of a file, one by one, whether it is JSON lines, a JSON array, or an object that has
+ * them in a list. Such an object follows without its lists, if it has other fields. Only the entity
+ * at hand is in memory.
  */
-export async function* entitiesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Entity> {
+export async function* entitiesOf(
+  chunks: AsyncIterable<Uint8Array>,
+  lists: Format['lists'],
+): AsyncGenerator<Entity> {
   let parts: Uint8Array[] = []
+  /** Of an object that has a list, what came before the list's elements. */
+  let around: Uint8Array[] = []
   let depth = 0
+  /** The depth at which objects are entities: 0, or `IN_LIST`. */
+  let base = 0
   let isInText = false
   let isEscaped = false
   for await (const chunk of chunks) {
@@ -30,23 +46,43 @@ export async function* entitiesOf(chunks: AsyncIterable<Uint8Array>): AsyncGener
       else if (OPEN.has(byte)) {
         // The array around all objects is no object.
         if (depth === 0 && byte === ARRAY) continue
-        if (depth === 0) from = at
+        if (depth === base) from = at
         depth += 1
+        if (base > 0 || depth !== IN_LIST || byte !== ARRAY) continue
+        const before = [...parts, chunk.slice(from, at + 1)]
+        if (!lists.includes(nameOfList(before))) continue
+        around = before
+        parts = []
+        base = IN_LIST
       } else if (CLOSE.has(byte) && depth > 0) {
         depth -= 1
-        if (depth > 0) continue
+        if (depth < base) {
+          parts = around
+          from = at
+          base = 0
+        }
+        if (depth > base) continue
         parts.push(chunk.subarray(from, at + 1))
-        yield* listed(JSON.parse(Buffer.concat(parts).toString('utf8')))
+        const entity: Entity = JSON.parse(Buffer.concat(parts).toString('utf8'))
         parts = []
+        if (base > 0) yield entity
+        else yield* withoutLists(entity, lists)
       }
     }
-    if (depth > 0) parts.push(chunk.slice(from))
+    if (depth > base) parts.push(chunk.slice(from))
   }
   if (depth > 0) throw new Error('The file ends in the middle of an object')
 }
 
-/** An export may be one object, with all entities in a list: `{"messages": […]}`. */
-function listed(entity: Entity): Entity[] {
-  const [only, ...others] = Object.values(entity)
-  return others.length === 0 && Array.isArray(only) ? only : [entity]
+/** The name of the list that begins where these bytes end; empty if it is longer than any. */
+function nameOfList(before: Uint8Array[]) {
+  const end = Buffer.concat(before).subarray(-NAME_BYTES).toString('utf8')
+  return /"(\w+)"\s*:\s*\[$/.exec(end)?.[1] ?? ''
+}
+const NAME_BYTES = 100
+
+function withoutLists(entity: Entity, lists: Format['lists']): Entity[] {
+  const all = Object.entries(entity)
+  const rest = all.filter(([name, value]) => !(lists.includes(name) && Array.isArray(value)))
+  return rest.length === 0 && all.length > 0 ? [] : [Object.fromEntries(rest)]
 }

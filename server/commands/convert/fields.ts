@@ -8,12 +8,15 @@ export const listOf = (value: unknown): Entity[] =>
   Array.isArray(value) ? value.filter((one) => typeof one === 'object' && one !== null) : []
 export const objectOf = (value: unknown): Entity =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Entity) : {}
-/** A time as text, or as a Unix time in seconds or milliseconds. */
+/** A time as text, or as a Unix time in seconds or milliseconds; undefined if it is no time. */
 export const timeOf = (value: unknown) => {
-  if (typeof value === 'string' && !Number.isNaN(Date.parse(value)))
-    return new Date(value).toISOString()
-  if (typeof value !== 'number' || value <= 0) return undefined
-  return new Date(value < LATEST_IN_SECONDS ? value * 1_000 : value).toISOString()
+  const time = typeof value === 'string' ? Date.parse(value) : unixTimeOf(value)
+  const date = new Date(time)
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString()
+}
+const unixTimeOf = (value: unknown) => {
+  if (typeof value !== 'number' || value <= 0) return Number.NaN
+  return value < LATEST_IN_SECONDS ? value * 1_000 : value
 }
 const LATEST_IN_SECONDS = 100_000_000_000
 

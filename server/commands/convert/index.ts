@@ -1,12 +1,12 @@
 import { createReadStream } from 'node:fs'
 import type { ImportRecordInput } from '@parley/contract'
-import { type Converter, entitiesOf } from './entities.ts'
-import { sendbirdRecords } from './sendbird.ts'
-import { streamRecords } from './stream.ts'
+import { entitiesOf, type Format } from './entities.ts'
+import { sendbirdExport } from './sendbird.ts'
+import { streamExport } from './stream.ts'
 
-const formats: Record<string, Converter> = {
-  'stream-export': streamRecords,
-  'sendbird-export': sendbirdRecords,
+const formats: Record<string, Format> = {
+  'stream-export': streamExport,
+  'sendbird-export': sendbirdExport,
 }
 /** Records go in this order, for what they refer to must come before them. */
 const PASSES = [
@@ -20,28 +20,33 @@ const PASSES = [
 
 /**
  * `parley convert`: prints the records of an export. The file is read once for each kind of record,
- * so that nothing is kept but the ids that were printed.
+ * so that nothing is kept but the ids that were printed. It fails if nothing was printed.
  */
 export async function convert({ format, file }: { format: string; file: string }) {
-  const converter = Object.hasOwn(formats, format) ? formats[format] : undefined
-  if (!converter)
+  const found = Object.hasOwn(formats, format) ? formats[format] : undefined
+  if (!found)
     throw new Error(`unknown format "${format}": expected ${Object.keys(formats).join(' or ')}`)
-  const problems = await convertFile(converter, {
+  let lines = 0
+  const problems = await convertFile(found, {
     open: () => createReadStream(file),
-    print: (line) => void process.stdout.write(`${line}\n`),
+    print: (line) => {
+      lines += 1
+      process.stdout.write(`${line}\n`)
+    },
   })
   for (const [problem, count] of problems) console.error(`${count} × ${problem}`)
+  if (lines === 0) throw new Error(`${file}: nothing in it could be converted`)
 }
 
 type Conversion = { open: () => AsyncIterable<Uint8Array>; print: (line: string) => void }
 
 /** Prints the records of a file, each user and channel once; returns what was not converted. */
-export async function convertFile(converter: Converter, { open, print }: Conversion) {
+export async function convertFile({ convert, lists }: Format, { open, print }: Conversion) {
   const problems = new Map<string, number>()
   const printed = new Set<string>()
   for (const [pass, kinds] of PASSES.entries()) {
-    for await (const entity of entitiesOf(open())) {
-      for (const record of converter(entity)) {
+    for await (const entity of entitiesOf(open(), lists)) {
+      for (const record of convert(entity)) {
         if ('problem' in record) {
           if (pass === 0) problems.set(record.problem, (problems.get(record.problem) ?? 0) + 1)
           continue

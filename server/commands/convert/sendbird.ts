@@ -1,15 +1,19 @@
 import type { ImportRecordInput } from '@parley/contract'
-import type { Converter, Entity } from './entities.ts'
+import type { Converter, Entity, Format } from './entities.ts'
 import { customOf, given, listOf, objectOf, textOf, timeOf } from './fields.ts'
 
 /**
- * Sendbird's data export: files of users, of channels, and of messages, whose entities are those of
- * its Platform API. What an entity is follows from the fields that it has.
+ * Sendbird's data export: files of users, of channels, and of the messages of a channel, whose
+ * entities are like those of its Platform API. What one is follows from the fields that it has. The
+ * object around messages has their channel beside them, with more about its members than files of
+ * channels have.
  */
-export const sendbirdRecords: Converter = (entity) => {
+const sendbirdRecords: Converter = (entity) => {
+  const channel = objectOf(entity.channel)
   if (entity.message_id !== undefined) return messageOf(entity)
   if (textOf(entity.channel_url) !== undefined) return channelOf(entity)
   if (textOf(entity.user_id) !== undefined) return userOf(entity)
+  if (textOf(channel.channel_url) !== undefined) return channelOf(channel)
   return [{ problem: 'an entity without message_id, channel_url and user_id' }]
 }
 
@@ -22,9 +26,16 @@ const USER_FIELDS = [
   ...['preferred_languages', 'locale', 'discovery_keys', 'unread_message_count', 'read_receipt'],
 ]
 
-/** Users as members and authors: their other fields say what they may do in a channel. */
-const userIn = ({ user_id, nickname, profile_url, created_at, metadata }: Entity): Records =>
-  userOf({ user_id, nickname, profile_url, created_at, metadata })
+/**
+ * Users as members and authors: their other fields say what they may do in a channel. Files of
+ * channels say `name` and `image`.
+ */
+const userIn = ({ user_id, created_at, metadata, ...user }: Entity): Records =>
+  userOf({
+    ...{ user_id, created_at, metadata },
+    nickname: textOf(user.nickname) ?? user.name,
+    profile_url: textOf(user.profile_url) ?? user.image,
+  })
 
 /** `metadata` is theirs for `custom`; other unknown fields are kept beside it. */
 const userOf = (user: Entity): Records => {
@@ -45,38 +56,18 @@ const userOf = (user: Entity): Records => {
 }
 
 const CHANNEL_FIELDS = [
-  ...[
-    'channel_url',
-    'name',
-    'cover_url',
-    'created_at',
-    'created_by',
-    'freeze',
-    'members',
-    'channel',
-  ],
-  ...['member_count', 'joined_member_count', 'operators', 'last_message', 'unread_message_count'],
-  ...[
-    'unread_mention_count',
-    'is_distinct',
-    'is_super',
-    'is_public',
-    'is_open',
-    'is_access_code_required',
-  ],
-  ...[
-    'max_length_message',
-    'message_survival_seconds',
-    'participant_count',
-    'inviter',
-    'read_receipt',
-  ],
+  ...['channel_url', 'name', 'cover_url', 'created_at', 'created_by', 'freeze', 'members'],
+  ...['channel', 'member_count', 'joined_member_count', 'operators', 'last_message', 'inviter'],
+  ...['unread_message_count', 'unread_mention_count', 'is_distinct', 'is_super', 'is_public'],
+  ...['is_open', 'is_access_code_required', 'is_broadcast', 'is_discoverable', 'is_ephemeral'],
+  ...['max_length_message', 'message_survival_seconds', 'participant_count', 'read_receipt'],
+  ...['sms_fallback_wait_seconds', 'sms_fallback_exclude_user_ids'],
 ]
 
 const channelOf = (channel: Entity): Records => {
   const id = textOf(channel.channel_url) ?? ''
   const createdAt = timeOf(channel.created_at)
-  if (createdAt === undefined) return [{ problem: 'channel: without created_at' }]
+  if (createdAt === undefined) return [{ problem: 'channel: without a valid created_at' }]
   const members = listOf(channel.members)
   const operators = listOf(channel.operators).map(({ user_id }) => user_id)
   const createdBy = textOf(objectOf(channel.created_by).user_id)
@@ -136,7 +127,7 @@ const messageOf = (message: Entity): Records => {
   const createdAt = timeOf(message.created_at)
   const channelId = textOf(message.channel_url) ?? textOf(objectOf(message.channel).channel_url)
   if (createdAt === undefined || channelId === undefined)
-    return [{ problem: 'message: without created_at or channel_url' }]
+    return [{ problem: 'message: without a valid created_at or channel_url' }]
   if (message.is_removed === true) return [{ problem: 'message: it was removed' }]
   const isAdmin = message.type === 'ADMM'
   const author = objectOf(message.user ?? message.sender)
@@ -193,4 +184,12 @@ const reactionsOf = (
     emoji,
     createdAt: time,
   }))
+}
+
+export const sendbirdExport: Format = {
+  convert: sendbirdRecords,
+  lists: [
+    ...['users', 'active_users', 'deactivated_users'],
+    ...['channels', 'group_channels', 'open_channels', 'messages'],
+  ],
 }

@@ -13,6 +13,7 @@ export const USER_FIELDS = [
   ...['banned', 'ban_expires', 'shadow_banned', 'invisible', 'deactivated_at', 'devices'],
   ...['mutes', 'user_mutes', 'channel_mutes', 'blocked_user_ids', 'privacy_settings'],
   ...['push_notifications', 'revoke_tokens_issued_before', 'avg_response_time'],
+  'last_engaged_at',
   ...['unread_count', 'unread_channels', 'unread_threads', 'total_unread_count'],
 ]
 export const MEMBER_FIELDS = [

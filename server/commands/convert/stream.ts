@@ -1,5 +1,5 @@
 import type { ImportRecordInput } from '@parley/contract'
-import type { Converter, Entity } from './entities.ts'
+import type { Converter, Entity, Format } from './entities.ts'
 import { customOf, given, listOf, objectOf, textOf, timeOf } from './fields.ts'
 import { MEMBER_FIELDS, TIMES, USER_FIELDS } from './stream-fields.ts'
 
@@ -7,7 +7,7 @@ import { MEMBER_FIELDS, TIMES, USER_FIELDS } from './stream-fields.ts'
  * Stream Chat's export of channels. Its second version has an entity a line: `{type, item}`. The
  * first has a whole channel in an object: `{channel, members, messages, read}`.
  */
-export const streamRecords: Converter = (entity) => {
+const streamRecords: Converter = (entity) => {
   const channel = objectOf(entity.channel)
   if (textOf(channel.id) !== undefined) return wholeChannel(entity, channel)
   const item = objectOf(entity.item ?? entity.data)
@@ -62,7 +62,7 @@ const channelOf = (channel: Entity): Records => {
   const type = textOf(channel.type) ?? ''
   const createdAt = timeOf(channel.created_at)
   if (textOf(channel.deleted_at)) return [{ problem: 'channel: it was deleted' }]
-  if (createdAt === undefined) return [{ problem: 'channel: without created_at' }]
+  if (createdAt === undefined) return [{ problem: 'channel: without a valid created_at' }]
   const createdBy = idOfUser(channel.created_by)
   const known = [
     ...TIMES,
@@ -97,7 +97,7 @@ const memberOf = (member: Entity): Records => {
   const userId = idOfUser(member.user_id ?? member.user)
   const joinedAt = timeOf(member.created_at)
   if (userId === undefined || joinedAt === undefined)
-    return [{ problem: 'member: without user_id or created_at' }]
+    return [{ problem: 'member: without user_id or a valid created_at' }]
   if (textOf(member.deleted_at)) return [{ problem: 'member: they have left' }]
   const role =
     ROLES[textOf(member.channel_role) ?? ''] ??
@@ -120,7 +120,7 @@ const messageOf = (message: Entity): Records => {
   const id = textOf(message.id)
   const createdAt = timeOf(message.created_at)
   if (id === undefined || createdAt === undefined)
-    return [{ problem: 'message: without id or created_at' }]
+    return [{ problem: 'message: without id or a valid created_at' }]
   if (message.deleted_at || message.type === 'deleted')
     return [{ problem: 'message: it was deleted' }]
   if (message.type === 'ephemeral' || message.type === 'error')
@@ -212,7 +212,7 @@ const reactionOf = (reaction: Entity): Records => {
     userId === undefined ||
     createdAt === undefined
   )
-    return [{ problem: 'reaction: without message_id, type, user_id or created_at' }]
+    return [{ problem: 'reaction: without message_id, type, user_id or a valid created_at' }]
   return [
     ...userOf(objectOf(reaction.user)),
     { record: 'reaction', messageId, userId, emoji, createdAt },
@@ -244,3 +244,5 @@ const byType: Record<string, (item: Entity) => Records> = {
   reaction: reactionOf,
   read: readOf,
 }
+
+export const streamExport: Format = { convert: streamRecords, lists: ['channels'] }

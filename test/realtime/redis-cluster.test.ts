@@ -1,0 +1,54 @@
+import { topics } from '@parley/contract'
+import { createRedisBroker } from '@parley/server/realtime/redis-broker'
+import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest'
+import { upTo } from '../support/events.ts'
+import { hasRedis, redisAt, startRedisCluster } from '../support/redis.ts'
+import { until } from '../support/until.ts'
+
+/** So many topics that both servers of the cluster have some. */
+const names = upTo(12).map((n) => topics.user('019c9b1e-7a52-7cc1-8f0e-0a0000000009', `user-${n}`))
+
+describe.skipIf(!hasRedis)('the broker over a cluster of Redis', () => {
+  let cluster: Awaited<ReturnType<typeof startRedisCluster>>
+  beforeAll(async () => {
+    cluster = await startRedisCluster()
+  })
+  afterAll(() => cluster.stop())
+
+  async function openBroker(nodeId: string) {
+    const heard = new Set<string>()
+    const missed: number[] = []
+    const broker = createRedisBroker({
+      ...(await redisAt(cluster.url)),
+      ...{ nodeId, log: { warn: () => {}, info: () => {} }, report: () => {} },
+      ...{ onLost: () => {}, onTopics: () => {} },
+      timings: { brokerBeatMs: 100, brokerSilenceMs: 60_000 },
+    })
+    onTestFinished(broker.stop)
+    await broker.start({
+      onNote: (note) => {
+        if (note.kind === 'hint') heard.add(note.topic)
+      },
+      onMissedNotes: (milliseconds) => void missed.push(milliseconds),
+    })
+    await until(broker.isUp)
+    return { ...broker, heard, missed }
+  }
+
+  test('hears again of topics of a server whose connection fell silent', async () => {
+    const [sender, receiver] = [await openBroker('sender'), await openBroker('receiver')]
+    for (const name of names) receiver.follow(name)
+    await receiver.settled()
+    const sendAll = () => {
+      for (const topic of names) sender.send({ kind: 'hint', topic, offset: 1 })
+      return receiver.heard.size === names.length
+    }
+    await until(sendAll)
+    const before = receiver.missed.length
+    cluster.second.silence()
+    receiver.heard.clear()
+    await until(sendAll)
+    // A question waits for seconds, and what came since the answer to the one before is missing.
+    await until(() => receiver.missed.slice(before).some((milliseconds) => milliseconds > 2_000))
+  })
+})

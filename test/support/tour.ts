@@ -1,0 +1,11 @@
+/** What the README's tour shows. The programs of `test/consumers` return it. */
+export const tour = {
+  isReply: true,
+  reactions: [['🍲', 1]],
+  unread: 1,
+  texts: ['Hello @ben, soup or salad?', 'Soup, please'],
+  pinned: [false, true],
+  lastReadSeq: 2,
+  left: [0],
+  refused: 'NOT_FOUND',
+}
