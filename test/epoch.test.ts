@@ -20,13 +20,27 @@ const epochs = () => world().db<{ value: string }[]>`
 test('every new epoch differs from the ones before', async () => {
   const seen = [(await epochs())[0]?.value]
   for (const _ of [1, 2]) {
-    const { stdout } = await run(process.execPath, bundled('new-epoch'), world().databaseUrl)
+    const args = bundled('new-epoch', '--force')
+    const { stdout } = await run(process.execPath, args, world().databaseUrl)
     const [epoch, ...others] = await epochs()
     expect(stdout).toBe(`New event epoch: ${epoch?.value}\n`)
     expect(others).toEqual([])
     seen.push(epoch?.value)
   }
   expect(new Set(seen).size).toBe(3)
+})
+
+test('a new epoch is refused while a server runs on the database', async () => {
+  const before = await epochs()
+  await expect(
+    run(process.execPath, bundled('new-epoch'), world().databaseUrl),
+  ).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(
+      /^The event epoch was not changed: \d+ servers? runs? on this database.* --force [^\n]*\n$/,
+    ),
+  })
+  expect(await epochs()).toEqual(before)
 })
 
 test('npm run new-epoch reports an unreachable database in one line', async () => {
