@@ -307,7 +307,8 @@ export interface Api {
   }
   inspect: {
     /**
-     * Lists users by name. `q` matches a part of the name, in lower or upper case.
+     * Lists users by name. `q` matches a part of the name, in lower or upper case; `userId` finds
+     * the user with exactly this id. Give one of the two.
      *
      * `GET /admin/apps/{appId}/users`
      */
@@ -316,6 +317,8 @@ export interface Api {
       appId: string
       /** Part of the name, case-insensitive. */
       q?: string | undefined
+      /** Only the user with this id. */
+      userId?: string | undefined
       /** Page size. Above 100 means 100. */
       limit?: number | undefined
       /**
@@ -368,6 +371,8 @@ export interface Api {
       channelId: string
       /** Only messages of this author. */
       userId?: string | undefined
+      /** Only messages sent before this time. */
+      before?: string | undefined
       /** Page size. Above 200 means 200. */
       limit?: number | undefined
       /**
