@@ -28,6 +28,13 @@ test('every new epoch differs from the ones before', async () => {
     seen.push(epoch?.value)
   }
   expect(new Set(seen).size).toBe(3)
+  const { entries } = await world().operator.audit.list({ operation: 'parley.new-epoch' })
+  expect(entries.map(({ target }) => target)).toEqual(
+    seen
+      .slice(1)
+      .map((epoch) => ({ epoch, isForced: true }))
+      .reverse(),
+  )
 })
 
 test('a new epoch is refused while a server runs on the database', async () => {

@@ -27,6 +27,9 @@ test('parley grant gives a role the rows of our tables, and nothing else', async
     canMigrate: false,
     canCreate: false,
   })
+  expect(await shared.admin`select operation, target from audit`).toEqual([
+    { operation: 'parley.grant', target: { role } },
+  ])
 })
 
 test('a role whose rights were all revoked does not get them back by a migration', async () => {

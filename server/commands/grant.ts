@@ -1,4 +1,5 @@
 import { readConfig } from '../config.ts'
+import { noteCommand } from '../core/audit.ts'
 import { connectOnce } from '../db/client.ts'
 import { migrateQueue } from '../jobs/queue.ts'
 import { grantSchemas } from './grants.ts'
@@ -15,6 +16,7 @@ export async function grantTo(role: string) {
       const [found] = await db`select from pg_roles where rolname = ${role}`
       if (!found) throw new Error(`There is no role ${role}. Make one: create role … login`)
       await grantSchemas(db, url, role)
+      await noteCommand(db, { operation: 'parley.grant', target: { role } })
       console.log(`The role ${role} may run servers and workers with MIGRATE_ON_START=off`)
     } finally {
       await db.end({ timeout: 1 })

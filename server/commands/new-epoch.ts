@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { readConfig } from '../config.ts'
+import { noteCommand } from '../core/audit.ts'
 import { connectOnce, type Tx } from '../db/client.ts'
 import { errorMessage } from '../lifecycle.ts'
 import { withDatabase } from './open.ts'
@@ -29,6 +30,9 @@ async function storeEpoch(url: string, isForced: boolean) {
       insert into service (key, value)
       values ('epoch', ${epoch})
       on conflict (key) do update set value = excluded.value`
+    // A backup of a version before the audit log has none.
+    const [audit] = await db`select where to_regclass('audit') is not null`
+    if (audit) await noteCommand(db, { operation: 'parley.new-epoch', target: { epoch, isForced } })
     console.log(`New event epoch: ${epoch}`)
   } finally {
     await db.end({ timeout: 1 })
