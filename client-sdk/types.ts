@@ -149,6 +149,11 @@ export interface Api {
            */
           requests?: number | null | undefined
           /**
+           * Appends of a user to messages that grow a minute; 0: no limit; null: that of the server
+           * (RATE_LIMIT_APPENDS).
+           */
+          appends?: number | null | undefined
+          /**
            * Calls of the whole app a minute; 0: no limit; null: that of the server
            * (RATE_LIMIT_APP_REQUESTS).
            */
@@ -2709,6 +2714,11 @@ export interface AppSettings {
      * (RATE_LIMIT_REQUESTS).
      */
     requests: number | null
+    /**
+     * Appends of a user to messages that grow a minute; 0: no limit; null: that of the server
+     * (RATE_LIMIT_APPENDS).
+     */
+    appends: number | null
     /**
      * Calls of the whole app a minute; 0: no limit; null: that of the server
      * (RATE_LIMIT_APP_REQUESTS).
