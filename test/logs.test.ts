@@ -3,7 +3,6 @@ import { createApi } from '@parley/client/api'
 import { createOutages, logOutages } from '@parley/server/db/outages'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { createDataFolder } from './support/folders.ts'
-import { freePorts } from './support/proxy-program.ts'
 import { RawSocket } from './support/socket.ts'
 import { production, start } from './support/start.ts'
 import { RawStream } from './support/stream.ts'
@@ -16,18 +15,12 @@ const directory = createDataFolder('logs')
 const world = useWorld()
 let node: ReturnType<typeof start>
 let url = ''
-let metricsUrl = ''
 let apiKey = ''
 let appId = ''
 const sockets: RawSocket[] = []
 
 beforeAll(async () => {
-  const [port = 0] = await freePorts(1)
-  metricsUrl = `http://127.0.0.1:${port}/metrics`
-  node = start(
-    { ...production, DATABASE_URL: world().databaseUrl, METRICS_PORT: String(port) },
-    directory,
-  )
+  node = start({ ...production, DATABASE_URL: world().databaseUrl }, directory)
   url = await node.address()
   const app = await createApi({ url, adminKey: production.ADMIN_API_KEY }).apps.create({
     name: 'Logged',

@@ -1,22 +1,20 @@
 import { createMetricsSum } from '@parley/server/commands/worker-metrics'
-import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { createMetrics } from '@parley/server/core/metrics'
 import { expect, test } from 'vitest'
 import { sample } from './support/scrape.ts'
 
+const labels = { operation: 'messages.send', outcome: 'ok' }
+
 /** A worker process, as far as its metrics go: it has made so many calls. */
 function worker(id: number) {
-  const registry = new Registry()
-  const registers = [registry]
-  const help = 'for a test'
-  const calls = new Counter({ name: 'calls_total', help, labelNames: ['task'], registers })
-  const seconds = new Histogram({ name: 'call_seconds', help, buckets: [1], registers })
-  new Gauge({ name: 'sockets_open', help, registers }).set(1)
+  const { registry, events, operations, importsRunning } = createMetrics()
+  importsRunning.set(1)
   let isDead = false
   const process = { id, isDead: () => isDead }
   return {
     work: (count: number) => {
-      calls.inc({ task: 'a' }, count)
-      for (let call = 0; call < count; call++) seconds.observe(0.5)
+      events.inc(count)
+      for (let call = 0; call < count; call++) operations.observe(labels, 0.5)
     },
     end: () => {
       isDead = true
@@ -32,10 +30,13 @@ test('counters of worker processes never fall, whether one is busy or ends', asy
   const read = async (...shown: ReturnType<typeof one.isBusy | typeof one.answers>[]) => {
     const text = await (await sum(await Promise.all(shown))).metrics()
     return [
-      sample(text, 'calls_total{task="a"}'),
-      sample(text, 'call_seconds_count'),
-      sample(text, 'call_seconds_bucket{le="1"}'),
-      sample(text, 'sockets_open'),
+      sample(text, 'parley_events_total'),
+      sample(text, 'parley_operation_seconds_count{operation="messages.send",outcome="ok"}'),
+      sample(
+        text,
+        'parley_operation_seconds_bucket{le="1",operation="messages.send",outcome="ok"}',
+      ),
+      sample(text, 'parley_imports_running'),
     ]
   }
   one.work(5)

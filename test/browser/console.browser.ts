@@ -125,7 +125,9 @@ test('the operator sees why a delivery failed, and what was audited in all apps'
   const { id: deliveryId } = await backend.webhooks.test({ webhookId })
   const error = await vi.waitFor(async () => {
     const { deliveries } = await backend.webhooks.deliveries({ webhookId })
-    return deliveries.find(({ id }) => id === deliveryId)?.error ?? Promise.reject(new Error('none'))
+    return (
+      deliveries.find(({ id }) => id === deliveryId)?.error ?? Promise.reject(new Error('none'))
+    )
   }, patient)
   const page = await openConsole(`#/apps/${app.id}/webhooks`)
   await link(page, url).click()
