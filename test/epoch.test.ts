@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { parleyOn } from './app-files/command.ts'
 import { root } from './support/consumer.ts'
 import { bundled } from './support/start.ts'
 import { useWorld } from './support/world.ts'
@@ -39,12 +40,10 @@ test('every new epoch differs from the ones before', async () => {
 
 test('a new epoch is refused while a server runs on the database', async () => {
   const before = await epochs()
-  await expect(
-    run(process.execPath, bundled('new-epoch'), world().databaseUrl),
-  ).rejects.toMatchObject({
+  expect(await parleyOn(world().databaseUrl, 'new-epoch')).toEqual({
     code: 1,
-    stderr: expect.stringMatching(
-      /^The event epoch was not changed: \d+ servers? runs? on this database.* --force [^\n]*\n$/,
+    output: expect.stringMatching(
+      /^The event epoch was not changed: \d+ servers? runs? on this database.* --force [^\n]*$/,
     ),
   })
   expect(await epochs()).toEqual(before)
