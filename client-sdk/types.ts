@@ -150,6 +150,11 @@ export interface Api {
            */
           requests?: number | null | undefined
           /**
+           * Appends of a user to messages that grow a minute; 0: no limit; null: that of the server
+           * (RATE_LIMIT_APPENDS).
+           */
+          appends?: number | null | undefined
+          /**
            * Calls of the whole app a minute; 0: no limit; null: that of the server
            * (RATE_LIMIT_APP_REQUESTS).
            */
@@ -308,7 +313,8 @@ export interface Api {
   }
   inspect: {
     /**
-     * Lists users by name. `q` matches a part of the name, in lower or upper case.
+     * Lists users by name. `q` matches a part of the name, in lower or upper case; `userId` finds
+     * the user with exactly this id. Give one of the two.
      *
      * `GET /admin/apps/{appId}/users`
      */
@@ -317,6 +323,8 @@ export interface Api {
       appId: string
       /** Part of the name, case-insensitive. */
       q?: string | undefined
+      /** Only the user with this id. */
+      userId?: string | undefined
       /** Page size. Above 100 means 100. */
       limit?: number | undefined
       /**
@@ -369,6 +377,8 @@ export interface Api {
       channelId: string
       /** Only messages of this author. */
       userId?: string | undefined
+      /** Only messages sent before this time. */
+      before?: string | undefined
       /** Page size. Above 200 means 200. */
       limit?: number | undefined
       /**
@@ -2705,6 +2715,11 @@ export interface AppSettings {
      * (RATE_LIMIT_REQUESTS).
      */
     requests: number | null
+    /**
+     * Appends of a user to messages that grow a minute; 0: no limit; null: that of the server
+     * (RATE_LIMIT_APPENDS).
+     */
+    appends: number | null
     /**
      * Calls of the whole app a minute; 0: no limit; null: that of the server
      * (RATE_LIMIT_APP_REQUESTS).

@@ -23,6 +23,7 @@ const rateLimits = {
   tokens: rate('Tokens that a key and address may mint', 'RATE_LIMIT_TOKENS'),
   messages: rate('Messages of a user', 'RATE_LIMIT_MESSAGES'),
   requests: rate('Other calls of a user or key', 'RATE_LIMIT_REQUESTS'),
+  appends: rate('Appends of a user to messages that grow', 'RATE_LIMIT_APPENDS'),
   appRequests: rate('Calls of the whole app', 'RATE_LIMIT_APP_REQUESTS'),
 }
 const settings = {
@@ -160,6 +161,7 @@ export const apps = {
               tokens: rateLimits.tokens.optional(),
               messages: rateLimits.messages.optional(),
               requests: rateLimits.requests.optional(),
+              appends: rateLimits.appends.optional(),
               appRequests: rateLimits.appRequests.optional(),
             })
             .optional()

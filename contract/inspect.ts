@@ -45,13 +45,24 @@ export const inspect = {
     path: '/admin/apps/{appId}/users',
     auth: 'admin',
     summary: 'List the users of an app',
-    description: 'Lists users by name. `q` matches a part of the name, in lower or upper case.',
-    input: z.object({
-      appId,
-      q: q('Part of the name, case-insensitive.'),
-      limit: field.pageSize(limits.page.users),
-      cursor,
-    }),
+    description:
+      'Lists users by name. `q` matches a part of the name, in lower or upper case; `userId` ' +
+      'finds the user with exactly this id. Give one of the two.',
+    input: z
+      .object({
+        appId,
+        q: q('Part of the name, case-insensitive.'),
+        userId: field
+          .userId()
+          .optional()
+          .meta({ description: 'Only the user with this id.', examples: ['ana'] }),
+        limit: field.pageSize(limits.page.users),
+        cursor,
+      })
+      .refine(({ q, userId }) => q === undefined || userId === undefined, {
+        error: 'expected no userId beside it',
+        path: ['q'],
+      }),
     output: z.object({
       users: z.array(User).meta({ description: 'By name, then id.' }),
       nextCursor,
@@ -102,6 +113,13 @@ export const inspect = {
         .userId()
         .optional()
         .meta({ description: 'Only messages of this author.', examples: ['ana'] }),
+      before: field
+        .timestamp()
+        .optional()
+        .meta({
+          description: 'Only messages sent before this time.',
+          examples: ['2026-01-01T14:04:00.000Z'],
+        }),
       limit: field.pageSize(limits.page.messages),
       cursor,
     }),

@@ -217,7 +217,7 @@ const servicesOf = (
 /** Serves calls, sockets, documents and pages: with a demo app, also the playground. */
 function serve(
   app: FastifyInstance,
-  { metrics, http, access: { adminKey }, urls }: AppOptions,
+  { db, metrics, http, access: { adminKey }, urls }: AppOptions,
   { calls, realtime }: { calls: Calls; realtime: Realtime },
 ) {
   const guards = createGuards({
@@ -237,7 +237,7 @@ function serve(
   const hasDemo = http.demoApiKey !== undefined
   serveDocs(app, { hasPage: http.hasDocsPage, hasDemo, wsUrl: urls.wsUrl })
   if (http.hasConsole && adminKey !== undefined)
-    serveConsole(app, calls, { adminKey, publicUrl: urls.publicUrl })
+    serveConsole(app, calls, { adminKey, publicUrl: urls.publicUrl, db })
   const mintToken = calls.tokens.create?.call
   if (http.demoApiKey !== undefined && mintToken)
     servePlayground(app, { mintToken, demoApiKey: http.demoApiKey, ...urls })

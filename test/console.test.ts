@@ -42,6 +42,23 @@ test('the admin key opens a session, which reaches the operations of the operato
   expect(JSON.parse(answer.body).apps).toEqual(apps)
 })
 
+test('a sign-in is noted in the audit log, and a refused one is not', async () => {
+  const noted = async () => {
+    const { entries } = await withConsole().operator.audit.list({ operation: 'console.signIn' })
+    return entries
+  }
+  await signIn(ADMIN_KEY, { 'X-Request-Id': 'sign-in-17' })
+  const before = await noted()
+  expect(before[0]).toMatchObject({
+    appId: null,
+    actor: { type: 'operator' },
+    target: { address: '127.0.0.1' },
+    requestId: 'sign-in-17',
+  })
+  await signIn('another-admin-key')
+  expect(await noted()).toEqual(before)
+})
+
 test('a session may change what the admin key may change', async () => {
   const given = { headers: await session(), method: 'POST', body: { name: 'From the console' } }
   const { status, body } = await ask('/console/admin/apps', given)

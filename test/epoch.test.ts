@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { parleyOn } from './app-files/command.ts'
 import { root } from './support/consumer.ts'
 import { bundled } from './support/start.ts'
 import { useWorld } from './support/world.ts'
@@ -20,13 +21,32 @@ const epochs = () => world().db<{ value: string }[]>`
 test('every new epoch differs from the ones before', async () => {
   const seen = [(await epochs())[0]?.value]
   for (const _ of [1, 2]) {
-    const { stdout } = await run(process.execPath, bundled('new-epoch'), world().databaseUrl)
+    const args = bundled('new-epoch', '--force')
+    const { stdout } = await run(process.execPath, args, world().databaseUrl)
     const [epoch, ...others] = await epochs()
     expect(stdout).toBe(`New event epoch: ${epoch?.value}\n`)
     expect(others).toEqual([])
     seen.push(epoch?.value)
   }
   expect(new Set(seen).size).toBe(3)
+  const { entries } = await world().operator.audit.list({ operation: 'parley.new-epoch' })
+  expect(entries.map(({ target }) => target)).toEqual(
+    seen
+      .slice(1)
+      .map((epoch) => ({ epoch, isForced: true }))
+      .reverse(),
+  )
+})
+
+test('a new epoch is refused while a server runs on the database', async () => {
+  const before = await epochs()
+  expect(await parleyOn(world().databaseUrl, 'new-epoch')).toEqual({
+    code: 1,
+    output: expect.stringMatching(
+      /^The event epoch was not changed: \d+ servers? runs? on this database.* --force [^\n]*$/,
+    ),
+  })
+  expect(await epochs()).toEqual(before)
 })
 
 test('npm run new-epoch reports an unreachable database in one line', async () => {

@@ -27,4 +27,23 @@ test('parley grant gives a role the rows of our tables, and nothing else', async
     canMigrate: false,
     canCreate: false,
   })
+  expect(await shared.admin`select operation, target from audit`).toEqual([
+    { operation: 'parley.grant', target: { role } },
+  ])
+})
+
+test('a role whose rights were all revoked does not get them back by a migration', async () => {
+  const shared = await createSharedDatabase()
+  onTestFinished(() => shared.drop())
+  const [kept, gone] = [await shared.createRole(), await shared.createRole()]
+  for (const { role } of [kept, gone])
+    expect(await parleyOn(shared.url, 'grant', role)).toMatchObject({ code: 0 })
+  await shared.admin.unsafe(`
+    revoke all on all tables in schema public from ${gone.role};
+    revoke all on messages from ${kept.role}`)
+  expect(await parleyOn(shared.url, 'migrate')).toMatchObject({ code: 0 })
+  const rights = await shared.admin`
+    select has_table_privilege(role, 'messages', 'select') as "mayRead"
+    from unnest(${[kept.role, gone.role]}::text[]) as role`
+  expect(rights).toEqual([{ mayRead: true }, { mayRead: false }])
 })

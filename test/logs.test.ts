@@ -3,8 +3,6 @@ import { createApi } from '@parley/client/api'
 import { createOutages, logOutages } from '@parley/server/db/outages'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { createDataFolder } from './support/folders.ts'
-import { freePorts } from './support/proxy-program.ts'
-import { sample } from './support/scrape.ts'
 import { RawSocket } from './support/socket.ts'
 import { production, start } from './support/start.ts'
 import { RawStream } from './support/stream.ts'
@@ -17,18 +15,12 @@ const directory = createDataFolder('logs')
 const world = useWorld()
 let node: ReturnType<typeof start>
 let url = ''
-let metricsUrl = ''
 let apiKey = ''
 let appId = ''
 const sockets: RawSocket[] = []
 
 beforeAll(async () => {
-  const [port = 0] = await freePorts(1)
-  metricsUrl = `http://127.0.0.1:${port}/metrics`
-  node = start(
-    { ...production, DATABASE_URL: world().databaseUrl, METRICS_PORT: String(port) },
-    directory,
-  )
+  node = start({ ...production, DATABASE_URL: world().databaseUrl }, directory)
   url = await node.address()
   const app = await createApi({ url, adminKey: production.ADMIN_API_KEY }).apps.create({
     name: 'Logged',
@@ -178,56 +170,4 @@ test('an outage of the database has a line at its beginning and one at its end',
     { level: 'info', ms: expect.any(Number), failures: 5, message: 'database available again' },
     { level: 'warn', fault: 'connection refused', message: 'database unavailable' },
   ])
-})
-
-/**
- * The questions of docs/operations.md, in their order, about a message from one user to another.
- * It reads what an operator has: the log and the metrics.
- */
-async function whyNotDelivered({ from, to, at }: { from: string; to: string; at: string }) {
-  const before = lines().filter(({ time }) => time <= at)
-  const refused = before.findLast(
-    ({ operation, user, status }) =>
-      operation === 'messages.send' && user === from && Number(status) >= 400,
-  )
-  if (refused) return `the send was refused: ${refused.code}`
-  const metrics = await (await fetch(metricsUrl)).text()
-  if (sample(metrics, 'parley_listener_up') !== 1) return 'the node did not hear the others'
-  if (sample(metrics, 'parley_gaps_filled_total{reason="missed"}') > 20) return 'it came late'
-  const ended = before.findLast(({ msg, user }) => msg === 'socket closed' && user === to)
-  if (ended) return `the socket of ${to} was closed with ${ended.code}`
-  return 'it was delivered'
-}
-
-test('log and metrics tell why a message did not arrive', async () => {
-  await until(
-    async () => sample(await (await fetch(metricsUrl)).text(), 'parley_listener_up') === 1,
-  )
-  const [dora, emil] = [await mint('dora'), await mint('emil')]
-  const channelId = await createGroup(dora.token, ['emil'])
-  const socket = await RawSocket.connect({ url }, { minted: emil })
-  sockets.push(socket)
-  const send = (token: string, trace: string) =>
-    call(`/api/channels/${channelId}/messages`, trace, { token, body: { text: 'lunch?' } })
-  const question = { from: 'dora', to: 'emil', at: '9999' }
-  await send(dora.token, logged('1'))
-  await line(({ trace }) => trace === logged('1'))
-  expect(await whyNotDelivered(question)).toBe('it was delivered')
-
-  // Their token is revoked: the server ends the socket, and the client cannot come back.
-  await createApi({ url, apiKey }).tokens.revoke({ userId: 'emil' })
-  expect((await socket.closed).code).toBe(3503)
-  await line(({ msg, user }) => msg === 'socket closed' && user === 'emil')
-  await send(dora.token, logged('2'))
-  expect(await whyNotDelivered(question)).toBe('the socket of emil was closed with 3503')
-  const metrics = await (await fetch(metricsUrl)).text()
-  expect(sample(metrics, 'parley_socket_closes_total{code="3503"}')).toBeGreaterThan(0)
-
-  const refused = await send((await mint('gus')).token, unlogged('3'))
-  expect(refused.status).toBeGreaterThanOrEqual(400)
-  await line(({ trace }) => trace === unlogged('3'))
-  const { error } = (await refused.json()) as { error: { code: string } }
-  expect(await whyNotDelivered({ ...question, from: 'gus' })).toBe(
-    `the send was refused: ${error.code}`,
-  )
 })

@@ -2,13 +2,14 @@ import { topics } from '@parley/contract'
 import { observeDatabase } from '@parley/server/core/database-metrics'
 import { createMetrics } from '@parley/server/core/metrics'
 import { createMetricsLease } from '@parley/server/core/metrics-lease'
-import { startMetricsServer } from '@parley/server/http/metrics-server'
+import { createDb } from '@parley/server/db/client'
+import { startMetricsServer, startTextServer } from '@parley/server/http/metrics-server'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { centrifugeOf, listen } from './support/realtime.ts'
 import { refusal } from './support/refusal.ts'
 import { sample } from './support/scrape.ts'
 import { RawSocket, useSockets } from './support/socket.ts'
-import { until } from './support/until.ts'
+import { unhurried, until } from './support/until.ts'
 import { createWorld, useWorld } from './support/world.ts'
 
 // An event that is compared with the database at that moment would count as missed.
@@ -165,6 +166,41 @@ test('a scrape that waits for the database takes nothing from another one', asyn
   texts.push(await metrics.registry.metrics())
   const shows = (text: string) => text.includes('parley_database_connections{')
   expect(texts.map(shows)).toEqual([true, false])
+})
+
+test('a collector that fails ends one scrape, and not the process', async () => {
+  const texts = [
+    async () => ({ text: 'fine 1', contentType: 'text/plain' }),
+    () => Promise.reject(new Error('a bug')),
+  ]
+  const read = () => texts.pop()?.() ?? Promise.reject(new Error('no more'))
+  const server = await startTextServer({ port: 0, host: '127.0.0.1', read })
+  onTestFinished(server.stop)
+  const scrape = () => fetch(`http://127.0.0.1:${server.port}/metrics`)
+  expect((await scrape()).status).toBe(500)
+  const next = await scrape()
+  expect(await next.text()).toBe('fine 1')
+  expect(next.headers.get('x-content-type-options')).toBe('nosniff')
+})
+
+test('a count that takes too long is left out, and the database is shown as up', async () => {
+  const metrics = createMetrics()
+  const db = createDb({
+    url: world().databaseUrl,
+    poolSize: 1,
+    applicationName: 'parley-test-counts',
+    patience: unhurried,
+    onStatement: (statement) => {
+      if (statement.includes('staged_jobs') && statement.includes('count('))
+        throw Object.assign(new Error('too slow'), { code: '57014' })
+    },
+  })
+  onTestFinished(() => db.end({ timeout: 1 }))
+  await observeDatabase(metrics, { db, poolSize: 1, isReporter: async () => true })()
+  const text = await metrics.registry.metrics()
+  expect(text).toContain('parley_database_up 1')
+  expect(text).toMatch(/^parley_database_connections\{state="\w+"\} [1-9]/m)
+  expect(text).not.toContain('parley_jobs_waiting{')
 })
 
 test('a process that nobody asks for its metrics leaves the rest to another', async () => {

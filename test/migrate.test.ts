@@ -6,6 +6,7 @@ import { readMigrations } from '@parley/server/db/migration-files'
 import { expect, onTestFinished, test } from 'vitest'
 import { createEmptyDatabase, migrateUpTo } from './support/migrations.ts'
 import { bundled, production } from './support/start.ts'
+import { until } from './support/until.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -63,6 +64,50 @@ test('with MIGRATE_ON_START=off a start needs parley migrate, which says what it
   expect(await migrate(DATABASE_URL)).toEqual([])
   await expect(requireMigrated(DATABASE_URL)).resolves.toBeUndefined()
 })
+
+test.each([
+  ['in a transaction', '0013_custom'],
+  ['statement by statement', '0024_quotes'],
+])('a migration %s that waits for a backup stops nobody else', async (_, name) => {
+  const url = await createEmptyDatabase()
+  const next = readMigrations().findIndex((migration) => migration.name === name)
+  await migrateUpTo(url, readMigrations()[next - 1]?.name ?? '')
+  const [backup, others] = [connectOnce(url), connectOnce(url)]
+  onTestFinished(async () => {
+    await Promise.all([backup.end(), others.end()])
+  })
+  const notices: string[] = []
+  let hasFinished = false
+  let finished: Promise<unknown> = Promise.resolve()
+  await backup.begin(async (tx) => {
+    // As pg_dump does, for as long as it runs.
+    await tx`lock table messages in access share mode`
+    const onNotice = (line: string) => void notices.push(line)
+    finished = migrate(url, { onNotice }).finally(() => (hasFinished = true))
+    finished.catch(() => {})
+    for (const tries of [1, 2]) {
+      await until(() => isWaiting(others))
+      expect(await others`select from messages`).toEqual([])
+      await until(() => notices.length >= tries)
+    }
+    expect(hasFinished).toBe(false)
+  })
+  expect(await finished).toContain(name)
+  expect(await inspect(url)).toMatchObject({ pending: [] })
+  expect(notices[1]).toBe(
+    `migration ${name} waits for a table that others keep locked, like a backup: ` +
+      'next try in 2 s',
+  )
+})
+
+const isWaiting = async (db: ReturnType<typeof connectOnce>) => {
+  const waiting = await db`
+    select
+    from pg_locks
+    where relation = 'messages'::regclass
+      and not granted`
+  return waiting.length > 0
+}
 
 test('a schema that a newer version has migrated is refused, and is not changed', async () => {
   const url = await oneBehind()

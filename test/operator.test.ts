@@ -42,7 +42,7 @@ test('an app is renamed and configured field by field, and null returns a settin
     settings: {
       messageRetentionDays: 30,
       userAdminAccess: null,
-      rateLimits: { tokens: null, messages: 5, requests: null, appRequests: null },
+      rateLimits: { tokens: null, messages: 5, requests: null, appends: null, appRequests: null },
     },
   })
   const reset = { messageRetentionDays: null, rateLimits: { messages: null } }
@@ -116,10 +116,15 @@ test('an app has limits and a user administration of its own', async () => {
   await ana.users.put({ userId: 'ben', name: 'Ben' })
   await operator.apps.update({
     appId,
-    settings: { userAdminAccess: 'server', rateLimits: { messages: 2 } },
+    settings: { userAdminAccess: 'server', rateLimits: { messages: 2, appends: 1 } },
   })
   expect(await refusal(ana.users.put({ userId: 'ben', name: 'Ben' }))).toEqual(forbidden)
-  for (const text of ['1', '2']) await ana.messages.send({ channelId, text })
+  const { id: messageId } = await ana.messages.send({ channelId, text: '', streaming: true })
+  await ana.streams.append({ channelId, messageId, at: 0, text: '1' })
+  expect(
+    await refusal(ana.streams.append({ channelId, messageId, at: 1, text: '2' })),
+  ).toMatchObject({ status: 429 })
+  await ana.messages.send({ channelId, text: '2' })
   expect(await refusal(ana.messages.send({ channelId, text: '3' }))).toMatchObject({ status: 429 })
   const other = await world().user('ana')
   const { id } = await other.channels.create({ type: 'group', name: 'Elsewhere' })

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { limits } from '@parley/contract'
+import { Variables } from '@parley/server/config'
 import { observeDatabase } from '@parley/server/core/database-metrics'
 import { observeEventLoop } from '@parley/server/core/event-loop-metrics'
 import { createMetrics } from '@parley/server/core/metrics'
@@ -97,8 +98,10 @@ test('pods serve until their service forgot them, and stop before they are kille
     'Service',
     'PodDisruptionBudget',
     'Ingress',
+    'Ingress',
   ])
-  const { terminationGracePeriodSeconds, containers } = objects[0].spec.template.spec
+  const { terminationGracePeriodSeconds, containers, initContainers } =
+    objects[0].spec.template.spec
   const [{ image, env, readinessProbe, livenessProbe }] = containers
   const settings = new Map<string, string>(
     env.map(({ name, value }: { name: string; value: string }) => [name, value]),
@@ -110,6 +113,10 @@ test('pods serve until their service forgot them, and stop before they are kille
   expect(delay / 2).toBeGreaterThan(periodSeconds * failureThreshold + timeoutSeconds)
   expect(terminationGracePeriodSeconds).toBeGreaterThanOrEqual(delay + 15)
   expect(image).toMatch(new RegExp(`:v${limits.apiVersion}$`))
+  // The probe of the start would end a long migration, again and again.
+  expect(initContainers).toMatchObject([{ image, args: ['migrate'] }])
+  expect(initContainers[0].envFrom).toEqual(containers[0].envFrom)
+  expect(settings.get('MIGRATE_ON_START')).toBe('off')
   for (const name of settings.keys()) expect(read('.env.example')).toContain(`\n${name}=`)
 })
 
@@ -120,6 +127,48 @@ test('the proxies of ops pass WebSockets, and look at the health if they can', (
   expect(nginx).toMatch(/proxy_http_version 1\.1;/)
   expect(read('ops/Caddyfile')).toMatch(/health_uri \/health\n/)
   expect(read('ops/haproxy.cfg')).toMatch(/option httpchk GET \/health\n/)
+})
+
+test('the proxies of ops pass on every body that the server takes', () => {
+  const megabytes = (text = '') => Number(/^(\d+)m$/.exec(text)?.[1]) * 1024 ** 2
+  const { bodyBytes, syncBodyBytes, messageBatch } = limits
+  const largest = Math.max(bodyBytes, syncBodyBytes, messageBatch.bodyBytes)
+  const nginx = read('ops/nginx.conf')
+  const [before = '', imports = ''] = nginx.split('location = /import {')
+  expect(megabytes(/client_max_body_size (\w+);/.exec(before)?.[1])).toBe(largest)
+  expect(imports).toMatch(/client_max_body_size 0;/)
+  expect(imports).toMatch(/proxy_request_buffering off;/)
+  expect(imports).toMatch(/proxy_read_timeout 1h;/)
+  expect(read('ops/haproxy.cfg')).toMatch(/set-timeout server 1h if \{ path \/import \}/)
+
+  const ingresses = parseAllDocuments(read('ops/kubernetes.yaml'))
+    .map((document) => document.toJS())
+    .filter(({ kind }) => kind === 'Ingress')
+  const [all, ofImports] = ingresses.map(({ metadata }) => metadata.annotations)
+  const annotation = 'nginx.ingress.kubernetes.io'
+  expect(megabytes(all[`${annotation}/proxy-body-size`])).toBe(largest)
+  expect(ingresses[1].spec.rules[0].http.paths).toMatchObject([
+    { path: '/import', pathType: 'Exact' },
+  ])
+  expect(ofImports).toMatchObject({
+    [`${annotation}/proxy-body-size`]: '0',
+    [`${annotation}/proxy-request-buffering`]: 'off',
+    [`${annotation}/proxy-read-timeout`]: '3600',
+  })
+})
+
+/** What the image, or a database of its own, leaves no choice of. */
+const NOT_OF_COMPOSE = ['NODE_ENV', 'HOST', 'PORT', 'DATA_DIR', 'EMBEDDED_DATABASE', 'METRICS_HOST']
+
+test('compose passes on every setting of the server, and has a Redis for who wants one', () => {
+  const { services } = parse(read('compose.yaml'))
+  const passed = Object.keys(services.parley.environment)
+  const missing = Object.keys(Variables.shape).filter((name) => !passed.includes(name))
+  expect(missing.sort()).toEqual(NOT_OF_COMPOSE.sort())
+  const unknown = passed.filter((name) => !name.startsWith('OTEL_') && !(name in Variables.shape))
+  expect(unknown).toEqual([])
+  expect(services.redis).toMatchObject({ image: expect.stringMatching(/^redis:/) })
+  expect(services.redis.profiles).toEqual(['redis'])
 })
 
 const folder = () => {

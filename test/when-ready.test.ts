@@ -1,9 +1,12 @@
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
 import net from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { migrate } from '@parley/server/db/migrate'
 import { whenReady } from '@parley/server/db/when-ready'
 import { expect, onTestFinished, test } from 'vitest'
-import { openDatabaseProxy } from './support/database-proxy.ts'
+import { addressOf, openDatabaseProxy } from './support/database-proxy.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -28,6 +31,33 @@ test('a start waits for a database that is not reachable yet, and says so once',
   expect(tries).toBe(3)
   expect(reasons).toMatchObject([{ code: 'ECONNREFUSED' }])
   later?.stop()
+})
+
+/** An address in a folder, as of a database in another container that shares it. */
+function socketOfLater() {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-socket-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const url = new URL(world().databaseUrl)
+  url.host = `${encodeURIComponent(folder)}:5432`
+  const server = net.createServer((client) => {
+    const upstream = net.connect(addressOf(world().databaseUrl))
+    for (const socket of [client, upstream]) socket.on('error', () => {})
+    client.pipe(upstream).pipe(client)
+  })
+  onTestFinished(() => void server.close())
+  const path = join(folder, '.s.PGSQL.5432')
+  return { url: url.href, listen: () => once(server.listen(path), 'listening') }
+}
+
+test('a start waits for a database whose socket is not there yet', async () => {
+  const { url, listen } = socketOfLater()
+  const reasons: unknown[] = []
+  const onWait = async (reason: unknown) => {
+    reasons.push(reason)
+    await listen()
+  }
+  await whenReady(() => migrate(url), { waitSeconds: 60, onWait })
+  expect(reasons).toMatchObject([{ code: 'ENOENT' }])
 })
 
 /** A port that answers as PostgreSQL does while it starts or recovers. */

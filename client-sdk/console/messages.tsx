@@ -1,5 +1,6 @@
 import { Skeletons } from '../playground/skeletons.tsx'
-import { addressOf } from './route.ts'
+import { addressOf, replaceAddress, useRoute } from './route.ts'
+import { SearchBox } from './search-box.tsx'
 import { api } from './server.ts'
 import { ProblemNote } from './table.tsx'
 import type { Message } from './types.ts'
@@ -8,10 +9,15 @@ import { When } from './when.tsx'
 
 /** The messages of a channel, the newest first, as they are stored. */
 export function Messages({ appId, channelId }: { appId: string; channelId: string }) {
+  const { query } = useRoute()
+  const [author, before] = [query.get('author') ?? '', query.get('before') ?? '']
   const pages = usePages(async (cursor) => {
-    const page = await api.inspect.messages({ appId, channelId, cursor })
+    const filter = { userId: author || undefined, before: timeOf(before) }
+    const page = await api.inspect.messages({ appId, channelId, ...filter, cursor })
     return { rows: page.messages, nextCursor: page.nextCursor }
-  }, `${appId} ${channelId}`)
+  }, `${appId} ${channelId} ${author} ${before}`)
+  const filtered = (filter: Record<string, string>) =>
+    addressOf(['apps', appId, 'channels', channelId], { author, before, ...filter })
   const { rows, isLoading, problem, hasMore } = pages
   return (
     <>
@@ -25,6 +31,23 @@ export function Messages({ appId, channelId }: { appId: string; channelId: strin
         </button>
       </header>
       <p className="muted">Reading a channel that is not public is noted in the audit log.</p>
+      <div className="search">
+        <SearchBox
+          label="Author"
+          placeholder="Id of the author"
+          value={author}
+          addressOf={(text) => filtered({ author: text.trim() })}
+        />
+        <input
+          className="input"
+          type="datetime-local"
+          aria-label="Sent before"
+          title="Sent before, in the time of this browser"
+          step={1}
+          value={before}
+          onChange={(event) => replaceAddress(filtered({ before: event.target.value }))}
+        />
+      </div>
       {problem && <ProblemNote problem={problem} onRetry={pages.reload} />}
       {rows.length > 0 && (
         <ul className="card messages" aria-label="Messages">
@@ -34,7 +57,7 @@ export function Messages({ appId, channelId }: { appId: string; channelId: strin
         </ul>
       )}
       {rows.length === 0 && isLoading && <Skeletons label="Loading messages" count={5} />}
-      {rows.length === 0 && !isLoading && !problem && <p className="empty">No messages yet.</p>}
+      {rows.length === 0 && !isLoading && !problem && <p className="empty">No messages here.</p>}
       {hasMore && (
         <button
           type="button"
@@ -47,6 +70,12 @@ export function Messages({ appId, channelId }: { appId: string; channelId: strin
       )}
     </>
   )
+}
+
+/** What the field of the browser has, in its own time zone, as the server takes it. */
+function timeOf(local: string) {
+  const time = new Date(local)
+  return Number.isNaN(time.getTime()) ? undefined : time.toISOString()
 }
 
 const MessageRow = ({ message }: { message: Message }) => (

@@ -19,6 +19,7 @@ const rates = {
   tokens: 'Tokens of a key and address',
   messages: 'Messages of a user',
   requests: 'Other calls of a user or key',
+  appends: 'Appends of a user to messages that grow',
   appRequests: 'Calls of the whole app',
 } as const
 type Rate = keyof typeof rates

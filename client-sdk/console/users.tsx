@@ -11,15 +11,20 @@ import { When } from './when.tsx'
 export function Users({ appId }: { appId: string }) {
   const q = useRoute().query.get('q') ?? ''
   const pages = usePages(async (cursor) => {
-    const { users, nextCursor } = await api.inspect.users({ appId, q: q || undefined, cursor })
-    return { rows: users, nextCursor }
+    const [{ users, nextCursor }, named] = await Promise.all([
+      api.inspect.users({ appId, q: q || undefined, cursor }),
+      cursor === undefined && isId(q) ? api.inspect.users({ appId, userId: q }) : { users: [] },
+    ])
+    // The one with this id comes first, whatever their name.
+    const ids = new Set(named.users.map(({ id }) => id))
+    return { rows: [...named.users, ...users.filter(({ id }) => !ids.has(id))], nextCursor }
   }, `${appId} ${q}`)
   return (
     <>
       <div className="search">
         <SearchBox
           label="Search users"
-          placeholder="Part of a name"
+          placeholder="Part of a name, or an id"
           value={q}
           addressOf={(text) => addressOf(['apps', appId, 'users'], { q: text.trim() })}
         />
@@ -29,11 +34,14 @@ export function Users({ appId }: { appId: string }) {
         columns={columnsOf(appId)}
         pages={pages}
         keyOf={({ id }) => id}
-        empty={q === '' ? 'No users yet.' : `No user has “${q}” in their name.`}
+        empty={q === '' ? 'No users yet.' : `No user has “${q}” in their name, or as their id.`}
       />
     </>
   )
 }
+
+/** What the server takes as one: anything else would be an error. */
+const isId = (text: string) => /^[!-.0-~]{1,255}$/.test(text) && text !== '.' && text !== '..'
 
 const columnsOf = (appId: string): Column<User>[] => [
   {

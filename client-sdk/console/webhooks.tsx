@@ -66,6 +66,7 @@ const deliveryColumns: Column<Delivery>[] = [
   { title: 'Status', cell: ({ status }) => <span className="badge">{status}</span> },
   { title: 'Attempts', cell: ({ attempts }) => attempts, isNumber: true, isMinor: true },
   { title: 'Answer', cell: ({ responseStatus }) => responseStatus ?? '–', isNumber: true },
+  { title: 'Error', cell: ({ error }) => error ?? '–' },
   { title: 'Next attempt', cell: ({ nextAttemptAt }) => <When iso={nextAttemptAt} never="–" /> },
   { title: 'Event of', cell: ({ createdAt }) => <When iso={createdAt} />, isMinor: true },
 ]

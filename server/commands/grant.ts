@@ -1,125 +1,25 @@
 import { readConfig } from '../config.ts'
-import { connectOnce, type DbConnection, type Tx } from '../db/client.ts'
-import { migrate } from '../db/migrate.ts'
-import { ownSchema, queueSchemaOf } from '../db/own-schema.ts'
-import { transaction } from '../db/transaction.ts'
+import { noteCommand } from '../core/audit.ts'
+import { connectOnce } from '../db/client.ts'
 import { migrateQueue } from '../jobs/queue.ts'
-import { tableNames } from './app-file/tables.ts'
-import { whenDatabaseIsReady, withDatabase } from './open.ts'
-
-/** Lists of migrations, ours and the queue's: who only reads and writes rows applies none. */
-const MIGRATIONS = ['__drizzle_migrations', 'migrations']
+import { grantSchemas } from './grants.ts'
+import { migrateWhenReady, withDatabase } from './open.ts'
 
 /** `parley grant`: lets a role read and write all rows, and nothing else. */
 export async function grantTo(role: string) {
   const config = readConfig()
   await withDatabase(config, async (url) => {
-    await whenDatabaseIsReady(() => migrate(url), config)
+    await migrateWhenReady(url, config)
     await migrateQueue(url)
     const db = connectOnce(url)
     try {
       const [found] = await db`select from pg_roles where rolname = ${role}`
       if (!found) throw new Error(`There is no role ${role}. Make one: create role … login`)
       await grantSchemas(db, url, role)
+      await noteCommand(db, { operation: 'parley.grant', target: { role } })
       console.log(`The role ${role} may run servers and workers with MIGRATE_ON_START=off`)
     } finally {
       await db.end({ timeout: 1 })
     }
   })
-}
-
-/**
- * Gives the roles that `parley grant` was run for the tables that were made since. By default
- * privileges they would also get those that the owner makes for other applications.
- */
-export async function grantAgain(url: string) {
-  const db = connectOnce(url)
-  try {
-    for (const { role } of await selectGranted(db, queueSchemaOf(url)))
-      await grantSchemas(db, url, role)
-  } finally {
-    await db.end({ timeout: 1 })
-  }
-}
-
-/** Those with a policy of ours on the queue's tables. PostgreSQL cuts long names. */
-const selectGranted = (db: Tx, schema: string) => db<{ role: string }[]>`
-  select distinct r.rolname::text as role
-  from pg_policy p
-  join pg_class c on c.oid = p.polrelid
-  join pg_namespace n on n.oid = c.relnamespace and n.nspname = ${schema}
-  join pg_roles r on r.oid = any(p.polroles)
-  where p.polname = left('parley_' || r.rolname, 63)
-  order by 1`
-
-/**
- * The role may be in use: at no moment it has less than before. Two grants at once would change the
- * same rows of the catalog, and one of them would fail.
- */
-async function grantSchemas(db: DbConnection, url: string, role: string) {
-  const own = ownSchema(url)
-  const schemas = own === undefined ? ['public', 'drizzle'] : [own]
-  await transaction(db, async (tx) => {
-    await tx`select pg_advisory_xact_lock(hashtext('parley grant'))`
-    for (const schema of new Set([...schemas, queueSchemaOf(url)]))
-      await grantSchema(tx, schema, role)
-  })
-}
-
-type Table = { name: string; isGuarded: boolean; sequences: string[] }
-
-/** What there is of ours in the schema. */
-async function grantSchema(db: Tx, schema: string, role: string) {
-  const to = db`to ${db(role)}`
-  await db`grant usage on schema ${db(schema)} ${to}`
-  const tables = await selectTables(db, schema)
-  for (const { name, isGuarded, sequences } of tables) {
-    const table = db`${db(schema)}.${db(name)}`
-    const rights = MIGRATIONS.includes(name) ? db`select` : db`select, insert, update, delete`
-    await db`grant ${rights} on ${table} ${to}`
-    for (const sequence of sequences)
-      await db`grant usage, select on sequence ${db(schema)}.${db(sequence)} ${to}`
-    // The queue's tables show their rows to their owner only, unless a policy says otherwise.
-    if (isGuarded) await showRows(db, { schema, name, role })
-  }
-}
-
-/** Other tables may be in `public`, of extensions or of whoever shares the database. */
-const selectTables = (db: Tx, schema: string) => db<Table[]>`
-  select
-    c.relname as name,
-    c.relrowsecurity as "isGuarded",
-    array(
-      select s.relname::text
-      from pg_depend d
-      join pg_class s on s.oid = d.objid and s.relkind = 'S'
-      where d.refclassid = 'pg_class'::regclass
-        and d.refobjid = c.oid
-        and d.classid = 'pg_class'::regclass
-    ) as sequences
-  from pg_class c
-  where c.relnamespace = ${schema}::regnamespace
-    and c.relkind in ('r', 'p', 'v')
-    and (${schema} <> 'public' or c.relname = any(${tableNames}))
-  order by c.relname`
-
-async function showRows(
-  db: Tx,
-  { schema, name, role }: { schema: string; name: string; role: string },
-) {
-  const [known] = await db`
-    select
-    from pg_policies
-    where schemaname = ${schema}
-      and tablename = ${name}
-      and policyname = left(${`parley_${role}`}, 63)`
-  // To make it again would lock the table, which workers use.
-  if (known) return
-  const table = db`${db(schema)}.${db(name)}`
-  await db`
-    create policy ${db(`parley_${role}`)}
-    on ${table}
-    to ${db(role)}
-    using (true)
-    with check (true)`
 }

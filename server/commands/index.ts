@@ -40,8 +40,12 @@ The exit code is 0 if a start would succeed, and 1 otherwise.`,
   },
   'new-epoch': {
     summary: 'Tell clients to fetch again, after a backup was restored',
-    details: 'Run it with the environment of the servers, after the backup and before their start.',
-    run: async () => (await import('./new-epoch.ts')).startEpoch(),
+    details: `\
+Run it with the environment of the servers, after the backup was restored and before their start. It
+refuses while servers run on the database.`,
+    flags: { force: 'also while servers seem to run' },
+    run: async ({ flags }) =>
+      (await import('./new-epoch.ts')).startEpoch({ isForced: flags.force ?? false }),
   },
   'setup-push': {
     summary: 'Create the workflows at the push provider',

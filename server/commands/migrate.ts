@@ -1,14 +1,13 @@
 import { readConfig } from '../config.ts'
-import { migrate } from '../db/migrate.ts'
 import { migrateQueue } from '../jobs/queue.ts'
-import { grantAgain } from './grant.ts'
-import { whenDatabaseIsReady, withDatabase } from './open.ts'
+import { grantAgain } from './grants.ts'
+import { migrateWhenReady, withDatabase } from './open.ts'
 
 /** `parley migrate`: brings the schema up to date, and says what it did. */
 export async function migrateDatabase() {
   const config = readConfig()
   await withDatabase(config, async (url) => {
-    const applied = await whenDatabaseIsReady(() => migrate(url), config)
+    const applied = await migrateWhenReady(url, config)
     await migrateQueue(url)
     await grantAgain(url)
     for (const name of applied) console.log(`Applied ${name}`)

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readConfig } from '../config.ts'
-import { connectOnce } from '../db/client.ts'
+import { noteCommand } from '../core/audit.ts'
+import { connectOnce, type Tx } from '../db/client.ts'
 import { errorMessage } from '../lifecycle.ts'
 import { withDatabase } from './open.ts'
 
@@ -9,24 +10,45 @@ import { withDatabase } from './open.ts'
  * were numbered after the backup are gone, and new events get the same numbers. The new epoch keeps
  * clients from taking the new events for those that they have already seen.
  */
-export async function startEpoch() {
+export async function startEpoch({ isForced }: { isForced: boolean }) {
   try {
-    await withDatabase(readConfig(), storeEpoch)
+    await withDatabase(readConfig(), (url) => storeEpoch(url, isForced))
   } catch (error) {
     throw new Error(`The event epoch was not changed: ${errorMessage(error)}`)
   }
 }
 
-async function storeEpoch(url: string) {
+/** A server that runs would go on with the epoch that it has read, unlike those that start. */
+const RUNNING = '10 seconds'
+
+async function storeEpoch(url: string, isForced: boolean) {
   const db = connectOnce(url)
   try {
+    if (!isForced) await requireNoServer(db)
     const epoch = randomBytes(8).toString('hex')
     await db`
       insert into service (key, value)
       values ('epoch', ${epoch})
       on conflict (key) do update set value = excluded.value`
+    // A backup of a version before the audit log has none.
+    const [audit] = await db`select where to_regclass('audit') is not null`
+    if (audit) await noteCommand(db, { operation: 'parley.new-epoch', target: { epoch, isForced } })
     console.log(`New event epoch: ${epoch}`)
   } finally {
     await db.end({ timeout: 1 })
   }
+}
+
+/** The database's backup may also be so fresh that those in it seem to run. */
+async function requireNoServer(db: Tx) {
+  const [running] = await db<{ count: number }[]>`
+    select count(*)::int
+    from nodes n
+    where n.beat_at > clock_timestamp() - ${RUNNING}::interval`
+  if (!running?.count) return
+  const servers = running.count === 1 ? '1 server runs' : `${running.count} servers run`
+  throw new Error(
+    `${servers} on this database, or did so until 10 s ago. Stop all of them first; ` +
+      '--force changes it all the same',
+  )
 }

@@ -5,6 +5,7 @@ import { whenReady } from '../db/when-ready.ts'
 import { errorMessage } from '../lifecycle.ts'
 import { processLog } from '../process-log.ts'
 import { databaseError } from './database-error.ts'
+import { grantAgain } from './grants.ts'
 
 /** What commands do alike with the database. */
 
@@ -19,10 +20,16 @@ export function whenDatabaseIsReady<T>(work: () => Promise<T>, { waitSeconds }: 
   })
 }
 
+/** Brings the schema up to date, and answers what it applied. Says when it waits for others. */
+export const migrateWhenReady = (url: string, config: Waiting) =>
+  whenDatabaseIsReady(() => migrate(url, { onNotice: processLog.warn }), config)
+
 /** Brings the schema up to date, or only looks whether it is. */
 export async function prepareSchema(url: string, config: Config) {
-  const prepare = config.migrateOnStart ? migrate : requireMigrated
-  await whenDatabaseIsReady<unknown>(() => prepare(url), config)
+  if (!config.migrateOnStart) return whenDatabaseIsReady(() => requireMigrated(url), config)
+  const applied = await migrateWhenReady(url, config)
+  // Servers of other roles, which were granted the tables of before, also use the new ones.
+  if (applied.length > 0) await grantAgain(url)
 }
 
 /** Runs `work` on the configured database, or on the embedded one, which ends afterwards. */

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { pino } from 'pino'
-import { AggregatorRegistry, type MetricObject } from 'prom-client'
+import type { MetricObject } from 'prom-client'
 import type { Config } from '../config.ts'
 import { logFormat } from '../core/log-format.ts'
 import { developmentSecrets } from '../dev-secrets.ts'
@@ -9,9 +9,10 @@ import type { StopFunction } from '../lifecycle.ts'
 import { listenError } from './listen-error.ts'
 import { prepareSchema } from './open.ts'
 import { ShownMetrics } from './worker-link.ts'
+import { createMetricsSum } from './worker-metrics.ts'
 import { createWorkerPool, tell } from './worker-pool.ts'
 
-/** How long a worker process may take to show its metrics. Those of a busy one are left out. */
+/** How long a worker process may take to show its metrics. */
 const METRICS_MS = 3_000
 
 type Options = { config: Config; databaseUrl: string; stopFunctions: StopFunction[] }
@@ -37,11 +38,20 @@ type Pool = ReturnType<typeof createWorkerPool>
 async function serveAggregated({ metricsPort: port, metricsHost: host }: Config, { all }: Pool) {
   if (port === undefined) return []
   let asked = 0
-  const read = async () => {
+  let reading: Promise<{ text: string; contentType: string }> | undefined
+  const sum = createMetricsSum()
+  const readAll = async () => {
     asked += 1
-    const shown = await Promise.all(all().map((worker) => metricsOf(worker, asked)))
-    const registry = AggregatorRegistry.aggregate(shown)
+    const shown = all().map(async (worker) => ({ worker, metrics: await metricsOf(worker, asked) }))
+    const registry = await sum(await Promise.all(shown))
     return { text: await registry.metrics(), contentType: registry.contentType }
+  }
+  /** Who asks meanwhile shares the answer. */
+  const read = () => {
+    reading ??= readAll().finally(() => {
+      reading = undefined
+    })
+    return reading
   }
   const server = await startTextServer({ port, host, read }).catch(
     listenError({ port, host, prefix: 'METRICS_' }),
@@ -59,6 +69,6 @@ async function metricsOf(worker: ReturnType<Pool['all']>[number], id: number) {
       if (data?.id === id) return data.metrics as MetricObject[] // of prom-client, as JSON
     }
   } catch {
-    return []
+    return undefined
   }
 }

@@ -13,21 +13,22 @@ import { loadRedis } from '../core/redis.ts'
 import { createShutdown } from '../core/shutdown.ts'
 import { createTokens } from '../core/tokens.ts'
 import { createDb, type Db } from '../db/client.ts'
-import { startEmbeddedPostgres } from '../db/embedded/index.ts'
 import { inSchema, locks } from '../db/locks.ts'
 import { transaction } from '../db/transaction.ts'
 import { developmentSecrets } from '../dev-secrets.ts'
 import { createApp } from '../features/apps/create.ts'
 import { createCleanup } from '../jobs/cleanup.ts'
 import { startJobs } from '../jobs/index.ts'
+import { levelOf } from '../jobs/log.ts'
 import { createProviderPreferences } from '../jobs/push/preferences.ts'
 import { watchWorkers } from '../jobs/watch-workers.ts'
-import { errorMessage, runProcess, type StopFunction, stopWithParent } from '../lifecycle.ts'
+import { runProcess, type StopFunction, stopWithParent } from '../lifecycle.ts'
 import { processLog } from '../process-log.ts'
 import { localUrl, wsUrlOf } from '../urls.ts'
 import { listenError } from './listen-error.ts'
 import { prepareSchema } from './open.ts'
 import { serveMetrics } from './serve-metrics.ts'
+import { startEmbedded } from './start-embedded.ts'
 import { startWorkers } from './start-workers.ts'
 import { traceProcess } from './trace-process.ts'
 import { type Handed, handed } from './worker-link.ts'
@@ -54,7 +55,9 @@ async function startServer(stop: (exitCode?: number) => void) {
   const worker = handed()
   if (config.isStartedByNpm) stopWithParent(stop)
   const databaseUrl =
-    worker?.databaseUrl ?? config.databaseUrl ?? (await startEmbedded(config, stop))
+    worker?.databaseUrl ??
+    config.databaseUrl ??
+    (await startEmbedded(config, { stop, stopFunctions }))
   if (worker || config.workers === 1) return serve({ config, worker, databaseUrl, stop })
   const pool = await startWorkers({ config, databaseUrl, stopFunctions })
   beforeStop = pool.stop
@@ -136,7 +139,8 @@ async function createServer({ config, worker, secrets, databaseUrl, db }: Setup)
     staging,
     purgeEmptyAfterDays: config.purgeEmptyAfterDays,
     auditRetentionDays: config.auditRetentionDays,
-    onError: (error, task) => app.log.error({ err: error, task }, 'cleanup failed'),
+    onError: (error, task) =>
+      app.log[levelOf(error, 'error')]({ err: error, task }, 'cleanup failed'),
   })
   const workers = config.jobs === 'external' ? watchWorkers({ db }) : undefined
   const app = buildApp({
@@ -202,19 +206,6 @@ function announceStart({ config, worker, secrets, databaseUrl }: Setup, server: 
       ...(config.adminKey === undefined && { 'Admin key': secrets.adminKey }),
       'Demo API key': secrets.demoApiKey,
     })
-}
-
-async function startEmbedded({ dataDir }: Config, stop: (exitCode: number) => void) {
-  const postgres = await startEmbeddedPostgres({
-    dataDir,
-    onNotice: processLog.info,
-    onLost: (error) => {
-      processLog.fatal(errorMessage(error))
-      stop(1)
-    },
-  })
-  stopFunctions.push(() => postgres.stop())
-  return postgres.url
 }
 
 const portOf = (address: AddressInfo | string | null) =>

@@ -11,6 +11,7 @@ import { createDb } from '../db/client.ts'
 import { logOutages } from '../db/outages.ts'
 import { createCleanup } from '../jobs/cleanup.ts'
 import { startJobs } from '../jobs/index.ts'
+import { levelOf } from '../jobs/log.ts'
 import { runProcess, type StopFunction, stopWithParent } from '../lifecycle.ts'
 import type { Broker } from '../realtime/broker.ts'
 import { hintOf } from '../realtime/hints.ts'
@@ -50,7 +51,7 @@ async function start(stop: () => void) {
     nodeId,
     log,
     metrics,
-    report: (error, problem) => log.warn({ err: error }, problem),
+    report: (error, problem) => log[levelOf(error)]({ err: error }, problem),
   })
   stopFunctions.push(() => broker.stop())
   const publisher = createBrokerPublisher(broker, metrics)
@@ -61,7 +62,7 @@ async function start(stop: () => void) {
     staging: createJobStaging(acceptedTasks({ isOn: true, hasPush: config.push !== undefined })),
     purgeEmptyAfterDays: config.purgeEmptyAfterDays,
     auditRetentionDays: config.auditRetentionDays,
-    onError: (error, task) => log.error({ err: error, task }, 'cleanup failed'),
+    onError: (error, task) => log[levelOf(error, 'error')]({ err: error, task }, 'cleanup failed'),
   })
   stopFunctions.push(cleanup.stop)
 

@@ -22,6 +22,17 @@ export const noteJob = (db: Tx, act: Act) =>
 export const noteCommand = (db: Tx, act: Act) =>
   insertEntry(db, { ...act, actor: 'operator', keyId: null, userId: null, requestId: null })
 
+/** Notes that somebody has signed in to the console, with the admin key. */
+export const noteSignIn = (db: Tx, { requestId, ip }: { requestId: string; ip: string }) =>
+  insertEntry(db, {
+    operation: 'console.signIn',
+    target: { address: ip },
+    actor: 'operator',
+    keyId: null,
+    userId: null,
+    requestId,
+  })
+
 /** Deletes old entries: the database refuses it to every transaction that does not say this. */
 export const deleteEntries = (db: Tx, ids: Fragment) =>
   transaction(db, async (tx) => {

@@ -1,6 +1,6 @@
-import { Gauge, type Registry } from 'prom-client'
 import type { Db, Tx } from '../db/client.ts'
 import { hasQueue, queueSchema } from '../db/own-schema.ts'
+import { createGauges, type ServiceGauges } from './database-gauges.ts'
 import type { Metrics } from './metrics.ts'
 
 /**
@@ -18,111 +18,43 @@ export function observeDatabase(
   const reset = () => {
     for (const gauge of Object.values(ofService)) gauge.reset()
   }
-  const read = () => Promise.all([selectJobs(db), selectConnections(db), selectKept(db)])
-  const update = async () => {
+  /** What fails is left out: a long queue must not look like a database that is down. */
+  const read = () =>
+    Promise.all(
+      [readJobs, readConnections, readAges, readWebhooks, readBacklog].map((read) =>
+        read(db, ofService).catch(() => () => {}),
+      ),
+    )
+  return async () => {
     gauges.poolWaiting.set(db.waiting())
-    const found = (await isReporter()) ? await read() : undefined
+    const [isUp, shows] = await Promise.all([
+      succeeds(db.ping()),
+      isReporter().then(
+        (isHeld) => (isHeld ? read() : []),
+        () => [],
+      ),
+    ])
     // In the same tick as they are set: another scrape may read them at any moment in between.
     reset()
-    if (!found) return
-    const [jobs, connections, [kept]] = found
-    for (const { task, state, count, oldest } of jobs) {
-      ofService.jobs.set({ task, state }, count)
-      if (state === 'waiting') ofService.oldestJob.set({ task }, oldest)
-    }
-    for (const { state, count } of connections) ofService.connections.set({ state }, count)
-    ofService.oldestEvent.set(kept?.oldestEvent ?? 0)
-    ofService.oldestDelivery.set(kept?.oldestDelivery ?? 0)
-    ofService.webhooksFailing.set(kept?.webhooksFailing ?? 0)
-    ofService.oldestStaged.set(kept?.oldestStaged ?? 0)
-    ofService.purgeBacklog.set({ kind: 'users' }, kept?.users ?? 0)
-    ofService.purgeBacklog.set({ kind: 'channels' }, kept?.channels ?? 0)
+    for (const show of shows) show()
+    gauges.up.set(isUp ? 1 : 0)
   }
-  return () =>
-    update().then(
-      () => gauges.up.set(1),
-      () => {
-        reset()
-        gauges.up.set(0)
-      },
-    )
 }
 
-/** Those of this process, and those of the service as a whole. */
-function createGauges(registry: Registry) {
-  const registers = [registry]
-  const ofService = {
-    jobs: new Gauge({
-      name: 'parley_jobs_waiting',
-      help: 'Jobs by task and state: waiting to run, or dead (given up).',
-      labelNames: ['task', 'state'] as const,
-      registers,
-    }),
-    oldestJob: new Gauge({
-      name: 'parley_jobs_oldest_seconds',
-      help: 'Seconds for which the oldest waiting job has been due.',
-      labelNames: ['task'] as const,
-      registers,
-    }),
-    connections: new Gauge({
-      name: 'parley_database_connections',
-      help: "The service's connections to the database, from all nodes, by state.",
-      labelNames: ['state'] as const,
-      registers,
-    }),
-    oldestEvent: new Gauge({
-      name: 'parley_events_oldest_seconds',
-      help: 'Age of the oldest event kept: above a day, the cleanup does not keep up.',
-      registers,
-    }),
-    oldestDelivery: new Gauge({
-      name: 'parley_webhook_oldest_seconds',
-      help: 'Age of the oldest delivery that others to its webhook wait for.',
-      registers,
-    }),
-    webhooksFailing: new Gauge({
-      name: 'parley_webhooks_failing',
-      help: 'Enabled webhooks whose last delivery failed.',
-      registers,
-    }),
-    oldestStaged: new Gauge({
-      name: 'parley_staged_jobs_oldest_seconds',
-      help: 'Age of the oldest staged job that no worker has taken to the queue yet.',
-      registers,
-    }),
-    purgeBacklog: new Gauge({
-      name: 'parley_purge_backlog',
-      help: 'Deleted users and channels of which the cleanup has not deleted everything yet.',
-      labelNames: ['kind'] as const,
-      registers,
-    }),
-  }
-  return {
-    ofService,
-    up: new Gauge({
-      name: 'parley_database_up',
-      help: 'Whether the database answered when this was collected.',
-      aggregator: 'min',
-      registers,
-    }),
-    poolSize: new Gauge({
-      name: 'parley_database_pool_size',
-      help: "The size of this process's connection pool.",
-      registers,
-    }),
-    poolWaiting: new Gauge({
-      name: 'parley_database_pool_waiting',
-      help: 'Calls waiting for a connection from the pool.',
-      registers,
-    }),
-  }
-}
+const succeeds = (work: Promise<unknown>) =>
+  work.then(
+    () => true,
+    () => false,
+  )
 
 type JobsRow = { task: string; state: string; count: number; oldest: number }
 
-/** Counts staged jobs, which also wait, and queued ones. */
-const selectJobs = (db: Db) =>
-  db.use(async (db) => {
+/** How many rows a count looks at: beyond it the count says that there are at least so many. */
+const MOST_ROWS = 50_000
+
+/** Counts staged jobs, which also wait, and queued ones: those that were added first. */
+async function readJobs(db: Db, { jobs, oldestJob }: ServiceGauges) {
+  const rows = await db.use(async (db) => {
     const queued = (await hasQueue(db)) ? unionQueuedJobs(db) : db``
     return db<JobsRow[]>`
       select
@@ -130,49 +62,86 @@ const selectJobs = (db: Db) =>
         count(*)::int,
         greatest(extract(epoch from now() - min(due)), 0)::float as oldest
       from (
-        select sj.task, 'waiting' as state, sj.created_at as due
-        from staged_jobs sj
+        (
+          select sj.task, 'waiting' as state, sj.created_at as due
+          from staged_jobs sj
+          order by sj.id
+          limit ${MOST_ROWS}
+        )
         ${queued}
       ) jobs
       group by task, state`
   })
+  return () => {
+    for (const { task, state, count, oldest } of rows) {
+      jobs.set({ task, state }, count)
+      if (state === 'waiting') oldestJob.set({ task }, oldest)
+    }
+  }
+}
 
 const unionQueuedJobs = (db: Tx) => db`
   union all
-  select
-    task_identifier,
-    case when attempts < max_attempts or locked_at is not null then 'waiting' else 'dead' end,
-    run_at
-  from ${queueSchema(db)}.jobs`
+  (
+    select
+      job.task_identifier,
+      case
+        when job.attempts < job.max_attempts or job.locked_at is not null then 'waiting'
+        else 'dead'
+      end,
+      job.run_at
+    from ${queueSchema(db)}.jobs job
+    order by job.id
+    limit ${MOST_ROWS}
+  )`
 
 type ConnectionsRow = { state: string; count: number }
 
-const selectConnections = (db: Db) =>
-  db.use(
+async function readConnections(db: Db, { connections }: ServiceGauges) {
+  const rows = await db.use(
     (db) => db<ConnectionsRow[]>`
       select coalesce(state, 'unknown') as state, count(*)::int
       from pg_stat_activity
       where datname = current_database() and application_name like 'parley%'
       group by 1`,
   )
-
-type KeptRow = {
-  oldestEvent: number
-  oldestStaged: number
-  oldestDelivery: number
-  webhooksFailing: number
-  users: number
-  channels: number
+  return () => {
+    for (const { state, count } of rows) connections.set({ state }, count)
+  }
 }
 
-const selectKept = (db: Db) =>
-  db.use(
-    (db) => db<KeptRow[]>`
+type AgesRow = { event: number | null; staged: number | null }
+
+/** Those of the first rows of an index. */
+async function readAges(db: Db, { oldestEvent, oldestStaged }: ServiceGauges) {
+  const [ages] = await db.use(
+    (db) => db<AgesRow[]>`
       select
         (
-          select coalesce(extract(epoch from now() - min(e.created_at)), 0)::float
+          select extract(epoch from now() - e.created_at)::float
           from events e
-        ) as oldest_event,
+          order by e.created_at
+          limit 1
+        ) as event,
+        (
+          select extract(epoch from now() - sj.created_at)::float
+          from staged_jobs sj
+          order by sj.id
+          limit 1
+        ) as staged`,
+  )
+  return () => {
+    oldestEvent.set(ages?.event ?? 0)
+    oldestStaged.set(ages?.staged ?? 0)
+  }
+}
+
+type WebhooksRow = { oldestDelivery: number; failing: number }
+
+async function readWebhooks(db: Db, { oldestDelivery, webhooksFailing }: ServiceGauges) {
+  const [webhooks] = await db.use(
+    (db) => db<WebhooksRow[]>`
+      select
         (
           select coalesce(extract(epoch from now() - min(line.created_at)), 0)::float
           from webhooks wh
@@ -191,20 +160,42 @@ const selectKept = (db: Db) =>
           from webhooks wh
           where wh.enabled
             and wh.failing_since is not null
-        ) as webhooks_failing,
-        (
-          select coalesce(extract(epoch from now() - min(sj.created_at)), 0)::float
-          from staged_jobs sj
-        ) as oldest_staged,
+        ) as failing`,
+  )
+  return () => {
+    oldestDelivery.set(webhooks?.oldestDelivery ?? 0)
+    webhooksFailing.set(webhooks?.failing ?? 0)
+  }
+}
+
+type BacklogRow = { users: number; channels: number }
+
+async function readBacklog(db: Db, { purgeBacklog }: ServiceGauges) {
+  const [backlog] = await db.use(
+    (db) => db<BacklogRow[]>`
+      select
         (
           select count(*)::int
-          from users u
-          where u.deleted_at is not null
-            and u.forgotten_at is null
+          from (
+            select
+            from users u
+            where u.deleted_at is not null
+              and u.forgotten_at is null
+            limit ${MOST_ROWS}
+          ) deleted
         ) as users,
         (
           select count(*)::int
-          from channels c
-          where c.deleted_at is not null
+          from (
+            select
+            from channels c
+            where c.deleted_at is not null
+            limit ${MOST_ROWS}
+          ) deleted
         ) as channels`,
   )
+  return () => {
+    purgeBacklog.set({ kind: 'users' }, backlog?.users ?? 0)
+    purgeBacklog.set({ kind: 'channels' }, backlog?.channels ?? 0)
+  }
+}

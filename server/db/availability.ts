@@ -5,6 +5,12 @@
 export const isDatabaseUnavailable = (error: unknown) =>
   isConnectionLost(error) || UNAVAILABLE_SQLSTATES.test(codeOf(error))
 
+/**
+ * Whether it is the database that fails, for everybody, and not one statement for which others are
+ * in the way or which takes too long. Such an outage has a line of the log of its own.
+ */
+export const isOutage = (error: unknown) => isDatabaseUnavailable(error) && !isBlocked(error)
+
 /** Whether the connection is gone, or the time of the work that has it. */
 export const isConnectionLost = (error: unknown) => CONNECTION_CODES.has(codeOf(error))
 

@@ -2,7 +2,12 @@ import type postgres from 'postgres'
 import { createOutages } from './outages.ts'
 import { createPool, type PoolOptions } from './pool.ts'
 
-export { isConnectionLost, isDatabaseUnavailable, isStatementTimeout } from './availability.ts'
+export {
+  isConnectionLost,
+  isDatabaseUnavailable,
+  isOutage,
+  isStatementTimeout,
+} from './availability.ts'
 export {
   connectOnce,
   type DbConnection,

@@ -30,9 +30,21 @@ const IDLE_IN_TRANSACTION_MS = 2_000
  * the session and releases its locks. It is a setting of the server's socket only, and Node cannot
  * set it for ours. On this side deadlines, beats and keep-alive find a silent connection.
  */
-export const UNACKNOWLEDGED_MS = 10_000
+const UNACKNOWLEDGED_MS = 10_000
 /** How soon the system checks whether the other end of a silent connection is still there. */
 const KEEP_ALIVE_SECONDS = 10
+/**
+ * How the server finds out that a client is gone, so that nothing of it stays: neither its locks
+ * nor its place among the connections. By default it takes more than two hours.
+ */
+export const goneClients = {
+  tcp_user_timeout: UNACKNOWLEDGED_MS,
+  tcp_keepalives_idle: KEEP_ALIVE_SECONDS,
+  tcp_keepalives_interval: 5,
+  tcp_keepalives_count: 3,
+}
+/** Outside the pools, transactions are those of migrations and commands, on whatever machine. */
+export const IDLE_OUTSIDE_POOLS_MS = 30_000
 
 /** Called with each statement as it is sent. */
 export type OnStatement = (statement: string) => void
@@ -92,7 +104,7 @@ export const openConnection = ({
       statement_timeout: statementMs,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
       ...planner,
-      tcp_user_timeout: UNACKNOWLEDGED_MS,
+      ...goneClients,
     },
   })
   // Given from the start, each query and each fragment of one would keep a stack: a tenth of all
@@ -117,7 +129,8 @@ export const connectOnce = (url: string, { applicationName, ...options }: OnceOp
     onnotice: () => {},
     connection: {
       ...(applicationName && { application_name: applicationName }),
-      tcp_user_timeout: UNACKNOWLEDGED_MS,
+      idle_in_transaction_session_timeout: IDLE_OUTSIDE_POOLS_MS,
+      ...goneClients,
     },
   })
 

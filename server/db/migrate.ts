@@ -11,11 +11,25 @@ import { transaction } from './transaction.ts'
 
 /** How long a node waits before it asks again whether another one has finished. */
 const LOCK_PAUSE_MS = 100
+/**
+ * The longest that a statement waits for a table. All that comes after it waits as well, also
+ * those who would have shared the table with its owner: a backup must not stop the service.
+ */
+const LOCK_WAIT_MS = 1_000
+/** The pauses between two tries, in which others have their turn, and when to give up. */
+const FIRST_PAUSE_MS = 1_000
+const LONGEST_PAUSE_MS = 15_000
+const GIVE_UP_MS = 3_600_000
+/** Of PostgreSQL: the lock was not available in time, a deadlock. */
+const LOCKED = new Set(['55P03', '40P01'])
+
+type MigrateOptions = { onNotice?: (line: string) => void }
 
 /**
  * Applies pending migrations, forward only; answers their names. Several nodes may start at once.
+ * `onNotice` is told of tables that others keep locked.
  */
-export const migrate = (url: string) =>
+export const migrate = (url: string, { onNotice = () => {} }: MigrateOptions = {}) =>
   withConnection(url, async (db) => {
     await lockMigrations(db)
     const pending = await pendingMigrations(db)
@@ -26,7 +40,7 @@ export const migrate = (url: string) =>
         hash text not null,
         created_at bigint
       )`
-    for (const migration of pending) await apply(db, migration)
+    for (const migration of pending) await apply(db, migration, onNotice)
     return pending.map(({ name }) => name)
   })
 
@@ -94,13 +108,55 @@ async function lockMigrations(db: Tx) {
  * transaction can, is run statement by statement; each of them can be repeated, since an
  * interrupted migration begins again.
  */
-async function apply(db: Tx, { statements, hash, writtenAt }: Migration) {
-  const run = async (tx: Tx) => {
-    for (const statement of statements) await tx.unsafe(statement)
-    await tx`
-      insert into ${migrationsSchema(db)}.__drizzle_migrations (hash, created_at)
-      values (${hash}, ${writtenAt})`
+async function apply(db: Tx, migration: Migration, onNotice: (line: string) => void) {
+  const { name, statements, hash, writtenAt } = migration
+  const attempt = <T>(work: () => Promise<T>) => untilUnlocked(name, onNotice, work)
+  const record = (tx: Tx) => tx`
+    insert into ${migrationsSchema(db)}.__drizzle_migrations (hash, created_at)
+    values (${hash}, ${writtenAt})`
+  if (statements.some(isConcurrent)) {
+    for (const statement of statements) await attempt(() => runAlone(db, statement))
+    await record(db)
+    return
   }
-  if (/\bconcurrently\b/i.test(statements.join())) await run(db)
-  else await transaction(db, run)
+  await attempt(() =>
+    transaction(db, async (tx) => {
+      await tx`select set_config('lock_timeout', ${String(LOCK_WAIT_MS)}, true)`
+      for (const statement of statements) await tx.unsafe(statement)
+      await record(tx)
+    }),
+  )
 }
+
+const isConcurrent = (statement: string) => /\bconcurrently\b/i.test(statement)
+
+/** Building an index concurrently locks nobody out, and would leave half of it if it gave up. */
+async function runAlone(db: Tx, statement: string) {
+  const wait = isConcurrent(statement) ? 0 : LOCK_WAIT_MS
+  await db`select set_config('lock_timeout', ${String(wait)}, false)`
+  await db.unsafe(statement)
+}
+
+/** Repeats work that did not get its locks, after growing pauses. */
+async function untilUnlocked<T>(
+  name: string,
+  onNotice: (line: string) => void,
+  work: () => Promise<T>,
+): Promise<T> {
+  const until = performance.now() + GIVE_UP_MS
+  for (let ms = FIRST_PAUSE_MS; ; ms = Math.min(2 * ms, LONGEST_PAUSE_MS)) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isLocked(error) || performance.now() >= until) throw error
+      onNotice(
+        `migration ${name} waits for a table that others keep locked, like a backup: ` +
+          `next try in ${ms / 1_000} s`,
+      )
+      await pause(ms)
+    }
+  }
+}
+
+const isLocked = (error: unknown) =>
+  error instanceof Error && 'code' in error && LOCKED.has(String(error.code))

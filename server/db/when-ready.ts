@@ -1,7 +1,14 @@
 import { setTimeout } from 'node:timers/promises'
 
-/** The errors of a server that is starting, or is not there yet. */
-const STARTING = new Set(['57P03', 'ECONNREFUSED', 'ECONNRESET', 'CONNECTION_CLOSED'])
+/**
+ * The errors of a server that is starting, or is not there yet: its address may be known, or its
+ * socket made, only once it runs.
+ */
+// biome-ignore format: a table of codes
+const STARTING = new Set([
+  '57P03', 'ECONNREFUSED', 'ECONNRESET', 'CONNECTION_CLOSED',
+  'ENOENT', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT', 'CONNECT_TIMEOUT',
+])
 const RETRY_MS = 500
 
 type WaitOptions = { waitSeconds: number; onWait: (reason: unknown) => void }

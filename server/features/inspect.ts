@@ -8,15 +8,18 @@ import { requireApp } from './apps/view.ts'
 import { decodeIdCursor, decodeNumberCursor, encodeCursor, toPage } from './cursors.ts'
 import { selectMessagePage } from './messages/page.ts'
 import { selectNamed } from './search.ts'
-import { listUsers } from './users/list.ts'
+import { asListed, listUsers } from './users/list.ts'
+import { selectProfilesById } from './users/view.ts'
 import { deliveriesOf } from './webhooks/deliveries.ts'
 import { selectWebhooks } from './webhooks/view.ts'
 
 const users = implementWithoutTransaction(
   contract.inspect.users,
-  async ({ db }, { appId, ...page }) => {
+  async ({ db }, { appId, userId, ...page }) => {
     await requireApp(db, appId)
-    return listUsers(db, { appId, offset: 0, ...page })
+    if (userId === undefined) return listUsers(db, { appId, offset: 0, ...page })
+    const users = await selectProfilesById(db, { appId, ids: db`array[${userId}]` })
+    return { users: users.map(asListed), nextCursor: null }
   },
 )
 
@@ -111,7 +114,7 @@ function namedIds(db: Tx, { appId, before, count, q }: ChannelIds & { q: string 
 
 const messages = implement(
   contract.inspect.messages,
-  async (ctx, { appId, channelId, userId, limit, cursor }) => {
+  async (ctx, { appId, channelId, userId, before: time, limit, cursor }) => {
     const { db } = ctx
     await requireApp(db, appId)
     const [channel] = await selectChannel(db, appId, channelId)
@@ -119,12 +122,15 @@ const messages = implement(
     // The number in a cursor was read from this very list.
     const before =
       cursor === undefined ? db`true` : db`msg.seq < ${decodeNumberCursor(cursor)}::int`
+    const since = time && (await firstSeqSince(db, { appId, channelId, time }))
+    const beforeTime = since === undefined ? db`true` : db`msg.seq < ${since}::int`
     const rows = db`
       select msg.*
       from messages msg
       where msg.channel_id = ${channelId}
         and ${userId === undefined ? db`true` : db`msg.user_id collate "C" = ${userId}`}
         and ${before}
+        and ${beforeTime}
       order by msg.seq desc
       limit ${limit + 1}`
     const order = db`page.seq desc`
@@ -140,6 +146,43 @@ const messages = implement(
     return { messages: page, nextCursor: last ? encodeCursor(String(last.seq), '') : null }
   },
 )
+
+/**
+ * The number that the first message since a time has, or at least no message before it. Times never
+ * contradict numbers, so a search by halves finds it: in 32 steps, whatever the channel's length.
+ */
+async function firstSeqSince(
+  db: Tx,
+  { appId, channelId, time }: { appId: string; channelId: string; time: string },
+) {
+  const [found] = await db<{ seq: number }[]>`
+    with recursive search as (
+      select 0 as low, c.last_seq + 1 as high
+      from channels c
+      where c.id = ${channelId}
+        and c.app_id is not distinct from ${appId}
+      union all
+      select
+        case when probe.is_before then probe.seq else search.low end,
+        case when probe.is_before then search.high else middle.seq end
+      from search
+      cross join lateral (
+        select search.low + (search.high - search.low) / 2 as seq
+      ) middle
+      left join lateral (
+        select msg.seq, msg.created_at < ${time}::timestamptz as is_before
+        from messages msg
+        where msg.channel_id = ${channelId}
+          and msg.seq >= middle.seq
+        order by msg.seq
+        limit 1
+      ) probe on true
+      where search.high - search.low > 1
+    )
+    select min(search.high) as seq
+    from search`
+  return found?.seq ?? 0
+}
 
 const webhooks = implementWithoutTransaction(
   contract.inspect.webhooks,

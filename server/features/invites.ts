@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { contract, type Invite, type WorkspaceRole, workspaceRoles } from '@parley/contract'
 import { v7 as uuidv7 } from 'uuid'
+import { noteAct } from '../core/audit.ts'
 import type { Context, WriteContext } from '../core/context.ts'
 import { ApiError } from '../core/errors.ts'
 import { sha256 } from '../core/hash.ts'
@@ -68,6 +69,7 @@ const revoke = implement(contract.invites.revoke, async (ctx, { workspaceId, inv
       and workspace_id is not distinct from ${workspaceId}
       and expires_at > now()`
   if (count === 0) throw new ApiError('NOT_FOUND', 'Invite not found or expired')
+  noteAct(ctx, { operation: 'invites.revoke', target: { workspaceId, inviteId } })
   return { success: true }
 })
 

@@ -1,6 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { noteSignIn } from '../core/audit.ts'
 import { ApiError } from '../core/errors.ts'
+import type { Db } from '../db/client.ts'
 import { createConsoleSessions, noSessionCookie } from './console-sessions.ts'
 import { isOwnPage, servePage } from './pages.ts'
 import { type Calls, serveRest, toCallRequest } from './rest.ts'
@@ -8,6 +10,7 @@ import { type Calls, serveRest, toCallRequest } from './rest.ts'
 type ConsoleOptions = {
   adminKey: string
   publicUrl: () => string
+  db: Db
 }
 const SignIn = z.object({ adminKey: z.string().max(1_000) })
 
@@ -18,7 +21,7 @@ const SignIn = z.object({ adminKey: z.string().max(1_000) })
 export function serveConsole(
   app: FastifyInstance,
   calls: Calls,
-  { adminKey, publicUrl }: ConsoleOptions,
+  { adminKey, publicUrl, db }: ConsoleOptions,
 ) {
   const sessions = createConsoleSessions(adminKey)
   servePage(app, 'console', { redirects: ['/console'], connectsTo: () => [] })
@@ -35,6 +38,7 @@ export function serveConsole(
     const { ip } = request
     const credentials = { ip, adminKey: data.adminKey }
     await calls.apps.list?.call({ ...toCallRequest(request, reply), credentials }, { limit: 1 })
+    await db.use((db) => noteSignIn(db, { requestId: request.id, ip }))
     const isSecure = publicUrl().startsWith('https:')
     return reply.header('Set-Cookie', await sessions.begin(isSecure)).send({ success: true })
   })

@@ -61,8 +61,11 @@ export async function startTextServer({
 }: Address & { read: () => Promise<Text> }) {
   const server = createServer(async (request, response) => {
     if (request.method !== 'GET' || request.url !== '/metrics') return response.writeHead(404).end()
-    const { text, contentType } = await read()
-    response.writeHead(200, { 'content-type': contentType }).end(text)
+    const noSniff = { 'x-content-type-options': 'nosniff' }
+    // A collector that throws is a bug, but no reason for the process to end.
+    const shown = await read().catch(() => undefined)
+    if (!shown) return response.writeHead(500, noSniff).end()
+    response.writeHead(200, { ...noSniff, 'content-type': shown.contentType }).end(shown.text)
   }).listen(port, host)
   await once(server, 'listening')
   return {

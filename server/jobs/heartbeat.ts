@@ -3,7 +3,7 @@ import type { Db } from '../db/client.ts'
 import { inSchema, locks } from '../db/locks.ts'
 import { queueSchema } from '../db/own-schema.ts'
 import { transaction } from '../db/transaction.ts'
-import type { Log } from './log.ts'
+import { type Log, levelOf } from './log.ts'
 import { MAX_DEATHS, survivedDeaths } from './tasks.ts'
 import type { Timings } from './timings.ts'
 
@@ -27,7 +27,7 @@ export function startHeartbeat({ workers, timings, ...context }: HeartbeatOption
   }
   const beat = () => {
     current = releaseDead().catch((error) =>
-      context.log.warn(
+      context.log[levelOf(error)](
         { err: error },
         "worker heartbeat write failed: dead workers' jobs stay locked",
       ),

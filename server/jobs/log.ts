@@ -1,4 +1,5 @@
 import { Logger } from 'graphile-worker'
+import { isOutage } from '../db/client.ts'
 
 /** The logger of background work: Fastify's, or one like it. */
 export type Log = Record<
@@ -6,12 +7,25 @@ export type Log = Record<
   (facts: object, message: string) => void
 >
 
+/** The level of a failure: an outage has a line of its own, and each retry would add another. */
+export const levelOf = (error: unknown, otherwise: 'warn' | 'error' = 'warn') =>
+  isQueueOutage(error) ? 'debug' : otherwise
+
+/** The messages of pg's errors without a code. */
+const LOST = /^(Connection terminated|timeout exceeded when trying to connect|Client has enc)/
+
+const isQueueOutage = (error: unknown): boolean => {
+  if (!(error instanceof Error)) return false
+  if (isOutage(error) || LOST.test(error.message)) return true
+  return error instanceof AggregateError && error.errors.some(isQueueOutage)
+}
+
 /**
  * Passes graphile-worker's log lines on. Its info lines are routine, so they become debug lines.
  */
 export const queueLogger = (log: Log) =>
-  new Logger(() => (level, message) => {
-    if (level === 'error') log.error({}, message)
+  new Logger(() => (level, message, meta) => {
+    if (level === 'error') log[levelOf(meta?.error, 'error')]({}, message)
     else if (level === 'warning') log.warn({}, message)
     else log.debug({}, message)
   })

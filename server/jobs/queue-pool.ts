@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
-import { UNACKNOWLEDGED_MS } from '../db/connection.ts'
+import { goneClients, IDLE_OUTSIDE_POOLS_MS } from '../db/connection.ts'
 import { queueSchemaOf } from '../db/own-schema.ts'
 import { readTls } from '../db/tls.ts'
 
@@ -29,10 +29,13 @@ export function createQueuePool(
     ssl,
     max: MAX_CONNECTIONS,
     application_name: 'parley-jobs',
-    options: [
-      `-c search_path=${queueSchemaOf(databaseUrl)}`,
-      `-c tcp_user_timeout=${UNACKNOWLEDGED_MS}`,
-    ].join(' '),
+    options: Object.entries({
+      search_path: queueSchemaOf(databaseUrl),
+      idle_in_transaction_session_timeout: IDLE_OUTSIDE_POOLS_MS,
+      ...goneClients,
+    })
+      .map(([name, value]) => `-c ${name}=${value}`)
+      .join(' '),
   })
   const clients = new Set<pg.PoolClient>()
   pgPool.on('connect', (client) => {

@@ -6,10 +6,10 @@ import type { Metrics } from '../core/metrics.ts'
 import type { Db } from '../db/client.ts'
 import { ownSchema, queueSchemaOf } from '../db/own-schema.ts'
 import { releaseWorkers } from './heartbeat.ts'
-import { type Log, queueLogger } from './log.ts'
+import { type Log, levelOf, queueLogger } from './log.ts'
 import { createQueuePool } from './queue-pool.ts'
 import type { Timings } from './timings.ts'
-import { watchFetching } from './watch-fetching.ts'
+import { answers, watchFetching } from './watch-fetching.ts'
 
 const RESTART_MS = 1_000
 /** How long a runner that is stopped may take before the next one starts. */
@@ -34,11 +34,11 @@ type Tasks = Pick<RunnerOptions, 'taskList' | 'concurrency'> & {
 /** The graphile-worker queue in the service's database, with its tables and connections. */
 export async function openQueue({ databaseUrl, db, metrics, timings, log }: QueueOptions) {
   const { pgPool, cut, close } = createQueuePool(databaseUrl, {
-    onConnectionLost: (error) => log.warn({ err: error }, 'job queue lost a database connection'),
+    onConnectionLost: (error) => log.debug({ err: error }, 'job queue lost a database connection'),
   })
   const surviveFailedReturn = (error: unknown) => {
     if (!isFailedReturn(error)) throw error
-    log.warn({ err: error }, 'could not return fetched jobs to the queue; they will be released')
+    log.debug({ err: error }, 'could not return fetched jobs to the queue; they will be released')
   }
   process.on('unhandledRejection', surviveFailedReturn)
   const workers = new Set<string>()
@@ -76,7 +76,7 @@ export async function openQueue({ databaseUrl, db, metrics, timings, log }: Queu
     /** The ids under which this process locks jobs. */
     workers,
     /** Runs jobs of these tasks. Returns a function that stops this after the jobs in progress. */
-    runTasks: (tasks: Tasks) => keepRunning((signal) => runOnce(tasks, signal), log),
+    runTasks: (tasks: Tasks) => keepRunning((signal) => runOnce(tasks, signal), { db, log }),
     close: async () => {
       process.off('unhandledRejection', surviveFailedReturn)
       await close()
@@ -143,7 +143,7 @@ function observeJobs({ own, workers, metrics: { jobs }, log }: Observers) {
   events.on('job:error', ({ job, error }) => {
     const { task_identifier: task, id: jobId, attempts: attempt } = job
     jobs.inc({ task, outcome: 'failed' })
-    log.warn({ err: error, task, jobId, attempt }, 'job failed')
+    log[levelOf(error)]({ err: error, task, jobId, attempt }, 'job failed')
   })
   events.on('job:failed', ({ job, error }) => {
     const { task_identifier: task, id: jobId, attempts } = job
@@ -157,7 +157,10 @@ function observeJobs({ own, workers, metrics: { jobs }, log }: Observers) {
  * A runner ends when the database is unavailable for a while, or when it has stalled. This starts
  * the next one, until stopped.
  */
-function keepRunning(runOnce: (signal: AbortSignal) => Promise<void>, log: Log) {
+function keepRunning(
+  runOnce: (signal: AbortSignal) => Promise<void>,
+  { db, log }: Pick<QueueOptions, 'db' | 'log'>,
+) {
   const stopped = new AbortController()
   const { signal } = stopped
   const runUntilStopped = async () => {
@@ -165,7 +168,9 @@ function keepRunning(runOnce: (signal: AbortSignal) => Promise<void>, log: Log) 
       try {
         await runOnce(signal)
       } catch (error) {
-        if (!signal.aborted) log.warn({ err: error }, 'job queue unavailable, will restart')
+        // An outage of the database has a line of its own, and this would add one a second.
+        const level = (await answers(db)) ? 'warn' : 'debug'
+        if (!signal.aborted) log[level]({ err: error }, 'job queue unavailable, will restart')
       }
       await setTimeout(RESTART_MS, undefined, { signal }).catch(() => {})
     }

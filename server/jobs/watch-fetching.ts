@@ -35,7 +35,7 @@ export function watchFetching(events: EventEmitter, { db, timings, log }: WatchO
   return { promise, isStalled: () => isStalled, stop: () => clearInterval(timer) }
 }
 
-const answers = (db: Db) =>
+export const answers = (db: Db) =>
   db
     .use((db) => db`select`)
     .then(

@@ -1,9 +1,10 @@
 import { createApi } from '@parley/client/api'
 import type { Page } from 'playwright-core'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { expectAccessible, expectHidden, expectVisible, screenshot } from '../support/browser.ts'
 import { usePlayground } from '../support/playground.ts'
 import { ADMIN_KEY } from '../support/secrets.ts'
+import { patient } from '../support/until.ts'
 
 const playground = usePlayground()
 const wide = { width: 1280, height: 860 }
@@ -98,9 +99,44 @@ test('the operator finds a user, their channels and a message, and what was audi
   await expectHidden(rowOf(page, 'Ana Sousa'))
   await rowOf(page, 'Ben Okafor').getByRole('link', { name: 'Channels' }).click()
   await link(page, 'Soup of the day').click()
-  await expectVisible(page.getByRole('list', { name: 'Messages' }).getByText('With ginger'))
+  const messages = page.getByRole('list', { name: 'Messages' })
+  await expectVisible(messages.getByText('With ginger'))
+  await page.getByRole('searchbox', { name: 'Author' }).fill('ben')
+  await expectHidden(messages.getByText('With ginger'))
+  await page.getByRole('searchbox', { name: 'Author' }).fill('ana')
+  await expectVisible(messages.getByText('With ginger'))
+  await screenshot(page, 'console-messages')
+  await page.getByLabel('Sent before').fill('2026-01-01T14:04:00')
+  await expectVisible(page.getByText('No messages here.'))
+  await page.getByLabel('Sent before').fill('')
+  await expectVisible(messages.getByText('With ginger'))
+  await link(page, 'Users').click()
+  await page.getByRole('searchbox', { name: 'Search users' }).fill('ben')
+  await expectVisible(rowOf(page, 'Ben Okafor'))
   await link(page, 'Audit log').last().click()
   await expectVisible(rowOf(page, /Operator.*apps.create/))
+})
+
+test('the operator sees why a delivery failed, and what was audited in all apps', async () => {
+  const app = await createApp('Hooked')
+  const backend = createApi({ url: serverUrl(), apiKey: app.apiKey })
+  const url = 'https://nowhere.invalid/hook'
+  const { id: webhookId } = await backend.webhooks.create({ url, events: ['message.new'] })
+  const { id: deliveryId } = await backend.webhooks.test({ webhookId })
+  const error = await vi.waitFor(async () => {
+    const { deliveries } = await backend.webhooks.deliveries({ webhookId })
+    return (
+      deliveries.find(({ id }) => id === deliveryId)?.error ?? Promise.reject(new Error('none'))
+    )
+  }, patient)
+  const page = await openConsole(`#/apps/${app.id}/webhooks`)
+  await link(page, url).click()
+  const delivery = rowOf(page, 'webhook.test')
+  await expectVisible(delivery)
+  await expectVisible(delivery.getByText(error))
+  await screenshot(page, 'console-deliveries')
+  await page.goto(`${serverUrl()}console/#/audit`)
+  await expectVisible(rowOf(page, /Operator.*apps.create/).first())
 })
 
 test('a disabled app refuses its backend until it is enabled again', async () => {

@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { createApi } from '@parley/client/api'
+import { connectOnce } from '@parley/server/db/client'
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
 import { createDataFolder } from '../support/folders.ts'
 import { freePorts } from '../support/proxy-program.ts'
@@ -177,4 +178,16 @@ test('commands reach their stream, whichever worker process they come to', async
     await stream.reply(5)
     expect(stream.messages.map(({ id }) => id)).toEqual([1, ...ids])
   }
+})
+
+test('worker processes share the embedded database, which has connections for all', async () => {
+  const server = children.start({ WORKERS: '2', DATABASE_POOL_SIZE: '100' }, directory)
+  const apiKey = await server.value('Demo API key')
+  const url = await server.url()
+  expect((await createApi({ url, apiKey }).tokens.create({ userId: 'ana' })).user.id).toBe('ana')
+  const database = connectOnce(await server.value('Database'))
+  onTestFinished(() => database.end())
+  const [setting] = await database`
+    select current_setting('max_connections')::int as connections`
+  expect(setting?.connections).toBeGreaterThan(2 * 100)
 })

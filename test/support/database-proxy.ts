@@ -14,6 +14,7 @@ export async function openDatabaseProxy(target: string) {
   const lines = new Set<Line>()
   let next: LossPoint | undefined
   let lostCount = 0
+  let isDown = false
 
   const end = (line: Line) => {
     lostCount += 1
@@ -22,6 +23,8 @@ export async function openDatabaseProxy(target: string) {
   }
   // Messages are passed on one by one: with Nagle's algorithm each would wait for the one before.
   const server = net.createServer({ noDelay: true }, (client) => {
+    client.on('error', () => {})
+    if (isDown) return void client.destroy()
     const upstream = net.connect({ ...addressOf(target), noDelay: true })
     const line = { client, upstream }
     lines.add(line)
@@ -61,6 +64,14 @@ export async function openDatabaseProxy(target: string) {
     /** Closes all connections now. */
     closeAll: () => {
       for (const line of lines) end(line)
+    },
+    /** Closes all connections, and each new one at once, until the database is up again. */
+    goDown: () => {
+      isDown = true
+      for (const line of lines) end(line)
+    },
+    comeBack: () => {
+      isDown = false
     },
     /** Lets the connections that are open now fall silent, in both directions, for good. */
     silence: () => {

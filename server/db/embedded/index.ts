@@ -66,8 +66,9 @@ export async function startEmbeddedPostgres(
   }
 }
 
+export const DEFAULT_CONNECTIONS = 200
 const defaultSettings = {
-  max_connections: '200',
+  max_connections: String(DEFAULT_CONNECTIONS),
   shared_buffers: '128MB',
   logging_collector: 'off',
 }

@@ -32,6 +32,7 @@ export async function selectApps(db: Tx, which: Fragment): Promise<App[]> {
         tokens: null,
         messages: null,
         requests: null,
+        appends: null,
         appRequests: null,
         ...rateLimits,
       },

@@ -35,6 +35,7 @@ const sync = implement(contract.users.sync, async (ctx, { users: rows }) => {
   requireAdminOf(ctx, ids)
   const synced = valid.length === 0 ? [] : await upsertUsers(ctx, ctx.caller.appId, valid)
   const created = synced.filter(({ isNew }) => isNew).length
+  noteAct(ctx, { operation: 'users.sync', target: { count: synced.length, created } })
   return { synced: synced.length, created, updated: synced.length - created, errors }
 })
 
@@ -42,6 +43,10 @@ const put = implement(contract.users.put, async (ctx, { userId, ...profile }) =>
   requireAdminOf(ctx, [userId])
   const [user] = await upsertUsers(ctx, ctx.caller.appId, [{ id: userId, ...profile }])
   if (!user) throw new Error('the upsert of a user returned no row')
+  // A backend does this at each login, and users to their own profile.
+  const { caller } = ctx
+  if (caller.userId !== null && caller.userId !== userId)
+    noteAct(ctx, { operation: 'users.put', target: { userId } })
   const { id, name, image, email, custom } = user
   return { id, name, image, email, custom: { ...custom, ...(email === null ? {} : { email }) } }
 })

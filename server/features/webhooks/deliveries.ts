@@ -1,23 +1,23 @@
 import { contract, type Input, limits, type WebhookDelivery } from '@parley/contract'
+import { noteAct } from '../../core/audit.ts'
 import { ApiError } from '../../core/errors.ts'
-import { implementWithoutTransaction } from '../../core/operation.ts'
+import { implement, implementWithoutTransaction } from '../../core/operation.ts'
 import type { Tx } from '../../db/client.ts'
 import { decodeNumberCursor, encodeCursor, toPage } from '../cursors.ts'
 import { deliveryColumns, found, requireWebhook } from './view.ts'
 
-export const test = implementWithoutTransaction(
-  contract.webhooks.test,
-  async ({ db, caller }, { webhookId }) => {
-    const [delivery] = await db<WebhookDelivery[]>`
-      insert into webhook_deliveries as wd (app_id, webhook_id, event_type)
-      select wh.app_id, wh.id, 'webhook.test'
-      from webhooks wh
-      where wh.id = ${webhookId}
-        and wh.app_id = ${caller.appId}
-      returning ${deliveryColumns(db)}`
-    return found(delivery)
-  },
-)
+export const test = implement(contract.webhooks.test, async (ctx, { webhookId }) => {
+  const { db, caller } = ctx
+  const [delivery] = await db<WebhookDelivery[]>`
+    insert into webhook_deliveries as wd (app_id, webhook_id, event_type)
+    select wh.app_id, wh.id, 'webhook.test'
+    from webhooks wh
+    where wh.id = ${webhookId}
+      and wh.app_id = ${caller.appId}
+    returning ${deliveryColumns(db)}`
+  noteAct(ctx, { operation: 'webhooks.test', target: { webhookId } })
+  return found(delivery)
+})
 
 export const deliveries = implementWithoutTransaction(
   contract.webhooks.deliveries,
@@ -41,10 +41,9 @@ export async function deliveriesOf(db: Tx, { appId, webhookId, limit, cursor }: 
   return { deliveries: page, nextCursor }
 }
 
-export const retry = implementWithoutTransaction(
-  contract.webhooks.retry,
-  async ({ db, caller }, { webhookId, deliveryId }) => {
-    const [delivery] = await db<WebhookDelivery[]>`
+export const retry = implement(contract.webhooks.retry, async (ctx, { webhookId, deliveryId }) => {
+  const { db, caller } = ctx
+  const [delivery] = await db<WebhookDelivery[]>`
       update webhook_deliveries wd
       set status = 'pending', attempts = 0, next_attempt_at = now(), error = null
       where wd.id = ${deliveryId}::bigint
@@ -56,31 +55,29 @@ export const retry = implementWithoutTransaction(
             and wh.app_id = ${caller.appId}
         )
       returning ${deliveryColumns(db)}`
-    if (!delivery) throw new ApiError('NOT_FOUND', 'Delivery not found')
-    return delivery
-  },
-)
+  if (!delivery) throw new ApiError('NOT_FOUND', 'Delivery not found')
+  noteAct(ctx, { operation: 'webhooks.retry', target: { webhookId, deliveryId } })
+  return delivery
+})
 
 /** The events are read by a worker: there may be many. */
-export const replay = implementWithoutTransaction(
-  contract.webhooks.replay,
-  async (ctx, { webhookId, since }) => {
-    const { db, caller } = ctx
-    await requireWebhook(db, { appId: caller.appId, webhookId })
-    // PostgreSQL refuses texts that are times here, like one of the year 0.
-    const time = db`to_timestamp(${Date.parse(since) / 1_000}::float8)`
-    const { count } = await db`
-      update webhooks
-      set replay_since = least(replay_since, ${time})
-      where id = ${webhookId}
-        and app_id = ${caller.appId}
-        and ${time}
-          between now() - ${limits.eventsKeptHours} * interval '1 hour' and now()`
-    if (count === 0)
-      throw new ApiError(
-        'VALIDATION_ERROR',
-        `since: expected a time of the last ${limits.eventsKeptHours} hours`,
-      )
-    return { success: true }
-  },
-)
+export const replay = implement(contract.webhooks.replay, async (ctx, { webhookId, since }) => {
+  const { db, caller } = ctx
+  await requireWebhook(db, { appId: caller.appId, webhookId })
+  // PostgreSQL refuses texts that are times here, like one of the year 0.
+  const time = db`to_timestamp(${Date.parse(since) / 1_000}::float8)`
+  const { count } = await db`
+    update webhooks
+    set replay_since = least(replay_since, ${time})
+    where id = ${webhookId}
+      and app_id = ${caller.appId}
+      and ${time}
+        between now() - ${limits.eventsKeptHours} * interval '1 hour' and now()`
+  if (count === 0)
+    throw new ApiError(
+      'VALIDATION_ERROR',
+      `since: expected a time of the last ${limits.eventsKeptHours} hours`,
+    )
+  noteAct(ctx, { operation: 'webhooks.replay', target: { webhookId, since } })
+  return { success: true }
+})

@@ -1,7 +1,7 @@
 import { createGuardedRequest, type GuardOptions } from '../../core/guarded-request.ts'
 import type { Metrics } from '../../core/metrics.ts'
 import type { Db } from '../../db/client.ts'
-import type { Log } from '../log.ts'
+import { type Log, levelOf } from '../log.ts'
 import type { Timings } from '../timings.ts'
 import { createCollector } from './collect.ts'
 import { type DeliverContext, deliverDue } from './deliver.ts'
@@ -50,7 +50,7 @@ export function startWebhooks({ db, metrics, webhooks, timings, log }: WebhooksO
       const { areWanted } = await collect()
       if (areWanted && !signal.aborted) await serving.start()
     } catch (error) {
-      log.warn({ err: error }, 'collecting events for webhooks failed, will retry')
+      log[levelOf(error)]({ err: error }, 'collecting events for webhooks failed, will retry')
     }
   }
   const schedule = (milliseconds: number) => {
@@ -93,7 +93,8 @@ function createServing(context: DeliverContext, { onDelivered, onServed }: Servi
       await releaseWebhook(db, lease)
     } catch (error) {
       if (signal.aborted) await releaseWebhook(db, lease).catch(() => {})
-      else log.warn({ err: error, webhookId: lease.id }, 'webhook interrupted, will retry')
+      else
+        log[levelOf(error)]({ err: error, webhookId: lease.id }, 'webhook interrupted, will retry')
     }
   }
   return {

@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest'
+import { useWorld } from './support/world.ts'
+
+const world = useWorld()
+
+/** What the log has of the app, oldest first. */
+const entries = async () => {
+  const { operator, appId } = world()
+  const found = await operator.audit.listOfApp({ appId })
+  return found.entries
+    .map(({ operation, actor, target }) => ({ operation, actor, target }))
+    .reverse()
+}
+const after = async (count: number) => (await entries()).slice(count)
+
+test('tests, retries and replays of a webhook are noted', async () => {
+  const { backend, db } = world()
+  const url = 'https://8.8.8.8/hook'
+  const { id: webhookId } = await backend.webhooks.create({ url, events: ['message.new'] })
+  const { length } = await entries()
+  const { id: deliveryId } = await backend.webhooks.test({ webhookId })
+  await db`
+    update webhook_deliveries
+    set status = 'failed'
+    where app_id = ${world().appId}
+      and id = ${deliveryId}`
+  await backend.webhooks.retry({ webhookId, deliveryId })
+  const since = new Date(Date.now() - 60_000).toISOString()
+  await backend.webhooks.replay({ webhookId, since })
+  await backend.webhooks.retry({ webhookId, deliveryId: '0' }).catch(() => {})
+  expect((await after(length)).map(({ operation, target }) => [operation, target])).toEqual([
+    ['webhooks.test', { webhookId }],
+    ['webhooks.retry', { webhookId, deliveryId }],
+    ['webhooks.replay', { webhookId, since }],
+  ])
+})
+
+test('an invite that is revoked is noted with who did it', async () => {
+  const [ana] = await world().users('noted-ana')
+  const { id: workspaceId } = await ana.workspaces.create({ type: 'team', name: 'Office' })
+  const { id: inviteId } = await ana.invites.create({ workspaceId })
+  const { length } = await entries()
+  await ana.invites.revoke({ workspaceId, inviteId })
+  expect(await after(length)).toEqual([
+    {
+      operation: 'invites.revoke',
+      actor: { type: 'user', userId: ana.id, keyId: null },
+      target: { workspaceId, inviteId },
+    },
+  ])
+})
+
+test("users who are synchronized are noted as a number, profiles if they are others'", async () => {
+  const { backend } = world()
+  const [eve] = await world().users('noted-eve')
+  const { length } = await entries()
+  await backend.users.sync({ users: [{ id: 'noted-one' }, { id: 'noted-two' }, { id: eve.id }] })
+  await backend.users.put({ userId: 'noted-one', name: 'By the backend' })
+  await eve.users.put({ userId: eve.id, name: 'Own' })
+  await eve.users.put({ userId: 'noted-two', name: 'Not her own' })
+  const noted = await after(length)
+  expect(noted.map(({ operation, target }) => [operation, target])).toEqual([
+    ['users.sync', { count: 3, created: 2 }],
+    ['users.put', { userId: 'noted-two' }],
+  ])
+  expect(noted[1]?.actor).toMatchObject({ type: 'user', userId: eve.id })
+})

@@ -1,0 +1,57 @@
+import { createMetricsSum } from '@parley/server/commands/worker-metrics'
+import { createMetrics } from '@parley/server/core/metrics'
+import { expect, test } from 'vitest'
+import { sample } from './support/scrape.ts'
+
+const labels = { operation: 'messages.send', outcome: 'ok' }
+
+/** A worker process, as far as its metrics go: it has made so many calls. */
+function worker(id: number) {
+  const { registry, events, operations, importsRunning } = createMetrics()
+  importsRunning.set(1)
+  let isDead = false
+  const process = { id, isDead: () => isDead }
+  return {
+    work: (count: number) => {
+      events.inc(count)
+      for (let call = 0; call < count; call++) operations.observe(labels, 0.5)
+    },
+    end: () => {
+      isDead = true
+    },
+    answers: async () => ({ worker: process, metrics: await registry.getMetricsAsJSON() }),
+    isBusy: async () => ({ worker: process, metrics: undefined }),
+  }
+}
+
+test('counters of worker processes never fall, whether one is busy or ends', async () => {
+  const sum = createMetricsSum()
+  const [one, two, three] = [worker(1), worker(2), worker(3)]
+  const read = async (...shown: ReturnType<typeof one.isBusy | typeof one.answers>[]) => {
+    const text = await (await sum(await Promise.all(shown))).metrics()
+    return [
+      sample(text, 'parley_events_total'),
+      sample(text, 'parley_operation_seconds_count{operation="messages.send",outcome="ok"}'),
+      sample(
+        text,
+        'parley_operation_seconds_bucket{le="1",operation="messages.send",outcome="ok"}',
+      ),
+      sample(text, 'parley_imports_running'),
+    ]
+  }
+  one.work(5)
+  two.work(7)
+  expect(await read(one.answers(), two.answers())).toEqual([12, 12, 12, 2])
+  one.work(1)
+  expect(await read(one.answers(), two.isBusy())).toEqual([13, 13, 13, 1])
+  // It hands over to a successor, and may yet take its place back.
+  three.work(2)
+  expect(await read(one.answers(), three.answers())).toEqual([15, 15, 15, 2])
+  expect(await read(one.answers(), two.answers())).toEqual([15, 15, 15, 2])
+  two.end()
+  expect(await read(one.answers(), three.answers())).toEqual([15, 15, 15, 2])
+  three.end()
+  one.work(1)
+  expect(await read(one.answers())).toEqual([16, 16, 16, 1])
+  expect(await read(one.isBusy())).toEqual([16, 16, 16, 0])
+})
