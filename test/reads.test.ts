@@ -1,4 +1,4 @@
-import { moveMarkers } from '@parley/server/features/reads'
+import { moveMarkers } from '@parley/server/features/markers'
 import { selectCountsOfUsers } from '@parley/server/realtime/unread-counts'
 import { expect, test } from 'vitest'
 import { channelEventsOf } from './support/events.ts'
@@ -172,8 +172,8 @@ test('a repeated read has the time of the last read, not of one before', async (
   const { channelId, ids } = await talk(['one', 'two'], [ana, ben])
   const readUpTo = async (seq: number) => {
     const { appId } = world()
-    const messageId = ids[seq - 1]
-    const move = { appId, channelId, userId: ben.id, messageId, from: 'message' } as const
+    const marks = [{ channelId, userId: ben.id, messageId: ids[seq - 1] }]
+    const move = { appId, marks, from: 'message', mayWait: true } as const
     const [position] = await world().pool.use((db) => moveMarkers(db, move))
     return position
   }
