@@ -34,7 +34,7 @@ export function serveConsole(
     // A call with that key judges it, counts it if it is wrong, and is limited like all of them.
     const { ip } = request
     const credentials = { ip, adminKey: data.adminKey }
-    await calls.apps.list?.call({ ...toCallRequest(request, reply), credentials }, { limit: 1 })
+    await calls.apps.list?.call(toCallRequest(request, reply, credentials), { limit: 1 })
     const isSecure = publicUrl().startsWith('https:')
     return reply.header('Set-Cookie', await sessions.begin(isSecure)).send({ success: true })
   })

@@ -10,7 +10,7 @@ import {
   type Outcome,
   RequiresFirstError,
 } from '../core/operation.ts'
-import type { Db, DbConnection } from '../db/client.ts'
+import type { Db, DbConnection, Deadline } from '../db/client.ts'
 import { transaction } from '../db/transaction.ts'
 import { createEachRunner } from './each-runner.ts'
 import { createGroupCommit } from './group-commit.ts'
@@ -45,7 +45,7 @@ export function createRunner(
   implementation: Implementation,
 ): Runner {
   const { db, admit, services, metrics, batchRunners } = dependencies
-  const use = <T>(call: RunningCall, work: (db: DbConnection, signal: AbortSignal) => Promise<T>) =>
+  const use = <T>(call: RunningCall, work: (db: DbConnection, signal: Deadline) => Promise<T>) =>
     admit(admissionRequestOf(call), () => db.use(work, call.until))
   const inTransaction: InTransaction = ({ readsFirst = false, cause, ...call }, work) => {
     const { caller } = call
