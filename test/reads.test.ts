@@ -180,8 +180,14 @@ test('a repeated read has the time of the last read, not of one before', async (
     return position
   }
   await readUpTo(1)
+  const [before] = await world().db<{ readAt: string }[]>`
+    update read_marks
+    set read_at = read_at - interval '1 hour'
+    where channel_id = ${channelId}
+    returning read_at`
   const last = await readUpTo(2)
   expect(last).toMatchObject({ lastReadSeq: 2 })
+  expect(Date.parse(`${last?.readAt}`)).toBeGreaterThan(Date.parse(`${before?.readAt}`) + 1_000)
   expect(await readUpTo(2)).toEqual(last)
   expect(await readUpTo(1)).toEqual(last)
 })
