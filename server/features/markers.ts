@@ -4,7 +4,7 @@ import type { Tx } from '../db/client.ts'
 import { messageIdAt } from './messages/view.ts'
 
 /** How far a member has read a channel: up to a message, or without one all of it. */
-export type Mark = { channelId: string; userId: string; messageId?: string | undefined }
+type Mark = { channelId: string; userId: string; messageId?: string | undefined }
 export type Marks = {
   appId: string
   marks: Mark[]
