@@ -33,8 +33,9 @@ export const limits = {
    */
   callsAtOnce: { user: 8, userWaiting: 200, appWaiting: 1_000 },
   /**
-   * The most messages that share one transaction, and the most that wait for one of the two that an
-   * app has at a time. A channel takes at most half of the places.
+   * The most messages, or marks of what was read, that share one transaction, and the most that
+   * wait for one of those that an app has at a time: two of messages, one of marks. A channel, or a
+   * member, takes at most half of the places.
    */
   sharedTransactions: {
     batch: { commands: 64, bytes: 1024 * 1024 },

@@ -93,12 +93,17 @@ test('failed work makes room for the next', async () => {
 test('a call whose caller goes away leaves the queue, and the next takes its place', async () => {
   const { call, end, started, waiting, refused } = callsTo(2)
   call('first', user('ana'))
-  const caller = new AbortController()
-  const gone = () => caller.signal
+  const calls = new Set<() => void>()
+  const gone = {
+    isOver: false,
+    add: (leave: () => void) => void calls.add(leave),
+    delete: (leave: () => void) => void calls.delete(leave),
+  }
   const left = call('left', { ...user('ana'), gone })
   call('next', user('ana'))
   expect(await waiting()).toBe(2)
-  caller.abort()
+  for (const leave of calls) leave()
+  gone.isOver = true
   await expect(left).rejects.toMatchObject({ code: 'UNAVAILABLE' })
   await expect(call('never', { ...user('ana'), gone })).rejects.toThrow('gone away')
   expect(await waiting()).toBe(1)

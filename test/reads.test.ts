@@ -1,4 +1,4 @@
-import { moveMarkers } from '@parley/server/features/reads'
+import { moveMarkers } from '@parley/server/features/markers'
 import { selectCountsOfUsers } from '@parley/server/realtime/unread-counts'
 import { expect, test } from 'vitest'
 import { channelEventsOf } from './support/events.ts'
@@ -34,11 +34,13 @@ test('reading a channel clears its unread count and stores a read mark', async (
   expect(await ben.reads.mark({ channelId })).toMatchObject({ success: true, lastReadSeq: 3 })
   expect(await stateOf(ben, channelId)).toEqual({ unreadCount: 0, lastReadSeq: 3 })
   expect(await ben.reads.mark({ channelId })).toMatchObject({ success: true, lastReadSeq: 3 })
+  // Ana had read what she sent: nothing moves, and there is no mark.
+  expect(await ana.reads.mark({ channelId })).toMatchObject({ success: true, lastReadSeq: 3 })
   const marks = await world().db`
-    select seq
+    select user_id, seq
     from read_marks
-    where channel_id = ${channelId} and user_id = 'ben'`
-  expect(marks).toEqual([{ seq: 3 }])
+    where channel_id = ${channelId}`
+  expect(marks).toEqual([{ userId: 'ben', seq: 3 }])
 })
 
 test('a new message says how far its author has read', async () => {
@@ -172,14 +174,20 @@ test('a repeated read has the time of the last read, not of one before', async (
   const { channelId, ids } = await talk(['one', 'two'], [ana, ben])
   const readUpTo = async (seq: number) => {
     const { appId } = world()
-    const messageId = ids[seq - 1]
-    const move = { appId, channelId, userId: ben.id, messageId, from: 'message' } as const
+    const marks = [{ channelId, userId: ben.id, messageId: ids[seq - 1] }]
+    const move = { appId, marks, from: 'message', mayWait: true } as const
     const [position] = await world().pool.use((db) => moveMarkers(db, move))
     return position
   }
   await readUpTo(1)
+  const [before] = await world().db<{ readAt: string }[]>`
+    update read_marks
+    set read_at = read_at - interval '1 hour'
+    where channel_id = ${channelId}
+    returning read_at`
   const last = await readUpTo(2)
   expect(last).toMatchObject({ lastReadSeq: 2 })
+  expect(Date.parse(`${last?.readAt}`)).toBeGreaterThan(Date.parse(`${before?.readAt}`) + 1_000)
   expect(await readUpTo(2)).toEqual(last)
   expect(await readUpTo(1)).toEqual(last)
 })

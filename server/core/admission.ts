@@ -6,8 +6,13 @@ import type { Metrics } from './metrics.ts'
 export type AdmissionRequest = AdmittedCaller & {
   /** The deadline, by `performance.now()`: an answer after it is of no use to the caller. */
   until: number
-  /** Aborts once the caller has gone away. A function, since few calls ever wait. */
-  gone?: (() => AbortSignal) | undefined
+  gone?: Gone | undefined
+}
+/** Tells calls that wait when their caller has gone away; a signal would cost more. */
+export type Gone = {
+  readonly isOver: boolean
+  add: (leave: () => void) => void
+  delete: (leave: () => void) => void
 }
 /** Runs work once its caller may use another connection. */
 export type Admit = <T>(request: AdmissionRequest, work: () => Promise<T>) => Promise<T>
@@ -43,13 +48,13 @@ export function createAdmission({ poolSize, metrics }: AdmissionOptions): Admit 
   }
   const wait = (request: AdmissionRequest, { app, caller }: Load) =>
     new Promise<void>((resolve, reject) => {
-      const gone = request.gone?.()
+      const { gone } = request
       const leave = () => {
         caller.waiting.delete(admit)
         app.waiting -= 1
         metrics.callsWaiting.dec()
         clearTimeout(timer)
-        gone?.removeEventListener('abort', leaveAsGone)
+        gone?.delete(leaveAsGone)
       }
       const admit = () => {
         leave()
@@ -68,8 +73,8 @@ export function createAdmission({ poolSize, metrics }: AdmissionOptions): Admit 
       caller.waiting.add(admit)
       app.waiting += 1
       metrics.callsWaiting.inc()
-      if (gone?.aborted) leaveAsGone()
-      else gone?.addEventListener('abort', leaveAsGone)
+      if (gone?.isOver) leaveAsGone()
+      else gone?.add(leaveAsGone)
     })
 
   return async (request, work) => {

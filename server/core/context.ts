@@ -8,7 +8,7 @@ import {
   type KeyScope,
   topics,
 } from '@parley/contract'
-import type { DbConnection, PendingWrite, Tx } from '../db/client.ts'
+import type { DbConnection, Deadline, PendingWrite, Tx } from '../db/client.ts'
 import { pipelined } from '../db/pipelined.ts'
 import { transactionAtOnce } from '../db/transaction.ts'
 import type { AppFacts } from './app-facts.ts'
@@ -138,7 +138,7 @@ export type WriteContext<A extends Auth = Auth> = Context<A> & Transaction
 type OperationRun<A extends Auth> = Pick<TransactionOptions, 'readsFirst' | 'cause'> & {
   caller: Caller<A>
   services: Services
-  signal: AbortSignal
+  signal: Pick<Deadline, 'throwIfAborted'>
 }
 
 /** Runs an operation in one transaction. */
@@ -161,7 +161,7 @@ export const runOperation = <A extends Auth, T>(
 
 type TransactionOptions = {
   appId: string
-  signal?: AbortSignal
+  signal?: Pick<Deadline, 'throwIfAborted'>
   publisher: EventPublisher
   staging?: JobStaging
   trace?: string | undefined

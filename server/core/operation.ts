@@ -15,6 +15,7 @@ export type Implementation<Op extends Operation = Operation> =
   | Read<Op>
   | Write<Op>
   | Batch<Op>
+  | Shared<Op>
   | Stream<Op>
   | Each<Op>
 type Connectionless<Op extends Operation> = {
@@ -39,13 +40,18 @@ type Stream<Op extends Operation> = {
 }
 export type Batch<Op extends Operation> = { kind: 'batch'; op: Op } & BatchRules<Op>
 
-type BatchRules<Op extends Operation> = {
+/** How commands are grouped. */
+type GroupRules<Op extends Operation> = {
   /**
    * Commands of one group, all of one app, may share a transaction; `resource` is what they lock.
    */
   keysOf: (command: Command<Op>) => { group: string; resource: string }
   /** About how many bytes a command has. */
   bytesOf: (command: Command<Op>) => number
+}
+type Outcomes<Op extends Operation> = (Outcome<Op> | typeof CONTENDED)[]
+
+type BatchRules<Op extends Operation> = GroupRules<Op> & {
   /**
    * Carries out commands of one group in one transaction; returns their outcomes in order. Unless
    * it `mayWait`, a command whose resource others have locked is left undone: CONTENDED. Through
@@ -56,7 +62,7 @@ type BatchRules<Op extends Operation> = {
     ctx: Omit<WriteContext<Op['auth']>, 'caller'>,
     commands: Command<Op>[],
     options: { mayWait: boolean },
-  ) => Promise<(Outcome<Op> | typeof CONTENDED)[]>
+  ) => Promise<Outcomes<Op>>
   /**
    * Comes before all that, and holds no connection while it waits: returns the input to carry out,
    * or the result at once.
@@ -68,6 +74,21 @@ type BatchRules<Op extends Operation> = {
   /** The result of an earlier command that this one repeats, if there is one. */
   findRepeated: (ctx: Context<Op['auth']>, input: Input<Op>) => Promise<Output<Op> | undefined>
 }
+
+export type Shared<Op extends Operation> = { kind: 'shared'; op: Op } & SharedRules<Op>
+type SharedRules<Op extends Operation> = GroupRules<Op> & {
+  /**
+   * Carries out commands of one group without a transaction, so that what it writes is a single
+   * statement; returns their outcomes in order. Unless it `mayWait`, a command whose resource
+   * others have locked is left undone: CONTENDED.
+   */
+  run: (
+    ctx: Omit<Context<Op['auth']>, 'caller'>,
+    commands: Command<Op>[],
+    options: { mayWait: boolean },
+  ) => Promise<Outcomes<Op>>
+}
+
 export type Command<Op extends Operation> = { caller: Caller<Op['auth']>; input: Input<Op> }
 
 /** One call with many commands of another operation. Each has an outcome of its own. */
@@ -153,6 +174,11 @@ export const implementBatch = <Op extends Operation>(op: Op, rules: BatchRules<O
   op,
   ...rules,
 })
+/** An operation whose commands share one statement, with no transaction around it. */
+export const implementShared = <Op extends Operation>(
+  op: Op,
+  rules: SharedRules<Op>,
+): Shared<Op> => ({ kind: 'shared', op, ...rules })
 
 /** An operation that carries out several commands of a batch operation for one caller. */
 export const implementEach = <Op extends Operation, Part extends Operation>(

@@ -16,7 +16,7 @@ export {
   patience,
   type Tx,
 } from './connection.ts'
-export { DeadlineError } from './pool.ts'
+export { type Deadline, DeadlineError } from './pool.ts'
 
 /** The database, as a pool of connections. Each piece of work has one of them to itself. */
 export type Db = ReturnType<typeof createDb>

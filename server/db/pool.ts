@@ -21,7 +21,7 @@ export type PoolOptions = {
 }
 /** Runs around each use of a connection, and is told of its statements. */
 export type Around = <T>(run: (note?: OnStatement) => Promise<T>) => Promise<T>
-type Work<T> = (connection: DbConnection, signal: AbortSignal) => Promise<T>
+type Work<T> = (connection: DbConnection, deadline: Deadline) => Promise<T>
 
 /** A connection of a pool. */
 type PooledConnection = {
@@ -61,7 +61,7 @@ export function createPool({
    * unless the answer to the commit is what was lost.
    */
   const use = <T>(work: Work<T>, until = newDeadline()): Promise<T> =>
-    withDeadline(until, async ({ failed, fail, signal }) => {
+    withDeadline(until, async ({ failed, fail, deadline }) => {
       // Work like a cleanup ends at its deadline although the database answers.
       const isLong = until > newDeadline()
       await acquire(failed)
@@ -69,7 +69,7 @@ export function createPool({
       try {
         const result = await around((note) => {
           connection.note = note
-          return Promise.race([work(connection.sql, signal), failed])
+          return Promise.race([work(connection.sql, deadline), failed])
         })
         connections.takeBack(connection)
         outages?.worked()
@@ -167,24 +167,55 @@ export class DeadlineError extends Error {
   }
 }
 
-/** How work ends early: `fail` rejects `failed`. The signal aborts at the deadline. */
-type Ending = { failed: Promise<never>; fail: (error: Error) => void; signal: AbortSignal }
+/**
+ * When work must have ended. Most work only asks whether it has: a signal is made when it is first
+ * read, since it costs more than many statements.
+ */
+export type Deadline = {
+  throwIfAborted: () => void
+  /** Aborts at the deadline. */
+  readonly signal: AbortSignal
+}
 
-/** Runs `work` with a promise that rejects, and a signal that aborts, at the deadline. */
+class LazyDeadline implements Deadline {
+  #missed: DeadlineError | undefined
+  #abort: AbortController | undefined
+
+  throwIfAborted() {
+    if (this.#missed) throw this.#missed
+  }
+
+  get signal() {
+    this.#abort ??= new AbortController()
+    if (this.#missed) this.#abort.abort(this.#missed)
+    return this.#abort.signal
+  }
+
+  miss(error: DeadlineError) {
+    this.#missed = error
+    this.#abort?.abort(error)
+  }
+}
+
+/** How work ends early: `fail` rejects `failed`. */
+type Ending = { failed: Promise<never>; fail: (error: Error) => void; deadline: Deadline }
+
+/** Runs `work` with a promise that rejects at the deadline. */
 async function withDeadline<T>(until: number, work: (ending: Ending) => Promise<T>): Promise<T> {
-  const abort = new AbortController()
+  const deadline = new LazyDeadline()
   let fail: Ending['fail'] = () => {}
   const failed = new Promise<never>((_, reject) => {
     fail = reject
   })
   failed.catch(() => {})
   const expire = () => {
-    abort.abort(new DeadlineError())
-    fail(abort.signal.reason)
+    const error = new DeadlineError()
+    deadline.miss(error)
+    fail(error)
   }
   const timer = setTimeout(expire, until - performance.now())
   try {
-    return await work({ failed, fail, signal: abort.signal })
+    return await work({ failed, fail, deadline })
   } finally {
     clearTimeout(timer)
   }

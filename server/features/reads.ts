@@ -1,22 +1,36 @@
 import { contract } from '@parley/contract'
-import { broadcast, broadcastToUser, type Context } from '../core/context.ts'
-import { ApiError } from '../core/errors.ts'
-import { type Implements, implementWithoutTransaction } from '../core/operation.ts'
+import { broadcast, broadcastToUser, type Caller, type Context } from '../core/context.ts'
+import {
+  CONTENDED,
+  type Implements,
+  implementShared,
+  implementWithoutTransaction,
+} from '../core/operation.ts'
 import type { UserRef } from '../core/user-ref.ts'
 import type { Tx } from '../db/client.ts'
-import { pipelined } from '../db/pipelined.ts'
-import { channelForMember, isLargeChannel } from './access.ts'
-import { messageIdAt } from './messages/view.ts'
+import { isLargeChannel } from './access.ts'
+import { type Marks, type MovedMarkers, moveMarkers, whyUnmoved } from './markers.ts'
 import { uncountedAfterMarker } from './tombstones.ts'
 
-const mark = implementWithoutTransaction(
-  contract.reads.mark,
-  async (ctx, { channelId, messageId }) => {
-    const { lastReadSeq, left } = await markRead(ctx, { channelId, messageId, from: 'end' })
-    const { count: unreadCount, version: unreadVersion } = left
-    return { success: true, lastReadSeq, unreadCount, unreadVersion }
+/** A call holds little more than two ids. */
+const MARK_BYTES = 200
+
+const mark = implementShared(contract.reads.mark, {
+  keysOf: ({ caller: { appId, userId }, input: { channelId } }) => ({
+    group: appId,
+    resource: `${appId}:${channelId}:${userId}`,
+  }),
+  bytesOf: () => MARK_BYTES,
+  run: async (ctx, commands, { mayWait }) => {
+    const outcomes = await markRead(ctx, commands, { from: 'end', mayWait })
+    return outcomes.map((outcome) => {
+      if (outcome === CONTENDED || 'error' in outcome) return outcome
+      const { lastReadSeq, left } = outcome
+      const { count: unreadCount, version: unreadVersion } = left
+      return { result: { success: true, lastReadSeq, unreadCount, unreadVersion } }
+    })
   },
-)
+})
 
 const unreadCount = implementWithoutTransaction(
   contract.reads.unreadCount,
@@ -36,144 +50,101 @@ export async function selectTotalUnread(db: Tx, { appId, userId }: UserRef) {
   return row?.count ?? 0
 }
 
-type ReadRequest = Pick<Markers, 'channelId' | 'messageId' | 'from'>
+type MarkCommand = {
+  caller: Caller<'user'>
+  input: { channelId: string; messageId?: string | undefined }
+}
+type MarkContext = Pick<Context, 'db' | 'services'>
+type MarkOptions = Pick<Marks, 'from' | 'mayWait'>
 
 /**
- * Moves the caller's markers, and publishes the position and the unread count that is left. Who may
- * not is told so after nothing has moved: everybody else waits for one round trip.
+ * Moves the markers of callers of one app, and publishes their positions and the unread counts that
+ * are left. Each is refused alone. Unless it `mayWait`, a caller whose member row others have
+ * locked is left out: CONTENDED. Usually it is one statement for all of them.
  */
-export async function markRead(ctx: Context<'user'>, { channelId, messageId, from }: ReadRequest) {
-  const { appId, userId } = ctx.caller
-  // Sent together, the move at once: what is left is read after it.
-  const [[position], left] = await pipelined([
-    moveMarkers(ctx.db, { appId, channelId, userId, messageId, from }).execute(),
-    readUnread(ctx, channelId),
-  ])
-  if (!position) {
-    await channelForMember(ctx, channelId, messageId)
-    throw new ApiError('FORBIDDEN', 'You are not a member of this channel')
+export async function markRead(
+  ctx: MarkContext,
+  commands: MarkCommand[],
+  { from, mayWait }: MarkOptions,
+) {
+  const appId = commands[0]?.caller.appId ?? ''
+  const marks = commands.map(({ caller: { userId }, input }) => ({ ...input, userId }))
+  const moved = await moveMarkers(ctx.db, { appId, marks, from, mayWait })
+  const left = await unreadAfter(ctx.db, moved)
+  const reads = new Map<number, Read>()
+  for (const [index, { ordinals, ...position }] of moved.entries()) {
+    const read = { ...position, left: left[index] ?? NONE }
+    publishRead({ ...ctx, caller: { appId } }, read)
+    for (const ordinal of ordinals) reads.set(ordinal, read)
   }
-  ctx.services.lastActive.touch(ctx.caller)
-  publishRead(ctx, channelId, { ...position, ...left })
-  return { ...position, left }
+  const unmoved = marks.flatMap((mark, index) => (reads.has(index + 1) ? [] : [mark]))
+  const reasons = await whyUnmoved(ctx.db, { appId, marks: unmoved, mayWait })
+  return commands.map(({ caller }, index) => {
+    const read = reads.get(index + 1)
+    if (!read) return reasons.shift() ?? CONTENDED
+    ctx.services.lastActive.touch(caller)
+    return read
+  })
 }
 
-/** A member's read position, and when it was reached; and about the channel. */
-type ReadPosition = {
-  lastReadSeq: number
-  lastReadMessageId: string | null
-  readAt: string
-  memberCount: number
-}
+/** How many messages are unread, and the version of that count. */
+type Unread = { count: number; version: number }
+/** Of those who have left the channel meanwhile. */
+const NONE: Unread = { count: 0, version: 0 }
+
+type Read = Omit<MovedMarkers, 'ordinals'> & { left: Unread }
 
 /**
- * Sends the caller's read position to the channel, and the unread count that is left there to the
- * caller. Their total follows from each node that they are connected to, which knows their other
- * counts. In a large channel the position goes to the caller only.
+ * Sends the read position of a member to the channel, and the unread count that is left there to
+ * the member. Their total follows from each node that they are connected to, which knows their
+ * other counts. In a large channel the position goes to the member only.
  */
 function publishRead(
-  ctx: Context<'user'>,
-  channelId: string,
-  { lastReadSeq, lastReadMessageId, readAt, memberCount, count, version }: ReadPosition & Unread,
+  ctx: Parameters<typeof broadcast>[0],
+  { channelId, userId, lastReadSeq, lastReadMessageId, readAt, memberCount, left }: Read,
 ) {
-  const { userId } = ctx.caller
   const onlyFor = isLargeChannel({ memberCount }) ? userId : undefined
   const position = { channelId, userId, lastReadSeq, lastReadMessageId, readAt }
   broadcast(ctx, 'read.updated', { ...position, onlyFor })
+  const { count, version } = left
   broadcastToUser(ctx, userId, {
     type: 'channel.unread_changed',
     payload: { channelId, count, version },
   })
 }
 
-/** How many messages are unread, and the version of that count. */
-type Unread = { count: number; version: number }
-
-/** The caller's unread count in one channel; none if they have left it meanwhile. */
-async function readUnread(
-  { db, caller: { userId } }: Context<'user'>,
-  channelId: string,
-): Promise<Unread> {
-  const [left] = await db<Unread[]>`
-    select ${unread(db)} as count, ${unreadVersion(db)} as version
-    from members m
-    join channels c on c.id = m.channel_id and c.deleted_at is null
-    where m.channel_id = ${channelId}
-      and m.user_id = ${userId}`
-  return left ?? { count: 0, version: 0 }
-}
-
-type Markers = {
-  appId: string
-  channelId: string
-  userId: string
-  /** The last message that was read; without, all were. */
-  messageId: string | undefined
-  /** Whether what came later counts as unread from that message on, or from the channel's end. */
-  from: 'message' | 'end'
-}
-
 /**
- * Moves a member's markers forward, never back, in one statement; a move of the read position
- * leaves a read mark with its time. Nothing moves in a channel that the user is no member of, or
- * that does not have the message. The channel is not locked: no response or event of others depends
- * on the markers.
+ * What is unread after these markers were moved. A marker at the end of its channel, as the same
+ * statement has read it, leaves nothing; others are counted.
  */
-export const moveMarkers = (db: Tx, { appId, channelId, userId, messageId, from }: Markers) => {
-  const toEnd = messageId === undefined
-  return db<ReadPosition[]>`
-  with before as (
-    select
-      m.app_id, m.channel_id, m.user_id, m.last_read_seq, c.member_count,
-      ${toEnd ? db`c.last_seq` : db`msg.seq`} as read_seq,
-      ${toEnd || from === 'end' ? db`c.last_seq` : db`msg.seq`} as unread_seq
-    from channels c
-    join members m on m.channel_id = c.id and m.user_id = ${userId}
-    ${
-      toEnd
-        ? db``
-        : db`
-    join messages msg on msg.id = ${messageId} and msg.channel_id is not distinct from c.id`
-    }
-    where c.id = ${channelId}
-      and c.app_id is not distinct from ${appId}
-      and c.deleted_at is null
-    for no key update of m
-  ),
-  marked as (
-    insert into read_marks (app_id, channel_id, user_id, seq)
-    select app_id, channel_id, user_id, read_seq
-    from before
-    where last_read_seq < read_seq
-    on conflict do nothing
-    returning read_at
-  ),
-  moved as (
-    update members m
-    set
-      last_read_seq = greatest(m.last_read_seq, before.read_seq),
-      unread_after_seq = greatest(m.unread_after_seq, before.unread_seq)
-    from before
-    where m.channel_id = before.channel_id
-      and m.user_id = before.user_id
-    returning m.channel_id, m.user_id, m.last_read_seq, before.member_count
+async function unreadAfter(db: Tx, moved: MovedMarkers[]) {
+  const isAtEnd = ({ unreadAfterSeq, lastSeq }: MovedMarkers) => unreadAfterSeq === lastSeq
+  const counts = await countUnread(
+    db,
+    moved.filter((markers) => !isAtEnd(markers)),
   )
-  select
-    moved.last_read_seq, moved.member_count,
-    ${messageIdAt(db, { channelId: db`moved.channel_id`, seq: db`moved.last_read_seq` })}
-      as last_read_message_id,
-    coalesce(
-      (select read_at from marked),
-      (
-        select read_at
-        from read_marks
-        where channel_id = moved.channel_id
-          and user_id = moved.user_id
-          and seq = moved.last_read_seq
-      ),
-      now()
-    ) as read_at
-  from moved`
+  return moved.map((markers): Unread | undefined => {
+    const { channelId, userId, rev, unreadAfterSeq } = markers
+    if (isAtEnd(markers)) return { count: 0, version: rev + unreadAfterSeq }
+    return counts.get(`${channelId} ${userId}`)
+  })
+}
+
+type MemberRef = { channelId: string; userId: string }
+
+/** The unread counts of members, by channel and user; none of those who have left. */
+async function countUnread(db: Tx, members: MemberRef[]) {
+  if (members.length === 0) return new Map<string, Unread>()
+  const channelIds = members.map(({ channelId }) => channelId)
+  const userIds = members.map(({ userId }) => userId)
+  const rows = await db<(MemberRef & Unread)[]>`
+    select
+      m.channel_id, m.user_id,
+      ${unread(db)} as count, ${unreadVersion(db)} as version
+    from unnest(${channelIds}::uuid[], ${userIds}::text[]) as given (channel_id, user_id)
+    join members m on m.channel_id = given.channel_id and m.user_id = given.user_id
+    join channels c on c.id = m.channel_id and c.deleted_at is null`
+  return new Map(rows.map((row) => [`${row.channelId} ${row.userId}`, row]))
 }
 
 /**

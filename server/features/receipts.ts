@@ -1,7 +1,7 @@
 import { contract, limits, type Output, type Reader } from '@parley/contract'
 import { broadcast, type Context } from '../core/context.ts'
 import { ApiError } from '../core/errors.ts'
-import { type Implements, implementWithoutTransaction } from '../core/operation.ts'
+import { CONTENDED, type Implements, implementWithoutTransaction } from '../core/operation.ts'
 import type { Tx } from '../db/client.ts'
 import type { ChannelRow } from '../db/rows.ts'
 import { isoTime } from '../db/sql.ts'
@@ -14,10 +14,13 @@ import { publicFields } from './users/view.ts'
 const mark = implementWithoutTransaction(
   contract.receipts.mark,
   async (ctx, { channelId, messageId }) => {
-    const position = await markRead(ctx, { channelId, messageId, from: 'message' })
-    const { memberCount } = position
+    const command = { caller: ctx.caller, input: { channelId, messageId } }
+    const [outcome] = await markRead(ctx, [command], { from: 'message', mayWait: true })
+    if (outcome === undefined || outcome === CONTENDED) throw new Error('a mark has waited in vain')
+    if ('error' in outcome) throw outcome.error
+    const { memberCount, lastReadMessageId } = outcome
     await publishReceipt(ctx, { channel: { id: channelId, memberCount }, messageId })
-    return { success: true, lastReadMessageId: position.lastReadMessageId ?? messageId }
+    return { success: true, lastReadMessageId: lastReadMessageId ?? messageId }
   },
 )
 

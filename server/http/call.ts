@@ -1,4 +1,5 @@
 import { formatIssues, type Limit, type Operation, pathParameters } from '@parley/contract'
+import type { Gone } from '../core/admission.ts'
 import { type Caller, hasKey, type UserCaller } from '../core/context.ts'
 import { ApiError } from '../core/errors.ts'
 import type { Implementation } from '../core/operation.ts'
@@ -16,8 +17,8 @@ export type CallRequest = {
   setHeader: (name: string, value: string) => void
   /** For the log. */
   facts: RequestFacts
-  /** Aborts if the caller goes away before the answer. */
-  gone: () => AbortSignal
+  /** Tells when the caller goes away before the answer. */
+  gone: Gone
   /** A body that is read while it arrives. It is empty over other protocols than REST. */
   body?: AsyncIterable<Uint8Array> | undefined
   /** Logs what failed in a part of the call, while the other parts are answered. */

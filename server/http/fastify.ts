@@ -64,19 +64,20 @@ export function createFastify({
   closeConnections(app, isStopping)
   if (isTracing()) traceRequests(app)
   const turnOf = createTurns()
-  app.addHook('onRequest', async (request, reply) => {
-    await turnOf(request.raw, reply.raw)
-    closeRefusedUpgrade(request, reply)
-    reply.headers(commonHeaders(request.id, request.headers))
-    if (isPreflight(request)) return reply.code(204).send()
-    refuseTrace(request, reply)
-    if (request.is404) throw new ApiError('NOT_FOUND', 'No such route')
-    refuseUpgrade(request)
+  // Hooks with a callback: promises would take each request through the queue of microtasks.
+  app.addHook('onRequest', (request, reply, done) => {
+    turnOf(request.raw, reply.raw, () => {
+      closeRefusedUpgrade(request, reply)
+      reply.headers(commonHeaders(request.id, request.headers))
+      if (isPreflight(request)) return void reply.code(204).send()
+      done(refusalOf(request, reply))
+    })
   })
   const logRequest = createRequestLog({ sample: logSample })
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     metrics.responses.inc({ status: reply.statusCode })
     logRequest(request, reply)
+    done()
   })
   readBodies(app)
   app.setErrorHandler(sendError)
@@ -162,22 +163,25 @@ function closeRefusedUpgrade({ raw }: FastifyRequest, reply: FastifyReply) {
 
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 
-/** It would answer with what proxies have added to a request: nothing here has it, on any path. */
-function refuseTrace({ method }: FastifyRequest, reply: FastifyReply) {
-  if (method !== 'TRACE') return
-  reply.header('Allow', METHODS)
-  throw new ApiError('METHOD_NOT_ALLOWED', 'TRACE is not served')
+/** Why a request is not served at all. */
+function refusalOf(request: FastifyRequest, reply: FastifyReply) {
+  // TRACE would answer with what proxies have added to a request: nothing has it, on any path.
+  if (request.method === 'TRACE') {
+    reply.header('Allow', METHODS)
+    return new ApiError('METHOD_NOT_ALLOWED', 'TRACE is not served')
+  }
+  return request.is404 ? new ApiError('NOT_FOUND', 'No such route') : refusalOfUpgrade(request)
 }
 
 /**
  * Where no WebSockets are served. The plugin would open one, past all guards, close it, and log the
  * URL, which may have a token.
  */
-function refuseUpgrade({ raw, headers, routeOptions }: FastifyRequest) {
-  if (!isUpgrade(raw) || routeOptions.config.hasSockets) return
+function refusalOfUpgrade({ raw, headers, routeOptions }: FastifyRequest) {
+  if (!isUpgrade(raw) || routeOptions.config.hasSockets) return undefined
   // Others are ignored.
-  if (headers.upgrade?.toLowerCase() === 'websocket')
-    throw new ApiError('NOT_FOUND', 'This address is not for WebSockets')
+  const isWanted = headers.upgrade?.toLowerCase() === 'websocket'
+  return isWanted ? new ApiError('NOT_FOUND', 'This address is not for WebSockets') : undefined
 }
 
 // Not in the types of Node.js.
@@ -202,17 +206,9 @@ const isPreflight = ({ method, headers }: FastifyRequest) =>
 function readBodies(app: FastifyInstance) {
   const parseJson = app.getDefaultJsonParser('error', 'error')
   app.removeAllContentTypeParsers()
-  app.addHook('onRequest', async ({ headers, routeOptions }) => {
-    const { streams } = routeOptions.config
-    const [type = ''] = headers['content-type']?.toLowerCase().split(/ *;/) ?? []
-    if (streams !== undefined && type === streams) {
-      headers['content-type'] = streams
-      return
-    }
-    const isJson = /^application\/json *(;|$)/i.test(headers['content-type'] ?? '')
-    const isEmpty =
-      headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
-    headers['content-type'] = isJson && !isEmpty ? 'application/json' : undefined
+  app.addHook('onRequest', ({ headers, routeOptions }, _, done) => {
+    headers['content-type'] = contentType(headers, routeOptions.config.streams)
+    done()
   })
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     const text = decode(body as Buffer) // because of parseAs
@@ -228,6 +224,16 @@ function readBodies(app: FastifyInstance) {
     const isEmpty = body.length === 0
     done(null, isEmpty ? undefined : bodyError('expected Content-Type: application/json'))
   })
+}
+
+/** What a body is read as; undefined if there is none, or none that is read. */
+function contentType(headers: IncomingHttpHeaders, streams: string | undefined) {
+  const given = headers['content-type'] ?? ''
+  if (streams !== undefined && given.toLowerCase().split(/ *;/)[0] === streams) return streams
+  const isJson = /^application\/json *(;|$)/i.test(given)
+  const isEmpty =
+    headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
+  return isJson && !isEmpty ? 'application/json' : undefined
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })

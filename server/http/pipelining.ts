@@ -16,12 +16,14 @@ export function createTurns() {
     waiting.set(socket, after)
     return after
   }
-  /** Resolves when the answer is the next one of its connection: never, if that is closed. */
-  return async ({ socket }: IncomingMessage, response: ServerResponse) => {
-    if (isItsTurn(response)) return
+  /** Calls `begin` once the answer is the next one of its connection: never, if that is closed. */
+  return ({ socket }: IncomingMessage, response: ServerResponse, begin: () => void) => {
+    if (isItsTurn(response)) return begin()
     if (count(socket, 1) > MOST_WAITING) socket.destroy()
-    await new Promise<void>((resolve) => onTurn(response, resolve))
-    count(socket, -1)
+    onTurn(response, () => {
+      count(socket, -1)
+      begin()
+    })
   }
 }
 

@@ -42,10 +42,10 @@ export function servePlayground(
     const { data } = TokenRequest.safeParse(request.body)
     if (!data)
       throw new ApiError('VALIDATION_ERROR', `userId: expected one of ${demoUserIds.join(', ')}`)
-    return mintToken(
-      { ...toCallRequest(request, reply), credentials: { apiKey: demoApiKey, ip: request.ip } },
-      { ...data, name: demoUsers[data.userId] },
-    )
+    return mintToken(toCallRequest(request, reply, { apiKey: demoApiKey, ip: request.ip }), {
+      ...data,
+      name: demoUsers[data.userId],
+    })
   })
 }
 

@@ -1,6 +1,5 @@
-import { setMaxListeners } from 'node:events'
 import { Readable } from 'node:stream'
-import { limits, type Operation, pathParameters } from '@parley/contract'
+import { type Operation, pathParameters } from '@parley/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { ApiError } from '../core/errors.ts'
@@ -8,9 +7,9 @@ import { JsonText } from '../core/json-text.ts'
 import type { operations } from '../features/index.ts'
 import type { Credentials } from './authenticate.ts'
 import type { Call, CallRequest } from './call.ts'
+import { Departure } from './departure.ts'
 import { logError, toApiError } from './errors.ts'
 import { isStreamWanted, streamPages } from './export-stream.ts'
-import { once } from './once.ts'
 import { factsOf } from './request-facts.ts'
 import { streamedBody, streamProblem } from './streamed-body.ts'
 
@@ -45,12 +44,9 @@ export function serveRest(
         const given = readInput(request)
         const input =
           given instanceof ApiError ? given : { ...toObject(given), ...toObject(request.params) }
-        const credentials = credentialsOf(request)
-        const run = (page: object = {}) =>
-          call(
-            { ...toCallRequest(request, reply), credentials },
-            input instanceof ApiError ? input : { ...input, ...page },
-          )
+        const callRequest = toCallRequest(request, reply, credentialsOf(request))
+        const run = (page?: object) =>
+          call(callRequest, page && !(input instanceof ApiError) ? { ...input, ...page } : input)
         if (isStreamWanted(op, request)) return streamPages(reply, run)
         const output = await run()
         reply.code(op.status ?? 200)
@@ -69,21 +65,16 @@ const bodyReader =
     return body instanceof Readable ? {} : streamProblem(body, streams)
   }
 
-export const toCallRequest = (request: FastifyRequest, reply: FastifyReply): CallRequest => ({
-  credentials: credentialsIn(request),
+export const toCallRequest = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  credentials = credentialsIn(request),
+): CallRequest => ({
+  credentials,
   facts: Object.assign(factsOf(request.raw), { requestId: request.id }),
   setHeader: (name, value) => void reply.header(name, value),
   logFault: (error) => logError(request.log, error, toApiError(error)),
-  gone: once(() => {
-    const gone = new AbortController()
-    setMaxListeners(limits.callsPerBatch, gone.signal)
-    if (reply.raw.destroyed) gone.abort()
-    // An abort makes an error with its stack: none for the calls that were answered.
-    reply.raw.once('close', () => {
-      if (!reply.raw.writableFinished) gone.abort()
-    })
-    return gone.signal
-  }),
+  gone: new Departure(reply.raw),
   ...(request.body instanceof Readable && { body: streamedBody(request, reply) }),
 })
 

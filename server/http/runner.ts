@@ -4,12 +4,13 @@ import { causeOf, hasKey, runOperation, type Services } from '../core/context.ts
 import type { Metrics } from '../core/metrics.ts'
 import {
   type Batch,
+  type CONTENDED,
   type Command,
   type Implementation,
   type Outcome,
   RequiresFirstError,
 } from '../core/operation.ts'
-import type { Db, DbConnection } from '../db/client.ts'
+import type { Db, DbConnection, Deadline } from '../db/client.ts'
 import { transaction } from '../db/transaction.ts'
 import { createEachRunner } from './each-runner.ts'
 import { createGroupCommit } from './group-commit.ts'
@@ -44,7 +45,7 @@ export function createRunner(
   implementation: Implementation,
 ): Runner {
   const { db, admit, services, metrics, batchRunners } = dependencies
-  const use = <T>(call: RunningCall, work: (db: DbConnection, signal: AbortSignal) => Promise<T>) =>
+  const use = <T>(call: RunningCall, work: (db: DbConnection, signal: Deadline) => Promise<T>) =>
     admit(admissionRequestOf(call), () => db.use(work, call.until))
   const inTransaction: InTransaction = ({ readsFirst = false, cause, ...call }, work) => {
     const { caller } = call
@@ -105,6 +106,10 @@ export function createRunner(
         return prepared.repeated
       }
     }
+    case 'shared':
+      return createGroupRunner(metrics, implementation, (commands, { call, mayWait }) =>
+        use(call, (db) => implementation.run({ db, services }, commands, { mayWait })),
+      )
     case 'each':
       return createEachRunner(implementation, {
         use,
@@ -140,7 +145,26 @@ function createBatchRunner(
     inTransaction,
     metrics,
   }: { inTransaction: InTransaction } & Pick<RunnerDependencies, 'metrics'>,
-  { run, keysOf, bytesOf }: Batch<Operation>,
+  batch: Batch<Operation>,
+): Runner {
+  return createGroupRunner(metrics, batch, (commands, { call, mayWait }) =>
+    // Their events say which of the callers is a backend.
+    inTransaction({ ...call, readsFirst: true, cause: {} }, (ctx) =>
+      batch.run(ctx, commands, { mayWait }),
+    ),
+  )
+}
+
+type RunGroup = (
+  commands: Command<Operation>[],
+  options: { call: RunningCall; mayWait: boolean },
+) => Promise<(Outcome | typeof CONTENDED)[]>
+
+/** Runs commands of several callers together, each with an outcome of its own. */
+function createGroupRunner(
+  metrics: RunnerDependencies['metrics'],
+  { keysOf, bytesOf }: Pick<Batch<Operation>, 'keysOf' | 'bytesOf'>,
+  run: RunGroup,
 ): Runner {
   const attempt = createGroupCommit<Command<Operation>, Outcome>({
     bytesOf,
@@ -149,11 +173,9 @@ function createBatchRunner(
     run: async (commands, { until, mayWait }) => {
       const [first] = commands
       if (!first) return []
-      const { caller } = first
-      // A batch that waits for a lock is its first caller's: they hold up no other channel's sends.
-      // Their events say which of the callers is a backend.
-      const call = { caller, until, isShared: !mayWait, readsFirst: true, cause: {} }
-      return inTransaction(call, (ctx) => run(ctx, commands, { mayWait }))
+      // A batch that waits for a lock is its first caller's: they hold up no other resource.
+      const call = { caller: first.caller, until, isShared: !mayWait }
+      return run(commands, { call, mayWait })
     },
   })
   return async ({ caller, input, until, onRepeat }) => {

@@ -1,3 +1,4 @@
+import type { Gone } from '../core/admission.ts'
 import type { Caller, Cause, WriteContext } from '../core/context.ts'
 import type { ApiError } from '../core/errors.ts'
 
@@ -5,7 +6,8 @@ import type { ApiError } from '../core/errors.ts'
 export type RunningCall = {
   caller: Caller
   until: number
-  gone?: () => AbortSignal
+  /** Tells when the caller goes away before the answer. */
+  gone?: Gone | undefined
   /** It is a batch of several callers of the app. */
   isShared?: boolean
 }

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import type { Metrics } from '../core/metrics.ts'
-import { type Db, type DbConnection, isConnectionLost } from '../db/client.ts'
+import { type Db, type DbConnection, type Deadline, isConnectionLost } from '../db/client.ts'
 import { inSchema, locks } from '../db/locks.ts'
 import type { CleanupTasks } from './cleanup-tasks.ts'
 
@@ -12,7 +12,7 @@ class TurnOverError extends Error {
   override readonly name = 'TurnOverError'
 }
 
-type Pass = (connection: DbConnection, deadline: AbortSignal) => Promise<void>
+type Pass = (connection: DbConnection, deadline: Deadline) => Promise<void>
 
 type PassOptions = {
   tasks: CleanupTasks
@@ -27,9 +27,10 @@ type PassOptions = {
 /** A pass gives each task one turn. Tasks fail alone: the next one runs all the same. */
 export function createPass({ tasks, stopping, onTurnOver, ...failures }: PassOptions): Pass {
   return async (connection, deadline) => {
-    const signal = AbortSignal.any([stopping, deadline])
+    const signal = AbortSignal.any([stopping, deadline.signal])
     // The whole pass uses one connection, to leave the others to requests.
-    const onOneConnection: Pick<Db, 'use'> = { use: (work) => work(connection, signal) }
+    const ending: Deadline = { signal, throwIfAborted: () => signal.throwIfAborted() }
+    const onOneConnection: Pick<Db, 'use'> = { use: (work) => work(connection, ending) }
     for (const task of tasks) {
       const checkpoint = createCheckpoint(signal)
       const attempt = createAttempt(task.name, { signal, ...failures })

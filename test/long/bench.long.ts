@@ -39,6 +39,7 @@ test('the benchmark of reads measures every target, and no request fails', async
   const rows = await rowsOf('bench:read')
   expect(rows.map(({ target }) => target)).toEqual([
     'bare',
+    'parley, edge',
     'minimal list',
     'parley, list',
     'minimal channels',

@@ -17,7 +17,7 @@ export const whileLocked = <T>(
   whileRowLocked(
     world,
     (sql) => sql`select from channels where id = ${channelId} for update`,
-    () => work((count) => waiting(world, count)),
+    () => work((count) => waitingForRows(world, count)),
   )
 
 /**
@@ -53,7 +53,7 @@ export async function withoutCleanup<T>(world: World, work: () => Promise<T>): P
 }
 
 /** Resolves once `count` connections wait for a row. Others wait a moment to notify nodes. */
-const waiting = ({ db }: World, count: number) =>
+export const waitingForRows = ({ db }: World, count: number) =>
   vi.waitFor(async () => {
     const [row] = await db<{ count: number }[]>`
       select count(*)::int

@@ -1,0 +1,136 @@
+import type { AppRouter } from '@parley/contract'
+import { createTRPCClient, httpBatchLink } from '@trpc/client'
+import { expect, test } from 'vitest'
+import { upTo } from './support/events.ts'
+import { waitingForRows, whileLocked, whileRowLocked } from './support/locks.ts'
+import { onStatement, statementsOf, tripsOf } from './support/statements.ts'
+import { type User, useWorld } from './support/world.ts'
+
+const world = useWorld({
+  onStatement,
+  timings: { reconcileMs: 1_000_000, beatMs: 1_000_000, lookMs: 1_000_000 },
+})
+const unknownId = '019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81'
+
+/** A channel of ana's with ben in it, and what ana has said there. */
+const talk = async ([ana, ben]: [User, User], texts = ['one']) => {
+  const { id: channelId } = await ana.channels.create({
+    type: 'group',
+    name: 'Talk',
+    memberIds: [ben.id],
+  })
+  const ids: string[] = []
+  for (const text of texts) ids.push((await ana.messages.send({ channelId, text })).id)
+  return { channelId, ids }
+}
+
+/** Calls of a user that arrive in one request. */
+const together = ({ token }: User) =>
+  createTRPCClient<AppRouter>({
+    links: [
+      httpBatchLink({
+        url: `${world().url}/trpc`,
+        headers: { authorization: `Bearer ${token}` },
+        maxItems: 20,
+      }),
+    ],
+  })
+
+/** Holds the member row of a user locked while `work` runs. */
+const whileMemberLocked = <T>(
+  { channelId, userId }: { channelId: string; userId: string },
+  work: Parameters<typeof whileRowLocked<T>>[2],
+) =>
+  whileRowLocked(
+    world(),
+    (sql) => sql`
+      select from members
+      where channel_id = ${channelId}
+        and user_id = ${userId}
+      for update`,
+    work,
+  )
+
+test('reading a channel is one statement, and reads at once share theirs', async () => {
+  const users = await world().users('ana', 'ben')
+  const [, ben] = users
+  const { channelId } = await talk(users)
+  await ben.reads.mark({ channelId })
+  expect(await tripsOf(() => ben.reads.mark({ channelId }))).toEqual([
+    [expect.stringMatching(/insert into read_marks/)],
+  ])
+  const channels = await Promise.all(upTo(20).map(() => talk(users)))
+  const { reads } = together(ben)
+  const marking = () =>
+    Promise.all(channels.map(({ channelId }) => reads.mark.mutate({ channelId })))
+  // The first of them does not wait for the others.
+  expect((await statementsOf(marking)).length).toBeLessThanOrEqual(2)
+})
+
+test('reads that share a statement are answered and refused one by one', async () => {
+  const users = await world().users('one-ana', 'one-ben')
+  const [ana, ben] = users
+  const first = await talk(users, ['one', 'two', 'three'])
+  const other = await talk(users)
+  const foreign = await ana.channels.create({ type: 'group', name: 'Without ben' })
+  const { channelId, ids } = first
+  const { reads } = together(ben)
+  const outcomes = await Promise.allSettled([
+    reads.mark.mutate({ channelId: other.channelId }),
+    reads.mark.mutate({ channelId, messageId: ids[0] }),
+    reads.mark.mutate({ channelId: foreign.id }),
+    reads.mark.mutate({ channelId, messageId: other.ids[0] }),
+    reads.mark.mutate({ channelId, messageId: ids[1] }),
+    reads.mark.mutate({ channelId: unknownId }),
+    reads.mark.mutate({ channelId: foreign.id, messageId: unknownId }),
+  ])
+  expect(
+    outcomes.map((outcome) =>
+      outcome.status === 'fulfilled' ? outcome.value.lastReadSeq : outcome.reason.data.code,
+    ),
+  ).toEqual([1, 2, 'FORBIDDEN', 'NOT_FOUND', 2, 'NOT_FOUND', 'FORBIDDEN'])
+  const { lastReadSeq, unreadCount } = await ben.channels.get({ channelId })
+  expect({ lastReadSeq, unreadCount }).toEqual({ lastReadSeq: 2, unreadCount: 0 })
+})
+
+test('a read that waits for its row delays no other, and is carried out after all', async () => {
+  const users = await world().users('wait-ana', 'wait-ben')
+  const [ana, ben] = users
+  const { channelId } = await talk(users)
+  const { marked } = await whileMemberLocked({ channelId, userId: ben.id }, async () => {
+    const marked = ben.reads.mark({ channelId })
+    await waitingForRows(world(), 1)
+    expect(await ana.reads.mark({ channelId })).toMatchObject({ lastReadSeq: 1 })
+    return { marked }
+  })
+  expect(await marked).toMatchObject({ lastReadSeq: 1, unreadCount: 0 })
+})
+
+test('a channel that others have locked delays no read of it', async () => {
+  const users = await world().users('locked-ana', 'locked-ben')
+  const [, ben] = users
+  const { channelId } = await talk(users)
+  await whileLocked(world(), channelId, async () => {
+    expect(await ben.reads.mark({ channelId })).toMatchObject({ lastReadSeq: 1 })
+  })
+})
+
+test('a read that was overtaken answers what the later one has left unread', async () => {
+  const users = await world().users('late-ana', 'late-ben')
+  const [ana, ben] = users
+  const { channelId } = await talk(users)
+  const { marked } = await whileMemberLocked({ channelId, userId: ben.id }, async (sql) => {
+    const marked = ben.reads.mark({ channelId })
+    await waitingForRows(world(), 1)
+    for (const text of ['two', 'three']) await ana.messages.send({ channelId, text })
+    await sql`
+      update members
+      set last_read_seq = 2, unread_after_seq = 2
+      where app_id = ${world().appId}
+        and channel_id = ${channelId}
+        and user_id = ${ben.id}`
+    return { marked }
+  })
+  const { unreadVersion } = await ben.channels.get({ channelId })
+  expect(await marked).toMatchObject({ lastReadSeq: 2, unreadCount: 1, unreadVersion })
+})
