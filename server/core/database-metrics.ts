@@ -206,5 +206,6 @@ const selectKept = (db: Db) =>
           select count(*)::int
           from channels c
           where c.deleted_at is not null
+            and c.deleted_at < 'infinity'
         ) as channels`,
   )
