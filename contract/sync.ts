@@ -81,6 +81,14 @@ const rooms = (description: string) =>
     .default([])
     .meta({ description: `${description} At most ${limits.sync.rooms} channels.`, examples: [[]] })
 
+/** Counts the channels before any of them is parsed. */
+function refuseTooMany(revs: Record<string, number>, ctx: z.RefinementCtx) {
+  const count = typeof revs === 'object' ? Object.keys(revs ?? {}).length : 0 // not parsed yet
+  if (count <= limits.sync.channels) return revs
+  ctx.addIssue(`expected at most ${limits.sync.channels} channels`)
+  return z.NEVER
+}
+
 /** Opening an application, and catching up after being offline. */
 export const sync = {
   pull: operation({
@@ -99,10 +107,9 @@ export const sync = {
       'by a call of their own.',
     input: z.object({
       channels: z
-        .record(field.channelId(), z.int().min(0).max(limits.largestInteger))
-        .refine(
-          (revs) => Object.keys(revs).length <= limits.sync.channels,
-          `expected at most ${limits.sync.channels} channels`,
+        .preprocess(
+          refuseTooMany,
+          z.record(field.channelId(), z.int().min(0).max(limits.largestInteger)),
         )
         .meta({
           description:
