@@ -106,17 +106,15 @@ export const sync = {
       'there is no room for a page or for the members of a channel, they are left out: get them ' +
       'by a call of their own.',
     input: z.object({
-      channels: z
-        .preprocess(
-          refuseTooMany,
-          z.record(field.channelId(), z.int().min(0).max(limits.largestInteger)),
-        )
-        .meta({
+      channels: z.preprocess(
+        refuseTooMany,
+        z.record(field.channelId(), z.int().min(0).max(limits.largestInteger)).meta({
           description:
             'The `rev` you know, by channel id; 0 if you know nothing of the channel. At most ' +
             `${limits.sync.channels} channels.`,
           examples: [{ [field.examples.channelId]: 31 }],
         }),
+      ),
       pages: rooms(
         `Those of the channels whose newest ${limits.sync.pageMessages} messages to return.`,
       ),

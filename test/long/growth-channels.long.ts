@@ -126,7 +126,7 @@ test('deleting a workspace reads none of the other channels of its app', async (
   expect(rows).toBeLessThan(100)
 })
 
-test('a step of the cleanup looks at its share of the read marks, and the next goes on', async () => {
+test('a cleanup step looks at its share of the read marks, and the next goes on', async () => {
   const { db, pool } = world()
   const [marks, share] = [LONG, LONG / 10]
   await db`
