@@ -1,7 +1,16 @@
 type Issue = { path: readonly PropertyKey[]; message: string }
 
-/** The issues that zod found, as one line for people: `users.0.email: Invalid email address; …`. */
-export const formatIssues = (issues: readonly Issue[]) => issues.map(formatIssue).join('; ')
+/** How many issues are told: a body may have tens of thousands. */
+const MOST_TOLD = 20
+
+/**
+ * The issues that zod found, as one line for people: `users.0.email: Invalid email address; …`, and
+ * how many there are beyond the first ones.
+ */
+export function formatIssues(issues: readonly Issue[]) {
+  const told = issues.slice(0, MOST_TOLD).map(formatIssue).join('; ')
+  return issues.length > MOST_TOLD ? `${told}; and ${issues.length - MOST_TOLD} more` : told
+}
 
 const formatIssue = ({ path, message }: Issue) =>
   path.length === 0 ? message : `${path.join('.')}: ${message}`

@@ -101,11 +101,15 @@ export const limits = {
    * members, and sharing it does not make users co-members.
    */
   largeChannelMembers: 100,
+  /** Co-members in up to so many channels of a user are sent their presence and their profile. */
+  coMemberChannels: 1_000,
   realtime: {
     frameBytes: 1024 * 1024,
     /** A frame may hold many commands, each at most this long. */
     commandBytes: 4 * 1024,
     topicsPerSocket: 1_000,
+    /** What all sockets of a server may have sent whose token was not verified yet. */
+    strangersBytes: 64 * 1024 * 1024,
     /** The most sockets of a user on one server, unless configured. */
     socketsPerUser: 20,
     bufferedBytes: 1024 * 1024,

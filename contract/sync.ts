@@ -81,6 +81,14 @@ const rooms = (description: string) =>
     .default([])
     .meta({ description: `${description} At most ${limits.sync.rooms} channels.`, examples: [[]] })
 
+/** Counts the channels before any of them is parsed. */
+function refuseTooMany(revs: Record<string, number>, ctx: z.RefinementCtx) {
+  const count = typeof revs === 'object' ? Object.keys(revs ?? {}).length : 0 // not parsed yet
+  if (count <= limits.sync.channels) return revs
+  ctx.addIssue(`expected at most ${limits.sync.channels} channels`)
+  return z.NEVER
+}
+
 /** Opening an application, and catching up after being offline. */
 export const sync = {
   pull: operation({
@@ -98,18 +106,15 @@ export const sync = {
       'there is no room for a page or for the members of a channel, they are left out: get them ' +
       'by a call of their own.',
     input: z.object({
-      channels: z
-        .record(field.channelId(), z.int().min(0).max(limits.largestInteger))
-        .refine(
-          (revs) => Object.keys(revs).length <= limits.sync.channels,
-          `expected at most ${limits.sync.channels} channels`,
-        )
-        .meta({
+      channels: z.preprocess(
+        refuseTooMany,
+        z.record(field.channelId(), z.int().min(0).max(limits.largestInteger)).meta({
           description:
             'The `rev` you know, by channel id; 0 if you know nothing of the channel. At most ' +
             `${limits.sync.channels} channels.`,
           examples: [{ [field.examples.channelId]: 31 }],
         }),
+      ),
       pages: rooms(
         `Those of the channels whose newest ${limits.sync.pageMessages} messages to return.`,
       ),

@@ -31,7 +31,11 @@ async function onAnswers({ unknownKeys = 0 } = {}) {
     messages: 0,
     requests: 0,
   })
-  const admit: Admit = (_, work) => work()
+  const admitted: object[] = []
+  const admit: Admit = ({ until: _, ...caller }, work) => {
+    admitted.push(caller)
+    return work()
+  }
   const elsewhere = { use: async () => [] } as Pick<Db, 'use'> as Db // apart from the look-ups
   const keyUses = createKeyUses(elsewhere)
   const keys = { keyUses, takeUnknownKey }
@@ -49,10 +53,11 @@ async function onAnswers({ unknownKeys = 0 } = {}) {
     const authorization = `Bearer ${await sign(generation, app)}`
     return authenticate('user', { authorization, ip: '192.0.2.1' }, performance.now() + 1_000)
   }
-  const callWithKey = (text = apiKey) =>
-    authenticate('key', { apiKey: text, ip: '192.0.2.1' }, performance.now() + 1_000)
+  const callWithKey = (text = apiKey, ip = '192.0.2.1') =>
+    authenticate('key', { apiKey: text, ip }, performance.now() + 1_000)
   const lookUp = (number: number) => vi.waitUntil(() => answers[number - 1], patient)
-  return { call, callWithKey, lookUp, revocations, skip, lookUps: () => answers.length }
+  const lookUps = () => answers.length
+  return { authenticate, call, callWithKey, lookUp, revocations, skip, lookUps, admitted }
 }
 
 function holdTime() {
@@ -198,4 +203,41 @@ test('text that does not look like an API key is refused without a look-up', asy
   for (const text of ['', 'pk_', `pk_${'x'.repeat(31)}`, `${apiKey}x`, `x${apiKey}`, ADMIN_KEY])
     await expect(callWithKey(text)).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
   expect(lookUps()).toBe(0)
+})
+
+test('API keys that were never good share one place in the pool, by network', async () => {
+  const { callWithKey, lookUp, admitted, skip } = await onAnswers()
+  const networks = ['192.0.2.1', '2001:db8::1', '2001:db8::2']
+  const calls = networks.map((ip, index) =>
+    callWithKey(`pk_${String(index).repeat(32)}`, ip).catch(() => {}),
+  )
+  for (const index of networks.keys()) (await lookUp(index + 1))([])
+  await Promise.all(calls)
+  expect(admitted).toEqual([
+    { appId: 'unknown keys', userId: '192.0.2.1' },
+    { appId: 'unknown keys', userId: '2001:db8:0:0' },
+    { appId: 'unknown keys', userId: '2001:db8:0:0' },
+  ])
+  const first = callWithKey()
+  ;(await lookUp(4))([{ appId }])
+  await first
+  skip()
+  const later = callWithKey()
+  ;(await lookUp(5))([{ appId }])
+  await later
+  expect(admitted.at(-1)).toEqual({ appId: sha256(apiKey), lane: 'calls' })
+})
+
+test('wrong admin keys are counted by network, and stop no good one', async () => {
+  const { authenticate } = await onAnswers({ unknownKeys: 2 })
+  const callAs = (adminKey: string | undefined, ip: string) =>
+    authenticate('admin', { adminKey, ip }, performance.now() + 1_000)
+  const wrong = (ip: string) => callAs('wrong', ip)
+  for (const _ of [1, 2, 3])
+    await expect(callAs(undefined, '192.0.2.1')).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
+  for (const _ of [1, 2])
+    await expect(wrong('192.0.2.1')).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
+  await expect(wrong('192.0.2.1')).rejects.toMatchObject({ code: 'RATE_LIMITED' })
+  await expect(wrong('192.0.2.2')).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
+  expect(await callAs(ADMIN_KEY, '192.0.2.1')).toEqual({})
 })

@@ -89,6 +89,23 @@ test('calls that a backend makes as a user take no place of that user', async ()
   await Promise.all(promises)
 })
 
+test('health answers while the node waits for its own work in the database', async () => {
+  let done = () => {}
+  const work = new Promise<void>((resolve) => {
+    done = resolve
+  })
+  let isHeld = true
+  const held = world()
+    .pool.useApart(() => work)
+    .finally(() => {
+      isHeld = false
+    })
+  expect(await Promise.all([health(), health(), health()])).toEqual([200, 200, 200])
+  expect(isHeld).toBe(true)
+  done()
+  await held
+})
+
 test('health answers while every connection of the pool is taken', async () => {
   const ours = await createChannel(ana, 'ben')
   const theirs = await createChannel(eve)

@@ -190,3 +190,18 @@ test('a sync of more than 200 channels, or with malformed ids or revs, is refuse
     settingsVersion: 0,
   })
 })
+
+test('a sync of thousands of bad ids is refused in a few words', async () => {
+  const jo = await world().user('jo')
+  const channels = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [index, -1]))
+  const reasonOf = (input: Parameters<typeof jo.sync.pull>[0]) =>
+    jo.sync.pull(input).then(
+      () => '',
+      ({ message }: Error) => message,
+    )
+  expect(await reasonOf({ channels })).toBe('channels: expected at most 200 channels')
+  const some = Object.fromEntries(Object.entries(channels).slice(0, 200))
+  const message = await reasonOf({ channels: some })
+  expect(message).toMatch(/^channels\.0: .*; and 180 more$/)
+  expect(message.length).toBeLessThan(2_000)
+})

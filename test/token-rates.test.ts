@@ -35,7 +35,7 @@ describe('token requests', () => {
     expect(refused?.headers['retry-after']).toMatch(/^(60|[345]\d)$/)
     const known = answers.findIndex(({ status }) => status === 401)
     expectError(await mint(world, bad(known)), 'UNAUTHORIZED')
-    expect(statements.filter((statement) => statement.includes('api_keys'))).toHaveLength(5)
+    expect(statements.filter((statement) => statement.includes('ak.hash ='))).toHaveLength(5)
     for (const _ of [1, 2, 3]) expect((await mint(world)).status).toBe(200)
   })
   test('X-Forwarded-For is ignored unless a proxy is trusted', async () => {
@@ -50,6 +50,21 @@ describe('token requests', () => {
       }),
       'RATE_LIMITED',
     )
+  })
+  test('the addresses of an IPv6 network count together, and those of another apart', async () => {
+    const world = await limited({ rateLimits: { ...none, tokens: 2 }, trustProxy: '127.0.0.1' })
+    const from = (address: string, key = '') => ({
+      'X-Forwarded-For': address,
+      ...(key && { 'X-API-Key': `pk_${key.repeat(32)}` }),
+    })
+    for (const address of ['2001:db8:1:2::1', '2001:db8:1:2:ffff::1'])
+      expect((await mint(world, from(address))).status).toBe(200)
+    expectError(await mint(world, from('2001:db8:1:2::2')), 'RATE_LIMITED')
+    expect((await mint(world, from('2001:db8:1:3::1'))).status).toBe(200)
+    for (const key of ['a', 'b'])
+      expectError(await mint(world, from(`2001:db8:5:6::${key}`, key)), 'UNAUTHORIZED')
+    expectError(await mint(world, from('2001:db8:5:6::c', 'c')), 'RATE_LIMITED')
+    expectError(await mint(world, from('2001:db8:5:7::c', 'd')), 'UNAUTHORIZED')
   })
   const behindProxies = {
     'a number of proxies': (_: string, hop: number) => hop < 1,

@@ -18,6 +18,20 @@ const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3')
 /** The number is public, but the host of a virtual machine answers there. */
 const AZURE_METADATA = '168.63.129.16'
 
+/**
+ * Whose an address is, as far as can be told: of IPv6 the network of 64 bits, since each host of it
+ * chooses addresses at will. An IPv4 address is the same in both spellings.
+ */
+export function networkOf(address: string) {
+  if (!address.includes(':') || !ipaddr.isValid(address)) return address
+  const parsed = ipaddr.process(address)
+  if (!(parsed instanceof ipaddr.IPv6)) return parsed.toString()
+  return parsed.parts
+    .slice(0, 4)
+    .map((part) => part.toString(16))
+    .join(':')
+}
+
 /** Whether a URL is http(s) on the default port, without credentials. Others are refused. */
 export const isPlainHttpUrl = ({ protocol, port, username, password }: URL) =>
   (protocol === 'http:' || protocol === 'https:') &&

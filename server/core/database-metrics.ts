@@ -190,6 +190,7 @@ async function readBacklog(db: Db, { purgeBacklog }: ServiceGauges) {
             select
             from channels c
             where c.deleted_at is not null
+              and c.deleted_at < 'infinity'
             limit ${MOST_ROWS}
           ) deleted
         ) as channels`,

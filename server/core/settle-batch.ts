@@ -1,4 +1,4 @@
-import { isDatabaseUnavailable } from '../db/client.ts'
+import { isDatabaseUnavailable, isStatementTimeout } from '../db/client.ts'
 
 /**
  * Runs items of different callers as one batch; `run` returns one result per item, in order. If
@@ -20,6 +20,38 @@ export async function settleBatch<Item, Result>(
     return settled
   }
 }
+
+/**
+ * The same, for statements that grow with what an item asks for. A batch that takes too long is run
+ * again in halves, so that the items beside the one that caused it succeed. If both halves take too
+ * long, the database is slow, and is not asked again.
+ */
+export async function settleInHalves<Item, Result>(
+  items: Item[],
+  run: (items: Item[]) => Promise<Result[]>,
+): Promise<PromiseSettledResult<Result>[]> {
+  const settled = await settleBatch(items, run)
+  return isTooLong(settled) ? runInHalves(items, run, settled) : settled
+}
+
+async function runInHalves<Item, Result>(
+  items: Item[],
+  run: (items: Item[]) => Promise<Result[]>,
+  settled: PromiseSettledResult<Result>[],
+): Promise<PromiseSettledResult<Result>[]> {
+  if (items.length === 1) return settled
+  const middle = Math.ceil(items.length / 2)
+  const [first, second] = [items.slice(0, middle), items.slice(middle)]
+  const [ofFirst, ofSecond] = [await settleBatch(first, run), await settleBatch(second, run)]
+  if (isTooLong(ofFirst) && isTooLong(ofSecond)) return [...ofFirst, ...ofSecond]
+  return [
+    ...(isTooLong(ofFirst) ? await runInHalves(first, run, ofFirst) : ofFirst),
+    ...(isTooLong(ofSecond) ? await runInHalves(second, run, ofSecond) : ofSecond),
+  ]
+}
+
+const isTooLong = (settled: PromiseSettledResult<unknown>[]) =>
+  settled.every((each) => each.status === 'rejected' && isStatementTimeout(each.reason))
 
 type Waiting<Result> = { resolve: (result: Result) => void; reject: (error: unknown) => void }
 

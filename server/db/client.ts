@@ -25,16 +25,20 @@ export type Db = ReturnType<typeof createDb>
 export type Fragment = postgres.PendingQuery<postgres.Row[]>
 export type PendingWrite = postgres.PendingQuery<postgres.Row[]>
 
-/** Opens the pool, and keeps a connection apart to see whether the database answers. */
+/**
+ * Opens the pool, and keeps two connections apart: one to see whether the database answers, and one
+ * for the work of the node itself.
+ */
 export function createDb(given: Omit<PoolOptions, 'outages'>) {
   const outages = createOutages()
   const options = { ...given, outages }
   const { use, newDeadline, waiting, longestMs, end } = createPool(options)
   const apart = createPool({ ...options, poolSize: 1 })
+  const looking = createPool({ ...options, poolSize: 1 })
   let asked: Promise<unknown> | undefined
   /** Rejects if the database does not answer. Calls made meanwhile share the answer. */
   const ping = () => {
-    asked ??= apart
+    asked ??= looking
       .use((db) => db`select 1`)
       .finally(() => {
         asked = undefined
@@ -47,12 +51,15 @@ export function createDb(given: Omit<PoolOptions, 'outages'>) {
     waiting,
     longestMs,
     ping,
-    /** Work that must not wait until others give a connection of the pool back: heartbeats. */
+    /**
+     * Work that must not wait until others give a connection of the pool back: heartbeats, and the
+     * end of stuck sessions.
+     */
     useApart: apart.use,
     outages,
     poolSize: options.poolSize,
     end: async (within: { timeout: number }) => {
-      await Promise.all([end(within), apart.end(within)])
+      await Promise.all([end(within), apart.end(within), looking.end(within)])
     },
   }
 }

@@ -28,6 +28,7 @@ type AuthenticateOptions = Parameters<typeof createVerifyToken>[0] &
 export function createAuthenticate({ adminKey, ...options }: AuthenticateOptions): Authenticate {
   const verifyToken = createVerifyToken(options)
   const verifyKey = createVerifyKey(options)
+  const { takeUnknownKey } = options
 
   /** A user that a backend acts as; whether they exist is checked later. */
   const actingUser = async (
@@ -43,15 +44,15 @@ export function createAuthenticate({ adminKey, ...options }: AuthenticateOptions
     return { ...key, userId, admin: false }
   }
 
-  const admin = (given: string | undefined) => {
-    if (adminKey === undefined || given === undefined || !isSame(given, adminKey))
-      throw new ApiError('UNAUTHORIZED', 'X-Admin-Key: expected the admin key')
-    return {}
+  const admin = ({ adminKey: given, ip }: Credentials) => {
+    if (adminKey !== undefined && given !== undefined && isSame(given, adminKey)) return {}
+    if (given !== undefined) takeUnknownKey(ip)
+    throw new ApiError('UNAUTHORIZED', 'X-Admin-Key: expected the admin key')
   }
 
   return async (auth, credentials, until) => {
     if (auth === 'none') return {}
-    if (auth === 'admin') return admin(credentials.adminKey)
+    if (auth === 'admin') return admin(credentials)
     if (auth === 'key' && credentials.userId !== undefined)
       throw new ApiError('UNAUTHORIZED', 'X-User-Id: this operation is not one of a user')
     if (auth === 'key') return verifyKey(credentials, until)

@@ -1,4 +1,5 @@
 import { formatIssues, type Limit, type Operation, pathParameters } from '@parley/contract'
+import { networkOf } from '../core/addresses.ts'
 import type { Gone } from '../core/admission.ts'
 import { type Caller, hasKey, type UserCaller } from '../core/context.ts'
 import { ApiError } from '../core/errors.ts'
@@ -103,10 +104,10 @@ type ActingCaller = UserCaller & { keyHash: string }
  * are always those of a user.
  */
 function rateLimitKey(limit: Limit, caller: Caller, ip: string) {
-  if (!('appId' in caller)) return ip
+  if (!('appId' in caller)) return networkOf(ip)
   if (!hasKey(caller)) return userKey(caller)
   if (limit === 'appends' && isActing(caller)) return userKey(caller)
-  return limit === 'tokens' ? `${caller.keyHash}:${ip}` : caller.keyHash
+  return limit === 'tokens' ? `${caller.keyHash}:${networkOf(ip)}` : caller.keyHash
 }
 
 function setRateLimitHeaders({ setHeader }: CallRequest, window: RateLimitWindow | undefined) {

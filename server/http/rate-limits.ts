@@ -1,4 +1,5 @@
 import { type Limit, limits } from '@parley/contract'
+import { networkOf } from '../core/addresses.ts'
 import { ApiError } from '../core/errors.ts'
 import { createRateWindows, type RateWindow, secondsLeft } from './rate-windows.ts'
 import type { SharedWindows } from './shared-windows.ts'
@@ -93,17 +94,17 @@ const REPEATS = { lookUps: 20, seconds: 20 }
 type KeyLookup = { giveBack: () => void }
 
 /**
- * Counts unknown API keys by address, before they are looked up. Good ones are given back, so bad
- * ones stop nobody else behind the same address.
+ * Counts wrong admin keys by network, and unknown API keys before they are looked up. Good ones are
+ * given back, so bad ones stop nobody else in the same network.
  */
 function createKeyLimit(limit: number) {
   const windowOf = createRateWindows(limits.rateWindowSeconds)
 
   return (address: string): KeyLookup => {
     if (limit === 0) return { giveBack: () => {} }
-    const window = windowOf(address)
+    const window = windowOf(networkOf(address))
     if (window.used >= limit) {
-      const text = 'Too many bad API keys from this address'
+      const text = 'Too many bad keys from this address'
       throw new ApiError('RATE_LIMITED', text, secondsLeft(window))
     }
     window.used += 1

@@ -1,3 +1,4 @@
+import { networkOf } from '../core/addresses.ts'
 import type { Admit } from '../core/admission.ts'
 import { isApiKey } from '../core/api-keys.ts'
 import { appFacts, type KeyFacts } from '../core/app-facts.ts'
@@ -20,6 +21,9 @@ type VerifyKeyOptions = {
   takeUnknownKey: ReturnType<typeof createRateLimits>['takeUnknownKey']
 }
 
+/** All keys of which it is not known whose they are share this place. */
+const UNKNOWN_KEYS = 'unknown keys'
+
 /** Returns the app of an API key, and what the key may do. */
 export function createVerifyKey({
   db,
@@ -40,6 +44,15 @@ export function createVerifyKey({
     if ('isClosed' in revoked) keys.dropAll()
   })
 
+  /**
+   * The app is not known before the key is looked up. A key that was good stands for it; any number
+   * of others have half of the pool together, in which the networks that they come from take turns.
+   */
+  const callerOf = (hash: string, ip: string) =>
+    goodKeys.has(hash)
+      ? { appId: hash, lane: 'calls' as const }
+      : { appId: UNKNOWN_KEYS, userId: networkOf(ip) }
+
   const factsOf = async (hash: string, ip: string, until: number) => {
     if (badKeys.has(hash)) return undefined
     const select = (db: Tx) => db<KeyFacts[]>`
@@ -53,8 +66,7 @@ export function createVerifyKey({
     const lookup = goodKeys.has(hash) ? undefined : takeUnknownKey(ip)
     try {
       const facts = await keys.load(hash, {
-        // The app is not known before the key is looked up, so the key stands for it.
-        inTurn: (look) => admit({ appId: hash, lane: 'calls', until }, look),
+        inTurn: (look) => admit({ ...callerOf(hash, ip), until }, look),
         select: async () => (await db.use(select, until))[0],
       })
       if (facts === undefined) badKeys.set(hash, true)

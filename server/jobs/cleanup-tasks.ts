@@ -16,15 +16,17 @@ import { purgeApps } from './purge-apps.ts'
 import { createMessageRetention } from './retained-messages.ts'
 import {
   BATCH,
+  createReadMarkThinning,
   expireDeliveries,
   expireEvents,
   expireInvites,
   expirePreviews,
+  MARKS_AT_ONCE,
   purgeChannels,
-  thinReadMarks,
 } from './retention.ts'
 
 const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 
 export type CleanupTasks = ReturnType<typeof createCleanupTasks>
 type TaskContext = Omit<ErasureContext, 'positions' | 'publisher' | 'mayWait'>
@@ -50,6 +52,7 @@ export function createCleanupTasks({
 }: TasksOptions) {
   const purgeAbandoned = createAbandonedPurge(purgeEmptyAfterDays)
   const expireMessages = createMessageRetention()
+  const thinReadMarks = createReadMarkThinning()
 
   const eraseDeletedUsers = async (context: TaskContext) => {
     for (const users of await selectDeletedUsers(context.db)) {
@@ -70,17 +73,18 @@ export function createCleanupTasks({
     { name: 'channels', most: BATCH, run: purgeChannels },
     { name: 'apps', most: BATCH, run: (ctx) => purgeApps({ ...ctx, publisher, staging }) },
     { name: 'messages', most: STEP, run: (ctx) => expireMessages({ ...ctx, publisher }) },
-    { name: 'read_marks', most: BATCH, run: hourly(thinReadMarks) },
-    { name: 'active_users', most: BATCH, run: hourly(expireActiveUsers) },
-    { name: 'audit', most: BATCH, run: hourly(expireEntries) },
+    { name: 'read_marks', most: MARKS_AT_ONCE, run: every(DAY_MS, thinReadMarks) },
+    { name: 'active_users', most: BATCH, run: every(HOUR_MS, expireActiveUsers) },
+    { name: 'audit', most: BATCH, run: every(HOUR_MS, expireEntries) },
   ]
   return tasks.map((task) => ({ ...task, batch: createBatchSize(task.most) }))
 }
 
-function hourly(run: CleanupTask['run']): CleanupTask['run'] {
+/** The task runs again so long after it has ended. One that was interrupted goes on at once. */
+function every(intervalMs: number, run: CleanupTask['run']): CleanupTask['run'] {
   let ranAt = Number.NEGATIVE_INFINITY
   return async (context) => {
-    if (performance.now() - ranAt < HOUR_MS) return
+    if (performance.now() - ranAt < intervalMs) return
     await run(context)
     ranAt = performance.now()
   }

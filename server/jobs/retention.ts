@@ -4,9 +4,8 @@ import type { BatchSize } from './batch-size.ts'
 
 /** How many rows one statement deletes at most. */
 export const BATCH = 1_000
-
-/** Read marks may be thinned this late, should no cleanup run for a while. */
-const THINNING_WINDOW_DAYS = 7
+/** How many read marks one statement looks at, at most. */
+export const MARKS_AT_ONCE = 5_000
 
 export type RetentionContext = {
   db: Pick<Db, 'use'>
@@ -164,33 +163,56 @@ export const expirePreviews = (context: RetentionContext) =>
       )`,
   )
 
+type Mark = { channelId: string; userId: string; seq: number }
+const FIRST_MARK: Mark = { channelId: '00000000-0000-0000-0000-000000000000', userId: '', seq: 0 }
+
 /**
  * Keeps only a member's last read mark of each day: every message read that day still has a mark at
- * or after it. The window bounds what is scanned.
+ * or after it. Walks over all marks in the order of their keys, so no step looks at more than its
+ * slice, however few are old. A walk that was interrupted continues in the next pass.
  */
-export const thinReadMarks = (context: RetentionContext) => {
-  const newestDays = limits.readMarksKeptDays
-  const oldestDays = limits.readMarksKeptDays + THINNING_WINDOW_DAYS
-  return repeatUntilNone(
-    context,
-    (db, limit) => db`
+export function createReadMarkThinning() {
+  let from: Mark | undefined
+  return async ({ db, checkpoint, batch }: RetentionContext) => {
+    do {
+      checkpoint()
+      const after = from ?? FIRST_MARK
+      from = await batch.run((limit) => db.use((db) => thinSlice(db, after, limit)))
+    } while (from)
+  }
+}
+
+/** Thins a slice. Returns the mark that the next one begins with; undefined at the end. */
+async function thinSlice(db: DbConnection, from: Mark, limit: number) {
+  const [slice] = await db<(Mark & { count: number })[]>`
+    with slice as materialized (
+      select
+        rm.channel_id, rm.user_id, rm.seq, rm.read_at,
+        lead(rm.read_at) over (partition by rm.channel_id, rm.user_id order by rm.seq) as next_at
+      from (
+        select *
+        from read_marks
+        where (channel_id, user_id, seq) >= (${from.channelId}, ${from.userId}, ${from.seq})
+        order by channel_id, user_id, seq
+        limit ${limit + 1}
+      ) rm
+    ),
+    thinned as (
       delete from read_marks
       where (channel_id, user_id, seq) in (
-        select rm.channel_id, rm.user_id, rm.seq
-        from read_marks rm
-        where rm.read_at < now() - ${newestDays} * interval '1 day'
-          and rm.read_at > now() - ${oldestDays} * interval '1 day'
-          and exists (
-            select
-            from read_marks later
-            where later.channel_id = rm.channel_id
-              and later.user_id = rm.user_id
-              and later.seq > rm.seq
-              and date_trunc('day', later.read_at, 'UTC') = date_trunc('day', rm.read_at, 'UTC')
-          )
-        limit ${limit}
-      )`,
-  )
+        select channel_id, user_id, seq
+        from slice
+        where read_at < now() - ${limits.readMarksKeptDays} * interval '1 day'
+          and date_trunc('day', next_at, 'UTC') = date_trunc('day', read_at, 'UTC')
+      )
+    )
+    select channel_id, user_id, seq, (select count(*)::int from slice) as count
+    from slice
+    order by channel_id desc, user_id desc, seq desc
+    limit 1`
+  if (!slice || slice.count <= limit) return undefined
+  const { channelId, userId, seq } = slice
+  return { channelId, userId, seq }
 }
 
 export async function repeatUntilNone(

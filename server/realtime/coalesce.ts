@@ -1,4 +1,4 @@
-import { answerAll, settleBatch } from '../core/settle-batch.ts'
+import { answerAll, settleInHalves } from '../core/settle-batch.ts'
 
 type Pending<Item, Result> = {
   item: Item
@@ -31,7 +31,7 @@ export function coalesce<Item, Result>(
     while (pending.length > 0) {
       const batch = takeBatch(pending)
       const items = batch.map(({ item }) => item)
-      answerAll(batch, await settleBatch(items, (some) => run(some, lane)))
+      answerAll(batch, await settleInHalves(items, (some) => run(some, lane)))
     }
     lanes.delete(lane)
   }

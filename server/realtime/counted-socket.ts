@@ -13,6 +13,8 @@ export class CountedSocket extends WebSocket {
   closedWith: number | undefined
   /** Whose it is, once the token was verified. */
   user: UserRef | undefined
+  /** Called then. */
+  onOwned = () => {}
   readonly openedAt = performance.now()
 
   override send(
@@ -29,6 +31,11 @@ export class CountedSocket extends WebSocket {
     return super.emit(event, ...args)
   }
 
+  own(user: UserRef) {
+    this.user = user
+    this.onOwned()
+  }
+
   override close(code?: number, reason?: string | Buffer) {
     if (this.readyState === this.OPEN) this.closedWith ??= code
     super.close(code, reason)
@@ -38,5 +45,5 @@ export class CountedSocket extends WebSocket {
 /** Notes whose socket it is. */
 export function identify(socket: object, { appId, userId }: UserRef) {
   if (socket instanceof CountedSocket || socket instanceof StreamSocket)
-    socket.user = { appId, userId }
+    socket.own({ appId, userId })
 }

@@ -14,6 +14,7 @@ import { observeSocket, type SocketOrigin } from './observe-socket.ts'
 import type { Codec } from './protocol/codec.ts'
 import { json } from './protocol/json.ts'
 import { protobuf } from './protocol/protobuf.ts'
+import { Strangers } from './strangers.ts'
 import type { Transport } from './transport.ts'
 
 /** Where each socket comes from that is being opened. */
@@ -41,14 +42,16 @@ export function serveWebSockets(
       app.websocketServer.close()
     },
   })
+  const strangers = new Strangers()
   app.after(() => {
-    app.websocketServer.on('connection', (socket: CountedSocket, request) =>
+    app.websocketServer.on('connection', (socket: CountedSocket, request: IncomingMessage) => {
+      strangers.add(socket, request.socket)
       observeSocket(socket, request, {
         metrics,
         onEnd: (facts) => app.log.info(facts, 'socket closed'),
         originOf: (request) => origins.get(request),
-      }),
-    )
+      })
+    })
   })
 }
 

@@ -20,6 +20,8 @@ export type SubscribeGrant = {
   lastOffset: number
   epoch: string
   missed: DurablePublication[]
+  /** Of a channel. */
+  memberCount: number | null
 } | null
 
 /** Whether a user could read the topic at all: a channel of their app, or their own topic. */
@@ -39,6 +41,7 @@ type GrantRow = {
   type: ChannelType | null
   role: MemberRow['role'] | null
   workspaceRole: string | null
+  memberCount: number | null
   epoch: string
   lastOffset: number | null
   missed: MissedEvent[] | null
@@ -62,7 +65,7 @@ export async function selectGrants(
   const frameIndexes = frames.flatMap((frame, index) => frame.map(() => index))
   const rows = await db<GrantRow[]>`
     select
-      requested.type, requested.role, requested.workspace_role,
+      requested.type, requested.role, requested.workspace_role, requested.member_count,
       requested.epoch, requested.last_offset,
       missed.missed
     from (
@@ -76,7 +79,7 @@ export async function selectGrants(
         from (
           select
             given.topic, given.since, given.frame, given.index,
-            c.type, m.role, wm.role as workspace_role, s.value as epoch,
+            c.type, m.role, wm.role as workspace_role, c.member_count, s.value as epoch,
             case
               when given.channel_id is null then coalesce(us.last_offset, 0)
               else c.rev
@@ -127,7 +130,7 @@ export async function selectGrants(
 }
 
 function toGrant(
-  { lastOffset, epoch, missed, ...access }: GrantRow,
+  { lastOffset, epoch, missed, memberCount, ...access }: GrantRow,
   { isOwnTopic }: { isOwnTopic: boolean },
 ): SubscribeGrant {
   const { type } = access
@@ -139,5 +142,5 @@ function toGrant(
     envelope,
     messageId,
   }))
-  return { lastOffset, epoch, missed: publications }
+  return { lastOffset, epoch, missed: publications, memberCount }
 }

@@ -43,6 +43,10 @@ export class StreamSocket extends EventEmitter implements Transport {
     })
   }
 
+  own(user: UserRef) {
+    this.user = user
+  }
+
   get bufferedAmount() {
     return this.#response.writableLength
   }

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events'
 import { limits, type TopicInput } from '@parley/contract'
 import type { WebSocket } from 'ws'
 import { ApiError } from '../core/errors.ts'
+import { memoryOf } from './connection/frame-queue.ts'
 import { identify } from './counted-socket.ts'
 import { Credit } from './credit.ts'
 import type { RealtimeNode } from './node.ts'
@@ -136,7 +137,7 @@ export class TrpcSocket extends EventEmitter {
   }
 
   #wait(frame: Buffer, isBinary: boolean) {
-    this.#waitingBytes += frame.length
+    this.#waitingBytes += memoryOf(frame)
     if (this.#waitingBytes > frameBytes) return this.#end(closings.badRequest)
     this.#waiting.push({ frame, isBinary })
   }

@@ -1,4 +1,5 @@
-import { type Envelope, parseTopic, topics } from '@parley/contract'
+import { setTimeout as wait } from 'node:timers/promises'
+import { type Envelope, limits, parseTopic, topics } from '@parley/contract'
 import type { UserRef } from '../core/user-ref.ts'
 import type { Db, Tx } from '../db/client.ts'
 import { isLargeChannelRow } from '../features/access.ts'
@@ -6,6 +7,9 @@ import type { PresenceNote, ProfileChange } from './broker.ts'
 import { coalesce } from './coalesce.ts'
 import { eventOf, type Publication } from './publication.ts'
 import type { Sessions } from './sessions.ts'
+
+/** How long the next copy to the many members of a large channel waits at least. */
+const COPIES_PAUSE_MS = 1_000
 
 /** The dependencies of the fan-out. */
 export type UserFanoutOptions = {
@@ -39,8 +43,10 @@ export function createUserFanout({
 }: UserFanoutOptions & LossOptions) {
   const coMembersOf = coalesce<UserRef, UserRef[]>(
     (users) => db.use((db) => selectCoMembers(db, nodeId, users)),
-    { maxBatch: 500 },
+    { maxBatch: 200, laneOf: ({ appId }) => appId },
   )
+  /** The channels of which copies are being sent, and the last event that waits; 0 for none. */
+  const copying = new Map<string, number>()
   const sendTo = (users: UserRef[], event: Envelope) => {
     const userTopics = users.map(({ appId, userId }) => topics.user(appId, userId))
     broadcast(userTopics, event)
@@ -58,13 +64,31 @@ export function createUserFanout({
     const coMembers = await coMembersOf({ appId, userId })
     sendTo([{ appId, userId }, ...coMembers], { type: 'user.updated', payload: { user } })
   }
+  /** Returns whether the channel has many members here. */
   const copyToMembers = async (topic: string, offset: number) => {
     const channel = parseTopic(topic)
-    if (channel?.kind !== 'chat') return
-    const { channelId } = channel
-    const rows = await db.use((db) => selectCopies(db, { nodeId, channelId, topic, offset }))
-    const [first] = rows
-    if (first) sendTo(rows, eventOf(first))
+    if (channel?.kind !== 'chat') return false
+    const { appId, channelId } = channel
+    const onNode = { nodeId, connected: sessions.size }
+    const [copy] = await db.use((db) => selectCopies(db, { ...onNode, channelId, topic, offset }))
+    if (!copy) return false
+    const users = copy.userIds.map((userId) => ({ appId, userId }))
+    sendTo(users, eventOf(copy))
+    return users.length > limits.largeChannelMembers
+  }
+  /** Each copy has all of the channel: of those that wait, members are sent the last. */
+  const copyInTurn = async (topic: string, offset: number) => {
+    const waiting = copying.get(topic)
+    if (waiting !== undefined) return void copying.set(topic, Math.max(waiting, offset))
+    for (let next = offset; next > 0; next = copying.get(topic) ?? 0) {
+      copying.set(topic, 0)
+      const isToMany = await copyToMembers(topic, next).catch((error: unknown) => {
+        report(error, 'user fan-out failed')
+        return false
+      })
+      if (isToMany) await wait(COPIES_PAUSE_MS, undefined, { ref: false })
+    }
+    copying.delete(topic)
   }
 
   /** Runs `work` in the background, unless no user is connected here. */
@@ -87,43 +111,92 @@ export function createUserFanout({
         () => onProfileLost(change),
       ),
     /** Sends members a copy of a channel's event. */
-    channelUpdated: (topic: string, offset: number) => run(() => copyToMembers(topic, offset)),
+    channelUpdated: (topic: string, offset: number) => run(() => copyInTurn(topic, offset)),
   }
 }
 
-type EventCopy = UserRef & Pick<Publication, 'type' | 'envelope'>
+type EventCopy = Pick<Publication, 'type' | 'envelope'> & { userIds: string[] }
+type CopyQuery = {
+  nodeId: string
+  /** About how many users are connected to the node. */
+  connected: number
+  channelId: string
+  topic: string
+  offset: number
+}
 
-/** An event of a channel, for each of its members who is connected to this node. */
-const selectCopies = (
+/**
+ * An event of a channel, and its members who are connected to this node. Those of a channel that
+ * has more members than the node has users are found by the connections, those of other channels by
+ * the channel.
+ */
+export const selectCopies = (
   db: Tx,
-  where: { nodeId: string; channelId: string; topic: string; offset: number },
+  { nodeId, connected, channelId, topic, offset }: CopyQuery,
 ) => db<EventCopy[]>`
-  select con.app_id, con.user_id, e.type, e.envelope
+  select
+    e.type, e.envelope,
+    array(
+      select m.user_id
+      from members m
+      where m.channel_id = c.id
+        and c.member_count <= ${connected}
+        and (
+          select true
+          from connections con
+          where con.node_id = ${nodeId}
+            and con.app_id = m.app_id
+            and con.user_id = m.user_id
+        )
+      union all
+      select con.user_id
+      from connections con
+      where con.node_id = ${nodeId}
+        and con.app_id = c.app_id
+        and c.member_count > ${connected}
+        and (
+          select true
+          from members m
+          where m.channel_id = c.id
+            and m.user_id = con.user_id
+        )
+    ) as user_ids
   from events e
-  join members m on m.channel_id = ${where.channelId}
-  join connections con
-    on con.node_id = ${where.nodeId} and con.app_id = m.app_id and con.user_id = m.user_id
-  where e.topic = ${where.topic} and e."offset" = ${where.offset}`
+  cross join lateral (
+    select *
+    from channels
+    where id = ${channelId}
+    limit 1
+  ) c
+  where e.topic = ${topic}
+    and e."offset" = ${offset}`
 
 /**
  * The users connected to this node who share a channel with each of these users, not counting large
  * channels. The channels come first and are materialised, so the statement never reads the members
- * of a large one, however many of its members are connected.
+ * of a large one, however many of its members are connected. Of a user with more small channels
+ * than `limits.coMemberChannels`, it reads that many.
  */
-async function selectCoMembers(db: Tx, nodeId: string, users: UserRef[]) {
+export async function selectCoMembers(db: Tx, nodeId: string, users: UserRef[]) {
   const appIds = users.map(({ appId }) => appId)
   const userIds = users.map(({ userId }) => userId)
   const rows = await db<(UserRef & { index: number })[]>`
     with shared as materialized (
-      select given.index, given.user_id, m.channel_id
+      select given.index, given.user_id, small.channel_id
       from unnest(${appIds}::uuid[], ${userIds}::text[])
         with ordinality as given (app_id, user_id, index)
-      join members m on m.app_id = given.app_id and m.user_id = given.user_id
-      where (
-        select c.deleted_at is null and not ${isLargeChannelRow(db)}
-        from channels c
-        where c.id = m.channel_id
-      )
+      cross join lateral (
+        select m.channel_id
+        from members m
+        where m.app_id = given.app_id
+          and m.user_id = given.user_id
+          and (
+            select c.deleted_at is null and not ${isLargeChannelRow(db)}
+            from channels c
+            where c.id = m.channel_id
+          )
+        limit ${limits.coMemberChannels}
+      ) small
     ),
     co_member as materialized (
       select distinct shared.index, other.app_id, other.user_id
@@ -132,12 +205,15 @@ async function selectCoMembers(db: Tx, nodeId: string, users: UserRef[]) {
         on other.channel_id = shared.channel_id
         and other.user_id <> shared.user_id
     )
-    select co_member.index::int, con.app_id, con.user_id
+    select co_member.index::int, co_member.app_id, co_member.user_id
     from co_member
-    join connections con
-      on con.node_id = ${nodeId}
-      and con.app_id = co_member.app_id
-      and con.user_id = co_member.user_id`
+    where (
+      select true
+      from connections con
+      where con.node_id = ${nodeId}
+        and con.app_id = co_member.app_id
+        and con.user_id = co_member.user_id
+    )`
   const coMembers = users.map((): UserRef[] => [])
   for (const { index, ...user } of rows) coMembers[index - 1]?.push(user)
   return coMembers

@@ -1,9 +1,11 @@
+import { limits, topics } from '@parley/contract'
 import type { UserRef } from '@parley/server/core/user-ref'
 import type { Tx } from '@parley/server/db/client'
 import { endStuckSessions } from '@parley/server/db/stuck-sessions'
 import { selectConnections, writeHeartbeat } from '@parley/server/realtime/presence-queries'
 import { selectGenerations } from '@parley/server/realtime/queries'
 import { selectCountsOfChannels, selectCountsOfUsers } from '@parley/server/realtime/unread-counts'
+import { selectCoMembers, selectCopies } from '@parley/server/realtime/user-fanout'
 import { beforeAll, expect, test } from 'vitest'
 import { insertMembers, insertUsers } from '../support/inserted.ts'
 import { pagesReadBy, planAnew, rowsReadBy } from '../support/rows-read.ts'
@@ -36,11 +38,15 @@ const reference = (db: Tx) => db`
 const nodeId = 'crowded'
 let users: UserRef[] = []
 let channelId = ''
+let copied = { topic: '', offset: 0 }
 
 beforeAll(async () => {
   const { appId, db } = world()
   const ana = await world().user('ana')
   channelId = (await ana.channels.create({ type: 'group', name: 'Crowd' })).id
+  const { rev } = await ana.channels.update({ channelId, name: 'The crowd' })
+  copied = { topic: topics.channel(appId, channelId), offset: rev }
+  await insertPairs(ana.id)
   const ids = await insertUsers(world(), 'fan', MEMBERS)
   users = ids.map((userId) => ({ appId, userId }))
   await insertMembers(world(), channelId, ids)
@@ -61,6 +67,25 @@ beforeAll(async () => {
     from unnest(${ids}::text[]) given`
 })
 
+/** More channels of two than count for co-members, each with a user who is not connected. */
+const insertPairs = (userId: string) => world().db`
+  with made as (
+    insert into channels (id, app_id, cid, type, created_by, member_count)
+    select gen_random_uuid(), ${world().appId}, 'group:pair-' || n, 'group', ${userId}, 2
+    from generate_series(1, ${3 * limits.coMemberChannels}::int) n
+    returning app_id, id, cid
+  ),
+  peers as (
+    insert into users (app_id, id)
+    select app_id, cid
+    from made
+    returning id
+  )
+  insert into members (app_id, channel_id, user_id, role)
+  select app_id, id, given, 'member'
+  from made, unnest(array[${userId}, cid]) given
+  where (select count(*) from peers) > 0`
+
 /** The statements that a node with all these users runs, and about how many of them each is. */
 const statements: Record<string, { about: number; run: (db: Tx) => Promise<unknown> }> = {
   'counts of a channel, by its members': {
@@ -72,6 +97,18 @@ const statements: Record<string, { about: number; run: (db: Tx) => Promise<unkno
     about: MEMBERS,
     run: (db) =>
       selectCountsOfChannels(db, { nodeId, connected: MEMBERS, channelIds: [channelId] }),
+  },
+  'copies for a channel, by its members': {
+    about: MEMBERS,
+    run: (db) => selectCopies(db, { nodeId, connected: 2 * MEMBERS, channelId, ...copied }),
+  },
+  'copies for a channel, by the connections': {
+    about: MEMBERS,
+    run: (db) => selectCopies(db, { nodeId, connected: MEMBERS, channelId, ...copied }),
+  },
+  'co-members of a user with many channels': {
+    about: 2 * limits.coMemberChannels,
+    run: (db) => selectCoMembers(db, nodeId, [{ appId: world().appId, userId: 'ana' }]),
   },
   'counts of users': {
     about: 200,

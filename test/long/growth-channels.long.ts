@@ -1,3 +1,4 @@
+import { createReadMarkThinning } from '@parley/server/jobs/retention'
 import { beforeAll, expect, test } from 'vitest'
 import { type PlanKind, planAnew, rowsReadBy } from '../support/rows-read.ts'
 import { useWorld, type World } from '../support/world.ts'
@@ -123,4 +124,47 @@ test('deleting a workspace reads none of the other channels of its app', async (
     await world().backend.abandoned.deleteWorkspace({ workspaceId })
   })
   expect(rows).toBeLessThan(100)
+})
+
+test('a cleanup step looks at its share of the read marks, and the next goes on', async () => {
+  const { db, pool } = world()
+  const [marks, share] = [LONG, LONG / 10]
+  await db`
+    insert into read_marks (app_id, channel_id, user_id, seq, read_at)
+    select m.app_id, m.channel_id, m.user_id, n, now() - interval '1 day'
+    from (
+      select *
+      from members
+      where app_id = ${world().appId}
+      limit 1
+    ) m, generate_series(1, ${marks}::int) n
+    on conflict do nothing`
+  await db`vacuum analyze read_marks`
+  await planAnew(world())
+  let steps = 0
+  let ends = 1
+  const context = {
+    db: pool,
+    checkpoint: () => {
+      if (++steps > ends) throw new Error('the turn is over')
+    },
+    attempt: async () => true,
+    batch: { run: <T>(step: (rows: number) => Promise<T>) => step(share) },
+  }
+  for (const plan of plans) {
+    const rows = await rowsReadBy(world(), plan, async () => {
+      steps = 0
+      await expect(createReadMarkThinning()(context)).rejects.toThrow('over')
+    })
+    expect(rows, plan).toBeLessThanOrEqual(1.1 * share)
+  }
+  const thin = createReadMarkThinning()
+  for (let run = 0; run < 3; run++) {
+    steps = 0
+    await expect(thin(context)).rejects.toThrow('over')
+  }
+  steps = 0
+  ends = 1_000
+  await thin(context)
+  expect(steps).toBeLessThanOrEqual(marks / share - 3 + 2)
 })

@@ -5,6 +5,8 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { batches, headed, withstandsBatch, withstandsHeaders } from '../support/hostile/calls.ts'
 import { framesFor, withstandsFrames } from '../support/hostile/frames.ts'
+import { RawSocket } from '../support/socket.ts'
+import { createValidatedApi } from '../support/validated.ts'
 import { useWorld } from '../support/world.ts'
 
 /** Hostile requests and frames, at a node in a process of its own that tells how it fares. */
@@ -27,6 +29,55 @@ async function stateOf() {
   return state as State // as the node sends it
 }
 
+/**
+ * A user of another app, who sends a message whenever the one before was heard. Returns a function
+ * that ends this, and resolves to the texts that were sent and those that were heard.
+ */
+async function beginTalk() {
+  const eve = await world().user('eve', {}, await world().stranger())
+  const { id: channelId } = await eve.channels.create({ type: 'group', name: 'Talk' })
+  const raw = await RawSocket.connect({ url }, eve)
+  const [sent, heard]: [string[], string[]] = [[], []]
+  let onHeard = () => {}
+  raw.socket.on('message', (data) => {
+    for (const line of String(data).split('\n')) {
+      const message = JSON.parse(line)
+      if (Object.keys(message).length === 0) raw.send({})
+      const text = message.push?.pub?.data?.payload?.message?.text
+      if (text === undefined) continue
+      heard.push(text)
+      onHeard()
+    }
+  })
+  await raw.ask({ id: 2, subscribe: { channel: topics.channel(eve.minted.appId, channelId) } })
+  const api = createValidatedApi({ url, token: eve.token })
+  const closed = raw.closed.then(({ code }) => {
+    throw new Error(`the socket of the other app was closed with ${code}`)
+  })
+  closed.catch(() => {})
+  let isOver = false
+  const talk = async () => {
+    while (!isOver) {
+      const text = `hello ${sent.length}`
+      const arrived = new Promise<void>((resolve) => {
+        onHeard = resolve
+      })
+      await api.messages.send({ channelId, text })
+      sent.push(text)
+      await Promise.race([arrived, closed])
+    }
+  }
+  const talking = talk()
+  // It is reported when the talk is ended.
+  talking.catch(() => {})
+  return async () => {
+    isOver = true
+    await talking
+    raw.socket.terminate()
+    return { sent, heard }
+  }
+}
+
 const TOTAL = Number(process.env.HOSTILE_TOTAL ?? 100_000)
 const ROUNDS = 10
 const AT_ONCE = 8
@@ -36,7 +87,7 @@ const MOST_GROWTH_BYTES = 32 * 1024 * 1024
 const seed = Number(process.env.HOSTILE_SEED ?? Math.floor(Math.random() * 2 ** 31))
 console.log(`${TOTAL} hostile requests and frames: HOSTILE_SEED=${seed}`)
 
-test(`${TOTAL} hostile requests and frames cause no server error, stall or leak`, async () => {
+test(`${TOTAL} hostile requests and frames harm neither the server nor another app`, async () => {
   const ana = await world().user('ana')
   const { id } = await ana.channels.create({ type: 'group', name: 'Talk' })
   const own = [topics.channel(world().appId, id), topics.user(world().appId, 'ana')]
@@ -67,10 +118,15 @@ test(`${TOTAL} hostile requests and frames cause no server error, stall or leak`
   // What is compiled for the first time takes longer.
   await attack(ROUNDS)
   await stateOf()
+  const endTalk = await beginTalk()
   for (let round = 0; round < ROUNDS; round++) {
     await attack(round)
     states.push(await stateOf())
   }
+  const { sent, heard } = await endTalk()
+  console.log('messages of another app meanwhile:', sent.length)
+  expect(sent.length).toBeGreaterThanOrEqual(ROUNDS)
+  expect(heard).toEqual(sent)
   console.table(states)
   expect(Math.max(...states.map(({ longestMs }) => longestMs))).toBeLessThan(LONGEST_STALL_MS)
   // What is compiled and cached once is there after the first rounds.

@@ -5,6 +5,8 @@ import type { World } from '../support/world.ts'
 
 /** What a node has done since it was last asked. */
 type Work = { statements: string[]; longestUseMs: number }
+/** The delay that all but a thousandth stay below, and the longest one. */
+export type Delays = { usualMs: number; longestMs: number }
 
 /**
  * A node in a process of its own, on the database of a world: so the node is measured, and not its
@@ -29,11 +31,11 @@ export function useMeasuredNode(world: () => World) {
   }
   return {
     url: () => url,
-    /** The delay of its event loop that all but a thousandth stay below, in milliseconds. */
+    /** How late its event loop was meanwhile. */
     delayDuring: async (work: () => Promise<unknown>) => {
       await ask('delay')
       await work()
-      return Number(await ask('delay'))
+      return (await ask('delay')) as Delays // as the node sends it
     },
     work: async () => (await ask('work')) as Work, // as the node sends it
   }

@@ -16,7 +16,7 @@ export type NodeOptions = { poolSize?: number; tokensAMinute?: number }
 /**
  * A node in a process of its own. Once armed, it kills itself between commit and publish. On
  * request it answers how late its event loop has been since the last request, in milliseconds (the
- * 99.9th percentile, or the longest delay), the bytes of its heap after a garbage collection, and
+ * 99.9th percentile, and the longest delay), the bytes of its heap after a garbage collection, and
  * the statements that it has sent.
  */
 const [, , databaseUrl = '', given = '{}'] = process.argv
@@ -33,7 +33,7 @@ process.on('message', (message) => {
     delays.restart()
   }
   if (message !== 'delay') return
-  process.send?.(delays.percentile(99.9) / 1e6)
+  process.send?.({ usualMs: delays.percentile(99.9) / 1e6, longestMs: delays.max / 1e6 })
   delays.restart()
 })
 

@@ -1,6 +1,7 @@
 import { limits } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { insertUsers } from '../support/inserted.ts'
+import { RawSocket, useSockets } from '../support/socket.ts'
 import { type User, useWorld } from '../support/world.ts'
 import { counts, createGroup, payloads, useListeners } from './listeners.ts'
 
@@ -8,6 +9,8 @@ import { counts, createGroup, payloads, useListeners } from './listeners.ts'
 const timings = { typingMs: 1_000_000, reconcileMs: 1_000_000 }
 const world = useWorld({ presenceGraceSeconds: 0, timings })
 const { connect, listenAs, channelTopic, userTopic, newUsers } = useListeners(world)
+
+const terminatedLater = useSockets()
 
 const types = ['group', 'public', 'livestream'] as const
 
@@ -105,4 +108,33 @@ test('a message in a large channel changes unread counts, except in a livestream
   expect(payloads(bens, 'channel.unread_changed')).toMatchObject([{ channelId: group, count: 1 }])
   await ben.reads.mark({ channelId: livestream })
   await bens.until(() => counts(bens, 'channel.unread_changed').includes(0))
+})
+
+test('in a channel of 101 members nobody is shown who is subscribed', async () => {
+  const { ana, channelId, addLast } = await createAlmostLarge('group')
+  const raw = await terminatedLater(RawSocket.connect(world(), ana))
+  const channel = channelTopic(channelId)
+  await raw.ask({ id: 2, subscribe: { channel } })
+  expect(await raw.ask({ id: 3, presence: { channel } })).toHaveProperty('presence')
+  expect(await raw.ask({ id: 4, presence_stats: { channel } })).toHaveProperty('presence_stats')
+  await addLast()
+  for (const [index, command] of ['presence', 'presence_stats'].entries())
+    expect(await raw.ask({ id: 5 + index, [command]: { channel } })).toMatchObject({
+      error: { code: 108 },
+    })
+})
+
+test('renames of a channel that come at once reach its members as the last one', async () => {
+  const { ana, ben, channelId } = await createAlmostLarge('group')
+  const bens = await listenAs(ben, userTopic(ben))
+  const names = Array.from({ length: 20 }, (_, index) => `Show ${index}`)
+  await Promise.all(names.map((name) => ana.channels.update({ channelId, name })))
+  const { name: last } = await ana.channels.get({ channelId })
+  const copies = () =>
+    bens.received.flatMap(({ envelope: { type, payload } }) =>
+      type === 'channel.updated' && payload.channel.id === channelId ? [payload.channel] : [],
+    )
+  await bens.until(() => copies().at(-1)?.name === last)
+  const times = copies().map(({ updatedAt }) => updatedAt)
+  expect(times).toEqual(times.toSorted())
 })

@@ -2,7 +2,8 @@ import { topics } from '@parley/contract'
 import { timings as defaults } from '@parley/server/realtime/timings'
 import { expect, onTestFinished, test } from 'vitest'
 import { openProxy } from '../support/proxy.ts'
-import { RawSocket, useSockets } from '../support/socket.ts'
+import { useSockets } from '../support/socket.ts'
+import { connectRaw } from '../support/stream.ts'
 import { createWorld, useWorld } from '../support/world.ts'
 import { createGroup, useListeners } from './listeners.ts'
 
@@ -54,7 +55,7 @@ test('a node whose listening connection fell silent replaces it and catches up',
   const [ana, ben] = await newUsers()
   const { node, proxy } = await nodeBehindProxy({}, { brokerBeatMs: 100, brokerSilenceMs: 1_000 })
   const channelId = await createGroup(ana, ben)
-  const raw = await terminatedLater(RawSocket.connect(node, ben))
+  const raw = await terminatedLater(connectRaw(node, ben))
   const channel = topics.channel(world().appId, channelId)
   await raw.ask({ id: 2, subscribe: { channel } })
   proxy.silence()

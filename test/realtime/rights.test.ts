@@ -2,6 +2,7 @@ import { topics } from '@parley/contract'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { withoutCleanup } from '../support/locks.ts'
 import { RawSocket, useSockets } from '../support/socket.ts'
+import { connectRaw } from '../support/stream.ts'
 import { createWorld, type User, useWorld, type World } from '../support/world.ts'
 
 // Reconciliation with the database is off: what arrives was sent at once. Bare sockets answer no
@@ -16,7 +17,7 @@ afterAll(() => other.stop())
 const terminatedLater = useSockets()
 /** Sockets of a user on both nodes. */
 const socketsOf = (user: User) =>
-  Promise.all([world(), other].map((node) => terminatedLater(RawSocket.connect(node, user))))
+  Promise.all([world(), other].map((node) => terminatedLater(connectRaw(node, user))))
 const chat = (channelId: string) => topics.channel(world().appId, channelId)
 
 describe('voiding the tokens of a user, on every node', () => {
@@ -124,7 +125,7 @@ describe('a user removed from a workspace', () => {
 
 test('a refresh with a token of a revoked generation closes with 3500', async () => {
   const ben = await world().user('ben-refreshing')
-  const raw = await terminatedLater(RawSocket.connect(world(), ben))
+  const raw = await terminatedLater(connectRaw(world(), ben))
   const { wsToken } = await world().backend.tokens.create({ userId: ben.id })
   expect((await raw.ask({ id: 2, refresh: { token: wsToken } })).refresh).toBeDefined()
   // A revocation that this node was not told of.

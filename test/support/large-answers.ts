@@ -1,4 +1,4 @@
-import { limits } from '@parley/contract'
+import { limits, topics } from '@parley/contract'
 import type { User, World } from './world.ts'
 
 /** 40,000 bytes: as much as a text may be. */
@@ -50,4 +50,22 @@ export async function fillChannels({ db, appId }: World, userId: string) {
     from made
     order by last_activity_at desc`
   return rows.map(({ id }) => id)
+}
+
+/** Events of a channel that are together a little less than an answer may have. */
+export async function fillEvents({ db, appId }: World, channelId: string) {
+  const topic = topics.channel(appId, channelId)
+  const [text, count] = ['x'.repeat(9_500), 100]
+  await db`
+    delete from events
+    where topic = ${topic}`
+  await db`
+    insert into events (topic, "offset", type, envelope)
+    select ${topic}, n, 'message.new', json_build_object('type', 'x', 'payload', ${text}::text)
+    from generate_series(1, ${count}::int) n`
+  await db`
+    update channels
+    set rev = ${count}
+    where app_id = ${appId}
+      and id = ${channelId}`
 }

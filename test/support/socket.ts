@@ -9,10 +9,13 @@ type Message = Record<string, any>
 /** The messages that a bare connection has received, and ways to wait for them. */
 export abstract class RawMessages {
   readonly messages: Message[] = []
+  /** The text that they came in. */
+  readonly frames: string[] = []
   readonly #waiting = new Set<() => void>()
   abstract readonly closed: Promise<{ code: number; reason: string }>
   /** Sends commands of one frame. */
   abstract send(...commands: object[]): unknown
+  abstract terminate(): void
 
   protected received(...lines: string[]) {
     this.messages.push(...lines.map((line) => JSON.parse(line)))
@@ -63,7 +66,6 @@ export abstract class RawMessages {
 
 /** A bare socket for the JSON framing or any other bytes. It does not answer pings by itself. */
 export class RawSocket extends RawMessages {
-  readonly frames: string[] = []
   readonly closed: Promise<{ code: number; reason: string }>
 
   private constructor(readonly socket: WebSocket) {
@@ -110,6 +112,10 @@ export class RawSocket extends RawMessages {
     return raw
   }
 
+  terminate() {
+    this.socket.terminate()
+  }
+
   send(...commands: object[]) {
     this.socket.send(commands.map((command) => JSON.stringify(command)).join('\n'))
     return this
@@ -118,13 +124,13 @@ export class RawSocket extends RawMessages {
 
 export const inSeconds = (seconds: number) => Math.floor(Date.now() / 1000) + seconds
 
-/** Terminates after each test the sockets that it was given. */
+/** Terminates after each test the connections that it was given. */
 export function useSockets() {
-  const open: RawSocket[] = []
+  const open: RawMessages[] = []
   afterEach(() => {
-    for (const raw of open.splice(0)) raw.socket.terminate()
+    for (const raw of open.splice(0)) raw.terminate()
   })
-  return async (opening: Promise<RawSocket>) => {
+  return async <Raw extends RawMessages>(opening: Promise<Raw>) => {
     const raw = await opening
     open.push(raw)
     return raw

@@ -1,6 +1,7 @@
 import { type ClientRequest, type IncomingMessage, request as send } from 'node:http'
 import { streamPaths } from '@parley/contract'
-import { RawMessages } from './socket.ts'
+import { underTest } from './realtime.ts'
+import { RawMessages, RawSocket } from './socket.ts'
 import type { User, World } from './world.ts'
 
 type StreamTransport = 'http_stream' | 'sse'
@@ -19,6 +20,7 @@ export class RawStream extends RawMessages {
   readonly opened: Promise<IncomingMessage>
   readonly #request: ClientRequest
   #text = ''
+  #sent: Promise<unknown> = Promise.resolve()
 
   /** The stream begins with these commands. */
   constructor(
@@ -57,8 +59,10 @@ export class RawStream extends RawMessages {
     return { session: connected?.connect.session, node: connected?.connect.node }
   }
 
+  /** One request after the other: those at once may arrive in any order. */
   send(...commands: object[]) {
-    void this.post(commands.map((command) => JSON.stringify(command)).join('\n'))
+    const frame = commands.map((command) => JSON.stringify(command)).join('\n')
+    this.#sent = this.#sent.then(() => this.post(frame)).catch(() => {})
     return this
   }
 
@@ -81,6 +85,7 @@ export class RawStream extends RawMessages {
     if (response.statusCode !== 200) throw new Error(`answered ${response.statusCode}`)
     response.setEncoding('utf8')
     response.on('data', (text: string) => {
+      this.frames.push(text)
       const lines = `${this.#text}${text}`.split('\n')
       this.#text = lines.pop() ?? ''
       const contents = lines.map((line) => line.replace(/^data: /, ''))
@@ -90,6 +95,13 @@ export class RawStream extends RawMessages {
     const { disconnect } = this.messages.find(({ push }) => push?.disconnect)?.push ?? {}
     return disconnect ?? { code: 1006, reason: '' }
   }
+}
+
+/** A bare connection of a user, over what is under test. */
+export function connectRaw(node: Node, user: Pick<User, 'minted'>): Promise<RawMessages> {
+  const [transport] = underTest.transports
+  if (transport === undefined || transport === 'websocket') return RawSocket.connect(node, user)
+  return RawStream.connect(node, user, { transport })
 }
 
 /** Sends an emulation request, and resolves to the status of the answer. */

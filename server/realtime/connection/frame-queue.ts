@@ -1,6 +1,10 @@
 import { limits } from '@parley/contract'
 import type { Codec } from '../protocol/codec.ts'
 
+/** What a frame costs to keep, however short it is. */
+const FRAME_BYTES = 256
+export const memoryOf = (frame: Buffer) => Math.max(FRAME_BYTES, frame.length)
+
 /** The frames of a socket that are not decoded to their ends, at most as much as one may hold. */
 export class FrameQueue {
   readonly #frames: { messages: Iterator<Buffer, void>; bytes: number }[] = []
@@ -11,9 +15,10 @@ export class FrameQueue {
   /** Returns whether the frame has content, and there was room for it. */
   push(frame: Buffer) {
     if (frame.length === 0) return false
-    this.#bytes += frame.length
+    const bytes = memoryOf(frame)
+    this.#bytes += bytes
     if (this.#bytes > limits.realtime.frameBytes) return false
-    this.#frames.push({ messages: this.codec.split(frame), bytes: frame.length })
+    this.#frames.push({ messages: this.codec.split(frame), bytes })
     return true
   }
 

@@ -1,3 +1,4 @@
+import { isLargeChannel } from '../../features/access.ts'
 import type { CommandOf, ReplyResults } from '../protocol/codec.ts'
 import { errors } from '../protocol/codes.ts'
 import type { Client } from '../subscriber-survey.ts'
@@ -11,6 +12,9 @@ export async function presence(connection: Connection, command: PresenceCommand)
   const { channel } = command.request
   const [grant] = await node.hub.authorise(connection, [channel])
   if (!grant) return connection.replyError(command, errors.permissionDenied)
+  // As everywhere, nobody is shown who is there in a crowd.
+  if (isLargeChannel({ memberCount: grant.memberCount ?? 0 }))
+    return connection.replyError(command, errors.notAvailable)
   const clients = await node.clientsOf(channel)
   const { id } = command
   if (command.name === 'presence') connection.reply({ id, presence: presenceOf(clients) })

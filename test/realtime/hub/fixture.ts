@@ -82,7 +82,8 @@ class MemoryLog {
           if (this.excluded.has(userId)) return null
           const missed = since === null ? [] : this.#after(topic, since)
           this.recovered += missed.length
-          return { epoch: this.epochName, lastOffset: this.lastOffset(topic), missed }
+          const lastOffset = this.lastOffset(topic)
+          return { epoch: this.epochName, lastOffset, missed, memberCount: 2 }
         }),
       ),
     readAfter: (positions: Positions) => {

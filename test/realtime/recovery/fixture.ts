@@ -1,13 +1,18 @@
+import { useSockets } from '../../support/socket.ts'
+import { connectRaw } from '../../support/stream.ts'
 import type { World } from '../../support/world.ts'
 import { useSocketUsers } from '../sockets.ts'
 
 /** Ana and ben, and channels to recover. */
 export function useRecovery(world: () => World) {
   const { ana, ben, connected, channelTopic } = useSocketUsers(world)
+  const terminatedLater = useSockets()
   return {
     ana,
     ben,
-    connected: (user = ben(), node = world()) => connected(user, node),
+    connected: (user = ben(), node = world()) => terminatedLater(connectRaw(node, user)),
+    /** Over a WebSocket, whatever is under test. */
+    connectedBySocket: () => connected(ben()),
     /** Makes a channel with five events: two members, three messages. */
     createLively: async () => {
       const { id } = await ana().channels.create({

@@ -2,7 +2,7 @@ import { topics } from '@parley/contract'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openProxy } from '../../support/proxy.ts'
 import { centrifugeOf, framings, listen } from '../../support/realtime.ts'
-import { RawSocket } from '../../support/socket.ts'
+import { connectRaw } from '../../support/stream.ts'
 import { patient } from '../../support/until.ts'
 import { createWorld, useWorld } from '../../support/world.ts'
 import { useRecovery } from './fixture.ts'
@@ -24,7 +24,7 @@ test('recovery works on another node and after a restart', async () => {
   // Reconciliation is an hour away: what arrives was sent by the first node.
   const timings = { reconcileMs: 3_600_000 }
   const other = await createWorld({ databaseUrl: world().databaseUrl, timings })
-  const raw = await RawSocket.connect(other, ben())
+  const raw = await connectRaw(other, ben())
   const { subscribe } = await raw.ask({
     id: 2,
     subscribe: { channel: topic, recover: true, epoch, offset: 4 },
@@ -104,7 +104,7 @@ describe('losing a right', () => {
 
 test('a stopping server closes its sockets with 3001 and takes no new ones', async () => {
   const other = await createWorld({ databaseUrl: world().databaseUrl })
-  const raws = await Promise.all(Array.from({ length: 5 }, () => RawSocket.connect(other, ben())))
+  const raws = await Promise.all(Array.from({ length: 5 }, () => connectRaw(other, ben())))
   const stopped = other.stop()
   expect(await Promise.all(raws.map(({ closed }) => closed))).toEqual(
     raws.map(() => ({ code: 3001, reason: 'shutdown' })),

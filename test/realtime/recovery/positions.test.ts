@@ -6,7 +6,7 @@ import { useRecovery } from './fixture.ts'
 
 // Bare sockets answer no pings, and one does not even read.
 const world = useWorld({ timings: { pingMs: 1_000_000 } })
-const { ana, ben, connected, createLively, currentEpoch } = useRecovery(world)
+const { ana, ben, connected, connectedBySocket, createLively, currentEpoch } = useRecovery(world)
 
 describe('recovering a subscription', () => {
   test('a first subscribe returns the position and no history', async () => {
@@ -184,7 +184,7 @@ test('a slow consumer is closed with 3008 and recovers without loss', async () =
   const { topic, id } = await createLively()
   const { clients } = world().app.websocketServer
   const others = new Set(clients)
-  const raw = await connected()
+  const raw = await connectedBySocket()
   await raw.ask({ id: 2, subscribe: { channel: topic } })
   const [socket] = [...clients].filter((client) => !others.has(client))
   raw.socket.pause()

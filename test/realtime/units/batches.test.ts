@@ -15,6 +15,40 @@ test('calls of a failed batch get their own results, except the one that caused 
   expect(settled).toMatchObject([{ value: 2 }, { status: 'rejected' }, { value: 6 }])
 })
 
+const timeout = () => Object.assign(new Error('cancelled'), { code: '57014' })
+
+test('a batch that takes too long costs only the call that caused it its result', async () => {
+  const sizes: number[] = []
+  const items = Array.from({ length: 16 }, (_, index) => index)
+  const double = coalesce<number, number>(
+    async (some) => {
+      sizes.push(some.length)
+      if (some.includes(11)) throw timeout()
+      return some.map((item) => item * 2)
+    },
+    { maxBatch: 16 },
+  )
+  const settled = await Promise.allSettled(items.map(double))
+  expect(settled.filter(({ status }) => status === 'rejected')).toHaveLength(1)
+  expect(settled[11]).toMatchObject({ status: 'rejected', reason: { code: '57014' } })
+  expect(settled[12]).toMatchObject({ value: 24 })
+  expect(sizes).toEqual([16, 8, 8, 4, 4, 2, 2, 1, 1])
+})
+
+test('a database that is slow for every call is asked three times, and no more', async () => {
+  let runs = 0
+  const ask = coalesce<number, number>(
+    async () => {
+      runs += 1
+      throw timeout()
+    },
+    { maxBatch: 16 },
+  )
+  const settled = await Promise.allSettled(Array.from({ length: 16 }, (_, index) => ask(index)))
+  expect(settled.every(({ status }) => status === 'rejected')).toBe(true)
+  expect(runs).toBe(3)
+})
+
 test('a frame is not reused for messages that go on after those in it', () => {
   const buffer = new WriteBuffer()
   const messages = ['{"a":1}', '{"b":1}', '{"c":1}'].map((text) => Buffer.from(text))

@@ -49,6 +49,17 @@ test('a right that is lost while a subscribe is being answered ends that subscri
   expect(connection.topics).toEqual([])
 })
 
+test('frames that wait for the connect command count with what it takes to keep them', async () => {
+  const { connection, closed, holdVerification } = await openConnection()
+  holdVerification()
+  const receive = (text: string) => connection.receive(Buffer.from(text), false)
+  receive('{"id":1,"connect":{"token":"ana"}}')
+  for (let count = 1; count < limits.realtime.frameBytes / 256; count++) receive('{}')
+  expect(closed).toEqual([])
+  receive('{}')
+  expect(closed).toEqual([closings.badRequest.code])
+})
+
 /** Pings are spread over time: at 0 the first comes as early as it can, at 1 as late. */
 function randomIs(value: number) {
   const random = vi.spyOn(Math, 'random').mockReturnValue(value)

@@ -38,12 +38,12 @@ test('before its token is verified a tRPC socket passes on one short message', a
   const verify = holdVerification()
   receive(frame(commandBytes))
   const verified = trpc.authenticate('ana')
-  receive(frame(frameBytes - 1))
+  receive(frame(frameBytes - 256))
   receive(frame(1))
   expect(passed).toEqual([commandBytes])
   verify()
   await verified
-  expect(passed).toEqual([commandBytes, frameBytes - 1, 1])
+  expect(passed).toEqual([commandBytes, frameBytes - 256, 1])
   expect(closed).toEqual([])
   const long = await openSocket()
   long.receive(frame(commandBytes + 1))
@@ -57,6 +57,17 @@ test('a tRPC socket whose token is being verified may send one frame in all', as
   void trpc.authenticate('ana')
   receive(frame(frameBytes))
   receive(frame(1))
+  expect(closed).toEqual([closings.badRequest.code])
+})
+
+test('frames that wait for a token count with what it takes to keep them', async () => {
+  const { trpc, receive, closed, holdVerification } = await openSocket()
+  holdVerification()
+  receive(frame(10))
+  void trpc.authenticate('ana')
+  for (let count = 0; count < frameBytes / 256; count++) receive(frame(0))
+  expect(closed).toEqual([])
+  receive(frame(0))
   expect(closed).toEqual([closings.badRequest.code])
 })
 

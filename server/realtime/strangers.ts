@@ -1,0 +1,50 @@
+import type { Duplex } from 'node:stream'
+import { limits } from '@parley/contract'
+import type { CountedSocket } from './counted-socket.ts'
+
+/** What a socket costs that has sent nothing. */
+const SOCKET_BYTES = 8 * 1024
+
+/**
+ * The sockets whose token was not verified yet. What they have sent may still be in memory, as part
+ * of a frame. Together they have a budget: beyond it the oldest are cut. A client that has a token
+ * is a stranger for a moment only.
+ */
+export class Strangers {
+  /** In the order in which they came. */
+  readonly #bytes = new Map<CountedSocket, number>()
+  #total = 0
+
+  add(socket: CountedSocket, stream: Pick<Duplex, 'on' | 'off'>) {
+    const onData = ({ length }: Buffer) => this.#count(socket, length)
+    const forget = () => {
+      stream.off('data', onData)
+      this.#forget(socket)
+    }
+    this.#bytes.set(socket, 0)
+    stream.on('data', onData)
+    socket.onOwned = forget
+    socket.once('close', forget)
+    this.#count(socket, SOCKET_BYTES)
+  }
+
+  #count(socket: CountedSocket, bytes: number) {
+    const sent = this.#bytes.get(socket)
+    if (sent === undefined) return
+    this.#bytes.set(socket, sent + bytes)
+    this.#total += bytes
+    while (this.#total > limits.realtime.strangersBytes) this.#cutOldest()
+  }
+
+  #cutOldest() {
+    const [oldest] = this.#bytes.keys()
+    if (!oldest) return
+    this.#forget(oldest)
+    oldest.terminate()
+  }
+
+  #forget(socket: CountedSocket) {
+    this.#total -= this.#bytes.get(socket) ?? 0
+    this.#bytes.delete(socket)
+  }
+}

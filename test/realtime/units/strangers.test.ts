@@ -1,0 +1,55 @@
+import { EventEmitter } from 'node:events'
+import { limits } from '@parley/contract'
+import type { CountedSocket } from '@parley/server/realtime/counted-socket'
+import { Strangers } from '@parley/server/realtime/strangers'
+import { expect, test } from 'vitest'
+
+const { strangersBytes, frameBytes } = limits.realtime
+
+/** Sockets that send bytes before their token is verified, and those of them that were cut. */
+function openStrangers() {
+  const strangers = new Strangers()
+  const cut: number[] = []
+  let opened = 0
+  const open = () => {
+    const number = ++opened
+    const [stream, events] = [new EventEmitter(), new EventEmitter()]
+    const terminate = () => {
+      cut.push(number)
+      events.emit('close')
+    }
+    const socket = Object.assign(events, { onOwned: () => {}, terminate })
+    // As much of them as this class uses.
+    strangers.add(socket as unknown as CountedSocket, stream as never)
+    const send = (length: number) => void stream.emit('data', { length })
+    return { send, accept: () => socket.onOwned(), close: () => void events.emit('close'), stream }
+  }
+  return { open, cut }
+}
+
+test('what strangers send has a budget, and beyond it the oldest are cut', () => {
+  const { open, cut } = openStrangers()
+  const many = Array.from({ length: strangersBytes / frameBytes }, open)
+  for (const { send } of many) send(frameBytes)
+  expect(cut).toEqual([1])
+  open().send(2 * frameBytes)
+  expect(cut).toEqual([1, 2, 3])
+})
+
+test('a socket whose token was verified, or that has ended, takes none of the budget', () => {
+  const { open, cut } = openStrangers()
+  const [user, gone] = [open(), open()]
+  for (const { send } of [user, gone]) send(strangersBytes / 3)
+  user.accept()
+  gone.close()
+  for (const { send } of [user, gone]) send(2 * strangersBytes)
+  open().send(strangersBytes - 2 * frameBytes)
+  expect(cut).toEqual([])
+  expect([user, gone].map(({ stream }) => stream.listenerCount('data'))).toEqual([0, 0])
+})
+
+test('sockets that send nothing take some of the budget too', () => {
+  const { open, cut } = openStrangers()
+  for (let count = 0; count <= strangersBytes / 8_192; count++) open()
+  expect(cut).toEqual([1])
+})
