@@ -29,6 +29,8 @@ export type OutgoingChange = Stored & { messageId: string } & (
 export type OutgoingRead = Stored & {
   type: 'read'
   messageId?: string | undefined
+  /** The message's number: of two reads the one that goes further counts. */
+  seq?: number | undefined
   /** Newer messages count as well, at the first attempt. */
   isEverything?: boolean | undefined
 }
