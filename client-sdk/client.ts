@@ -73,6 +73,7 @@ class LiveClient implements ChatClient {
       onChange: (channelId) => this.#rooms.get(channelId)?.refresh(),
       onStep: (step) => handleStep(step),
       onSent: (message) => this.#rooms.get(message.channelId)?.handleSent(message),
+      onEnded: () => void this.#end({ isElsewhere: true }),
       onError,
     })
     const topics = new ChannelTopics({
@@ -147,11 +148,8 @@ class LiveClient implements ChatClient {
     for (const cleanup of this.#cleanups.splice(0)) cleanup()
   }
 
-  async logout(): Promise<void> {
-    this.disconnect()
-    const session = await this.#coldStart.end()
-    const owner = session && this.#ownerOf(session)
-    await Promise.all([this.#context.outbox.clear(owner), this.#coldStart.clear(session)])
+  logout(): Promise<void> {
+    return this.#end({ isElsewhere: false })
   }
 
   wake() {
@@ -190,6 +188,14 @@ class LiveClient implements ChatClient {
   on(type: string, listener: (event: never) => void): () => void {
     // A listener of one type gets only events of that type.
     return this.#context.events.on(type, listener as (event: ChatEvent) => void)
+  }
+
+  /** The user has logged out, here or in another tab. */
+  async #end(where: { isElsewhere: boolean }) {
+    this.disconnect()
+    const session = await this.#coldStart.end()
+    const owner = session && this.#ownerOf(session)
+    await Promise.all([this.#context.outbox.clear(owner, where), this.#coldStart.clear(session)])
   }
 
   #handleToken(result: TokenResult) {

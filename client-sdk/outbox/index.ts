@@ -8,7 +8,7 @@ import { endElsewhere, mergeStored } from './merge.ts'
 import type { OutboxOptions } from './options.ts'
 import { Sender } from './sender.ts'
 import type { NewOperation } from './steps.ts'
-import { applyTabMessage } from './tab-changes.ts'
+import { applyTabChange } from './tab-changes.ts'
 import { Tabs } from './tabs.ts'
 
 /**
@@ -28,9 +28,10 @@ export class Outbox {
 
   constructor(readonly options: OutboxOptions) {
     this.#tabs = new Tabs({
-      onMessage: (message) => {
-        this.#journal.follow(message)
-        applyTabMessage(message, {
+      onEnded: options.onEnded,
+      onChange: (change) => {
+        this.#journal.follow(change)
+        applyTabChange(change, {
           entries: this.#entries,
           isSender: this.#tabs.isSender,
           onStep: options.onStep,
@@ -133,15 +134,21 @@ export class Outbox {
     this.#tabs.leave()
   }
 
-  /** Discards everything of the owner, here, in other tabs and in the storage. */
-  async clear(owner: string | undefined) {
+  /**
+   * Discards everything of the owner, here, in other tabs and in the storage; after a logout in
+   * another tab, here alone.
+   */
+  async clear(owner: string | undefined, { isElsewhere = false } = {}) {
     this.pause()
     this.#journal.owner ??= owner
     const discardAll = () => [...this.#entries.keys()].map((key) => this.discard(key))
     this.#join()
     discardAll()
-    await this.#journal.clear()
-    discardAll()
+    if (!isElsewhere) {
+      this.#tabs.post({ kind: 'ended' })
+      await this.#journal.clear()
+      discardAll()
+    }
     await this.#journal.settled()
     this.#forget()
   }

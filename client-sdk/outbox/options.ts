@@ -12,5 +12,7 @@ export type OutboxOptions = {
   onChange: (channelId: string) => void
   onStep: (step: OutboxStep) => void
   onSent: (message: Message) => void
+  /** The user has logged out in another tab. */
+  onEnded: () => void
   onError: (error: unknown) => void
 }
