@@ -23,6 +23,7 @@ type IdbTransaction = {
 export type IdbDatabase = {
   createObjectStore: (name: string, options: { keyPath: string[] }) => IdbObjectStore
   transaction: (name: string, mode: 'readonly' | 'readwrite') => IdbTransaction
+  onclose: (() => void) | null
 }
 type EventTarget = {
   addEventListener: (type: string, listener: () => void) => void
