@@ -61,13 +61,14 @@ class LiveClient implements ChatClient {
     this.#ownerOf = (session) => ownerOf(url, session)
     this.#tokens = new Tokens(token, (result) => this.#handleToken(result))
     this.#me = createStore<TokenResult['user'] | null>(null, { onError })
-    const { api, apiOfOutbox } = createUserCalls({ url, fetch, tokens: this.#tokens })
+    const { api, apiOfOutbox, gate } = createUserCalls({ url, fetch, tokens: this.#tokens })
     const storage = createStorage(choice)
     const events = createEmitter(onError)
     const network = { tokens: this.#tokens, webSocket, fetch, onError }
     const connection = new Connection({ ...network, catchUp: () => this.#catchUp() })
     const outbox = new Outbox({
       api: apiOfOutbox,
+      gate,
       storage,
       isConnected: () => ['live', 'catching-up'].includes(connection.state.getSnapshot().status),
       onChange: (channelId) => this.#rooms.get(channelId)?.refresh(),

@@ -103,25 +103,3 @@ export function newId(): string {
     : Uint8Array.from({ length: 16 }, () => Math.random() * 256)
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
-
-/** `stop` is to be called once there is a result. */
-type Deadline = { signal: AbortSignal; stop: () => void }
-
-/**
- * A signal that aborts after a while, or together with the caller's. Older Safari and React Native
- * have no `AbortSignal.timeout` and no `AbortSignal.any`.
- */
-export function createDeadline(ms: number, caller?: AbortSignal): Deadline {
-  const controller = new AbortController()
-  const abort = () => controller.abort()
-  const timer = setTimeout(abort, ms)
-  caller?.addEventListener('abort', abort)
-  if (caller?.aborted) abort()
-  return {
-    signal: controller.signal,
-    stop: () => {
-      clearTimeout(timer)
-      caller?.removeEventListener('abort', abort)
-    },
-  }
-}

@@ -46,8 +46,7 @@ export class Outbox {
     })
     this.#journal = new Journal({ ...options, tabs: this.#tabs })
     this.#sender = new Sender({
-      api: options.api,
-      isConnected: options.isConnected,
+      ...options,
       entries: () => this.#entries.values(),
       prepare: (entry) =>
         prepare(entry, {

@@ -1,3 +1,4 @@
+import type { RateGate } from '../retry.ts'
 import type { OutboxStorage } from '../storage.ts'
 import type { Message } from '../types.ts'
 import type { OutboxApi } from './perform.ts'
@@ -5,6 +6,8 @@ import type { OutboxStep } from './steps.ts'
 
 export type OutboxOptions = {
   api: OutboxApi
+  /** That of all calls of the client. */
+  gate: Pick<RateGate, 'record'>
   storage: OutboxStorage
   /** Whether the server works, as far as the socket shows. */
   isConnected: () => boolean

@@ -48,7 +48,7 @@ test('waking, reconnecting and sending again start no second sender', async () =
   cut()
   await isOffline(chat)
   mend()
-  await clock.forward(30_000)
+  await clock.forward(10_000)
   chat.disconnect()
   await chat.connect()
   await quiet()

@@ -169,7 +169,7 @@ test('a database that the browser has closed is opened again, once for all that 
   databases[0]?.close()
   await Promise.all([put('2'), put('3')])
   expect(databases).toHaveLength(2)
-  databases[1]?.dispatchEvent(new Event('close'))
+  databases[1]?.onclose?.(new Event('close'))
   await put('4')
   expect(databases).toHaveLength(3)
   expect(await storage.load('me')).toHaveLength(4)
