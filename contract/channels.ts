@@ -119,8 +119,7 @@ export const channels = {
       cursor: field
         .cursor()
         .meta({ description: 'For backends only: `nextCursor` of an earlier page.' }),
-      type: ChannelType.extract(['messaging', 'group', 'team', 'livestream'])
-        .optional()
+      type: ChannelType.optional()
         .meta({ description: 'Only channels of this type.', examples: ['group'] }),
       discover: z
         .boolean()
