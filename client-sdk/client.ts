@@ -70,7 +70,7 @@ class LiveClient implements ChatClient {
       api: apiOfOutbox,
       gate,
       storage,
-      isConnected: () => ['live', 'catching-up'].includes(connection.state.getSnapshot().status),
+      isConnected: () => connection.isConnected,
       onChange: (channelId) => this.#rooms.get(channelId)?.refresh(),
       onStep: (step) => handleStep(step),
       onSent: (message) => this.#rooms.get(message.channelId)?.handleSent(message),

@@ -98,8 +98,7 @@ export function onSleep(listener: () => void): () => void {
 export function newId(): string {
   const { crypto } = globalThis as { crypto?: Partial<typeof globalThis.crypto> } // may lack both
   if (crypto?.randomUUID) return crypto.randomUUID()
-  const bytes = crypto?.getRandomValues
-    ? crypto.getRandomValues(new Uint8Array(16))
-    : Uint8Array.from({ length: 16 }, () => Math.random() * 256)
+  const bytes = Uint8Array.from({ length: 16 }, () => Math.random() * 256)
+  crypto?.getRandomValues?.(bytes)
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }

@@ -64,18 +64,27 @@ function parseError(body: string) {
   }
 }
 
-const codes: Partial<Record<number, ErrorCode>> = {
-  401: 'FORBIDDEN',
-  403: 'FORBIDDEN',
-  404: 'NOT_FOUND',
-  408: 'UNAVAILABLE',
-  413: 'PAYLOAD_TOO_LARGE',
-  425: 'UNAVAILABLE',
-  429: 'RATE_LIMITED',
-  500: 'INTERNAL_ERROR',
+const STATUS: Partial<Record<ErrorCode, number>> = {
+  UNAUTHORIZED: 401,
+  INVALID_TOKEN: 401,
+  FORBIDDEN: 403,
+  NOT_FOUND: 404,
+  PAYLOAD_TOO_LARGE: 413,
+  RATE_LIMITED: 429,
+  INTERNAL_ERROR: 500,
+  UNAVAILABLE: 503,
 }
-const codeOf = (status: number) =>
-  codes[status] ?? (status >= 400 && status < 500 ? 'VALIDATION_ERROR' : 'UNAVAILABLE')
+/** The status that the server answers an error with, of those that matter here. */
+export const statusOf = (code: ErrorCode) => STATUS[code] ?? 400
+
+function codeOf(status: number): ErrorCode {
+  // That of a proxy is not about our token.
+  if (status === 401) return 'FORBIDDEN'
+  const [code] = Object.entries(STATUS).find(([, each]) => each === status) ?? []
+  if (code) return code as ErrorCode // a key of this table
+  const mayPass = status < 400 || status > 499 || status === 408 || status === 425
+  return mayPass ? 'UNAVAILABLE' : 'VALIDATION_ERROR'
+}
 
 /** `Retry-After` in milliseconds, from seconds or a date; undefined if it is neither. */
 export function parseRetryAfter(headers: Headers): number | undefined {

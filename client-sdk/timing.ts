@@ -11,24 +11,21 @@ export function withDeadline<T>(
   work: (signal: AbortSignal, leftMs: () => number) => Promise<T>,
 ): Promise<T> {
   const controller = new AbortController()
+  const { promise: ended, reject } = createDeferred<never>()
+  const end = (code: ChatErrorCode, message: string) => {
+    reject(new ChatError(message, { code }))
+    controller.abort()
+  }
+  const abort = () => end('ABORTED', 'the call was aborted')
+  const timer = setTimeout(() => end('TIMEOUT', `no answer within ${timeoutMs} ms`), timeoutMs)
+  signal?.addEventListener('abort', abort)
+  if (signal?.aborted) abort()
   const endsAt = performance.now() + timeoutMs
-  let stop = () => {}
-  const ended = new Promise<never>((_, reject) => {
-    const end = (code: ChatErrorCode, message: string) => {
-      reject(new ChatError(message, { code }))
-      controller.abort()
-    }
-    const abort = () => end('ABORTED', 'the call was aborted')
-    const timer = setTimeout(() => end('TIMEOUT', `no answer within ${timeoutMs} ms`), timeoutMs)
-    signal?.addEventListener('abort', abort)
-    if (signal?.aborted) abort()
-    stop = () => {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', abort)
-    }
-  })
   const done = work(controller.signal, () => endsAt - performance.now())
-  return Promise.race([ended, done]).finally(stop)
+  return Promise.race([ended, done]).finally(() => {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', abort)
+  })
 }
 
 /** Resolves after a while; never if the signal aborts first. */

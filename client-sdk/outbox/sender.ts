@@ -47,24 +47,23 @@ export class Sender {
 
   /** The same, at once. */
   flush() {
-    for (const [line, { timer }] of [...this.#loops]) {
-      // A loop that waits for a response goes on by itself.
-      if (!timer) continue
-      clearTimeout(timer)
-      this.#loops.delete(line)
-    }
+    this.#endPauses()
     this.start()
   }
 
   pause() {
     this.#isRunning = false
+    this.#endPauses()
+    for (const entry of this.options.entries()) this.#setWaiting(entry, undefined)
+  }
+
+  #endPauses() {
     for (const [line, { timer }] of this.#loops) {
-      // A loop that waits for a response ends by itself.
+      // A loop that waits for a response goes on, or ends, by itself.
       if (!timer) continue
       clearTimeout(timer)
       this.#loops.delete(line)
     }
-    for (const entry of this.options.entries()) this.#setWaiting(entry, undefined)
   }
 
   run(operation: OutboxOperation) {

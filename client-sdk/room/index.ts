@@ -55,8 +55,7 @@ export class LiveRoom implements Room {
     this.#context = context
     this.#typing = new ThrottledTyping(context.api, id)
     this.#reads = new ThrottledReads({
-      isConnected: () =>
-        ['live', 'catching-up'].includes(context.connection.state.getSnapshot().status),
+      isConnected: () => context.connection.isConnected,
       mark: (read) => this.#queue({ type: 'read', ...read }) as Promise<ReadResult>, // its answer
       find: (messageId) =>
         messageId === undefined

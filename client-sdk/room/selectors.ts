@@ -90,7 +90,7 @@ export function unsentMessage(
     known?.userId === me.id &&
     (quoted === undefined || known.quotedMessage?.rev === quoted.rev)
   if (known && isSame) return known
-  const { clientId, channelId, text, attachments, parentId = null, createdAt } = operation
+  const { clientId, channelId, text, attachments, parentId = null, custom, createdAt } = operation
   const message: ChatMessage = {
     id: clientId,
     clientId,
@@ -100,6 +100,7 @@ export function unsentMessage(
     attachments,
     parentId,
     ...(quoted && { quotedMessage: quoteOf(quoted) }),
+    custom,
     createdAt,
     updatedAt: createdAt,
     userId: me.id,

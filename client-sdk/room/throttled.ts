@@ -87,10 +87,7 @@ export class ThrottledReads {
     this.#next = undefined
     this.#sentAt = performance.now()
     const call = this.#mark(messageId)
-    this.#lastCall = call.then(
-      () => {},
-      () => {},
-    )
+    this.#lastCall = call.catch(() => {})
     return call
   }
 

@@ -156,7 +156,7 @@ const OPERATION = { channelId: 'c', text: 'x', attachments: [], createdAt: '2026
 
 test('a database that the browser has closed is opened again, once for all that wait', async () => {
   const indexedDB = new IDBFactory()
-  const databases: IDBDatabase[] = []
+  const databases: { close: () => void; onclose: (() => void) | null }[] = []
   const open = (name: string, version: number) => {
     const request = indexedDB.open(name, version)
     request.addEventListener('success', () => databases.push(request.result))
@@ -169,7 +169,7 @@ test('a database that the browser has closed is opened again, once for all that 
   databases[0]?.close()
   await Promise.all([put('2'), put('3')])
   expect(databases).toHaveLength(2)
-  databases[1]?.onclose?.(new Event('close'))
+  databases[1]?.onclose?.()
   await put('4')
   expect(databases).toHaveLength(3)
   expect(await storage.load('me')).toHaveLength(4)
