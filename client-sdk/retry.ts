@@ -120,7 +120,11 @@ export function createRateGate() {
         const { retryAfterMs } = result
         if (!retryAfterMs && isClosed) return
         const pauseMs = retryAfterMs || pause('background', count + 1)
-        refusals.set(limit, { error: result, endsAt: performance.now() + pauseMs, count: count + 1 })
+        refusals.set(limit, {
+          error: result,
+          endsAt: performance.now() + pauseMs,
+          count: count + 1,
+        })
       } else if (!isClosed) refusals.delete(limit)
     },
   }

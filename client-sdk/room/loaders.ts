@@ -41,8 +41,7 @@ export function createLoaders({ api, catchUp }: ClientContext, channelId: string
     },
     members: async () => {
       const { members: shared } = await catchUp.load(channelId, 'members')
-      const members =
-        shared ?? (await loadAll((page) => api.members.list({ channelId, ...page })))
+      const members = shared ?? (await loadAll((page) => api.members.list({ channelId, ...page })))
       const byId = new Map(
         members.map(({ userId, user, role, custom, joinedAt }): [string, Member] => [
           userId,

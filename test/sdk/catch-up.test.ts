@@ -98,12 +98,16 @@ test('a sync pulls at most 200 channels, and the pages of 10', async () => {
   expect(pulls.map(({ pages }) => pages.length)).toEqual([10, 1])
 })
 
-test('gaps that were filled before a later call has failed are told', async () => {
+test('gaps that were filled are told together, those before a call that has failed, too', async () => {
   const { emitted, catchUp } = catchUpToTest({ failsFrom: 2 })
   const ids = Array.from({ length: 201 }, (_, index) => `${index}`)
   for (const id of ids) catchUp.request(id, { since: 1, apply: () => true })
   await expect(catchUp.run()).rejects.toMatchObject({ code: 'UNAVAILABLE' })
   expect(emitted).toEqual([{ type: 'resync', channelIds: ids.slice(0, 200) }])
+  const other = catchUpToTest()
+  for (const id of ids) other.catchUp.request(id, { since: 1, apply: () => true })
+  await other.catchUp.run()
+  expect(other.emitted).toEqual([{ type: 'resync', channelIds: ids }])
 })
 
 test('requests for one channel are pulled once, since the earliest of their revs', async () => {
