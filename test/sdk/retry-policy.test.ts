@@ -231,6 +231,9 @@ test('a 429 that does not say how long stops all calls for a while, longer each 
   asked()
   await clock.forward(240)
   expect(count(GET_USER)).toBe(3)
+  // The three that were refused together count as one.
+  await clock.forward(460)
+  expect(count(GET_USER)).toBeGreaterThan(3)
   for (let second = 0; second < 60; second++) {
     asked()
     await clock.forward(1_000)

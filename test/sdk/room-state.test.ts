@@ -82,11 +82,11 @@ test('a member whose role changes has joined when they joined', async () => {
   const { room, talk, publish } = await opened()
   const [, ana] = talk.members
   if (!ana) throw new Error('ana is a member')
-  const { joinedAt, ...member } = { ...ana, role: 'admin' as const }
+  const { joinedAt, ...member } = { ...ana, role: 'moderator' as const }
   const payload = { channelId: 'c', ...member, memberCount: 2 }
   publish('chat:app:c', { type: 'channel.member_updated', payload }, talk.rev + 1)
   const { items } = await until(room.members, (shown) =>
-    shown.items.some(({ role }) => role === 'admin'),
+    shown.items.some(({ role }) => role === 'moderator'),
   )
   expect(items.find(({ userId }) => userId === 'ana')?.joinedAt).toBe(joinedAt)
 })
