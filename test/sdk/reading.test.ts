@@ -136,6 +136,35 @@ test('reading makes no call where nothing is unread, and one where anything may 
   expect(count(READ)).toBe(3)
 })
 
+test('a minute of talk costs a watcher at most one call for each message of another', async () => {
+  const clock = stoppedClock()
+  const people = ['ana', 'ben', 'cem', 'dora']
+  const { chat, channel, requests, data } = scriptedChat()
+  const talk = channel('c', ['me', ...people])
+  await chat.connect()
+  const room = chat.channel('c')
+  const list = chat.channels()
+  for (const store of [list, room.members, room.reads, room.typing]) store.subscribe(() => {})
+  room.messages.subscribe(() => void room.markRead().catch(() => {}))
+  await clock.forward(1)
+  await until(room.messages, ready)
+  await clock.forward(1_000)
+  requests.length = 0
+  for (let second = 0; second < 60; second++) {
+    const by = people[second % people.length] ?? ''
+    talk.type(by)
+    await clock.forward(300)
+    talk.send(`${second}`, { by })
+    talk.own.unreadCount += 1
+    data.total += 1
+    await clock.forward(700)
+  }
+  await clock.forward(5_000)
+  expect(requests.length).toBeLessThanOrEqual(60)
+  expect(new Set(requests)).toEqual(new Set(['POST /api/channels/c/read']))
+  expect(talk.reads.get('me')).toBe(60)
+})
+
 /** Messages that were imported: their ids do not grow. */
 const IMPORTED = [
   '0c4f6a3e-93a1-5b0e-8f53-2f1f0f0a6c11',
