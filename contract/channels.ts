@@ -119,8 +119,10 @@ export const channels = {
       cursor: field
         .cursor()
         .meta({ description: 'For backends only: `nextCursor` of an earlier page.' }),
-      type: ChannelType.optional()
-        .meta({ description: 'Only channels of this type.', examples: ['group'] }),
+      type: ChannelType.optional().meta({
+        description: 'Only channels of this type.',
+        examples: ['group'],
+      }),
       discover: z
         .boolean()
         .default(false)
