@@ -733,7 +733,7 @@ export interface Api {
       /** For backends only: `nextCursor` of an earlier page. */
       cursor?: string | undefined
       /** Only channels of this type. */
-      type?: ChannelType | undefined
+      type?: 'messaging' | 'group' | 'team' | 'livestream' | undefined
       /** List the channels you may join. */
       discover?: boolean | undefined
       /** Part of the name, case-insensitive. */

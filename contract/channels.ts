@@ -119,10 +119,9 @@ export const channels = {
       cursor: field
         .cursor()
         .meta({ description: 'For backends only: `nextCursor` of an earlier page.' }),
-      type: ChannelType.optional().meta({
-        description: 'Only channels of this type.',
-        examples: ['group'],
-      }),
+      type: ChannelType.extract(['messaging', 'group', 'team', 'livestream'])
+        .optional()
+        .meta({ description: 'Only channels of this type.', examples: ['group'] }),
       discover: z
         .boolean()
         .default(false)

@@ -2,12 +2,12 @@ import type { SharedContext } from '../context.ts'
 import { keepSnapshotIfEqual } from '../equality.ts'
 import { type ChatError, toChatError } from '../error.ts'
 import { createStore, type Store, type WritableStore } from '../store.ts'
-import type { Channel, ChannelType } from '../types.ts'
+import type { Channel } from '../types.ts'
 import type { Merge } from './record-load.ts'
 import type { ListedChannel } from './reducer.ts'
 
 /** Which of the user's channels: all, or those of one type. */
-export type ChannelsFilter = { type?: ChannelType | undefined }
+export type ChannelsFilter = { type?: 'messaging' | 'group' | 'team' | 'livestream' | undefined }
 /** A list of the user's channels. */
 export type ChannelsSnapshot = {
   /** Newest activity first. */
@@ -121,7 +121,7 @@ export class ChannelList {
   }
 
   #run(load: () => Promise<void>): Promise<void> {
-    this.#isLoadCurrent = this.options.context.connection.isConnected
+    this.#isLoadCurrent = this.#connection === 'catching-up' || this.#connection === 'live'
     const loading = load()
       .then(
         () => {

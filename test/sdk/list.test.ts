@@ -41,17 +41,6 @@ test('messages update a channel that was added later like any other', async () =
   await expect.poll(() => shown(chat)).toEqual(await freshlyShown('ben'))
 })
 
-test('a list is of all channels or of those of any one type', async () => {
-  const [nora] = await world().users('nora')
-  const types = ['group', 'private', 'public', 'livestream'] as const
-  for (const type of types) await nora.channels.create({ type, name: type })
-  const { chat } = await liveChatOf(world(), 'nora')
-  for (const type of types) {
-    const { items } = await until(chat.channels({ type }), ready)
-    expect(items.map(({ name }) => name)).toEqual([type])
-  }
-})
-
 test('starring and muting a channel shows on the other device, in every list', async () => {
   const [ana] = await world().users('ana', 'cem')
   const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: ['cem'] })
