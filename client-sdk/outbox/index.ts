@@ -133,21 +133,15 @@ export class Outbox {
     this.#tabs.leave()
   }
 
-  /**
-   * Discards everything of the owner, here, in other tabs and in the storage; after a logout in
-   * another tab, here alone.
-   */
+  /** Discards everything of the owner: stored or in any tab, or after a logout in another, here. */
   async clear(owner: string | undefined, { isElsewhere = false } = {}) {
     this.pause()
     this.#journal.owner ??= owner
     const discardAll = () => [...this.#entries.keys()].map((key) => this.discard(key))
     this.#join()
     discardAll()
-    if (!isElsewhere) {
-      this.#tabs.post({ kind: 'ended' })
-      await this.#journal.clear()
-      discardAll()
-    }
+    if (!isElsewhere) await this.#journal.clear()
+    discardAll()
     await this.#journal.settled()
     this.#forget()
   }

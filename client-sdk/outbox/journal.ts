@@ -59,8 +59,9 @@ export class Journal {
     else this.delete(message.clientId)
   }
 
-  /** Deletes everything of the owner. */
+  /** Deletes everything of the owner, and ends the other tabs. */
   async clear() {
+    this.options.tabs.post({ kind: 'ended' })
     this.#write(async (storage, owner) => {
       for (const { clientId } of await storage.load(owner)) await storage.delete(owner, clientId)
     })

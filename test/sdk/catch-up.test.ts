@@ -85,7 +85,8 @@ function catchUpToTest({ failsFrom = Number.POSITIVE_INFINITY } = {}) {
   const connection = { isConnected: true, state: { getSnapshot: () => ({ status: 'live' }) } }
   const events = { emit: (event: ChatEvent) => emitted.push(event) }
   const options = { api: { sync: { pull } }, connection, events }
-  return { pulls, emitted, catchUp: new CatchUp(options as unknown as Options) } // as far as it uses them
+  const catchUp = new CatchUp(options as unknown as Options) // as far as it uses them
+  return { pulls, emitted, catchUp }
 }
 const apply = () => false
 
@@ -98,7 +99,7 @@ test('a sync pulls at most 200 channels, and the pages of 10', async () => {
   expect(pulls.map(({ pages }) => pages.length)).toEqual([10, 1])
 })
 
-test('gaps that were filled are told together, those before a call that has failed, too', async () => {
+test('gaps that were filled are told together, also before a call that fails', async () => {
   const { emitted, catchUp } = catchUpToTest({ failsFrom: 2 })
   const ids = Array.from({ length: 201 }, (_, index) => `${index}`)
   for (const id of ids) catchUp.request(id, { since: 1, apply: () => true })

@@ -4,7 +4,6 @@ import { quiet, scriptedChat } from '../support/scripted/index.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
 
 const SYNC = /POST \/api\/sync/
-const PRESENCE = /users\?ids/
 const lastActiveAt = new Date(0).toISOString()
 
 test('presence from an event is not overwritten by an older answer', async () => {
@@ -41,28 +40,6 @@ test('presence is asked for once by any number of watchers, again after a reconn
   await until(ana, ({ isOnline }) => isOnline)
   await quiet()
   expect(asked().slice(1)).toEqual(['GET /api/users?ids=ana'])
-})
-
-test('presence that could not be loaded is asked for again, after pauses that grow', async () => {
-  const clock = stoppedClock()
-  const { chat, data, count, refuseRequests } = scriptedChat()
-  await chat.connect()
-  data.online.add('ana')
-  refuseRequests(PRESENCE, { status: 500 })
-  const presence = chat.presence('ana')
-  const stop = presence.subscribe(() => {})
-  await clock.forward(60_000)
-  expect(count(PRESENCE)).toBeGreaterThan(4)
-  expect(count(PRESENCE)).toBeLessThan(12)
-  refuseRequests()
-  await clock.forward(30_000)
-  expect(presence.getSnapshot().isOnline).toBe(true)
-  const before = count(PRESENCE)
-  refuseRequests(PRESENCE, { status: 403, code: 'FORBIDDEN' })
-  stop()
-  presence.subscribe(() => {})
-  await clock.forward(60_000)
-  expect(count(PRESENCE)).toBe(before + 1)
 })
 
 test('the presence of 300 users takes 3 requests, with any characters in their ids', async () => {

@@ -66,7 +66,7 @@ test('the five minutes of the browser fail at nothing while the server is down',
   expect(chat.connection.getSnapshot().status).not.toBe('live')
 })
 
-test("React Native's storage mixes no users, and knows the last one without a network", async () => {
+test("React Native's storage mixes no users, and knows the last one offline", async () => {
   const rows = new Map<string, string>()
   const AsyncStorage = {
     getAllKeys: async () => [...rows.keys()],
