@@ -28,6 +28,8 @@ const shared = {
   target: 'es2022',
   // Fields without a value need no code of their own.
   tsconfigRaw: { compilerOptions: { useDefineForClassFields: false } },
+  // Minifiers shorten only this one.
+  define: { 'Number.POSITIVE_INFINITY': 'Infinity' },
   external: ['react', 'ws', 'standardwebhooks'],
   sourcemap: true,
 }

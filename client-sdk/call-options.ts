@@ -3,8 +3,9 @@ export type CallOptions = {
   /** Aborts the call: it rejects with a ChatError `ABORTED`. */
   signal?: AbortSignal | undefined
   /**
-   * How long to wait for the response, in milliseconds; 15,000 by default. After that the call
-   * rejects with a ChatError `TIMEOUT`.
+   * How long to wait for the response, in milliseconds; 15,000 by default. The token and pauses
+   * between attempts count. After that the call rejects with a ChatError `TIMEOUT`, or if another
+   * attempt would come too late, at once with the error of the last one.
    */
   timeoutMs?: number | undefined
 }

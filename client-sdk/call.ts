@@ -1,6 +1,5 @@
-import type { CallOptions } from './call-options.ts'
 import { ChatError } from './error.ts'
-import { createDeadline, whatToCheck } from './platform.ts'
+import { whatToCheck } from './platform.ts'
 import { classify, parseRetryAfter } from './retry.ts'
 
 type ApiRequest = {
@@ -10,42 +9,39 @@ type ApiRequest = {
   args: Record<string, unknown>
   headers: Record<string, string>
   fetch: typeof fetch
+  signal: AbortSignal
 }
 
 /**
  * Sends one request. Resolves to the body, or to the server's error as a value; rejects if no
  * response came, so that the two are not confused.
  */
-export async function sendRequest(
-  { url, method, path: template, args, headers, fetch }: ApiRequest,
-  { signal, timeoutMs = 15_000 }: CallOptions,
-) {
+export async function sendRequest({
+  url,
+  method,
+  path: template,
+  args,
+  headers,
+  fetch,
+  signal,
+}: ApiRequest) {
   const { path, fields } = fillPath(template, args)
   const isInQuery = method === 'GET' || method === 'DELETE'
-  const deadline = createDeadline(timeoutMs, signal)
-  const toError = (cause: unknown) => {
-    if (signal?.aborted) return new ChatError('the call was aborted', { code: 'ABORTED', cause })
-    if (deadline.signal.aborted)
-      return new ChatError(`no answer within ${timeoutMs} ms`, { code: 'TIMEOUT', cause })
-    const what =
-      cause instanceof SyntaxError
-        ? `${url} did not answer in JSON; is the url right?`
-        : `unable to reach ${url}${whatToCheck()}`
-    return new ChatError(what, { code: 'NETWORK_ERROR', cause })
-  }
   try {
     const response = await fetch(url + path + (isInQuery ? toQuery(fields) : ''), {
       method,
       headers: isInQuery ? headers : { ...headers, 'content-type': 'application/json' },
-      signal: deadline.signal,
+      signal,
       ...(isInQuery ? {} : { body: JSON.stringify(fields) }),
     })
     const text = await response.text()
     return response.ok ? (JSON.parse(text) as unknown) : toServerError(response, text)
   } catch (cause) {
-    throw toError(cause)
-  } finally {
-    deadline.stop()
+    const what =
+      cause instanceof SyntaxError
+        ? `${url} did not answer in JSON; is the url right?`
+        : `unable to reach ${url}${whatToCheck()}`
+    throw new ChatError(what, { code: 'NETWORK_ERROR', cause })
   }
 }
 

@@ -2,7 +2,7 @@ import { sendRequest } from './call.ts'
 import type { CallOptions } from './call-options.ts'
 import { isChatError } from './error.ts'
 import { pauseBeforeRetry, type RateGate } from './retry.ts'
-import { delay } from './timing.ts'
+import { delay, withDeadline } from './timing.ts'
 
 /**
  * Routes by noun and verb: the method, `*` if two calls have the effect and the result of one (as
@@ -39,43 +39,41 @@ export function createCalls<Calls>({
 }: CallsOptions): Calls {
   const base = url.replace(/\/+$/, '')
 
-  const send = async (route: string, args: Args, options: CallOptions) => {
+  const send = async (route: string, args: Args, signal: AbortSignal) => {
     const [, method = '', limit = 'requests', path = ''] = ROUTE.exec(route) ?? []
     const refusal = gate?.refusalOf(limit)
     if (refusal) throw refusal
     const sentHeaders = await headers()
-    const request = { url: base, method, path, args, headers: sentHeaders, fetch }
-    const result = await sendRequest(request, options)
-    if (!isChatError(result)) return { result, sentHeaders }
+    // Its time is over: nobody waits for the answer.
+    if (signal.aborted) throw new Error('aborted')
+    const request = { url: base, method, path, args, headers: sentHeaders, fetch, signal }
+    const result = await sendRequest(request)
     gate?.record(limit, result)
-    return { error: result, sentHeaders }
+    return isChatError(result) ? { error: result, sentHeaders } : { result, sentHeaders }
   }
-  const sendWithRenewal = async (route: string, args: Args, options: CallOptions) => {
-    const first = await send(route, args, options)
+  const sendWithRenewal = async (route: string, args: Args, signal: AbortSignal) => {
+    const first = await send(route, args, signal)
     const isRenewed =
       first.error?.code === 'INVALID_TOKEN' && renew && (await renew(first.sentHeaders))
-    const { error, result } = isRenewed ? await send(route, args, options) : first
+    const { error, result } = isRenewed ? await send(route, args, signal) : first
     if (error) throw error
     return result
   }
-  const call = async (
-    route: string,
-    args: Args = {},
-    options: CallOptions = {},
-  ): Promise<unknown> => {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await sendWithRenewal(route, args, options)
-      } catch (error) {
-        const delayMs =
-          attempt < attempts
-            ? pauseBeforeRetry(error, { attempt, isRepeatable: isRepeatable(route, args) })
-            : undefined
-        if (delayMs === undefined) throw error
-        await delay(delayMs, options.signal)
+  const call = (route: string, args: Args = {}, options: CallOptions = {}) =>
+    withDeadline(options, async (signal, leftMs) => {
+      for (let attempt = 1; ; attempt++) {
+        try {
+          return await sendWithRenewal(route, args, signal)
+        } catch (error) {
+          const delayMs =
+            attempt < attempts
+              ? pauseBeforeRetry(error, { attempt, isRepeatable: isRepeatable(route, args) })
+              : undefined
+          if (delayMs === undefined || delayMs > leftMs() || signal.aborted) throw error
+          await delay(delayMs, signal)
+        }
       }
-    }
-  }
+    })
   const methodOf = (route: string) => (args?: Args, options?: CallOptions) =>
     call(route, args, options)
   // The same nouns and verbs: both are generated from the contract.

@@ -57,8 +57,7 @@ export class CatchUp {
    * it, for readers who are no members, and without a connection.
    */
   async load(channelId: string, part: RoomPart): Promise<ChannelChanges> {
-    const { status } = this.options.connection.state.getSnapshot()
-    if (status !== 'live' && status !== 'catching-up') return {}
+    if (!this.options.connection.isConnected) return {}
     const { promise, resolve, reject } = createDeferred<ChannelChanges>()
     const apply = (changes: ChannelChanges) => {
       resolve(changes)
@@ -107,12 +106,16 @@ export class CatchUp {
 
   async #run() {
     const channelIds: string[] = []
-    while (this.#pending.size > 0 || this.#applyTotal) {
-      const batch = [...this.#pending].slice(0, CHANNELS_PER_CALL)
-      for (const [channelId] of batch) this.#pending.delete(channelId)
-      channelIds.push(...(await this.#pull(batch)))
+    try {
+      while (this.#pending.size > 0 || this.#applyTotal) {
+        const batch = [...this.#pending].slice(0, CHANNELS_PER_CALL)
+        for (const [channelId] of batch) this.#pending.delete(channelId)
+        channelIds.push(...(await this.#pull(batch)))
+      }
+    } finally {
+      // What was filled before a later call has failed is not asked for again.
+      if (channelIds.length > 0) this.options.events.emit({ type: 'resync', channelIds })
     }
-    if (channelIds.length > 0) this.options.events.emit({ type: 'resync', channelIds })
   }
 
   /** Pulls the changes of a batch; resolves to the channels with a gap that was filled. */

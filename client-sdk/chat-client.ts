@@ -32,7 +32,8 @@ export interface ChatClient {
 
   /**
    * Disconnects, and removes everything of the user from this device: unsent messages and changes,
-   * which are discarded, the session and the snapshots. Make another client for the next user.
+   * which are discarded, the session and the snapshots. Other tabs that share the outbox end the
+   * same way. Make another client for the next user.
    */
   logout(): Promise<void>
 

@@ -61,18 +61,20 @@ class LiveClient implements ChatClient {
     this.#ownerOf = (session) => ownerOf(url, session)
     this.#tokens = new Tokens(token, (result) => this.#handleToken(result))
     this.#me = createStore<TokenResult['user'] | null>(null, { onError })
-    const { api, apiOfOutbox } = createUserCalls({ url, fetch, tokens: this.#tokens })
+    const { api, apiOfOutbox, gate } = createUserCalls({ url, fetch, tokens: this.#tokens })
     const storage = createStorage(choice)
     const events = createEmitter(onError)
     const network = { tokens: this.#tokens, webSocket, fetch, onError }
     const connection = new Connection({ ...network, catchUp: () => this.#catchUp() })
     const outbox = new Outbox({
       api: apiOfOutbox,
+      gate,
       storage,
-      isConnected: () => ['live', 'catching-up'].includes(connection.state.getSnapshot().status),
+      isConnected: () => connection.isConnected,
       onChange: (channelId) => this.#rooms.get(channelId)?.refresh(),
       onStep: (step) => handleStep(step),
       onSent: (message) => this.#rooms.get(message.channelId)?.handleSent(message),
+      onEnded: () => void this.#end({ isElsewhere: true }),
       onError,
     })
     const topics = new ChannelTopics({
@@ -147,11 +149,8 @@ class LiveClient implements ChatClient {
     for (const cleanup of this.#cleanups.splice(0)) cleanup()
   }
 
-  async logout(): Promise<void> {
-    this.disconnect()
-    const session = await this.#coldStart.end()
-    const owner = session && this.#ownerOf(session)
-    await Promise.all([this.#context.outbox.clear(owner), this.#coldStart.clear(session)])
+  logout(): Promise<void> {
+    return this.#end({ isElsewhere: false })
   }
 
   wake() {
@@ -190,6 +189,14 @@ class LiveClient implements ChatClient {
   on(type: string, listener: (event: never) => void): () => void {
     // A listener of one type gets only events of that type.
     return this.#context.events.on(type, listener as (event: ChatEvent) => void)
+  }
+
+  /** The user has logged out, here or in another tab. */
+  async #end(where: { isElsewhere: boolean }) {
+    this.disconnect()
+    const session = await this.#coldStart.end()
+    const owner = session && this.#ownerOf(session)
+    await Promise.all([this.#context.outbox.clear(owner, where), this.#coldStart.clear(session)])
   }
 
   #handleToken(result: TokenResult) {

@@ -65,6 +65,11 @@ export class Connection {
     return this.#store
   }
 
+  /** Whether the server works, as far as the socket shows. */
+  get isConnected() {
+    return ['live', 'catching-up'].includes(this.#store.getSnapshot().status)
+  }
+
   /** Calls the listener each time the connection is lost. Returns the unsubscribe. */
   onOffline(listener: () => void): () => void {
     let before = this.#store.getSnapshot().status

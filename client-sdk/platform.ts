@@ -23,6 +23,7 @@ type IdbTransaction = {
 export type IdbDatabase = {
   createObjectStore: (name: string, options: { keyPath: string[] }) => IdbObjectStore
   transaction: (name: string, mode: 'readonly' | 'readwrite') => IdbTransaction
+  onclose: (() => void) | null
 }
 type EventTarget = {
   addEventListener: (type: string, listener: () => void) => void
@@ -97,30 +98,7 @@ export function onSleep(listener: () => void): () => void {
 export function newId(): string {
   const { crypto } = globalThis as { crypto?: Partial<typeof globalThis.crypto> } // may lack both
   if (crypto?.randomUUID) return crypto.randomUUID()
-  const bytes = crypto?.getRandomValues
-    ? crypto.getRandomValues(new Uint8Array(16))
-    : Uint8Array.from({ length: 16 }, () => Math.random() * 256)
+  const bytes = Uint8Array.from({ length: 16 }, () => Math.random() * 256)
+  crypto?.getRandomValues?.(bytes)
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
-}
-
-/** `stop` is to be called once there is a result. */
-type Deadline = { signal: AbortSignal; stop: () => void }
-
-/**
- * A signal that aborts after a while, or together with the caller's. Older Safari and React Native
- * have no `AbortSignal.timeout` and no `AbortSignal.any`.
- */
-export function createDeadline(ms: number, caller?: AbortSignal): Deadline {
-  const controller = new AbortController()
-  const abort = () => controller.abort()
-  const timer = setTimeout(abort, ms)
-  caller?.addEventListener('abort', abort)
-  if (caller?.aborted) abort()
-  return {
-    signal: controller.signal,
-    stop: () => {
-      clearTimeout(timer)
-      caller?.removeEventListener('abort', abort)
-    },
-  }
 }

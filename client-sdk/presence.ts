@@ -1,11 +1,13 @@
 import type { ClientContext } from './context.ts'
 import { keepIfEqual } from './equality.ts'
+import { type ChatError, toChatError } from './error.ts'
+import { pause } from './retry.ts'
 import { createStore, type Store, type WritableStore } from './store.ts'
 import type { User } from './types.ts'
 
 /** Whether a user is online, and when they were last active; null if that is not known. */
 export type Presence = { isOnline: boolean; lastActiveAt: string | null }
-type PresenceEntry = { store: WritableStore<Presence>; readable: Store<Presence>; updates: number }
+type PresenceEntry = { store: WritableStore<Presence>; updates: number }
 
 /** How many users one request asks for. */
 const USERS_PER_CALL = 100
@@ -15,19 +17,20 @@ export class PresenceStores {
   readonly #users = new Map<string, PresenceEntry>()
   /** Users to ask for in the next request. */
   readonly #wanted = new Set<string>()
+  /** How many requests have failed, one after another. */
+  #failures = 0
 
   constructor(readonly context: ClientContext) {}
 
   get(userId: string): Store<Presence> {
     const known = this.#users.get(userId)
-    if (known) return known.readable
+    if (known) return known.store
     const store = createStore<Presence>(
       { isOnline: false, lastActiveAt: null },
       { onError: this.context.onError, onWatched: () => this.#load(userId) },
     )
-    const readable = { subscribe: store.subscribe, getSnapshot: store.getSnapshot }
-    this.#users.set(userId, { store, readable, updates: 0 })
-    return readable
+    this.#users.set(userId, { store, updates: 0 })
+    return store
   }
 
   update(userId: string, presence: Presence) {
@@ -67,10 +70,25 @@ export class PresenceStores {
 
   async #fetch(ids: string[], load: () => Promise<User[]>) {
     const updates = new Map(ids.map((id) => [id, this.#users.get(id)?.updates]))
-    for (const { id, online, lastActiveAt } of await load().catch(() => [])) {
+    const users = await load().catch((error) => this.#retryLater(ids, toChatError(error)))
+    if (users) this.#failures = 0
+    for (const { id, online, lastActiveAt } of users ?? []) {
       // An event that arrived meanwhile is newer than the response.
       if (this.#users.get(id)?.updates === updates.get(id))
         this.update(id, { isOnline: online, lastActiveAt })
     }
+  }
+
+  /** While offline there is no retry: the next connection loads the watched users. */
+  #retryLater(ids: string[], { retryable, retryAfterMs }: ChatError) {
+    if (!retryable) return
+    this.#failures += 1
+    setTimeout(
+      () => {
+        if (!this.context.connection.isConnected) return
+        for (const id of ids) if (this.#users.get(id)?.store.isWatched) this.#load(id)
+      },
+      pause('background', this.#failures, retryAfterMs),
+    )
   }
 }

@@ -1,4 +1,5 @@
-import { ChatError, type ChatErrorCode } from './error.ts'
+import { ChatError, type ChatErrorCode, isChatError } from './error.ts'
+import { isDeviceOffline } from './platform.ts'
 import type { ErrorCode } from './types.ts'
 
 /** The one policy for what is tried again: which failures may pass, and how long to wait. */
@@ -39,6 +40,8 @@ export function pauseBeforeRetry(
   // A rate-limited call had no effect; any other may have had one.
   if (!isRepeatable && code !== 'RATE_LIMITED') return undefined
   if (retryAfterMs > LONGEST_CALL_PAUSE_MS) return undefined
+  // The caller learns at once what the device knows.
+  if (code === 'NETWORK_ERROR' && isDeviceOffline()) return undefined
   return pause('call', attempt, retryAfterMs)
 }
 
@@ -61,18 +64,27 @@ function parseError(body: string) {
   }
 }
 
-const codes: Partial<Record<number, ErrorCode>> = {
-  401: 'FORBIDDEN',
-  403: 'FORBIDDEN',
-  404: 'NOT_FOUND',
-  408: 'UNAVAILABLE',
-  413: 'PAYLOAD_TOO_LARGE',
-  425: 'UNAVAILABLE',
-  429: 'RATE_LIMITED',
-  500: 'INTERNAL_ERROR',
+const STATUS: Partial<Record<ErrorCode, number>> = {
+  UNAUTHORIZED: 401,
+  INVALID_TOKEN: 401,
+  FORBIDDEN: 403,
+  NOT_FOUND: 404,
+  PAYLOAD_TOO_LARGE: 413,
+  RATE_LIMITED: 429,
+  INTERNAL_ERROR: 500,
+  UNAVAILABLE: 503,
 }
-const codeOf = (status: number) =>
-  codes[status] ?? (status >= 400 && status < 500 ? 'VALIDATION_ERROR' : 'UNAVAILABLE')
+/** The status that the server answers an error with, of those that matter here. */
+export const statusOf = (code: ErrorCode) => STATUS[code] ?? 400
+
+function codeOf(status: number): ErrorCode {
+  // That of a proxy is not about our token.
+  if (status === 401) return 'FORBIDDEN'
+  const [code] = Object.entries(STATUS).find(([, each]) => each === status) ?? []
+  if (code) return code as ErrorCode // a key of this table
+  const mayPass = status < 400 || status > 499 || status === 408 || status === 425
+  return mayPass ? 'UNAVAILABLE' : 'VALIDATION_ERROR'
+}
 
 /** `Retry-After` in milliseconds, from seconds or a date; undefined if it is neither. */
 export function parseRetryAfter(headers: Headers): number | undefined {
@@ -89,7 +101,8 @@ export type RateGate = ReturnType<typeof createRateGate>
 
 /** After a 429 all calls of a client against the same limit wait, not only the one refused. */
 export function createRateGate() {
-  const refusals = new Map<string, { error: ChatError; endsAt: number }>()
+  /** `count`: how many there were, one after another, without a success between them. */
+  const refusals = new Map<string, { error: ChatError; endsAt: number; count: number }>()
   return {
     /** The error of a call that would be refused; undefined if it may be sent. */
     refusalOf: (limit: string) => {
@@ -99,10 +112,20 @@ export function createRateGate() {
       const { message, code, status } = error
       return new ChatError(message, { code, status, retryAfterMs })
     },
-    record: (limit: string, error: ChatError) => {
-      const { code, retryAfterMs = 0 } = error
-      if (code === 'RATE_LIMITED')
-        refusals.set(limit, { error, endsAt: performance.now() + retryAfterMs })
+    /** The result of a call. A proxy may refuse without saying for how long. */
+    record: (limit: string, result: unknown) => {
+      const { endsAt = 0, count = 0 } = refusals.get(limit) ?? {}
+      const isClosed = endsAt > performance.now()
+      if (isChatError(result, 'RATE_LIMITED')) {
+        const { retryAfterMs } = result
+        if (!retryAfterMs && isClosed) return
+        const pauseMs = retryAfterMs || pause('background', count + 1)
+        refusals.set(limit, {
+          error: result,
+          endsAt: performance.now() + pauseMs,
+          count: count + 1,
+        })
+      } else if (!isClosed) refusals.delete(limit)
     },
   }
 }

@@ -1,6 +1,6 @@
 import { openDatabase } from './indexed-db.ts'
 import { browser } from './platform.ts'
-import type { Attachment, TokenResult } from './types.ts'
+import type { Attachment, Message, TokenResult } from './types.ts'
 
 type Stored = {
   /** Identifies the operation; of a message to send it is the message's key, too. */
@@ -18,6 +18,7 @@ export type Outgoing = Stored & {
   attachments: Attachment[]
   parentId?: string | undefined
   quotedMessageId?: string | undefined
+  custom?: Message['custom']
 }
 /** A change that the server does not have yet, of a message: its id, or its key while unsent. */
 export type OutgoingChange = Stored & { messageId: string } & (
@@ -29,6 +30,8 @@ export type OutgoingChange = Stored & { messageId: string } & (
 export type OutgoingRead = Stored & {
   type: 'read'
   messageId?: string | undefined
+  /** The message's number: of two reads the one that goes further counts. */
+  seq?: number | undefined
   /** Newer messages count as well, at the first attempt. */
   isEverything?: boolean | undefined
 }

@@ -1,18 +1,38 @@
-import { ChatError } from './error.ts'
+import type { CallOptions } from './call-options.ts'
+import { ChatError, type ChatErrorCode } from './error.ts'
 
-/** Resolves after a while; rejects with a ChatError `ABORTED` if the signal aborts first. */
-export const delay = (ms: number, signal?: AbortSignal) =>
-  new Promise<void>((resolve, reject) => {
-    const abort = () => {
-      clearTimeout(timer)
-      reject(new ChatError('the call was aborted', { code: 'ABORTED' }))
-    }
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', abort)
-      resolve()
-    }, ms)
-    if (signal?.aborted) abort()
-    signal?.addEventListener('abort', abort, { once: true })
+/**
+ * The result of work, or a ChatError `TIMEOUT` or `ABORTED`, whatever the work waits for; its
+ * signal aborts then. Older Safari and React Native have no `AbortSignal.timeout` and no
+ * `AbortSignal.any`.
+ */
+export function withDeadline<T>(
+  { timeoutMs = 15_000, signal }: CallOptions,
+  work: (signal: AbortSignal, leftMs: () => number) => Promise<T>,
+): Promise<T> {
+  const controller = new AbortController()
+  const { promise: ended, reject } = createDeferred<never>()
+  const end = (code: ChatErrorCode, message: string) => {
+    reject(new ChatError(message, { code }))
+    controller.abort()
+  }
+  const abort = () => end('ABORTED', 'the call was aborted')
+  const timer = setTimeout(() => end('TIMEOUT', `no answer within ${timeoutMs} ms`), timeoutMs)
+  signal?.addEventListener('abort', abort)
+  if (signal?.aborted) abort()
+  const endsAt = performance.now() + timeoutMs
+  const done = work(controller.signal, () => endsAt - performance.now())
+  return Promise.race([ended, done]).finally(() => {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', abort)
+  })
+}
+
+/** Resolves after a while; never if the signal aborts first. */
+export const delay = (ms: number, signal: AbortSignal) =>
+  new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener('abort', () => clearTimeout(timer))
   })
 
 export type Deferred<T> = {

@@ -1,5 +1,6 @@
 import { ChatError } from './error.ts'
 import { pause } from './retry.ts'
+import { withDeadline } from './timing.ts'
 import type { TokenResult } from './types.ts'
 
 /** Resolves to what `POST /tokens` gave your backend. Called again before the token expires. */
@@ -81,7 +82,8 @@ export class Tokens {
 
   async #callProvider() {
     try {
-      const result = assertTokenResult(await withTimeout(this.provider()))
+      const provided = withDeadline({ timeoutMs: PROVIDER_TIMEOUT_MS }, async () => this.provider())
+      const result = assertTokenResult(await provided)
       this.onResult(result)
       this.#current = { result, since: Date.now() }
       this.#failure = undefined
@@ -115,17 +117,6 @@ export class Tokens {
  */
 const ageOf = (since: number) =>
   Date.now() < since ? Number.POSITIVE_INFINITY : Date.now() - since
-
-async function withTimeout<T>(result: Promise<T> | T): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const timedOut = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new Error(`no answer within ${PROVIDER_TIMEOUT_MS} ms`)),
-      PROVIDER_TIMEOUT_MS,
-    )
-  })
-  return Promise.race([result, timedOut]).finally(() => clearTimeout(timer))
-}
 
 /** A backend may respond with anything, for example an error object. */
 function assertTokenResult(result: Partial<TokenResult> | undefined): TokenResult {

@@ -14,5 +14,5 @@ export function createUserCalls({ url, fetch, tokens }: UserCallsOptions) {
   const gate = createRateGate()
   const calls = (attempts: number) =>
     createCalls<UserApi>({ operations, url, fetch, headers, renew, attempts, gate })
-  return { api: calls(4), apiOfOutbox: calls(1) }
+  return { api: calls(4), apiOfOutbox: calls(1), gate }
 }

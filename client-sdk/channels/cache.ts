@@ -77,7 +77,7 @@ export class ChannelsCache {
     const before = count()
     if (isUnreadCount(left)) this.#show(channelId, this.#parts.takeCount(channelId, left))
     // Until the next total, which follows.
-    this.#unread.lowerTotal(before - count())
+    this.#unread.total -= before - count()
     this.#refresh()
   }
 

@@ -23,7 +23,7 @@ export class RestoredChannels {
     for (const each of listed) channels.set(each.channel.id, each)
     this.#from = Math.min(...listed.map(({ sortKey }) => sortKey))
     for (const list of lists.values()) this.showIn(list)
-    unread.setTotal(totalUnread)
+    unread.total = totalUnread
     onChange()
   }
 
@@ -43,7 +43,7 @@ export class RestoredChannels {
     this.#from = undefined
     channels.clear()
     for (const list of lists.values()) list.startOver()
-    unread.setTotal(0)
+    unread.total = 0
     onChange()
   }
 

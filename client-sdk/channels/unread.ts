@@ -12,7 +12,7 @@ export class UnreadCounts {
   readonly pendingReads = new PendingReads()
   readonly #store: WritableStore<Unread>
   /** Unread messages in all channels, as the server counts them. */
-  #total = 0
+  total = 0
   /** How many were told. They have no version: one requested before another came is older. */
   #told = 0
 
@@ -27,33 +27,20 @@ export class UnreadCounts {
   /** An event has told the total. */
   applyTotal(total: number) {
     this.#told += 1
-    this.setTotal(total)
+    this.total = total
   }
 
   requestTotal(catchUp: Pick<CatchUp, 'requestTotal'>, onChange: () => void) {
     const before = this.#told
     catchUp.requestTotal((total) => {
       if (this.#told !== before) return
-      this.setTotal(total)
+      this.total = total
       onChange()
     })
   }
 
-  /** As the server counts it. */
-  get total() {
-    return this.#total
-  }
-
-  setTotal(total: number) {
-    this.#total = total
-  }
-
-  lowerTotal(by: number) {
-    this.#total -= by
-  }
-
   refresh(channels: Iterable<Channel>) {
-    let total = this.#total
+    let { total } = this
     const counts: Record<string, number> = {}
     for (const channel of channels) {
       const { id, unreadCount } = this.pendingReads.show(channel)

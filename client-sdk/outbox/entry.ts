@@ -59,21 +59,10 @@ export const lineOf = ({ type, channelId }: OutboxOperation) =>
 
 /** Of operations with the same key only the last one matters. Messages all matter. */
 export function keyOf(operation: OutboxOperation): string | undefined {
-  switch (operation.type) {
-    case 'read':
-      return 'read'
-    case 'edit':
-    case 'delete':
-      return `${operation.type} ${operation.messageId}`
-    case 'pin':
-    case 'unpin':
-      return `pin ${operation.messageId}`
-    case 'react':
-    case 'unreact':
-      return `react ${operation.messageId} ${operation.emoji}`
-    default:
-      return undefined
-  }
+  if (isSend(operation)) return undefined
+  const emoji = 'emoji' in operation ? operation.emoji : ''
+  // A pin and its removal have the same key, and so have a reaction and its own.
+  return `${operation.type.replace('un', '')} ${targetOf(operation)} ${emoji}`
 }
 
 /** What each type has. Other rows are damaged, or of a later version of this client. */

@@ -89,13 +89,18 @@ function merge(first: OutboxOperation, last: OutboxOperation): OutboxOperation {
   if (first.type === 'edit' && last.type === 'edit')
     return { ...last, ifEditedAt: first.ifEditedAt }
   if (first.type === 'read' && last.type === 'read') {
-    const [a = '', b = ''] = [first.messageId, last.messageId]
-    const messageId = a > b ? a : b
-    const isEverything = first.isEverything || last.isEverything
-    return { ...last, messageId: messageId || undefined, isEverything }
+    const isOlder = last.messageId === undefined || readsFurther(first, last)
+    const { messageId, seq } = isOlder ? first : last
+    return { ...last, messageId, seq, isEverything: first.isEverything || last.isEverything }
   }
   return last
 }
+
+type Position = { seq?: number | undefined } | undefined
+
+/** Whether the first of two reads goes further. Of a message that is not known, the last does. */
+export const readsFurther = (first: Position, last: Position) =>
+  (first?.seq ?? 0) > (last?.seq ?? Number.POSITIVE_INFINITY)
 
 /** The message that an operation changes, if it was refused. */
 export function targetFailed(

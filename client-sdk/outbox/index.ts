@@ -8,7 +8,7 @@ import { endElsewhere, mergeStored } from './merge.ts'
 import type { OutboxOptions } from './options.ts'
 import { Sender } from './sender.ts'
 import type { NewOperation } from './steps.ts'
-import { applyTabMessage } from './tab-changes.ts'
+import { applyTabChange } from './tab-changes.ts'
 import { Tabs } from './tabs.ts'
 
 /**
@@ -28,9 +28,10 @@ export class Outbox {
 
   constructor(readonly options: OutboxOptions) {
     this.#tabs = new Tabs({
-      onMessage: (message) => {
-        this.#journal.follow(message)
-        applyTabMessage(message, {
+      onEnded: options.onEnded,
+      onChange: (change) => {
+        this.#journal.follow(change)
+        applyTabChange(change, {
           entries: this.#entries,
           isSender: this.#tabs.isSender,
           onStep: options.onStep,
@@ -45,8 +46,7 @@ export class Outbox {
     })
     this.#journal = new Journal({ ...options, tabs: this.#tabs })
     this.#sender = new Sender({
-      api: options.api,
-      isConnected: options.isConnected,
+      ...options,
       entries: () => this.#entries.values(),
       prepare: (entry) =>
         prepare(entry, {
@@ -133,14 +133,14 @@ export class Outbox {
     this.#tabs.leave()
   }
 
-  /** Discards everything of the owner, here, in other tabs and in the storage. */
-  async clear(owner: string | undefined) {
+  /** Discards everything of the owner: stored or in any tab, or after a logout in another, here. */
+  async clear(owner: string | undefined, { isElsewhere = false } = {}) {
     this.pause()
     this.#journal.owner ??= owner
     const discardAll = () => [...this.#entries.keys()].map((key) => this.discard(key))
     this.#join()
     discardAll()
-    await this.#journal.clear()
+    if (!isElsewhere) await this.#journal.clear()
     discardAll()
     await this.#journal.settled()
     this.#forget()

@@ -1,6 +1,6 @@
 import type { OutboxOperation, OutboxStorage } from '../storage.ts'
 import { isOperation } from './entry.ts'
-import type { TabMessage, Tabs } from './tabs.ts'
+import type { TabChange, Tabs } from './tabs.ts'
 
 type JournalOptions = { storage: OutboxStorage; tabs: Tabs; onError: (error: unknown) => void }
 
@@ -54,19 +54,16 @@ export class Journal {
    * Another tab has stored or deleted an operation. It may have deleted one of this tab before this
    * tab has stored it.
    */
-  follow(message: TabMessage) {
+  follow(message: TabChange) {
     if (message.kind === 'put') this.#stored.add(message.operation.clientId)
     else this.delete(message.clientId)
   }
 
-  /** Deletes everything of the owner, and tells the other tabs. */
+  /** Deletes everything of the owner, and ends the other tabs. */
   async clear() {
+    this.options.tabs.post({ kind: 'ended' })
     this.#write(async (storage, owner) => {
-      for (const { clientId } of await storage.load(owner)) {
-        const error = { code: 'ABORTED', message: 'the user has logged out', status: 0 }
-        this.options.tabs.post({ kind: 'removed', clientId, error })
-        await storage.delete(owner, clientId)
-      }
+      for (const { clientId } of await storage.load(owner)) await storage.delete(owner, clientId)
     })
     await this.#writes
     this.#stored.clear()

@@ -1,3 +1,4 @@
+import type { RateGate } from '../retry.ts'
 import type { OutboxStorage } from '../storage.ts'
 import type { Message } from '../types.ts'
 import type { OutboxApi } from './perform.ts'
@@ -5,6 +6,8 @@ import type { OutboxStep } from './steps.ts'
 
 export type OutboxOptions = {
   api: OutboxApi
+  /** That of all calls of the client. */
+  gate: Pick<RateGate, 'record'>
   storage: OutboxStorage
   /** Whether the server works, as far as the socket shows. */
   isConnected: () => boolean
@@ -12,5 +15,7 @@ export type OutboxOptions = {
   onChange: (channelId: string) => void
   onStep: (step: OutboxStep) => void
   onSent: (message: Message) => void
+  /** The user has logged out in another tab. */
+  onEnded: () => void
   onError: (error: unknown) => void
 }

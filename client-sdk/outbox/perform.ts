@@ -1,4 +1,5 @@
 import { ChatError, isChatError } from '../error.ts'
+import { statusOf } from '../retry.ts'
 import type { OutboxOperation, Outgoing } from '../storage.ts'
 import type { BatchError, Message, UserApi } from '../types.ts'
 
@@ -21,7 +22,7 @@ export async function perform(
   switch (operation.type) {
     case 'edit': {
       const { text, ifEditedAt } = operation
-      return messages.edit({ ...ref, text, ...(ifEditedAt === undefined ? {} : { ifEditedAt }) })
+      return messages.edit({ ...ref, text, ifEditedAt })
     }
     case 'delete':
       return messages.delete(ref)
@@ -59,24 +60,12 @@ export async function sendAll(
   })
 }
 
-const draftOf = ({ clientId, text, attachments, parentId, quotedMessageId }: Outgoing) => ({
-  clientId,
-  text,
-  attachments,
-  ...(parentId === undefined ? {} : { parentId }),
-  ...(quotedMessageId === undefined ? {} : { quotedMessageId }),
-})
+const draftOf = (outgoing: Outgoing) => {
+  const { clientId, text, attachments, parentId, quotedMessageId, custom } = outgoing
+  return { clientId, text, attachments, parentId, quotedMessageId, custom }
+}
 
 function toError({ code, message, retryAfterSeconds }: BatchError) {
   const retryAfterMs = retryAfterSeconds === undefined ? undefined : retryAfterSeconds * 1_000
-  return new ChatError(message, { code, status: STATUS[code] ?? 400, retryAfterMs })
-}
-const STATUS: Partial<Record<BatchError['code'], number>> = {
-  UNAUTHORIZED: 401,
-  INVALID_TOKEN: 401,
-  FORBIDDEN: 403,
-  NOT_FOUND: 404,
-  RATE_LIMITED: 429,
-  INTERNAL_ERROR: 500,
-  UNAVAILABLE: 503,
+  return new ChatError(message, { code, status: statusOf(code), retryAfterMs })
 }

@@ -4,7 +4,8 @@ import { pause } from '../retry.ts'
 import type { ChatMessage } from '../room/state.ts'
 import type { OutboxOperation } from '../storage.ts'
 import { isOutgoing, isSend, lineOf, type OutboxEntry, type OutgoingEntry } from './entry.ts'
-import { isDoneAlready, type OutboxApi, perform, sendAll } from './perform.ts'
+import type { OutboxOptions } from './options.ts'
+import { isDoneAlready, perform, sendAll } from './perform.ts'
 
 /** The loop that sends the operations of a line. With a timer it waits for the next attempt. */
 type SendLoop = {
@@ -13,9 +14,7 @@ type SendLoop = {
   /** Messages go one by one: a call with several was refused. */
   isSingle?: boolean
 }
-type SenderOptions = {
-  api: OutboxApi
-  isConnected: () => boolean
+type SenderOptions = Pick<OutboxOptions, 'api' | 'gate' | 'isConnected'> & {
   entries: () => Iterable<OutboxEntry>
   /** Called before the first attempt; false if nothing is left to send. */
   prepare: (entry: OutboxEntry) => boolean
@@ -48,24 +47,23 @@ export class Sender {
 
   /** The same, at once. */
   flush() {
-    for (const [line, { timer }] of [...this.#loops]) {
-      // A loop that waits for a response goes on by itself.
-      if (!timer) continue
-      clearTimeout(timer)
-      this.#loops.delete(line)
-    }
+    this.#endPauses()
     this.start()
   }
 
   pause() {
     this.#isRunning = false
+    this.#endPauses()
+    for (const entry of this.options.entries()) this.#setWaiting(entry, undefined)
+  }
+
+  #endPauses() {
     for (const [line, { timer }] of this.#loops) {
-      // A loop that waits for a response ends by itself.
+      // A loop that waits for a response goes on, or ends, by itself.
       if (!timer) continue
       clearTimeout(timer)
       this.#loops.delete(line)
     }
-    for (const entry of this.options.entries()) this.#setWaiting(entry, undefined)
   }
 
   run(operation: OutboxOperation) {
@@ -168,6 +166,8 @@ export class Sender {
     let delayMs: number | undefined
     for (const [index, entry] of entries.entries()) {
       const outcome = outcomes[index]
+      // A call with several messages is answered although the limit refuses some of them.
+      if (isOutgoing(entry)) this.options.gate.record('messages', outcome)
       if (!(outcome instanceof ChatError)) this.options.onDone(entry, outcome)
       else if (isDoneAlready(entry.operation, outcome, entry.wasTried))
         this.options.onDone(entry, { success: true })

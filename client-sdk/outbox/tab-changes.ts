@@ -2,7 +2,7 @@ import type { OutboxOperation } from '../storage.ts'
 import type { Message } from '../types.ts'
 import { createEntry, isOperation, isSend, type OutboxEntry, toError } from './entry.ts'
 import type { OutboxStep } from './steps.ts'
-import type { TabMessage } from './tabs.ts'
+import type { TabChange } from './tabs.ts'
 
 type SharedOutbox = {
   entries: Map<string, OutboxEntry>
@@ -13,7 +13,7 @@ type SharedOutbox = {
 }
 
 /** Another tab has changed the outbox, and has stored that. */
-export function applyTabMessage(message: TabMessage, outbox: SharedOutbox) {
+export function applyTabChange(message: TabChange, outbox: SharedOutbox) {
   if (message.kind === 'put') {
     if (isOperation(message.operation)) put(message.operation, outbox)
     return

@@ -2,8 +2,9 @@ import { browser } from '../platform.ts'
 import type { OutboxOperation } from '../storage.ts'
 import type { StoredError } from './entry.ts'
 
-/** What tabs tell each other about the outbox that they share. */
-export type TabMessage =
+/** What tabs tell each other: a change of the outbox that they share, or the user's logout. */
+type TabMessage = TabChange | { kind: 'ended' }
+export type TabChange =
   | { kind: 'put'; operation: OutboxOperation }
   /** The operation is done, refused or discarded. */
   | { kind: 'removed'; clientId: string; result?: unknown; error?: StoredError | undefined }
@@ -11,7 +12,9 @@ export type TabMessage =
   | { kind: 'replaced'; clientId: string; by: string }
 
 type TabsOptions = {
-  onMessage: (message: TabMessage) => void
+  onChange: (change: TabChange) => void
+  /** The user has logged out in another tab. */
+  onEnded: () => void
   /** From now on this tab sends. */
   onElected: () => void
 }
@@ -39,7 +42,11 @@ export class Tabs {
     this.#channel?.close()
     this.#channel = openChannel(name)
     if (!this.#channel) return
-    this.#channel.onmessage = ({ data }) => this.options.onMessage(data as TabMessage) // of `post`
+    this.#channel.onmessage = ({ data }) => {
+      const message = data as TabMessage // of `post`
+      if (message.kind === 'ended') this.options.onEnded()
+      else this.options.onChange(message)
+    }
     this.#channel.unref?.()
   }
 

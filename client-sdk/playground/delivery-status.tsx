@@ -2,10 +2,11 @@ import type { ChatMessage } from '@parley/client'
 import { useConnection } from '@parley/client/react'
 import { timeOf } from './format.ts'
 import { useOpenChannel } from './open-channel.ts'
+import { plainWordsOf } from './toasts.tsx'
 
-/** The delivery of an outgoing message: pending, or refused with a reason and a choice. */
-export function DeliveryStatus({ message }: { message: ChatMessage }) {
-  const { status, error, waiting, clientId } = message
+/** The delivery of an outgoing message: pending, or refused with a reason and what to do. */
+export function DeliveryStatus({ message, onEdit }: { message: ChatMessage; onEdit: () => void }) {
+  const { status, error, waiting, clientId, text } = message
   const { actions } = useOpenChannel()
   const isLive = useConnection().status === 'live'
   if (status === 'sent' || clientId === null) return null
@@ -20,19 +21,28 @@ export function DeliveryStatus({ message }: { message: ChatMessage }) {
     )
   return (
     <p className="delivery delivery-failed" role="alert">
-      <span>
-        Not sent: {error?.message} <code>{error?.code}</code>
-      </span>
-      <button type="button" className="button button-small" onClick={() => actions.retry(clientId)}>
-        Retry
-      </button>
-      <button
-        type="button"
-        className="button button-small button-quiet"
-        onClick={() => actions.discard(clientId)}
-      >
-        Discard
-      </button>
+      <span>Not sent. {plainWordsOf(error)}</span>
+      {error?.retryable && (
+        <button
+          type="button"
+          className="button button-small"
+          onClick={() => actions.retry(clientId)}
+        >
+          Retry
+        </button>
+      )}
+      <QuietButton label="Edit" onClick={onEdit} />
+      {/* Pages that are not served securely have no clipboard. */}
+      {'clipboard' in navigator && (
+        <QuietButton label="Copy" onClick={() => void navigator.clipboard.writeText(text)} />
+      )}
+      <QuietButton label="Discard" onClick={() => actions.discard(clientId)} />
     </p>
   )
 }
+
+const QuietButton = ({ label, onClick }: { label: string; onClick: () => void }) => (
+  <button type="button" className="button button-small button-quiet" onClick={onClick}>
+    {label}
+  </button>
+)

@@ -6,14 +6,18 @@ import { useToasts } from './toasts.tsx'
 
 type Props = { message: ChatMessage; onClose: () => void }
 
-/** Edits the text of a message. */
-export function Editor({ message: { id, text: before }, onClose }: Props) {
+/** Edits the text of a message; one that was refused is sent again. */
+export function Editor({ message: { id, text: before, status }, onClose }: Props) {
   const { actions } = useOpenChannel()
   const { attempt } = useToasts()
   const [text, setText] = useState(before)
   const save = () => {
-    if (text.trim() !== '' && text !== before) void attempt(actions.edit(id, { text: text.trim() }))
+    if (text.trim() !== '' && text !== before) void attempt(change())
     onClose()
+  }
+  const change = async () => {
+    await actions.edit(id, { text: text.trim() })
+    if (status === 'failed') actions.retry(id)
   }
   const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
     event.stopPropagation()

@@ -78,7 +78,7 @@ export const MessageRow = memo(function MessageRow(props: Props) {
         <LinkPreviews previews={message.linkPreviews} />
         <Reactions message={message} />
         <ThreadLink message={message} />
-        <DeliveryStatus message={message} />
+        {mode !== 'edit' && <DeliveryStatus message={message} onEdit={() => setMode('edit')} />}
       </div>
       {isActive && status === 'sent' && mode === undefined && (
         <MessageTools

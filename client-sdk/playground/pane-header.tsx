@@ -31,12 +31,12 @@ export function PaneHeader() {
         <button
           type="button"
           role="switch"
-          aria-checked={!isUp}
+          aria-checked={isUp}
           className="switch"
           onClick={() => network.switch(!isUp)}
         >
           <span className="switch-track" aria-hidden="true" />
-          Offline
+          Online
         </button>
       </header>
       <OutboxStrip />
@@ -110,7 +110,7 @@ function OutboxStrip() {
         {operations.map((operation) => (
           <li key={operation.clientId}>
             <strong>{nameOf(operation.channelId)}</strong> <span>{describe(operation)}</span>
-            {operation.failure && <code>{operation.failure.code}</code>}
+            {operation.failure && <em>not sent</em>}
           </li>
         ))}
       </ul>

@@ -66,6 +66,8 @@ const plainWords: Partial<Record<string, string>> = {
   RATE_LIMITED: 'That was a lot at once. Try again in a moment.',
   FORBIDDEN: 'You are not allowed to do that here.',
   NOT_FOUND: 'That is not there any more.',
+  CONFLICT: 'It was changed elsewhere meanwhile.',
+  PAYLOAD_TOO_LARGE: 'That is too long.',
   UNAVAILABLE: 'The server is busy. Try again in a moment.',
   INTERNAL_ERROR: 'Something went wrong on the server. Try again in a moment.',
 }

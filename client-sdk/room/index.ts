@@ -10,7 +10,7 @@ import { PendingMutations } from './mutations.ts'
 import { type Draft, type OutgoingMessage, sendThroughOutbox } from './outgoing.ts'
 import { applyProfiles, profilesOf } from './profiles.ts'
 import { upsertMessages } from './reducer.ts'
-import { isAllRead, newestMessageId } from './selectors.ts'
+import { isAllRead, newestMessage } from './selectors.ts'
 import { type Paged, RoomStores, type ThreadSnapshot } from './stores.ts'
 import { ChannelSync } from './sync.ts'
 import { type ReadResult, ThrottledReads, ThrottledTyping } from './throttled.ts'
@@ -55,10 +55,12 @@ export class LiveRoom implements Room {
     this.#context = context
     this.#typing = new ThrottledTyping(context.api, id)
     this.#reads = new ThrottledReads({
-      isConnected: () =>
-        ['live', 'catching-up'].includes(context.connection.state.getSnapshot().status),
+      isConnected: () => context.connection.isConnected,
       mark: (read) => this.#queue({ type: 'read', ...read }) as Promise<ReadResult>, // its answer
-      newestId: () => newestMessageId(this.#sync.state, context.records.get(id)),
+      find: (messageId) =>
+        messageId === undefined
+          ? newestMessage(this.#sync.state, context.records.get(id))
+          : this.#sync.state.messages.get(messageId),
     })
     this.#mutations = new PendingMutations({
       onChange: () => this.refresh(),

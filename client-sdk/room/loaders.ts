@@ -1,12 +1,10 @@
 import type { ClientContext } from '../context.ts'
-import type { Member, PinnedMessage, ReadStatus, UserApi } from '../types.ts'
+import type { Member, PinnedMessage, UserApi } from '../types.ts'
 import { applyProfiles, profilesOf } from './profiles.ts'
 import { upsertMessages } from './reducer.ts'
 import type { Loader, ResourceName } from './resources.ts'
 import type { ChannelState, ReadPosition, Timeline } from './state.ts'
 import { addPage, cursorOf, type Direction, moveWindow, type Page, windowOf } from './timeline.ts'
-
-type MemberPage = { members: Member[]; nextCursor: string | null }
 
 const PAGE_SIZE = 50
 const MEMBERS_PER_PAGE = 1_000
@@ -42,8 +40,8 @@ export function createLoaders({ api, catchUp }: ClientContext, channelId: string
       return (state) => addPage(state, { ...page, position: 'newest' }, { replies: false })
     },
     members: async () => {
-      const members =
-        (await catchUp.load(channelId, 'members')).members ?? (await loadMembers(api, channelId))
+      const { members: shared } = await catchUp.load(channelId, 'members')
+      const members = shared ?? (await loadAll((page) => api.members.list({ channelId, ...page })))
       const byId = new Map(
         members.map(({ userId, user, role, custom, joinedAt }): [string, Member] => [
           userId,
@@ -55,7 +53,8 @@ export function createLoaders({ api, catchUp }: ClientContext, channelId: string
     },
     reads: async () => {
       const { members: shared } = await catchUp.load(channelId, 'members')
-      const members = shared ?? (await loadReads(api, channelId))
+      const members =
+        shared ?? (await loadAll((page) => api.receipts.status({ channelId, ...page })))
       return (state) => ({
         ...state,
         reads: Object.fromEntries(
@@ -145,27 +144,19 @@ function readPosition({ reads }: ChannelState, userId: string, lastReadSeq: numb
   return known?.lastReadSeq === lastReadSeq ? known : { lastReadSeq, readAt: null }
 }
 
+type PageArgs = { limit: number; cursor: string | undefined }
+type PageOfMembers<Each> = { members: Each[]; nextCursor: string | null }
+
 /** Pages end early where metadata fills them. */
-async function loadMembers(api: UserApi, channelId: string) {
-  const members: Member[] = []
+async function loadAll<Each>(loadPage: (args: PageArgs) => Promise<PageOfMembers<Each>>) {
+  const all: Each[] = []
   let cursor: string | undefined
   do {
-    const limit = MEMBERS_PER_PAGE
-    const page: MemberPage = await api.members.list({ channelId, limit, cursor })
-    members.push(...page.members)
+    const page = await loadPage({ limit: MEMBERS_PER_PAGE, cursor })
+    all.push(...page.members)
     cursor = page.nextCursor ?? undefined
   } while (cursor !== undefined)
-  return members
-}
-
-async function loadReads(api: UserApi, channelId: string) {
-  const reads: Pick<ReadStatus, 'userId' | 'lastReadSeq'>[] = []
-  for (;;) {
-    const range = { limit: MEMBERS_PER_PAGE, offset: reads.length }
-    const { members } = await api.receipts.status({ channelId, ...range })
-    reads.push(...members)
-    if (members.length < MEMBERS_PER_PAGE) return reads
-  }
+  return all
 }
 
 async function loadPins(api: UserApi, channelId: string) {

@@ -10,8 +10,8 @@ import type { ChatMessage } from './state.ts'
  * fetched may be so new that the change was undone again in it.
  */
 export type OptimisticUpdate = {
-  /** Identifies the update through its copies. */
-  key: unknown
+  /** The operation's, which identifies the update through its copies. */
+  key?: string
   messageId: string
   apply: (message: ChatMessage) => ChatMessage
   isReflectedIn: (message: ChatMessage | undefined) => boolean
@@ -29,7 +29,6 @@ const DELETED_AT = new Date(0).toISOString()
 
 export const optimistic = {
   edit: (messageId: string, text: string): OptimisticUpdate => ({
-    key: {},
     messageId,
     apply: (message) => ({ ...message, text }),
     isReflectedIn: (message) => message?.text === text,
@@ -37,7 +36,6 @@ export const optimistic = {
     isConfirmedByResponse: true,
   }),
   delete: (messageId: string): OptimisticUpdate => ({
-    key: {},
     messageId,
     apply: (message) => ({ ...message, deletedAt: message.deletedAt ?? DELETED_AT }),
     isReflectedIn: (message) => !message || message.deletedAt !== null,
@@ -45,7 +43,6 @@ export const optimistic = {
       event.type === 'message.deleted' && event.payload.messageId === messageId,
   }),
   pin: (messageId: string, pinned: boolean): OptimisticUpdate => ({
-    key: {},
     messageId,
     apply: (message) => ({ ...message, pinned }),
     isReflectedIn: (message) => !message || message.pinned === pinned,
@@ -59,7 +56,6 @@ export const optimistic = {
     emoji: string,
     { isOn, me }: { isOn: boolean; me: UserSummary },
   ): OptimisticUpdate => ({
-    key: {},
     messageId,
     apply: (message) =>
       hasOwnReaction(message, emoji) === isOn

@@ -12,6 +12,8 @@ export type Draft = {
   parentId?: string | undefined
   /** The message to quote. */
   quotedMessageId?: string | undefined
+  /** The application's own fields. */
+  custom?: Message['custom']
   clientId?: string | undefined
 }
 /** A message that was passed to `send`. */
@@ -29,7 +31,7 @@ export type OutgoingMessage = {
 
 /** Puts a message into the outbox, unless it is there already, and returns a handle of it. */
 export function sendThroughOutbox(
-  { text, attachments = [], parentId, quotedMessageId, clientId = newId() }: Draft,
+  { text, attachments = [], parentId, quotedMessageId, custom, clientId = newId() }: Draft,
   { outbox, channelId, me }: { outbox: Outbox; channelId: string; me: UserSummary },
 ): OutgoingMessage {
   const outgoing = {
@@ -38,8 +40,9 @@ export function sendThroughOutbox(
     channelId,
     text,
     attachments,
-    ...(parentId === undefined ? {} : { parentId }),
-    ...(quotedMessageId === undefined ? {} : { quotedMessageId }),
+    parentId,
+    quotedMessageId,
+    custom,
   }
   const entry = outbox.get(clientId) ?? outbox.add(outgoing)
   return {

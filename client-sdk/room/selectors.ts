@@ -1,6 +1,6 @@
 import { isShallowEqual } from '../equality.ts'
 import { isOutgoing, type OutboxEntry, type OutgoingEntry } from '../outbox/entry.ts'
-import type { Channel, UserSummary } from '../types.ts'
+import type { Channel, Message, UserSummary } from '../types.ts'
 import { type OptimisticUpdate, withUpdates } from './optimistic.ts'
 import { lowerBound } from './ordered.ts'
 import { quoteOf } from './quotes.ts'
@@ -90,7 +90,7 @@ export function unsentMessage(
     known?.userId === me.id &&
     (quoted === undefined || known.quotedMessage?.rev === quoted.rev)
   if (known && isSame) return known
-  const { clientId, channelId, text, attachments, parentId = null, createdAt } = operation
+  const { clientId, channelId, text, attachments, parentId = null, custom, createdAt } = operation
   const message: ChatMessage = {
     id: clientId,
     clientId,
@@ -100,6 +100,7 @@ export function unsentMessage(
     attachments,
     parentId,
     ...(quoted && { quotedMessage: quoteOf(quoted) }),
+    custom,
     createdAt,
     updatedAt: createdAt,
     userId: me.id,
@@ -146,10 +147,10 @@ export function isAllRead(
 }
 
 /** The newest message that is known; undefined if none is, or newer ones are not loaded. */
-export function newestMessageId(
+export function newestMessage(
   { messages, mainWindow }: ChannelState,
   record: Channel | undefined,
-): string | undefined {
-  if (mainWindow?.to !== Number.POSITIVE_INFINITY) return record?.lastMessage?.id
-  return messages.last?.id ?? record?.lastMessage?.id
+): Message | undefined {
+  const isLoaded = mainWindow?.to === Number.POSITIVE_INFINITY
+  return (isLoaded && messages.last) || record?.lastMessage || undefined
 }

@@ -1,4 +1,5 @@
-import type { UserApi } from '../types.ts'
+import { readsFurther } from '../outbox/fold.ts'
+import type { Message, UserApi } from '../types.ts'
 
 export type ReadResult = Awaited<ReturnType<UserApi['reads']['mark']>>
 
@@ -45,12 +46,12 @@ export class ThrottledTyping {
   }
 }
 
-type Read = { messageId: string | undefined; isEverything: boolean }
+type Read = { messageId: string | undefined; seq: number | undefined; isEverything: boolean }
 type ThrottledReadsOptions = {
   isConnected: () => boolean
   mark: (read: Read) => Promise<ReadResult>
-  /** The newest message that the user can have seen. */
-  newestId: () => string | undefined
+  /** A message, or without an id the newest one that the user can have seen; if it is loaded. */
+  find: (messageId: string | undefined) => Pick<Message, 'id' | 'seq'> | undefined
 }
 
 /**
@@ -65,14 +66,16 @@ export class ThrottledReads {
 
   constructor(readonly options: ThrottledReadsOptions) {}
 
-  /** Without an id it marks everything. Ids grow with time, so the greatest one wins. */
+  /** Without an id it marks everything. Of several messages the newest one wins. */
   mark(messageId: string | undefined): Promise<ReadResult> {
     if (!this.options.isConnected()) return this.#mark(messageId)
     if (!this.#next) {
       this.#next = { done: this.#lastCall.then(() => this.#send()), messageId }
     } else {
       const other = this.#next.messageId
-      this.#next.messageId = messageId && other && (messageId > other ? messageId : other)
+      const { find } = this.options
+      const isOlder = readsFurther(find(other), find(messageId))
+      this.#next.messageId = messageId && other && (isOlder ? other : messageId)
     }
     return this.#next.done
   }
@@ -84,16 +87,14 @@ export class ThrottledReads {
     this.#next = undefined
     this.#sentAt = performance.now()
     const call = this.#mark(messageId)
-    this.#lastCall = call.then(
-      () => {},
-      () => {},
-    )
+    this.#lastCall = call.catch(() => {})
     return call
   }
 
   #mark(messageId: string | undefined) {
-    const { isConnected, mark, newestId } = this.options
+    const { isConnected, mark, find } = this.options
     const isEverything = messageId === undefined && isConnected()
-    return mark({ messageId: messageId ?? newestId(), isEverything })
+    const message = find(messageId)
+    return mark({ messageId: messageId ?? message?.id, seq: message?.seq, isEverything })
   }
 }

@@ -75,8 +75,7 @@ test('typing a mention offers members, and the mentioned user sees it highlighte
 
 test('a reply appears in a thread, which others open from its message', async () => {
   await useTool(message(ben, 'Soup or salad?'), 'Reply in thread')
-  await ben.getByRole('textbox', { name: 'Reply' }).fill('Soup, always')
-  await ben.getByRole('textbox', { name: 'Reply' }).press('Enter')
+  await say(ben, 'Soup, always', 'Reply')
   await message(ana, 'Soup or salad?').getByRole('button', { name: '1 reply' }).click()
   const thread = ana.getByRole('complementary', { name: 'Thread' })
   await expectVisible(message(thread, 'Soup, always'))
@@ -115,8 +114,7 @@ test('a pinned message is listed until it is unpinned', async () => {
 
 test('edits and deletions reach other users', async () => {
   await useTool(message(ana, 'Say something'), 'Edit')
-  await ana.getByRole('textbox', { name: 'Edit message' }).fill('Say anything')
-  await ana.getByRole('textbox', { name: 'Edit message' }).press('Enter')
+  await say(ana, 'Say anything', 'Edit message')
   await expectVisible(message(ben, 'Say anything (edited)'))
   await useTool(message(ana, 'Say anything'), 'Delete')
   await ana.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
@@ -166,7 +164,7 @@ test('scrolling up loads earlier messages without a jump, and a button leads bac
 })
 
 test('messages written offline wait in the outbox and are sent in order', async () => {
-  await ana.getByRole('switch', { name: 'Offline' }).click()
+  await ana.getByRole('switch', { name: 'Online' }).click()
   await expectVisible(ana.getByText(/next try in \d+ s/))
   for (const text of ['One cup', 'Two cups', 'Three cups']) await say(ana, text)
   await expectVisible(ana.getByText('Outbox 3'))
@@ -176,7 +174,7 @@ test('messages written offline wait in the outbox and are sent in order', async 
   expect(await message(ben, 'One cup').count()).toBe(0)
   await screenshot(ana, 'offline')
   await say(ben, 'Where is Ana?')
-  await ana.getByRole('switch', { name: 'Offline' }).click()
+  await ana.getByRole('switch', { name: 'Online' }).click()
   await expectVisible(ana.getByText('Live', { exact: true }))
   await expectVisible(message(ana, 'Where is Ana?'))
   await expectVisible(message(ben, 'Three cups'))
@@ -185,7 +183,7 @@ test('messages written offline wait in the outbox and are sent in order', async 
 })
 
 test('waiting messages survive a reload without a network and are stored once', async () => {
-  await ana.getByRole('switch', { name: 'Offline' }).click()
+  await ana.getByRole('switch', { name: 'Online' }).click()
   await say(ana, 'Four cups')
   await expectVisible(ana.getByText('Outbox 1'))
   await ana.reload()
@@ -193,11 +191,11 @@ test('waiting messages survive a reload without a network and are stored once', 
   await expectVisible(ana.getByText('Outbox 1'))
   await rowOf(ana, 'Kitchen').click()
   await expectVisible(message(ana, 'Four cups').getByText('Waiting for the network'))
-  await ana.getByRole('switch', { name: 'Offline' }).click()
+  await ana.getByRole('switch', { name: 'Online' }).click()
   await expectVisible(message(ben, 'Four cups'))
   await expectVisible(message(ana, 'Four cups').and(ana.locator('[data-status=sent]')))
-  const expected = ['One cup', 'Two cups', 'Three cups', 'Four cups']
   // What is newer than the snapshot comes with the first call.
+  const expected = ['One cup', 'Two cups', 'Three cups', 'Four cups']
   for (const page of [ana, ben])
     await expect.poll(() => textsIn(page, /\w+ cups?$/m)).toEqual(expected)
 })
@@ -205,18 +203,21 @@ test('waiting messages survive a reload without a network and are stored once', 
 test('a refused message shows its error and can be discarded', async () => {
   await useTool(message(ben, 'Four cups'), 'Reply in thread')
   await expectVisible(ben.getByRole('complementary').getByText('Nothing here yet'))
-  await ben.getByRole('switch', { name: 'Offline' }).click()
-  await ben.getByRole('textbox', { name: 'Reply' }).fill('That is a lot')
-  await ben.getByRole('textbox', { name: 'Reply' }).press('Enter')
+  await ben.getByRole('switch', { name: 'Online' }).click()
+  await say(ben, 'That is a lot', 'Reply')
   await expectVisible(ben.getByText('Outbox 1'))
   await ben.getByRole('button', { name: 'Close thread' }).click()
   await useTool(message(ana, 'Four cups'), 'Delete')
   await ana.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
   await expectHidden(message(ana, 'Four cups'))
-  await ben.getByRole('switch', { name: 'Offline' }).click()
+  await ben.getByRole('switch', { name: 'Online' }).click()
   const refused = message(ben, 'That is a lot')
-  await expectVisible(refused.getByText('NOT_FOUND'))
+  await expectVisible(refused.getByText('Not sent. That is not there any more.'))
+  await expectHidden(refused.getByRole('button', { name: 'Retry' }))
   await screenshot(ben, 'failed')
+  await refused.getByRole('button', { name: 'Edit' }).click()
+  await say(ben, 'That is a lot, again', 'Edit message')
+  await expectVisible(message(ben, 'That is a lot, again').getByText(/^Not sent/))
   await refused.getByRole('button', { name: 'Discard' }).click()
   await expectHidden(refused)
   expect(playground.problems.splice(0).every((problem) => problem.includes('404'))).toBe(true)

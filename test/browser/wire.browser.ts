@@ -115,12 +115,12 @@ test('a paused wire view stands still, counts what it missed, and goes on from t
 
 test('calls without a network are shown as failed', async () => {
   const page = await openWire()
-  await page.getByRole('switch', { name: 'Offline' }).click()
+  await page.getByRole('switch', { name: 'Online' }).click()
   await expectVisible(line(page, 'Socket of ana: ?open .*failed'))
   await page.getByRole('button', { name: /^Invite people/ }).click()
   await page.keyboard.press('Escape')
   await expectVisible(line(page, 'Call of ana: ?GET /api/users.* ?no network'))
-  await page.getByRole('switch', { name: 'Offline' }).click()
+  await page.getByRole('switch', { name: 'Online' }).click()
   await expectVisible(page.getByText('Live', { exact: true }))
 })
 

@@ -5,6 +5,8 @@ import { chatOf, isLive, isOffline, liveChatOf, ready, texts, until } from '../s
 import { useWorld } from '../support/world.ts'
 
 const { tokens, messages, requests } = limits.rates
+/** How many calls a client opens with. */
+const OPENING = 2
 const world = useWorld({ rateLimits: { tokens, messages, requests, appRequests: 0 } })
 
 /** The calls of a client, without those that the check itself makes. */
@@ -139,6 +141,8 @@ test('five people who write a minute of messages at once are within the limits',
     )
   await Promise.all(all.map(hasRead))
   expect(all.flatMap(({ statuses }) => statuses).filter((status) => status === 429)).toEqual([])
+  // Beside their own messages at most one for each message of another.
+  for (const { calls } of all) expect(calls.length).toBeLessThanOrEqual(OPENING + 15 + 60)
   // An app-wide limit of 1,000 a minute would hold as well.
   expect(all.flatMap(({ calls }) => calls).length).toBeLessThan(requests)
 })

@@ -81,9 +81,10 @@ test('a call that waits for its next attempt can be aborted', async () => {
   const failed = failure(server.users.list({}, { signal: stop.signal }))
   await vi.advanceTimersByTimeAsync(100)
   stop.abort()
+  expect(await failed).toMatchObject({ code: 'ABORTED', retryable: false })
+  expect(vi.getTimerCount()).toBe(0)
   await vi.advanceTimersByTimeAsync(60_000)
   expect(requests).toHaveLength(1)
-  expect(await failed).toMatchObject({ code: 'ABORTED', retryable: false })
 })
 
 test('a call that gets no answer says whether it was aborted, late or lost', async () => {

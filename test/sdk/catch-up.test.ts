@@ -1,3 +1,4 @@
+import { ChatError, type ChatEvent } from '@parley/client'
 import { CatchUp } from '@parley/client/internal/catch-up'
 import { expect, test } from 'vitest'
 import { ready, until } from '../support/chat.ts'
@@ -44,22 +45,48 @@ test('parts that a sync answer leaves out are loaded by calls of their own', asy
   expect(own).toEqual([1, 1, 1])
 })
 
+test('read positions are paged by cursor: members who leave meanwhile hide nobody', async () => {
+  const { chat, channel, hold, requests } = scriptedChat()
+  channel('c').send('hello')
+  await chat.connect()
+  const room = chat.channel('c')
+  const held = [SYNC, /read-status\?limit=1000$/, /read-status\?.*cursor=next$/].map(hold)
+  room.watch()
+  room.reads.subscribe(() => {})
+  const pages = [
+    { channels: { c: { removed: true } }, more: false },
+    { members: [{ userId: 'ana', lastReadSeq: 1 }], nextCursor: 'next' },
+    { members: [{ userId: 'ben', lastReadSeq: 0 }], nextCursor: null },
+  ]
+  for (const [index, page] of pages.entries()) {
+    await held[index]?.asked
+    held[index]?.release(Response.json(page))
+  }
+  const { byUser } = await until(room.reads, ready)
+  expect(Object.keys(byUser)).toEqual(['ana', 'ben'])
+  expect(requests.filter((request) => /offset/.test(request))).toEqual([])
+})
+
 type Pull = { channels: Record<string, number>; pages: string[]; total: boolean }
 type Options = ConstructorParameters<typeof CatchUp>[0]
 
 /** Catches up with a server that knows every channel; `pulls` are the calls. */
-function catchUpToTest() {
+function catchUpToTest({ failsFrom = Number.POSITIVE_INFINITY } = {}) {
   const pulls: Pull[] = []
+  const emitted: ChatEvent[] = []
   const pull = async (given: Pull) => {
     pulls.push(given)
     await quiet()
+    if (pulls.length >= failsFrom) throw new ChatError('failed', { code: 'UNAVAILABLE' })
     const ids = Object.keys(given.channels)
     const channels = Object.fromEntries(ids.map((id) => [id, { rev: 9, messages: [] }]))
     return { channels, more: false, totalUnread: pulls.length }
   }
-  const connection = { state: { getSnapshot: () => ({ status: 'live' }) } }
-  const options = { api: { sync: { pull } }, connection, events: { emit: () => {} } }
-  return { pulls, catchUp: new CatchUp(options as unknown as Options) } // as far as it uses them
+  const connection = { isConnected: true, state: { getSnapshot: () => ({ status: 'live' }) } }
+  const events = { emit: (event: ChatEvent) => emitted.push(event) }
+  const options = { api: { sync: { pull } }, connection, events }
+  const catchUp = new CatchUp(options as unknown as Options) // as far as it uses them
+  return { pulls, emitted, catchUp }
 }
 const apply = () => false
 
@@ -70,6 +97,18 @@ test('a sync pulls at most 200 channels, and the pages of 10', async () => {
   await catchUp.run()
   expect(pulls.map(({ channels }) => Object.keys(channels).length)).toEqual([200, 1])
   expect(pulls.map(({ pages }) => pages.length)).toEqual([10, 1])
+})
+
+test('gaps that were filled are told together, also before a call that fails', async () => {
+  const { emitted, catchUp } = catchUpToTest({ failsFrom: 2 })
+  const ids = Array.from({ length: 201 }, (_, index) => `${index}`)
+  for (const id of ids) catchUp.request(id, { since: 1, apply: () => true })
+  await expect(catchUp.run()).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+  expect(emitted).toEqual([{ type: 'resync', channelIds: ids.slice(0, 200) }])
+  const other = catchUpToTest()
+  for (const id of ids) other.catchUp.request(id, { since: 1, apply: () => true })
+  await other.catchUp.run()
+  expect(other.emitted).toEqual([{ type: 'resync', channelIds: ids }])
 })
 
 test('requests for one channel are pulled once, since the earliest of their revs', async () => {

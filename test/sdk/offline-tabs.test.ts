@@ -4,7 +4,9 @@ import {
   memoryStorage,
   type OutboxOperation,
   type OutboxStorage,
+  type Snapshots,
 } from '@parley/client'
+import { createSnapshots, indexedDbSnapshotStorage } from '@parley/client/snapshots'
 import { IDBFactory } from 'fake-indexeddb'
 import { expect, test } from 'vitest'
 import { ready, until } from '../support/chat.ts'
@@ -25,8 +27,8 @@ let storages = 0
 const newStorage = () => indexedDbStorage(`tabs-${storages++}`)
 const stored = (storage: OutboxStorage) => storage.load('http://chat app:me')
 
-async function live(storage: OutboxStorage, server?: ScriptedChat) {
-  const tab = scriptedChat({ storage, userId: 'me' })
+async function live(storage: OutboxStorage, server?: ScriptedChat, snapshots?: Snapshots) {
+  const tab = scriptedChat({ storage, userId: 'me', snapshots })
   if (server) tab.refuseRequests(SEND, OVERLOADED)
   if (server) tab.data.channels = server.data.channels
   const talk = server?.data.channels.get('c') ?? tab.channel('c')
@@ -50,6 +52,26 @@ test('a logout in one tab discards in all tabs what is unsent', async () => {
   await expect(sent).rejects.toMatchObject({ code: 'ABORTED' })
   expect([two.shown(), await stored(storage)]).toEqual([[], []])
   two.chat.disconnect()
+})
+
+test('after a logout in one tab no other tab is connected or stores what it shows', async () => {
+  const storage = newStorage()
+  const rows = indexedDbSnapshotStorage('tabs-snapshots')
+  const open = () => live(storage, undefined, createSnapshots(rows, { intervalMs: 0 }))
+  const [one, two] = [await open(), await open()]
+  const kept = () => rows.load('http://chat app:me')
+  two.talk.send('stored')
+  await expect.poll(async () => JSON.stringify(await kept())).toContain('stored')
+  await one.chat.logout()
+  await expect
+    .poll(() => two.chat.connection.getSnapshot())
+    .toMatchObject({ status: 'offline', reconnectInMs: null })
+  two.talk.send('told too late')
+  two.room.send({ text: 'sent too late' }).sent.catch(() => {})
+  two.chat.wake()
+  await quiet()
+  expect([await kept(), await stored(storage)]).toEqual([[], []])
+  expect(await storage.session?.load('http://chat me')).toBeUndefined()
 })
 
 test('a logout removes what other pages have stored, even without a network', async () => {

@@ -36,6 +36,27 @@ test('messages that wait together are no larger than a request may be', async ()
   expect(count(BATCH)).toBe(4)
 })
 
+test('metadata of a message is shown while it waits, and sent with it, alone or not', async () => {
+  const { chat, channel, bodies } = scriptedChat()
+  channel('c')
+  await chat.connect()
+  const room = chat.channel('c')
+  chat.disconnect()
+  const custom = { orderId: 7 }
+  const first = room.send({ text: '1', custom })
+  expect(first.message.custom).toEqual(custom)
+  await chat.connect()
+  await first.sent
+  expect(bodies.get('POST /api/channels/c/messages')).toMatchObject({ text: '1', custom })
+  chat.disconnect()
+  const sent = ['2', '3'].map((text) => room.send({ text, custom }).sent)
+  await chat.connect()
+  await Promise.all(sent)
+  expect(bodies.get('POST /api/channels/c/messages/batch')).toMatchObject({
+    messages: [{ custom }, { custom }],
+  })
+})
+
 test('waking, reconnecting and sending again start no second sender', async () => {
   const clock = stoppedClock()
   const { chat, channel, hold, count, cut, mend } = scriptedChat()
@@ -48,7 +69,7 @@ test('waking, reconnecting and sending again start no second sender', async () =
   cut()
   await isOffline(chat)
   mend()
-  await clock.forward(30_000)
+  await clock.forward(10_000)
   chat.disconnect()
   await chat.connect()
   await quiet()

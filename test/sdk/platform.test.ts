@@ -1,5 +1,7 @@
+import { indexedDbStorage } from '@parley/client'
 import { createApi, isChatError } from '@parley/client/api'
 import { onSleep, onWake } from '@parley/client/internal/platform'
+import { IDBFactory } from 'fake-indexeddb'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { ready, texts, until } from '../support/chat.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
@@ -131,10 +133,7 @@ test('a client that stops listening to its page gets no more of its events', () 
     addEventListener: page.addEventListener.bind(page),
     removeEventListener: page.removeEventListener.bind(page),
   }
-  for (const [name, value] of Object.entries(globals)) {
-    Object.defineProperty(globalThis, name, { value, configurable: true })
-    onTestFinished(() => void Reflect.deleteProperty(globalThis, name))
-  }
+  for (const [name, value] of Object.entries(globals)) provide(name, value)
   const heard: string[] = []
   const stops = [onWake(() => heard.push('wake')), onSleep(() => heard.push('sleep'))]
   const dispatchAll = () => {
@@ -146,6 +145,51 @@ test('a client that stops listening to its page gets no more of its events', () 
   for (const stop of stops) stop()
   dispatchAll()
   expect(heard).toHaveLength(4)
+})
+
+/** A global that browsers have, until the test ends. */
+function provide(name: string, value: unknown) {
+  Object.defineProperty(globalThis, name, { value, configurable: true })
+  onTestFinished(() => void Reflect.deleteProperty(globalThis, name))
+}
+const OPERATION = { channelId: 'c', text: 'x', attachments: [], createdAt: '2026' }
+
+test('a database that the browser has closed is opened again, once for all that wait', async () => {
+  const indexedDB = new IDBFactory()
+  const databases: { close: () => void; onclose: (() => void) | null }[] = []
+  const open = (name: string, version: number) => {
+    const request = indexedDB.open(name, version)
+    request.addEventListener('success', () => databases.push(request.result))
+    return request
+  }
+  provide('indexedDB', { open })
+  const storage = indexedDbStorage('closed')
+  const put = (clientId: string) => storage.put('me', { ...OPERATION, clientId })
+  await put('1')
+  databases[0]?.close()
+  await Promise.all([put('2'), put('3')])
+  expect(databases).toHaveLength(2)
+  databases[1]?.onclose?.()
+  await put('4')
+  expect(databases).toHaveLength(3)
+  expect(await storage.load('me')).toHaveLength(4)
+})
+
+test('a database that could not be opened is tried again at the next use', async () => {
+  const indexedDB = new IDBFactory()
+  let isRefused = true
+  const refused = () => {
+    const request = { error: new Error('refused'), onerror: () => {} }
+    queueMicrotask(() => request.onerror())
+    return request
+  }
+  const open = (name: string, version: number) =>
+    isRefused ? refused() : indexedDB.open(name, version)
+  provide('indexedDB', { open })
+  const storage = indexedDbStorage('refused')
+  await expect(storage.load('me')).rejects.toThrow('refused')
+  isRefused = false
+  expect(await storage.load('me')).toEqual([])
 })
 
 test('importing the client touches nothing that only browsers have', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { isLive, isOffline, ready, until } from '../support/chat.ts'
-import { quiet } from '../support/scripted/index.ts'
+import { quiet, scriptedChat } from '../support/scripted/index.ts'
 import { listed } from '../support/scripted/listed.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
 
@@ -134,6 +134,92 @@ test('reading makes no call where nothing is unread, and one where anything may 
   await until(chat.unread, ({ byChannel }) => byChannel.one === 1)
   await room.markRead()
   expect(count(READ)).toBe(3)
+})
+
+test('a minute of talk costs a watcher at most one call for each message of another', async () => {
+  const clock = stoppedClock()
+  const people = ['ana', 'ben', 'cem', 'dora']
+  const { chat, channel, requests, data } = scriptedChat()
+  const talk = channel('c', ['me', ...people])
+  await chat.connect()
+  const room = chat.channel('c')
+  const list = chat.channels()
+  for (const store of [list, room.members, room.reads, room.typing]) store.subscribe(() => {})
+  room.messages.subscribe(() => void room.markRead().catch(() => {}))
+  await clock.forward(1)
+  await until(room.messages, ready)
+  await clock.forward(1_000)
+  requests.length = 0
+  for (let second = 0; second < 60; second++) {
+    const by = people[second % people.length] ?? ''
+    talk.type(by)
+    await clock.forward(300)
+    talk.send(`${second}`, { by })
+    talk.own.unreadCount += 1
+    data.total += 1
+    await clock.forward(700)
+  }
+  await clock.forward(5_000)
+  expect(requests.length).toBeLessThanOrEqual(60)
+  expect(new Set(requests)).toEqual(new Set(['POST /api/channels/c/read']))
+  expect(talk.reads.get('me')).toBe(60)
+})
+
+/** Messages that were imported: their ids do not grow. */
+const IMPORTED = [
+  '0c4f6a3e-93a1-5b0e-8f53-2f1f0f0a6c11',
+  'f7d2c1b0-1de4-5c6a-9e07-b5c0d8e4a922',
+  '3a9b8c7d-52f6-5d41-a3b8-64e1f7c2d033',
+] as const
+
+test.each([[[0, 1, 2]], [[0, 2, 1]], [[2, 0, 1]]])(
+  'of reads of imported messages in the order %j the newest counts, online and offline',
+  async (order) => {
+    const clock = stoppedClock()
+    const { chat, channel, bodies, hold, count } = scriptedChat()
+    const talk = channel('c')
+    for (const as of IMPORTED) talk.send('imported', { as })
+    await chat.connect()
+    const room = chat.channel('c')
+    room.watch()
+    await clock.forward(1)
+    await until(room.messages, ready)
+    const held = hold(READ)
+    const marked = [room.markRead(IMPORTED[0])]
+    await held.asked
+    marked.push(...order.map((index) => room.markRead(IMPORTED[index])))
+    held.release()
+    await clock.forward(500)
+    await Promise.all(marked)
+    const sent = () => [count(READ), bodies.get('POST /api/channels/c/read')]
+    expect(sent()).toEqual([2, { messageId: IMPORTED[2] }])
+    chat.disconnect()
+    const waiting = order.map((index) => room.markRead(IMPORTED[index]))
+    await chat.connect()
+    await clock.forward(1)
+    await Promise.all(waiting)
+    expect(sent()).toEqual([3, { messageId: IMPORTED[2] }])
+  },
+)
+
+test('of two reads of which one message is not loaded the later counts', async () => {
+  const { chat, channel, bodies } = scriptedChat()
+  channel('c').send('1')
+  await chat.connect()
+  const room = chat.channel('c')
+  room.watch()
+  await until(room.messages, ready)
+  chat.disconnect()
+  for (const ids of [
+    ['c-0001', 'unknown'],
+    ['unknown', 'c-0001'],
+  ]) {
+    const waiting = ids.map((id) => room.markRead(id))
+    await chat.connect()
+    await Promise.all(waiting)
+    expect(bodies.get('POST /api/channels/c/read')).toEqual({ messageId: ids[1] })
+    chat.disconnect()
+  }
 })
 
 test('after a backup was restored, values known before do not count as newer', async () => {

@@ -1,16 +1,31 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createChatClient, isChatError } from '@parley/client'
+import {
+  type ChatClientOptions,
+  createChatClient,
+  isChatError,
+  type OutboxStorage,
+  type Room,
+} from '@parley/client'
 import { createChatServer } from '@parley/client/server'
 import { expect, onTestFinished, test } from 'vitest'
 import { texts, until } from '../support/chat.ts'
 import { examplesOf, runExamples } from '../support/examples.ts'
 import { wsUrlOf } from '../support/realtime.ts'
+import { scriptedChat } from '../support/scripted/index.ts'
 import { useWorld } from '../support/world.ts'
 
 const world = useWorld({ wsUrl: () => wsUrlOf(world()) })
 const quietConsole = { log: () => {} }
+const TOKEN = {
+  token: 'token',
+  wsToken: 'socket',
+  user: { id: 'ana', name: 'Ana', image: null },
+  expiresIn: 86_400,
+  appId: 'app',
+  wsUrl: 'ws://127.0.0.1:1',
+}
 
 test("the five minutes of the client's README work on a new app", async () => {
   const { url, apiKey } = world()
@@ -27,14 +42,73 @@ test("the five minutes of the client's README work on a new app", async () => {
     console: quietConsole,
     fetch: (path: string, options: RequestInit) => fetch(new URL(path, backendUrl), options),
   }
-  const { chat, room, out } = await runExamples([frontEnd], given, ['chat', 'room', 'out'])
+  const { chat, greeted } = await runExamples([frontEnd], given, ['chat', 'greeted'])
   onTestFinished(() => chat.disconnect())
-  expect(await out.sent).toMatchObject({ text: 'Hello @ben', mentions: ['ben'] })
-  await until<{ items: { text: string; reactions: unknown[] }[] }>(
-    room.messages,
-    ({ items }) => items[0]?.reactions.length === 1,
+  const { messages }: Room = await greeted
+  const shown = await until(messages, ({ items }) => items[0]?.reactions.length === 1)
+  expect(texts(shown)).toEqual(['Hello @ben'])
+  expect(shown.items[0]?.mentions).toEqual(['ben'])
+})
+
+test('the five minutes of the browser fail at nothing while the server is down', async () => {
+  const [, frontEnd = ''] = examplesOf('client-sdk/README.md')
+  const lines: unknown[][] = []
+  const given = {
+    createChatClient: (options: ChatClientOptions) =>
+      createChatClient({ ...options, url: 'http://127.0.0.1:1', token: () => TOKEN }),
+    isChatError,
+    console: { log: (...line: unknown[]) => lines.push(line) },
+  }
+  const { chat, greeted } = await runExamples([frontEnd], given, ['chat', 'greeted'])
+  onTestFinished(() => chat.disconnect())
+  expect(await greeted).toBeUndefined()
+  expect(lines).toContainEqual(['try again later:', expect.stringContaining('127.0.0.1:1')])
+  expect(chat.connection.getSnapshot().status).not.toBe('live')
+})
+
+test("React Native's storage mixes no users, and knows the last one offline", async () => {
+  const rows = new Map<string, string>()
+  const AsyncStorage = {
+    getAllKeys: async () => [...rows.keys()],
+    multiGet: async (keys: string[]) => keys.map((key) => [key, rows.get(key)]),
+    getItem: async (key: string) => rows.get(key) ?? null,
+    setItem: async (key: string, row: string) => void rows.set(key, row),
+    removeItem: async (key: string) => void rows.delete(key),
+  }
+  const recipe = examplesOf('client-sdk/README.md', 'js').filter((block) =>
+    block.includes('AsyncStorage'),
   )
-  expect(texts(room.messages.getSnapshot())).toEqual(['Hello @ben'])
+  const AppState = { addEventListener: () => {} }
+  const given = {
+    AsyncStorage,
+    AppState,
+    createChatClient: () => {},
+    url: '',
+    token: '',
+    userId: '',
+  }
+  const { storage }: { storage: OutboxStorage } = await runExamples(recipe, given, ['storage'])
+  const operation = { channelId: 'c', text: 'x', attachments: [] }
+  const owners = ['http://chat app:me', 'http://chat app:me:2', 'http://chat app:me%3A2']
+  for (const [index, owner] of owners.entries())
+    for (const time of [2, 1])
+      await storage.put(owner, { ...operation, clientId: `${index}:${time}`, createdAt: `${time}` })
+  for (const [index, owner] of owners.entries()) {
+    const ids = (await storage.load(owner)).map(({ clientId }) => clientId)
+    expect(ids).toEqual([`${index}:1`, `${index}:2`])
+    for (const id of ids) await storage.delete(owner, id)
+  }
+  expect(rows.size).toBe(0)
+  const first = scriptedChat({ storage, userId: 'me' })
+  await first.chat.connect()
+  await expect.poll(() => rows.size).toBe(1)
+  first.chat.disconnect()
+  const second = scriptedChat({ storage, userId: 'me' })
+  second.cut()
+  second.chat.connect().catch(() => {})
+  await until(second.chat.me, (me) => me?.id === 'me')
+  await second.chat.logout()
+  expect(rows.size).toBe(0)
 })
 
 /** Starts the HTTP server that the program creates, on a free port; returns its address. */

@@ -1,7 +1,11 @@
 import { ChatError } from '@parley/client'
 import { createChatServer } from '@parley/client/server'
 import { expect, test } from 'vitest'
+import { scriptedChat } from '../support/scripted/index.ts'
+import { stoppedClock } from '../support/scripted/time.ts'
 import { operations } from '../support/validated.ts'
+
+const PRESENCE = /users\?ids/
 
 type Call = (args: object) => Promise<unknown>
 
@@ -68,4 +72,26 @@ test('every GET is idempotent, and of the other operations these', () => {
     'hooks.setBeforeSend',
     'imports.run',
   ])
+})
+
+test('presence that could not be loaded is asked for again, after pauses that grow', async () => {
+  const clock = stoppedClock()
+  const { chat, data, count, refuseRequests } = scriptedChat()
+  await chat.connect()
+  data.online.add('ana')
+  refuseRequests(PRESENCE, { status: 500 })
+  const presence = chat.presence('ana')
+  const stop = presence.subscribe(() => {})
+  await clock.forward(60_000)
+  expect(count(PRESENCE)).toBeGreaterThan(4)
+  expect(count(PRESENCE)).toBeLessThan(12)
+  refuseRequests()
+  await clock.forward(30_000)
+  expect(presence.getSnapshot().isOnline).toBe(true)
+  const before = count(PRESENCE)
+  refuseRequests(PRESENCE, { status: 403, code: 'FORBIDDEN' })
+  stop()
+  presence.subscribe(() => {})
+  await clock.forward(60_000)
+  expect(count(PRESENCE)).toBe(before + 1)
 })

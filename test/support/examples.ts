@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import ts from 'typescript'
 import { root } from './consumer.ts'
 
-/** The TypeScript examples of a page. */
-export const examplesOf = (page: string) =>
-  [...readFileSync(join(root, page), 'utf8').matchAll(/```ts\n([\s\S]*?)```/g)].map(
-    ([, block = '']) => block,
+/** The examples of a page in a language, TypeScript by default. */
+export const examplesOf = (page: string, language = 'ts') =>
+  [...readFileSync(join(root, page), 'utf8').matchAll(/```(\w+)\n([\s\S]*?)```/g)].flatMap(
+    ([, name, block = '']) => (name === language ? [block] : []),
   )
 
 /**

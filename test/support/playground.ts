@@ -82,10 +82,11 @@ export const message = (page: Page | Locator, text: string) =>
 export const composer = (page: Page, channel = 'Kitchen') =>
   page.getByRole('textbox', { name: `Message ${channel}` })
 
-/** Writes and sends a message. */
-export async function say(page: Page, text: string) {
-  await composer(page).fill(text)
-  await composer(page).press('Enter')
+/** Writes and sends a message, or what another box is for. */
+export async function say(page: Page, text: string, box = 'Message Kitchen') {
+  const input = page.getByRole('textbox', { name: box })
+  await input.fill(text)
+  await input.press('Enter')
 }
 
 /** Hovers over a message, and clicks one of its tools. */

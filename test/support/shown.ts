@@ -39,7 +39,8 @@ export async function shown(chat: ChatClient, { channelId }: Scene, roots: strin
     unread: chat.unread.getSnapshot().byChannel,
     messages: sentMessages(items.items),
     members: members.items
-      .map(({ userId, user, role }) => ({ userId, user, role }))
+      // Events do not say when somebody joined.
+      .map(({ userId, user, role, custom }) => ({ userId, user, role, custom }))
       .sort((a, b) => a.userId.localeCompare(b.userId)),
     pins: pins.items.map(({ id, pinnedBy, text, user, reactions }) => ({
       id,

@@ -120,11 +120,11 @@ export function createChannel(
       updatedAt: timeOf(0),
       ...own,
     }),
-    send: (text: string, { by = 'ana', parentId = '', clientId = '' } = {}): Message => {
+    send: (text: string, { by = 'ana', parentId = '', clientId = '', as = '' } = {}): Message => {
       rev += 1
       const seq = messages.length + 1
       const message: Message = {
-        id: `${id}-${String(seq).padStart(4, '0')}`,
+        id: as || `${id}-${String(seq).padStart(4, '0')}`,
         channelId: id,
         userId: by,
         user: userOf(by),

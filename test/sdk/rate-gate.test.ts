@@ -1,0 +1,112 @@
+import type { CallOptions, TokenResult } from '@parley/client/api'
+import { createDeferred } from '@parley/client/internal/timing'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { quiet, scriptedChat } from '../support/scripted/index.ts'
+import { stoppedClock } from '../support/scripted/time.ts'
+
+/** How long calls wait, for the limit that another one met and for all that comes before them. */
+
+const GET_USER = /^GET \/api\/users\//
+const TOO_MANY = { code: 'RATE_LIMITED', message: 'too many calls' }
+const limited = (seconds: number) =>
+  Response.json({ error: TOO_MANY }, { status: 429, headers: { 'retry-after': `${seconds}` } })
+
+test('a 429 that does not say how long stops all calls for a while, longer each time', async () => {
+  const clock = stoppedClock()
+  const { chat, intercept, count, refuseRequests } = scriptedChat()
+  await chat.connect()
+  intercept(GET_USER, () => new Response('<h1>an error page</h1>', { status: 429 }))
+  const asked = () => {
+    for (const userId of ['ana', 'ben', 'cem']) chat.api.users.get({ userId }).catch(() => {})
+  }
+  asked()
+  await quiet()
+  expect(count(GET_USER)).toBe(3)
+  asked()
+  await clock.forward(240)
+  expect(count(GET_USER)).toBe(3)
+  // The three that were refused together count as one.
+  await clock.forward(460)
+  expect(count(GET_USER)).toBeGreaterThan(3)
+  for (let second = 0; second < 60; second++) {
+    asked()
+    await clock.forward(1_000)
+  }
+  expect(count(GET_USER)).toBeLessThan(80)
+  refuseRequests()
+  await clock.forward(30_000)
+  expect(await chat.api.users.get({ userId: 'ana' })).toMatchObject({ id: 'ana' })
+})
+
+test('messages of a batch that are over the limit stop those of other channels', async () => {
+  const clock = stoppedClock()
+  const { chat, channel, hold, count, requests } = scriptedChat()
+  for (const id of ['c', 'd']) channel(id)
+  await chat.connect()
+  const held = [hold(/c\/messages$/), hold(/c\/messages\/batch$/)]
+  const sent = ['1', '2', '3'].map((text) => chat.channel('c').send({ text }).sent)
+  await held[0]?.asked
+  held[0]?.release()
+  await held[1]?.asked
+  const error = { ...TOO_MANY, retryAfterSeconds: 20 }
+  held[1]?.release(Response.json({ results: [{ error }, { error }] }))
+  await quiet()
+  sent.push(chat.channel('d').send({ text: 'elsewhere' }).sent)
+  requests.length = 0
+  await clock.forward(19_900)
+  expect(count(/messages/)).toBe(0)
+  await clock.forward(4_000)
+  await Promise.all(sent)
+})
+
+test('a call ends in time although the token does not come, and is never sent', async () => {
+  const clock = stoppedClock()
+  const { promise, resolve } = createDeferred<TokenResult>()
+  const { chat, requests } = scriptedChat({ token: () => promise })
+  const failed: unknown[] = []
+  const call = (options: CallOptions) =>
+    void chat.api.users.get({ userId: 'ana' }, options).catch((error) => failed.push(error))
+  const stop = new AbortController()
+  call({ timeoutMs: 1_000 })
+  call({ signal: stop.signal })
+  await clock.forward(999)
+  expect(failed).toEqual([])
+  stop.abort()
+  await clock.forward(1)
+  expect(failed).toMatchObject([{ code: 'ABORTED' }, { code: 'TIMEOUT' }])
+  resolve({
+    token: 'late',
+    wsToken: 'late',
+    user: { id: 'me', name: 'ME', image: null },
+    expiresIn: 86_400,
+    appId: 'app',
+    wsUrl: 'ws://chat',
+  })
+  await quiet()
+  expect(requests).toEqual([])
+})
+
+test('a call whose next attempt would come too late fails at once', async () => {
+  const clock = stoppedClock()
+  const { chat, intercept } = scriptedChat()
+  await chat.connect()
+  intercept(GET_USER, () => limited(7))
+  const failed: unknown[] = []
+  void chat.api.users
+    .get({ userId: 'ana' }, { timeoutMs: 5_000 })
+    .catch((error) => failed.push(error))
+  await clock.forward(1)
+  expect(failed).toMatchObject([{ code: 'RATE_LIMITED', retryAfterMs: 7_000 }])
+})
+
+test('a device that knows that it is offline tries a call once', async () => {
+  vi.stubGlobal('navigator', { onLine: false })
+  onTestFinished(() => void vi.unstubAllGlobals())
+  const { chat, count, network } = scriptedChat()
+  await chat.connect()
+  network.isCut = true
+  await expect(chat.api.users.get({ userId: 'ana' })).rejects.toMatchObject({
+    code: 'NETWORK_ERROR',
+  })
+  expect(count(GET_USER)).toBe(1)
+})

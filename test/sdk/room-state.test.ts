@@ -1,0 +1,123 @@
+import { emptyState } from '@parley/client/internal/room/state'
+import { addPage, trimWindow } from '@parley/client/internal/room/timeline'
+import { expect, onTestFinished, test } from 'vitest'
+import { isLive, isOffline, ready, until } from '../support/chat.ts'
+import { createChannel, timeOf } from '../support/scripted/channel.ts'
+import { quiet, scriptedChat } from '../support/scripted/index.ts'
+import { stoppedClock } from '../support/scripted/time.ts'
+
+/** What a room keeps of its messages, members and reads, and what it lets go. */
+
+/** A live room of one message, of which everything is shown. */
+async function opened() {
+  const chat = scriptedChat()
+  const talk = chat.channel('c')
+  talk.send('1')
+  await chat.chat.connect()
+  const room = chat.chat.channel('c')
+  const { messages, members, reads, pins, typing } = room
+  for (const store of [messages, members, reads, pins, typing])
+    onTestFinished(store.subscribe(() => {}))
+  await Promise.all([until(messages, ready), until(members, ready), until(reads, ready)])
+  return { ...chat, talk, room }
+}
+const FORBIDDEN = { status: 'failed', error: { code: 'FORBIDDEN' } }
+
+test('what was loading when access was lost is not shown', async () => {
+  const { room, talk, hold, tell } = await opened()
+  const held = hold(/pins/)
+  talk.pin('c-0001')
+  await held.asked
+  tell('channel.removed', { channelId: 'c' })
+  await until(room.pins, ({ status }) => status === 'failed')
+  held.release()
+  await quiet()
+  expect(room.pins.getSnapshot()).toMatchObject({ items: [], ...FORBIDDEN })
+})
+
+test('a load that failed before access was lost is not tried again', async () => {
+  const clock = stoppedClock()
+  const { chat, channel, count, refuseRequests, tell } = scriptedChat()
+  channel('c').send('1')
+  await chat.connect()
+  const room = chat.channel('c')
+  refuseRequests(/pins/)
+  onTestFinished(room.pins.subscribe(() => {}))
+  await clock.forward(1)
+  await until(room.pins, ({ status }) => status === 'failed')
+  tell('channel.removed', { channelId: 'c' })
+  await quiet()
+  const before = count(/pins/)
+  refuseRequests()
+  await clock.forward(60_000)
+  room.react('c-0001', '👍').catch(() => {}) // what is shown is computed again
+  expect(room.pins.getSnapshot()).toMatchObject(FORBIDDEN)
+  expect(count(/pins/)).toBe(before)
+})
+
+test('nothing is left of a deleted message above its thread', async () => {
+  const { room, talk } = await opened()
+  const linkPreviews = [{ url: 'https://x.example', title: 'X' }]
+  Object.assign(talk.find('c-0001'), { linkPreviews, custom: { orderId: 7 } })
+  talk.edit('c-0001', 'https://x.example')
+  const thread = room.thread('c-0001')
+  onTestFinished(thread.subscribe(() => {}))
+  await until(thread, ({ parent }) => parent?.linkPreviews?.length === 1)
+  talk.delete('c-0001')
+  const { parent } = await until(thread, (shown) => shown.parent?.deletedAt !== null)
+  expect(parent).toMatchObject({ text: '', attachments: [], reactions: [], pinned: false })
+  expect(Object.keys(parent ?? {})).not.toEqual(expect.arrayContaining(['linkPreviews']))
+  expect(Object.keys(parent ?? {})).not.toEqual(expect.arrayContaining(['custom']))
+})
+
+test('a member who leaves no longer types', async () => {
+  const { room, talk } = await opened()
+  talk.type('ana')
+  await until(room.typing, ({ items }) => items.length === 1)
+  talk.leave('ana')
+  await until(room.members, ({ items }) => items.length === 1)
+  expect(room.typing.getSnapshot().items).toEqual([])
+})
+
+test('a member whose role changes has joined when they joined', async () => {
+  const { room, talk, publish } = await opened()
+  const [, ana] = talk.members
+  if (!ana) throw new Error('ana is a member')
+  const { joinedAt, ...member } = { ...ana, role: 'moderator' as const }
+  const payload = { channelId: 'c', ...member, memberCount: 2 }
+  publish('chat:app:c', { type: 'channel.member_updated', payload }, talk.rev + 1)
+  const { items } = await until(room.members, (shown) =>
+    shown.items.some(({ role }) => role === 'moderator'),
+  )
+  expect(items.find(({ userId }) => userId === 'ana')?.joinedAt).toBe(joinedAt)
+})
+
+test('when somebody has read stays known after an outage', async () => {
+  const { chat, room, talk, cut, mend } = await opened()
+  talk.send('2', { by: 'me' })
+  talk.read('ana', 2)
+  const readAt = ({ byUser }: { byUser: Record<string, { readAt: string | null }> }) =>
+    byUser.ana?.readAt
+  await until(room.reads, (reads) => readAt(reads) === timeOf(talk.rev))
+  cut()
+  await isOffline(chat)
+  mend()
+  await isLive(chat)
+  const reads = await until(room.reads, ready)
+  expect(readAt(reads)).toBe(timeOf(talk.rev))
+})
+
+test('of messages above the window those that are pinned or of open threads stay known', () => {
+  const talk = createChannel('c', { me: 'me', memberIds: ['me', 'ana'], publish: () => {} })
+  const [pinned, root] = [talk.send('pinned'), talk.send('root')]
+  const reply = talk.send('reply', { parentId: root.id })
+  talk.pin(pinned.id)
+  const others = Array.from({ length: 8 }, (_, index) => talk.send(`${index}`))
+  const page = { hasMore: false, position: 'newest' } as const
+  const whole = addPage(emptyState, { ...page, messages: talk.messages })
+  const state = addPage(whole, { ...page, messages: [reply] }, { parentId: root.id })
+  const kept = trimWindow(state, 4).messages.values()
+  expect(kept.map(({ id }) => id)).toEqual(
+    [pinned, root, reply, ...others.slice(-2)].map(({ id }) => id),
+  )
+})
