@@ -110,7 +110,7 @@ function trackCounts(unread: UnreadNotifier, { topic, type, payload }: Ephemeral
   const user = parseTopic(topic)
   if (user?.kind !== 'user') return
   if (type === 'channel.deleted') unread.memberLeft(user)
-  if (type === 'channel.unread_changed') unread.recordCount(user, payload.channelId, payload.count)
+  if (type === 'channel.unread_changed') unread.recordCount(user, payload)
   if (type === 'channel.total_unread_changed') unread.recordTotal(user, payload.count)
 }
 

@@ -12,7 +12,7 @@ export class UnreadWork {
    * between the message and its deletion: the count is sent even if it is the last one again.
    */
   readonly deletedIn = new Set<string>()
-  /** Users who have read, before all their counts were loaded: their total has to follow. */
+  /** Users who were sent a count: their total has to follow. */
   readonly owedTotals = new Map<string, UserRef>()
   /** Users who have fewer channels than before: all their counts are loaded again. */
   readonly usersWhoLeft = new Map<string, UserRef>()
@@ -33,6 +33,14 @@ export class UnreadWork {
 
   missed(seconds: number) {
     this.missedSeconds = Math.max(seconds, this.missedSeconds)
+  }
+
+  /** The channels were counted. */
+  done(channelIds: string[]) {
+    for (const channelId of channelIds) {
+      this.dirty.delete(channelId)
+      this.deletedIn.delete(channelId)
+    }
   }
 
   /** Takes over what could not be done. */

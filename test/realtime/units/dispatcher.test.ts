@@ -177,12 +177,13 @@ test('counts that operations send users are noted', async () => {
   const { dispatcher, calls } = await openDispatcher()
   const send = (event: object) =>
     dispatcher.receive({ kind: 'event', topic: own, ...event } as never)
-  send({ type: 'channel.unread_changed', payload: { channelId, count: 3 } })
+  const counted = { channelId, count: 3, version: 5 }
+  send({ type: 'channel.unread_changed', payload: counted })
   send({ type: 'channel.total_unread_changed', payload: { count: 4 } })
   send({ type: 'channel.deleted', payload: { channelId } })
   dispatcher.receive(typing('typing.start'))
   expect(calls).toEqual([
-    ['recordCount', expect.objectContaining(ana), channelId, 3],
+    ['recordCount', expect.objectContaining(ana), counted],
     ['recordTotal', expect.objectContaining(ana), 4],
     ['memberLeft', expect.objectContaining(ana)],
   ])
