@@ -97,7 +97,7 @@ test('lower versions count again once the rows of the node were lost', async () 
   expect(await news()).toEqual(['ben one 1', 'ben total 1'])
 })
 
-test('reading many channels counts none, and sends few totals of which the last is exact', async () => {
+test('reading many channels counts none, and sends few totals, the last exact', async () => {
   const names = Array.from({ length: 50 }, (_, index) => `channel ${index}`)
   const { notifier, database, news } = openNotifier(...names.map((name) => row('ben', name, 1, 1)))
   notifier.markDirty('channel 0', { offset: 1 })
