@@ -15,6 +15,8 @@ type PostgresBrokerOptions = {
   url: string
   nodeId: string
   report: (error: unknown, problem: string) => void
+  /** So many notes could not be sent. */
+  onLost?: (count: number) => void
   timings?: Partial<Timings> | undefined
 }
 
@@ -26,6 +28,7 @@ export function createPostgresBroker({
   url,
   nodeId,
   report,
+  onLost,
   timings,
 }: PostgresBrokerOptions): Broker & { listener: ListenerWatch } {
   const { brokerBeatMs, brokerSilenceMs, silentNodeMs, lookMs } = { ...defaults, ...timings }
@@ -43,7 +46,15 @@ export function createPostgresBroker({
   let silenceWatch: NodeJS.Timeout | undefined
   const watch = createListenerWatch(brokerSilenceMs)
 
-  const sender = createNoteSender({ nodeId, notify: (payloads) => notifier.notify(payloads) })
+  const sender = createNoteSender({
+    nodeId,
+    notify: (payloads) => notifier.notify(payloads),
+    onLost: (count) => {
+      notifier.skip()
+      onLost?.(count)
+      report(new Error(`${count} notes were lost`), 'too many notes wait for the database')
+    },
+  })
   const listen = async (onPayload: (payload: string) => void, onListening: () => void) => {
     const previous = listener
     silentMs = 0
@@ -73,6 +84,7 @@ export function createPostgresBroker({
           // What the others sent before it has arrived.
           if (isBeat) counts.check(receivedAt)
         },
+        report,
       })
       const onListening = () => {
         watch.restarted()
@@ -126,6 +138,10 @@ function createNotifier({ url, channel, nodeId, report }: NotifierOptions) {
     )
   }
   return {
+    /** Something is not sent: nodes that receive the next number know. */
+    skip: () => {
+      sent += 1
+    },
     notify: (payloads: string[], onFailed = () => {}) =>
       send(payloads).catch((error) => {
         onFailed()

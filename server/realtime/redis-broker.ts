@@ -85,6 +85,7 @@ export function createRedisBroker(options: RedisBrokerOptions): RedisBroker {
         watch.received(isBeat)
         outage.ended()
       },
+      report,
     })
     const subscriptions = createRedisSubscriptions({
       connect: options.connect,
@@ -95,11 +96,7 @@ export function createRedisBroker(options: RedisBrokerOptions): RedisBroker {
       onPayload: (channel, payload) => {
         // Only what all nodes get shows that this connection is complete.
         if (channel !== everyone && payload.startsWith(`${nodeId}\n`)) return
-        try {
-          onPayload(payload)
-        } catch (error) {
-          report(error, 'unreadable note from Redis')
-        }
+        onPayload(payload)
       },
       onListening: () => {
         lastHeardAt = performance.now()

@@ -24,6 +24,8 @@ if (hasRedis) {
   afterAll(() => redis?.kill())
 }
 const hint = (offset: number): NodeNote => ({ kind: 'hint', topic, offset })
+/** The offset of a hint that the nodes of these tests do not understand. */
+const UNREADABLE = -100
 /** A hint as long as one wants. */
 const padded = (offset: number, padding: string): NodeNote =>
   Object.assign(hint(offset), { padding })
@@ -73,6 +75,7 @@ describe.each(['PostgreSQL', 'Redis'] as const)('the broker over %s:', (kind) =>
     await broker.start({
       onNote: (note) => {
         if (note.kind !== 'hint' || !note.topic.startsWith(topic)) return
+        if (note.offset === UNREADABLE) throw new Error('not understood')
         offsets.push(note.offset)
         if ('padding' in note) paddings.push(note.padding)
       },
@@ -118,6 +121,13 @@ describe.each(['PostgreSQL', 'Redis'] as const)('the broker over %s:', (kind) =>
     expect(receiver.offsets).toEqual([1, 2, 2, 3])
     expect(receiver.paddings).toEqual([long, long, few])
     expect(sender.problems).toEqual([])
+  })
+
+  check('a note that is not understood is reported, and those after it arrive', async () => {
+    const [sender, receiver] = [await openBroker(), await openBroker()]
+    for (const offset of [1, UNREADABLE, 2]) sender.send(hint(offset))
+    await until(() => receiver.offsets.length === 2)
+    expect([receiver.offsets, receiver.problems]).toEqual([[1, 2], ['unreadable note']])
   })
 
   check('notes that a node sent before it stopped arrive', async () => {
