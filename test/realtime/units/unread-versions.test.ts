@@ -126,14 +126,14 @@ test('a channel that takes too long to count keeps back no other', async () => {
   for (const name of names) notifier.markDirty(name, { offset: 2, author: 'ana' })
   expect((await news()).sort()).toEqual(['ben b 1', 'ben d 1', 'ben e 1', 'ben total 5'])
   expect(problems).toEqual(['unread count failed'])
-  // It is counted alone, with pauses that grow.
-  const tried = () => database.keys.splice(0).filter((keys) => keys.includes('c'))
-  tried()
+  // It is counted alone, and what was counted is not, with pauses that grow.
+  const counted = () => database.keys.splice(0)
+  counted()
   notifier.markDirty('b', { offset: 3, author: 'ana' })
   await pass(1_000 + PAUSE_MS)
-  expect(tried()).toEqual([['c']])
+  expect(counted()).toEqual([['b'], ['c']])
   await pass(1_000 + PAUSE_MS)
-  expect(tried()).toEqual([])
+  expect(counted()).toEqual([])
   database.onStatement = () => {}
   expect(await news(1_000)).toEqual(['ben c 1', 'ben total 5'])
 })
