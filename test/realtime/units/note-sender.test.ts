@@ -31,7 +31,7 @@ test('notes that wait for the database have a limit, and later ones are sent', a
   const bytes = sent.reduce((sum, payload) => sum + payload.length, 0)
   // In pieces it is a third longer.
   expect(bytes).toBeLessThan(11 * 1024 * 1024)
-  send(12)
+  for (const characters of [1024 * 1024, 0]) send(12, characters)
   answer()
   await pass(8)
   expect(sent.at(-1)).toContain('"offset":12')
