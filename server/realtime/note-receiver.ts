@@ -18,11 +18,15 @@ const NUMBER = /^\d+$/
 /** The last number of a payload that was sent to all nodes, in one for some of them. */
 const LAST_NUMBER = /^=\d+$/
 const BEAT = /^\d+\n$/
+/** What a note for one node begins with: the others read no more of it. */
+const ADDRESSED = /^\{"kind":"counts","node":"([^"]*)"/
 
 /** Reads payloads: the id of their node, and then lines, one for each note. */
 export function createNoteReceiver({ nodeId, counts, onNote, onOwn, report }: ReceiverOptions) {
   const assembler = new NoteAssembler()
   const receive = (note: string) => {
+    const addressee = ADDRESSED.exec(note)?.[1]
+    if (addressee !== undefined && addressee !== nodeId) return
     try {
       onNote(JSON.parse(note) as NodeNote) // sent by another node
     } catch (error) {

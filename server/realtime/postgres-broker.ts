@@ -44,7 +44,16 @@ export function createPostgresBroker({
   let receivedAt = countedAt
   let heartbeat: NodeJS.Timeout | undefined
   let silenceWatch: NodeJS.Timeout | undefined
+  let bootstrap: NodeJS.Timeout | undefined
   const watch = createListenerWatch(brokerSilenceMs)
+  let handleMissed = (_milliseconds: number) => {}
+  /** The other nodes learn at once that there may be users here. */
+  const introduce = () => notifier.notify([`${nodeId}\n`])
+  const counts = createNoteCounts({
+    silentMs: silentNodeMs,
+    onMissed: (milliseconds) => handleMissed(milliseconds),
+    onPeer: () => void introduce(),
+  })
 
   const sender = createNoteSender({
     nodeId,
@@ -71,8 +80,10 @@ export function createPostgresBroker({
     follow: () => {},
     unfollow: () => {},
     settled: () => undefined,
+    // One that does not listen cannot know.
+    hasPeers: () => listener === undefined || counts.hasPeers(),
     async start({ onNote, onMissedNotes }) {
-      const counts = createNoteCounts({ silentMs: silentNodeMs, onMissed: onMissedNotes })
+      handleMissed = onMissedNotes
       const onPayload = createNoteReceiver({
         nodeId,
         counts,
@@ -92,6 +103,11 @@ export function createPostgresBroker({
         onMissedNotes(performance.now() - receivedAt)
       }
       await listen(onPayload, onListening)
+      await introduce()
+      // What happened before all others knew this node was not counted for its users.
+      bootstrap = setTimeout(() => {
+        if (counts.hasPeers()) onMissedNotes(silentNodeMs)
+      }, silentNodeMs)
       heartbeat = setInterval(() => {
         if (!sender.isFlushing()) void notifier.notify([`${nodeId}\n`], watch.sent())
       }, brokerBeatMs)
@@ -110,6 +126,7 @@ export function createPostgresBroker({
     async stop() {
       clearInterval(heartbeat)
       clearInterval(silenceWatch)
+      clearTimeout(bootstrap)
       await sender.flushed()
       await notifier.farewell()
       await Promise.all([notifier.end(), listener?.end({ timeout: STOP_SECONDS })])

@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { ConnectRedis } from '../core/redis.ts'
 import { type Broker, inboxOf } from './broker.ts'
 import { createListenerWatch, type ListenerWatch } from './listener-watch.ts'
@@ -54,7 +54,14 @@ export function createRedisBroker(options: RedisBrokerOptions): RedisBroker {
   let receivedAt = lastHeardAt
   let heartbeat: NodeJS.Timeout | undefined
   let silenceWatch: NodeJS.Timeout | undefined
+  let bootstrap: NodeJS.Timeout | undefined
   let subscriptions: ReturnType<typeof createRedisSubscriptions> | undefined
+  let handleMissed = (_milliseconds: number) => {}
+  const counts = createNoteCounts({
+    silentMs: silentNodeMs,
+    onMissed: (milliseconds) => handleMissed(milliseconds),
+    onPeer: () => beat(),
+  })
 
   const sender = createRedisSender({
     nodeId,
@@ -74,7 +81,7 @@ export function createRedisBroker(options: RedisBrokerOptions): RedisBroker {
     sender.beat().catch(failed)
   }
   const listen = ({ onNote, onMissedNotes }: Parameters<Broker['start']>[0]) => {
-    const counts = createNoteCounts({ silentMs: silentNodeMs, onMissed: onMissedNotes })
+    handleMissed = onMissedNotes
     const onPayload = createNoteReceiver({
       nodeId,
       counts,
@@ -87,7 +94,7 @@ export function createRedisBroker(options: RedisBrokerOptions): RedisBroker {
       },
       report,
     })
-    const subscriptions = createRedisSubscriptions({
+    return createRedisSubscriptions({
       connect: options.connect,
       everyone,
       channelOf,
@@ -106,7 +113,6 @@ export function createRedisBroker(options: RedisBrokerOptions): RedisBroker {
         beat()
       },
     })
-    return { counts, subscriptions }
   }
 
   const follow = (change: 'follow' | 'unfollow', topic: string) => {
@@ -121,14 +127,20 @@ export function createRedisBroker(options: RedisBrokerOptions): RedisBroker {
     follow: (topic) => follow('follow', topic),
     unfollow: (topic) => follow('unfollow', topic),
     settled: () => subscriptions?.settled(),
+    // One that does not listen cannot know.
+    hasPeers: () => subscriptions?.isListening() !== true || counts.hasPeers(),
     isUp: () => subscriptions?.isListening() === true && publisher.isReady(),
     async start(listener) {
-      const { counts, subscriptions: current } = listen(listener)
+      const current = listen(listener)
       subscriptions = current
       current.follow(inboxOf(nodeId))
       current.open()
       await untilTrue(() => current.isListening() && publisher.isReady())
       if (!current.isListening()) outage.began(current.problem())
+      // What happened before all others knew this node was not counted for its users.
+      bootstrap = setTimeout(() => {
+        if (counts.hasPeers()) listener.onMissedNotes(silentNodeMs)
+      }, silentNodeMs)
       heartbeat = setInterval(() => {
         if (!sender.isFlushing()) beat()
       }, brokerBeatMs)
@@ -146,8 +158,9 @@ export function createRedisBroker(options: RedisBrokerOptions): RedisBroker {
     async stop() {
       clearInterval(heartbeat)
       clearInterval(silenceWatch)
+      clearTimeout(bootstrap)
       const last = Promise.resolve(sender.flushed()).then(sender.farewell)
-      await Promise.race([last.catch(() => {}), setTimeout(PATIENCE_MS, undefined, { ref: false })])
+      await Promise.race([last.catch(() => {}), sleep(PATIENCE_MS, undefined, { ref: false })])
       subscriptions?.close()
       publisher.close()
     },
@@ -174,5 +187,5 @@ function createOutageLog(log: Log) {
 /** Resolves once the condition holds, or after a while. */
 async function untilTrue(holds: () => boolean) {
   const end = performance.now() + PATIENCE_MS
-  while (!holds() && performance.now() < end) await setTimeout(10)
+  while (!holds() && performance.now() < end) await sleep(10)
 }

@@ -6,6 +6,7 @@ import { UserCounts, type VersionedCount } from './user-counts.ts'
 /** The unread counts of the users connected to this node. */
 export class UnreadCache {
   readonly #users = new Map<string, UserCounts>()
+  readonly #holders = new Map<string, Set<UserCounts>>()
 
   constructor(readonly sessions: Sessions) {}
 
@@ -16,7 +17,7 @@ export class UnreadCache {
   getOrCreate(user: UserRef): UserCounts {
     const known = this.get(user)
     if (known) return known
-    const created = new UserCounts(user)
+    const created = new UserCounts(user, this.#holders)
     this.#users.set(userKey(user), created)
     return created
   }
@@ -27,8 +28,12 @@ export class UnreadCache {
 
   /** The users with a known count in the channel. */
   usersOf(channelId: string): UserRef[] {
-    const known = [...this.#users.values()].filter((counts) => counts.get(channelId))
-    return known.map(({ user }) => user)
+    return [...(this.#holders.get(channelId) ?? [])].map(({ user }) => user)
+  }
+
+  /** Whether a user has a known count in the channel. */
+  has(channelId: string) {
+    return this.#holders.has(channelId)
   }
 
   /**
@@ -59,6 +64,7 @@ export class UnreadCache {
   }
 
   forget(user: UserRef) {
+    this.get(user)?.forget()
     this.#users.delete(userKey(user))
   }
 }

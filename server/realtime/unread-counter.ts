@@ -1,19 +1,21 @@
 import { createLru } from '../core/lru.ts'
 import { type Db, isStatementTimeout } from '../db/client.ts'
 import { inChunks } from './chunks.ts'
-import type { Sessions } from './sessions.ts'
-import { selectCountsOfChannels, type UnreadCount } from './unread-counts.ts'
+import type { DirtyChannels } from './dirty-channels.ts'
+import { type ConnectedCount, selectCountsOfChannels } from './unread-counts.ts'
 
 /** About how many counts one statement reads. */
 const COUNTS_PER_STATEMENT = 10_000
 /** How many counts a channel is taken to have if the last time it had no more. */
 const FEW_COUNTS = 50
 
-type CounterOptions = { db: Db; nodeId: string; sessions: Sessions }
-/** Called with the channels of a statement, and what it has read. */
-type OnCounted = (channelIds: string[], counts: UnreadCount[]) => Promise<void>
+type CounterOptions = { db: Db }
+/** `nodeId`: the node whose users to count for; null means all nodes. */
+type CountOptions = { nodeId: string | null; onCounted: OnCounted }
+/** Called with what a statement has read. */
+type OnCounted = (counts: ConnectedCount[]) => Promise<void>
 
-/** Counts channels for the users of this node, by statements of limited size. */
+/** Counts channels by statements of limited size. */
 export class UnreadCounter {
   /** How many counts channels had the last time, if not a few. */
   readonly #sizes = createLru<number>({ entries: 10_000 })
@@ -23,15 +25,16 @@ export class UnreadCounter {
   constructor(readonly options: CounterOptions) {}
 
   /**
-   * Counts these channels. If a statement takes too long, it is tried in halves after the others.
+   * Counts these channels; those that are done leave them. If a statement takes too long, it is tried in halves after the others.
    * Returns why a single channel took too long, if one did.
    */
-  async count(channelIds: string[], onCounted: OnCounted): Promise<unknown> {
-    const pending = this.#chunksOf(channelIds)
+  async count(dirty: DirtyChannels, options: CountOptions): Promise<unknown> {
+    const pending = this.#chunksOf(dirty.ids())
     let failure: unknown
     for (let some = pending.shift(); some; some = pending.shift()) {
       try {
-        await this.#countSome(some, onCounted)
+        await this.#countSome(some, options)
+        dirty.done(some)
       } catch (error) {
         if (!isStatementTimeout(error)) throw error
         if (some.length > 1) pending.push(...inChunks(some, Math.ceil(some.length / 2)))
@@ -44,12 +47,11 @@ export class UnreadCounter {
     return failure
   }
 
-  async #countSome(channelIds: string[], onCounted: OnCounted) {
-    const { db, nodeId, sessions } = this.options
-    const onNode = { nodeId, connected: sessions.size, channelIds }
-    const counts = await db.use((db) => selectCountsOfChannels(db, onNode))
+  async #countSome(channelIds: string[], { nodeId, onCounted }: CountOptions) {
+    const { db } = this.options
+    const counts = await db.use((db) => selectCountsOfChannels(db, { nodeId, channelIds }))
     this.#recordSizes(channelIds, counts)
-    await onCounted(channelIds, counts)
+    await onCounted(counts)
     for (const channelId of channelIds) this.#slow.delete(channelId)
   }
 
@@ -70,7 +72,7 @@ export class UnreadCounter {
     return [...chunks, ...slow.map((channelId) => [channelId])]
   }
 
-  #recordSizes(channelIds: string[], counts: UnreadCount[]) {
+  #recordSizes(channelIds: string[], counts: ConnectedCount[]) {
     for (const channelId of channelIds) this.#sizes.delete(channelId)
     const sizes = new Map<string, number>()
     for (const { channelId } of counts) sizes.set(channelId, (sizes.get(channelId) ?? 0) + 1)

@@ -36,6 +36,18 @@ export class UnreadLoader {
     }
   }
 
+  /** Sends users their total, whether or not they know it. Those who were sent it leave `owed`. */
+  async sendOwed(owed: Map<string, UserRef>) {
+    const { cache, sender } = this.options
+    const present = [...owed.values()].filter((user) => cache.sessions.has(user))
+    await this.loadInitial(present)
+    for (const user of present) {
+      const known = cache.get(user)
+      if (known) sender.sendTotal(known)
+    }
+    owed.clear()
+  }
+
   /** Loads the counts of users who have left a channel. Those that are loaded leave `left`. */
   async reloadLeavers(left: Map<string, UserRef>) {
     for (const users of inChunks([...left.values()], USERS_PER_STATEMENT)) {

@@ -1,27 +1,36 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type UserRef, userKey } from '../core/user-ref.ts'
+import type { CountsNote } from './broker.ts'
 import { CountedOffsets } from './counted-offsets.ts'
+import { type CountedEvent, changeOf } from './dirty-channels.ts'
+import { PausedRuns } from './paused-runs.ts'
 import type { ChannelOffset } from './queries.ts'
+import { countsNotes, countsOf, type ToldCount, withChanges } from './received-counts.ts'
 import { UnreadCache } from './unread-cache.ts'
 import { UnreadCounter } from './unread-counter.ts'
-import type { UnreadCount } from './unread-counts.ts'
+import type { ConnectedCount, UnreadCount } from './unread-counts.ts'
 import { UnreadLoader } from './unread-loader.ts'
 import { UnreadSender } from './unread-sender.ts'
 import { UnreadWork } from './unread-work.ts'
 import type { UserFanoutOptions } from './user-fanout.ts'
 
-type UnreadOptions = UserFanoutOptions & { pauseMs: number }
+type UnreadOptions = UserFanoutOptions & {
+  pauseMs: number
+  /** Whether anybody may hear of counts, here or elsewhere. */
+  isHeard: () => boolean
+  send: (note: CountsNote) => void
+}
 
 type SentCount = Omit<UnreadCount, keyof UserRef>
 type AddedChannel = { id: string; unreadCount: number; unreadVersion: number }
 
-/** How long to wait after the database failed; twice as long each time that it fails again. */
-const RETRY_MS = 1_000
-const LONGEST_RETRY_MS = 8_000
+/** How long a stop waits for the last counts. */
+const STOP_MS = 1_000
 
 /**
- * Sends the connected users of this node their unread counts, as absolute numbers. All channels in
- * which something happened are counted together; the next count follows after a pause, so that a
- * flood of messages does not become a flood of statements.
+ * Sends connected users their unread counts, as absolute numbers. The node where something happened
+ * counts its channels together, for all nodes, and sends each the counts of its users; the next
+ * count follows after a pause, so that a flood of messages does not become a flood of statements.
  */
 export class UnreadNotifier {
   #work = new UnreadWork()
@@ -30,12 +39,7 @@ export class UnreadNotifier {
   readonly #sender: UnreadSender
   readonly #loader: UnreadLoader
   readonly #counter: UnreadCounter
-  #timer: NodeJS.Timeout | undefined
-  #isRunning = false
-  #isStopped = false
-  #endedAt = Number.NEGATIVE_INFINITY
-  /** How many runs have failed one after the other. */
-  #failures = 0
+  readonly #runs: PausedRuns
 
   constructor(readonly options: UnreadOptions) {
     const cache = new UnreadCache(options.sessions)
@@ -45,27 +49,48 @@ export class UnreadNotifier {
     this.#sender = sender
     this.#loader = new UnreadLoader({ db: options.db, cache, sender, onUnsure })
     this.#counter = new UnreadCounter(options)
+    this.#runs = new PausedRuns({
+      pauseMs: options.pauseMs,
+      work: () => this.#run(),
+      isDue: () => this.#work.isDue,
+      onFailure: (error) => options.report(error, 'unread count failed'),
+    })
   }
 
-  /** An event of a channel may change the counts of its members. */
-  markDirty(
-    channelId: string,
-    {
-      offset,
-      author = null,
-      isDeletion = false,
-    }: { offset: number; author?: string | null | undefined; isDeletion?: boolean },
-  ) {
-    this.#counted.add(channelId, offset)
+  /** An event of this node may change the counts of a channel's members, on whichever node. */
+  markDirty(channelId: string, event: CountedEvent) {
+    this.#counted.add(channelId, event.offset)
+    if (!this.options.isHeard()) return
+    this.#work.forAll.mark(channelId, changeOf(event))
+    this.#runs.schedule()
+  }
+
+  /** An event that no other node counts may change the counts of members on this one. */
+  markOwn(channelId: string, event: CountedEvent) {
+    this.#counted.add(channelId, event.offset)
     if (this.options.sessions.isEmpty) return
-    if (isDeletion) this.#work.deletedIn.add(channelId)
-    this.#work.markDirty(channelId, author)
-    this.#schedule()
+    this.#work.forOwn.mark(channelId, changeOf(event))
+    this.#runs.schedule()
   }
 
-  /** Counts the channels whose recent changes this node has missed. */
+  /** Another node has counted channels of users of this one. */
+  receive({ channels }: CountsNote) {
+    for (const channel of channels) {
+      this.#counted.add(channel.channelId, channel.offset)
+      for (const count of countsOf(channel)) {
+        if (this.options.sessions.has(count)) this.#work.received.receive(count)
+      }
+    }
+    if (this.#work.isDue) this.#runs.schedule()
+  }
+
+  /**
+   * Counts the channels whose recent changes this node has missed, if users here are known to have
+   * them. For the others `recheck` loads all counts.
+   */
   handleChanges(recent: ChannelOffset[]) {
-    for (const each of this.#counted.compare(recent)) this.markDirty(each.channelId, each)
+    for (const { channelId, offset } of this.#counted.compare(recent))
+      if (this.#cache.has(channelId)) this.markOwn(channelId, { offset })
   }
 
   /**
@@ -80,7 +105,7 @@ export class UnreadNotifier {
   /** Notes of reads elsewhere, or counts to users, may have been missed in the last `seconds`. */
   recheck(seconds: number) {
     this.#work.missed(seconds)
-    this.#schedule()
+    this.#runs.schedule()
   }
 
   /** A client of the user loads its counts now: it has not received earlier counts. */
@@ -100,7 +125,7 @@ export class UnreadNotifier {
     // The user has left the channel, or joined it: their counts tell which.
     else this.#work.usersWhoLeft.set(userKey(user), user)
     this.#work.owedTotals.set(userKey(user), user)
-    this.#schedule()
+    this.#runs.schedule()
   }
 
   /** A node has sent the user a total. It is compared with ours once that is up to date. */
@@ -108,7 +133,7 @@ export class UnreadNotifier {
     if (!this.options.sessions.has(user)) return
     this.#cache.getOrCreate(user).sentTotal = count
     this.#work.staleTotals.set(userKey(user), user)
-    this.#schedule()
+    this.#runs.schedule()
   }
 
   /** The user was sent a channel that is new to them, maybe after a newer count of it. */
@@ -119,14 +144,14 @@ export class UnreadNotifier {
     this.#sender.recordSent(known, id, { count, version })
     if (known.total === total) return
     this.#work.staleTotals.set(userKey(user), user)
-    this.#schedule()
+    this.#runs.schedule()
   }
 
   /** The user has left a channel, or it was deleted: their total changes. */
   memberLeft(user: UserRef) {
     if (!this.options.sessions.has(user)) return
     this.#work.usersWhoLeft.set(userKey(user), user)
-    this.#schedule()
+    this.#runs.schedule()
   }
 
   /** Affects all users with a known count in the channel. */
@@ -138,75 +163,81 @@ export class UnreadNotifier {
     this.#cache.forget(user)
   }
 
-  stop() {
-    clearTimeout(this.#timer)
-    this.#isStopped = true
-  }
-
-  #schedule() {
-    if (this.#timer !== undefined || this.#isRunning || this.#isStopped) return
-    const waitMs = this.#endedAt + this.options.pauseMs - performance.now()
-    this.#timer = setTimeout(() => void this.#run(), Math.max(0, waitMs))
+  /** Counts what happened last, for the users of other nodes. */
+  async stop() {
+    const finish = async () => {
+      await this.#runs.stop()
+      if (this.options.isHeard()) await this.#countForAll(this.#work)
+    }
+    const patience = sleep(STOP_MS, undefined, { ref: false })
+    await Promise.race([finish().catch(() => {}), patience])
   }
 
   async #run() {
-    this.#timer = undefined
-    this.#isRunning = true
     const work = this.#work
     this.#work = new UnreadWork()
     try {
-      const failure = await this.#countChannels(work)
-      await this.#sendOwed(work.owedTotals)
+      const failures = [await this.#countForAll(work), await this.#countForOwn(work)]
+      await this.#tellReceived(work)
+      await this.#loader.sendOwed(work.owedTotals)
       // Last, so that no count read before a user left a channel stays with them.
       await this.#loader.reloadLeavers(work.usersWhoLeft)
-      await this.#sendMissed(work)
+      if (work.missedSeconds > 0)
+        await this.#loader.sendMissed(this.options.sessions.users(), work.missedSeconds)
+      work.missedSeconds = 0
       for (const user of work.staleTotals.values()) this.#sender.correctTotal(this.#cache.get(user))
       work.staleTotals.clear()
+      const failure = failures.find((each) => each !== undefined)
       if (failure !== undefined) throw failure
-      this.#endedAt = performance.now()
-      this.#failures = 0
     } catch (error) {
       this.#work.add(work)
-      if (!this.#isStopped) this.options.report(error, 'unread count failed')
-      const pauseMs = Math.min(RETRY_MS * 2 ** this.#failures, LONGEST_RETRY_MS)
-      this.#failures += 1
-      this.#endedAt = performance.now() + pauseMs
+      throw error
     }
-    this.#isRunning = false
-    if (this.#work.isDue) this.#schedule()
   }
 
   /**
-   * Counts the channels in which something happened, and sends what users may not know. Returns why
-   * some of them took too long, if any did.
+   * Counts channels for all nodes, and sends each what concerns its users. Returns why some of them
+   * took too long, if any did.
    */
-  #countChannels(work: UnreadWork) {
-    const { dirty, deletedIn, owedTotals } = work
-    return this.#counter.count([...dirty.keys()], async (channelIds, counts) => {
-      await this.#loader.loadInitial(counts)
-      for (const count of counts) {
-        const author = dirty.get(count.channelId) ?? null
-        const known = this.#sender.sendCount(count, author, deletedIn.has(count.channelId))
-        if (known) owedTotals.set(userKey(known.user), known.user)
-      }
-      work.done(channelIds)
-    })
-  }
-
-  async #sendMissed(work: UnreadWork) {
-    if (work.missedSeconds === 0) return
-    await this.#loader.sendMissed(this.options.sessions.users(), work.missedSeconds)
-    work.missedSeconds = 0
-  }
-
-  /** Sends users their total, whether or not they know it. Those who were sent it leave `owed`. */
-  async #sendOwed(owed: Map<string, UserRef>) {
-    const present = [...owed.values()].filter((user) => this.options.sessions.has(user))
-    await this.#loader.loadInitial(present)
-    for (const user of present) {
-      const known = this.#cache.get(user)
-      if (known) this.#sender.sendTotal(known)
+  #countForAll(work: UnreadWork) {
+    const { nodeId, send } = this.options
+    const onCounted = async (counts: ConnectedCount[]) => {
+      const others = counts.filter((count) => count.nodeId !== nodeId)
+      for (const note of countsNotes(others, (id) => work.forAll.get(id))) send(note)
+      const own = counts.filter((count) => count.nodeId === nodeId)
+      await this.#tell(work, withChanges(own, work.forAll))
     }
-    owed.clear()
+    return this.#counter.count(work.forAll, { nodeId: null, onCounted })
+  }
+
+  /** The same for this node alone. */
+  #countForOwn(work: UnreadWork) {
+    const onCounted = (counts: ConnectedCount[]) =>
+      this.#tell(work, withChanges(counts, work.forOwn))
+    return this.#counter.count(work.forOwn, { nodeId: this.options.nodeId, onCounted })
+  }
+
+  async #tellReceived(work: UnreadWork) {
+    const counts = work.received.all()
+    await this.#loader.loadInitial(counts)
+    for (const { appId, userId, channelId } of counts) {
+      const user = { appId, userId }
+      const known = this.#cache.get(user)
+      // It was read before the user left, or after they joined: their counts tell which.
+      if (known && !known.get(channelId)) work.usersWhoLeft.set(userKey(user), user)
+    }
+    await this.#tell(work, counts)
+    work.received.clear()
+  }
+
+  /** Sends users of this node what they may not know. */
+  async #tell(work: UnreadWork, counts: ToldCount[]) {
+    await this.#loader.loadInitial(counts)
+    for (const { appId, userId, channelId, count, version, author, isDeletion } of counts) {
+      const user = { appId, userId }
+      const counted = { ...user, channelId, count, version }
+      if (this.#sender.sendCount(counted, author, isDeletion))
+        work.owedTotals.set(userKey(user), user)
+    }
   }
 }

@@ -25,7 +25,11 @@ export class UserCounts {
   readonly #counts = new Map<string, KnownCount>()
   #total = 0
 
-  constructor(readonly user: UserRef) {}
+  constructor(
+    readonly user: UserRef,
+    /** By channel, the users with a count in it. */
+    readonly holders: Map<string, Set<UserCounts>>,
+  ) {}
 
   /** The sum of the newest counts. */
   get total() {
@@ -61,7 +65,10 @@ export class UserCounts {
     for (const [channelId, { newest, recordedAt }] of this.#counts) {
       if (counts.has(channelId)) continue
       if (recordedAt >= startedAt) isSure = false
-      else if (this.#counts.delete(channelId)) this.#total -= newest.count
+      else {
+        this.#total -= newest.count
+        this.#drop(channelId)
+      }
     }
     return isSure
   }
@@ -70,6 +77,10 @@ export class UserCounts {
   markAsUncertain() {
     this.since = performance.now()
     for (const known of this.#counts.values()) known.isSent = false
+  }
+
+  forget() {
+    for (const channelId of this.#counts.keys()) this.#drop(channelId)
   }
 
   /** From now on versions may be lower. */
@@ -83,7 +94,21 @@ export class UserCounts {
     this.#total += count.count - (known?.newest.count ?? 0)
     const taken = known ?? { newest: count, shown: count, isSent: false, recordedAt: 0 }
     taken.newest = count
-    this.#counts.set(channelId, taken)
+    if (!known) this.#hold(channelId, taken)
     return taken
+  }
+
+  #hold(channelId: string, count: KnownCount) {
+    this.#counts.set(channelId, count)
+    const holders = this.holders.get(channelId)
+    if (holders) holders.add(this)
+    else this.holders.set(channelId, new Set([this]))
+  }
+
+  #drop(channelId: string) {
+    this.#counts.delete(channelId)
+    const holders = this.holders.get(channelId)
+    holders?.delete(this)
+    if (holders?.size === 0) this.holders.delete(channelId)
   }
 }

@@ -11,7 +11,7 @@ let channelCounts = 0
 const world = useWorld({
   presenceGraceSeconds: 0,
   onStatement: (statement) => {
-    if (/c\.member_count <= /.test(statement)) channelCounts += 1
+    if (/m\.node_id, m\.app_id/.test(statement)) channelCounts += 1
   },
   timings: { typingMs: 300, beatMs: 300, reconcileMs: 300 },
 })

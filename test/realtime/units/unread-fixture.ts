@@ -1,13 +1,15 @@
 import type { Envelope } from '@parley/contract'
 import type { Db } from '@parley/server/db/client'
+import type { CountsNote } from '@parley/server/realtime/broker'
 import { type Session, Sessions } from '@parley/server/realtime/sessions'
 import { UnreadNotifier } from '@parley/server/realtime/unread'
-import type { UnreadCount } from '@parley/server/realtime/unread-counts'
+import type { ConnectedCount } from '@parley/server/realtime/unread-counts'
 import { appId, pass, stopTimers } from '../hub/fixture.ts'
 
 export const PAUSE_MS = 250
-type Row = UnreadCount & { isRecent?: boolean }
+type Row = ConnectedCount & { isRecent?: boolean }
 export const row = (userId: string, channelId: string, count: number, version = 0): Row => ({
+  nodeId: 'node',
   appId,
   userId,
   channelId,
@@ -24,6 +26,7 @@ export function openNotifier(...rows: Row[]) {
   for (const userId of ['ana', 'ben', 'cem']) sessions.add(sessionOf(userId))
   const sent: string[] = []
   const problems: string[] = []
+  const notes: CountsNote[] = []
   const database = {
     rows,
     /** The keys of each statement. */
@@ -32,6 +35,7 @@ export function openNotifier(...rows: Row[]) {
       return database.keys.length
     },
     failure: undefined as Error | undefined,
+    isHeard: true,
     /** Called with the keys of a statement before it reads. */
     onStatement: (_: string[]) => {},
     /** Called once, after the next statement has read. */
@@ -59,6 +63,8 @@ export function openNotifier(...rows: Row[]) {
     nodeId: 'node',
     sessions,
     pauseMs: PAUSE_MS,
+    isHeard: () => database.isHeard,
+    send: (note) => void notes.push(note),
     broadcast: ([topic], { type, payload }: Envelope) => {
       const what = 'channelId' in payload ? payload.channelId : 'total'
       const count = 'count' in payload ? payload.count : type
@@ -71,5 +77,5 @@ export function openNotifier(...rows: Row[]) {
     await pass(milliseconds)
     return sent.splice(0)
   }
-  return { notifier, database, sessions, problems, news }
+  return { notifier, database, sessions, problems, notes, news }
 }
