@@ -5,14 +5,23 @@ import { isElsewhere } from '../support/statements.ts'
 import { createWorld, type User, useWorld, type World } from '../support/world.ts'
 import { counts, createGroup, useListeners } from './listeners.ts'
 
-const quiet = { poolSize: 2, timings: { reconcileMs: 1_000_000, beatMs: 1_000_000 } }
+const NEVER = 1_000_000
+/** Nothing but messages makes a statement, however slow the machine. */
+const timings = {
+  reconcileMs: NEVER,
+  beatMs: NEVER,
+  lookMs: NEVER,
+  silentNodeMs: NEVER,
+  brokerSilenceMs: NEVER,
+}
+const quiet = { poolSize: 2, timings }
 const OTHERS = { PostgreSQL: 7, Redis: 4 }
 
 describe.each(['PostgreSQL', 'Redis'] as const)('on nodes connected by %s', (kind) => {
   const skip = kind === 'Redis' && !hasRedis
   const check = test.skipIf(skip)
   // It must not take the others for dead, which do not beat.
-  const world = useWorld({ timings: quiet.timings })
+  const world = useWorld({ timings })
   const { listenAs, userTopic } = useListeners(world)
   let redis: Awaited<ReturnType<typeof startRedis>> | undefined
   const nodes: World[] = []
