@@ -31,6 +31,11 @@ export class UnreadCache {
     return [...(this.#holders.get(channelId) ?? [])].map(({ user }) => user)
   }
 
+  /** Whether counts of users on this node are not loaded. */
+  isPartial() {
+    return this.sessions.users().some((user) => !this.isComplete(user))
+  }
+
   /** Whether a user has a known count in the channel. */
   has(channelId: string) {
     return this.#holders.has(channelId)

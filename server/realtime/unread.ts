@@ -84,13 +84,11 @@ export class UnreadNotifier {
     if (this.#work.isDue) this.#runs.schedule()
   }
 
-  /**
-   * Counts the channels whose recent changes this node has missed, if users here are known to have
-   * them. For the others `recheck` loads all counts.
-   */
+  /** Counts the channels whose recent changes this node has missed, unless nobody here has them. */
   handleChanges(recent: ChannelOffset[]) {
+    const mayHaveAny = this.#cache.isPartial()
     for (const { channelId, offset } of this.#counted.compare(recent))
-      if (this.#cache.has(channelId)) this.markOwn(channelId, { offset })
+      if (mayHaveAny || this.#cache.has(channelId)) this.markOwn(channelId, { offset })
   }
 
   /**

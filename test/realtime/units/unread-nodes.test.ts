@@ -69,6 +69,8 @@ test('a count that another node read before the user left does not stay', async 
 test('what another node has counted is not counted here, nor what nobody here has', async () => {
   const { notifier, database, news } = openNotifier(row('ben', 'one', 1, 5))
   notifier.receive(countsOfBen(['one', 1, 5]))
+  // Of all users all counts are known.
+  notifier.recheck(1)
   await news()
   const before = database.statements
   notifier.handleChanges([
@@ -79,6 +81,9 @@ test('what another node has counted is not counted here, nor what nobody here ha
   database.rows = [row('ben', 'one', 2, 6)]
   notifier.handleChanges([{ channelId: 'one', offset: 6 }])
   expect(await news()).toEqual(['ben one 2', 'ben total 2'])
+  const unknown = openNotifier(row('ben', 'one', 1))
+  unknown.notifier.handleChanges([{ channelId: 'one', offset: 1 }])
+  expect(await unknown.news()).toEqual(['ben one 1', 'ben total 1'])
 })
 
 test('a node that stops counts what happened last, if others may hear of it', async () => {
