@@ -25,8 +25,8 @@ export class UnreadCounter {
   constructor(readonly options: CounterOptions) {}
 
   /**
-   * Counts these channels; those that are done leave them. If a statement takes too long, it is tried in halves after the others.
-   * Returns why a single channel took too long, if one did.
+   * Counts these channels; those that are done leave them. If a statement takes too long, it is
+   * tried in halves after the others. Returns why a single channel took too long, if one did.
    */
   async count(dirty: DirtyChannels, options: CountOptions): Promise<unknown> {
     const pending = this.#chunksOf(dirty.ids())
