@@ -44,7 +44,6 @@ export function createPostgresBroker({
   let receivedAt = countedAt
   let heartbeat: NodeJS.Timeout | undefined
   let silenceWatch: NodeJS.Timeout | undefined
-  let bootstrap: NodeJS.Timeout | undefined
   const watch = createListenerWatch(brokerSilenceMs)
   let handleMissed = (_milliseconds: number) => {}
   /** The other nodes learn at once that there may be users here. */
@@ -104,10 +103,6 @@ export function createPostgresBroker({
       }
       await listen(onPayload, onListening)
       await introduce()
-      // What happened before all others knew this node was not counted for its users.
-      bootstrap = setTimeout(() => {
-        if (counts.hasPeers()) onMissedNotes(silentNodeMs)
-      }, silentNodeMs)
       heartbeat = setInterval(() => {
         if (!sender.isFlushing()) void notifier.notify([`${nodeId}\n`], watch.sent())
       }, brokerBeatMs)
@@ -126,7 +121,6 @@ export function createPostgresBroker({
     async stop() {
       clearInterval(heartbeat)
       clearInterval(silenceWatch)
-      clearTimeout(bootstrap)
       await sender.flushed()
       await notifier.farewell()
       await Promise.all([notifier.end(), listener?.end({ timeout: STOP_SECONDS })])

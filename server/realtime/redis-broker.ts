@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout } from 'node:timers/promises'
 import type { ConnectRedis } from '../core/redis.ts'
 import { type Broker, inboxOf } from './broker.ts'
 import { createListenerWatch, type ListenerWatch } from './listener-watch.ts'
@@ -54,7 +54,6 @@ export function createRedisBroker(options: RedisBrokerOptions): RedisBroker {
   let receivedAt = lastHeardAt
   let heartbeat: NodeJS.Timeout | undefined
   let silenceWatch: NodeJS.Timeout | undefined
-  let bootstrap: NodeJS.Timeout | undefined
   let subscriptions: ReturnType<typeof createRedisSubscriptions> | undefined
   let handleMissed = (_milliseconds: number) => {}
   const counts = createNoteCounts({
@@ -137,10 +136,6 @@ export function createRedisBroker(options: RedisBrokerOptions): RedisBroker {
       current.open()
       await untilTrue(() => current.isListening() && publisher.isReady())
       if (!current.isListening()) outage.began(current.problem())
-      // What happened before all others knew this node was not counted for its users.
-      bootstrap = setTimeout(() => {
-        if (counts.hasPeers()) listener.onMissedNotes(silentNodeMs)
-      }, silentNodeMs)
       heartbeat = setInterval(() => {
         if (!sender.isFlushing()) beat()
       }, brokerBeatMs)
@@ -158,9 +153,8 @@ export function createRedisBroker(options: RedisBrokerOptions): RedisBroker {
     async stop() {
       clearInterval(heartbeat)
       clearInterval(silenceWatch)
-      clearTimeout(bootstrap)
       const last = Promise.resolve(sender.flushed()).then(sender.farewell)
-      await Promise.race([last.catch(() => {}), sleep(PATIENCE_MS, undefined, { ref: false })])
+      await Promise.race([last.catch(() => {}), setTimeout(PATIENCE_MS, undefined, { ref: false })])
       subscriptions?.close()
       publisher.close()
     },
@@ -187,5 +181,5 @@ function createOutageLog(log: Log) {
 /** Resolves once the condition holds, or after a while. */
 async function untilTrue(holds: () => boolean) {
   const end = performance.now() + PATIENCE_MS
-  while (!holds() && performance.now() < end) await sleep(10)
+  while (!holds() && performance.now() < end) await setTimeout(10)
 }
