@@ -86,7 +86,8 @@ export class UnreadNotifier {
 
   /** Counts the channels whose recent changes this node has missed, unless nobody here has them. */
   handleChanges(recent: ChannelOffset[]) {
-    const mayHaveAny = this.#cache.isPartial()
+    // Who connects later loads newer counts.
+    const mayHaveAny = this.options.sessions.isEmpty || this.#cache.isPartial()
     for (const { channelId, offset } of this.#counted.compare(recent))
       if (mayHaveAny || this.#cache.has(channelId)) this.markOwn(channelId, { offset })
   }

@@ -81,6 +81,14 @@ test('what another node has counted is not counted here, nor what nobody here ha
   database.rows = [row('ben', 'one', 2, 6)]
   notifier.handleChanges([{ channelId: 'one', offset: 6 }])
   expect(await news()).toEqual(['ben one 2', 'ben total 2'])
+  // Who connects after a change has loaded it.
+  const early = openNotifier(row('ben', 'one', 1))
+  const sessions = ['ana', 'ben', 'cem'].flatMap((name) => early.sessions.of(user(name)))
+  for (const session of sessions) early.sessions.remove(session)
+  early.notifier.handleChanges([{ channelId: 'one', offset: 1 }])
+  for (const session of sessions) early.sessions.add(session)
+  early.notifier.handleChanges([{ channelId: 'one', offset: 1 }])
+  expect([await early.news(), early.database.statements]).toEqual([[], 0])
   const unknown = openNotifier(row('ben', 'one', 1))
   unknown.notifier.handleChanges([{ channelId: 'one', offset: 1 }])
   expect(await unknown.news()).toEqual(['ben one 1', 'ben total 1'])
