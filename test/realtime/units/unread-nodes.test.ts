@@ -97,9 +97,11 @@ test('what another node has counted is not counted here, nor what nobody here ha
 test('a node that stops counts what happened last, if others may hear of it', async () => {
   const { notifier, database, notes } = openNotifier(elsewhere('dan', 'one', 1))
   notifier.markDirty('one', { offset: 1 })
+  notifier.memberLeft(user('ben'))
   await notifier.stop()
   expect(notes.map(({ node }) => node)).toEqual(['other'])
-  database.isHeard = false
+  await pass(10_000)
+  expect(database.statements).toBe(1)
   const alone = openNotifier(row('ben', 'one', 1))
   alone.database.isHeard = false
   alone.notifier.markDirty('one', { offset: 1 })
