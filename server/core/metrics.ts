@@ -188,7 +188,7 @@ export function createMetrics() {
     }),
     notesLost: new Counter({
       name: 'parley_redis_notes_lost_total',
-      help: 'Notes to other nodes, or payloads of them, that Redis did not take.',
+      help: 'Notes to other nodes, or payloads of them, that Redis (or PostgreSQL) did not take.',
       registers,
     }),
     gapsFilled: new Counter({

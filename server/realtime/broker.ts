@@ -1,6 +1,7 @@
 import type { UserSummary } from '@parley/contract'
 import type { EphemeralNote } from '../core/event-bus.ts'
 import type { Revoked } from '../core/revocations.ts'
+import type { ChannelChange } from './dirty-channels.ts'
 
 /**
  * What nodes send each other. Any note may be lost, duplicated or reordered: durable events are
@@ -11,6 +12,7 @@ export type NodeNote =
   | EphemeralNote
   | RevokedNote
   | PresenceNote
+  | CountsNote
   | CommandsNote
   | AcceptedNote
   | SurveyNote
@@ -39,6 +41,17 @@ export type HintedChange = {
 
 /** Credentials were revoked: caches drop them, and their sockets are closed. */
 export type RevokedNote = { kind: 'revoked'; revoked: Revoked }
+
+/**
+ * The unread counts of users of `node`. The kind and the node come first: other nodes read no more.
+ */
+export type CountsNote = { kind: 'counts'; node: string; channels: ChannelCounts[] }
+/** Of one channel, and why it was counted. */
+export type ChannelCounts = ChannelChange & {
+  appId: string
+  channelId: string
+  users: [userId: string, count: number, version: number][]
+}
 
 /** Commands of a client that reached another node than its connection. They are for `node`. */
 export type CommandsNote = {
@@ -97,5 +110,7 @@ export interface Broker extends Interest {
     onMissedNotes(milliseconds: number): void
   }): Promise<void>
   send(note: NodeNote): void
+  /** Whether there may be other nodes with users. */
+  hasPeers(): boolean
   stop(): Promise<void>
 }

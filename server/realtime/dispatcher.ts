@@ -5,7 +5,7 @@ import type { Revocations } from '../core/revocations.ts'
 import type { UserRef } from '../core/user-ref.ts'
 import type { Broker, NodeNote, RevokedNote } from './broker.ts'
 import type { Emulation } from './emulation.ts'
-import { applyHint, hintOf } from './hints.ts'
+import { applyHint, hintOf, withoutCounts } from './hints.ts'
 import type { Hub } from './hub.ts'
 import type { KnownPresence } from './known-presence.ts'
 import type { MissedProfiles } from './missed-profiles.ts'
@@ -50,7 +50,12 @@ export function createDispatcher(options: DispatcherOptions) {
     switch (note.kind) {
       case 'hint':
         hub.handleHint(note.topic, note.offset)
-        return applyHint(note, { unread, userFanout })
+        // Workers, and nodes of earlier versions, leave counting to the others.
+        return applyHint(note, {
+          unread,
+          userFanout,
+          count: (...given) => unread.markOwn(...given),
+        })
       case 'event':
         hub.broadcast([note.topic], note, note.onlyFor)
         return trackCounts(unread, note)
@@ -60,6 +65,8 @@ export function createDispatcher(options: DispatcherOptions) {
       case 'presence':
         knownPresence.record(note)
         return userFanout.presenceChanged(note)
+      case 'counts':
+        return unread.receive(note)
       case 'revoked':
         return revocations.receive(note)
       case 'rights':
@@ -89,8 +96,8 @@ export function createDispatcher(options: DispatcherOptions) {
     hub.publish(events)
     for (const event of events) {
       const hint = hintOf(event)
-      applyHint(hint, { unread, userFanout })
-      broker.send(hint)
+      applyHint(hint, { unread, userFanout, count: (...given) => unread.markDirty(...given) })
+      broker.send(withoutCounts(hint))
     }
   }
   /** Ends the user's subscriptions, pending ones included, to topics that they may not read. */
@@ -110,7 +117,7 @@ function trackCounts(unread: UnreadNotifier, { topic, type, payload }: Ephemeral
   const user = parseTopic(topic)
   if (user?.kind !== 'user') return
   if (type === 'channel.deleted') unread.memberLeft(user)
-  if (type === 'channel.unread_changed') unread.recordCount(user, payload.channelId, payload.count)
+  if (type === 'channel.unread_changed') unread.recordCount(user, payload)
   if (type === 'channel.total_unread_changed') unread.recordTotal(user, payload.count)
 }
 

@@ -28,21 +28,36 @@ function changeOf({ type, payload }: StoredEvent): HintedChange | undefined {
   }
 }
 
-/** Applies a hinted change to the users of this node that it concerns. */
+/**
+ * A hint of an event that this node counts for all: what it changes is left out, so that it goes to
+ * those alone who follow the topic.
+ */
+export const withoutCounts = ({ change, ...hint }: EventHint): EventHint =>
+  change === undefined || COUNTED.has(change.type) ? hint : { ...hint, change }
+const COUNTED = new Set(['message.new', 'message.deleted', 'channel.member_joined'])
+
+type Consequences = {
+  unread: UnreadNotifier
+  userFanout: UserFanout
+  /** What becomes of a channel whose counts may have changed. */
+  count: UnreadNotifier['markDirty']
+}
+
+/** Applies a hinted change to the users that it concerns. */
 export function applyHint(
   { topic, offset, change }: EventHint,
-  { unread, userFanout }: { unread: UnreadNotifier; userFanout: UserFanout },
+  { unread, userFanout, count }: Consequences,
 ) {
   const channel = parseTopic(topic)
   if (!change || channel?.kind !== 'chat') return
   const { appId, channelId } = channel
   switch (change.type) {
     case 'message.new':
-      return unread.markDirty(channelId, { offset, author: change.userId })
+      return count(channelId, { offset, author: change.userId })
     case 'message.deleted':
-      return unread.markDirty(channelId, { offset, isDeletion: true })
+      return count(channelId, { offset, isDeletion: true })
     case 'channel.member_joined':
-      return unread.markDirty(channelId, { offset })
+      return count(channelId, { offset })
     case 'channel.member_left':
       return unread.memberLeft({ appId, userId: change.userId ?? '' })
     case 'channel.deleted':

@@ -23,15 +23,15 @@ export function createNodeBroker({
   metrics: { registry, notesLost, redisTopics },
   ...options
 }: NodeBrokerOptions): Broker & { redisState: (() => RedisState) | undefined } {
+  const onLost = (count: number) => notesLost.inc(count)
   if (!redis) {
-    const broker = createPostgresBroker({ ...options, url: databaseUrl })
+    const broker = createPostgresBroker({ ...options, url: databaseUrl, onLost })
     const start: Broker['start'] = (listener) => {
       observeListener(registry, broker.listener)
       return broker.start(listener)
     }
     return { ...broker, start, redisState: undefined }
   }
-  const onLost = (count: number) => notesLost.inc(count)
   const broker = createRedisBroker({
     ...options,
     ...redis,

@@ -3,7 +3,11 @@ type NoteCountsOptions = {
   silentMs: number
   /** Notes of another node may have been lost in the last `milliseconds`. */
   onMissed: (milliseconds: number) => void
+  /** A node that beats was met: it may not know this one. */
+  onPeer: () => void
 }
+/** How long a node that beats is taken to be there without a sign. */
+const PEER_MS = 60_000
 /** How long the number of a node that does not beat is kept, such as that of a worker. */
 const QUIET_MS = 3_600_000
 
@@ -13,11 +17,19 @@ type Sender = { number: number; heardAt: number; isBeating: boolean }
  * Tells whether notes of other nodes were lost before they arrived: each node numbers its payloads,
  * and sends one even if it has no notes.
  */
-export function createNoteCounts({ silentMs, onMissed }: NoteCountsOptions) {
+export function createNoteCounts({ silentMs, onMissed, onPeer }: NoteCountsOptions) {
   const senders = new Map<string, Sender>()
   let startedAt = performance.now()
+  /** When each node that beats was last heard: one that fell silent may still have users. */
+  const peers = new Map<string, number>()
 
   return {
+    /** Whether another node beats, as far as is known. */
+    hasPeers: () => {
+      const since = performance.now() - PEER_MS
+      for (const [nodeId, heardAt] of peers) if (heardAt < since) peers.delete(nodeId)
+      return peers.size > 0
+    },
     /** A payload has arrived. */
     received: (nodeId: string, number: number, isBeat: boolean) => {
       const now = performance.now()
@@ -25,6 +37,9 @@ export function createNoteCounts({ silentMs, onMissed }: NoteCountsOptions) {
       if (known && number <= known.number) return
       const isBeating = isBeat || known?.isBeating === true
       senders.set(nodeId, { number, heardAt: now, isBeating })
+      const isMet = isBeating && !peers.has(nodeId)
+      if (isBeating) peers.set(nodeId, now)
+      if (isMet) onPeer()
       // Nodes that are there when we begin to listen have sent before.
       const isNew = known === undefined && now - startedAt > silentMs
       if (isNew && number > 1) onMissed(silentMs)
@@ -36,7 +51,10 @@ export function createNoteCounts({ silentMs, onMissed }: NoteCountsOptions) {
       senders.set(nodeId, { number, heardAt: performance.now(), isBeating: false })
     },
     /** The node has stopped, and has sent everything. */
-    left: (nodeId: string) => void senders.delete(nodeId),
+    left: (nodeId: string) => {
+      senders.delete(nodeId)
+      peers.delete(nodeId)
+    },
     /** Looks for nodes that fell silent, while our own notes arrived until `heardAt`. */
     check: (heardAt: number) => {
       const silent = [...senders].filter(

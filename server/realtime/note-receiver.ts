@@ -11,16 +11,29 @@ type ReceiverOptions = {
   onNote: (note: NodeNote) => void
   /** Called when a payload of this node has come back: one of its beats, or notes. */
   onOwn: (isBeat: boolean) => void
+  report: (error: unknown, problem: string) => void
 }
 
 const NUMBER = /^\d+$/
 /** The last number of a payload that was sent to all nodes, in one for some of them. */
 const LAST_NUMBER = /^=\d+$/
 const BEAT = /^\d+\n$/
+/** What a note for one node begins with: the others read no more of it. */
+const ADDRESSED = /^\{"kind":"counts","node":"([^"]*)"/
 
 /** Reads payloads: the id of their node, and then lines, one for each note. */
-export function createNoteReceiver({ nodeId, counts, onNote, onOwn }: ReceiverOptions) {
+export function createNoteReceiver({ nodeId, counts, onNote, onOwn, report }: ReceiverOptions) {
   const assembler = new NoteAssembler()
+  const receive = (note: string) => {
+    const addressee = ADDRESSED.exec(note)?.[1]
+    if (addressee !== undefined && addressee !== nodeId) return
+    try {
+      onNote(JSON.parse(note) as NodeNote) // sent by another node
+    } catch (error) {
+      // Those after it may be fine.
+      report(error, 'unreadable note')
+    }
+  }
   return (payload: string) => {
     const end = payload.indexOf('\n')
     const content = payload.slice(end + 1)
@@ -33,7 +46,7 @@ export function createNoteReceiver({ nodeId, counts, onNote, onOwn }: ReceiverOp
       else if (line === FAREWELL) counts.left(sender)
       else {
         const note = assembler.accept(sender, line)
-        if (note) onNote(JSON.parse(note) as NodeNote) // sent by another node
+        if (note) receive(note)
       }
     }
   }

@@ -7,16 +7,30 @@ const FLUSH_MS = 8
 const PAYLOAD_BYTES = 7_900
 /** The largest line: a payload also holds the id of its node. */
 const LINE_BYTES = PAYLOAD_BYTES - 100
+/** Notes that wait for the database. More of them are lost, as the other nodes notice. */
+const MOST_CHARACTERS = 8 * 1024 * 1024
 
-type NoteSenderOptions = { nodeId: string; notify: (payloads: string[]) => Promise<unknown> }
+type NoteSenderOptions = {
+  nodeId: string
+  notify: (payloads: string[]) => Promise<unknown>
+  /** So many notes are not sent, because too many were waiting. */
+  onLost: (count: number) => void
+}
 
 /** Sends notes in few payloads, with a pause after each NOTIFY. */
-export function createNoteSender({ nodeId, notify }: NoteSenderOptions) {
+export function createNoteSender({ nodeId, notify, onLost }: NoteSenderOptions) {
   let pending: string[] = []
+  let characters = 0
+  let lost = 0
   let flushing: Promise<void> | undefined
 
   const send = (note: NodeNote) => {
     const text = JSON.stringify(note)
+    if (characters + text.length > MOST_CHARACTERS && characters > 0) {
+      lost += 1
+      return
+    }
+    characters += text.length
     if (Buffer.byteLength(text) <= LINE_BYTES) pending.push(text)
     else pending.push(...piecesOf(text, LINE_BYTES))
     flushing ??= flush()
@@ -26,6 +40,9 @@ export function createNoteSender({ nodeId, notify }: NoteSenderOptions) {
     while (pending.length > 0) {
       const notes = pending
       pending = []
+      characters = 0
+      if (lost > 0) onLost(lost)
+      lost = 0
       const pause = sleep(FLUSH_MS)
       await notify(pack(nodeId, notes))
       await pause

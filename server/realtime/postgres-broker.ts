@@ -15,6 +15,8 @@ type PostgresBrokerOptions = {
   url: string
   nodeId: string
   report: (error: unknown, problem: string) => void
+  /** So many notes could not be sent. */
+  onLost?: (count: number) => void
   timings?: Partial<Timings> | undefined
 }
 
@@ -26,6 +28,7 @@ export function createPostgresBroker({
   url,
   nodeId,
   report,
+  onLost,
   timings,
 }: PostgresBrokerOptions): Broker & { listener: ListenerWatch } {
   const { brokerBeatMs, brokerSilenceMs, silentNodeMs, lookMs } = { ...defaults, ...timings }
@@ -42,8 +45,24 @@ export function createPostgresBroker({
   let heartbeat: NodeJS.Timeout | undefined
   let silenceWatch: NodeJS.Timeout | undefined
   const watch = createListenerWatch(brokerSilenceMs)
+  let handleMissed = (_milliseconds: number) => {}
+  /** The other nodes learn at once that there may be users here. */
+  const introduce = () => notifier.notify([`${nodeId}\n`])
+  const counts = createNoteCounts({
+    silentMs: silentNodeMs,
+    onMissed: (milliseconds) => handleMissed(milliseconds),
+    onPeer: () => void introduce(),
+  })
 
-  const sender = createNoteSender({ nodeId, notify: (payloads) => notifier.notify(payloads) })
+  const sender = createNoteSender({
+    nodeId,
+    notify: (payloads) => notifier.notify(payloads),
+    onLost: (count) => {
+      notifier.skip()
+      onLost?.(count)
+      report(new Error(`${count} notes were lost`), 'too many notes wait for the database')
+    },
+  })
   const listen = async (onPayload: (payload: string) => void, onListening: () => void) => {
     const previous = listener
     silentMs = 0
@@ -60,8 +79,10 @@ export function createPostgresBroker({
     follow: () => {},
     unfollow: () => {},
     settled: () => undefined,
+    // One that does not listen cannot know.
+    hasPeers: () => listener === undefined || counts.hasPeers(),
     async start({ onNote, onMissedNotes }) {
-      const counts = createNoteCounts({ silentMs: silentNodeMs, onMissed: onMissedNotes })
+      handleMissed = onMissedNotes
       const onPayload = createNoteReceiver({
         nodeId,
         counts,
@@ -73,6 +94,7 @@ export function createPostgresBroker({
           // What the others sent before it has arrived.
           if (isBeat) counts.check(receivedAt)
         },
+        report,
       })
       const onListening = () => {
         watch.restarted()
@@ -80,6 +102,7 @@ export function createPostgresBroker({
         onMissedNotes(performance.now() - receivedAt)
       }
       await listen(onPayload, onListening)
+      await introduce()
       heartbeat = setInterval(() => {
         if (!sender.isFlushing()) void notifier.notify([`${nodeId}\n`], watch.sent())
       }, brokerBeatMs)
@@ -126,6 +149,10 @@ function createNotifier({ url, channel, nodeId, report }: NotifierOptions) {
     )
   }
   return {
+    /** Something is not sent: nodes that receive the next number know. */
+    skip: () => {
+      sent += 1
+    },
     notify: (payloads: string[], onFailed = () => {}) =>
       send(payloads).catch((error) => {
         onFailed()

@@ -114,7 +114,7 @@ export function createRealtime({ presenceGraceSeconds, ...options }: RealtimeOpt
       schedule.stop()
       outageWatch.stop()
       dispatcher.stop()
-      unread.stop()
+      await unread.stop()
       await presence.stop().catch((error) => report(error, 'last heartbeat write failed'))
       await broker.stop()
     },
@@ -144,7 +144,12 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
     onPresenceLost: (change) => knownPresence.handleLost(change),
     onProfileLost: (change) => missedProfiles.handleLost(change),
   })
-  const unread = new UnreadNotifier({ ...local, pauseMs: timings.unreadPauseMs })
+  const unread = new UnreadNotifier({
+    ...local,
+    pauseMs: timings.unreadPauseMs,
+    isHeard: () => !sessions.isEmpty || broker.hasPeers(),
+    send: broker.send,
+  })
   const knownPresence = new KnownPresence({ db, notify: userFanout.presenceChanged })
   const missedProfiles = new MissedProfiles({ db, notify: userFanout.profileChanged })
   const emulation = new Emulation({ nodeId, tokens: options.tokens, broker, terminateLater })

@@ -55,6 +55,12 @@ export function createRedisBroker(options: RedisBrokerOptions): RedisBroker {
   let heartbeat: NodeJS.Timeout | undefined
   let silenceWatch: NodeJS.Timeout | undefined
   let subscriptions: ReturnType<typeof createRedisSubscriptions> | undefined
+  let handleMissed = (_milliseconds: number) => {}
+  const counts = createNoteCounts({
+    silentMs: silentNodeMs,
+    onMissed: (milliseconds) => handleMissed(milliseconds),
+    onPeer: () => beat(),
+  })
 
   const sender = createRedisSender({
     nodeId,
@@ -74,7 +80,7 @@ export function createRedisBroker(options: RedisBrokerOptions): RedisBroker {
     sender.beat().catch(failed)
   }
   const listen = ({ onNote, onMissedNotes }: Parameters<Broker['start']>[0]) => {
-    const counts = createNoteCounts({ silentMs: silentNodeMs, onMissed: onMissedNotes })
+    handleMissed = onMissedNotes
     const onPayload = createNoteReceiver({
       nodeId,
       counts,
@@ -85,8 +91,9 @@ export function createRedisBroker(options: RedisBrokerOptions): RedisBroker {
         watch.received(isBeat)
         outage.ended()
       },
+      report,
     })
-    const subscriptions = createRedisSubscriptions({
+    return createRedisSubscriptions({
       connect: options.connect,
       everyone,
       channelOf,
@@ -95,11 +102,7 @@ export function createRedisBroker(options: RedisBrokerOptions): RedisBroker {
       onPayload: (channel, payload) => {
         // Only what all nodes get shows that this connection is complete.
         if (channel !== everyone && payload.startsWith(`${nodeId}\n`)) return
-        try {
-          onPayload(payload)
-        } catch (error) {
-          report(error, 'unreadable note from Redis')
-        }
+        onPayload(payload)
       },
       onListening: () => {
         lastHeardAt = performance.now()
@@ -109,7 +112,6 @@ export function createRedisBroker(options: RedisBrokerOptions): RedisBroker {
         beat()
       },
     })
-    return { counts, subscriptions }
   }
 
   const follow = (change: 'follow' | 'unfollow', topic: string) => {
@@ -124,9 +126,11 @@ export function createRedisBroker(options: RedisBrokerOptions): RedisBroker {
     follow: (topic) => follow('follow', topic),
     unfollow: (topic) => follow('unfollow', topic),
     settled: () => subscriptions?.settled(),
+    // One that does not listen cannot know.
+    hasPeers: () => subscriptions?.isListening() !== true || counts.hasPeers(),
     isUp: () => subscriptions?.isListening() === true && publisher.isReady(),
     async start(listener) {
-      const { counts, subscriptions: current } = listen(listener)
+      const current = listen(listener)
       subscriptions = current
       current.follow(inboxOf(nodeId))
       current.open()

@@ -1,23 +1,12 @@
 import { type UserRef, userKey } from '../core/user-ref.ts'
 import type { Sessions } from './sessions.ts'
 import type { UnreadCount } from './unread-counts.ts'
-
-/** The unread counts of a user, as far as they are loaded. */
-export type UserCounts = {
-  user: UserRef
-  /** When all counts were loaded, or the user was first seen. */
-  since: number
-  /** Whether all counts were loaded. Before that, only counts that were sent are here. */
-  isComplete: boolean
-  /** `isSent`: the server has sent this count. Otherwise the client may know it or not. */
-  counts: Map<string, { count: number; isSent: boolean }>
-  /** The last total that was sent. */
-  total?: number
-}
+import { UserCounts, type VersionedCount } from './user-counts.ts'
 
 /** The unread counts of the users connected to this node. */
 export class UnreadCache {
   readonly #users = new Map<string, UserCounts>()
+  readonly #holders = new Map<string, Set<UserCounts>>()
 
   constructor(readonly sessions: Sessions) {}
 
@@ -28,12 +17,7 @@ export class UnreadCache {
   getOrCreate(user: UserRef): UserCounts {
     const known = this.get(user)
     if (known) return known
-    const created: UserCounts = {
-      user,
-      since: performance.now(),
-      isComplete: false,
-      counts: new Map(),
-    }
+    const created = new UserCounts(user, this.#holders)
     this.#users.set(userKey(user), created)
     return created
   }
@@ -44,43 +28,48 @@ export class UnreadCache {
 
   /** The users with a known count in the channel. */
   usersOf(channelId: string): UserRef[] {
-    const known = [...this.#users.values()].filter(({ counts }) => counts.has(channelId))
-    return known.map(({ user }) => user)
+    return [...(this.#holders.get(channelId) ?? [])].map(({ user }) => user)
   }
 
-  /** Adds all counts of these users, and keeps those that were already sent. */
-  complete(users: UserRef[], rows: UnreadCount[]) {
-    const loaded = new Map(users.map((user) => [userKey(user), new Map<string, number>()]))
-    for (const { channelId, count, ...user } of rows)
-      loaded.get(userKey(user))?.set(channelId, count)
-    for (const user of users) {
-      if (!this.sessions.has(user)) continue
+  /** Whether counts of users on this node are not loaded. */
+  isPartial() {
+    return this.sessions.users().some((user) => !this.isComplete(user))
+  }
+
+  /** Whether a user has a known count in the channel. */
+  has(channelId: string) {
+    return this.#holders.has(channelId)
+  }
+
+  /**
+   * Takes all counts of these users, as a statement that began at `startedAt` has read them.
+   * Returns the users whose counts have to be loaded again.
+   */
+  complete(users: UserRef[], rows: UnreadCount[], startedAt = performance.now()): UserRef[] {
+    const loaded = new Map(users.map((user) => [userKey(user), new Map<string, VersionedCount>()]))
+    for (const { channelId, count, version, ...user } of rows)
+      loaded.get(userKey(user))?.set(channelId, { count, version })
+    return users.filter((user) => {
+      if (!this.sessions.has(user)) return false
       const known = this.getOrCreate(user)
-      const sent = known.counts
-      known.since = performance.now()
+      if (!known.isComplete) known.since = performance.now()
       known.isComplete = true
-      known.counts = new Map()
-      for (const [channelId, count] of loaded.get(userKey(user)) ?? []) {
-        known.counts.set(channelId, sent.get(channelId) ?? { count, isSent: false })
-      }
-    }
+      return !known.complete(loaded.get(userKey(user)) ?? new Map(), startedAt)
+    })
   }
 
   /** From now on a client of the user may show other counts than those that were sent. */
   markAsUncertain(user: UserRef) {
-    const known = this.get(user)
-    if (!known) return
-    known.since = performance.now()
-    for (const count of known.counts.values()) count.isSent = false
+    this.get(user)?.markAsUncertain()
+  }
+
+  /** A database that was restored has lower versions. */
+  forgetVersions() {
+    for (const known of this.#users.values()) known.forgetVersions()
   }
 
   forget(user: UserRef) {
+    this.get(user)?.forget()
     this.#users.delete(userKey(user))
   }
-}
-
-export function totalOf({ counts }: UserCounts) {
-  let total = 0
-  for (const { count } of counts.values()) total += count
-  return total
 }

@@ -5,39 +5,52 @@ import { unread, unreadVersion } from '../features/reads.ts'
 
 export type UnreadCount = UserRef & { channelId: string; count: number; version: number }
 
-type OnNode = {
-  nodeId: string
-  /** About how many users are connected to the node. */
-  connected: number
-  channelIds: string[]
-}
+/** A count, and a node that its user is connected to. */
+export type ConnectedCount = UnreadCount & { nodeId: string }
+
+/** `nodeId`: null means all nodes. */
+type Counted = { nodeId: string | null; channelIds: string[] }
 
 /**
- * The counts of these channels' members on this node. Large livestreams are left out. The members
- * of a channel that has more of them than the node has users are found by the connections, those of
- * other channels by the channel: a message in a channel of many is then told at the cost of those
- * who are there.
+ * The counts of these channels' members who are connected, to any node or to the given one. Large
+ * livestreams are left out. The members of a large channel that has more of them than its app has
+ * connected users are found by the connections, those of other channels by the channel: a message
+ * in a channel of many is then told at the cost of those who are there.
  */
-export const selectCountsOfChannels = (db: Tx, { nodeId, connected, channelIds }: OnNode) =>
-  db<UnreadCount[]>`
+export function selectCountsOfChannels(db: Tx, { nodeId, channelIds }: Counted) {
+  const onNode = nodeId === null ? db`` : db`and node_id = ${nodeId}`
+  const isCrowded = db`(
+    ${isLargeChannelRow(db)} and c.member_count > (
+      select count(*)
+      from (
+        select
+        from connections
+        where app_id = c.app_id
+          ${onNode}
+        limit c.member_count
+      ) connected
+    )
+  )`
+  return db<ConnectedCount[]>`
     select
-      m.app_id, m.user_id, m.channel_id,
+      m.node_id, m.app_id, m.user_id, m.channel_id,
       ${unread(db)} as count, ${unreadVersion(db)} as version
     from channels c
     cross join lateral (
-      select m.*
+      select con.node_id, m.*
       from members m
+      cross join lateral (
+        select node_id
+        from connections
+        where app_id = m.app_id
+          and user_id = m.user_id
+          ${onNode}
+        offset 0
+      ) con
       where m.channel_id = c.id
-        and c.member_count <= ${connected}
-        and (
-          select true
-          from connections con
-          where con.node_id = ${nodeId}
-            and con.app_id = m.app_id
-            and con.user_id = m.user_id
-        )
+        and not ${isCrowded}
       union all
-      select m.*
+      select con.node_id, m.*
       from connections con
       cross join lateral (
         select *
@@ -46,13 +59,14 @@ export const selectCountsOfChannels = (db: Tx, { nodeId, connected, channelIds }
           and user_id = con.user_id
         limit 1
       ) m
-      where con.node_id = ${nodeId}
-        and con.app_id = c.app_id
-        and c.member_count > ${connected}
+      where con.app_id = c.app_id
+        ${onNode}
+        and ${isCrowded}
     ) m
     where c.id = any(${channelIds}::uuid[])
       and num_nulls(c.deleted_at) = 1
       and not (c.type = 'livestream' and ${isLargeChannelRow(db)})`
+}
 
 /** `isRecent`: the member has read within the given time. */
 export type CheckedCount = UnreadCount & { isRecent: boolean }

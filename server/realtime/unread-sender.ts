@@ -1,7 +1,8 @@
 import { type Envelope, topics } from '@parley/contract'
 import type { UserRef } from '../core/user-ref.ts'
-import { totalOf, type UnreadCache, type UserCounts } from './unread-cache.ts'
+import type { UnreadCache } from './unread-cache.ts'
 import type { UnreadCount } from './unread-counts.ts'
+import type { UserCounts, VersionedCount } from './user-counts.ts'
 import type { UserFanoutOptions } from './user-fanout.ts'
 
 /** How long after loading a user's counts their client may still show older ones. */
@@ -14,7 +15,10 @@ export class UnreadSender {
     readonly broadcast: UserFanoutOptions['broadcast'],
   ) {}
 
-  /** Sends a count unless the user surely knows it. Returns the user's counts if it was sent. */
+  /**
+   * Sends a count, or a newer one that is known, unless the user surely knows it. Returns the
+   * user's counts if it was sent.
+   */
   sendCount(
     { channelId, count, version, ...user }: UnreadCount,
     author: string | null,
@@ -22,23 +26,34 @@ export class UnreadSender {
   ) {
     const known = this.cache.get(user)
     if (!known) return undefined
-    const last = known.counts.get(channelId)
+    const last = known.get(channelId)
+    const newest = known.take(channelId, { count, version })
     const isRecent = performance.now() - known.since < UNCERTAIN_MS
     const isUncertain = !last?.isSent && author !== user.userId && isRecent
-    if (last?.count === count && !isUncertain && !mustSend) return undefined
-    known.counts.set(channelId, { count, isSent: true })
-    this.#send(user, { type: 'channel.unread_changed', payload: { channelId, count, version } })
+    if (last?.shown.count === newest.count && !isUncertain && !mustSend) return undefined
+    this.#sendCount(known, channelId, newest)
     return known
   }
 
+  /** An operation has sent the user a count: if a newer one is known, it is sent after it. */
+  recordSent(known: UserCounts, channelId: string, sent: VersionedCount) {
+    const newest = known.recordSent(channelId, sent, performance.now())
+    if (newest.count !== sent.count) this.#sendCount(known, channelId, newest)
+  }
+
   sendTotal(known: UserCounts) {
-    const count = totalOf(known)
-    known.total = count
+    const count = known.total
+    known.sentTotal = count
     this.#send(known.user, { type: 'channel.total_unread_changed', payload: { count } })
   }
 
   correctTotal(known: UserCounts | undefined) {
-    if (known?.isComplete && known.total !== totalOf(known)) this.sendTotal(known)
+    if (known?.isComplete && known.sentTotal !== known.total) this.sendTotal(known)
+  }
+
+  #sendCount(known: UserCounts, channelId: string, newest: VersionedCount) {
+    known.recordSent(channelId, newest)
+    this.#send(known.user, { type: 'channel.unread_changed', payload: { channelId, ...newest } })
   }
 
   #send({ appId, userId }: UserRef, event: Envelope) {

@@ -1,18 +1,16 @@
 import { type UserRef, userKey } from '../core/user-ref.ts'
+import { DirtyChannels } from './dirty-channels.ts'
+import { ReceivedCounts } from './received-counts.ts'
 
 /** What the unread notifier has to do in its next run. */
 export class UnreadWork {
-  /**
-   * Channels to count, each with the only author of what happened there, whose own count does not
-   * change; null if there are several authors.
-   */
-  readonly dirty = new Map<string, string | null>()
-  /**
-   * Channels in which a message was deleted. Clients may have loaded a count that was never sent,
-   * between the message and its deletion: the count is sent even if it is the last one again.
-   */
-  readonly deletedIn = new Set<string>()
-  /** Users who have read, before all their counts were loaded: their total has to follow. */
+  /** Channels to count for the users of all nodes. */
+  readonly forAll = new DirtyChannels()
+  /** Channels to count for the users of this node. */
+  readonly forOwn = new DirtyChannels()
+  /** Counts of users of this node, which other nodes have read. */
+  readonly received = new ReceivedCounts()
+  /** Users who were sent a count: their total has to follow. */
   readonly owedTotals = new Map<string, UserRef>()
   /** Users who have fewer channels than before: all their counts are loaded again. */
   readonly usersWhoLeft = new Map<string, UserRef>()
@@ -23,12 +21,8 @@ export class UnreadWork {
 
   get isDue() {
     const users = this.owedTotals.size + this.usersWhoLeft.size + this.staleTotals.size
-    return this.dirty.size + users > 0 || this.missedSeconds > 0
-  }
-
-  markDirty(channelId: string, author: string | null) {
-    const isSame = !this.dirty.has(channelId) || this.dirty.get(channelId) === author
-    this.dirty.set(channelId, isSame ? author : null)
+    const counts = this.forAll.size + this.forOwn.size + this.received.size
+    return counts + users > 0 || this.missedSeconds > 0
   }
 
   missed(seconds: number) {
@@ -41,7 +35,8 @@ export class UnreadWork {
     for (const user of other.owedTotals.values()) this.owedTotals.set(userKey(user), user)
     for (const user of other.usersWhoLeft.values()) this.usersWhoLeft.set(userKey(user), user)
     for (const user of other.staleTotals.values()) this.staleTotals.set(userKey(user), user)
-    for (const channelId of other.deletedIn) this.deletedIn.add(channelId)
-    for (const [channelId, author] of other.dirty) this.markDirty(channelId, author)
+    this.forAll.add(other.forAll)
+    this.forOwn.add(other.forOwn)
+    this.received.add(other.received)
   }
 }

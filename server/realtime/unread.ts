@@ -1,70 +1,110 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type UserRef, userKey } from '../core/user-ref.ts'
-import type { Tx } from '../db/client.ts'
-import { inChunks } from './chunks.ts'
+import type { CountsNote } from './broker.ts'
 import { CountedOffsets } from './counted-offsets.ts'
+import { type CountedEvent, changeOf } from './dirty-channels.ts'
+import { PausedRuns } from './paused-runs.ts'
 import type { ChannelOffset } from './queries.ts'
-import { UnreadCache, type UserCounts } from './unread-cache.ts'
-import { selectCountsOfChannels, selectCountsOfUsers } from './unread-counts.ts'
+import { countsNotes, countsOf, type ToldCount, withChanges } from './received-counts.ts'
+import { UnreadCache } from './unread-cache.ts'
+import { UnreadCounter } from './unread-counter.ts'
+import type { ConnectedCount, UnreadCount } from './unread-counts.ts'
+import { UnreadLoader } from './unread-loader.ts'
 import { UnreadSender } from './unread-sender.ts'
 import { UnreadWork } from './unread-work.ts'
 import type { UserFanoutOptions } from './user-fanout.ts'
 
-type UnreadOptions = UserFanoutOptions & { pauseMs: number }
+type UnreadOptions = UserFanoutOptions & {
+  pauseMs: number
+  /** Whether anybody may hear of counts, here or elsewhere. */
+  isHeard: () => boolean
+  send: (note: CountsNote) => void
+}
 
-/** How many users one statement loads counts for. */
-const USERS_PER_STATEMENT = 200
-/** How long to wait after the database failed. */
-const RETRY_MS = 1_000
+type SentCount = Omit<UnreadCount, keyof UserRef>
+type AddedChannel = { id: string; unreadCount: number; unreadVersion: number }
+
+/** How long a stop waits for the last counts. */
+const STOP_MS = 1_000
 
 /**
- * Sends the connected users of this node their unread counts, as absolute numbers. One statement
- * counts all channels in which something happened; the next one runs after it and a pause, so that
- * a flood of messages does not become a flood of statements.
+ * Sends connected users their unread counts, as absolute numbers. The node where something happened
+ * counts its channels together, for all nodes, and sends each the counts of its users; the next
+ * count follows after a pause, so that a flood of messages does not become a flood of statements.
  */
 export class UnreadNotifier {
   #work = new UnreadWork()
   readonly #counted = new CountedOffsets()
   readonly #cache: UnreadCache
   readonly #sender: UnreadSender
-  #timer: NodeJS.Timeout | undefined
-  #isRunning = false
-  #isStopped = false
-  #endedAt = Number.NEGATIVE_INFINITY
+  readonly #loader: UnreadLoader
+  readonly #counter: UnreadCounter
+  readonly #runs: PausedRuns
 
   constructor(readonly options: UnreadOptions) {
-    this.#cache = new UnreadCache(options.sessions)
-    this.#sender = new UnreadSender(this.#cache, options.broadcast)
+    const cache = new UnreadCache(options.sessions)
+    const sender = new UnreadSender(cache, options.broadcast)
+    const onUnsure = (user: UserRef) => this.memberLeft(user)
+    this.#cache = cache
+    this.#sender = sender
+    this.#loader = new UnreadLoader({ db: options.db, cache, sender, onUnsure })
+    this.#counter = new UnreadCounter(options)
+    this.#runs = new PausedRuns({
+      pauseMs: options.pauseMs,
+      work: () => this.#run(),
+      isDue: () => this.#work.isDue,
+      onFailure: (error) => options.report(error, 'unread count failed'),
+    })
   }
 
-  /** An event of a channel may change the counts of its members. */
-  markDirty(
-    channelId: string,
-    {
-      offset,
-      author = null,
-      isDeletion = false,
-    }: { offset: number; author?: string | null | undefined; isDeletion?: boolean },
-  ) {
-    this.#counted.add(channelId, offset)
+  /** An event of this node may change the counts of a channel's members, on whichever node. */
+  markDirty(channelId: string, event: CountedEvent) {
+    this.#counted.add(channelId, event.offset)
+    if (!this.options.isHeard()) return
+    this.#work.forAll.mark(channelId, changeOf(event))
+    this.#runs.schedule()
+  }
+
+  /** An event that no other node counts may change the counts of members on this one. */
+  markOwn(channelId: string, event: CountedEvent) {
+    this.#counted.add(channelId, event.offset)
     if (this.options.sessions.isEmpty) return
-    if (isDeletion) this.#work.deletedIn.add(channelId)
-    this.#recount(channelId, author)
+    this.#work.forOwn.mark(channelId, changeOf(event))
+    this.#runs.schedule()
   }
 
-  /** Counts the channels whose recent changes this node has missed. */
+  /** Another node has counted channels of users of this one. */
+  receive({ channels }: CountsNote) {
+    for (const channel of channels) {
+      this.#counted.add(channel.channelId, channel.offset)
+      for (const count of countsOf(channel)) {
+        if (this.options.sessions.has(count)) this.#work.received.receive(count)
+      }
+    }
+    if (this.#work.isDue) this.#runs.schedule()
+  }
+
+  /** Counts the channels whose recent changes this node has missed, unless nobody here has them. */
   handleChanges(recent: ChannelOffset[]) {
-    for (const each of this.#counted.compare(recent)) this.markDirty(each.channelId, each)
+    // Who connects later loads newer counts.
+    const mayHaveAny = this.options.sessions.isEmpty || this.#cache.isPartial()
+    for (const { channelId, offset } of this.#counted.compare(recent))
+      if (mayHaveAny || this.#cache.has(channelId)) this.markOwn(channelId, { offset })
   }
 
-  /** Presence rows were lost, so earlier counts may have reached no one: recounts recent events. */
+  /**
+   * Presence rows were lost, so earlier counts may have reached no one: recounts recent events. The
+   * database may be one that was restored.
+   */
   invalidateAll() {
     this.#counted.clear()
+    this.#cache.forgetVersions()
   }
 
   /** Notes of reads elsewhere, or counts to users, may have been missed in the last `seconds`. */
   recheck(seconds: number) {
     this.#work.missed(seconds)
-    this.#schedule()
+    this.#runs.schedule()
   }
 
   /** A client of the user loads its counts now: it has not received earlier counts. */
@@ -73,40 +113,44 @@ export class UnreadNotifier {
   }
 
   /**
-   * An operation has sent the user a count. We may have sent another count at the same time: count
-   * again. Their total is sent too, at once or as soon as all counts are loaded.
+   * An operation has sent the user a count. Their total follows with the next counts, so that many
+   * reads at once are not as many totals.
    */
-  recordCount(user: UserRef, channelId: string, count: number) {
+  recordCount(user: UserRef, { channelId, count, version }: SentCount) {
     if (!this.options.sessions.has(user)) return
     const known = this.#cache.getOrCreate(user)
-    // The user may have left the channel since.
-    const isMember = !known.isComplete || known.counts.has(channelId)
-    if (isMember) known.counts.set(channelId, { count, isSent: true })
-    if (known.isComplete) this.#sender.sendTotal(known)
-    else this.#work.owedTotals.set(userKey(user), user)
-    this.#recount(channelId, null)
+    if (!known.isComplete || known.get(channelId))
+      this.#sender.recordSent(known, channelId, { count, version })
+    // The user has left the channel, or joined it: their counts tell which.
+    else this.#work.usersWhoLeft.set(userKey(user), user)
+    this.#work.owedTotals.set(userKey(user), user)
+    this.#runs.schedule()
   }
 
   /** A node has sent the user a total. It is compared with ours once that is up to date. */
   recordTotal(user: UserRef, count: number) {
     if (!this.options.sessions.has(user)) return
-    this.#cache.getOrCreate(user).total = count
+    this.#cache.getOrCreate(user).sentTotal = count
     this.#work.staleTotals.set(userKey(user), user)
-    this.#schedule()
+    this.#runs.schedule()
   }
 
-  /** The user was sent a channel that is new to them. Its count may have changed since. */
-  channelAdded(user: UserRef, { id, unreadCount }: { id: string; unreadCount: number }) {
+  /** The user was sent a channel that is new to them, maybe after a newer count of it. */
+  channelAdded(user: UserRef, { id, unreadCount: count, unreadVersion: version }: AddedChannel) {
     if (!this.options.sessions.has(user)) return
-    this.#cache.getOrCreate(user).counts.set(id, { count: unreadCount, isSent: true })
-    this.#recount(id, null)
+    const known = this.#cache.getOrCreate(user)
+    const { total } = known
+    this.#sender.recordSent(known, id, { count, version })
+    if (known.total === total) return
+    this.#work.staleTotals.set(userKey(user), user)
+    this.#runs.schedule()
   }
 
   /** The user has left a channel, or it was deleted: their total changes. */
   memberLeft(user: UserRef) {
     if (!this.options.sessions.has(user)) return
     this.#work.usersWhoLeft.set(userKey(user), user)
-    this.#schedule()
+    this.#runs.schedule()
   }
 
   /** Affects all users with a known count in the channel. */
@@ -118,119 +162,81 @@ export class UnreadNotifier {
     this.#cache.forget(user)
   }
 
-  stop() {
-    clearTimeout(this.#timer)
-    this.#isStopped = true
-  }
-
-  #recount(channelId: string, author: string | null) {
-    this.#work.markDirty(channelId, author)
-    this.#schedule()
-  }
-
-  #schedule() {
-    if (this.#timer !== undefined || this.#isRunning || this.#isStopped) return
-    const waitMs = this.#endedAt + this.options.pauseMs - performance.now()
-    this.#timer = setTimeout(() => void this.#run(), Math.max(0, waitMs))
+  /** Counts what happened last, for the users of other nodes. */
+  async stop() {
+    const finish = async () => {
+      await this.#runs.stop()
+      if (this.options.isHeard()) await this.#countForAll(this.#work)
+    }
+    const patience = sleep(STOP_MS, undefined, { ref: false })
+    await Promise.race([finish().catch(() => {}), patience])
   }
 
   async #run() {
-    this.#timer = undefined
-    this.#isRunning = true
     const work = this.#work
     this.#work = new UnreadWork()
     try {
-      if (work.dirty.size > 0) await this.#countChannels(work)
-      await this.#sendOwed([...work.owedTotals.values()])
+      const failures = [await this.#countForAll(work), await this.#countForOwn(work)]
+      await this.#tellReceived(work)
+      await this.#loader.sendOwed(work.owedTotals)
       // Last, so that no count read before a user left a channel stays with them.
-      await this.#reloadLeavers(work.usersWhoLeft)
-      if (work.missedSeconds > 0) await this.#sendMissed(work.missedSeconds)
+      await this.#loader.reloadLeavers(work.usersWhoLeft)
+      if (work.missedSeconds > 0)
+        await this.#loader.sendMissed(this.options.sessions.users(), work.missedSeconds)
+      work.missedSeconds = 0
       for (const user of work.staleTotals.values()) this.#sender.correctTotal(this.#cache.get(user))
-      this.#endedAt = performance.now()
+      work.staleTotals.clear()
+      const failure = failures.find((each) => each !== undefined)
+      if (failure !== undefined) throw failure
     } catch (error) {
       this.#work.add(work)
-      if (!this.#isStopped) this.options.report(error, 'unread count failed')
-      this.#endedAt = performance.now() + RETRY_MS
-    }
-    this.#isRunning = false
-    if (this.#work.isDue) this.#schedule()
-  }
-
-  async #countChannels({ dirty, deletedIn }: UnreadWork) {
-    const { db, nodeId, sessions } = this.options
-    const onNode = { nodeId, connected: sessions.size, channelIds: [...dirty.keys()] }
-    const rows = await db.use((db) => selectCountsOfChannels(db, onNode))
-    await this.#loadInitial(rows)
-    const changed = new Set<UserCounts>()
-    for (const row of rows) {
-      const author = dirty.get(row.channelId) ?? null
-      const known = this.#sender.sendCount(row, author, deletedIn.has(row.channelId))
-      if (known) changed.add(known)
-    }
-    for (const known of changed) this.#sender.sendTotal(known)
-  }
-
-  /** Sends users their total, whether or not they know it. */
-  async #sendOwed(users: UserRef[]) {
-    const present = users.filter((user) => this.options.sessions.has(user))
-    await this.#loadInitial(present)
-    for (const user of present) {
-      const known = this.#cache.get(user)
-      if (known) this.#sender.sendTotal(known)
-    }
-  }
-
-  /** Loads the counts of users who have left a channel. */
-  async #reloadLeavers(left: Map<string, UserRef>) {
-    for (const users of inChunks([...left.values()], USERS_PER_STATEMENT)) {
-      for (const known of await this.#reload(users)) this.#sender.sendTotal(known)
-      // If a later statement fails, these are not loaded again.
-      for (const user of users) left.delete(userKey(user))
-    }
-  }
-
-  /** Compares the counts of all users with what they were sent. */
-  async #sendMissed(readWithinSeconds: number) {
-    for (const users of inChunks(this.options.sessions.users(), USERS_PER_STATEMENT)) {
-      for (const known of await this.#reload(users, readWithinSeconds))
-        this.#sender.correctTotal(known)
+      throw error
     }
   }
 
   /**
-   * Loads all counts of users who may have left a channel, sends those that differ or were changed
-   * by a recent read, and forgets those of channels they left. A user may be a member of the others
-   * again, with another count.
+   * Counts channels for all nodes, and sends each what concerns its users. Returns why some of them
+   * took too long, if any did.
    */
-  async #reload(users: UserRef[], readWithinSeconds = 0): Promise<UserCounts[]> {
-    const rows = await this.options.db.use((db) =>
-      selectCountsOfUsers(db, { users, readWithinSeconds }),
-    )
-    const current = new Set(rows.map((row) => `${userKey(row)} ${row.channelId}`))
-    const newUsers = users.filter((user) => !this.#cache.isComplete(user))
-    this.#cache.complete(newUsers, rows)
-    for (const { isRecent, ...row } of rows)
-      this.#sender.sendCount(row, isRecent ? null : row.userId)
-    return users.flatMap((user) => {
-      const known = this.#cache.get(user)
-      if (!known) return []
-      for (const channelId of known.counts.keys()) {
-        if (!current.has(`${userKey(user)} ${channelId}`)) known.counts.delete(channelId)
-      }
-      return [known]
-    })
+  #countForAll(work: UnreadWork) {
+    const { nodeId, send } = this.options
+    const onCounted = async (counts: ConnectedCount[]) => {
+      const others = counts.filter((count) => count.nodeId !== nodeId)
+      for (const note of countsNotes(others, (id) => work.forAll.get(id))) send(note)
+      const own = counts.filter((count) => count.nodeId === nodeId)
+      await this.#tell(work, withChanges(own, work.forAll))
+    }
+    return this.#counter.count(work.forAll, { nodeId: null, onCounted })
   }
 
-  /** Loads initial counts for those of these users who are seen for the first time. */
-  async #loadInitial(users: UserRef[]) {
-    const newUsers = new Map<string, UserRef>()
-    for (const { appId, userId } of users) {
+  /** The same for this node alone. */
+  #countForOwn(work: UnreadWork) {
+    const onCounted = (counts: ConnectedCount[]) =>
+      this.#tell(work, withChanges(counts, work.forOwn))
+    return this.#counter.count(work.forOwn, { nodeId: this.options.nodeId, onCounted })
+  }
+
+  async #tellReceived(work: UnreadWork) {
+    const counts = work.received.all()
+    await this.#loader.loadInitial(counts)
+    for (const { appId, userId, channelId } of counts) {
       const user = { appId, userId }
-      if (!this.#cache.isComplete(user)) newUsers.set(userKey(user), user)
+      const known = this.#cache.get(user)
+      // It was read before the user left, or after they joined: their counts tell which.
+      if (known && !known.get(channelId)) work.usersWhoLeft.set(userKey(user), user)
     }
-    for (const some of inChunks([...newUsers.values()], USERS_PER_STATEMENT)) {
-      const load = (db: Tx) => selectCountsOfUsers(db, { users: some })
-      this.#cache.complete(some, await this.options.db.use(load))
+    await this.#tell(work, counts)
+    work.received.clear()
+  }
+
+  /** Sends users of this node what they may not know. */
+  async #tell(work: UnreadWork, counts: ToldCount[]) {
+    await this.#loader.loadInitial(counts)
+    for (const { appId, userId, channelId, count, version, author, isDeletion } of counts) {
+      const user = { appId, userId }
+      const counted = { ...user, channelId, count, version }
+      if (this.#sender.sendCount(counted, author, isDeletion))
+        work.owedTotals.set(userKey(user), user)
     }
   }
 }

@@ -24,6 +24,7 @@ if (hasRedis) {
   afterAll(() => redis?.kill())
 }
 const hint = (offset: number): NodeNote => ({ kind: 'hint', topic, offset })
+const UNREADABLE = -100
 /** A hint as long as one wants. */
 const padded = (offset: number, padding: string): NodeNote =>
   Object.assign(hint(offset), { padding })
@@ -73,6 +74,7 @@ describe.each(['PostgreSQL', 'Redis'] as const)('the broker over %s:', (kind) =>
     await broker.start({
       onNote: (note) => {
         if (note.kind !== 'hint' || !note.topic.startsWith(topic)) return
+        if (note.offset === UNREADABLE) throw new Error('not understood')
         offsets.push(note.offset)
         if ('padding' in note) paddings.push(note.padding)
       },
@@ -118,6 +120,13 @@ describe.each(['PostgreSQL', 'Redis'] as const)('the broker over %s:', (kind) =>
     expect(receiver.offsets).toEqual([1, 2, 2, 3])
     expect(receiver.paddings).toEqual([long, long, few])
     expect(sender.problems).toEqual([])
+  })
+
+  check('a note that is not understood is reported, and those after it arrive', async () => {
+    const [sender, receiver] = [await openBroker(), await openBroker()]
+    for (const offset of [UNREADABLE, 1]) sender.send(hint(offset))
+    await until(() => receiver.offsets.length === 1)
+    expect(receiver.problems).toEqual(['unreadable note'])
   })
 
   check('notes that a node sent before it stopped arrive', async () => {
@@ -227,11 +236,8 @@ describe.each(['PostgreSQL', 'Redis'] as const)('the broker over %s:', (kind) =>
 test('a node that stops says so, last of all', async () => {
   const sql = connectOnce(world().databaseUrl)
   onTestFinished(() => sql.end())
-  const sender = createPostgresBroker({
-    url: world().databaseUrl,
-    nodeId: 'last',
-    report: () => {},
-  })
+  const url = world().databaseUrl
+  const sender = createPostgresBroker({ url, nodeId: 'last', report: () => {} })
   const payloads: string[] = []
   await sql.listen('parley', (payload) => {
     if (payload.startsWith('last\n')) payloads.push(payload)

@@ -32,6 +32,8 @@ async function openNotifier(userIds: string[], failing: number[]) {
     nodeId: NODE,
     sessions,
     pauseMs: 0,
+    isHeard: () => true,
+    send: () => {},
     broadcast: (names, event) => {
       for (const name of names) told.set(name, [...(told.get(name) ?? []), event])
     },

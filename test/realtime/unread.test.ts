@@ -7,8 +7,12 @@ import { until } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
 import { counts, createGroup, payloads, useListeners } from './listeners.ts'
 
+let channelCounts = 0
 const world = useWorld({
   presenceGraceSeconds: 0,
+  onStatement: (statement) => {
+    if (/m\.node_id, m\.app_id/.test(statement)) channelCounts += 1
+  },
   timings: { typingMs: 300, beatMs: 300, reconcileMs: 300 },
 })
 const { listenAs, channelTopic, userTopic, newUsers } = useListeners(world)
@@ -24,10 +28,13 @@ describe('reading in real time', () => {
     const message = await ana.messages.send({ channelId, text: 'hi' })
     await user.until(() => counts(user, 'channel.total_unread_changed').includes(1))
     const before = user.received.length
+    const countedBefore = channelCounts
     for (const reads of [1, 2]) {
       await ben.reads.mark({ channelId })
       await user.until(() => counts(user, 'channel.total_unread_changed', before).length >= reads)
     }
+    // The counts of the channel's other members are not read again.
+    expect([countedBefore > 0, channelCounts]).toEqual([true, countedBefore])
     await channel.untilType('read.updated', 2)
     const [first, second] = payloads(channel, 'read.updated')
     expect(first).toEqual({

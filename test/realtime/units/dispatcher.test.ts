@@ -37,6 +37,8 @@ async function openDispatcher() {
       void calls.push([name, ...given])
   const unread = {
     markDirty: noting('markDirty'),
+    markOwn: noting('markOwn'),
+    receive: noting('receive'),
     memberLeft: noting('memberLeft'),
     channelDeleted: noting('channelDeleted'),
     recordCount: noting('recordCount'),
@@ -66,6 +68,7 @@ async function openDispatcher() {
       follow: () => {},
       unfollow: () => {},
       settled: () => undefined,
+      hasPeers: () => false,
     },
     // its counter
     metrics: { events: { inc: (count: number) => void events.push(count) } } as never,
@@ -166,11 +169,23 @@ const hints: [StoredEvent, unknown[][]][] = [
   [stored('channel.deleted'), [['channelDeleted', channelId]]],
 ]
 test.each(hints)('$type has the same consequences for users on every node', async (event, due) => {
-  const { dispatcher, calls } = await openDispatcher()
+  const { dispatcher, calls, sent } = await openDispatcher()
   dispatcher.publisher.publish([event])
   expect(calls.splice(0)).toEqual(due)
+  // What a worker sends: it counts for nobody.
   dispatcher.receive(hintOf(event))
-  expect(calls).toEqual(due)
+  const own = due.map(([name, ...given]) => [name === 'markDirty' ? 'markOwn' : name, ...given])
+  expect(calls.splice(0)).toEqual(own)
+  // A node counts for all.
+  for (const note of sent) dispatcher.receive(note)
+  expect(calls).toEqual(due.filter(([name]) => name !== 'markDirty'))
+})
+
+test('counts of another node are handed on', async () => {
+  const { dispatcher, calls } = await openDispatcher()
+  const note = { kind: 'counts' as const, node: 'node', channels: [] }
+  dispatcher.receive(note)
+  expect(calls).toEqual([['receive', note]])
 })
 
 test('presence and profiles that are sent on are noted as known', async () => {
@@ -190,12 +205,13 @@ test('counts that operations send users are noted', async () => {
   const { dispatcher, calls } = await openDispatcher()
   const send = (event: object) =>
     dispatcher.receive({ kind: 'event', topic: own, ...event } as never)
-  send({ type: 'channel.unread_changed', payload: { channelId, count: 3 } })
+  const counted = { channelId, count: 3, version: 5 }
+  send({ type: 'channel.unread_changed', payload: counted })
   send({ type: 'channel.total_unread_changed', payload: { count: 4 } })
   send({ type: 'channel.deleted', payload: { channelId } })
   dispatcher.receive(typing('typing.start'))
   expect(calls).toEqual([
-    ['recordCount', expect.objectContaining(ana), channelId, 3],
+    ['recordCount', expect.objectContaining(ana), counted],
     ['recordTotal', expect.objectContaining(ana), 4],
     ['memberLeft', expect.objectContaining(ana)],
   ])

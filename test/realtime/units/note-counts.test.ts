@@ -11,11 +11,13 @@ const pass = (milliseconds: number) => vi.advanceTimersByTime(milliseconds)
 
 function openCounts() {
   const missed: number[] = []
+  const met: string[] = []
   const counts = createNoteCounts({
     silentMs: SILENT_MS,
     onMissed: (milliseconds) => void missed.push(milliseconds),
+    onPeer: () => void met.push('met'),
   })
-  return { ...counts, missed }
+  return { ...counts, missed, met }
 }
 
 test('a number that was left out shows lost notes, since the last that arrived', () => {
@@ -77,4 +79,19 @@ test('a node that does not beat may pause between its notes, and loses none by i
   check(performance.now())
   received('worker', 4, false)
   expect(missed).toEqual([10 * SILENT_MS])
+})
+
+test('a node is a peer once it beats, until it says that it stops, or for a minute', () => {
+  const { received, left, hasPeers, met } = openCounts()
+  received('worker', 1, false)
+  expect([hasPeers(), met.length]).toEqual([false, 0])
+  for (const number of [1, 2]) received('ana', number, true)
+  expect([hasPeers(), met.length]).toEqual([true, 1])
+  left('ana')
+  expect(hasPeers()).toBe(false)
+  received('ben', 1, true)
+  pass(60_000)
+  expect([hasPeers(), met.length]).toEqual([true, 2])
+  pass(1)
+  expect(hasPeers()).toBe(false)
 })

@@ -1,60 +1,7 @@
-import type { Envelope } from '@parley/contract'
-import type { Db } from '@parley/server/db/client'
-import { type Session, Sessions } from '@parley/server/realtime/sessions'
-import { UnreadNotifier } from '@parley/server/realtime/unread'
 import { UnreadCache } from '@parley/server/realtime/unread-cache'
 import { expect, test } from 'vitest'
-import { appId, pass, stopTimers } from '../hub/fixture.ts'
-
-const PAUSE_MS = 250
-type Row = { appId: string; userId: string; channelId: string; count: number; version: number }
-const row = (userId: string, channelId: string, count: number): Row => ({
-  appId,
-  userId,
-  channelId,
-  count,
-  version: 0,
-})
-const user = (userId: string) => ({ appId, userId })
-const sessionOf = (userId: string) => user(userId) as Session // nothing else of it is used
-
-/** A notifier for ana, ben and cem, on rows in memory that tests change. */
-function openNotifier(...rows: Row[]) {
-  stopTimers()
-  const sessions = new Sessions()
-  for (const userId of ['ana', 'ben', 'cem']) sessions.add(sessionOf(userId))
-  const sent: string[] = []
-  const problems: string[] = []
-  const database = { rows, statements: 0, failure: undefined as Error | undefined }
-  const select = (text: TemplateStringsArray, ...values: unknown[]) => {
-    if (!text.join('').includes('as count')) return undefined // a part of a statement
-    database.statements += 1
-    const [keys] = values.filter((value) => Array.isArray(value))
-    return database.rows.filter((each) => keys?.some((key) => Object.values(each).includes(key)))
-  }
-  const use = async (work: (db: typeof select) => unknown) => {
-    if (database.failure) throw database.failure
-    return work(select)
-  }
-  const notifier = new UnreadNotifier({
-    db: { use } as unknown as Db, // it only reads
-    nodeId: 'node',
-    sessions,
-    pauseMs: PAUSE_MS,
-    broadcast: ([topic], { type, payload }: Envelope) => {
-      const what = 'channelId' in payload ? payload.channelId : 'total'
-      const count = 'count' in payload ? payload.count : type
-      sent.push(`${topic?.split(':').at(-1)} ${what} ${count}`)
-    },
-    report: (_, problem) => void problems.push(problem),
-  })
-  /** What was sent since the last call, after all that is due. */
-  const news = async (milliseconds = PAUSE_MS) => {
-    await pass(milliseconds)
-    return sent.splice(0)
-  }
-  return { notifier, database, sessions, problems, news }
-}
+import { appId, pass } from '../hub/fixture.ts'
+import { openNotifier, PAUSE_MS, row, user } from './unread-fixture.ts'
 
 test('the author of a message is sent no count, unless another author wrote as well', async () => {
   const { notifier, news } = openNotifier(row('ana', 'one', 0), row('ben', 'one', 1))
@@ -194,7 +141,7 @@ test('a deleted channel no longer counts, for those who had it', async () => {
 test('counts that operations sent are known; a stale total is corrected', async () => {
   const { notifier, database, news } = openNotifier(row('ben', 'one', 1), row('cem', 'two', 3))
   notifier.recordTotal(user('ana'), 3)
-  notifier.recordCount(user('cem'), 'two', 3)
+  notifier.recordCount(user('cem'), { channelId: 'two', count: 3, version: 0 })
   expect(await news()).toEqual(['cem total 3']) // of ana nothing is known, and cem knows the count
   notifier.markDirty('one', { offset: 1, author: 'ana' })
   await news()
@@ -203,8 +150,9 @@ test('counts that operations sent are known; a stale total is corrected', async 
   notifier.recordTotal(user('ben'), 5)
   expect(await news()).toEqual(['ben total 1'])
   database.rows = [row('ben', 'one', 0)]
-  notifier.recordCount(user('ben'), 'one', 0)
-  notifier.recordCount(user('ben'), 'left', 4) // a channel that ben is no longer in
+  notifier.recordCount(user('ben'), { channelId: 'one', count: 0, version: 0 })
+  // A channel that ben is no longer in.
+  notifier.recordCount(user('ben'), { channelId: 'left', count: 4, version: 0 })
   notifier.recordTotal(user('ben'), 0)
   expect(await news()).toEqual(['ben total 0', 'ben total 0'])
 })
@@ -212,17 +160,21 @@ test('counts that operations sent are known; a stale total is corrected', async 
 test('the total after a read follows, even if the database failed meanwhile', async () => {
   const { notifier, database, problems, news } = openNotifier(row('cem', 'two', 3))
   database.failure = new Error('no database')
-  notifier.recordCount(user('cem'), 'two', 3)
+  notifier.recordCount(user('cem'), { channelId: 'two', count: 3, version: 0 })
   expect(await news()).toEqual([])
   expect(problems).toHaveLength(1)
   database.failure = undefined
   expect([...(await news(1_000)), ...(await news())]).toEqual(['cem total 3'])
 })
 
-test('a channel that a user was added to is counted again', async () => {
-  const { notifier, news } = openNotifier(row('ben', 'one', 3))
-  notifier.channelAdded(user('ben'), { id: 'one', unreadCount: 1 })
+test('a user who is sent a channel after a newer count of it is sent that again', async () => {
+  const { notifier, news } = openNotifier(row('ben', 'one', 3, 7))
+  notifier.markDirty('one', { offset: 1 })
   expect(await news()).toEqual(['ben one 3', 'ben total 3'])
+  notifier.channelAdded(user('ben'), { id: 'one', unreadCount: 1, unreadVersion: 6 })
+  expect(await news()).toEqual(['ben one 3'])
+  notifier.channelAdded(user('ben'), { id: 'one', unreadCount: 1, unreadVersion: 8 })
+  expect(await news()).toEqual(['ben total 1'])
 })
 
 test('nothing is counted after the end, nor kept of users without a session', async () => {
@@ -230,13 +182,12 @@ test('nothing is counted after the end, nor kept of users without a session', as
   const cache = new UnreadCache(sessions)
   cache.complete([user('gone'), user('ben')], database.rows)
   expect([cache.get(user('gone')), cache.isComplete(user('ben'))]).toEqual([undefined, true])
-  notifier.markDirty('one', { offset: 1 })
-  notifier.stop()
+  await notifier.stop()
   notifier.markDirty('one', { offset: 2 })
   await news(10_000)
   expect(database.statements).toBe(0)
   const idle = openNotifier(row('ben', 'one', 1))
-  idle.notifier.stop()
+  await idle.notifier.stop()
   idle.notifier.markDirty('one', { offset: 1 })
   await idle.news(10_000)
   expect(idle.database.statements).toBe(0)

@@ -1,0 +1,62 @@
+/** What happened in a channel since it was counted. */
+export type ChannelChange = {
+  /** Its last event. */
+  offset: number
+  /** The only author of it, whose own count does not change; null if there are several authors. */
+  author: string | null
+  /**
+   * A message was deleted. Clients may have loaded a count that was never sent, between the message
+   * and its deletion: the count is sent even if it is the last one again.
+   */
+  isDeletion: boolean
+}
+
+/** Channels to count. */
+export class DirtyChannels {
+  readonly #changes = new Map<string, ChannelChange>()
+
+  get size() {
+    return this.#changes.size
+  }
+
+  ids() {
+    return [...this.#changes.keys()]
+  }
+
+  get(channelId: string) {
+    return this.#changes.get(channelId)
+  }
+
+  mark(channelId: string, change: ChannelChange) {
+    const known = this.#changes.get(channelId)
+    this.#changes.set(channelId, known ? joined(known, change) : change)
+  }
+
+  done(channelIds: string[]) {
+    for (const channelId of channelIds) this.#changes.delete(channelId)
+  }
+
+  add(other: DirtyChannels) {
+    for (const [channelId, change] of other.#changes) this.mark(channelId, change)
+  }
+}
+
+/** Both changes as one. */
+export const joined = (one: ChannelChange, other: ChannelChange): ChannelChange => ({
+  offset: Math.max(one.offset, other.offset),
+  author: one.author === other.author ? one.author : null,
+  isDeletion: one.isDeletion || other.isDeletion,
+})
+
+/** An event of a channel that may change counts. */
+export type CountedEvent = {
+  offset: number
+  author?: string | null | undefined
+  isDeletion?: boolean
+}
+
+export const changeOf = ({ offset, author = null, isDeletion = false }: CountedEvent) => ({
+  offset,
+  author,
+  isDeletion,
+})

@@ -1,0 +1,81 @@
+import { userKey } from '../core/user-ref.ts'
+import type { ChannelCounts, CountsNote } from './broker.ts'
+import { inChunks } from './chunks.ts'
+import { type ChannelChange, type DirtyChannels, joined } from './dirty-channels.ts'
+import type { ConnectedCount, UnreadCount } from './unread-counts.ts'
+
+/** A count of a user of this node, and why it was read. */
+export type ToldCount = UnreadCount & ChannelChange
+
+/** So many counts fit into a payload of PostgreSQL, unless the ids of users are long. */
+const COUNTS_PER_NOTE = 100
+
+/** The notes by which other nodes learn the counts of their users. */
+export function countsNotes(
+  counts: ConnectedCount[],
+  changeOf: (channelId: string) => ChannelChange | undefined,
+): CountsNote[] {
+  const byNode = new Map<string, ConnectedCount[]>()
+  for (const count of counts) {
+    const known = byNode.get(count.nodeId)
+    if (known) known.push(count)
+    else byNode.set(count.nodeId, [count])
+  }
+  return [...byNode].flatMap(([node, counts]) =>
+    [...inChunks(counts, COUNTS_PER_NOTE)].map((some) => {
+      const channels = new Map<string, ChannelCounts>()
+      for (const { appId, channelId, userId, count, version } of some) {
+        const change = changeOf(channelId)
+        if (!change) continue
+        const known = channels.get(channelId) ?? { appId, channelId, ...change, users: [] }
+        channels.set(channelId, known)
+        known.users.push([userId, count, version])
+      }
+      return { kind: 'counts' as const, node, channels: [...channels.values()] }
+    }),
+  )
+}
+
+/** Counts that other nodes have read, and that users of this node are not sent yet. */
+export class ReceivedCounts {
+  readonly #counts = new Map<string, ToldCount>()
+
+  get size() {
+    return this.#counts.size
+  }
+
+  all() {
+    return [...this.#counts.values()]
+  }
+
+  /** Of two counts the newer one stays, with what happened before either. */
+  receive(count: ToldCount) {
+    const key = `${userKey(count)} ${count.channelId}`
+    const known = this.#counts.get(key)
+    const newer = known && known.version > count.version ? known : count
+    this.#counts.set(key, known ? { ...newer, ...joined(known, count) } : count)
+  }
+
+  add(other: ReceivedCounts) {
+    for (const count of other.#counts.values()) this.receive(count)
+  }
+
+  clear() {
+    this.#counts.clear()
+  }
+}
+
+export const countsOf = ({ appId, channelId, offset, author, isDeletion, users }: ChannelCounts) =>
+  users.map(
+    ([userId, count, version]): ToldCount => ({
+      ...{ appId, userId, channelId, count, version },
+      ...{ offset, author, isDeletion },
+    }),
+  )
+
+/** The counts, each with what happened in its channel. */
+export const withChanges = (counts: ConnectedCount[], dirty: DirtyChannels): ToldCount[] =>
+  counts.flatMap(({ nodeId: _, ...count }) => {
+    const change = dirty.get(count.channelId)
+    return change ? [{ ...count, ...change }] : []
+  })

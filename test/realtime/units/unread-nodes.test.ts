@@ -1,0 +1,109 @@
+import { expect, test } from 'vitest'
+import { appId, pass } from '../hub/fixture.ts'
+import { openNotifier, PAUSE_MS, row, user } from './unread-fixture.ts'
+
+const elsewhere = (userId: string, channelId: string, count: number) => ({
+  ...row(userId, channelId, count),
+  nodeId: 'other',
+})
+
+test('a channel is counted once for all nodes, each of which gets what concerns it', async () => {
+  const rows = [row('ben', 'one', 1), elsewhere('dan', 'one', 2), elsewhere('eve', 'one', 3)]
+  const { notifier, database, notes, news } = openNotifier(...rows)
+  notifier.markDirty('one', { offset: 4, author: 'ana' })
+  expect(await news()).toEqual(['ben one 1', 'ben total 1'])
+  const counted = { appId, channelId: 'one', offset: 4, author: 'ana', isDeletion: false }
+  const users = [
+    ['dan', 2, 0],
+    ['eve', 3, 0],
+  ]
+  expect(notes).toEqual([{ kind: 'counts', node: 'other', channels: [{ ...counted, users }] }])
+  expect(database.keys.filter(([key]) => key === 'one')).toHaveLength(1)
+})
+
+/** A note of another node about these counts of ben. */
+const countsOfBen = (...counts: [channelId: string, count: number, version: number][]) => ({
+  kind: 'counts' as const,
+  node: 'node',
+  channels: counts.map(([channelId, count, version]) => ({
+    ...{ appId, channelId, offset: version, author: null, isDeletion: false },
+    users: [['ben', count, version] as [string, number, number]],
+  })),
+})
+
+test('counts of another node are sent without a statement, once all are loaded', async () => {
+  const { notifier, database, news } = openNotifier(
+    row('ben', 'one', 1, 1),
+    row('ben', 'two', 2, 1),
+  )
+  await pass(PAUSE_MS)
+  notifier.receive(countsOfBen(['one', 1, 1]))
+  expect(await news()).toEqual(['ben one 1', 'ben total 3'])
+  const before = database.statements
+  notifier.receive(countsOfBen(['one', 1, 1], ['two', 4, 8]))
+  notifier.receive(countsOfBen(['one', 2, 2], ['two', 5, 9]))
+  // An older one of a node that is slower.
+  notifier.receive(countsOfBen(['two', 4, 8]))
+  expect(await news()).toEqual(['ben one 2', 'ben two 5', 'ben total 7'])
+  notifier.receive(countsOfBen(['one', 1, 1], ['two', 4, 8]))
+  expect(await news()).toEqual([])
+  expect(database.statements).toBe(before)
+})
+
+test('a count that another node read before the user left does not stay', async () => {
+  const { notifier, database, news } = openNotifier(row('ben', 'one', 1), row('ben', 'two', 2))
+  notifier.receive(countsOfBen(['one', 1, 0]))
+  expect(await news()).toEqual(['ben one 1', 'ben total 3'])
+  database.rows = [row('ben', 'two', 2)]
+  notifier.memberLeft(user('ben'))
+  expect((await news()).at(-1)).toBe('ben total 2')
+  notifier.receive(countsOfBen(['one', 7, 9]))
+  expect((await news()).at(-1)).toBe('ben total 2')
+  // One of a channel that the user has joined does.
+  database.rows = [row('ben', 'two', 2), row('ben', 'three', 4, 9)]
+  notifier.receive(countsOfBen(['three', 3, 8]))
+  const told = await news()
+  expect([told.includes('ben three 4'), told.at(-1)]).toEqual([true, 'ben total 6'])
+})
+
+test('what another node has counted is not counted here, nor what nobody here has', async () => {
+  const { notifier, database, news } = openNotifier(row('ben', 'one', 1, 5))
+  notifier.receive(countsOfBen(['one', 1, 5]))
+  // Of all users all counts are known.
+  notifier.recheck(1)
+  await news()
+  const before = database.statements
+  notifier.handleChanges([
+    { channelId: 'one', offset: 5 },
+    { channelId: 'other', offset: 9 },
+  ])
+  expect([await news(), database.statements]).toEqual([[], before])
+  database.rows = [row('ben', 'one', 2, 6)]
+  notifier.handleChanges([{ channelId: 'one', offset: 6 }])
+  expect(await news()).toEqual(['ben one 2', 'ben total 2'])
+  // Who connects after a change has loaded it.
+  const early = openNotifier(row('ben', 'one', 1))
+  const sessions = ['ana', 'ben', 'cem'].flatMap((name) => early.sessions.of(user(name)))
+  for (const session of sessions) early.sessions.remove(session)
+  early.notifier.handleChanges([{ channelId: 'one', offset: 1 }])
+  for (const session of sessions) early.sessions.add(session)
+  early.notifier.handleChanges([{ channelId: 'one', offset: 1 }])
+  expect([await early.news(), early.database.statements]).toEqual([[], 0])
+  const unknown = openNotifier(row('ben', 'one', 1))
+  unknown.notifier.handleChanges([{ channelId: 'one', offset: 1 }])
+  expect(await unknown.news()).toEqual(['ben one 1', 'ben total 1'])
+})
+
+test('a node that stops counts what happened last, if others may hear of it', async () => {
+  const { notifier, database, notes } = openNotifier(elsewhere('dan', 'one', 1))
+  notifier.markDirty('one', { offset: 1 })
+  notifier.memberLeft(user('ben'))
+  await notifier.stop()
+  expect(notes.map(({ node }) => node)).toEqual(['other'])
+  await pass(10_000)
+  expect(database.statements).toBe(1)
+  const alone = openNotifier(row('ben', 'one', 1))
+  alone.database.isHeard = false
+  alone.notifier.markDirty('one', { offset: 1 })
+  expect([await alone.news(), alone.database.statements]).toEqual([[], 0])
+})

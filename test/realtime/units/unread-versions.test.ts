@@ -1,0 +1,148 @@
+import { expect, test } from 'vitest'
+import { pass } from '../hub/fixture.ts'
+import { openNotifier, PAUSE_MS, row, user } from './unread-fixture.ts'
+
+const isOfBen = (sent: string) => sent.startsWith('ben ')
+const read = (channelId: string, version: number, count = 0) => ({ channelId, count, version })
+
+test.each(['message', 'deletion'])(
+  'a loaded count does not hide the %s before it',
+  async (what) => {
+    const { notifier, database, news } = openNotifier(row('ben', 'one', 0, 10))
+    // Between the count and the load of a user who is back, a reaction raises the version.
+    database.rows = [row('ben', 'one', 1, 11)]
+    database.afterStatement = () => {
+      database.rows = [row('ben', 'one', 1, 12)]
+    }
+    notifier.markDirty('one', { offset: 1, author: 'ana', isDeletion: what === 'deletion' })
+    expect(await news()).toEqual(['ben one 1', 'ben total 1'])
+    await pass(30_000)
+    notifier.markDirty('one', { offset: 2, author: 'ana' })
+    expect(await news()).toEqual([])
+  },
+)
+
+test('a read that arrives after a newer count, equal to the one before, is corrected', async () => {
+  const { notifier, database, news } = openNotifier(row('ben', 'one', 1, 10))
+  notifier.markDirty('one', { offset: 1, author: 'ana' })
+  expect(await news()).toEqual(['ben one 1', 'ben total 1'])
+  database.rows = [row('ben', 'one', 1, 12)]
+  notifier.markDirty('one', { offset: 2, author: 'ana' })
+  expect(await news()).toEqual([])
+  notifier.recordCount(user('ben'), read('one', 11))
+  expect(await news()).toEqual(['ben one 1', 'ben total 1'])
+  notifier.recordCount(user('ben'), read('one', 13))
+  expect(await news()).toEqual(['ben total 0'])
+})
+
+test('a count that changed before all were loaded is sent after a gap', async () => {
+  const { notifier, database, news } = openNotifier(row('ben', 'one', 1, 10))
+  notifier.channelAdded(user('ben'), { id: 'one', unreadCount: 1, unreadVersion: 10 })
+  database.rows = [row('ben', 'one', 2, 12)]
+  notifier.recheck(1)
+  expect((await news()).filter(isOfBen)).toEqual(['ben one 2', 'ben total 2'])
+})
+
+test('a recent read of which this node has not heard is followed by the count', async () => {
+  const { notifier, database, news } = openNotifier(row('ben', 'one', 1, 10))
+  notifier.markDirty('one', { offset: 1, author: 'ana' })
+  await news()
+  // The client that read was answered 0, before the next message.
+  database.rows = [{ ...row('ben', 'one', 1, 12), isRecent: true }]
+  notifier.recheck(1)
+  expect((await news()).filter(isOfBen)).toEqual(['ben one 1'])
+})
+
+test('a count that was read before a newer one was sent is not sent', async () => {
+  const { notifier, database, news } = openNotifier(row('ben', 'one', 2, 10))
+  notifier.markDirty('one', { offset: 1 })
+  await news()
+  database.rows = [row('ben', 'one', 3, 11)]
+  database.afterStatement = () => notifier.recordCount(user('ben'), read('one', 12))
+  notifier.markDirty('one', { offset: 2, author: 'ana' })
+  expect(await news()).toEqual([])
+  expect(await news()).toEqual(['ben total 0'])
+})
+
+test('a channel that is joined while the counts are loaded stays', async () => {
+  const { notifier, database, news } = openNotifier(row('ben', 'one', 1, 10))
+  notifier.markDirty('one', { offset: 1 })
+  await news()
+  notifier.memberLeft(user('ben'))
+  database.afterStatement = () => {
+    database.rows = [row('ben', 'one', 1, 10), row('ben', 'new', 3, 5)]
+    notifier.channelAdded(user('ben'), { id: 'new', unreadCount: 3, unreadVersion: 5 })
+  }
+  expect(await news()).toEqual(['ben total 4'])
+  notifier.recordCount(user('ben'), read('new', 6, 2))
+  expect((await news()).at(-1)).toBe('ben total 3')
+})
+
+test('a read in a channel that the user has just joined counts all their channels', async () => {
+  const { notifier, database, news } = openNotifier(row('ben', 'one', 1, 10))
+  notifier.markDirty('one', { offset: 1 })
+  await news()
+  database.rows = [row('ben', 'one', 1, 10), row('ben', 'new', 2, 5)]
+  notifier.recordCount(user('ben'), read('new', 5, 2))
+  expect((await news()).slice(-2)).toEqual(['ben new 2', 'ben total 3'])
+})
+
+test('lower versions count again once the rows of the node were lost', async () => {
+  const { notifier, database, news } = openNotifier(row('ben', 'one', 4, 10))
+  notifier.markDirty('one', { offset: 1 })
+  await news()
+  database.rows = [row('ben', 'one', 1, 3)]
+  notifier.invalidateAll()
+  notifier.markDirty('one', { offset: 1, author: 'ana' })
+  expect(await news()).toEqual(['ben one 1', 'ben total 1'])
+})
+
+test('reading many channels counts none, and sends few totals, the last exact', async () => {
+  const names = Array.from({ length: 50 }, (_, index) => `channel ${index}`)
+  const { notifier, database, news } = openNotifier(...names.map((name) => row('ben', name, 1, 1)))
+  notifier.markDirty('channel 0', { offset: 1 })
+  expect((await news()).at(-1)).toBe('ben total 50')
+  await pass(PAUSE_MS)
+  const before = database.statements
+  for (const name of names.slice(1)) {
+    notifier.recordCount(user('ben'), read(name, 2))
+    await pass(1)
+  }
+  expect(await news()).toEqual(['ben total 49', 'ben total 1'])
+  expect(database.statements).toBe(before)
+})
+
+const timeout = () => Object.assign(new Error('canceling statement'), { code: '57014' })
+
+test('a channel that takes too long to count keeps back no other', async () => {
+  const names = ['a', 'b', 'c', 'd', 'e']
+  const rows = names.map((name) => row('ben', name, 1))
+  const { notifier, database, news, problems } = openNotifier(...rows)
+  notifier.markDirty('a', { offset: 1 })
+  await news()
+  database.onStatement = (keys) => {
+    if (keys.includes('c')) throw timeout()
+  }
+  for (const name of names) notifier.markDirty(name, { offset: 2, author: 'ana' })
+  expect((await news()).sort()).toEqual(['ben b 1', 'ben d 1', 'ben e 1', 'ben total 5'])
+  expect(problems).toEqual(['unread count failed'])
+  // It is counted alone, and what was counted is not, with pauses that grow.
+  const counted = () => database.keys.splice(0)
+  counted()
+  notifier.markDirty('b', { offset: 3, author: 'ana' })
+  await pass(1_000 + PAUSE_MS)
+  expect(counted()).toEqual([['b'], ['c']])
+  await pass(1_000 + PAUSE_MS)
+  expect(counted()).toEqual([])
+  database.onStatement = () => {}
+  expect(await news(1_000)).toEqual(['ben c 1', 'ben total 5'])
+})
+
+test('hundreds of channels are counted by several statements', async () => {
+  const names = Array.from({ length: 500 }, (_, index) => `channel ${index}`)
+  const { notifier, database, news } = openNotifier(row('ben', 'channel 0', 1))
+  for (const name of names) notifier.markDirty(name, { offset: 1 })
+  await news()
+  const counted = database.keys.filter((keys) => String(keys[0]).startsWith('channel'))
+  expect(counted.map((keys) => keys.length)).toEqual([200, 200, 100])
+})
