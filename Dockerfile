@@ -1,7 +1,7 @@
 # The server without a database (compose.yaml has both): docker build -t parley .
 # docker run parley migrate, and so on, runs the other commands.
 
-FROM node:22-slim AS packages
+FROM node:24-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
 COPY contract/package.json contract/
@@ -26,7 +26,7 @@ FROM packages AS modules
 RUN npm ci --workspace contract --workspace server \
     --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
 
-FROM node:22-slim
+FROM node:24-slim
 WORKDIR /app
 # Only the network of the container reaches the metrics, unless their port is published.
 ENV NODE_ENV=production METRICS_HOST=0.0.0.0

@@ -15,9 +15,6 @@ const fromUtc = (value: string) => {
   const fraction = value[19] === '.' ? value.slice(20, value.lastIndexOf('+')).slice(0, 3) : ''
   return `${value.slice(0, 10)}T${value.slice(11, 19)}.${fraction.padEnd(3, '0')}Z`
 }
-/** A timestamp in JSON of the database, `2026-01-31T12:00:00.12+00:00`, likewise. */
-export const timeInJson = (value: string) =>
-  value[10] === 'T' && value.endsWith('+00:00') ? fromUtc(value) : new Date(value).toISOString()
 
 type Element = string | number | boolean | null
 

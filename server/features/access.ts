@@ -17,8 +17,8 @@ type Membership = { [Key in OwnColumn]: MemberRow[Key] | null } & { workspaceRol
 type ReaderContext = Pick<Context<'userOrKey'>, 'db' | 'caller'>
 
 /**
- * A channel that the caller may read. `cursor` names a message of it, deleted or not, whose seq
- * comes along; an unknown one is NOT_FOUND.
+ * A channel that the caller may read. `cursor` names a message of it, deleted or not; an unknown
+ * one is NOT_FOUND.
  */
 export const channelForReader = (ctx: ReaderContext, channelId: string, cursor?: string) =>
   channelFor(ctx, { channelId, cursor, isAllowed: mayRead })
@@ -32,13 +32,13 @@ type ChannelRequest = { channelId: string; cursor: string | undefined; isAllowed
 async function channelFor(
   { db, caller }: ReaderContext,
   { channelId, cursor, isAllowed }: ChannelRequest,
-) {
-  const [row] = await selectAccess(db, caller, { channelId, cursor })
-  const access = requireAccess(row, isAllowed)
-  if (cursor !== undefined && access.cursorSeq === null) {
+): Promise<ReadableChannel> {
+  const [row] = await selectReadable(db, caller, { channelId, cursor })
+  const channel = requireAllowed(row, isAllowed)
+  if (cursor !== undefined && channel.cursorSeq === null) {
     throw new ApiError('NOT_FOUND', 'Message not found')
   }
-  return access
+  return channel
 }
 
 /** A channel that the caller is a member of, locked until the end of the transaction. */
@@ -58,7 +58,7 @@ async function lockedChannelFor(
   // its wait.
   const [, [row]] = await pipelined([
     lockChannels(db, caller.appId, [channelId]),
-    selectAccess(db, caller, { channelId }),
+    selectAccess(db, caller, channelId),
   ])
   const { channel, membership } = requireAccess(row, isAllowed)
   return { channel: asLocked(channel), membership }
@@ -118,36 +118,74 @@ export const selectChannel = (db: Tx, appId: string, channelId: string) => db<Ch
     and app_id is not distinct from ${appId}
     and deleted_at is null`
 
-type AccessRow = ChannelRow & Membership & { cursorSeq: number | null }
-type AccessQuery = { channelId: string; cursor?: string | null | undefined }
+type ReadableChannel = { lastSeq: number; memberCount: number; frozen: boolean | null }
+type AccessQuery = { channelId: string; cursor: string | undefined }
 
-/** The app's backend has the rights of an owner, everywhere. */
-const selectAccess = (
+/** What reading a channel takes, and no more of it: its data may be long. */
+const selectReadable = (
   db: Tx,
-  { appId, userId }: Caller<'userOrKey'>,
-  { channelId, cursor = null }: AccessQuery,
-) => db<AccessRow[]>`
+  caller: Caller<'userOrKey'>,
+  { channelId, cursor }: AccessQuery,
+) => {
+  const cursorSeq =
+    cursor === undefined ? db`null::int` : seqOf(db, { channelId, messageId: cursor })
+  return db<(ReadableChannel & AccessFacts & { cursorSeq: number | null })[]>`
+  select
+    c.type, c.last_seq, c.member_count, c.frozen,
+    ${roles(db, caller)},
+    ${cursorSeq} as cursor_seq
+  from channels c
+  ${withRoles(db, caller)}
+  ${isChannel(db, caller, channelId)}`
+}
+
+type AccessRow = ChannelRow & Membership
+
+const selectAccess = (db: Tx, caller: Caller<'userOrKey'>, channelId: string) => db<AccessRow[]>`
   select
     c.*,
-    ${userId === null ? db`'owner'` : db`m.role`} as role,
-    m.last_read_seq, m.unread_after_seq, m.starred, m.muted,
-    wm.role as workspace_role,
-    msg.seq as cursor_seq
+    ${roles(db, caller)},
+    m.last_read_seq, m.unread_after_seq, m.starred, m.muted
   from channels c
+  ${withRoles(db, caller)}
+  ${isChannel(db, caller, channelId)}`
+
+/** The app's backend has the rights of an owner, everywhere. */
+const roles = (db: Tx, { userId }: Caller<'userOrKey'>) => db`
+  ${userId === null ? db`'owner'` : db`m.role`} as role,
+  wm.role as workspace_role`
+
+const withRoles = (db: Tx, { userId }: Caller<'userOrKey'>) => db`
   left join members m on m.channel_id = c.id and m.user_id = ${userId}
-  left join workspace_members wm on wm.workspace_id = c.workspace_id and wm.user_id = ${userId}
-  left join messages msg on msg.id = ${cursor} and msg.channel_id is not distinct from c.id
+  left join workspace_members wm on wm.workspace_id = c.workspace_id and wm.user_id = ${userId}`
+
+const isChannel = (db: Tx, { appId }: Caller<'userOrKey'>, channelId: string) => db`
   where c.id = ${channelId}
     and c.app_id is not distinct from ${appId}
     and c.deleted_at is null`
 
-function requireAccess(row: AccessRow | undefined, isAllowed: AccessRule) {
+/** The seq of a message of this channel, deleted or not; null if it has no such message. */
+export const seqOf = (
+  db: Tx,
+  { channelId, messageId }: { channelId: string; messageId: string },
+) => db`(
+  select msg.seq
+  from messages msg
+  where msg.id = ${messageId}
+    and msg.channel_id is not distinct from ${channelId}
+)`
+
+function requireAllowed<Row extends AccessFacts>(row: Row | undefined, isAllowed: AccessRule): Row {
   if (!row) throw new ApiError('NOT_FOUND', 'Channel not found')
   if (!isAllowed(row)) throw new ApiError('FORBIDDEN', 'You are not a member of this channel')
-  const { role, lastReadSeq, unreadAfterSeq, starred, muted, workspaceRole, ...rest } = row
-  const { cursorSeq, ...channel } = rest
+  return row
+}
+
+function requireAccess(row: AccessRow | undefined, isAllowed: AccessRule) {
+  const { role, lastReadSeq, unreadAfterSeq, starred, muted, workspaceRole, ...channel } =
+    requireAllowed(row, isAllowed)
   const membership = { role, lastReadSeq, unreadAfterSeq, starred, muted, workspaceRole }
-  return { channel, membership, cursorSeq }
+  return { channel, membership }
 }
 
 /** What rights depend on: the type of the channel, the roles in it and in its workspace. */

@@ -6,7 +6,7 @@ import type { Fragment, Tx } from '../db/client.ts'
 import { isOpen, selectChannel } from './access.ts'
 import { requireApp } from './apps/view.ts'
 import { decodeIdCursor, decodeNumberCursor, encodeCursor, toPage } from './cursors.ts'
-import { selectMessagePage } from './messages/page.ts'
+import { messagesOf, selectMessagePage } from './messages/page.ts'
 import { selectNamed } from './search.ts'
 import { asListed, listUsers } from './users/list.ts'
 import { selectProfilesById } from './users/view.ts'
@@ -133,10 +133,10 @@ const messages = implement(
         and ${beforeTime}
       order by msg.seq desc
       limit ${limit + 1}`
-    const order = db`page.seq desc`
-    const { shown, found } = await selectMessagePage(db, { viewer: null, rows, order })
-    const page = shown.slice(0, limit).map(({ message }) => message)
-    const last = found > page.length ? page.at(-1) : undefined
+    const order = db`msg.seq desc`
+    const { shown, isCut } = await selectMessagePage(db, { viewer: null, rows, order })
+    const page = messagesOf(shown.slice(0, limit))
+    const last = isCut || shown.length > limit ? page.at(-1) : undefined
     if (!isOpen(channel.type))
       noteAct(ctx, {
         operation: 'inspect.messages',

@@ -1,6 +1,9 @@
 import { contract, limits } from '@parley/contract'
 import { ApiError } from '../core/errors.ts'
+import { JsonText } from '../core/json-text.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../core/operation.ts'
+import { pipelined } from '../db/pipelined.ts'
+import { isoTime } from '../db/sql.ts'
 import { channelForReader } from './access.ts'
 import { lockedMessageForMember } from './messages/access.ts'
 import { selectMessagePage } from './messages/page.ts'
@@ -49,24 +52,28 @@ const unpin = implement(contract.pins.unpin, async (ctx, ref) => {
 })
 
 const list = implementWithoutTransaction(contract.pins.list, async (ctx, { channelId, offset }) => {
-  await channelForReader(ctx, channelId)
   const { db, caller } = ctx
-  const { shown, found } = await selectMessagePage(db, {
-    viewer: caller.userId,
-    rows: db`
-        select msg.*, p.pinned_at as pin_time
+  const [, { shown, isCut }] = await pipelined([
+    channelForReader(ctx, channelId),
+    selectMessagePage(db, {
+      viewer: caller.userId,
+      rows: db`
+        select msg.*, p.pinned_by, p.pinned_at
         from pins p
         join messages msg on msg.id = p.message_id
         where p.channel_id = ${channelId}
         order by p.pinned_at desc, msg.seq desc
         offset ${offset}`,
-    order: db`page.pin_time desc, page.seq desc`,
-  })
-  const messages = shown.flatMap(({ message, pinnedBy, pinnedAt }) =>
-    pinnedBy && pinnedAt ? { ...message, pinnedBy, pinnedAt } : [],
-  )
-  const isCut = found > shown.length
-  return { messages, ...(isCut && { more: true as const }) }
+      order: db`msg.pinned_at desc, msg.seq desc`,
+      channelId,
+      also: db`concat(
+        '"pinnedBy":', to_json(msg.pinned_by),
+        ',"pinnedAt":"', ${isoTime(db, db`msg.pinned_at`)}, '"'
+      )`,
+    }),
+  ])
+  const messages = shown.map(({ json }) => json)
+  return new JsonText(`{"messages":[${messages}]${isCut ? ',"more":true' : ''}}`)
 })
 
 export const pins = { pin, unpin, list } satisfies Implements<'pins'>

@@ -64,11 +64,11 @@ async function publishReceipt(ctx: Context<'user'>, { channel, messageId }: Read
 const get = implementWithoutTransaction(
   contract.receipts.get,
   async (ctx, { channelId, messageId }) => {
-    const { channel } = await channelForReader(ctx, channelId)
+    const { memberCount } = await channelForReader(ctx, channelId)
     const [receipts] = await selectReceipts(ctx.db, channelId, [messageId])
     if (!receipts) throw new ApiError('NOT_FOUND', 'Message not found')
     const { readers, readCount } = receipts
-    return { readBy: readers, readCount, totalMembers: channel.memberCount }
+    return { readBy: readers, readCount, totalMembers: memberCount }
   },
 )
 

@@ -1,6 +1,6 @@
 import { type Channel, type ChannelChanges, limits, type Message } from '@parley/contract'
 import type { Tx } from '../db/client.ts'
-import { selectMessagePage } from './messages/page.ts'
+import { messagesOf, selectMessagePage } from './messages/page.ts'
 import { isLive } from './messages/view.ts'
 import { userSummary } from './users/view.ts'
 
@@ -49,23 +49,22 @@ async function readPages(db: Tx, { viewer, channels, bytesBefore }: PagesQuery) 
       order by msg.seq desc
       limit ${limits.sync.pageMessages + 1}
     ) newest`
-  const { shown, found, bytes } = await selectMessagePage(db, {
+  const { shown, isCut, bytes } = await selectMessagePage(db, {
     viewer,
     rows,
-    order: db`page.channel_place, page.seq desc`,
-    bytesBefore: () => bytesBefore,
+    order: db`msg.channel_place, msg.seq desc`,
+    bytesBefore,
   })
   // The first message is read however long it is.
   if (bytes > limits.answerBytes) return empty
-  const messages = shown.map(({ message }) => message)
-  const isCut = found > messages.length
+  const messages = messagesOf(shown)
   const pages = channels.map(({ id, lastMessage }): [string, Pick<Room, 'page'>] => {
     const own = messages.filter(({ channelId }) => channelId === id)
     const isLast = messages.at(-1)?.channelId === id
     const hasRoom = own.length > 0 || lastMessage === null
     return [id, hasRoom ? { page: pageOf(own, { isCut: isCut && isLast }) } : {}]
   })
-  return { pages: new Map(pages), bytes: Math.max(bytes, bytesBefore) }
+  return { pages: new Map(pages), bytes }
 }
 
 const pageOf = (newestFirst: Message[], { isCut }: { isCut: boolean }) => ({

@@ -2,7 +2,7 @@ import { type Channel, type ChannelChanges, contract, limits, type Message } fro
 import { type Implements, implementWithoutTransaction } from '../core/operation.ts'
 import type { Tx } from '../db/client.ts'
 import { selectChannels } from './channels/view.ts'
-import { selectMessagePage } from './messages/page.ts'
+import { messagesOf, selectMessagePage } from './messages/page.ts'
 import { selectTotalUnread } from './reads.ts'
 import { readRooms } from './sync-rooms.ts'
 
@@ -18,7 +18,7 @@ const pull = implementWithoutTransaction(
     const ids = Object.keys(knownRevs)
     // In a form that keeps the join an outer one: the channels are found first, by their ids.
     const page = db`c.id = any(${ids}::uuid[]) and num_nulls(m.user_id) = 0`
-    const [{ channels, found, settingsVersion, bytes }, totalUnread] = await Promise.all([
+    const [{ channels, isCut: isFull, settingsVersion, bytes }, totalUnread] = await Promise.all([
       selectChannels(db, { appId, viewer: userId, page }),
       total ? selectTotalUnread(db, caller) : undefined,
     ])
@@ -36,12 +36,11 @@ const pull = implementWithoutTransaction(
       }),
     )
     // A channel without room may be removed as well: the next answer says so.
-    const hasRoom = channels.length === found
     const changesOfOther = (id: string): ChannelChanges =>
-      hasRoom ? { removed: true } : { more: true, rev: knownRevs[id] ?? 0, messages: [] }
+      isFull ? { more: true, rev: knownRevs[id] ?? 0, messages: [] } : { removed: true }
     return {
       channels: Object.fromEntries(ids.map((id) => [id, changes.get(id) ?? changesOfOther(id)])),
-      more: isCut || !hasRoom,
+      more: isCut || isFull,
       settingsVersion,
       ...(totalUnread === undefined ? {} : { totalUnread }),
     }
@@ -80,22 +79,10 @@ async function readChanged(
       and msg.rev > known.rev
     order by known.ordinal, msg.rev, msg.seq
     limit ${limits.sync.messages + 1}`
-  const {
-    shown: read,
-    found,
-    bytes,
-  } = await selectMessagePage(db, {
-    viewer,
-    rows,
-    order: db`page.ordinal, page.rev`,
-    bytesBefore: () => bytesBefore,
-  })
-  const { messages: shown, isCut } = cutToCount(read.map(({ message }) => message))
-  return {
-    messages: shown,
-    isCut: isCut || found > read.length,
-    bytes: Math.max(bytes, bytesBefore),
-  }
+  const order = db`msg.ordinal, msg.rev`
+  const page = await selectMessagePage(db, { viewer, rows, order, bytesBefore })
+  const { messages, isCut } = cutToCount(messagesOf(page.shown))
+  return { messages, isCut: isCut || page.isCut, bytes: page.bytes }
 }
 
 /**

@@ -7,7 +7,7 @@ import { selectUsers } from './users/view.ts'
 
 const set = implementWithoutTransaction(contract.typing.set, async (ctx, { channelId, typing }) => {
   const { appId, userId } = ctx.caller
-  const [{ channel }, [user]] = await Promise.all([
+  const [channel, [user]] = await Promise.all([
     channelForMember(ctx, channelId),
     selectUsers(ctx.db, appId, [userId]),
   ])

@@ -1,3 +1,4 @@
+import { createApi } from '@parley/client/api'
 import { type Envelope, topics } from '@parley/contract'
 import { WebSocketServer } from 'ws'
 import { openSockets, percentile, print, startNode, withDatabase } from './support.ts'
@@ -7,11 +8,16 @@ import { openSockets, percentile, print, startNode, withDatabase } from './suppo
  * that sends the same bytes to as many sockets with the same coalescing. The numbers depend on the
  * machine; the ratio is what counts. The sockets are in another process.
  */
-const SUBSCRIBERS = [1_000, 10_000]
-const MILLISECONDS = 5_000
+const isSmoke = process.argv.includes('--smoke')
+const SUBSCRIBERS = isSmoke ? [20] : [1_000, 10_000]
+const MILLISECONDS = isSmoke ? 100 : 5_000
 /** The messages published in one tick, like a burst in a busy channel. */
 const BURST = 8
-const IDLE_SOCKETS = 10_000
+const IDLE_SOCKETS = isSmoke ? 20 : 10_000
+/** How many events are published to measure the latency, and how many messages are sent. */
+const EVENTS = isSmoke ? 1_000 : 10_000
+const SENDS = isSmoke ? 50 : 500
+const CONNECTED = isSmoke ? 20 : 1_000
 
 await withDatabase(async (databaseUrl) => {
   const node = await startNode(databaseUrl)
@@ -60,12 +66,14 @@ await withDatabase(async (databaseUrl) => {
     })
   }
 
+  // First: the other publishes events with offsets that the database does not know.
+  await endToEnd(node)
   await latency(node, { topic, token: user.wsToken })
   await node.stop()
 })
 
 /** A message with a mark that the receiving process reads. */
-const sample = (channelId: string, mark: { n: number } | { at: number }) => {
+function sample(channelId: string, mark: { n: number } | { at: number }) {
   const message = { id: channelId, channelId, userId: 'ana', ...mark, text: 'x'.repeat(400) }
   // The receiving process reads only the mark.
   return { type: 'message.new', payload: { channelId, message } } as unknown as Envelope
@@ -162,7 +170,7 @@ async function latency(
   const offsets = new Map<string, number>(
     await Promise.all(names.map(async (name) => [name, await node.topOf(name)] as const)),
   )
-  const total = 10_000
+  const total = EVENTS
   const startedAt = performance.now()
   for (let sent = 0; sent < total; ) {
     const due = Math.min(total, Math.floor(performance.now() - startedAt))
@@ -181,6 +189,40 @@ async function latency(
     deliveries: latencies.length,
     p50: percentile(latencies, 50),
     p99: percentile(latencies, 99),
+  })
+  await sockets.close()
+}
+
+/**
+ * The time from calling the API to reading the event, of messages sent one after the other to a
+ * channel with this many connected sockets. The CPU is that of the server and of the sender, which
+ * share this process.
+ */
+async function endToEnd(node: Awaited<ReturnType<typeof startNode>>) {
+  const { app, channelId, user } = node
+  const sockets = await openSockets({
+    url: node.wsUrl,
+    count: CONNECTED,
+    commands: [
+      { id: 1, connect: { token: user.wsToken } },
+      { id: 2, subscribe: { channel: topics.channel(app.id, channelId) } },
+    ],
+    stamped: true,
+  })
+  const ana = createApi({ url: node.url, token: user.token })
+  const send = () => {
+    const at = performance.timeOrigin + performance.now()
+    return ana.messages.send({ channelId, text: 'The soup is ready', custom: { at } })
+  }
+  const cpuBefore = process.cpuUsage()
+  for (let sent = 0; sent < SENDS; sent++) await send()
+  const latencies = await sockets.latencies(SENDS * CONNECTED)
+  const cpu = process.cpuUsage(cpuBefore)
+  print(`send to event, ${CONNECTED} connected (ms)`, {
+    deliveries: latencies.length,
+    p50: percentile(latencies, 50),
+    p99: percentile(latencies, 99),
+    'CPU µs a send': Math.round((cpu.user + cpu.system) / SENDS),
   })
   await sockets.close()
 }

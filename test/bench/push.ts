@@ -13,11 +13,12 @@ import { ADMIN_KEY, createDatabase, median, pause, startServer } from './server.
  * server only stages jobs; with `on` it also delivers all pushes. The three take turns, so that a
  * busy machine affects them alike.
  */
-const SENDS = 1_500
+const isSmoke = process.argv.includes('--smoke')
+const SENDS = isSmoke ? 40 : 1_500
 const MEMBERS = 3
 const CHANNELS = 20
 const CONCURRENCY = 32
-const ROUNDS = 3
+const ROUNDS = isSmoke ? 1 : 3
 const MAX_RATIO = 1.3
 
 type Setup = 'off' | 'external' | 'on'
@@ -47,7 +48,8 @@ function report() {
     const figures = Object.entries(results).map(([setup, values]) => [setup, median(values)])
     console.log(JSON.stringify({ 'µs of CPU a send': Object.fromEntries(figures) }, null, 2))
   } else printTable(off)
-  if (median(results.on) / off <= MAX_RATIO) return
+  // A few sends say nothing about the costs.
+  if (isSmoke || median(results.on) / off <= MAX_RATIO) return
   console.error(`a send with push on may cost at most × ${MAX_RATIO}`)
   process.exitCode = 1
 }

@@ -35,6 +35,34 @@ describe('listing messages', () => {
     expect(await page({ limit: 7 })).toEqual([[2, 4, 5, 6, 7, 8, 9], true])
   })
 
+  test('whatever a message has in it, every read shows it as its send returned it', async () => {
+    const dan = await world().user('dan', { name: 'Da"n \\ 😀', image: 'https://example.com/"' })
+    const { id: channelId } = await dan.channels.create({ type: 'group', name: '"Soup" \\ bread' })
+    const text = '"quoted" \\ next\nline\t\u0001\u007f\u2028 😀 {}'
+    const image = { type: 'image', url: 'https://example.com/a.png', name: text } as const
+    const sent = await dan.messages.send({
+      channelId,
+      text,
+      clientId: 'one "',
+      custom: { 'a "key"': [1.5, 1e21, null, { text }] },
+      attachments: [image],
+    })
+    const read = async () => {
+      const [page, channels] = await Promise.all([
+        dan.messages.list({ channelId }),
+        dan.channels.list({}),
+      ])
+      const own = channels.channels.find(({ id }) => id === channelId)
+      expect(own?.name).toBe('"Soup" \\ bread')
+      const one = await dan.messages.get({ channelId, messageId: sent.id })
+      return [...page.messages, one, own?.lastMessage]
+    }
+    expect(await read()).toEqual([sent, sent, sent])
+    const edited = await dan.messages.edit({ channelId, messageId: sent.id, text: 'new' })
+    expect(edited.updatedAt).toBe(edited.editedAt)
+    expect(await read()).toEqual([edited, edited, edited])
+  })
+
   test('a page goes back from a message, even a deleted one', async () => {
     const { page, id } = await history()
     expect(await page({ before: id(7), limit: 2 })).toEqual([[5, 6], true])

@@ -6,6 +6,7 @@ import { ApiError } from '../../core/errors.ts'
 import { JsonText } from '../../core/json-text.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
 import type { Tx } from '../../db/client.ts'
+import { pipelined } from '../../db/pipelined.ts'
 import type { ChannelRow } from '../../db/rows.ts'
 import { containing } from '../../db/sql.ts'
 import { channelForReader, isLargeChannel, lockedChannelForMember } from '../access.ts'
@@ -16,7 +17,7 @@ import { create, viewChannel } from './create.ts'
 import { markDeleted } from './delete.ts'
 import { type ChannelsQuery, selectOpenIds } from './open.ts'
 import { peerOf } from './rows.ts'
-import { atRev, selectChannels } from './view.ts'
+import { atRev, selectChannels, selectChannelTexts } from './view.ts'
 
 const list = implementWithoutTransaction(
   contract.channels.list,
@@ -33,11 +34,11 @@ const list = implementWithoutTransaction(
     const page = discover
       ? db`c.id = any(array(${selectOpenIds(db, wanted)}))`
       : selectOwn(db, wanted)
-    const found = await selectChannels(db, { appId, viewer: userId, page })
-    const { shown, more } = toPage(found, limit)
-    const channels = shown.map(({ json }) => json).join()
-    const rest = JSON.stringify({ more, settingsVersion: found.settingsVersion })
-    return new JsonText(`{"channels":[${channels}],${rest.slice(1)}`)
+    const found = await selectChannelTexts(db, { appId, viewer: userId, page })
+    const { settingsVersion } = found
+    const more: true | undefined = found.isCut || found.texts.length > limit || undefined
+    const rest = JSON.stringify({ more, settingsVersion })
+    return new JsonText(`{"channels":[${found.texts.slice(0, limit)}],${rest.slice(1)}`)
   },
 )
 
@@ -54,10 +55,10 @@ async function listAll(db: Tx, { appId, limit, offset, cursor }: AllChannels) {
     order by c.app_id desc, c.id desc
     limit ${limit + 1}
     offset ${offset}`
-  const order = db`page.id desc`
+  const order = db`c.id desc`
   const found = await selectChannels(db, { appId, viewer: null, page, order })
-  const { shown, more } = toPage(found, limit)
-  const channels = shown.map(({ channel }) => channel)
+  const channels = found.channels.slice(0, limit)
+  const more: true | undefined = found.isCut || found.channels.length > limit || undefined
   const last = more && channels.at(-1)
   return {
     channels,
@@ -65,14 +66,6 @@ async function listAll(db: Tx, { appId, limit, offset, cursor }: AllChannels) {
     settingsVersion: found.settingsVersion,
     nextCursor: last ? encodeCursor(last.id, '') : null,
   }
-}
-
-type FoundChannels = Awaited<ReturnType<typeof selectChannels>>
-
-function toPage({ shown, found }: FoundChannels, limit: number) {
-  const page = shown.slice(0, limit)
-  const more: true | undefined = found > page.length || undefined
-  return { shown: page, more }
 }
 
 /** Selects the channels of a user, of one type or with part of a name if it is given. */
@@ -92,8 +85,11 @@ function selectOwn(db: Tx, { appId, userId, limit, offset, type, q }: ChannelsQu
 }
 
 const get = implementWithoutTransaction(contract.channels.get, async (ctx, { channelId }) => {
-  await channelForReader(ctx, channelId)
-  return viewChannel(ctx, channelId)
+  const [, channel] = await pipelined([
+    channelForReader(ctx, channelId),
+    viewChannel(ctx, channelId),
+  ])
+  return channel
 })
 
 const update = implement(contract.channels.update, async (ctx, { channelId, ...changes }) => {

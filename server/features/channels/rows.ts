@@ -2,27 +2,36 @@ import { type Channel, limits } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
 import { DELETED_USER_NAME } from '../../db/sql.ts'
 import { firstMembers } from '../members/view.ts'
-import { isLive } from '../messages/view.ts'
+import { contentBytes } from '../messages/page.ts'
+import {
+  isLive,
+  type MessageRow,
+  quote,
+  reactionsOfMessage,
+  viewColumns,
+} from '../messages/view.ts'
 import { unread, unreadVersion } from '../reads.ts'
 
 export type ChannelQuery = {
   appId: string
   viewer: string | null
+  /** A condition on channel `c` and the viewer's member row `m`; it may end in order and limit. */
   page: Fragment
-  /** By columns of `page`; by default the newest activity first. */
+  /** By columns of `c`; by default the newest activity first. */
   order?: Fragment
   withMembers?: boolean
 }
 
-/** A channel as it is read: without names, like a message. */
-export type ChannelViewRow = [
+/** A channel as it is read, to be written as JSON, and its last message: like a message. */
+type ChannelViewRow = [
   place: number,
-  found: number,
-  lastMessageId: string | null,
+  hasNext: true | null,
   settingsVersion: number,
-  ...view: ChannelView,
+  ...channel: ChannelView,
+  /** Null in all columns if there is none. */
+  ...lastMessage: MessageRow,
 ]
-type ChannelView = [
+export type ChannelView = [
   id: string,
   cid: string,
   type: Channel['type'],
@@ -40,19 +49,21 @@ type ChannelView = [
   muted: boolean,
   rev: number,
   frozen: boolean,
-  custom: Channel['custom'],
+  custom: string | null,
   createdAt: string,
-  updatedAt: string,
-  members: NonNullable<Channel['members']> | null,
+  /** Null: when it was created. */
+  updatedAt: string | null,
+  members: string | null,
 ]
 
+/** What users wrote is measured before it is answered, like that of messages. */
 export async function selectChannelRows(
   db: Tx,
   {
     appId,
     viewer,
     page,
-    order = db`page.last_activity_at desc, page.id desc`,
+    order = db`c.last_activity_at desc, c.id desc`,
     withMembers = false,
   }: ChannelQuery,
 ) {
@@ -60,37 +71,54 @@ export async function selectChannelRows(
   select measured.*
   from (
     select
-      c.place, c.found,
-      ${viewColumns(db, { appId, viewer })},
+      (row_number() over page)::int as place,
+      lead(true) over page as has_next,
+      ${settingsVersion(db, { appId, viewer })},
+      ${channelColumns(db)},
       more.members,
+      ${viewColumns(db, { reactions: db`more.reactions` })},
       sum(
         coalesce(octet_length(c.custom::text), 0)
         + coalesce(octet_length(c.description), 0)
-        + coalesce(octet_length(more.members::text), 0)
-      ) over (order by c.place) as bytes
+        + coalesce(octet_length(more.members), 0)
+        + coalesce(octet_length(more.reactions), 0)
+        + coalesce(${contentBytes(db)}, 0)
+      ) over page as bytes
     from (
       select
-        page.*,
-        (count(*) over ())::int as found,
-        (row_number() over (order by ${order}))::int as place
-      from (
-        select c.*
-        from channels c
-        left join members m on m.channel_id = c.id and m.user_id = ${viewer}
-        where c.app_id is not distinct from ${appId}
-          and num_nulls(c.deleted_at) = 1
-          and ${page}
-      ) page
+        c.*,
+        m.user_id as member_id, m.role as member_role, m.last_read_seq, m.unread_after_seq,
+        m.starred, m.muted
+      from channels c
+      left join members m on m.channel_id = c.id and m.user_id = ${viewer}
+      where c.app_id is not distinct from ${appId}
+        and num_nulls(c.deleted_at) = 1
+        and ${page}
     ) c
-    left join members m on m.channel_id = c.id and m.user_id = ${viewer}
+    cross join lateral (
+      select
+        c.member_id as user_id, c.member_role as role, c.last_read_seq, c.unread_after_seq,
+        c.starred, c.muted
+    ) m
     left join lateral (${viewer === null ? pairOf(db) : peerOf(db, viewer)}) peer on true
+    left join lateral (
+      select msg.*
+      from messages msg
+      where msg.channel_id = c.id
+        and ${isLive(db)}
+      order by msg.seq desc
+      limit 1
+    ) msg on true
+    left join users author on author.app_id = msg.app_id and author.id = msg.user_id
     cross join lateral (
       select
         case
-          when ${withMembers === true} or c.type = 'messaging' then ${firstMembers(db)}
-        end as members
+          when ${withMembers} or c.type = 'messaging' then ${firstMembers(db)}::text
+        end as members,
+        ${reactionsOfMessage(db, viewer)}::text as reactions
       offset 0 -- measured and answered, but made once
     ) more
+    window page as (order by ${order})
   ) measured
   where measured.bytes <= ${limits.answerBytes} or measured.place = 1
   order by measured.place`.values()
@@ -98,16 +126,7 @@ export async function selectChannelRows(
 }
 
 /** Of channel `c`, the viewer's member row `m`, and the other user of a direct message, `peer`. */
-const viewColumns = (db: Tx, { appId, viewer }: Pick<ChannelQuery, 'appId' | 'viewer'>) => db`
-  (
-    select msg.id
-    from messages msg
-    where msg.channel_id = c.id
-      and ${isLive(db)}
-    order by msg.seq desc
-    limit 1
-  ) as last_message_id,
-  ${settingsVersion(db, { appId, viewer })} as settings_version,
+const channelColumns = (db: Tx) => db`
   c.id, c.cid, c.type,
   coalesce(c.name, peer.display_name, ${DELETED_USER_NAME}) as name,
   coalesce(c.image, peer.image) as image,
@@ -120,20 +139,11 @@ const viewColumns = (db: Tx, { appId, viewer }: Pick<ChannelQuery, 'appId' | 'vi
   coalesce(m.muted, false) as muted,
   c.rev,
   coalesce(c.frozen, false) as frozen,
-  coalesce(c.custom, '{}') as custom,
-  c.created_at, c.updated_at`
+  c.custom::text,
+  c.created_at, nullif(c.updated_at, c.created_at)`
 
-/** The offset of the viewer's topic: the events up to it are in the settings that are read. */
-const settingsVersion = (db: Tx, { appId, viewer }: Pick<ChannelQuery, 'appId' | 'viewer'>) => db`
-  coalesce((
-    select us.last_offset
-    from user_streams us
-    where us.app_id = ${appId}
-      and us.user_id = ${viewer}
-  ), 0)`
-
-/** Field by field, like `toMessage`. */
-export function toChannel([
+/** The channel as JSON, field by field, like `messageJson`; its end and last message follow. */
+export function channelJson([
   id,
   cid,
   type,
@@ -156,31 +166,26 @@ export function toChannel([
   updatedAt,
   members,
 ]: ChannelView) {
-  const channel: Omit<Channel, 'lastMessage'> = {
-    id,
-    cid,
-    type,
-    name,
-    image,
-    description,
-    workspaceId,
-    createdBy,
-    memberCount,
-    unreadCount,
-    unreadVersion,
-    lastReadSeq,
-    role,
-    starred,
-    muted,
-    rev,
-    frozen,
-    custom,
-    createdAt,
-    updatedAt,
-  }
-  if (members) channel.members = members
-  return channel
+  return (
+    `{"id":"${id}","cid":${JSON.stringify(cid)},"type":"${type}","name":${JSON.stringify(name)},` +
+    `"image":${JSON.stringify(image)},"description":${JSON.stringify(description)},` +
+    `"workspaceId":${quote(workspaceId)},"createdBy":${JSON.stringify(createdBy)},` +
+    `"memberCount":${memberCount},"unreadCount":${unreadCount},` +
+    `"unreadVersion":${unreadVersion},"lastReadSeq":${lastReadSeq},"role":${quote(role)},` +
+    `"starred":${starred},"muted":${muted},"rev":${rev},"frozen":${frozen},` +
+    `"custom":${custom ?? '{}'},"createdAt":"${createdAt}",` +
+    `"updatedAt":"${updatedAt ?? createdAt}"${members === null ? '' : `,"members":${members}`}`
+  )
 }
+
+/** The offset of the viewer's topic: the events up to it are in the settings that are read. */
+const settingsVersion = (db: Tx, { appId, viewer }: Pick<ChannelQuery, 'appId' | 'viewer'>) => db`
+  coalesce((
+    select us.last_offset
+    from user_streams us
+    where us.app_id = ${appId}
+      and us.user_id = ${viewer}
+  ), 0)`
 
 /** The other user of direct message `c`. */
 export const peerOf = (db: Tx, viewer: string | null) => db`

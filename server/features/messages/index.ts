@@ -5,7 +5,7 @@ import { JsonText } from '../../core/json-text.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
 import type { Fragment, Tx } from '../../db/client.ts'
 import { pipelined } from '../../db/pipelined.ts'
-import { channelForReader } from '../access.ts'
+import { channelForReader, seqOf } from '../access.ts'
 import { mergeCustom } from '../custom.ts'
 import { deleteStream, enqueuePush } from '../streams/end.ts'
 import { lockedMessageForAuthor } from './access.ts'
@@ -28,21 +28,19 @@ const list = implementWithoutTransaction(
         ? ctx.db`msg.channel_id = ${channelId} and ${isListed}`
         : ctx.db`msg.channel_id = ${channelId}`
     const cursor = before ?? after
-    const read = (cursorSeq: number | null) =>
+    // Read in one round trip; who may not read gets nothing of it.
+    const [{ lastSeq }, page] = await pipelined([
+      channelForReader(ctx, channelId, cursor),
       readPage(ctx.db, {
+        channelId,
         within,
         isForward: after !== undefined || sinceSeq !== undefined,
-        from: sinceSeq ?? cursorSeq,
+        from: sinceSeq ?? positionOf(ctx.db, channelId, cursor),
         limit,
         viewer: ctx.caller.userId,
-      })
-    const access = channelForReader(ctx, channelId, cursor)
-    // Without a cursor both are read in one round trip; who may not read gets nothing of it.
-    const [{ channel }, page] = await pipelined([
-      access,
-      cursor === undefined ? read(null) : access.then(({ cursorSeq }) => read(cursorSeq)),
+      }),
     ])
-    const maxSeq = Math.max(channel.lastSeq, page.lastSeq)
+    const maxSeq = Math.max(lastSeq, page.lastSeq)
     return new JsonText(`{${page.json},"maxSeq":${maxSeq}}`)
   },
 )
@@ -50,23 +48,32 @@ const list = implementWithoutTransaction(
 const replies = implementWithoutTransaction(
   contract.messages.replies,
   async (ctx, { channelId, messageId, limit, before, after }) => {
-    await channelForReader(ctx, channelId, messageId)
-    const { cursorSeq } = await channelForReader(ctx, channelId, before ?? after)
-    const { json } = await readPage(ctx.db, {
-      within: ctx.db`msg.parent_id = ${messageId} and msg.deleted_at is null`,
-      isForward: after !== undefined,
-      from: cursorSeq,
-      limit,
-      viewer: ctx.caller.userId,
-    })
+    const cursor = before ?? after
+    const [, , { json }] = await pipelined([
+      channelForReader(ctx, channelId, messageId),
+      cursor === undefined || channelForReader(ctx, channelId, cursor),
+      readPage(ctx.db, {
+        channelId,
+        within: ctx.db`msg.parent_id = ${messageId} and msg.deleted_at is null`,
+        isForward: after !== undefined,
+        from: positionOf(ctx.db, channelId, cursor),
+        limit,
+        viewer: ctx.caller.userId,
+      }),
+    ])
     return new JsonText(`{${json}}`)
   },
 )
 
+/** Where a message is, if a page begins at one; a page at one that is unknown is empty. */
+const positionOf = (db: Tx, channelId: string, messageId: string | undefined) =>
+  messageId === undefined ? undefined : seqOf(db, { channelId, messageId })
+
 type PageRequest = {
+  channelId: string
   within: Fragment
   isForward: boolean
-  from: number | null
+  from: number | Fragment | undefined
   limit: number
   viewer: string | null
 }
@@ -75,38 +82,38 @@ type PageRequest = {
  * A page ascending by seq, read in either direction, as fields of JSON; one row more shows whether
  * more follow.
  */
-async function readPage(db: Tx, { within, isForward, from, limit, viewer }: PageRequest) {
+async function readPage(db: Tx, request: PageRequest) {
+  const { channelId, within, isForward, from, limit, viewer } = request
   const beyond = isForward
     ? db`msg.seq > ${from ?? 0}`
     : db`msg.seq < ${from ?? limits.largestInteger}`
-  const direction = isForward ? db`` : db`desc`
+  const order = isForward ? db`msg.seq` : db`msg.seq desc`
   const rows = db`
     select msg.*
     from messages msg
     where ${within}
       and ${beyond}
-    order by msg.seq ${direction}
+    order by ${order}
     limit ${limit + 1}`
-  const page = await selectMessagePage(db, { viewer, rows, order: db`page.seq ${direction}` })
+  const page = await selectMessagePage(db, { viewer, rows, order, channelId })
   const shown = page.shown.slice(0, limit)
   if (!isForward) shown.reverse()
   const messages = shown.map(({ json }) => json).join()
-  const hasMore = page.found > shown.length
-  return {
-    json: `"messages":[${messages}],"hasMore":${hasMore}`,
-    lastSeq: shown.at(-1)?.message.seq ?? 0,
-  }
+  const hasMore = page.isCut || page.shown.length > limit
+  return { json: `"messages":[${messages}],"hasMore":${hasMore}`, lastSeq: shown.at(-1)?.seq ?? 0 }
 }
 
 const get = implementWithoutTransaction(
   contract.messages.get,
   async (ctx, { channelId, messageId }) => {
-    await channelForReader(ctx, channelId)
     const which = ctx.db`
       where msg.id = ${messageId}
         and msg.channel_id is not distinct from ${channelId}
         and msg.deleted_at is null`
-    const [message] = await selectMessages(ctx.db, { viewer: ctx.caller.userId, which })
+    const [, [message]] = await pipelined([
+      channelForReader(ctx, channelId),
+      selectMessages(ctx.db, { viewer: ctx.caller.userId, which }),
+    ])
     if (!message) throw new ApiError('NOT_FOUND', 'Message not found')
     return message
   },

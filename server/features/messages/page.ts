@@ -1,79 +1,95 @@
 import { limits, type Message } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
-import { type MessageRow, pinOf, toMessage, viewColumns, viewTables } from './view.ts'
+import {
+  type MessageRow,
+  messageJson,
+  reactionsOfMessage,
+  viewColumns,
+  withAuthor,
+} from './view.ts'
 
 type PageQuery = {
   viewer: string | null
   /** Selects message rows `msg`; it may end in order and limit. */
   rows: Fragment
-  /** Their order, by columns of `page`. Messages that compare as equal stay together. */
+  /** Their order, by columns of `msg`. Messages that compare as equal stay together. */
   order: Fragment
-  /** How many bytes the answer has before the messages of a place, which count from 1. */
-  bytesBefore?: (place: number) => number
+  /** How many bytes the answer has before them. */
+  bytesBefore?: number
+  /** The channel that all of them are in, if there is one. */
+  channelId?: string
+  /** More fields of each, by columns of `msg`, as text of JSON. */
+  also?: Fragment
 }
-/** `found` counts the messages of the page. Those that compare as equal share a place. */
-type PageRow = [place: number, found: number, ...view: MessageRow]
+/** Those that compare as equal share a place. */
+type PageRow = [place: number, hasNext: true | null, also: string | null, ...view: MessageRow]
 
-/** What an answer says of a message beside it, at most, but for the id of who pinned it. */
+/** What an answer says of a message beside it, at most. */
 const AROUND_BYTES = 100
 
+type PageMessage = { seq: number; json: string }
+
 /**
- * The first messages of a page: as many as an answer has room for, but at least one, and how many
- * the page has; `bytes` is the size of the answer up to the last of them.
+ * The first messages of a page: as many as an answer has room for, but at least one, and whether
+ * more follow; `bytes` is the size of the answer up to the last of them.
  */
 export async function selectMessagePage(db: Tx, query: PageQuery) {
-  const { bytesBefore = () => 0 } = query
   const rows = await selectPageRows(db, query)
   const shown: PageMessage[] = []
-  let [end, bytes, size] = [0, 0, 0]
-  for (const [index, [place, , ...row]] of rows.entries()) {
-    const message = toMessage(row)
-    const json = JSON.stringify(message)
-    const pin = pinOf(row)
-    shown.push({ message, json, ...pin })
-    size += Buffer.byteLength(json) + Buffer.byteLength(pin.pinnedBy ?? '') + AROUND_BYTES
+  let bytes = query.bytesBefore ?? 0
+  let [end, size] = [0, bytes]
+  for (const [index, [place, , also, ...row]] of rows.entries()) {
+    const message = messageJson(row, query.channelId)
+    const json = also === null ? message : `${message.slice(0, -1)},${also}}`
+    shown.push({ seq: row[7], json })
+    size += Buffer.byteLength(json) + AROUND_BYTES
     if (rows[index + 1]?.[0] === place) continue
-    const total = bytesBefore(place) + size
-    if (end > 0 && total > limits.answerBytes) break
+    if (end > 0 && size > limits.answerBytes) break
     end = index + 1
-    bytes = total
+    bytes = size
   }
-  return { shown: shown.slice(0, end), found: rows[0]?.[1] ?? 0, bytes }
+  const isCut = end < rows.length || (end > 0 && rows.every(([, hasNext]) => hasNext))
+  return { shown: shown.slice(0, end), isCut, bytes }
 }
 
-/** A message of a page, and its JSON: it was made to be measured, and can be answered. */
-type PageMessage = { message: Message; json: string } & ReturnType<typeof pinOf>
+/** The messages of a page as objects. */
+export const messagesOf = (shown: PageMessage[]) =>
+  shown.map(({ json }): Message => JSON.parse(json))
 
 /**
- * What users wrote is measured before anything else is read, and that before it is answered: a page
- * of messages with many reactions may have hundreds of megabytes.
+ * What users wrote, and how they reacted, is measured before it is answered: a page of messages
+ * with many reactions may have hundreds of megabytes.
  */
-async function selectPageRows(db: Tx, { viewer, rows, order }: PageQuery) {
+async function selectPageRows(
+  db: Tx,
+  { viewer, rows, order, channelId, also = db`null` }: PageQuery,
+) {
   const found = await db`
-    select measured.*
+    select
+      msg.place, msg.has_next, ${also},
+      ${viewColumns(db, { reactions: db`msg.reactions`, channelId })}
     from (
       select
-        msg.place, msg.found,
-        ${viewColumns(db)},
-        msg.content_bytes
-        + sum(coalesce(octet_length(more.reactions::text), 0)) over (order by msg.place) as bytes
-      from (
-        select
-          page.*,
-          (count(*) over ())::int as found,
-          (rank() over (order by ${order}))::int as place,
-          sum(
-            octet_length(page.text)
-            + octet_length(page.attachments::text)
-            + coalesce(octet_length(page.link_previews::text), 0)
-            + coalesce(octet_length(page.custom::text), 0)
-          ) over (order by ${order}) as content_bytes
-        from (${rows}) page
-      ) msg
-      ${viewTables(db, viewer)}
-      where msg.content_bytes <= ${limits.answerBytes} or msg.place = 1
-    ) measured
-    where measured.bytes <= ${limits.answerBytes} or measured.place = 1
-    order by measured.place, measured.seq`.values()
+        msg.*, more.reactions,
+        (rank() over page)::int as place,
+        lead(true) over page as has_next,
+        sum(${contentBytes(db)} + coalesce(octet_length(more.reactions), 0)) over page as bytes
+      from (${rows}) msg
+      cross join lateral (
+        select ${reactionsOfMessage(db, viewer)}::text as reactions
+        offset 0 -- measured and answered, but made once
+      ) more
+      window page as (order by ${order})
+    ) msg
+    ${withAuthor(db)}
+    where msg.bytes <= ${limits.answerBytes} or msg.place = 1
+    order by ${order}, msg.seq`.values()
   return found as unknown as PageRow[] // by the columns
 }
+
+/** How much users wrote. Most have nothing but a text: then nothing is written to be measured. */
+export const contentBytes = (db: Tx) => db`
+  octet_length(msg.text)
+  + coalesce(octet_length(nullif(msg.attachments, '[]')::text), 0)
+  + coalesce(octet_length(msg.link_previews::text), 0)
+  + coalesce(octet_length(msg.custom::text), 0)`

@@ -1,6 +1,6 @@
-import { limits, type QuotedMessage } from '@parley/contract'
+import { limits } from '@parley/contract'
 import type { Tx } from '../../db/client.ts'
-import { timeInJson } from '../../db/value-types.ts'
+import { isoTime } from '../../db/sql.ts'
 import { SYSTEM_USER } from '../system-user.ts'
 import { publicFields } from '../users/view.ts'
 
@@ -21,18 +21,12 @@ export const quotedMessage = (db: Tx) => db`
 export const summaryOfQuoted = (db: Tx) => db`
   json_build_object(
     'id', quoted.id, 'seq', quoted.seq, 'rev', quoted.rev, 'userId', quoted.user_id,
-    'user', json_build_object(
-      'id', quoted_author.id, ${publicFields(db, db`quoted_author`)}
-    ),
+    'user', case
+      when quoted.user_id = ${SYSTEM_USER.id} then ${JSON.stringify(SYSTEM_USER)}::text::json
+      else json_build_object('id', quoted_author.id, ${publicFields(db, db`quoted_author`)})
+    end,
     'text', left(quoted.text, ${limits.quotedTextLength}),
     'attachmentCount', jsonb_array_length(quoted.attachments),
     'attachmentType', quoted.attachments -> 0 ->> 'type',
-    'deletedAt', quoted.deleted_at
+    'deletedAt', ${isoTime(db, db`quoted.deleted_at`)}
   )`
-
-/** A quote as it was read, with its time as others. */
-export const toQuoted = (quoted: QuotedMessage): QuotedMessage => ({
-  ...quoted,
-  ...(quoted.userId === SYSTEM_USER.id && { user: SYSTEM_USER }),
-  deletedAt: quoted.deletedAt && timeInJson(quoted.deletedAt),
-})

@@ -1,6 +1,6 @@
 import type { contract, Input, QuotedMessage } from '@parley/contract'
 import type { Tx } from '../../db/client.ts'
-import { summaryOfQuoted, toQuoted } from './quote-view.ts'
+import { summaryOfQuoted } from './quote-view.ts'
 
 type Quoting = {
   input: Pick<Input<typeof contract.messages.send>, 'channelId' | 'quotedMessageId'>
@@ -28,6 +28,6 @@ export function findQuoted(quotable: readonly Quotable[]) {
   const byId = new Map(quotable.map((each) => [each.quoted.id, each]))
   return ({ input: { channelId, quotedMessageId } }: Quoting) => {
     const found = byId.get(quotedMessageId ?? '')
-    return found?.channelId === channelId ? toQuoted(found.quoted) : null
+    return found?.channelId === channelId ? found.quoted : null
   }
 }

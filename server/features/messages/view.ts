@@ -1,13 +1,17 @@
-import { limits, type Message, type QuotedMessage } from '@parley/contract'
+import { limits, type Message } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
 import { SYSTEM_USER } from '../system-user.ts'
 import { userSummary } from '../users/view.ts'
-import { quotedMessage, toQuoted } from './quote-view.ts'
+import { quotedMessage } from './quote-view.ts'
 
-/** A message as it is read: without names, since objects of so many columns are slow to make. */
+/**
+ * A message as it is read, to be written as JSON: without names, since objects of so many columns
+ * are slow to make. Null is what most messages have; what is JSON in the database comes as text.
+ */
 export type MessageRow = [
   id: string,
-  channelId: string,
+  /** Null: the one that was asked for. */
+  channelId: string | null,
   type: Message['type'] | null,
   userId: string,
   authorName: string,
@@ -15,58 +19,85 @@ export type MessageRow = [
   text: string,
   seq: number,
   rev: number,
-  reactions: Message['reactions'] | null,
-  mentions: string[],
-  attachments: Message['attachments'],
+  reactions: string | null,
+  mentions: string | null,
+  attachments: string | null,
   parentId: string | null,
-  replyCount: number,
+  replyCount: number | null,
+  isPinned: boolean,
   clientId: string | null,
   createdAt: string,
-  updatedAt: string,
+  /** Null: when it was created. */
+  updatedAt: string | null,
   editedAt: string | null,
   deletedAt: string | null,
-  quoted: QuotedMessage | null,
-  linkPreviews: NonNullable<Message['linkPreviews']> | null,
-  custom: NonNullable<Message['custom']> | null,
+  quoted: string | null,
+  linkPreviews: string | null,
+  custom: string | null,
   silent: boolean | null,
   streaming: boolean | null,
   interrupted: boolean | null,
-  pinnedBy: string | null,
-  pinnedAt: string | null,
 ]
 
 /**
  * Messages as they go on the wire, with authors, reactions, pins and reply counts, in one
- * statement. `which` ends the statement: it sees message rows `msg` and their pins `p`.
+ * statement. `which` ends the statement: it sees message rows `msg`.
  */
 export async function selectMessages(
   db: Tx,
   { viewer, which }: { viewer: string | Fragment | null; which: Fragment },
 ): Promise<Message[]> {
   const rows = await db`
-    select ${viewColumns(db)}
+    select ${viewColumns(db, { reactions: reactionsOfMessage(db, viewer) })}
     from messages msg
-    ${viewTables(db, viewer)}
+    ${withAuthor(db)}
     ${which}`.values()
-  return rows.map((row) => toMessage(row as MessageRow)) // by the columns
+  return rows.map((row) => JSON.parse(messageJson(row as MessageRow))) // by the columns
 }
 
-/** What a view needs beside message rows `msg`. */
-export const viewTables = (db: Tx, viewer: string | Fragment | null) => db`
-  join users author on author.app_id = msg.app_id and author.id = msg.user_id
-  left join pins p on p.message_id = msg.id
-  cross join lateral (
-    select ${quotedMessage(db)} as quoted, ${reactionsOfMessage(db, viewer)} as reactions
-    offset 0 -- measured and answered, but made once
-  ) more`
+/** The `author` of message row `msg`. */
+export const withAuthor = (db: Tx) => db`
+  join users author on author.app_id = msg.app_id and author.id = msg.user_id`
 
-/** In the order of MessageRow. */
-export const viewColumns = (db: Tx) => db`
-  msg.id, msg.channel_id, msg.type, msg.user_id, author.display_name, author.image, msg.text,
-  msg.seq, msg.rev, more.reactions, msg.mentions, msg.attachments, msg.parent_id, msg.reply_count,
-  msg.client_id, msg.created_at, msg.updated_at, msg.edited_at, msg.deleted_at, more.quoted,
-  msg.link_previews, msg.custom, msg.silent, msg.streaming, msg.interrupted,
-  p.pinned_by, p.pinned_at`
+type Viewed = {
+  /** The reactions as JSON. */
+  reactions: Fragment
+  /** The channel that all messages are in, if there is one. */
+  channelId?: string | undefined
+}
+
+/** In the order of MessageRow, of message row `msg` and its `author`. */
+export const viewColumns = (db: Tx, { reactions, channelId }: Viewed) => db`
+  msg.id, ${channelId === undefined ? db`msg.channel_id` : db`null`}, msg.type,
+  msg.user_id, author.display_name, author.image,
+  msg.text, msg.seq, msg.rev,
+  ${reactions}::text,
+  to_json(nullif(msg.mentions, '{}'))::text,
+  nullif(msg.attachments, '[]')::text,
+  msg.parent_id, nullif(msg.reply_count, 0),
+  ${channelId === undefined ? db`` : db`${hasPins(db, channelId)} and`} ${isPinned(db)},
+  msg.client_id,
+  msg.created_at, nullif(msg.updated_at, msg.created_at), msg.edited_at, msg.deleted_at,
+  (${quotedMessage(db)})::text,
+  msg.link_previews::text, msg.custom::text,
+  msg.silent, msg.streaming, msg.interrupted`
+
+const isPinned = (db: Tx) => db`
+  exists (
+    select
+    from pins
+    where message_id = msg.id
+  )`
+
+/** Asked once for a page, and most channels have none. */
+const hasPins = (db: Tx, channelId: string) => db`
+  (
+    select exists (
+      select
+      from pins
+      where channel_id = ${channelId}
+    )
+  )`
 
 /**
  * Whether message row `msg` is not deleted, in the form of the index `messages_live`: for queries
@@ -93,11 +124,13 @@ export const messageIdAt = (db: Tx, { channelId, seq }: MessagePosition) => db`(
 )`
 
 /** The reactions of message row `msg` as JSON, if any: oldest emoji first, with first users. */
-const reactionsOfMessage = (db: Tx, viewer: string | Fragment | null) => db`
-  case when exists (
-    select
+export const reactionsOfMessage = (db: Tx, viewer: string | Fragment | null) => db`
+  case when (
+    select true
     from reactions
     where message_id = msg.id
+    order by emoji, user_id -- of two indexes, the one that begins with the message
+    limit 1
   ) then (
     select
       jsonb_agg(
@@ -126,71 +159,65 @@ const reactionsOfMessage = (db: Tx, viewer: string | Fragment | null) => db`
     ) kind
   ) end`
 
-/** Field by field: an object from a rest pattern costs several times as much to make and write. */
-export function toMessage([
-  id,
-  channelId,
-  type,
-  userId,
-  authorName,
-  authorImage,
-  text,
-  seq,
-  rev,
-  reactions,
-  mentions,
-  attachments,
-  parentId,
-  replyCount,
-  clientId,
-  createdAt,
-  updatedAt,
-  editedAt,
-  deletedAt,
-  quoted,
-  linkPreviews,
-  custom,
-  silent,
-  streaming,
-  interrupted,
-  pinnedBy,
-  pinnedAt,
-]: MessageRow): Message {
-  const message: Message = {
+/**
+ * The message as JSON, field by field: an object would cost several times as much to make and
+ * write. `channelId` is where all messages of the query are, if it was asked about one channel.
+ */
+export function messageJson(
+  [
     id,
-    channelId,
-    type: type ?? 'regular',
+    ownChannelId,
+    type,
     userId,
+    authorName,
+    authorImage,
     text,
     seq,
     rev,
-    user:
-      type === 'system'
-        ? { ...SYSTEM_USER, id: userId }
-        : { id: userId, name: authorName, image: authorImage },
-    reactions: reactions ?? [],
+    reactions,
     mentions,
     attachments,
     parentId,
     replyCount,
-    pinned: pinnedBy !== null && pinnedAt !== null,
+    isPinned,
     clientId,
     createdAt,
     updatedAt,
     editedAt,
     deletedAt,
-  }
-  if (quoted) message.quotedMessage = toQuoted(quoted)
-  if (custom) message.custom = custom
-  if (silent) message.silent = true
-  if (streaming !== null) message.streaming = streaming
-  if (interrupted) message.interrupted = true
-  if (linkPreviews) message.linkPreviews = linkPreviews
-  return message
+    quoted,
+    linkPreviews,
+    custom,
+    silent,
+    streaming,
+    interrupted,
+  ]: MessageRow,
+  channelId = '',
+): string {
+  const author = JSON.stringify(userId)
+  const name = JSON.stringify(type === 'system' ? SYSTEM_USER.name : authorName)
+  const image = JSON.stringify(type === 'system' ? SYSTEM_USER.image : authorImage)
+  let more = ''
+  if (quoted !== null) more += `,"quotedMessage":${quoted}`
+  if (custom !== null) more += `,"custom":${custom}`
+  if (silent) more += ',"silent":true'
+  if (streaming !== null) more += `,"streaming":${streaming}`
+  if (interrupted) more += ',"interrupted":true'
+  if (linkPreviews !== null) more += `,"linkPreviews":${linkPreviews}`
+  return (
+    `{"id":"${id}","channelId":"${ownChannelId ?? channelId}","type":"${type ?? 'regular'}",` +
+    `"userId":${author},"text":${JSON.stringify(text)},"seq":${seq},"rev":${rev},` +
+    `"user":{"id":${author},"name":${name},"image":${image}},"reactions":${reactions ?? '[]'},` +
+    `"mentions":${mentions ?? '[]'},"attachments":${attachments ?? '[]'},` +
+    `"parentId":${quote(parentId)},"replyCount":${replyCount ?? 0},"pinned":${isPinned},` +
+    `"clientId":${JSON.stringify(clientId)},"createdAt":"${createdAt}",` +
+    `"updatedAt":"${updatedAt ?? createdAt}","editedAt":${quote(editedAt)},` +
+    `"deletedAt":${quote(deletedAt)}${more}}`
+  )
 }
 
-/** Who pinned a message, and when, as it was read. */
-export const pinOf = (row: MessageRow) => ({ pinnedBy: row[25], pinnedAt: row[26] })
+/** An id or a time, in which nothing has to be escaped. */
+export const quote = (value: string | null) => (value === null ? 'null' : `"${value}"`)
 
 /** The message for all viewers: clients derive which reactions are their own. */
 export const asBroadcast = (message: Message): Message => ({

@@ -53,7 +53,7 @@ type GrownText = { userId: string; text: string; streaming: boolean | null }
 export async function lengthIfRepeated(ctx: Context<'user'>, append: Append) {
   const { db, caller } = ctx
   const { channelId, messageId, text, at } = append
-  const { channel } = await channelForMember(ctx, channelId)
+  const { frozen } = await channelForMember(ctx, channelId)
   const [message] = await db<GrownText[]>`
     select msg.user_id, msg.text || coalesce(ms.tail, '') as text, msg.streaming
     from messages msg
@@ -68,7 +68,7 @@ export async function lengthIfRepeated(ctx: Context<'user'>, append: Append) {
   const { length } = message.text
   if (text !== '' && at <= length && message.text.startsWith(text, at)) return length
   if (!message.streaming) refuse('The message has ended')
-  if (channel.frozen) refuse('The channel is frozen')
+  if (frozen) refuse('The channel is frozen')
   if (at !== length) {
     throw new ApiError('VALIDATION_ERROR', `at: expected ${length}, the length so far`)
   }
