@@ -37,12 +37,8 @@ export function serveConsole(
     // A call with that key judges it, counts it if it is wrong, and is limited like all of them.
     const { ip } = request
     const credentials = { ip, adminKey: data.adminKey }
-<<<<<<< HEAD
-    await calls.apps.list?.call({ ...toCallRequest(request, reply), credentials }, { limit: 1 })
-    await db.use((db) => noteSignIn(db, { requestId: request.id, ip }))
-=======
     await calls.apps.list?.call(toCallRequest(request, reply, credentials), { limit: 1 })
->>>>>>> marks
+    await db.use((db) => noteSignIn(db, { requestId: request.id, ip }))
     const isSecure = publicUrl().startsWith('https:')
     return reply.header('Set-Cookie', await sessions.begin(isSecure)).send({ success: true })
   })
