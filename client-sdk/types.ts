@@ -378,7 +378,7 @@ export interface Api {
       /** Only messages of this author. */
       userId?: string | undefined
       /** Only messages sent before this time. */
-      before?: string | undefined
+      sentBefore?: string | undefined
       /** Page size. Above 200 means 200. */
       limit?: number | undefined
       /**

@@ -113,7 +113,7 @@ export const inspect = {
         .userId()
         .optional()
         .meta({ description: 'Only messages of this author.', examples: ['ana'] }),
-      before: field
+      sentBefore: field
         .timestamp()
         .optional()
         .meta({

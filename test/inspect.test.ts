@@ -41,24 +41,24 @@ async function fill() {
 test('the operator finds what was said before a time, and by whom, in a long channel', async () => {
   const { operator, appId } = world()
   const { channelId, ana } = await fill()
-  const seqs = async (filter: { before?: string; userId?: string; cursor?: string }) =>
+  const seqs = async (filter: { sentBefore?: string; userId?: string; cursor?: string }) =>
     (await operator.inspect.messages({ appId, channelId, limit: 3, ...filter })).messages.map(
       ({ seq }) => seq,
     )
   // Of those of that very time none, and of earlier ones the newest first.
-  expect(await seqs({ before: timeOf(1_234) })).toEqual([1_233, 1_232, 1_231])
-  expect(await seqs({ before: timeOf(1_234.5) })).toEqual([1_234, 1_233, 1_232])
-  expect(await seqs({ before: timeOf(1_234), userId: ana.id })).toEqual([1_232, 1_230, 1_228])
-  expect(await seqs({ before: timeOf(100) })).toEqual([])
-  expect(await seqs({ before: timeOf(101) })).toEqual([100])
-  expect(await seqs({ before: timeOf(9_999) })).toEqual([5_000, 4_999, 4_998])
-  const page = { appId, channelId, limit: 2, before: timeOf(1_234) }
+  expect(await seqs({ sentBefore: timeOf(1_234) })).toEqual([1_233, 1_232, 1_231])
+  expect(await seqs({ sentBefore: timeOf(1_234.5) })).toEqual([1_234, 1_233, 1_232])
+  expect(await seqs({ sentBefore: timeOf(1_234), userId: ana.id })).toEqual([1_232, 1_230, 1_228])
+  expect(await seqs({ sentBefore: timeOf(100) })).toEqual([])
+  expect(await seqs({ sentBefore: timeOf(101) })).toEqual([100])
+  expect(await seqs({ sentBefore: timeOf(9_999) })).toEqual([5_000, 4_999, 4_998])
+  const page = { appId, channelId, limit: 2, sentBefore: timeOf(1_234) }
   const { nextCursor } = await operator.inspect.messages(page)
-  expect(await seqs({ before: page.before, cursor: nextCursor ?? '' })).toEqual([
+  expect(await seqs({ sentBefore: page.sentBefore, cursor: nextCursor ?? '' })).toEqual([
     1_231, 1_230, 1_229,
   ])
   expect(
-    await refusal(operator.inspect.messages({ appId, channelId, before: 'yesterday' })),
+    await refusal(operator.inspect.messages({ appId, channelId, sentBefore: 'yesterday' })),
   ).toMatchObject({ status: 400 })
   await world().db`analyze`
   await planAnew(world())

@@ -80,7 +80,7 @@ test('SIGTERM lets calls in progress finish, and no secret is in the output', as
   await world().db`alter table pins rename to renamed`
   for (const [path, status] of [
     [`/api/channels/${id}/pins?q=secret-query`, 500],
-    ['/api/channels?q=secret-query', 200],
+    ['/api/devices/preferences?q=secret-query', 200],
     ['/secret-path/%?q=secret-query', 400],
     ['/secret-path?q=secret-query', 404],
   ] as const) {

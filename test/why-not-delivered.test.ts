@@ -68,7 +68,7 @@ async function whyNotDelivered({ from, to, channelId, at, earlier }: Question) {
     appId: app.id,
     channelId,
     userId: from,
-    before: at,
+    sentBefore: at,
     limit: 1,
   })
   const sends = before.filter(
@@ -132,8 +132,8 @@ test('console, log and metrics tell why a message did not arrive', async () => {
   // Away from now on, they would have been pushed it.
   const phone = as((await mint('emil')).token)
   await phone.devices.create({ platform: 'ios', provider: 'apns', token: 'phone' })
-  provider.behave(provider.answer(403))
+  provider.behave(provider.answer(422))
   await send(dora.token)
   await line(({ msg }) => msg === 'push refused')
-  expect(await whyNotDelivered(question)).toMatch(/^push refused: .*403/)
+  expect(await whyNotDelivered(question)).toMatch(/^push refused: .*422/)
 })

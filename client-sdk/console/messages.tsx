@@ -12,7 +12,7 @@ export function Messages({ appId, channelId }: { appId: string; channelId: strin
   const { query } = useRoute()
   const [author, before] = [query.get('author') ?? '', query.get('before') ?? '']
   const pages = usePages(async (cursor) => {
-    const filter = { userId: author || undefined, before: timeOf(before) }
+    const filter = { userId: author || undefined, sentBefore: timeOf(before) }
     const page = await api.inspect.messages({ appId, channelId, ...filter, cursor })
     return { rows: page.messages, nextCursor: page.nextCursor }
   }, `${appId} ${channelId} ${author} ${before}`)

@@ -114,7 +114,7 @@ function namedIds(db: Tx, { appId, before, count, q }: ChannelIds & { q: string 
 
 const messages = implement(
   contract.inspect.messages,
-  async (ctx, { appId, channelId, userId, before: time, limit, cursor }) => {
+  async (ctx, { appId, channelId, userId, sentBefore, limit, cursor }) => {
     const { db } = ctx
     await requireApp(db, appId)
     const [channel] = await selectChannel(db, appId, channelId)
@@ -122,7 +122,8 @@ const messages = implement(
     // The number in a cursor was read from this very list.
     const before =
       cursor === undefined ? db`true` : db`msg.seq < ${decodeNumberCursor(cursor)}::int`
-    const since = time && (await firstSeqSince(db, { appId, channelId, time }))
+    const since =
+      sentBefore && (await firstSeqSince(db, { appId, channelId, time: sentBefore }))
     const beforeTime = since === undefined ? db`true` : db`msg.seq < ${since}::int`
     const rows = db`
       select msg.*

@@ -45,8 +45,8 @@ export function createUserFanout({
     (users) => db.use((db) => selectCoMembers(db, nodeId, users)),
     { maxBatch: 200, laneOf: ({ appId }) => appId },
   )
-  /** The channels of which copies are being sent, and the last event that waits; 0 for none. */
-  const copying = new Map<string, number>()
+  /** By channel, its last event copied and the last heard of, until a moment after the last copy. */
+  const turns = new Map<string, { copied: number; heard: number; isTaken: boolean }>()
   const sendTo = (users: UserRef[], event: Envelope) => {
     const userTopics = users.map(({ appId, userId }) => topics.user(appId, userId))
     broadcast(userTopics, event)
@@ -76,19 +76,28 @@ export function createUserFanout({
     sendTo(users, eventOf(copy))
     return users.length > limits.largeChannelMembers
   }
-  /** Each copy has all of the channel: of those that wait, members are sent the last. */
+  /**
+   * Each copy has all of the channel: of the events that wait, members are sent the last, and none
+   * that is heard of after a later one.
+   */
   const copyInTurn = async (topic: string, offset: number) => {
-    const waiting = copying.get(topic)
-    if (waiting !== undefined) return void copying.set(topic, Math.max(waiting, offset))
-    for (let next = offset; next > 0; next = copying.get(topic) ?? 0) {
-      copying.set(topic, 0)
-      const isToMany = await copyToMembers(topic, next).catch((error: unknown) => {
+    const turn = turns.get(topic) ?? { copied: 0, heard: 0, isTaken: false }
+    turn.heard = Math.max(turn.heard, offset)
+    if (turn.isTaken) return
+    turn.isTaken = true
+    turns.set(topic, turn)
+    while (turn.copied < turn.heard) {
+      turn.copied = turn.heard
+      const isToMany = await copyToMembers(topic, turn.copied).catch((error: unknown) => {
         report(error, 'user fan-out failed')
         return false
       })
       if (isToMany) await wait(COPIES_PAUSE_MS, undefined, { ref: false })
     }
-    copying.delete(topic)
+    turn.isTaken = false
+    const { copied } = turn
+    await wait(COPIES_PAUSE_MS, undefined, { ref: false })
+    if (turn.copied === copied) turns.delete(topic)
   }
 
   /** Runs `work` in the background, unless no user is connected here. */

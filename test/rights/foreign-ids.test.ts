@@ -30,7 +30,7 @@ const foreign: Record<string, string> = {
     [
       ...['audit.list userId', 'audit.list keyId'],
       ...['audit.listOfApp userId', 'audit.listOfApp keyId'],
-      ...['inspect.channels userId', 'inspect.messages userId'],
+      ...['inspect.users userId', 'inspect.channels userId', 'inspect.messages userId'],
     ].map((input) => [input, 'ok']), // nothing matches
   ),
 }

@@ -51,6 +51,16 @@ test('of the changes of a channel that come during a copy, members are sent the 
   expect((await nextRead(3)).offset).toBe(6)
 })
 
+test('of two changes of a channel that are heard of in reverse, members are sent the later', async () => {
+  const { fanout, reads, sent, nextRead } = openFanout()
+  fanout.channelUpdated(chat, 2)
+  ;(await nextRead(1)).answer(['ana'])
+  await vi.waitUntil(() => sent.length === 1, patient)
+  for (const offset of [1, 3]) fanout.channelUpdated(chat, offset)
+  expect((await nextRead(2)).offset).toBe(3)
+  expect(reads).toHaveLength(2)
+})
+
 test('a copy that fails does not keep members from the one after it', async () => {
   const { fanout, problems, nextRead } = openFanout()
   for (const offset of upTo(2)) fanout.channelUpdated(chat, offset)
