@@ -122,8 +122,7 @@ const messages = implement(
     // The number in a cursor was read from this very list.
     const before =
       cursor === undefined ? db`true` : db`msg.seq < ${decodeNumberCursor(cursor)}::int`
-    const since =
-      sentBefore && (await firstSeqSince(db, { appId, channelId, time: sentBefore }))
+    const since = sentBefore && (await firstSeqSince(db, { appId, channelId, time: sentBefore }))
     const beforeTime = since === undefined ? db`true` : db`msg.seq < ${since}::int`
     const rows = db`
       select msg.*
