@@ -7,7 +7,7 @@ import { startBackend } from '../examples/backend/backend.ts'
 import { startBot } from '../examples/bot/bot.ts'
 import { root } from './support/consumer.ts'
 import { examplesOf, runExamples } from './support/examples.ts'
-import { freePorts } from './support/proxy-program.ts'
+import { freePort } from './support/ports.ts'
 import { wsUrlOf } from './support/realtime.ts'
 import { until } from './support/until.ts'
 import { createWorld, type World } from './support/world.ts'
@@ -15,7 +15,7 @@ import { createWorld, type World } from './support/world.ts'
 let world: World
 let port = 0
 beforeAll(async () => {
-  port = (await freePorts(1))[0] ?? 0
+  port = await freePort()
   const allowedHosts = [`127.0.0.1:${port}`]
   const wsUrl = () => wsUrlOf(world)
   world = await createWorld({ jobs: {}, wsUrl, webhooks: { allowedHosts } })

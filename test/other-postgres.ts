@@ -1,9 +1,9 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { chownSync, existsSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { accountFor } from '@parley/server/db/embedded/account'
 import { createDataFolder } from './support/folders.ts'
+import { freePort } from './support/ports.ts'
 
 /**
  * `npm run test:postgres -- /usr/lib/postgresql/15/bin`: runs tests on another PostgreSQL than the
@@ -40,16 +40,7 @@ const run = (program: string, ...parameters: string[]) =>
     ...(account && { uid: account.uid, gid: account.gid }),
   })
 
-/** A port that is free now. */
-const findPort = () =>
-  new Promise<number>((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
-    })
-  })
-
-const port = await findPort()
+const port = await freePort()
 const settings = Object.entries({
   ...SETTINGS,
   port,

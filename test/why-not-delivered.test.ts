@@ -2,8 +2,8 @@ import { rmSync } from 'node:fs'
 import { createApi } from '@parley/client/api'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { createDataFolder } from './support/folders.ts'
+import { freePort } from './support/ports.ts'
 import { serveProvider } from './support/provider.ts'
-import { freePorts } from './support/proxy-program.ts'
 import { sample } from './support/scrape.ts'
 import { RawSocket } from './support/socket.ts'
 import { production, start } from './support/start.ts'
@@ -22,7 +22,7 @@ let operator: ReturnType<typeof createApi>
 let app: { id: string; apiKey: string }
 
 beforeAll(async () => {
-  const [port = 0] = await freePorts(1)
+  const port = await freePort()
   metricsUrl = `http://127.0.0.1:${port}/metrics`
   provider = await serveProvider()
   const { apiUrl, secretKey } = provider.settings

@@ -45,7 +45,7 @@ export function createUserFanout({
     (users) => db.use((db) => selectCoMembers(db, nodeId, users)),
     { maxBatch: 200, laneOf: ({ appId }) => appId },
   )
-  /** By channel, its last event copied and the last heard of, until a moment after the last copy. */
+  /** By channel: the last event copied and the last heard of, until a moment after the copy. */
   const turns = new Map<string, { copied: number; heard: number; isTaken: boolean }>()
   const sendTo = (users: UserRef[], event: Envelope) => {
     const userTopics = users.map(({ appId, userId }) => topics.user(appId, userId))

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { connectOnce } from '@parley/server/db/client'
+import { freePorts } from '../support/ports.ts'
 
 export const ADMIN_KEY = 'admin-key-of-the-bench'
 export const JWT_SECRET = 'a secret of the bench, 32 bytes or more'
@@ -22,7 +22,7 @@ export async function createDatabase(serverUrl: string, name: string) {
  * profile of its CPU there when it stops.
  */
 export async function startServer(variables: Record<string, string>, profileDir?: string) {
-  const [port, metricsPort] = [await freePort(), await freePort()]
+  const [port, metricsPort] = await freePorts(2)
   const child = spawn(
     process.execPath,
     [
@@ -74,15 +74,6 @@ export async function startServer(variables: Record<string, string>, profileDir?
       await once(child, 'exit')
     },
   }
-}
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo // it listens on a port
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 export const pause = (milliseconds: number) =>

@@ -4,7 +4,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { freePort, startRedis } from '../support/redis.ts'
+import { freePort } from '../support/ports.ts'
+import { startRedis } from '../support/redis.ts'
 
 /** One server, or a server and its replica with three Sentinels. */
 export type RedisKind = 'single' | 'sentinels'

@@ -4,7 +4,7 @@ import { createApi } from '@parley/client/api'
 import { connectOnce } from '@parley/server/db/client'
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
 import { createDataFolder } from '../support/folders.ts'
-import { freePorts } from '../support/proxy-program.ts'
+import { freePort } from '../support/ports.ts'
 import { sample } from '../support/scrape.ts'
 import { production, useChildren } from '../support/start.ts'
 import { RawStream } from '../support/stream.ts'
@@ -31,7 +31,7 @@ async function startServer({
   /** Called when the first worker process listens. */
   meanwhile?: (server: ChildProcess) => void
 } = {}) {
-  const [metricsPort = 0] = await freePorts(1)
+  const metricsPort = await freePort()
   const server = children.start(
     {
       ...production,
@@ -143,7 +143,7 @@ test('a worker process that is killed is replaced, and nothing acknowledged is l
 test('a worker process that ends during a start or a rolling restart leaves as many', async () => {
   // The first one, while the second one starts.
   const kill = (pid: number | undefined) => process.kill(pid ?? 0, 'SIGKILL')
-  const [port = 0] = await freePorts(1)
+  const port = await freePort()
   const server = await startServer({
     variables: { PORT: String(port) },
     meanwhile: (server) => kill(childrenOf(server)[0]),

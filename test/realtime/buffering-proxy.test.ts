@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TransportName } from '@parley/server/realtime/transport'
 import { expect, onTestFinished, test } from 'vitest'
-import { freePorts, hasProgram } from '../support/proxy-program.ts'
+import { freePort } from '../support/ports.ts'
+import { hasProgram } from '../support/proxy-program.ts'
 import { centrifugeOf, listen } from '../support/realtime.ts'
 import { until } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
@@ -15,7 +16,7 @@ if (!isInstalled) console.log('SKIPPED: nginx is not installed, so nothing is bu
 
 /** An nginx that buffers and compresses answers, and does not pass upgrades. */
 async function startNginx() {
-  const [port] = await freePorts(1)
+  const port = await freePort()
   const folder = mkdtempSync(join(tmpdir(), 'parley-nginx-'))
   const file = join(folder, 'nginx.conf')
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(

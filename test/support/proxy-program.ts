@@ -1,6 +1,4 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { randomInt } from 'node:crypto'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { root } from './consumer.ts'
 
@@ -45,23 +43,3 @@ export function startProxy(program: ProxyProgram, upstreams: Upstreams): ChildPr
     stdio: ['ignore', 'ignore', program === 'caddy' ? 'ignore' : 'inherit'],
   })
 }
-
-/**
- * Ports that were free a moment ago. Systems give away higher ones by themselves, to connections
- * and to servers without a wish: one of those could be taken before it is used.
- */
-export async function freePorts(count: number) {
-  const ports = new Set<number>()
-  while (ports.size < count) {
-    const port = randomInt(10_000, 30_000)
-    if (await isFree(port)) ports.add(port)
-  }
-  return [...ports]
-}
-
-const isFree = (port: number) =>
-  new Promise<boolean>((resolve) => {
-    const server = createServer()
-      .once('error', () => resolve(false))
-      .listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
-  })

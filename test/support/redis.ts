@@ -1,28 +1,17 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadRedis } from '@parley/server/core/redis'
 import { parseRedisUrl } from '@parley/server/core/redis-url'
+import { freePort, freePorts } from './ports.ts'
 import { openProxy } from './proxy.ts'
 import { until } from './until.ts'
 
 /** Whether Debian's redis-server, or another, is there. */
 export const hasRedis = spawnSync('redis-server', ['--version']).status === 0
 if (!hasRedis) console.warn('redis-server is not installed: the tests with Redis are skipped')
-
-/** A port that nothing listens on, a moment ago at least. */
-export async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('not a port')
-  return address.port
-}
 
 /** A Redis on a port of its own, which keeps nothing. `settings` are for its first start. */
 export async function startRedis(port?: number, settings: string[] = []) {
@@ -65,13 +54,12 @@ export async function redisAt(url: string, prefix = 'parley') {
 /** A cluster of two servers with half of the slots each; `second` is reached through a proxy. */
 export async function startRedisCluster() {
   const folder = mkdtempSync(join(tmpdir(), 'parley-redis-'))
-  const ports = [await freePort(), await freePort()]
-  const [, secondPort = 0] = ports
+  const [firstPort = 0, secondPort = 0, ...buses] = await freePorts(4)
+  const ports = [firstPort, secondPort]
   const second = await openProxy(`http://127.0.0.1:${secondPort}`)
   const announced = ['--cluster-announce-port', new URL(second.url).port]
-  const [firstBus, secondBus] = [await freePort(), await freePort()]
   const servers = await Promise.all(
-    [firstBus, secondBus].map((bus, n) =>
+    buses.map((bus, n) =>
       startRedis(ports[n], [
         ...['--cluster-enabled', 'yes', '--dir', folder, '--cluster-config-file', `${n}.conf`],
         ...['--cluster-port', String(bus), '--cluster-announce-ip', '127.0.0.1'],
@@ -89,7 +77,7 @@ export async function startRedisCluster() {
   const [first, other] = admins
   await first?.call('CLUSTER', 'ADDSLOTSRANGE', '0', '8191')
   await other?.call('CLUSTER', 'ADDSLOTSRANGE', '8192', '16383')
-  await other?.call('CLUSTER', 'MEET', '127.0.0.1', String(ports[0]), String(firstBus))
+  await other?.call('CLUSTER', 'MEET', '127.0.0.1', String(firstPort), String(buses[0]))
   const isWhole = async (admin: (typeof admins)[number]) =>
     String(await admin.call('CLUSTER', 'INFO')).includes('cluster_state:ok')
   await until(async () => (await Promise.all(admins.map(isWhole))).every((whole) => whole))
@@ -99,5 +87,5 @@ export async function startRedisCluster() {
     second.close()
     rmSync(folder, { recursive: true })
   }
-  return { url: `redis+cluster://127.0.0.1:${ports[0]}`, second, stop }
+  return { url: `redis+cluster://127.0.0.1:${firstPort}`, second, stop }
 }

@@ -51,7 +51,7 @@ test('of the changes of a channel that come during a copy, members are sent the 
   expect((await nextRead(3)).offset).toBe(6)
 })
 
-test('of two changes of a channel that are heard of in reverse, members are sent the later', async () => {
+test('of two changes heard of in reverse, members are sent the later one', async () => {
   const { fanout, reads, sent, nextRead } = openFanout()
   fanout.channelUpdated(chat, 2)
   ;(await nextRead(1)).answer(['ana'])
