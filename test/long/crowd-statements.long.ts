@@ -63,7 +63,7 @@ beforeAll(async () => {
   await db`insert into nodes (id) values (${nodeId})`
   await db`
     insert into connections (node_id, app_id, user_id)
-    select ${nodeId}, ${appId}, given
+    select ${nodeId}, ${appId}::uuid, given
     from unnest(${ids}::text[]) given
     union all
     select 'other', ${appId}, 'stranger'`

@@ -54,6 +54,8 @@ export async function startTemporary() {
       synchronous_commit: 'off',
       full_page_writes: 'off',
       max_wal_size: '256MB',
+      // Files that run the tests of many others keep the pools of all their worlds.
+      max_connections: '500',
     },
   })
   return {
