@@ -19,23 +19,24 @@ type Counted = { nodeId: string | null; channelIds: string[] }
  */
 export function selectCountsOfChannels(db: Tx, { nodeId, channelIds }: Counted) {
   const onNode = nodeId === null ? db`` : db`and node_id = ${nodeId}`
-  const isCrowded = db`(
-    ${isLargeChannelRow(db)} and c.member_count > (
-      select count(*)
-      from (
-        select
-        from connections
-        where app_id = c.app_id
-          ${onNode}
-        limit c.member_count
-      ) connected
-    )
-  )`
   return db<ConnectedCount[]>`
     select
       m.node_id, m.app_id, m.user_id, m.channel_id,
       ${unread(db)} as count, ${unreadVersion(db)} as version
     from channels c
+    cross join lateral (
+      select ${isLargeChannelRow(db)} and c.member_count > (
+        select count(*)
+        from (
+          select
+          from connections
+          where app_id = c.app_id
+            ${onNode}
+          limit c.member_count
+        ) connected
+      ) as is_crowded
+      offset 0
+    ) size
     cross join lateral (
       select con.node_id, m.*
       from members m
@@ -48,7 +49,7 @@ export function selectCountsOfChannels(db: Tx, { nodeId, channelIds }: Counted) 
         offset 0
       ) con
       where m.channel_id = c.id
-        and not ${isCrowded}
+        and not size.is_crowded
       union all
       select con.node_id, m.*
       from connections con
@@ -61,7 +62,7 @@ export function selectCountsOfChannels(db: Tx, { nodeId, channelIds }: Counted) 
       ) m
       where con.app_id = c.app_id
         ${onNode}
-        and ${isCrowded}
+        and size.is_crowded
     ) m
     where c.id = any(${channelIds}::uuid[])
       and num_nulls(c.deleted_at) = 1

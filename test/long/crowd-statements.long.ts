@@ -91,13 +91,14 @@ const insertPairs = (userId: string) => world().db`
 /** The statements that a node with all these users runs, and about how many of them each is. */
 const statements: Record<string, { about: number; run: (db: Tx) => Promise<unknown> }> = {
   'counts of a channel, by its members': {
-    about: MEMBERS,
+    // And the channel.
+    about: MEMBERS + 1,
     run: (db) =>
       // One more user is connected to another node: as many as the channel has members.
       selectCountsOfChannels(db, { nodeId: null, channelIds: [channelId] }),
   },
   'counts of a channel, by the connections': {
-    about: MEMBERS,
+    about: MEMBERS + 1,
     run: (db) => selectCountsOfChannels(db, { nodeId, channelIds: [channelId] }),
   },
   'copies for a channel, by its members': {
