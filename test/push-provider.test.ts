@@ -119,7 +119,7 @@ test('a hanging provider delays neither sends nor reads of preferences', async (
   provider.behave((...call) => void hanging.push(() => provider.accept(...call)))
   for (let index = 0; index < 10; index++) await send(`waiting ${index}`)
   await until(() => provider.calls.length > 0)
-  // A push waits for ten seconds, and preferences for two.
+  // A push waits for ten seconds, and preferences for two: longer than all this may take.
   const start = performance.now()
   for (let index = 0; index < 10; index++) await send(`not waiting ${index}`)
   expect(performance.now() - start).toBeLessThan(4_000)

@@ -79,12 +79,14 @@ const coverage: CoverageV8Options = {
   provider: 'v8',
   include: measured.map((folder) => join(import.meta.dirname, '..', folder, '**/*.ts')),
   exclude: [
-    '**/client-sdk/{playground,react,dist}/**',
+    '**/client-sdk/{console,dist,docs,playground,react}/**',
     '**/client-sdk/{generate,reference,types}.ts',
     // Served by a whole server only, which is another process.
     '**/http/playground*.ts',
     // Types only.
-    '**/{broker,call-options,custom,node,settings,websocket}.ts',
+    ...['call-options', 'custom'].map((name) => `**/client-sdk/${name}.ts`),
+    '**/server/jobs/push/settings.ts',
+    '**/server/realtime/node.ts',
   ],
   allowExternal: true,
   reportOnFailure: true,

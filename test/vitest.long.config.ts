@@ -13,6 +13,9 @@ const measuring = [
 /** Files that run the tests of other files, which each process would load only once. */
 const transportFiles = ['long/http-stream.long.ts', 'long/sse.long.ts']
 
+/** The files of a worker share its globals. */
+const setupFiles = ['./support/globals.ts']
+
 /** All others at once: more than cores, since many of them wait. */
 const atOnce = {
   maxWorkers: 4,
@@ -31,7 +34,7 @@ export default defineConfig({
     projects: [
       {
         ...everywhere,
-        test: { ...tests, name: 'measuring', include: measuring, maxWorkers: 1 },
+        test: { ...tests, name: 'measuring', include: measuring, maxWorkers: 1, setupFiles },
       },
       {
         ...everywhere,
@@ -39,6 +42,7 @@ export default defineConfig({
           ...tests,
           ...atOnce,
           name: 'long',
+          setupFiles,
           include: ['long/**/*.long.ts'],
           exclude: [...measuring, ...transportFiles],
         },

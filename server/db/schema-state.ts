@@ -9,10 +9,10 @@ const NEWER =
 /** When the last migration that was applied was written; 0 in an empty database. */
 async function latestMigration(db: Tx) {
   if (!(await hasMigrations(db))) return 0
-  const [row] = await db`
-    select max(created_at)::float8 as written_at
+  const [row] = await db<{ latest: number | null }[]>`
+    select max(created_at)::float8 as latest
     from ${migrationsSchema(db)}.__drizzle_migrations`
-  return Number(row?.written_at ?? 0)
+  return row?.latest ?? 0
 }
 
 /**

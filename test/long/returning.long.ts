@@ -9,13 +9,13 @@ import { isLive, isOffline, ready, texts, until } from '../support/chat.ts'
 import { cloneDatabase } from '../support/clone-database.ts'
 import { serveLocally } from '../support/local-server.ts'
 import { ADMIN_KEY } from '../support/secrets.ts'
+import { slowness } from '../support/slowness.ts'
 import { production, useChildren } from '../support/start.ts'
 import { createValidatedApi } from '../support/validated.ts'
 
 const children = useChildren()
 const CLIENTS = 320
-/** A machine that is slow or shared says by how much: `SLOWNESS=4`. */
-const BACK_WITHIN_MS = 20_000 * Number(process.env.SLOWNESS ?? 1)
+const BACK_WITHIN_MS = 20_000 * slowness
 
 test('320 clients are live soon after their server was killed, without a storm', async () => {
   const { start } = await restartable()

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { z } from 'zod'
 
-/** The lists of planted defects, one file an area, and the score of their last complete run. */
+/** The lists of planted defects, one file an area, and the score: how many were seen caught. */
 const folder = import.meta.dirname
 export const root = join(folder, '../..')
 const scoreFile = join(folder, 'score.json')

@@ -13,7 +13,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { copyProject } from '../support/copy.ts'
 import { startTemporary } from '../support/postgres.ts'
-import { type Defect, readDefects, readScore, scoreOf, withDefect, writeScore } from './list.ts'
+import { type Defect, readDefects, scoreOf, withDefect, writeScore } from './list.ts'
 import { createSuite, type Verdict } from './suite.ts'
 import { openVerdicts } from './verdicts.ts'
 
@@ -28,8 +28,7 @@ const { values: options } = parseArgs({
     sample: { type: 'string' },
     seed: { type: 'string' },
     jobs: { type: 'string', default: '2' },
-    record: { type: 'boolean', default: false },
-    resume: { type: 'boolean', default: false },
+    missing: { type: 'boolean', default: false },
   },
 })
 
@@ -39,14 +38,15 @@ type Result = { defect: Defect; verdict: Verdict; seconds: number }
 async function mutate() {
   const seed = Number(options.seed ?? Math.floor(Math.random() * 1_000_000))
   const all = readDefects()
-  const verdicts = openVerdicts({ isResumed: options.resume })
-  const listed = selectDefects(all, seed)
+  const verdicts = openVerdicts()
+  const listed = selectDefects(all, { seed, wasCaught: (defect) => verdicts.of(defect) === true })
   if (listed.length === 0) throw new Error('no defect is listed under these options')
-  const selected = listed.filter((defect) => verdicts.of(defect) === undefined)
-  if (selected.length < listed.length)
-    console.log(`Planted before: ${listed.length - selected.length}`)
+  const selected = options.missing
+    ? listed.filter((defect) => verdicts.of(defect) === undefined)
+    : listed
+  console.log(`${selected.length} of ${listed.length} are planted`)
   if (selected.length === 0) {
-    recordScore(listed, { all, verdicts })
+    record(verdicts, all)
     return true
   }
   if (options.sample !== undefined) console.log(`Sampled with seed ${seed}`)
@@ -75,15 +75,19 @@ async function mutate() {
       if (isEnding) return
       results.push(result)
       console.log(lineOf(result))
-      if (options.record && result.verdict.outcome !== 'error')
-        verdicts.record(defect, isCaught(result.verdict))
+      if (result.verdict.outcome === 'error') continue
+      verdicts.record(defect, isCaught(result.verdict))
+      record(verdicts, all)
     }
   }
   await Promise.all(copies.map(work))
-  return report(selected, results, { all, verdicts })
+  return report(selected, results)
 }
 
-function selectDefects(all: Defect[], seed: number) {
+type Selection = { seed: number; wasCaught: (defect: Defect) => boolean }
+
+/** A sample is of those that were caught: it shows whether the tests still find them. */
+function selectDefects(all: Defect[], { seed, wasCaught }: Selection) {
   const { area, sample } = options
   const only = options.only?.split(',').map((id) => (area === undefined ? id : `${area}:${id}`))
   const chosen = all.filter(
@@ -94,7 +98,7 @@ function selectDefects(all: Defect[], seed: number) {
   if (sample === undefined) return chosen
   const order = ({ id }: Defect) => createHash('sha256').update(`${seed} ${id}`).digest('hex')
   return chosen
-    .filter(({ survives }) => survives === undefined)
+    .filter(wasCaught)
     .sort((a, b) => (order(a) < order(b) ? -1 : 1))
     .slice(0, Number(sample))
 }
@@ -119,9 +123,13 @@ function lineOf({ defect, verdict, seconds }: Result) {
   return `${defect.id} ${words[verdict.outcome]} in ${seconds.toFixed(1)} s: ${defect.note}${by}`
 }
 
-type Recorded = { all: Defect[]; verdicts: ReturnType<typeof openVerdicts> }
+/** At once, so that a run of hundreds can be ended at any time. */
+function record(verdicts: ReturnType<typeof openVerdicts>, all: Defect[]) {
+  verdicts.write(all)
+  writeScore(scoreOf(all, (defect) => verdicts.of(defect) === true))
+}
 
-function report(selected: Defect[], results: Result[], recorded: Recorded) {
+function report(selected: Defect[], results: Result[]) {
   const caught = new Set(results.filter(({ verdict }) => isCaught(verdict)).map((r) => r.defect))
   const score = scoreOf(selected, (defect) => caught.has(defect))
   const hangs = results.filter(({ verdict }) => verdict.outcome === 'timeout')
@@ -141,19 +149,7 @@ function report(selected: Defect[], results: Result[], recorded: Recorded) {
   for (const result of unexpected) console.log(lineOf(result))
   const ids = missed.map(({ defect }) => defect.id)
   console.log(JSON.stringify({ score, survivors: ids }))
-  if (options.record) recordScore(selected, recorded)
   return unexpected.length === 0
-}
-
-/** Writes the scores of the areas of this run of which every defect has been planted. */
-function recordScore(selected: Defect[], { all, verdicts }: Recorded) {
-  for (const area of new Set(selected.map((defect) => defect.area))) {
-    const defects = all.filter((defect) => defect.area === area)
-    const { length: missing } = defects.filter((defect) => verdicts.of(defect) === undefined)
-    if (missing > 0) console.log(`${area}: ${missing} to plant, with --record --resume`)
-    else
-      writeScore({ ...readScore(), ...scoreOf(defects, (defect) => verdicts.of(defect) === true) })
-  }
 }
 
 const PREFIX = 'parley-mutations-'

@@ -2,11 +2,12 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { slowness } from '../support/slowness.ts'
 
 /** A test that waits longer for what never comes has failed: all take less than 5 s. */
-const TEST_TIMEOUT_MS = 40_000
+const TEST_TIMEOUT_MS = 40_000 * slowness
 /** A run that takes longer hangs outside of its tests, in a loop perhaps, and is killed. */
-const SECONDS_PER_FILE = 60
+const SECONDS_PER_FILE = 60 * slowness
 const RUNS_PER_HOST = 8
 
 /** A host bundles the programs once, with the defect that is planted when it starts. */

@@ -5,11 +5,11 @@ import { z } from 'zod'
 import type { Defect } from './list.ts'
 
 /**
- * What recorded runs found, defect by defect, so that a run of hundreds can be ended and resumed.
- * It stays on the machine.
+ * Whether each defect was caught when it was last planted, a line each, sorted: what runs on
+ * different machines have found is merged as text.
  */
-const file = join(import.meta.dirname, '.verdicts.local')
-const Verdicts = z.record(z.string(), z.boolean())
+const file = join(import.meta.dirname, 'verdicts.txt')
+const Line = z.tuple([z.string().regex(/^[0-9a-f]{12}$/), z.enum(['caught', 'survived'])])
 
 /** A defect that was changed since is another one. */
 const keyOf = (defect: Defect) => {
@@ -17,17 +17,32 @@ const keyOf = (defect: Defect) => {
   return createHash('sha256')
     .update(JSON.stringify([file, find, replace, tests]))
     .digest('hex')
+    .slice(0, 12)
 }
 
-export function openVerdicts({ isResumed }: { isResumed: boolean }) {
-  const before = existsSync(file) ? Verdicts.parse(JSON.parse(readFileSync(file, 'utf8'))) : {}
-  const verdicts = new Map(Object.entries(isResumed ? before : {}))
+const readLines = () =>
+  existsSync(file)
+    ? readFileSync(file, 'utf8')
+        .split('\n')
+        .filter((line) => line !== '')
+    : []
+
+export function openVerdicts() {
+  const verdicts = new Map(readLines().map((line) => Line.parse(line.split(' '))))
   return {
     /** Whether a defect was caught; undefined if it has not been planted yet. */
-    of: (defect: Defect) => verdicts.get(keyOf(defect)),
+    of: (defect: Defect) => {
+      const verdict = verdicts.get(keyOf(defect))
+      return verdict && verdict === 'caught'
+    },
     record: (defect: Defect, isCaught: boolean) => {
-      verdicts.set(keyOf(defect), isCaught)
-      writeFileSync(file, JSON.stringify(Object.fromEntries(verdicts)))
+      verdicts.set(keyOf(defect), isCaught ? 'caught' : 'survived')
+    },
+    /** Keeps the verdicts of the listed defects. */
+    write: (listed: readonly Defect[]) => {
+      const keys = new Set(listed.map(keyOf))
+      const lines = [...verdicts].filter(([key]) => keys.has(key)).map((line) => line.join(' '))
+      writeFileSync(file, `${lines.sort().join('\n')}\n`)
     },
   }
 }

@@ -1,9 +1,10 @@
 import { connectOnce } from '@parley/server/db/client'
 import { inject } from 'vitest'
 import { databaseUrl } from './postgres.ts'
+import { expectTwinUntouched } from './twin/index.ts'
 
 let clones = 0
-/** A database of its own for a world: a copy of the template. */
+/** A database of its own: a copy of the template, whose twin must be untouched in the end. */
 export async function cloneDatabase() {
   const server = inject('databaseUrl')
   const name = `${inject('template')}_${process.pid}_${++clones}`
@@ -13,12 +14,18 @@ export async function cloneDatabase() {
     create database ${name}
     template ${inject('template')}
     strategy file_copy`)
+  const url = databaseUrl(server, name)
   return {
-    url: databaseUrl(server, name),
-    isOwn: true,
+    url,
     drop: async () => {
-      await admin.unsafe(`drop database if exists ${name} with (force)`)
-      await admin.end()
+      const db = connectOnce(url)
+      try {
+        await expectTwinUntouched(db)
+      } finally {
+        await db.end()
+        await admin.unsafe(`drop database if exists ${name} with (force)`)
+        await admin.end()
+      }
     },
   }
 }

@@ -133,6 +133,11 @@ const insertions = [
   ],
   ['server/features/index.ts', 'export const operations = {\n', '  polls,\n'],
   [
+    'server/commands/app-file/tables.ts',
+    "  ofChannels('pins', 'p'),\n",
+    "  ofChannels('polls', 'poll'),\n",
+  ],
+  [
     'test/rights/operations.test.ts',
     'theirs outsider member owner theirKey key theirAs asMember asOwner admin\n',
     `
