@@ -118,7 +118,7 @@ export class PresenceTracker {
    */
   async removeDeadNodes() {
     const { db, deadAfterMs } = this.options
-    const dead = await db.use((db) => selectDeadNodes(db, deadAfterMs))
+    const dead = await db.use((db) => selectDeadNodes(db, this.options))
     for (const { id } of dead) {
       const offline = await db.use((db) => removeDeadNode(db, { id, deadAfterMs }))
       this.#publish(false, offline)
