@@ -23,6 +23,10 @@ export class DirtyChannels {
     return [...this.#changes.keys()]
   }
 
+  entries() {
+    return this.#changes.entries()
+  }
+
   get(channelId: string) {
     return this.#changes.get(channelId)
   }

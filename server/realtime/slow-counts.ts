@@ -1,17 +1,13 @@
 import { createLru } from '../core/lru.ts'
 import { type ChannelChange, DirtyChannels } from './dirty-channels.ts'
 import { PausedRuns } from './paused-runs.ts'
-import type { UnreadCounter } from './unread-counter.ts'
+import type { Reach, UnreadCounter } from './unread-counter.ts'
 import type { ConnectedCount } from './unread-counts.ts'
 
 /** How many statements a run makes at most for either kind of channels. */
 const STATEMENTS_PER_RUN = 4
 
-/** Whose counts are read: those of the users of all nodes, or of this node. */
-export type Reach = 'forAll' | 'forOwn'
-
 type SlowCountsOptions = {
-  nodeId: string
   pauseMs: number
   counter: UnreadCounter
   /** Called with what a statement has read, and with why it was. */
@@ -87,9 +83,9 @@ export class SlowCounts {
   }
 
   async #isCounted(reach: Reach, channels: DirtyChannels) {
-    const { counter, nodeId, onCounted } = this.options
+    const { counter, onCounted } = this.options
     try {
-      const counts = await counter.read(channels.ids(), reach === 'forAll' ? null : nodeId)
+      const counts = await counter.read(channels.ids(), reach)
       if (!counts) return false
       if (reach === 'forAll') for (const id of channels.ids()) this.#shares.delete(id)
       onCounted(counts, channels)

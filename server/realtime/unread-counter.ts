@@ -8,9 +8,11 @@ const COUNTS_PER_STATEMENT = 10_000
 /** How many counts a channel is taken to have if the last time it had no more. */
 const FEW_COUNTS = 50
 
-type CounterOptions = { db: Db }
-/** `nodeId`: the node whose users to count for; null means all nodes. */
-type CountOptions = { nodeId: string | null; onCounted: OnCounted }
+/** Whose counts are read: those of the users of all nodes, or of this node. */
+export type Reach = 'forAll' | 'forOwn'
+
+type CounterOptions = { db: Db; nodeId: string }
+type CountOptions = { reach: Reach; onCounted: OnCounted }
 /** Called with what a statement has read. */
 type OnCounted = (counts: ConnectedCount[]) => Promise<void>
 
@@ -25,9 +27,9 @@ export class UnreadCounter {
    * Counts these channels; those that are done leave them. Ends at a statement that takes too long,
    * and returns its channels, which leave as well.
    */
-  async count(dirty: DirtyChannels, { nodeId, onCounted }: CountOptions): Promise<DirtyChannels> {
+  async count(dirty: DirtyChannels, { reach, onCounted }: CountOptions): Promise<DirtyChannels> {
     for (const some of this.#chunksOf(dirty.ids())) {
-      const counts = await this.read(some, nodeId)
+      const counts = await this.read(some, reach)
       if (!counts) return dirty.take(some)
       await onCounted(counts)
       dirty.take(some)
@@ -36,11 +38,10 @@ export class UnreadCounter {
   }
 
   /** Counts channels by one statement. Returns nothing if it takes too long. */
-  async read(channelIds: string[], nodeId: string | null) {
+  async read(channelIds: string[], reach: Reach) {
+    const counted = { channelIds, nodeId: reach === 'forAll' ? null : this.options.nodeId }
     try {
-      const counts = await this.options.db.use((db) =>
-        selectCountsOfChannels(db, { nodeId, channelIds }),
-      )
+      const counts = await this.options.db.use((db) => selectCountsOfChannels(db, counted))
       this.#recordSizes(channelIds, counts)
       return counts
     } catch (error) {

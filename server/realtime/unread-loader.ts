@@ -6,10 +6,13 @@ import type { ToldCount } from './received-counts.ts'
 import type { UnreadCache } from './unread-cache.ts'
 import { type CheckedCount, type CountedUsers, selectCountsOfUsers } from './unread-counts.ts'
 import type { UnreadSender } from './unread-sender.ts'
+import type { UnreadWork } from './unread-work.ts'
 import type { UserCounts } from './user-counts.ts'
 
 /** How many users one statement loads counts for. */
 const USERS_PER_STATEMENT = 200
+/** How many users are loaded at a time before they are concerned by anything. */
+const MOST_AHEAD = 2_000
 /** How many statements may take too long before the database does. */
 const MOST_TIMEOUTS = 10
 /** For how long no counts are loaded of a user whose own take too long. */
@@ -43,6 +46,13 @@ export class UnreadLoader {
     await this.#read({ users: [...newUsers.values()] }, (...read) => this.#complete(...read))
   }
 
+  /** Loads initial counts for users who have none. Returns whether they were not too many. */
+  async loadAll() {
+    const unloaded = this.options.cache.unloaded()
+    await this.loadInitial(unloaded.slice(0, MOST_AHEAD))
+    return unloaded.length <= MOST_AHEAD
+  }
+
   /** Sends users of this node the counts that they may not know, and owes them a total. */
   async tell(counts: ToldCount[], owed: Map<string, UserRef>) {
     await this.loadInitial(counts)
@@ -50,6 +60,20 @@ export class UnreadLoader {
       const known = this.options.sender.sendCount(count, author, isDeletion)
       if (known) owed.set(userKey(known.user), known.user)
     }
+  }
+
+  /** The same for counts that were read elsewhere, or a while ago. */
+  async tellReceived({ received, usersWhoLeft, owedTotals }: UnreadWork) {
+    const counts = received.all()
+    await this.loadInitial(counts)
+    for (const { appId, userId, channelId } of counts) {
+      const user = { appId, userId }
+      const known = this.options.cache.get(user)
+      // It was read before the user left, or after they joined: their counts tell which.
+      if (known && !known.get(channelId)) usersWhoLeft.set(userKey(user), user)
+    }
+    await this.tell(counts, owedTotals)
+    received.clear()
   }
 
   /** Sends users their total, whether or not they know it. Those who were sent it leave `owed`. */

@@ -6,9 +6,9 @@ import { type CountedEvent, changeOf, type DirtyChannels } from './dirty-channel
 import { PausedRuns } from './paused-runs.ts'
 import type { ChannelOffset } from './queries.ts'
 import { byNode, countsNotes, countsOf, type ToldCount, withChanges } from './received-counts.ts'
-import { type Reach, SlowCounts } from './slow-counts.ts'
+import { SlowCounts } from './slow-counts.ts'
 import { UnreadCache } from './unread-cache.ts'
-import { UnreadCounter } from './unread-counter.ts'
+import { type Reach, UnreadCounter } from './unread-counter.ts'
 import type { ConnectedCount, UnreadCount } from './unread-counts.ts'
 import { UnreadLoader } from './unread-loader.ts'
 import { UnreadSender } from './unread-sender.ts'
@@ -54,9 +54,7 @@ export class UnreadNotifier {
     this.#slow = new SlowCounts({
       ...options,
       counter: this.#counter,
-      onCounted: (counts, changes) => {
-        for (const count of this.#sendOthers(counts, changes)) this.#receive(count)
-      },
+      onCounted: (...counted) => this.#receive(this.#sendOthers(...counted)),
       onGivenUp: (channelId) => this.#counted.forget(channelId),
     })
     this.#runs = new PausedRuns({
@@ -85,16 +83,18 @@ export class UnreadNotifier {
   receive({ channels }: CountsNote) {
     for (const channel of channels) {
       this.#counted.add(channel.channelId, channel.offset)
-      for (const count of countsOf(channel)) this.#receive(count)
+      this.#receive(countsOf(channel))
     }
   }
 
   /** Counts the channels whose recent changes this node has missed, unless nobody here has them. */
   handleChanges(recent: ChannelOffset[]) {
-    // Who connects later loads newer counts.
-    const mayHaveAny = this.options.sessions.isEmpty || this.#cache.isPartial()
-    for (const { channelId, offset } of this.#counted.compare(recent))
-      if (mayHaveAny || this.#cache.has(channelId)) this.markOwn(channelId, { offset })
+    for (const { channelId, offset } of this.#counted.compare(recent)) {
+      // Who connects later loads newer counts.
+      if (this.options.sessions.isEmpty) this.#counted.add(channelId, offset)
+      else this.#work.unsure.mark(channelId, changeOf({ offset }))
+    }
+    this.#runs.schedule()
   }
 
   /**
@@ -184,9 +184,9 @@ export class UnreadNotifier {
     this.#runs.schedule()
   }
 
-  #receive(count: ToldCount) {
-    if (!this.options.sessions.has(count)) return
-    this.#work.received.receive(count)
+  #receive(counts: ToldCount[]) {
+    for (const count of counts)
+      if (this.options.sessions.has(count)) this.#work.received.receive(count)
     this.#runs.schedule()
   }
 
@@ -195,8 +195,9 @@ export class UnreadNotifier {
     this.#work = new UnreadWork()
     try {
       await this.#count('forAll', work)
+      await this.#findOwn(work)
       await this.#count('forOwn', work)
-      await this.#tellReceived(work)
+      await this.#loader.tellReceived(work)
       await this.#loader.sendOwed(work.owedTotals)
       // Last, so that no count read before a user left a channel stays with them.
       await this.#loader.reloadLeavers(work.usersWhoLeft)
@@ -210,13 +211,24 @@ export class UnreadNotifier {
     }
   }
 
+  /** Finds the channels that users of this node have, by the counts of all of them. */
+  async #findOwn({ unsure, forOwn }: UnreadWork) {
+    if (unsure.size === 0) return
+    const areAllLoaded = await this.#loader.loadAll()
+    for (const [channelId, change] of unsure.take(unsure.ids()).entries()) {
+      if (areAllLoaded && !this.#cache.has(channelId)) continue
+      this.#counted.add(channelId, change.offset)
+      if (this.#slow.has(channelId)) this.#slow.mark('forOwn', channelId, change)
+      else forOwn.mark(channelId, change)
+    }
+  }
+
   /** Counts channels, for all nodes or for this one. Those that take too long do not keep others. */
   async #count(reach: Reach, work: UnreadWork) {
     const changes = work[reach]
     const onCounted = (counts: ConnectedCount[]) =>
       this.#loader.tell(this.#sendOthers(counts, changes), work.owedTotals)
-    const nodeId = reach === 'forAll' ? null : this.options.nodeId
-    this.#slow.add(reach, await this.#counter.count(changes, { nodeId, onCounted }))
+    this.#slow.add(reach, await this.#counter.count(changes, { reach, onCounted }))
   }
 
   /** Sends other nodes the counts that concern their users. Returns those of users of this one. */
@@ -224,18 +236,5 @@ export class UnreadNotifier {
     const { own, others } = byNode(counts, this.options.nodeId)
     for (const note of countsNotes(others, (id) => changes.get(id))) this.options.send(note)
     return withChanges(own, changes)
-  }
-
-  async #tellReceived(work: UnreadWork) {
-    const counts = work.received.all()
-    await this.#loader.loadInitial(counts)
-    for (const { appId, userId, channelId } of counts) {
-      const user = { appId, userId }
-      const known = this.#cache.get(user)
-      // It was read before the user left, or after they joined: their counts tell which.
-      if (known && !known.get(channelId)) work.usersWhoLeft.set(userKey(user), user)
-    }
-    await this.#loader.tell(counts, work.owedTotals)
-    work.received.clear()
   }
 }
