@@ -186,6 +186,24 @@ test('a connection that could not be written is written by the next one', async 
   expect(await rows()).toHaveLength(1)
 })
 
+test('a write of many that takes too long is not repeated for fewer', async () => {
+  let isSlow = false
+  let writes = 0
+  const use: typeof db.use = (...given) => {
+    if (!isSlow) return db.use(...given)
+    writes += 1
+    return Promise.reject(Object.assign(new Error('canceling statement'), { code: '57014' }))
+  }
+  const { tracker } = await openNode({ ...db, use })
+  const { appId } = world()
+  isSlow = true
+  const users = ['slow-1', 'slow-2', 'slow-3', 'slow-4'].map((userId) => ({ appId, userId }))
+  const written = await Promise.allSettled(users.map((user) => tracker.userConnected(user)))
+  isSlow = false
+  expect(written.map(({ status }) => status)).toEqual(users.map(() => 'rejected'))
+  expect(writes).toBe(1)
+})
+
 test('a user who came back while their first connection failed stays online', async () => {
   let fail = (_: Error) => {}
   let isHeld = true
