@@ -187,8 +187,9 @@ export function createMetrics() {
       registers,
     }),
     notesLost: new Counter({
-      name: 'parley_redis_notes_lost_total',
-      help: 'Notes to other nodes, or payloads of them, that Redis (or PostgreSQL) did not take.',
+      name: 'parley_notes_lost_total',
+      help: 'Notes to other nodes, or payloads of them, that the broker did not take.',
+      labelNames: ['broker'] as const,
       registers,
     }),
     gapsFilled: new Counter({

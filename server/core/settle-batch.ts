@@ -21,39 +21,60 @@ export async function settleBatch<Item, Result>(
   }
 }
 
-/**
- * The same, for statements that grow with what an item asks for. A batch that takes too long is run
- * again in halves, so that the items beside the one that caused it succeed. If both halves take too
- * long, the database is slow, and is not asked again.
- */
-export async function settleInHalves<Item, Result>(
-  items: Item[],
-  run: (items: Item[]) => Promise<Result[]>,
-): Promise<PromiseSettledResult<Result>[]> {
-  const settled = await settleBatch(items, run)
-  return isTooLong(settled) ? runInHalves(items, run, settled) : settled
+type Waiting<Result> = { resolve: (result: Result) => void; reject: (error: unknown) => void }
+type WaitingItem<Item, Result> = Waiting<Result> & { item: Item }
+type RunBatch<Item, Result> = (items: Item[]) => Promise<Result[]>
+
+/** For how long a batch is tried again in halves: who still waits then is refused. */
+const HALVING_MS = 10_000
+
+/** Runs the items of a batch as `settleBatch` does, and answers their callers. */
+export async function answerBatch<Item, Result>(
+  batch: WaitingItem<Item, Result>[],
+  run: RunBatch<Item, Result>,
+) {
+  answerAll(batch, await settleItems(batch, run))
 }
 
-async function runInHalves<Item, Result>(
-  items: Item[],
-  run: (items: Item[]) => Promise<Result[]>,
-  settled: PromiseSettledResult<Result>[],
-): Promise<PromiseSettledResult<Result>[]> {
-  if (items.length === 1) return settled
-  const middle = Math.ceil(items.length / 2)
-  const [first, second] = [items.slice(0, middle), items.slice(middle)]
-  const [ofFirst, ofSecond] = [await settleBatch(first, run), await settleBatch(second, run)]
-  if (isTooLong(ofFirst) && isTooLong(ofSecond)) return [...ofFirst, ...ofSecond]
-  return [
-    ...(isTooLong(ofFirst) ? await runInHalves(first, run, ofFirst) : ofFirst),
-    ...(isTooLong(ofSecond) ? await runInHalves(second, run, ofSecond) : ofSecond),
-  ]
+/**
+ * The same, for statements that grow with what an item asks for. A batch that takes too long is run
+ * again in halves, so that the items beside the one that caused it succeed, each half as soon as it
+ * can. If both halves take too long, the database is slow, and is not asked again.
+ */
+export async function answerInHalves<Item, Result>(
+  batch: WaitingItem<Item, Result>[],
+  run: RunBatch<Item, Result>,
+) {
+  const until = performance.now() + HALVING_MS
+  const settled = await settleItems(batch, run)
+  if (!isTooLong(settled)) return answerAll(batch, settled)
+  let slow = batch
+  while (slow.length > 1 && performance.now() < until) {
+    const middle = Math.ceil(slow.length / 2)
+    const tooLong: (typeof batch)[] = []
+    for (const half of [slow.slice(0, middle), slow.slice(middle)]) {
+      const ofHalf = await settleItems(half, run)
+      if (isTooLong(ofHalf)) tooLong.push(half)
+      else answerAll(half, ofHalf)
+    }
+    const isSlowForAll = tooLong.length === 2
+    if (isSlowForAll) break
+    slow = tooLong.flat()
+  }
+  answerAll(slow, settled)
 }
+
+const settleItems = <Item, Result>(
+  batch: WaitingItem<Item, Result>[],
+  run: RunBatch<Item, Result>,
+) =>
+  settleBatch(
+    batch.map(({ item }) => item),
+    run,
+  )
 
 const isTooLong = (settled: PromiseSettledResult<unknown>[]) =>
   settled.every((each) => each.status === 'rejected' && isStatementTimeout(each.reason))
-
-type Waiting<Result> = { resolve: (result: Result) => void; reject: (error: unknown) => void }
 
 /** Settles the promise of each item of a batch. */
 export function answerAll<Result>(

@@ -1,4 +1,4 @@
-import { answerAll, settleInHalves } from '../core/settle-batch.ts'
+import { answerInHalves } from '../core/settle-batch.ts'
 
 type Pending<Item, Result> = {
   item: Item
@@ -11,11 +11,12 @@ type Pending<Item, Result> = {
  * next one. So a storm of reconnects costs a few large queries instead of thousands of small ones.
  * `run` returns one result for each item, in order. `sizeOf` is the part of `maxBatch` that an item
  * takes, by default 1; an item that is larger than a batch has one to itself. Items of different
- * lanes share no batch, and no lane waits for another.
+ * lanes share no batch, and no lane waits for another. Unless `answer` says otherwise, a batch that
+ * takes too long is tried in halves.
  */
 export function coalesce<Item, Result>(
   run: (items: Item[], lane: string) => Promise<Result[]>,
-  { maxBatch, sizeOf = () => 1, laneOf = () => '' }: CoalesceOptions<Item>,
+  { maxBatch, sizeOf = () => 1, laneOf = () => '', answer = answerInHalves }: CoalesceOptions<Item>,
 ) {
   const lanes = new Map<string, Pending<Item, Result>[]>()
 
@@ -29,9 +30,7 @@ export function coalesce<Item, Result>(
   }
   const runAll = async (lane: string, pending: Pending<Item, Result>[]) => {
     while (pending.length > 0) {
-      const batch = takeBatch(pending)
-      const items = batch.map(({ item }) => item)
-      answerAll(batch, await settleInHalves(items, (some) => run(some, lane)))
+      await answer(takeBatch(pending), (items) => run(items, lane))
     }
     lanes.delete(lane)
   }
@@ -51,4 +50,6 @@ type CoalesceOptions<Item> = {
   maxBatch: number
   sizeOf?: (item: Item) => number
   laneOf?: (item: Item) => string
+  /** How a batch is run and its callers are answered. */
+  answer?: typeof answerInHalves
 }

@@ -23,6 +23,10 @@ export class DirtyChannels {
     return [...this.#changes.keys()]
   }
 
+  entries() {
+    return this.#changes.entries()
+  }
+
   get(channelId: string) {
     return this.#changes.get(channelId)
   }
@@ -32,8 +36,15 @@ export class DirtyChannels {
     this.#changes.set(channelId, known ? joined(known, change) : change)
   }
 
-  done(channelIds: string[]) {
-    for (const channelId of channelIds) this.#changes.delete(channelId)
+  /** Removes these channels, and returns them. */
+  take(channelIds: string[]) {
+    const taken = new DirtyChannels()
+    for (const channelId of channelIds) {
+      const change = this.#changes.get(channelId)
+      if (change) taken.mark(channelId, change)
+      this.#changes.delete(channelId)
+    }
+    return taken
   }
 
   add(other: DirtyChannels) {

@@ -23,7 +23,8 @@ export function createNodeBroker({
   metrics: { registry, notesLost, redisTopics },
   ...options
 }: NodeBrokerOptions): Broker & { redisState: (() => RedisState) | undefined } {
-  const onLost = (count: number) => notesLost.inc(count)
+  const kind = redis ? 'redis' : 'postgres'
+  const onLost = (count: number) => notesLost.inc({ broker: kind }, count)
   if (!redis) {
     const broker = createPostgresBroker({ ...options, url: databaseUrl, onLost })
     const start: Broker['start'] = (listener) => {

@@ -23,11 +23,15 @@ export function createNoteCounts({ silentMs, onMissed, onPeer }: NoteCountsOptio
   /** When each node that beats was last heard: one that fell silent may still have users. */
   const peers = new Map<string, number>()
 
+  const forgetPeers = () => {
+    const since = performance.now() - PEER_MS
+    for (const [nodeId, heardAt] of peers) if (heardAt < since) peers.delete(nodeId)
+  }
+
   return {
     /** Whether another node beats, as far as is known. */
     hasPeers: () => {
-      const since = performance.now() - PEER_MS
-      for (const [nodeId, heardAt] of peers) if (heardAt < since) peers.delete(nodeId)
+      forgetPeers()
       return peers.size > 0
     },
     /** A payload has arrived. */
@@ -35,7 +39,8 @@ export function createNoteCounts({ silentMs, onMissed, onPeer }: NoteCountsOptio
       const now = performance.now()
       const known = senders.get(nodeId)
       if (known && number <= known.number) return
-      const isBeating = isBeat || known?.isBeating === true
+      // A node that always sends notes never beats.
+      const isBeating = isBeat || known?.isBeating === true || peers.has(nodeId)
       senders.set(nodeId, { number, heardAt: now, isBeating })
       const isMet = isBeating && !peers.has(nodeId)
       if (isBeating) peers.set(nodeId, now)
@@ -57,6 +62,7 @@ export function createNoteCounts({ silentMs, onMissed, onPeer }: NoteCountsOptio
     },
     /** Looks for nodes that fell silent, while our own notes arrived until `heardAt`. */
     check: (heardAt: number) => {
+      forgetPeers()
       const silent = [...senders].filter(
         ([, sender]) => heardAt - sender.heardAt > (sender.isBeating ? silentMs : QUIET_MS),
       )

@@ -5,12 +5,12 @@ const LONGEST_RETRY_MS = 8_000
 type RunsOptions = {
   pauseMs: number
   work: () => Promise<void>
-  /** Whether another run is due after one. */
+  /** Whether there is anything to do. */
   isDue: () => boolean
   onFailure: (error: unknown) => void
 }
 
-/** Runs work when asked to, never twice at once, with a pause after each run. */
+/** Runs work when asked to, if any is due, never twice at once, with a pause after each run. */
 export class PausedRuns {
   #timer: NodeJS.Timeout | undefined
   #running: Promise<void> | undefined
@@ -23,6 +23,7 @@ export class PausedRuns {
 
   schedule() {
     if (this.#timer !== undefined || this.#running || this.#isStopped) return
+    if (!this.options.isDue()) return
     const waitMs = this.#endedAt + this.options.pauseMs - performance.now()
     const run = () => {
       this.#timer = undefined
@@ -50,6 +51,6 @@ export class PausedRuns {
       this.#endedAt = performance.now() + pauseMs
     }
     this.#running = undefined
-    if (this.options.isDue()) this.schedule()
+    this.schedule()
   }
 }

@@ -79,7 +79,7 @@ export function createPostgresBroker({
     follow: () => {},
     unfollow: () => {},
     settled: () => undefined,
-    // One that does not listen cannot know.
+    // Before the start it cannot know; later the connection that listens may be away for a moment.
     hasPeers: () => listener === undefined || counts.hasPeers(),
     async start({ onNote, onMissedNotes }) {
       handleMissed = onMissedNotes
@@ -100,6 +100,7 @@ export function createPostgresBroker({
         watch.restarted()
         counts.restarted()
         onMissedNotes(performance.now() - receivedAt)
+        if (heartbeat) void introduce()
       }
       await listen(onPayload, onListening)
       await introduce()

@@ -93,13 +93,17 @@ export const writePresence = (
 
 /**
  * A heartbeat ahead of the clock, by a day at most, is from before that was set back: it counts as
- * one of now, so that a node which died before is dead as soon as any other.
+ * one of now, so that a node which died before is dead as soon as any other. A node that stopped is
+ * ahead by less than the grace of its users.
  */
-export const selectDeadNodes = (db: Tx, deadAfterMs: number) => db<{ id: string }[]>`
+export const selectDeadNodes = (
+  db: Tx,
+  { deadAfterMs, graceMs }: { deadAfterMs: number; graceMs: number },
+) => db<{ id: string }[]>`
   with ahead as (
     update nodes
     set beat_at = now()
-    where beat_at > now() + ${deadAfterMs} * interval '1 millisecond'
+    where beat_at > now() + ${Math.max(deadAfterMs, graceMs)} * interval '1 millisecond'
       and beat_at < now() + interval '1 day'
   )
   select id

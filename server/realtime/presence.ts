@@ -1,3 +1,4 @@
+import { answerBatch } from '../core/settle-batch.ts'
 import { type UserRef, userKey } from '../core/user-ref.ts'
 import type { Db } from '../db/client.ts'
 import type { PresenceNote } from './broker.ts'
@@ -44,7 +45,11 @@ export class PresenceTracker {
   readonly #write: (change: PresenceChange) => Promise<unknown>
 
   constructor(readonly options: PresenceOptions) {
-    this.#write = coalesce((changes) => this.#writeAll(changes), { maxBatch: 1_000 })
+    // No change is larger than another: halves of a batch would take too long as well.
+    this.#write = coalesce((changes) => this.#writeAll(changes), {
+      maxBatch: 1_000,
+      answer: answerBatch,
+    })
   }
 
   /** The user's first socket here was opened. Resolves once the queries of all nodes see it. */
@@ -118,7 +123,7 @@ export class PresenceTracker {
    */
   async removeDeadNodes() {
     const { db, deadAfterMs } = this.options
-    const dead = await db.use((db) => selectDeadNodes(db, deadAfterMs))
+    const dead = await db.use((db) => selectDeadNodes(db, this.options))
     for (const { id } of dead) {
       const offline = await db.use((db) => removeDeadNode(db, { id, deadAfterMs }))
       this.#publish(false, offline)

@@ -10,6 +10,12 @@ export type ToldCount = UnreadCount & ChannelChange
 /** So many counts fit into a payload of PostgreSQL, unless the ids of users are long. */
 const COUNTS_PER_NOTE = 100
 
+/** The counts of users of this node, and of others. */
+export const byNode = (counts: ConnectedCount[], nodeId: string) => ({
+  own: counts.filter((count) => count.nodeId === nodeId),
+  others: counts.filter((count) => count.nodeId !== nodeId),
+})
+
 /** The notes by which other nodes learn the counts of their users. */
 export function countsNotes(
   counts: ConnectedCount[],

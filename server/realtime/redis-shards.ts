@@ -4,21 +4,29 @@ const SLOTS = 16_384
 /** CRC16 of XMODEM, as Redis spreads channels over the slots of a cluster. */
 const POLYNOMIAL = 0x1021
 
-/** Of these channels, one for each server of the cluster that has some of them. */
-export function oneOfEachServer({ slots }: Pick<Cluster, 'slots'>, channels: Iterable<string>) {
+/** What Redis hashes of a channel: what is between the first braces, if anything is. */
+const TAG = /^[^{]*\{([^}]+)\}/
+
+/**
+ * What is hashed of these channels, of one for each server of the cluster that has some of them.
+ */
+export function tagOfEachServer({ slots }: Pick<Cluster, 'slots'>, channels: Iterable<string>) {
   const all = new Set(slots.map((keys) => keys?.[0])).size
   const found = new Map<string, string>()
   for (const channel of channels) {
     if (found.size === all) break
-    const [server] = slots[slotOf(channel)] ?? []
-    if (server !== undefined && !found.has(server)) found.set(server, channel)
+    const tag = TAG.exec(channel)?.[1] ?? channel
+    // Between braces it would be another.
+    if (tag.includes('}')) continue
+    const [server] = slots[slotOf(tag)] ?? []
+    if (server !== undefined && !found.has(server)) found.set(server, tag)
   }
   return [...found.values()]
 }
 
-function slotOf(channel: string) {
+function slotOf(tag: string) {
   let sum = 0
-  for (const byte of Buffer.from(channel)) {
+  for (const byte of Buffer.from(tag)) {
     sum ^= byte << 8
     for (let bit = 0; bit < 8; bit++) sum = ((sum << 1) ^ (sum & 0x8000 ? POLYNOMIAL : 0)) & 0xffff
   }

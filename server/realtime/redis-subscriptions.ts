@@ -1,6 +1,6 @@
 import { type ConnectRedis, pauseMs, type RedisConnection } from '../core/redis.ts'
 import { inChunks } from './chunks.ts'
-import { oneOfEachServer } from './redis-shards.ts'
+import { tagOfEachServer } from './redis-shards.ts'
 
 /** How many channels one command subscribes to. */
 const CHANNELS_PER_COMMAND = 1_000
@@ -112,8 +112,8 @@ export function createRedisSubscriptions(options: RedisSubscriptionsOptions) {
     const askedAt = performance.now()
     // Nobody subscribes to what is unsubscribed from, in the same slot: the client keeps a list of
     // subscriptions, in which repeated ones pile up.
-    const asked = oneOfEachServer(current.client, [...followed.keys()].map(channelOf))
-    const answers = asked.map((channel) => current.client.sunsubscribe(`{${channel}}`))
+    const asked = tagOfEachServer(current.client, [...followed.keys()].map(channelOf))
+    const answers = asked.map((tag) => current.client.sunsubscribe(`{${tag}}`))
     const results = await Promise.allSettled(answers)
     isProbing = false
     if (connection !== current || state !== 'listening') return

@@ -51,13 +51,14 @@ export class TrpcSocket extends EventEmitter {
   async authenticate(token = '') {
     this.#token = token
     const claims = await this.node.tokens.verify('ws', token)
+    // What it sends from now on is the user's, however long the database takes.
+    if (typeof claims === 'object') identify(this.socket, claims)
     const isGood =
       typeof claims === 'object' && (await this.node.generation(claims)) === claims.generation
     if (this.readyState !== this.socket.OPEN) return
     if (isGood && !this.node.userSockets.take(claims)) return this.#end(closings.tooManySockets)
     this.#stage = isGood ? 'accepted' : 'refused'
     if (isGood) {
-      identify(this.socket, claims)
       this.#closeAt(claims.expiresAt)
       this.socket.once('close', () => this.node.userSockets.release(claims))
     }

@@ -31,9 +31,9 @@ export class UnreadCache {
     return [...(this.#holders.get(channelId) ?? [])].map(({ user }) => user)
   }
 
-  /** Whether counts of users on this node are not loaded. */
-  isPartial() {
-    return this.sessions.users().some((user) => !this.isComplete(user))
+  /** The users on this node whose counts are not loaded. */
+  unloaded() {
+    return this.sessions.users().filter((user) => !this.isComplete(user))
   }
 
   /** Whether a user has a known count in the channel. */

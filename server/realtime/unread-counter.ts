@@ -1,6 +1,5 @@
 import { createLru } from '../core/lru.ts'
 import { type Db, isStatementTimeout } from '../db/client.ts'
-import { inChunks } from './chunks.ts'
 import type { DirtyChannels } from './dirty-channels.ts'
 import { type ConnectedCount, selectCountsOfChannels } from './unread-counts.ts'
 
@@ -9,9 +8,11 @@ const COUNTS_PER_STATEMENT = 10_000
 /** How many counts a channel is taken to have if the last time it had no more. */
 const FEW_COUNTS = 50
 
-type CounterOptions = { db: Db }
-/** `nodeId`: the node whose users to count for; null means all nodes. */
-type CountOptions = { nodeId: string | null; onCounted: OnCounted }
+/** Whose counts are read: those of the users of all nodes, or of this node. */
+export type Reach = 'forAll' | 'forOwn'
+
+type CounterOptions = { db: Db; nodeId: string }
+type CountOptions = { reach: Reach; onCounted: OnCounted }
 /** Called with what a statement has read. */
 type OnCounted = (counts: ConnectedCount[]) => Promise<void>
 
@@ -19,47 +20,40 @@ type OnCounted = (counts: ConnectedCount[]) => Promise<void>
 export class UnreadCounter {
   /** How many counts channels had the last time, if not a few. */
   readonly #sizes = createLru<number>({ entries: 10_000 })
-  /** Channels whose statement took too long: until it works they are counted alone, and last. */
-  readonly #slow = new Set<string>()
 
   constructor(readonly options: CounterOptions) {}
 
   /**
-   * Counts these channels; those that are done leave them. If a statement takes too long, it is
-   * tried in halves after the others. Returns why a single channel took too long, if one did.
+   * Counts these channels; those that are done leave them. Ends at a statement that takes too long,
+   * and returns its channels, which leave as well.
    */
-  async count(dirty: DirtyChannels, options: CountOptions): Promise<unknown> {
-    const pending = this.#chunksOf(dirty.ids())
-    let failure: unknown
-    for (let some = pending.shift(); some; some = pending.shift()) {
-      try {
-        await this.#countSome(some, options)
-        dirty.done(some)
-      } catch (error) {
-        if (!isStatementTimeout(error)) throw error
-        if (some.length > 1) pending.push(...inChunks(some, Math.ceil(some.length / 2)))
-        else {
-          failure = error
-          for (const channelId of some) this.#slow.add(channelId)
-        }
-      }
+  async count(dirty: DirtyChannels, { reach, onCounted }: CountOptions): Promise<DirtyChannels> {
+    for (const some of this.#chunksOf(dirty.ids())) {
+      const counts = await this.read(some, reach)
+      if (!counts) return dirty.take(some)
+      await onCounted(counts)
+      dirty.take(some)
     }
-    return failure
+    return dirty.take([])
   }
 
-  async #countSome(channelIds: string[], { nodeId, onCounted }: CountOptions) {
-    const { db } = this.options
-    const counts = await db.use((db) => selectCountsOfChannels(db, { nodeId, channelIds }))
-    this.#recordSizes(channelIds, counts)
-    await onCounted(counts)
-    for (const channelId of channelIds) this.#slow.delete(channelId)
+  /** Counts channels by one statement. Returns nothing if it takes too long. */
+  async read(channelIds: string[], reach: Reach) {
+    const counted = { channelIds, nodeId: reach === 'forAll' ? null : this.options.nodeId }
+    try {
+      const counts = await this.options.db.use((db) => selectCountsOfChannels(db, counted))
+      this.#recordSizes(channelIds, counts)
+      return counts
+    } catch (error) {
+      if (isStatementTimeout(error)) return undefined
+      throw error
+    }
   }
 
   #chunksOf(channelIds: string[]) {
     const chunks: string[][] = []
     let size = Number.POSITIVE_INFINITY
     for (const channelId of channelIds) {
-      if (this.#slow.has(channelId)) continue
       const added = this.#sizes.get(channelId) ?? FEW_COUNTS
       size += added
       if (size > COUNTS_PER_STATEMENT) {
@@ -68,8 +62,7 @@ export class UnreadCounter {
       }
       chunks.at(-1)?.push(channelId)
     }
-    const slow = channelIds.filter((channelId) => this.#slow.has(channelId))
-    return [...chunks, ...slow.map((channelId) => [channelId])]
+    return chunks
   }
 
   #recordSizes(channelIds: string[], counts: ConnectedCount[]) {

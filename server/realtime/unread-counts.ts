@@ -69,6 +69,9 @@ export function selectCountsOfChannels(db: Tx, { nodeId, channelIds }: Counted) 
       and not (c.type = 'livestream' and ${isLargeChannelRow(db)})`
 }
 
+/** `readWithinSeconds`: 0 by default. */
+export type CountedUsers = { users: UserRef[]; readWithinSeconds?: number }
+
 /** `isRecent`: the member has read within the given time. */
 export type CheckedCount = UnreadCount & { isRecent: boolean }
 
@@ -77,10 +80,7 @@ export type CheckedCount = UnreadCount & { isRecent: boolean }
  * without statistics a join would read all channels of the service, and for each of them these
  * users.
  */
-export const selectCountsOfUsers = (
-  db: Tx,
-  { users, readWithinSeconds = 0 }: { users: UserRef[]; readWithinSeconds?: number },
-) => {
+export const selectCountsOfUsers = (db: Tx, { users, readWithinSeconds = 0 }: CountedUsers) => {
   const appIds = users.map(({ appId }) => appId)
   const userIds = users.map(({ userId }) => userId)
   return db<CheckedCount[]>`

@@ -1,13 +1,22 @@
+import { createLru } from '../core/lru.ts'
 import { type UserRef, userKey } from '../core/user-ref.ts'
-import type { Db } from '../db/client.ts'
+import { type Db, isStatementTimeout } from '../db/client.ts'
 import { inChunks } from './chunks.ts'
+import type { ToldCount } from './received-counts.ts'
 import type { UnreadCache } from './unread-cache.ts'
-import { selectCountsOfUsers } from './unread-counts.ts'
+import { type CheckedCount, type CountedUsers, selectCountsOfUsers } from './unread-counts.ts'
 import type { UnreadSender } from './unread-sender.ts'
+import type { UnreadWork } from './unread-work.ts'
 import type { UserCounts } from './user-counts.ts'
 
 /** How many users one statement loads counts for. */
 const USERS_PER_STATEMENT = 200
+/** How many users are loaded at a time before they are concerned by anything. */
+const MOST_AHEAD = 2_000
+/** How many statements may take too long before the database does. */
+const MOST_TIMEOUTS = 10
+/** For how long no counts are loaded of a user whose own take too long. */
+const SKIP_MS = 60_000
 
 type LoaderOptions = {
   db: Db
@@ -15,25 +24,56 @@ type LoaderOptions = {
   sender: UnreadSender
   /** The user may have joined a channel while their counts were loaded. */
   onUnsure: (user: UserRef) => void
+  report: (error: unknown, problem: string) => void
 }
+/** Called with the rows of some of the users, and when the statement began. */
+type OnRead = (users: UserRef[], rows: CheckedCount[], startedAt: number) => void
 
 /** Loads all counts of users of this node. */
 export class UnreadLoader {
+  /** Users whose own counts took too long, and until when they are left out. */
+  readonly #slow = createLru<number>({ entries: 10_000 })
+
   constructor(readonly options: LoaderOptions) {}
 
   /** Loads initial counts for those of these users who are seen for the first time. */
   async loadInitial(users: UserRef[]) {
-    const { db } = this.options
     const newUsers = new Map<string, UserRef>()
     for (const { appId, userId } of users) {
       const user = { appId, userId }
       if (!this.options.cache.isComplete(user)) newUsers.set(userKey(user), user)
     }
-    for (const some of inChunks([...newUsers.values()], USERS_PER_STATEMENT)) {
-      const startedAt = performance.now()
-      const rows = await db.use((db) => selectCountsOfUsers(db, { users: some }))
-      this.#complete(some, rows, startedAt)
+    await this.#read({ users: [...newUsers.values()] }, (...read) => this.#complete(...read))
+  }
+
+  /** Loads initial counts for users who have none. Returns whether they were not too many. */
+  async loadAll() {
+    const unloaded = this.options.cache.unloaded()
+    await this.loadInitial(unloaded.slice(0, MOST_AHEAD))
+    return unloaded.length <= MOST_AHEAD
+  }
+
+  /** Sends users of this node the counts that they may not know, and owes them a total. */
+  async tell(counts: ToldCount[], owed: Map<string, UserRef>) {
+    await this.loadInitial(counts)
+    for (const { author, isDeletion, offset: _, ...count } of counts) {
+      const known = this.options.sender.sendCount(count, author, isDeletion)
+      if (known) owed.set(userKey(known.user), known.user)
     }
+  }
+
+  /** The same for counts that were read elsewhere, or a while ago. */
+  async tellReceived({ received, usersWhoLeft, owedTotals }: UnreadWork) {
+    const counts = received.all()
+    await this.loadInitial(counts)
+    for (const { appId, userId, channelId } of counts) {
+      const user = { appId, userId }
+      const known = this.options.cache.get(user)
+      // It was read before the user left, or after they joined: their counts tell which.
+      if (known && !known.get(channelId)) usersWhoLeft.set(userKey(user), user)
+    }
+    await this.tell(counts, owedTotals)
+    received.clear()
   }
 
   /** Sends users their total, whether or not they know it. Those who were sent it leave `owed`. */
@@ -50,18 +90,17 @@ export class UnreadLoader {
 
   /** Loads the counts of users who have left a channel. Those that are loaded leave `left`. */
   async reloadLeavers(left: Map<string, UserRef>) {
-    for (const users of inChunks([...left.values()], USERS_PER_STATEMENT)) {
-      for (const known of await this.#reload(users)) this.options.sender.sendTotal(known)
-      for (const user of users) left.delete(userKey(user))
-    }
+    await this.#reload({ users: [...left.values()] }, (known) => {
+      this.options.sender.sendTotal(known)
+      left.delete(userKey(known.user))
+    })
+    left.clear()
   }
 
   /** Compares the counts of these users with what they were sent. */
   async sendMissed(users: UserRef[], readWithinSeconds: number) {
-    for (const some of inChunks(users, USERS_PER_STATEMENT)) {
-      for (const known of await this.#reload(some, readWithinSeconds))
-        this.options.sender.correctTotal(known)
-    }
+    const onLoaded = (known: UserCounts) => this.options.sender.correctTotal(known)
+    await this.#reload({ users, readWithinSeconds }, onLoaded)
   }
 
   /**
@@ -69,16 +108,42 @@ export class UnreadLoader {
    * by a recent read, and forgets those of channels they left. A user may be a member of the others
    * again, with another count.
    */
-  async #reload(users: UserRef[], readWithinSeconds = 0): Promise<UserCounts[]> {
-    const { db, cache, sender } = this.options
-    const startedAt = performance.now()
-    const rows = await db.use((db) => selectCountsOfUsers(db, { users, readWithinSeconds }))
-    const newUsers = users.filter((user) => !cache.isComplete(user))
-    this.#complete(newUsers, rows, startedAt)
-    for (const { isRecent, ...row } of rows)
-      sender.sendCount(row, isRecent ? null : row.userId, isRecent)
-    this.#complete(users, rows, startedAt)
-    return users.flatMap((user) => cache.get(user) ?? [])
+  #reload(counted: CountedUsers, onLoaded: (known: UserCounts) => void) {
+    const { cache, sender } = this.options
+    return this.#read(counted, (users, rows, startedAt) => {
+      const newUsers = users.filter((user) => !cache.isComplete(user))
+      this.#complete(newUsers, rows, startedAt)
+      for (const { isRecent, ...row } of rows)
+        sender.sendCount(row, isRecent ? null : row.userId, isRecent)
+      this.#complete(users, rows, startedAt)
+      for (const known of users.flatMap((user) => cache.get(user) ?? [])) onLoaded(known)
+    })
+  }
+
+  /**
+   * Reads the counts of these users. If a statement takes too long, it is tried in halves after the
+   * others; a user whose own counts take too long is left out for a while.
+   */
+  async #read({ users, ...options }: CountedUsers, onRead: OnRead) {
+    const { db, report } = this.options
+    const now = performance.now()
+    const due = users.filter((user) => now >= (this.#slow.get(userKey(user)) ?? 0))
+    const pending = [...inChunks(due, USERS_PER_STATEMENT)]
+    let timeouts = 0
+    for (let some = pending.shift(); some; some = pending.shift()) {
+      const counted = { ...options, users: some }
+      const startedAt = performance.now()
+      try {
+        onRead(some, await db.use((db) => selectCountsOfUsers(db, counted)), startedAt)
+      } catch (error) {
+        if (!isStatementTimeout(error) || ++timeouts > MOST_TIMEOUTS) throw error
+        if (some.length > 1) pending.push(...inChunks(some, Math.ceil(some.length / 2)))
+        else {
+          for (const user of some) this.#slow.set(userKey(user), performance.now() + SKIP_MS)
+          report(error, 'unread counts of a user took too long')
+        }
+      }
+    }
   }
 
   #complete(...[users, rows, startedAt]: Parameters<UnreadCache['complete']>) {

@@ -8,6 +8,8 @@ export class UnreadWork {
   readonly forAll = new DirtyChannels()
   /** Channels to count for the users of this node. */
   readonly forOwn = new DirtyChannels()
+  /** Channels to count for the users of this node, if any of them is a member. */
+  readonly unsure = new DirtyChannels()
   /** Counts of users of this node, which other nodes have read. */
   readonly received = new ReceivedCounts()
   /** Users who were sent a count: their total has to follow. */
@@ -21,7 +23,8 @@ export class UnreadWork {
 
   get isDue() {
     const users = this.owedTotals.size + this.usersWhoLeft.size + this.staleTotals.size
-    const counts = this.forAll.size + this.forOwn.size + this.received.size
+    const channels = this.forAll.size + this.forOwn.size + this.unsure.size
+    const counts = channels + this.received.size
     return counts + users > 0 || this.missedSeconds > 0
   }
 
@@ -37,6 +40,7 @@ export class UnreadWork {
     for (const user of other.staleTotals.values()) this.staleTotals.set(userKey(user), user)
     this.forAll.add(other.forAll)
     this.forOwn.add(other.forOwn)
+    this.unsure.add(other.unsure)
     this.received.add(other.received)
   }
 }

@@ -2,12 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type UserRef, userKey } from '../core/user-ref.ts'
 import type { CountsNote } from './broker.ts'
 import { CountedOffsets } from './counted-offsets.ts'
-import { type CountedEvent, changeOf } from './dirty-channels.ts'
+import { type CountedEvent, changeOf, type DirtyChannels } from './dirty-channels.ts'
 import { PausedRuns } from './paused-runs.ts'
 import type { ChannelOffset } from './queries.ts'
-import { countsNotes, countsOf, type ToldCount, withChanges } from './received-counts.ts'
+import { byNode, countsNotes, countsOf, type ToldCount, withChanges } from './received-counts.ts'
+import { SlowCounts } from './slow-counts.ts'
 import { UnreadCache } from './unread-cache.ts'
-import { UnreadCounter } from './unread-counter.ts'
+import { type Reach, UnreadCounter } from './unread-counter.ts'
 import type { ConnectedCount, UnreadCount } from './unread-counts.ts'
 import { UnreadLoader } from './unread-loader.ts'
 import { UnreadSender } from './unread-sender.ts'
@@ -39,6 +40,7 @@ export class UnreadNotifier {
   readonly #sender: UnreadSender
   readonly #loader: UnreadLoader
   readonly #counter: UnreadCounter
+  readonly #slow: SlowCounts
   readonly #runs: PausedRuns
 
   constructor(readonly options: UnreadOptions) {
@@ -47,8 +49,14 @@ export class UnreadNotifier {
     const onUnsure = (user: UserRef) => this.memberLeft(user)
     this.#cache = cache
     this.#sender = sender
-    this.#loader = new UnreadLoader({ db: options.db, cache, sender, onUnsure })
+    this.#loader = new UnreadLoader({ ...options, cache, sender, onUnsure })
     this.#counter = new UnreadCounter(options)
+    this.#slow = new SlowCounts({
+      ...options,
+      counter: this.#counter,
+      onCounted: (...counted) => this.#receive(this.#sendOthers(...counted)),
+      onGivenUp: (channelId) => this.#counted.forget(channelId),
+    })
     this.#runs = new PausedRuns({
       pauseMs: options.pauseMs,
       work: () => this.#run(),
@@ -61,35 +69,32 @@ export class UnreadNotifier {
   markDirty(channelId: string, event: CountedEvent) {
     this.#counted.add(channelId, event.offset)
     if (!this.options.isHeard()) return
-    this.#work.forAll.mark(channelId, changeOf(event))
-    this.#runs.schedule()
+    this.#mark('forAll', channelId, event)
   }
 
   /** An event that no other node counts may change the counts of members on this one. */
   markOwn(channelId: string, event: CountedEvent) {
     this.#counted.add(channelId, event.offset)
     if (this.options.sessions.isEmpty) return
-    this.#work.forOwn.mark(channelId, changeOf(event))
-    this.#runs.schedule()
+    this.#mark('forOwn', channelId, event)
   }
 
   /** Another node has counted channels of users of this one. */
   receive({ channels }: CountsNote) {
     for (const channel of channels) {
       this.#counted.add(channel.channelId, channel.offset)
-      for (const count of countsOf(channel)) {
-        if (this.options.sessions.has(count)) this.#work.received.receive(count)
-      }
+      this.#receive(countsOf(channel))
     }
-    if (this.#work.isDue) this.#runs.schedule()
   }
 
   /** Counts the channels whose recent changes this node has missed, unless nobody here has them. */
   handleChanges(recent: ChannelOffset[]) {
-    // Who connects later loads newer counts.
-    const mayHaveAny = this.options.sessions.isEmpty || this.#cache.isPartial()
-    for (const { channelId, offset } of this.#counted.compare(recent))
-      if (mayHaveAny || this.#cache.has(channelId)) this.markOwn(channelId, { offset })
+    for (const { channelId, offset } of this.#counted.compare(recent)) {
+      // Who connects later loads newer counts.
+      if (this.options.sessions.isEmpty) this.#counted.add(channelId, offset)
+      else this.#work.unsure.mark(channelId, changeOf({ offset }))
+    }
+    this.#runs.schedule()
   }
 
   /**
@@ -166,18 +171,33 @@ export class UnreadNotifier {
   async stop() {
     const finish = async () => {
       await this.#runs.stop()
-      if (this.options.isHeard()) await this.#countForAll(this.#work)
+      if (this.options.isHeard()) await this.#count('forAll', this.#work)
     }
+    void this.#slow.stop()
     const patience = sleep(STOP_MS, undefined, { ref: false })
     await Promise.race([finish().catch(() => {}), patience])
+  }
+
+  #mark(reach: Reach, channelId: string, event: CountedEvent) {
+    if (this.#slow.has(channelId)) return this.#slow.mark(reach, channelId, changeOf(event))
+    this.#work[reach].mark(channelId, changeOf(event))
+    this.#runs.schedule()
+  }
+
+  #receive(counts: ToldCount[]) {
+    for (const count of counts)
+      if (this.options.sessions.has(count)) this.#work.received.receive(count)
+    this.#runs.schedule()
   }
 
   async #run() {
     const work = this.#work
     this.#work = new UnreadWork()
     try {
-      const failures = [await this.#countForAll(work), await this.#countForOwn(work)]
-      await this.#tellReceived(work)
+      await this.#count('forAll', work)
+      await this.#findOwn(work)
+      await this.#count('forOwn', work)
+      await this.#loader.tellReceived(work)
       await this.#loader.sendOwed(work.owedTotals)
       // Last, so that no count read before a user left a channel stays with them.
       await this.#loader.reloadLeavers(work.usersWhoLeft)
@@ -186,57 +206,35 @@ export class UnreadNotifier {
       work.missedSeconds = 0
       for (const user of work.staleTotals.values()) this.#sender.correctTotal(this.#cache.get(user))
       work.staleTotals.clear()
-      const failure = failures.find((each) => each !== undefined)
-      if (failure !== undefined) throw failure
-    } catch (error) {
+    } finally {
       this.#work.add(work)
-      throw error
     }
   }
 
-  /**
-   * Counts channels for all nodes, and sends each what concerns its users. Returns why some of them
-   * took too long, if any did.
-   */
-  #countForAll(work: UnreadWork) {
-    const { nodeId, send } = this.options
-    const onCounted = async (counts: ConnectedCount[]) => {
-      const others = counts.filter((count) => count.nodeId !== nodeId)
-      for (const note of countsNotes(others, (id) => work.forAll.get(id))) send(note)
-      const own = counts.filter((count) => count.nodeId === nodeId)
-      await this.#tell(work, withChanges(own, work.forAll))
+  /** Finds the channels that users of this node have, by the counts of all of them. */
+  async #findOwn({ unsure, forOwn }: UnreadWork) {
+    if (unsure.size === 0) return
+    const areAllLoaded = await this.#loader.loadAll()
+    for (const [channelId, change] of unsure.take(unsure.ids()).entries()) {
+      if (areAllLoaded && !this.#cache.has(channelId)) continue
+      this.#counted.add(channelId, change.offset)
+      if (this.#slow.has(channelId)) this.#slow.mark('forOwn', channelId, change)
+      else forOwn.mark(channelId, change)
     }
-    return this.#counter.count(work.forAll, { nodeId: null, onCounted })
   }
 
-  /** The same for this node alone. */
-  #countForOwn(work: UnreadWork) {
+  /** Counts channels, for all nodes or for this one. Those that take too long do not keep others. */
+  async #count(reach: Reach, work: UnreadWork) {
+    const changes = work[reach]
     const onCounted = (counts: ConnectedCount[]) =>
-      this.#tell(work, withChanges(counts, work.forOwn))
-    return this.#counter.count(work.forOwn, { nodeId: this.options.nodeId, onCounted })
+      this.#loader.tell(this.#sendOthers(counts, changes), work.owedTotals)
+    this.#slow.add(reach, await this.#counter.count(changes, { reach, onCounted }))
   }
 
-  async #tellReceived(work: UnreadWork) {
-    const counts = work.received.all()
-    await this.#loader.loadInitial(counts)
-    for (const { appId, userId, channelId } of counts) {
-      const user = { appId, userId }
-      const known = this.#cache.get(user)
-      // It was read before the user left, or after they joined: their counts tell which.
-      if (known && !known.get(channelId)) work.usersWhoLeft.set(userKey(user), user)
-    }
-    await this.#tell(work, counts)
-    work.received.clear()
-  }
-
-  /** Sends users of this node what they may not know. */
-  async #tell(work: UnreadWork, counts: ToldCount[]) {
-    await this.#loader.loadInitial(counts)
-    for (const { appId, userId, channelId, count, version, author, isDeletion } of counts) {
-      const user = { appId, userId }
-      const counted = { ...user, channelId, count, version }
-      if (this.#sender.sendCount(counted, author, isDeletion))
-        work.owedTotals.set(userKey(user), user)
-    }
+  /** Sends other nodes the counts that concern their users. Returns those of users of this one. */
+  #sendOthers(counts: ConnectedCount[], changes: DirtyChannels): ToldCount[] {
+    const { own, others } = byNode(counts, this.options.nodeId)
+    for (const note of countsNotes(others, (id) => changes.get(id))) this.options.send(note)
+    return withChanges(own, changes)
   }
 }

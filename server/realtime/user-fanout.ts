@@ -83,7 +83,7 @@ export function createUserFanout({
   const copyInTurn = async (topic: string, offset: number) => {
     const turn = turns.get(topic) ?? { copied: 0, heard: 0, isTaken: false }
     turn.heard = Math.max(turn.heard, offset)
-    if (turn.isTaken) return
+    if (turn.isTaken || turn.heard <= turn.copied) return
     turn.isTaken = true
     turns.set(topic, turn)
     while (turn.copied < turn.heard) {
@@ -97,7 +97,8 @@ export function createUserFanout({
     turn.isTaken = false
     const { copied } = turn
     await wait(COPIES_PAUSE_MS, undefined, { ref: false })
-    if (turn.copied === copied) turns.delete(topic)
+    // Another one may have copied meanwhile, and be gone or followed by a turn of its own.
+    if (turn.copied === copied && turns.get(topic) === turn) turns.delete(topic)
   }
 
   /** Runs `work` in the background, unless no user is connected here. */

@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { upTo } from '../support/events.ts'
 import { hasRedis, redisAt, startRedis } from '../support/redis.ts'
 import { isElsewhere } from '../support/statements.ts'
+import { patient } from '../support/until.ts'
 import { createWorld, type User, useWorld, type World } from '../support/world.ts'
 import { counts, createGroup, useListeners } from './listeners.ts'
 
@@ -24,13 +25,14 @@ describe.each(['PostgreSQL', 'Redis'] as const)('on nodes connected by %s', (kin
   const world = useWorld({ timings })
   const { listenAs, userTopic } = useListeners(world)
   let redis: Awaited<ReturnType<typeof startRedis>> | undefined
+  let shared: { redis: Awaited<ReturnType<typeof redisAt>> } | undefined
   const nodes: World[] = []
   /** The statements of each node; the first one is the node where everything happens. */
   const statements: string[][] = []
   beforeAll(async () => {
     if (skip) return
     if (kind === 'Redis') redis = await startRedis()
-    const shared = redis && { redis: await redisAt(redis.url) }
+    shared = redis && { redis: await redisAt(redis.url) }
     for (const [index] of [0, ...upTo(OTHERS[kind])].entries()) {
       const own: string[] = []
       statements.push(own)
@@ -87,5 +89,23 @@ describe.each(['PostgreSQL', 'Redis'] as const)('on nodes connected by %s', (kin
     const [own = [], ...others] = statements
     expect(others).toEqual(others.map(() => []))
     expect(own.filter((statement) => /m\.node_id, m\.app_id/.test(statement))).toHaveLength(4)
+  })
+  check('a reconciliation counts no channel that nobody on its node has', async () => {
+    const [ana, cem] = await world().users('ana-beside', 'cem-idle')
+    const own: string[] = []
+    const { databaseUrl } = world()
+    const reconciled = { ...quiet, timings: { ...timings, reconcileMs: 100 } }
+    const onStatement = (statement: string) => void own.push(statement)
+    const idle = await createWorld({ ...reconciled, ...shared, databaseUrl, onStatement })
+    nodes.push(idle)
+    const channelId = await createGroup(ana)
+    // cem has no channel, and was never told a count.
+    await listenAs(cem, userTopic(cem), idle)
+    const looked = () => own.filter((statement) => /from events\s+where created_at/.test(statement))
+    await ana.messages.send({ channelId, text: 'hello' })
+    const before = looked().length
+    await vi.waitUntil(() => looked().length > before + 4, patient)
+    expect(own.filter((statement) => /m\.node_id, m\.app_id/.test(statement))).toEqual([])
+    expect(own.some((statement) => /as is_recent/.test(statement))).toBe(true)
   })
 })

@@ -20,7 +20,7 @@ afterAll(() => db.end({ timeout: 1 }))
 
 let nodes = 0
 /** The presence of a node, and the changes that it reports: those of others would be its own. */
-async function openNode(database = db) {
+async function openNode(database = db, graceMs = 0) {
   const nodeId = `node-${++nodes}`
   const sessions = new Sessions()
   const changes: string[] = []
@@ -29,7 +29,7 @@ async function openNode(database = db) {
     db: database,
     nodeId,
     sessions,
-    graceMs: 0,
+    graceMs,
     deadAfterMs: DEAD_AFTER_MS,
     beatPatienceMs: 60_000,
     onChange: ({ userId, isOnline }: PresenceNote) =>
@@ -64,6 +64,11 @@ const age = (nodeId: string) => world().db`
   update nodes
   set beat_at = now() - interval '1 hour'
   where id = ${nodeId}`
+/** Moves a node's heartbeat, as time or a change of the clock does. */
+const moveBeat = (nodeId: string, interval: string) => world().db`
+  update nodes
+  set beat_at = beat_at + ${interval}::interval
+  where id = ${nodeId}`
 
 test('a user who was offline is online again when they return', async () => {
   const { connect, changes, rows } = await openNode()
@@ -81,14 +86,10 @@ test('a user who was offline is online again when they return', async () => {
 test('a node that died before the clock was set back is dead after two looks', async () => {
   const [here, dead] = [await openNode(), await openNode()]
   await dead.connect(await newUser('on-ahead'))
-  const move = (interval: string) => world().db`
-    update nodes
-    set beat_at = beat_at + ${interval}::interval
-    where id = ${dead.nodeId}`
-  await move('1 hour')
+  await moveBeat(dead.nodeId, '1 hour')
   await here.tracker.removeDeadNodes()
   expect(here.changes).toEqual([])
-  await move('-1 minute')
+  await moveBeat(dead.nodeId, '-1 minute')
   await here.tracker.removeDeadNodes()
   expect(here.changes).toEqual(['on-ahead offline'])
 })
@@ -137,6 +138,20 @@ test('the users of a node that stopped are offline after the grace', async () =>
   expect(other.changes).toEqual(['left-behind offline'])
 })
 
+test('the users of a node that stopped stay online for a grace of many heartbeats', async () => {
+  const graceMs = 5 * DEAD_AFTER_MS
+  const [stopping, other] = [await openNode(db, graceMs), await openNode(db, graceMs)]
+  await stopping.connect(await newUser('left-for-long'))
+  await stopping.tracker.stop()
+  await other.tracker.removeDeadNodes()
+  await moveBeat(stopping.nodeId, `-${graceMs - 30_000} milliseconds`)
+  await other.tracker.removeDeadNodes()
+  expect(other.changes).toEqual([])
+  await moveBeat(stopping.nodeId, '-30 seconds')
+  await other.tracker.removeDeadNodes()
+  expect(other.changes).toEqual(['left-for-long offline'])
+})
+
 test('a heartbeat finds rows that were lost, and a comparison restores them', async () => {
   const { nodeId, tracker, connect, rows } = await openNode()
   // There are none to be lost.
@@ -169,6 +184,24 @@ test('a connection that could not be written is written by the next one', async 
   await connect(user)
   expect(changes).toEqual(['refused online'])
   expect(await rows()).toHaveLength(1)
+})
+
+test('a write of many that takes too long is not repeated for fewer', async () => {
+  let isSlow = false
+  let writes = 0
+  const use: typeof db.use = (...given) => {
+    if (!isSlow) return db.use(...given)
+    writes += 1
+    return Promise.reject(Object.assign(new Error('canceling statement'), { code: '57014' }))
+  }
+  const { tracker } = await openNode({ ...db, use })
+  const { appId } = world()
+  isSlow = true
+  const users = ['slow-1', 'slow-2', 'slow-3', 'slow-4'].map((userId) => ({ appId, userId }))
+  const written = await Promise.allSettled(users.map((user) => tracker.userConnected(user)))
+  isSlow = false
+  expect(written.map(({ status }) => status)).toEqual(users.map(() => 'rejected'))
+  expect(writes).toBe(1)
 })
 
 test('a user who came back while their first connection failed stays online', async () => {

@@ -1,7 +1,8 @@
 import { coalesce } from '@parley/server/realtime/coalesce'
 import { json } from '@parley/server/realtime/protocol/json'
 import { WriteBuffer } from '@parley/server/realtime/write-buffer'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { patient } from '../../support/until.ts'
 
 test('calls of a failed batch get their own results, except the one that caused it', async () => {
   const double = coalesce<number, number>(
@@ -33,6 +34,42 @@ test('a batch that takes too long costs only the call that caused it its result'
   expect(settled[11]).toMatchObject({ status: 'rejected', reason: { code: '57014' } })
   expect(settled[12]).toMatchObject({ value: 24 })
   expect(sizes).toEqual([16, 8, 8, 4, 4, 2, 2, 1, 1])
+})
+
+test('a half of a batch that took too long is answered before the other is done', async () => {
+  const answered: number[] = []
+  const batches: number[][] = []
+  const ask = coalesce<number, number>(
+    async (items) => {
+      batches.push(items)
+      if (items.length === 4) throw timeout()
+      // The second half ends only once the first one was answered.
+      if (items.includes(3)) await vi.waitUntil(() => answered.length === 2, patient)
+      return items
+    },
+    { maxBatch: 4 },
+  )
+  await Promise.all([1, 2, 3, 4].map(async (item) => answered.push(await ask(item))))
+  expect(batches.map(String)).toEqual(['1,2,3,4', '1,2', '3,4'])
+  expect(answered).toEqual([1, 2, 3, 4])
+})
+
+test('a batch is tried in halves for ten seconds, and no longer', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const sizes: number[] = []
+  const ask = coalesce<number, number>(
+    async (items) => {
+      sizes.push(items.length)
+      if (!items.includes(63)) return items
+      vi.advanceTimersByTime(4_000)
+      throw timeout()
+    },
+    { maxBatch: 64 },
+  )
+  const settled = await Promise.allSettled(Array.from({ length: 64 }, (_, index) => ask(index)))
+  expect(sizes).toEqual([64, 32, 32, 16, 16])
+  expect(settled.filter(({ status }) => status === 'rejected')).toHaveLength(16)
 })
 
 test('a database that is slow for every call is asked three times, and no more', async () => {

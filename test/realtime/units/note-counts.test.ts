@@ -81,6 +81,24 @@ test('a node that does not beat may pause between its notes, and loses none by i
   expect(missed).toEqual([10 * SILENT_MS])
 })
 
+test('a node that always sends notes is missed after a new connection listens', () => {
+  const { received, restarted, check, missed } = openCounts()
+  received('ana', 1, true)
+  received('worker', 1, false)
+  restarted()
+  for (const sender of ['ana', 'worker']) received(sender, 2, false)
+  pass(SILENT_MS + 1)
+  check(performance.now())
+  expect(missed).toEqual([SILENT_MS + 1])
+  // After a minute it may be one that does not beat.
+  pass(60_000)
+  check(performance.now())
+  received('ana', 3, false)
+  pass(SILENT_MS + 1)
+  check(performance.now())
+  expect(missed).toHaveLength(2)
+})
+
 test('a node is a peer once it beats, until it says that it stops, or for a minute', () => {
   const { received, left, hasPeers, met } = openCounts()
   received('worker', 1, false)

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { limits } from '@parley/contract'
+import { CountedSocket } from '@parley/server/realtime/counted-socket'
 import { closings } from '@parley/server/realtime/protocol/codes'
 import { TrpcSocket } from '@parley/server/realtime/trpc-socket'
 import { expect, test, vi } from 'vitest'
@@ -48,6 +49,18 @@ test('before its token is verified a tRPC socket passes on one short message', a
   const long = await openSocket()
   long.receive(frame(commandBytes + 1))
   expect([long.passed, long.closed]).toEqual([[], [closings.badRequest.code]])
+})
+
+test('a tRPC socket has its user before the database was asked for their generation', async () => {
+  stopTimers()
+  const { node } = await createNode()
+  // As a server creates one; the types know that of clients only.
+  const socket = new CountedSocket(...([null, undefined, {}] as unknown as [null]))
+  const generation = () => new Promise<never>(() => {})
+  const trpc = new TrpcSocket(socket, { ...node, generation })
+  void trpc.authenticate('ana')
+  await pass()
+  expect(socket.user).toMatchObject({ userId: 'ana' })
 })
 
 test('a tRPC socket whose token is being verified may send one frame in all', async () => {

@@ -36,18 +36,25 @@ export function openNotifier(...rows: Row[]) {
     },
     failure: undefined as Error | undefined,
     isHeard: true,
-    /** Called with the keys of a statement before it reads. */
-    onStatement: (_: string[]) => {},
+    /** Called before a statement reads, with its keys, and whether it counts for this node only. */
+    onStatement: (_keys: string[], _isOwn: boolean) => {},
     /** Called once, after the next statement has read. */
     afterStatement: undefined as (() => void) | undefined,
   }
+  let isOwn = false
   const select = (text: TemplateStringsArray, ...values: unknown[]) => {
-    if (!text.join('').includes('as count')) return undefined // a part of a statement
-    const [keys = []] = values.filter((value): value is string[] => Array.isArray(value))
+    const sql = text.join('')
+    isOwn ||= sql.includes('and node_id')
+    if (!sql.includes('as count')) return undefined // a part of a statement
+    // Of users there are two lists of keys: the second has their ids.
+    const keys = values.findLast((value): value is string[] => Array.isArray(value)) ?? []
     database.keys.push(keys)
-    database.onStatement(keys)
-    const read = database.rows.filter((each) =>
-      Object.values(each).some((value) => keys.includes(`${value}`)),
+    const wasOwn = isOwn
+    isOwn = false
+    database.onStatement(keys, wasOwn)
+    const read = database.rows.filter(
+      ({ nodeId, channelId, userId }) =>
+        (keys.includes(channelId) && !(wasOwn && nodeId !== 'node')) || keys.includes(userId),
     )
     const { afterStatement } = database
     database.afterStatement = undefined

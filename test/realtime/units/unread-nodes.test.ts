@@ -94,6 +94,31 @@ test('what another node has counted is not counted here, nor what nobody here ha
   expect(await unknown.news()).toEqual(['ben one 1', 'ben total 1'])
 })
 
+test('a channel that nobody here has is not counted, whoever was told a count before', async () => {
+  const { notifier, database, sessions, news } = openNotifier(row('ben', 'one', 1))
+  const foreign = { channelId: 'foreign', offset: 9 }
+  notifier.handleChanges([foreign, { channelId: 'one', offset: 1 }])
+  expect(await news()).toEqual(['ben one 1', 'ben total 1'])
+  // The users who were not known before are looked up, once.
+  expect(database.keys).toEqual([['ana', 'ben', 'cem'], ['one']])
+  notifier.handleChanges([{ ...foreign, offset: 10 }])
+  expect([await news(), database.statements]).toEqual([[], 2])
+  // More users than are looked up at a time.
+  for (const session of sessions.of(user('ana')))
+    for (const index of Array(2_001).keys()) sessions.add({ ...session, userId: `new ${index}` })
+  notifier.handleChanges([{ ...foreign, offset: 11 }])
+  await news()
+  expect(database.keys.slice(2).map(({ length }) => length)).toEqual([...Array(10).fill(200), 1])
+  expect(database.keys.at(-1)).toEqual(['foreign'])
+  database.failure = new Error('no database')
+  notifier.handleChanges([{ channelId: 'one', offset: 2 }])
+  await news()
+  database.failure = undefined
+  database.rows = [row('ben', 'one', 2, 1)]
+  await pass(1_000)
+  expect(await news()).toEqual(['ben one 2', 'ben total 2'])
+})
+
 test('a node that stops counts what happened last, if others may hear of it', async () => {
   const { notifier, database, notes } = openNotifier(elsewhere('dan', 'one', 1))
   notifier.markDirty('one', { offset: 1 })

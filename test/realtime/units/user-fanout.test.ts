@@ -61,6 +61,27 @@ test('of two changes heard of in reverse, members are sent the later one', async
   expect(reads).toHaveLength(2)
 })
 
+test('a change heard of late does not end the turn of those after it', async () => {
+  const { fanout, reads, sent, nextRead } = openFanout()
+  const after = (since: number, milliseconds: number) =>
+    vi.waitUntil(() => performance.now() - since > milliseconds, { ...patient, interval: 5 })
+  fanout.channelUpdated(chat, 2)
+  ;(await nextRead(1)).answer(['ana'])
+  await vi.waitUntil(() => sent.length === 1, patient)
+  const firstAt = performance.now()
+  await after(firstAt, 500)
+  fanout.channelUpdated(chat, 1)
+  const lateAt = performance.now()
+  // A turn lasts for a second after its copy.
+  await after(firstAt, 1_050)
+  fanout.channelUpdated(chat, 3)
+  ;(await nextRead(2)).answer(['ana'])
+  await after(lateAt, 1_050)
+  for (const offset of [2, 4]) fanout.channelUpdated(chat, offset)
+  expect((await nextRead(3)).offset).toBe(4)
+  expect(reads).toHaveLength(3)
+})
+
 test('a copy that fails does not keep members from the one after it', async () => {
   const { fanout, problems, nextRead } = openFanout()
   for (const offset of upTo(2)) fanout.channelUpdated(chat, offset)

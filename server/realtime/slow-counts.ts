@@ -1,0 +1,111 @@
+import { createLru } from '../core/lru.ts'
+import { type ChannelChange, DirtyChannels } from './dirty-channels.ts'
+import { PausedRuns } from './paused-runs.ts'
+import type { Reach, UnreadCounter } from './unread-counter.ts'
+import type { ConnectedCount } from './unread-counts.ts'
+
+/** How many statements a run makes at most for either kind of channels. */
+const STATEMENTS_PER_RUN = 4
+
+type SlowCountsOptions = {
+  pauseMs: number
+  counter: UnreadCounter
+  /** Called with what a statement has read, and with why it was. */
+  onCounted: (counts: ConnectedCount[], changes: DirtyChannels) => void
+  /** The channel takes too long even for the users of this node. */
+  onGivenUp: (channelId: string) => void
+  report: (error: unknown, problem: string) => void
+}
+
+/**
+ * Counts channels whose statement took too long, so that no other waits for them. Those that shared
+ * it are tried in halves. One that takes too long alone is counted for the users of this node only:
+ * the other nodes find the change when they compare with the database.
+ */
+export class SlowCounts {
+  readonly #dirty = { forAll: new DirtyChannels(), forOwn: new DirtyChannels() }
+  /** How many channels a statement with this one may count, until it works for all nodes. */
+  readonly #shares = createLru<number>({ entries: 10_000 })
+  readonly #runs: PausedRuns
+
+  constructor(readonly options: SlowCountsOptions) {
+    this.#runs = new PausedRuns({
+      pauseMs: options.pauseMs,
+      work: () => this.#run(),
+      isDue: () => this.#dirty.forAll.size + this.#dirty.forOwn.size > 0,
+      onFailure: (error) => options.report(error, 'unread count failed'),
+    })
+  }
+
+  has(channelId: string) {
+    return this.#shares.has(channelId)
+  }
+
+  /** A slow channel has changed. */
+  mark(reach: Reach, channelId: string, change: ChannelChange) {
+    this.#dirty[reach].mark(channelId, change)
+    this.#runs.schedule()
+  }
+
+  /** Takes over the channels of a statement that took too long. */
+  add(reach: Reach, channels: DirtyChannels) {
+    if (channels.size === 0) return
+    const share = Math.ceil(channels.size / 2)
+    for (const id of channels.ids())
+      this.#shares.set(id, Math.min(share, this.#shares.get(id) ?? share))
+    this.#dirty[reach].add(channels)
+    this.#runs.schedule()
+  }
+
+  stop() {
+    return this.#runs.stop()
+  }
+
+  async #run() {
+    const slow = [...(await this.#countSome('forAll')), ...(await this.#countSome('forOwn'))]
+    if (slow.length > 0) throw new Error(`Counting takes too long in channel ${slow.join(', ')}`)
+  }
+
+  /** Returns the channels that take too long alone. */
+  async #countSome(reach: Reach) {
+    const slow: string[] = []
+    for (const ids of this.#groups(reach).slice(0, STATEMENTS_PER_RUN)) {
+      const channels = this.#dirty[reach].take(ids)
+      if (await this.#isCounted(reach, channels)) continue
+      if (ids.length > 1) this.add(reach, channels)
+      else {
+        slow.push(...ids)
+        if (reach === 'forAll') this.#dirty.forOwn.add(channels)
+        else this.options.onGivenUp(ids.join())
+      }
+    }
+    return slow
+  }
+
+  async #isCounted(reach: Reach, channels: DirtyChannels) {
+    const { counter, onCounted } = this.options
+    try {
+      const counts = await counter.read(channels.ids(), reach)
+      if (!counts) return false
+      if (reach === 'forAll') for (const id of channels.ids()) this.#shares.delete(id)
+      onCounted(counts, channels)
+      return true
+    } catch (error) {
+      this.#dirty[reach].add(channels)
+      throw error
+    }
+  }
+
+  /** The channels to count, as many together as each of them may be. */
+  #groups(reach: Reach) {
+    const groups = new Map<number, string[][]>()
+    for (const id of this.#dirty[reach].ids()) {
+      const share = this.#shares.get(id) ?? 1
+      const known = groups.get(share) ?? [[]]
+      groups.set(share, known)
+      if (known.at(-1)?.length === share) known.push([])
+      known.at(-1)?.push(id)
+    }
+    return [...groups.values()].flat()
+  }
+}

@@ -1,0 +1,142 @@
+import { expect, test } from 'vitest'
+import { pass } from '../hub/fixture.ts'
+import { openNotifier, PAUSE_MS, row, user } from './unread-fixture.ts'
+
+const timeout = () => Object.assign(new Error('canceling statement'), { code: '57014' })
+
+test('a channel that takes too long to count keeps back no other', async () => {
+  const names = ['a', 'b', 'c', 'd', 'e']
+  const rows = names.map((name) => row('ben', name, 1))
+  const { notifier, database, news, problems } = openNotifier(...rows)
+  notifier.markDirty('a', { offset: 1 })
+  await news()
+  database.onStatement = (keys) => {
+    if (keys.includes('c')) throw timeout()
+  }
+  for (const name of names) notifier.markDirty(name, { offset: 2, author: 'ana' })
+  const sent: string[] = []
+  for (let run = 0; run < 4; run++) sent.push(...(await news()))
+  expect(sent.filter((each) => !each.includes('total')).sort()).toEqual([
+    'ben b 1',
+    'ben d 1',
+    'ben e 1',
+  ])
+  expect(problems).toEqual(['unread count failed'])
+  // Others are counted at once while it fails, and it is counted alone, with pauses that grow.
+  const counted = () => database.keys.splice(0).map((keys) => keys.join())
+  counted()
+  const attempts: string[] = []
+  for (let offset = 3; offset < 43; offset++) {
+    database.rows = names.map((name) => row('ben', name, offset))
+    for (const name of ['b', 'c']) notifier.markDirty(name, { offset, author: 'ana' })
+    expect(await news()).toEqual([`ben b ${offset}`, `ben total ${offset + 4}`])
+    attempts.push(...counted())
+  }
+  expect(attempts.filter((keys) => keys === 'b')).toHaveLength(40)
+  // For all nodes and for this one, after 1, 2 and 4 seconds.
+  expect(attempts.filter((keys) => keys === 'c')).toHaveLength(6)
+})
+
+test('a channel that takes too long for all nodes is counted for the own users', async () => {
+  const elsewhere = { ...row('dan', 'c', 7), nodeId: 'other' }
+  const { notifier, database, news, notes } = openNotifier(row('ben', 'c', 1), elsewhere)
+  database.onStatement = (keys, isOwn) => {
+    if (keys.includes('c') && !isOwn) throw timeout()
+  }
+  const count = async (offset: number) => {
+    notifier.markDirty('c', { offset, author: 'ana' })
+    const told: string[] = []
+    for (let run = 0; run < 8; run++) told.push(...(await news()))
+    return told.filter((each) => each.startsWith('ben'))
+  }
+  expect([await count(1), notes]).toEqual([['ben c 1', 'ben total 1'], []])
+  // It is tried for all nodes the next time, and once that works, with the others again.
+  database.onStatement = () => {}
+  database.rows = [row('ben', 'c', 2), elsewhere]
+  expect([await count(2), notes.length]).toEqual([['ben c 2', 'ben total 2'], 1])
+  notifier.markDirty('c', { offset: 3, author: 'ana' })
+  notifier.markDirty('d', { offset: 1, author: 'ana' })
+  await news()
+  expect(database.keys.at(-1)).toEqual(['c', 'd'])
+})
+
+test('a change that could not be counted is found by a comparison with the database', async () => {
+  const { notifier, database, news } = openNotifier(row('ben', 'c', 1))
+  database.onStatement = (keys) => {
+    if (keys.includes('c')) throw timeout()
+  }
+  notifier.markDirty('c', { offset: 5, author: 'ana' })
+  for (let run = 0; run < 3; run++) expect(await news()).toEqual([])
+  database.onStatement = () => {}
+  notifier.handleChanges([{ channelId: 'c', offset: 5 }])
+  const sent: string[] = []
+  for (let run = 0; run < 8; run++) sent.push(...(await news()))
+  expect(sent).toEqual(['ben c 1', 'ben total 1'])
+})
+
+test('a user whose counts take too long to load keeps back no other', async () => {
+  const names = ['ana', 'ben', 'cem']
+  const elsewhere = { ...row('dan', 'one', 1), nodeId: 'other' }
+  const rows = names.flatMap((name) => [row(name, 'one', 1), row(name, 'two', 1)])
+  const { notifier, database, news, notes, problems } = openNotifier(...rows, elsewhere)
+  database.onStatement = (keys) => {
+    if (keys.includes('cem')) throw timeout()
+  }
+  notifier.markDirty('one', { offset: 1 })
+  const counts = ['ana one 1', 'ben one 1', 'ana total 2', 'ben total 2']
+  expect(await news()).toEqual(counts)
+  // The channel is not to blame: it was counted once.
+  expect(database.keys.filter(([key]) => key === 'one')).toHaveLength(1)
+  expect([notes.length, problems]).toEqual([1, ['unread counts of a user took too long']])
+  const loads = () => database.keys.filter((keys) => keys.includes('cem')).length
+  const before = loads()
+  notifier.markDirty('two', { offset: 1 })
+  notifier.receive({
+    kind: 'counts',
+    node: 'node',
+    channels: [
+      {
+        ...{ appId: user('cem').appId, channelId: 'two', offset: 2, author: null },
+        ...{ isDeletion: false, users: [['cem', 1, 1]] },
+      },
+    ],
+  })
+  notifier.memberLeft(user('cem'))
+  notifier.recheck(1)
+  await news()
+  expect([loads(), problems.length]).toEqual([before, 1])
+  database.onStatement = () => {}
+  await pass(60_000)
+  notifier.recheck(1)
+  expect((await news()).filter((each) => each.startsWith('cem'))).toContain('cem total 2')
+})
+
+test('a database that is slow for every user is not asked for each of them', async () => {
+  const names = Array.from({ length: 450 }, (_, index) => `user ${index}`)
+  const { notifier, database, sessions, news, problems } = openNotifier()
+  for (const session of sessions.of(user('ana')))
+    for (const userId of names) sessions.add({ ...session, userId })
+  database.onStatement = () => {
+    throw timeout()
+  }
+  notifier.recheck(1)
+  await news()
+  expect([database.statements, problems]).toEqual([11, ['unread count failed']])
+})
+
+test('one statement that takes too long does not keep a run from its other work', async () => {
+  const names = Array.from({ length: 450 }, (_, index) => `channel ${index}`)
+  const { notifier, database, news } = openNotifier(row('ben', 'one', 1))
+  notifier.recordTotal(user('ben'), 0)
+  notifier.recheck(1)
+  await news()
+  database.onStatement = (keys) => {
+    if (keys.length > 1 && keys.some((key) => key.startsWith('channel'))) throw timeout()
+  }
+  for (const name of names) notifier.markDirty(name, { offset: 1 })
+  notifier.recordTotal(user('ben'), 5)
+  const before = database.statements
+  expect(await news()).toEqual(['ben total 1'])
+  expect(database.statements).toBe(before + 1)
+  await pass(PAUSE_MS)
+})
