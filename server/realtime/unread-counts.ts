@@ -37,6 +37,10 @@ export function selectCountsOfChannels(db: Tx, { nodeId, channelIds }: Counted) 
       ${unread(db)} as count, ${unreadVersion(db)} as version
     from channels c
     cross join lateral (
+      select ${isCrowded} as is_crowded
+      offset 0
+    ) large
+    cross join lateral (
       select con.node_id, m.*
       from members m
       cross join lateral (
@@ -48,7 +52,7 @@ export function selectCountsOfChannels(db: Tx, { nodeId, channelIds }: Counted) 
         offset 0
       ) con
       where m.channel_id = c.id
-        and not ${isCrowded}
+        and not large.is_crowded
       union all
       select con.node_id, m.*
       from connections con
@@ -61,7 +65,7 @@ export function selectCountsOfChannels(db: Tx, { nodeId, channelIds }: Counted) 
       ) m
       where con.app_id = c.app_id
         ${onNode}
-        and ${isCrowded}
+        and large.is_crowded
     ) m
     where c.id = any(${channelIds}::uuid[])
       and num_nulls(c.deleted_at) = 1
