@@ -7,6 +7,7 @@ const { userWaiting, appWaiting } = limits.callsAtOnce
 const inAMinute = () => performance.now() + 60_000
 const user = (userId: string, appId = 'app') => ({ appId, userId, until: inAMinute() })
 const backend = (appId = 'app') => ({ appId, lane: 'calls' as const, until: inAMinute() })
+const lookUp = () => ({ appId: 'app', lane: 'tokens' as const, until: inAMinute() })
 const batch = () => ({ appId: 'app', lane: 'sends' as const, until: inAMinute() })
 
 /** Calls to a pool that last until they are told to end. */
@@ -53,6 +54,31 @@ test.each([
   expect(started).toHaveLength(2 * app)
   many('namesake', 60, () => user('ana', 'third'))
   expect(started).toHaveLength(2 * app + one)
+})
+
+test.each([
+  { poolSize: 2, app: 1, lookUps: 1 },
+  { poolSize: 4, app: 2, lookUps: 1 },
+  { poolSize: 100, app: 50, lookUps: 2 },
+])('of $poolSize connections look-ups of tokens use $lookUps, beside those of the app', (uses) => {
+  const { many, started } = callsTo(uses.poolSize)
+  many('token', 60, lookUp)
+  expect(started).toHaveLength(uses.lookUps)
+  many('backend', 60, backend)
+  expect(started).toHaveLength(uses.lookUps + uses.app)
+})
+
+test('a look-up of a token waits behind no call, and its queue is bounded', async () => {
+  const { many, call, end, started, refused } = callsTo(2)
+  many('backend', 1 + appWaiting, backend)
+  many('token', 1 + appWaiting, lookUp)
+  expect(started).toEqual(['backend1', 'token1'])
+  await expect(call('overflow', lookUp())).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+  expect(await refused()).toEqual([['full', 1]])
+  await end('token1')
+  expect(started).toEqual(['backend1', 'token1', 'token2'])
+  await end('backend1')
+  expect(started).toEqual(['backend1', 'token1', 'token2', 'backend2'])
 })
 
 test('the callers of an app take turns, and the calls of one keep their order', async () => {

@@ -6,6 +6,7 @@ const measuring = [
   'abuse',
   'crowd',
   'crowd-statements',
+  'growth',
   'hostile-flood',
   'returning',
   'tenants',

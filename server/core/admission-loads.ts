@@ -2,34 +2,56 @@ import { limits } from '@parley/contract'
 
 /** Whom work is done for: a user, or an app, by its key or in batches. */
 export type AdmittedCaller = { appId: string } & ({ userId: string } | { lane: Lane })
-/** Only calls are refused for the length of their queue: few batches of an app wait at a time. */
-type Lane = 'calls' | 'sends' | 'subscribes'
+/**
+ * Calls and look-ups of tokens are refused for the length of their queue: few batches of an app
+ * wait at a time.
+ */
+type Lane = 'calls' | 'sends' | 'subscribes' | 'tokens'
 
 type AppLoad = { running: number; waiting: number; callers: Map<string, CallerLoad> }
-/** What a caller has running, and what waits, in the order in which it came. */
-type CallerLoad = { atOnce: number; running: number; waiting: Set<() => void> }
+/**
+ * What a caller has running, and what waits, in the order in which it came. What runs `apart` takes
+ * no place of the app.
+ */
+type CallerLoad = {
+  atOnce: number
+  isApart: boolean
+  running: number
+  waiting: Set<() => void>
+}
 /** The load of a caller and of their app. */
 export type Load = { app: AppLoad; caller: CallerLoad }
+
+/** How many tokens of an app are looked up at once: they wait for no locks, so few are enough. */
+const LOOK_UPS = 2
 
 /** What runs and waits for whom, and who comes next. */
 export class AdmissionLoads {
   readonly #apps = new Map<string, AppLoad>()
   readonly #perApp: number
   readonly #perUser: number
+  readonly #lookUps: number
 
   constructor(poolSize: number) {
     this.#perApp = Math.max(1, Math.floor(poolSize / 2))
     this.#perUser = Math.min(limits.callsAtOnce.user, Math.ceil(this.#perApp / 2))
+    this.#lookUps = Math.min(LOOK_UPS, this.#perUser)
   }
 
   of(who: AdmittedCaller): Load {
     const name = nameOf(who)
-    const atOnce = 'userId' in who ? this.#perUser : this.#perApp
     const app = this.#apps.get(who.appId) ?? { running: 0, waiting: 0, callers: new Map() }
-    const caller = app.callers.get(name) ?? { atOnce, running: 0, waiting: new Set() }
+    const caller = app.callers.get(name) ?? this.#begin(who)
     this.#apps.set(who.appId, app)
     app.callers.set(name, caller)
     return { app, caller }
+  }
+
+  #begin(who: AdmittedCaller): CallerLoad {
+    const load = { isApart: false, running: 0, waiting: new Set<() => void>() }
+    if ('userId' in who) return { ...load, atOnce: this.#perUser }
+    if (who.lane === 'tokens') return { ...load, atOnce: this.#lookUps, isApart: true }
+    return { ...load, atOnce: this.#perApp }
   }
 
   forgetIdle(who: AdmittedCaller, { app, caller }: Load) {
@@ -39,22 +61,24 @@ export class AdmissionLoads {
   }
 
   hasRoom({ app, caller }: Load) {
-    return app.running < this.#perApp && caller.running < caller.atOnce
+    if (caller.running >= caller.atOnce) return false
+    return caller.isApart || app.running < this.#perApp
   }
 
   isFull(who: AdmittedCaller, { app, caller }: Load) {
     const { userWaiting, appWaiting } = limits.callsAtOnce
     if ('userId' in who) return caller.waiting.size >= userWaiting || app.waiting >= appWaiting
+    if (who.lane === 'tokens') return caller.waiting.size >= appWaiting
     return who.lane === 'calls' && app.waiting >= appWaiting
   }
 
   start({ app, caller }: Load) {
-    app.running += 1
+    if (!caller.isApart) app.running += 1
     caller.running += 1
   }
 
   finish(who: AdmittedCaller, load: Load) {
-    load.app.running -= 1
+    if (!load.caller.isApart) load.app.running -= 1
     load.caller.running -= 1
     this.#admitNext(load.app)
     this.forgetIdle(who, load)

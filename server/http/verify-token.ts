@@ -39,7 +39,7 @@ export function createVerifyToken({ db, admit, tokens, revocations }: VerifyToke
     return users.load(userKey(user), {
       // The queues of the app and of the user may be full of calls that wait for locks. A look-up
       // waits for none: like that of a key, it has a line of its own.
-      inTurn: (look) => admit({ appId: `tokens of ${appId}`, lane: 'calls', until }, look),
+      inTurn: (look) => admit({ appId, lane: 'tokens', until }, look),
       select: async () => (await db.use(select, until))[0],
     })
   }

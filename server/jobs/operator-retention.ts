@@ -1,6 +1,6 @@
 import { limits } from '@parley/contract'
 import { deleteEntries } from '../core/audit.ts'
-import { type RetentionContext, repeatUntilNone } from './retention.ts'
+import { type RetentionContext, repeatUntilNone } from './delete-in-steps.ts'
 
 /** Entries of the audit log, oldest first. */
 export const expireAudit = (context: RetentionContext, days: number) =>

@@ -3,9 +3,15 @@ import { deleteEntries, noteJob } from '../core/audit.ts'
 import { runInTransaction } from '../core/context.ts'
 import type { EventPublisher } from '../core/event-bus.ts'
 import type { JobStaging } from '../core/jobs.ts'
-import type { DbConnection } from '../db/client.ts'
+import type { DbConnection, Tx } from '../db/client.ts'
 import { hasQueue, queueSchema } from '../db/own-schema.ts'
-import { deleteOwned, purgeChannel, type RetentionContext, repeatUntilNone } from './retention.ts'
+import {
+  deleteOwned,
+  type Owned,
+  type RetentionContext,
+  repeatUntilNone,
+} from './delete-in-steps.ts'
+import { purgeChannel } from './retention.ts'
 
 /** How many channels, or users with topics of their own, are looked up at once. */
 const FOUND = 200
@@ -57,10 +63,12 @@ const deleteUnfinished = (db: DbConnection) => db`
 async function purgeApp(context: PurgeContext, { id: appId, ...app }: DeletedApp) {
   const isEmpty = await purgeChannelsOf(context, appId)
   await purgeStreams(context, appId)
-  for (const remove of rowsOf(appId)) await repeatUntilNone(context, remove)
+  const owner = { column: 'app_id', id: appId } as const
+  for (const rows of rowsOfApp) await deleteOwned(context, rows, owner)
   // Channels refer to users and workspaces.
   if (!isEmpty) return
-  await repeatUntilNone(context, (db, limit) => removeUsers(context, db, { appId, limit, ...app }))
+  await removeUsers(context, { appId, ...app })
+  await deleteOwned(context, { table: 'workspaces', key: ['id'] }, owner)
   for (const remove of lastRowsOf(appId)) await repeatUntilNone(context, remove)
   context.checkpoint()
   await context.db.use((connection, signal) =>
@@ -132,33 +140,21 @@ async function purgeStreams(context: PurgeContext, appId: string) {
   }
 }
 
+const eventsOfTopic = { table: 'events', key: ['topic', '"offset"'], order: ['"offset"'] }
 const purgeTopic = (context: PurgeContext, topic: string) =>
-  repeatUntilNone(
-    context,
-    (db, limit) => db`
-      delete from events
-      where (topic, "offset") in (
-        select e.topic, e."offset"
-        from events e
-        where e.topic = ${topic}
-        limit ${limit}
-      )`,
-  )
+  deleteOwned(context, eventsOfTopic, { column: 'topic', id: topic })
 
 type Remove = (db: DbConnection, limit: number) => PromiseLike<{ count: number }>
 
-const rowsOf = (appId: string): Remove[] =>
-  [
-    { table: 'webhook_deliveries', key: ['id'] },
-    { table: 'workspace_members', key: ['workspace_id', 'user_id'] },
-    { table: 'devices', key: ['id'] },
-    { table: 'link_previews', key: ['app_id', 'url_hash'] },
-    { table: 'connections', key: ['node_id', 'app_id', 'user_id'] },
-  ].map((rows) => (db, limit) => deleteOwned(db, rows, { column: 'app_id', id: appId, limit }))
+const rowsOfApp: Owned[] = [
+  { table: 'webhook_deliveries', key: ['id'] },
+  { table: 'workspace_members', key: ['workspace_id', 'user_id'] },
+  { table: 'devices', key: ['id'] },
+  { table: 'link_previews', key: ['app_id', 'url_hash'], order: ['url_hash'] },
+  { table: 'connections', key: ['node_id', 'app_id', 'user_id'] },
+]
 
 const lastRowsOf = (appId: string): Remove[] => [
-  (db, limit) =>
-    deleteOwned(db, { table: 'workspaces', key: ['id'] }, { column: 'app_id', id: appId, limit }),
   (db, limit) => removeEntries(db, { appId, limit }),
   async (db) => {
     if (!(await hasQueue(db))) return { count: 0 }
@@ -170,33 +166,47 @@ const lastRowsOf = (appId: string): Remove[] => [
   },
 ]
 
-type Some = { appId: string; limit: number }
-
 /** Users of a deleted app also leave the push provider. */
-const removeUsers = (
-  { publisher, staging }: PurgeContext,
-  connection: DbConnection,
-  { appId, limit, wasShown }: Some & Pick<DeletedApp, 'wasShown'>,
-) =>
-  runInTransaction(
-    connection,
-    { appId, publisher, ...(staging && { staging }) },
-    async ({ db, enqueue }) => {
-      const removed = await db<{ userId: string }[]>`
-        delete from users
-        where (app_id, id) in (
-          select u.app_id, u.id
-          from users u
-          where u.app_id = ${appId}
-          limit ${limit}
-        )
-        returning id as user_id`
+function removeUsers(
+  context: PurgeContext,
+  { appId, wasShown }: { appId: string } & Pick<DeletedApp, 'wasShown'>,
+) {
+  const { publisher, staging } = context
+  const caller = { appId, publisher, ...(staging && { staging }) }
+  let after = ''
+  return repeatUntilNone(context, async (connection, limit) => {
+    const removed = await runInTransaction(connection, caller, async ({ db, enqueue }) => {
+      const users = await deleteUsers(db, { appId, after, limit })
       if (wasShown) {
-        for (const user of removed) enqueue('subscriber-removal', user)
+        for (const { userId } of users) enqueue('subscriber-removal', { userId })
       }
-      return { count: removed.length }
-    },
+      return users
+    })
+    after = removed.at(-1)?.userId ?? after
+    return { count: removed.length }
+  })
+}
+
+const deleteUsers = (db: Tx, { appId, after, limit }: Some & { after: string }) => db<
+  { userId: string }[]
+>`
+  with found as materialized (
+    select u.app_id, u.id
+    from users u
+    where u.app_id = ${appId}
+      and u.id > ${after}
+    order by u.app_id, u.id
+    limit ${limit}
+  ),
+  deleted as (
+    delete from users
+    where (app_id, id) in (select app_id, id from found)
   )
+  select id as user_id
+  from found
+  order by id`
+
+type Some = { appId: string; limit: number }
 
 /** What keys and users did goes with them. What the operator did is kept. */
 const removeEntries = (db: DbConnection, { appId, limit }: Some) =>

@@ -1,20 +1,17 @@
 import { limits } from '@parley/contract'
-import type { Db, DbConnection } from '../db/client.ts'
-import type { BatchSize } from './batch-size.ts'
+import type { DbConnection } from '../db/client.ts'
+import {
+  deleteOwned,
+  type Expired,
+  expireInOrder,
+  type Owned,
+  type RetentionContext,
+} from './delete-in-steps.ts'
 
 /** How many rows one statement deletes at most. */
 export const BATCH = 1_000
 /** How many read marks one statement looks at, at most. */
 export const MARKS_AT_ONCE = 5_000
-
-export type RetentionContext = {
-  db: Pick<Db, 'use'>
-  /** Throws when there is no time for another statement. */
-  checkpoint: () => void
-  /** Runs a part that the others do not depend on. False: it failed, and this was reported. */
-  attempt: (work: () => Promise<void>) => Promise<boolean>
-  batch: BatchSize
-}
 
 export async function purgeChannels(context: RetentionContext) {
   await context.db.use(deleteUnfinished)
@@ -42,43 +39,18 @@ const deleteUnfinished = (db: DbConnection) => db`
     limit ${BATCH}
   )`
 
-/** Rows that belong to a channel or an app, and the columns of their primary key. */
-type Owned = { table: string; key: string[]; skipsLocked?: boolean }
-type Some = { column: 'channel_id' | 'app_id'; id: string; limit: number }
-
-/** Deletes some of them, found and deleted by their keys. */
-export function deleteOwned(
-  db: DbConnection,
-  { table, key, skipsLocked = false }: Owned,
-  { column, id, limit }: Some,
-) {
-  const columns = db.unsafe(key.join(', '))
-  return db`
-    delete from ${db(table)}
-    where (${columns}) in (
-      select ${columns}
-      from ${db(table)}
-      where ${db(column)} = ${id}
-      limit ${limit}
-      ${skipsLocked ? db`for update skip locked` : db``}
-    )`
-}
-
 /** Rows that refer to another are deleted before it: a cascade would have no limit. */
 const rowsOfChannel: Owned[] = [
-  { table: 'messages', key: ['id'], skipsLocked: true },
-  { table: 'read_marks', key: ['channel_id', 'user_id', 'seq'] },
-  { table: 'members', key: ['channel_id', 'user_id'], skipsLocked: true },
-  { table: 'former_members', key: ['channel_id', 'user_id'] },
+  { table: 'messages', key: ['id'], order: ['seq'], skipsLocked: true },
+  { table: 'read_marks', key: ['channel_id', 'user_id', 'seq'], order: ['user_id', 'seq'] },
+  { table: 'members', key: ['channel_id', 'user_id'], order: ['user_id'], skipsLocked: true },
+  { table: 'former_members', key: ['channel_id', 'user_id'], order: ['user_id'] },
   { table: 'imported_rows', key: ['app_id', 'record', 'key'] },
-  { table: 'tombstone_counts', key: ['channel_id', 'user_id', 'part'] },
+  { table: 'tombstone_counts', key: ['channel_id', 'user_id', 'part'], order: ['user_id', 'part'] },
 ]
 
 export async function purgeChannel(context: RetentionContext, id: string) {
-  for (const rows of rowsOfChannel)
-    await repeatUntilNone(context, (db, limit) =>
-      deleteOwned(db, rows, { column: 'channel_id', id, limit }),
-    )
+  for (const rows of rowsOfChannel) await deleteOwned(context, rows, { column: 'channel_id', id })
   await context.db.use(
     (db) => db`
     delete from channels
@@ -88,14 +60,12 @@ export async function purgeChannel(context: RetentionContext, id: string) {
   )
 }
 
-/**
- * Each step goes on where the one before it ended: until a vacuum, deleted rows are still in the
- * index, for as long as some transaction may see them, and would be looked at again by each step.
- */
-export function expireEvents(context: RetentionContext) {
-  let from = '-infinity'
-  return repeatUntilNone(context, async (db, limit) => {
-    const [expired] = await db<{ count: number; until: string | null }[]>`
+export const expireEvents = (context: RetentionContext) =>
+  expireInOrder(
+    context,
+    ({ from, limit }) =>
+      (db) =>
+        db<Expired[]>`
       with expired as materialized (
         select e.topic, e."offset", e.created_at
         from events e
@@ -109,58 +79,82 @@ export function expireEvents(context: RetentionContext) {
         where (topic, "offset") in (select topic, "offset" from expired)
       )
       select count(*)::int as count, max(created_at)::text as until
-      from expired`
-    from = expired?.until ?? from
-    return { count: expired?.count ?? 0 }
-  })
-}
+      from expired`,
+  )
 
 /** Also those of webhooks that were deleted. */
 export const expireDeliveries = (context: RetentionContext) =>
-  repeatUntilNone(
+  expireInOrder(
     context,
-    (db, limit) => db`
-      delete from webhook_deliveries
-      where id in (
-        select wd.id
+    ({ from, limit }) =>
+      (db) =>
+        db<Expired[]>`
+      with expired as materialized (
+        select wd.id, wd.created_at
         from webhook_deliveries wd
-        where wd.created_at < now() - ${limits.webhooks.deliveriesKeptHours} * interval '1 hour'
+        where wd.created_at >= ${from}
+          and wd.created_at < now() - ${limits.webhooks.deliveriesKeptHours} * interval '1 hour'
+        order by wd.created_at
         limit ${limit}
         for update skip locked
-      )`,
+      ),
+      deleted as (
+        delete from webhook_deliveries
+        where id in (select id from expired)
+      )
+      select count(*)::int as count, max(created_at)::text as until
+      from expired`,
   )
 
 /** While an app is imported, the uses of an invite come later than the invite. */
 export const expireInvites = (context: RetentionContext) =>
-  repeatUntilNone(
+  expireInOrder(
     context,
-    (db, limit) => db`
-      delete from workspace_invites
-      where id in (
-        select wi.id
+    ({ from, limit }) =>
+      (db) =>
+        db<Expired[]>`
+      with expired as materialized (
+        select wi.id, wi.expires_at
         from workspace_invites wi
-        where wi.expires_at < now()
+        where wi.expires_at >= ${from}
+          and wi.expires_at < now()
           and not exists (
             select
             from app_imports ai
             where ai.app_id = wi.app_id
           )
+        order by wi.expires_at
         limit ${limit}
-      )`,
+      ),
+      deleted as (
+        delete from workspace_invites
+        where id in (select id from expired)
+      )
+      select count(*)::int as count, max(expires_at)::text as until
+      from expired`,
   )
 
 export const expirePreviews = (context: RetentionContext) =>
-  repeatUntilNone(
+  expireInOrder(
     context,
-    (db, limit) => db`
-      delete from link_previews
-      where (app_id, url_hash) in (
-        select lp.app_id, lp.url_hash
+    ({ from, limit }) =>
+      (db) =>
+        db<Expired[]>`
+      with expired as materialized (
+        select lp.app_id, lp.url_hash, lp.expires_at
         from link_previews lp
-        where lp.expires_at < now()
+        where lp.expires_at >= ${from}
+          and lp.expires_at < now()
+        order by lp.expires_at
         limit ${limit}
         for update skip locked
-      )`,
+      ),
+      deleted as (
+        delete from link_previews
+        where (app_id, url_hash) in (select app_id, url_hash from expired)
+      )
+      select count(*)::int as count, max(expires_at)::text as until
+      from expired`,
   )
 
 type Mark = { channelId: string; userId: string; seq: number }
@@ -213,17 +207,4 @@ async function thinSlice(db: DbConnection, from: Mark, limit: number) {
   if (!slice || slice.count <= limit) return undefined
   const { channelId, userId, seq } = slice
   return { channelId, userId, seq }
-}
-
-export async function repeatUntilNone(
-  { db, checkpoint, batch }: RetentionContext,
-  remove: (db: DbConnection, limit: number) => PromiseLike<{ count: number }>,
-) {
-  const step = () => {
-    checkpoint()
-    return batch.run((limit) =>
-      db.use(async (connection) => (await remove(connection, limit)).count),
-    )
-  }
-  while ((await step()) > 0);
 }

@@ -2,9 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type Envelope, limits, parseTopic, topics } from '@parley/contract'
 import type { UserRef } from '../core/user-ref.ts'
 import type { Db, Tx } from '../db/client.ts'
-import { isLargeChannelRow } from '../features/access.ts'
 import type { PresenceNote, ProfileChange } from './broker.ts'
-import { coalesce } from './coalesce.ts'
+import { createCoMembers } from './co-members.ts'
 import { eventOf, type Publication } from './publication.ts'
 import type { Sessions } from './sessions.ts'
 
@@ -41,10 +40,7 @@ export function createUserFanout({
   onPresenceLost,
   onProfileLost,
 }: UserFanoutOptions & LossOptions) {
-  const coMembersOf = coalesce<UserRef, UserRef[]>(
-    (users) => db.use((db) => selectCoMembers(db, nodeId, users)),
-    { maxBatch: 200, laneOf: ({ appId }) => appId },
-  )
+  const coMembersOf = createCoMembers({ db, nodeId })
   /** By channel: the last event copied and the last heard of, until a moment after the copy. */
   const turns = new Map<string, { copied: number; heard: number; isTaken: boolean }>()
   const sendTo = (users: UserRef[], event: Envelope) => {
@@ -180,51 +176,3 @@ export const selectCopies = (
   ) c
   where e.topic = ${topic}
     and e."offset" = ${offset}`
-
-/**
- * The users connected to this node who share a channel with each of these users, not counting large
- * channels. The channels come first and are materialised, so the statement never reads the members
- * of a large one, however many of its members are connected. Of a user with more small channels
- * than `limits.coMemberChannels`, it reads that many.
- */
-export async function selectCoMembers(db: Tx, nodeId: string, users: UserRef[]) {
-  const appIds = users.map(({ appId }) => appId)
-  const userIds = users.map(({ userId }) => userId)
-  const rows = await db<(UserRef & { index: number })[]>`
-    with shared as materialized (
-      select given.index, given.user_id, small.channel_id
-      from unnest(${appIds}::uuid[], ${userIds}::text[])
-        with ordinality as given (app_id, user_id, index)
-      cross join lateral (
-        select m.channel_id
-        from members m
-        where m.app_id = given.app_id
-          and m.user_id = given.user_id
-          and (
-            select c.deleted_at is null and not ${isLargeChannelRow(db)}
-            from channels c
-            where c.id = m.channel_id
-          )
-        limit ${limits.coMemberChannels}
-      ) small
-    ),
-    co_member as materialized (
-      select distinct shared.index, other.app_id, other.user_id
-      from shared
-      join members other
-        on other.channel_id = shared.channel_id
-        and other.user_id <> shared.user_id
-    )
-    select co_member.index::int, co_member.app_id, co_member.user_id
-    from co_member
-    where (
-      select true
-      from connections con
-      where con.node_id = ${nodeId}
-        and con.app_id = co_member.app_id
-        and con.user_id = co_member.user_id
-    )`
-  const coMembers = users.map((): UserRef[] => [])
-  for (const { index, ...user } of rows) coMembers[index - 1]?.push(user)
-  return coMembers
-}

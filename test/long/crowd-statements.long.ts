@@ -2,10 +2,11 @@ import { limits, topics } from '@parley/contract'
 import type { UserRef } from '@parley/server/core/user-ref'
 import type { Tx } from '@parley/server/db/client'
 import { endStuckSessions } from '@parley/server/db/stuck-sessions'
+import { selectCoMembers } from '@parley/server/realtime/co-members'
 import { selectConnections, writeHeartbeat } from '@parley/server/realtime/presence-queries'
 import { selectGenerations } from '@parley/server/realtime/queries'
 import { selectCountsOfChannels, selectCountsOfUsers } from '@parley/server/realtime/unread-counts'
-import { selectCoMembers, selectCopies } from '@parley/server/realtime/user-fanout'
+import { selectCopies } from '@parley/server/realtime/user-fanout'
 import { beforeAll, expect, test } from 'vitest'
 import { insertMembers, insertUsers } from '../support/inserted.ts'
 import { pagesReadBy, planAnew, rowsReadBy } from '../support/rows-read.ts'
@@ -47,6 +48,7 @@ beforeAll(async () => {
   const { rev } = await ana.channels.update({ channelId, name: 'The crowd' })
   copied = { topic: topics.channel(appId, channelId), offset: rev }
   await insertPairs(ana.id)
+  await insertLargeChannels((await world().user('guest')).id)
   const ids = await insertUsers(world(), 'fan', MEMBERS)
   users = ids.map((userId) => ({ appId, userId }))
   await insertMembers(world(), channelId, ids)
@@ -66,7 +68,7 @@ beforeAll(async () => {
     select ${nodeId}, ${appId}::uuid, given
     from unnest(${ids}::text[]) given
     union all
-    select 'other', ${appId}, 'stranger'`
+    select 'other', ${appId}::uuid, 'stranger'`
 })
 
 /** More channels of two than count for co-members, each with a user who is not connected. */
@@ -87,6 +89,18 @@ const insertPairs = (userId: string) => world().db`
   select app_id, id, given, 'member'
   from made, unnest(array[${userId}, cid]) given
   where (select count(*) from peers) > 0`
+
+/** Channels that are too large to count for co-members, more than are looked at. */
+const insertLargeChannels = (userId: string) => world().db`
+  with made as (
+    insert into channels (id, app_id, cid, type, created_by, member_count)
+    select gen_random_uuid(), ${world().appId}, 'public:large-' || n, 'public', ${userId}, 5000
+    from generate_series(1, ${6 * limits.coMemberChannels}::int) n
+    returning app_id, id
+  )
+  insert into members (app_id, channel_id, user_id, role)
+  select app_id, id, ${userId}, 'member'
+  from made`
 
 /** The statements that a node with all these users runs, and about how many of them each is. */
 const statements: Record<string, { about: number; run: (db: Tx) => Promise<unknown> }> = {
@@ -112,6 +126,10 @@ const statements: Record<string, { about: number; run: (db: Tx) => Promise<unkno
   'co-members of a user with many channels': {
     about: 2 * limits.coMemberChannels,
     run: (db) => selectCoMembers(db, nodeId, [{ appId: world().appId, userId: 'ana' }]),
+  },
+  'co-members of a user with many large channels': {
+    about: 2 * limits.coMemberChannels,
+    run: (db) => selectCoMembers(db, nodeId, [{ appId: world().appId, userId: 'guest' }]),
   },
   'counts of users': {
     about: 200,

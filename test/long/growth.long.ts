@@ -1,73 +1,105 @@
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { fillBigApp } from '../support/big/fill.ts'
 import { type Operation, operationsOn } from '../support/big/operations.ts'
 import { rowsReadBy, rowsScannedBy } from '../support/rows-read.ts'
-import { createWorld } from '../support/world.ts'
+import { createWorld, type World } from '../support/world.ts'
 
 /** SCALE=1 is a million users and five million messages. */
 const BIG = Number(process.env.SCALE ?? 0.02)
 const SMALL = BIG / 10
 /** Rows that any operation may read beside 20 for each row that it returns. */
 const BESIDE = 100
-type Cost = { rows: number; scanned: number; ms: number; operation: Operation }
+const ROUNDS = 9
+/** How many times the time of the small app an operation may take in the big one. */
+const MOST_TIMES = 3
+/** Below this, in milliseconds, the machine says more than the operation. */
+const FAST_MS = 5
+/** What took longer is measured again, up to so many times: others use the machine as well. */
+const MEASUREMENTS = 3
 
-async function measure(scale: number) {
-  const world = await createWorld({
-    poolSize: 1,
-    timings: { reconcileMs: 1_000_000, beatMs: 1_000_000, lookMs: 1_000_000, pingMs: 1_000_000 },
-  })
-  try {
+const never = 1_000_000_000
+const worlds: World[] = []
+const apps: Record<string, Operation>[] = []
+
+beforeAll(async () => {
+  for (const scale of [SMALL, BIG]) {
+    const world = await createWorld({
+      poolSize: 1,
+      timings: { reconcileMs: never, beatMs: never, lookMs: never, pingMs: never },
+    })
+    worlds.push(world)
     await world.users('ana', 'ben', 'busy')
     const started = performance.now()
     const app = await fillBigApp(world.databaseUrl, { appId: world.appId, scale })
-    console.info(
-      `filled at scale ${scale} in ${Math.round((performance.now() - started) / 1000)} s`,
-    )
-    const costs = new Map<string, Cost>()
-    for (const [name, operation] of Object.entries(await operationsOn(world, app))) {
-      const rows = await rowsReadBy(world, 'generic', operation.run)
-      const scanned = await rowsScannedBy(world, operation.run)
-      costs.set(name, { rows, scanned, ms: await medianMs(operation.run), operation })
-    }
-    return costs
-  } finally {
-    await world.stop()
+    const seconds = Math.round((performance.now() - started) / 1000)
+    console.info(`filled at scale ${scale} in ${seconds} s`)
+    apps.push(await operationsOn(world, app))
   }
+}, 1_800_000)
+afterAll(async () => {
+  for (const world of worlds) await world.stop()
+}, 120_000)
+
+type Cost = { rows: number; scanned: number }
+async function costOf(world: World, { run }: Operation): Promise<Cost> {
+  const rows = await rowsReadBy(world, 'generic', run)
+  return { rows, scanned: await rowsScannedBy(world, run) }
 }
 
-async function medianMs(run: () => Promise<unknown>) {
-  const times: number[] = []
-  for (let round = 0; round < 5; round++) {
-    const started = performance.now()
-    await run()
-    times.push(performance.now() - started)
+const median = (times: number[]) =>
+  times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0
+
+/** The medians of an operation on both apps, in turn: what slows the machine slows both. */
+async function timesOf(small: Operation, big: Operation) {
+  const times: [number[], number[]] = [[], []]
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [index, { run }] of [small, big].entries()) {
+      const startedAt = performance.now()
+      await run()
+      times[index]?.push(performance.now() - startedAt)
+    }
   }
-  return times.toSorted((a, b) => a - b)[2] ?? 0
+  const [smallMs, bigMs] = [median(times[0]), median(times[1])]
+  return { smallMs, bigMs, ratio: bigMs / smallMs }
+}
+type Times = Awaited<ReturnType<typeof timesOf>>
+
+const isFast = ({ bigMs, ratio }: Times) => bigMs < FAST_MS || ratio < MOST_TIMES
+async function bestTimesOf(small: Operation, big: Operation) {
+  let best = await timesOf(small, big)
+  for (let count = 1; count < MEASUREMENTS && !big.grows && !isFast(best); count++) {
+    const times = await timesOf(small, big)
+    if (times.ratio < best.ratio) best = times
+  }
+  return best
 }
 
-test('no operation reads more rows in a ten times larger app', async () => {
-  const small = await measure(SMALL)
-  const big = await measure(BIG)
-  const table = [...big].map(([operation, { rows, scanned, ms }]) => {
-    const before = small.get(operation)
-    const [smallRows, smallMs] = [before?.rows ?? 0, before?.ms ?? 0]
-    return {
-      operation,
-      'small rows': smallRows,
-      'big rows': rows,
-      scanned,
-      'small ms': Number(smallMs.toFixed(1)),
-      'big ms': Number(ms.toFixed(1)),
-      ratio: Number((ms / smallMs).toFixed(1)),
-    }
-  })
-  console.table(table)
-  for (const [name, { rows, scanned, operation }] of big) {
+test('no operation reads more rows, or takes longer, in a ten times larger app', async () => {
+  const [smallWorld, bigWorld] = worlds
+  const [smallApp = {}, bigApp = {}] = apps
+  if (!smallWorld || !bigWorld) throw new Error('expected two worlds')
+  const table = []
+  for (const [name, operation] of Object.entries(bigApp)) {
+    const twin = smallApp[name] ?? operation
+    const [small, big] = [await costOf(smallWorld, twin), await costOf(bigWorld, operation)]
+    const times = await bestTimesOf(twin, operation)
+    table.push({
+      operation: name,
+      'small rows': small.rows,
+      'big rows': big.rows,
+      scanned: big.scanned,
+      'small ms': Number(times.smallMs.toFixed(1)),
+      'big ms': Number(times.bigMs.toFixed(1)),
+      ratio: Number(times.ratio.toFixed(1)),
+      grows: operation.grows ?? '',
+    })
     const { returned, beside = 0, grows } = operation
-    expect.soft(scanned, `${name} scans tables`).toBe(0)
+    expect.soft(big.scanned, `${name} scans tables`).toBe(0)
     if (grows) continue
-    const before = Math.max(small.get(name)?.rows ?? 0, beside)
-    expect.soft(rows, name).toBeLessThanOrEqual(20 * returned + beside + BESIDE)
-    expect.soft(rows, `${name}, small and big`).toBeLessThanOrEqual(1.5 * before + 20)
+    const before = Math.max(small.rows, beside)
+    expect.soft(big.rows, name).toBeLessThanOrEqual(20 * returned + beside + BESIDE)
+    expect.soft(big.rows, `${name}, small and big`).toBeLessThanOrEqual(1.5 * before + 20)
+    expect.soft(isFast(times), `${name}: ${JSON.stringify(times)}`).toBe(true)
   }
+  console.table(table)
 }, 1_800_000)

@@ -16,9 +16,9 @@ const HOSTILE_USERS = 50
 /**
  * A fair share of two halves the speed of what is shared. Where others use the machine as well, the
  * slowest calls vary by more than that: three times was measured on two processors with a load of
- * 27, and ten times without admission.
+ * 27, and ten times without admission. `SLOWNESS=1` says that the machine is idle otherwise.
  */
-const MOST_TIMES = 5
+const MOST_TIMES = process.env.SLOWNESS === '1' ? 2.5 : 5
 
 const world = useWorld()
 let node: ChildProcess
@@ -72,7 +72,7 @@ async function createHostileTenant(): Promise<Attack> {
   return { url, appId, channelId, users: users.map(({ token, wsToken }) => ({ token, wsToken })) }
 }
 
-type Figures = { calls: number; send: number; list: number }
+type Figures = { calls: number; send: number; list: number; latencies: Latencies }
 type Round = { quiet: Figures; hostile: Figures; counts: Counts }
 type Latencies = { send: number[]; list: number[] }
 async function timed(into: number[], call: () => Promise<unknown>) {
@@ -94,7 +94,8 @@ async function measure(people: { user: User; channelId: string }[]): Promise<Fig
       }
     }),
   )
-  return { calls: latencies.send.length, send: p99(latencies.send), list: p99(latencies.list) }
+  const { send, list } = latencies
+  return { calls: send.length, send: p99(send), list: p99(list), latencies }
 }
 
 const sorted = (values: number[]) => values.toSorted((a, b) => a - b)
@@ -134,7 +135,15 @@ test('a hostile tenant slows down another by no more than its share', async () =
   for (const { counts } of rounds) expect(Object.keys(counts)).toHaveLength(10)
   const times = (call: 'send' | 'list') =>
     median(rounds.map(({ quiet, hostile }) => hostile[call] / quiet[call]))
-  console.log('p99 under attack, times that without:', times('send'), times('list'))
+  /** That of all rounds together: one slow moment of the machine decides it. */
+  const timesOfAll = (call: 'send' | 'list') => {
+    const of = (half: 'quiet' | 'hostile') => rounds.flatMap((round) => round[half].latencies[call])
+    return p99(of('hostile')) / p99(of('quiet'))
+  }
+  console.log('p99 under attack, times that without:', {
+    'median of the rounds': { send: times('send'), list: times('list') },
+    'all rounds': { send: timesOfAll('send'), list: timesOfAll('list') },
+  })
   expect(times('send')).toBeLessThan(MOST_TIMES)
   expect(times('list')).toBeLessThan(MOST_TIMES)
 }, 600_000)

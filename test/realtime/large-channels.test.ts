@@ -1,13 +1,21 @@
 import { limits } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { insertUsers } from '../support/inserted.ts'
+import type { TopicListener } from '../support/realtime.ts'
 import { RawSocket, useSockets } from '../support/socket.ts'
 import { type User, useWorld } from '../support/world.ts'
 import { counts, createGroup, payloads, useListeners } from './listeners.ts'
 
 // What arrives was sent at once: a comparison with the database may send counts again.
 const timings = { typingMs: 1_000_000, reconcileMs: 1_000_000 }
-const world = useWorld({ presenceGraceSeconds: 0, timings })
+let coMemberReads = 0
+const world = useWorld({
+  presenceGraceSeconds: 0,
+  timings,
+  onStatement: (statement) => {
+    if (/co_member/.test(statement)) coMemberReads += 1
+  },
+})
 const { connect, listenAs, channelTopic, userTopic, newUsers } = useListeners(world)
 
 const terminatedLater = useSockets()
@@ -91,6 +99,38 @@ test.for(types)(
     expect(about(ben.id)).toEqual(all)
   },
 )
+
+/** The names of others that a user was told. */
+const namesToldTo = ({ received }: TopicListener) =>
+  received.flatMap(({ envelope: { type, payload } }) =>
+    type === 'user.updated' ? [payload.user.name] : [],
+  )
+
+test('changes of a user read their co-members once a second, and none is lost', async () => {
+  const [ana, ben] = await newUsers()
+  await createGroup(ana, ben)
+  const bens = await listenAs(ben, userTopic(ben))
+  const names = Array.from({ length: 20 }, (_, index) => `Ana ${index}`)
+  const [readsBefore, startedAt] = [coMemberReads, performance.now()]
+  for (const name of names) await world().user(ana.id, { name })
+  await bens.until(() => namesToldTo(bens).includes('Ana 19'))
+  const seconds = (performance.now() - startedAt) / 1_000
+  expect(namesToldTo(bens)).toEqual(names)
+  expect(coMemberReads - readsBefore).toBeLessThanOrEqual(3 + seconds)
+})
+
+test('who joins after a change of a user is told the next one of the same second', async () => {
+  const [ana, ben] = await newUsers()
+  const [eve] = await newUsers()
+  await createGroup(ana, ben)
+  const [bens, eves] = [await listenAs(ben, userTopic(ben)), await listenAs(eve, userTopic(eve))]
+  await world().user(ana.id, { name: 'Anabel' })
+  await createGroup(ana, eve)
+  await world().user(ana.id, { name: 'Anna' })
+  await eves.until(() => namesToldTo(eves).includes('Anna'))
+  await bens.until(() => namesToldTo(bens).includes('Anna'))
+  expect([namesToldTo(bens), namesToldTo(eves)]).toEqual([['Anabel', 'Anna'], ['Anna']])
+})
 
 test('a message in a large channel changes unread counts, except in a livestream', async () => {
   const { ana, ben, channelId: group, addLast } = await createAlmostLarge('group')

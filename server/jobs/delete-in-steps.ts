@@ -1,0 +1,104 @@
+import type { Db, DbConnection } from '../db/client.ts'
+import type { BatchSize } from './batch-size.ts'
+
+/**
+ * Rows are deleted in steps, each of which goes on where the one before it ended: until a vacuum,
+ * deleted rows are still in the index, for as long as some transaction may see them, and would be
+ * looked at again by each step.
+ */
+export type RetentionContext = {
+  db: Pick<Db, 'use'>
+  /** Throws when there is no time for another statement. */
+  checkpoint: () => void
+  /** Runs a part that the others do not depend on. False: it failed, and this was reported. */
+  attempt: (work: () => Promise<void>) => Promise<boolean>
+  batch: BatchSize
+}
+
+export async function repeatUntilNone(
+  { db, checkpoint, batch }: RetentionContext,
+  remove: (db: DbConnection, limit: number) => PromiseLike<{ count: number }>,
+) {
+  const step = () => {
+    checkpoint()
+    return batch.run((limit) =>
+      db.use(async (connection) => (await remove(connection, limit)).count),
+    )
+  }
+  while ((await step()) > 0);
+}
+
+/** How many rows a step found and deleted, and the time of the last one. */
+export type Expired = { count: number; until: string | null }
+type ExpiryStep = { from: string; limit: number }
+
+/** Deletes rows in the order of a time that they have. */
+export function expireInOrder(
+  context: RetentionContext,
+  remove: (step: ExpiryStep) => (db: DbConnection) => PromiseLike<Expired[]>,
+) {
+  let from = '-infinity'
+  return repeatUntilNone(context, async (db, limit) => {
+    const [expired] = await remove({ from, limit })(db)
+    from = expired?.until ?? from
+    return { count: expired?.count ?? 0 }
+  })
+}
+
+/** Rows of a channel, an app or a topic, and the columns of their primary key. */
+export type Owned = {
+  table: string
+  key: string[]
+  /** What an index has after the owner: without, each step begins at the beginning. */
+  order?: string[]
+  skipsLocked?: boolean
+}
+type Owner = { column: 'channel_id' | 'app_id' | 'topic'; id: string }
+type Position = (string | number)[]
+type Deleted = { count: number; last: Position }
+
+/** Deletes all of them, found and deleted by their keys. */
+export function deleteOwned(context: RetentionContext, rows: Owned, owner: Owner) {
+  let after: Position = []
+  return repeatUntilNone(context, async (db, limit) => {
+    const [deleted] = await deleteSome(db, rows, { ...owner, after, limit })
+    after = deleted?.last ?? after
+    return { count: deleted?.count ?? 0 }
+  })
+}
+
+type Some = Owner & { after: Position; limit: number }
+
+function deleteSome(
+  db: DbConnection,
+  { table, key, order = [], skipsLocked = false }: Owned,
+  { column, id, after, limit }: Some,
+) {
+  const columns = db.unsafe(key.join(', '))
+  const position = db.unsafe(order.join(', '))
+  const [first = '', ...rest] = after
+  const values = rest.reduce((some, value) => db`${some}, ${value}`, db`${first}`)
+  const lastFirst = db.unsafe(order.map((name) => `${name} desc`).join(', '))
+  const isOrdered = order.length > 0
+  return db<Deleted[]>`
+    with found as materialized (
+      select ${db.unsafe([...new Set([...key, ...order])].join(', '))}
+      from ${db(table)}
+      where ${db(column)} = ${id}
+        ${after.length > 0 ? db`and (${position}) > (${values})` : db``}
+      ${isOrdered ? db`order by ${position}` : db``}
+      limit ${limit}
+      ${skipsLocked ? db`for update skip locked` : db``}
+    ),
+    deleted as (
+      delete from ${db(table)}
+      where (${columns}) in (
+        select ${columns}
+        from found
+      )
+    )
+    select (select count(*)::int from found) as count, jsonb_build_array(${position}) as last
+    from found
+    ${isOrdered ? db`order by ${lastFirst}` : db``}
+    limit 1`
+}

@@ -1,0 +1,78 @@
+import { connectOnce } from '@parley/server/db/client'
+import { expect, onTestFinished, test } from 'vitest'
+import { useWorld } from './support/world.ts'
+
+// All statements are on one connection, which then reports what it has read.
+const world = useWorld({ poolSize: 1 })
+const ROWS = 6_000
+
+/** The entries of indexes that were read, by table. */
+async function entriesRead() {
+  await world().pool.use((connection) => connection`select pg_stat_force_next_flush()`)
+  const tables = await world().db<{ name: string; entries: number }[]>`
+    select relname as name, sum(idx_tup_read)::float8 as entries
+    from pg_stat_user_indexes
+    group by relname`
+  return new Map(tables.map(({ name, entries }) => [name, entries]))
+}
+
+/** Keeps a transaction open that may still see every row that is deleted meanwhile. */
+async function holdSnapshot() {
+  const holder = connectOnce(world().databaseUrl)
+  const connection = await holder.reserve()
+  onTestFinished(async () => {
+    await connection`rollback`
+    connection.release()
+    await holder.end()
+  })
+  await connection`begin isolation level repeatable read`
+  await connection`select from service`
+}
+
+async function insertOldRows(channelId: string, userId: string) {
+  const { db, appId } = world()
+  await db`
+    insert into messages (id, app_id, channel_id, user_id, seq, rev, text, mentions, attachments)
+    select gen_random_uuid(), ${appId}, ${channelId}, ${userId}, n, n + 9, '', '{}', '[]'
+    from generate_series(1, ${ROWS}::int) n`
+  await db`
+    insert into read_marks (app_id, channel_id, user_id, seq)
+    select ${appId}, ${channelId}, ${userId}, n
+    from generate_series(1, ${ROWS}::int) n`
+  await db`
+    insert into webhook_deliveries (app_id, webhook_id, event_type, status, created_at)
+    select ${appId}, ${channelId}, 'webhook.test', 'delivered', now() - n * interval '1 day'
+    from generate_series(10, 9 + ${ROWS}::int) n`
+  await db`
+    insert into link_previews (app_id, url_hash, preview, expires_at)
+    select ${appId}, 'old' || n, null, now() - n * interval '1 second'
+    from generate_series(1, ${ROWS}::int) n`
+}
+
+test('steps of the cleanup pass over nothing that earlier ones have deleted', async () => {
+  const ana = await world().user('ana')
+  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Long' })
+  await insertOldRows(channelId, 'ana')
+  await world().db`analyze`
+  await holdSnapshot()
+  await world().db`
+    update channels
+    set deleted_at = now()
+    where id = ${channelId}
+      and app_id = ${world().appId}`
+  const before = await entriesRead()
+  await world().cleanup.run()
+  const after = await entriesRead()
+  for (const table of ['messages', 'read_marks', 'webhook_deliveries', 'link_previews']) {
+    const left = await world().db`
+      select
+      from ${world().db(table)}
+      where app_id = ${world().appId}`
+    expect.soft(left, table).toHaveLength(0)
+    // Each is found once, deleted by its key, and looked for by what refers to it. If each step
+    // began at the beginning, it would be found four times on average.
+    const entries = (after.get(table) ?? 0) - (before.get(table) ?? 0)
+    expect.soft(entries, table).toBeGreaterThanOrEqual(2 * ROWS)
+    expect.soft(entries, table).toBeLessThan(5 * ROWS)
+  }
+})
