@@ -8,6 +8,7 @@ import {
 } from '../core/operation.ts'
 import type { UserRef } from '../core/user-ref.ts'
 import type { Tx } from '../db/client.ts'
+import { pipelined } from '../db/pipelined.ts'
 import { isLargeChannel } from './access.ts'
 import { type Marks, type MovedMarkers, moveMarkers, whyUnmoved } from './markers.ts'
 import { uncountedAfterMarker } from './tombstones.ts'
@@ -60,7 +61,10 @@ type MarkOptions = Pick<Marks, 'from' | 'mayWait'>
 /**
  * Moves the markers of callers of one app, and publishes their positions and the unread counts that
  * are left. Each is refused alone. Unless it `mayWait`, a caller whose member row others have
- * locked is left out: CONTENDED. Usually it is one statement for all of them.
+ * locked is left out: CONTENDED. Usually it is one round trip for all of them.
+ *
+ * They are counted by a later statement than the one that moves: that one sees the channels as they
+ * were when it began, which may be long before it gets a member's row.
  */
 export async function markRead(
   ctx: MarkContext,
@@ -69,11 +73,14 @@ export async function markRead(
 ) {
   const appId = commands[0]?.caller.appId ?? ''
   const marks = commands.map(({ caller: { userId }, input }) => ({ ...input, userId }))
-  const moved = await moveMarkers(ctx.db, { appId, marks, from, mayWait })
-  const left = await unreadAfter(ctx.db, moved)
+  const [moved, counts] = await pipelined([
+    // Sent at once, and so before the other.
+    moveMarkers(ctx.db, { appId, marks, from, mayWait }).execute(),
+    countUnread(ctx.db, appId, marks),
+  ])
   const reads = new Map<number, Read>()
-  for (const [index, { ordinals, ...position }] of moved.entries()) {
-    const read = { ...position, left: left[index] ?? NONE }
+  for (const { ordinals, ...position } of moved) {
+    const read = { ...position, left: counts.get(memberKey(position)) ?? NONE }
     publishRead({ ...ctx, caller: { appId } }, read)
     for (const ordinal of ordinals) reads.set(ordinal, read)
   }
@@ -113,38 +120,25 @@ function publishRead(
   })
 }
 
-/**
- * What is unread after these markers were moved. A marker at the end of its channel, as the same
- * statement has read it, leaves nothing; others are counted.
- */
-async function unreadAfter(db: Tx, moved: MovedMarkers[]) {
-  const isAtEnd = ({ unreadAfterSeq, lastSeq }: MovedMarkers) => unreadAfterSeq === lastSeq
-  const counts = await countUnread(
-    db,
-    moved.filter((markers) => !isAtEnd(markers)),
-  )
-  return moved.map((markers): Unread | undefined => {
-    const { channelId, userId, rev, unreadAfterSeq } = markers
-    if (isAtEnd(markers)) return { count: 0, version: rev + unreadAfterSeq }
-    return counts.get(`${channelId} ${userId}`)
-  })
-}
-
 type MemberRef = { channelId: string; userId: string }
+const memberKey = ({ channelId, userId }: MemberRef) => `${channelId} ${userId}`
 
-/** The unread counts of members, by channel and user; none of those who have left. */
-async function countUnread(db: Tx, members: MemberRef[]) {
-  if (members.length === 0) return new Map<string, Unread>()
-  const channelIds = members.map(({ channelId }) => channelId)
-  const userIds = members.map(({ userId }) => userId)
+/** The unread counts of members of an app's channels, by `memberKey`; none of those who left. */
+async function countUnread(db: Tx, appId: string, members: MemberRef[]) {
+  const distinct = [...new Map(members.map((member) => [memberKey(member), member])).values()]
+  const channelIds = distinct.map(({ channelId }) => channelId)
+  const userIds = distinct.map(({ userId }) => userId)
   const rows = await db<(MemberRef & Unread)[]>`
     select
       m.channel_id, m.user_id,
       ${unread(db)} as count, ${unreadVersion(db)} as version
     from unnest(${channelIds}::uuid[], ${userIds}::text[]) as given (channel_id, user_id)
     join members m on m.channel_id = given.channel_id and m.user_id = given.user_id
-    join channels c on c.id = m.channel_id and c.deleted_at is null`
-  return new Map(rows.map((row) => [`${row.channelId} ${row.userId}`, row]))
+    join channels c
+      on c.id = m.channel_id
+      and c.app_id is not distinct from ${appId}
+      and c.deleted_at is null`
+  return new Map(rows.map((row) => [memberKey(row), row]))
 }
 
 /**
