@@ -51,6 +51,7 @@ async function runInHalves<Item, Result>(
 }
 
 const isTooLong = (settled: PromiseSettledResult<unknown>[]) =>
+  settled.length > 0 &&
   settled.every((each) => each.status === 'rejected' && isStatementTimeout(each.reason))
 
 type Waiting<Result> = { resolve: (result: Result) => void; reject: (error: unknown) => void }
