@@ -119,8 +119,7 @@ async function apply(db: Tx, migration: Migration, onNotice: (line: string) => v
     values (${hash}, ${writtenAt})`
   if (statements.some(isConcurrent)) {
     await attempt(async () => {
-      for (const statement of statements)
-        await attempt(() => runAlone(db, statement), [TIMED_OUT])
+      for (const statement of statements) await attempt(() => runAlone(db, statement), [TIMED_OUT])
     })
     await record(db)
     return
