@@ -100,6 +100,45 @@ test.each([
   )
 })
 
+test('an index that a deadlock leaves half built is built again', async () => {
+  const url = await createEmptyDatabase()
+  await migrateUpTo(url, '0025_app_imports')
+  const [reader, writer, others] = [connectOnce(url), connectOnce(url), connectOnce(url)]
+  onTestFinished(async () => {
+    await Promise.all([reader, writer, others].map((sql) => sql.end()))
+  })
+  const notices: string[] = []
+  const waiting = (count: number) =>
+    until(async () => {
+      const waiting = await others`
+        select from pg_stat_activity
+        where datname = current_database()
+          and wait_event_type = 'Lock'`
+      return waiting.length === count
+    })
+  const { finished } = await reader.begin('isolation level repeatable read', async (tx) => {
+    // The builder is to find the deadlock.
+    await tx`set local deadlock_timeout = '1min'`
+    await tx`select from messages`
+    const { finished, locked } = await writer.begin(async (tx2) => {
+      await tx2`lock table messages in row exclusive mode`
+      const finished = migrate(url, { onNotice: (line) => void notices.push(line) })
+      finished.catch(() => {})
+      await waiting(1)
+      // It waits for the builder, which will wait for its snapshot.
+      const locked = tx`lock table messages in share mode`.execute()
+      await waiting(2)
+      return { finished: [finished], locked: [locked] } as const
+    })
+    await locked[0]
+    return { finished }
+  })
+  expect(await finished[0]).toContain('0026_message_roots')
+  expect(notices).toHaveLength(1)
+  const invalid = await others`select from pg_index where not indisvalid`
+  expect(invalid).toEqual([])
+})
+
 const isWaiting = async (db: ReturnType<typeof connectOnce>) => {
   const waiting = await db`
     select

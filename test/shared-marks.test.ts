@@ -1,8 +1,9 @@
-import type { AppRouter } from '@parley/contract'
+import { type AppRouter, topics } from '@parley/contract'
 import { createTRPCClient, httpBatchLink } from '@trpc/client'
 import { expect, test } from 'vitest'
 import { upTo } from './support/events.ts'
 import { waitingForRows, whileLocked, whileRowLocked } from './support/locks.ts'
+import { centrifugeOf, listen } from './support/realtime.ts'
 import { onStatement, statementsOf, tripsOf } from './support/statements.ts'
 import { type User, useWorld } from './support/world.ts'
 
@@ -51,20 +52,20 @@ const whileMemberLocked = <T>(
     work,
   )
 
-test('reading a channel is one statement, and reads at once share theirs', async () => {
+test('reading a channel takes one round trip, and reads at once share theirs', async () => {
   const users = await world().users('ana', 'ben')
   const [, ben] = users
   const { channelId } = await talk(users)
   await ben.reads.mark({ channelId })
   expect(await tripsOf(() => ben.reads.mark({ channelId }))).toEqual([
-    [expect.stringMatching(/insert into read_marks/)],
+    [expect.stringMatching(/insert into read_marks/), expect.stringMatching(/as version/)],
   ])
   const channels = await Promise.all(upTo(20).map(() => talk(users)))
   const { reads } = together(ben)
   const marking = () =>
     Promise.all(channels.map(({ channelId }) => reads.mark.mutate({ channelId })))
   // The first of them does not wait for the others.
-  expect((await statementsOf(marking)).length).toBeLessThanOrEqual(2)
+  expect((await statementsOf(marking)).length).toBeLessThanOrEqual(2 * 2)
 })
 
 test('reads that share a statement are answered and refused one by one', async () => {
@@ -133,4 +134,71 @@ test('a read that was overtaken answers what the later one has left unread', asy
   })
   const { unreadVersion } = await ben.channels.get({ channelId })
   expect(await marked).toMatchObject({ lastReadSeq: 2, unreadCount: 1, unreadVersion })
+})
+
+test('a read that waited for its row leaves unread what was sent meanwhile', async () => {
+  const users = await world().users('while-ana', 'while-ben')
+  const [ana, ben] = users
+  const { channelId } = await talk(users)
+  const { marked } = await whileMemberLocked({ channelId, userId: ben.id }, async () => {
+    const marked = ben.reads.mark({ channelId })
+    await waitingForRows(world(), 1)
+    for (const text of ['two', 'three']) await ana.messages.send({ channelId, text })
+    return { marked }
+  })
+  const read = await marked
+  const { unreadVersion } = await ben.channels.get({ channelId })
+  expect(read).toMatchObject({ lastReadSeq: 1, unreadCount: 2, unreadVersion })
+})
+
+test('the position of a read is published before what is left is counted', async () => {
+  const users = await world().users('early-ana', 'early-ben')
+  const [ana, ben] = users
+  const { channelId } = await talk(users)
+  const client = centrifugeOf(world(), ana)
+  const heard = await listen(client, topics.channel(world().appId, channelId))
+  const { marked } = await whileRowLocked(
+    world(),
+    (sql) => sql`lock table tombstone_counts in access exclusive mode`,
+    async () => {
+      const marked = ben.reads.mark({ channelId })
+      await heard.untilType('read.updated')
+      return { marked }
+    },
+  )
+  expect(await marked).toMatchObject({ lastReadSeq: 1, unreadCount: 0 })
+  client.disconnect()
+})
+
+test('a member whose unread messages take too long to count fails no other read', async () => {
+  const users = await world().users('long-ana', 'long-ben')
+  const [ana, ben] = users
+  const { channelId, ids } = await talk(users, ['one', 'two'])
+  await ana.messages.delete({ channelId, messageId: ids[0] ?? '' })
+  const others = await Promise.all([1, 2, 3].map(() => talk(users)))
+  const { db } = world()
+  await db.unsafe(`
+    alter table tombstone_counts rename to stored_counts;
+    create function is_quick(channel_id uuid) returns boolean language plpgsql as $$
+      begin
+        if channel_id <> '${channelId}' then return true; end if;
+        raise exception 'too long' using errcode = '57014';
+      end
+    $$;
+    create view tombstone_counts as select * from stored_counts where is_quick(channel_id)`)
+  const { reads } = together(ben)
+  const outcomes = await Promise.allSettled([
+    reads.mark.mutate({ channelId: others[0]?.channelId ?? '' }),
+    reads.mark.mutate({ channelId, messageId: unknownId }),
+    ...others.map(({ channelId }) => reads.mark.mutate({ channelId })),
+  ])
+  await db.unsafe(`
+    drop view tombstone_counts;
+    drop function is_quick;
+    alter table stored_counts rename to tombstone_counts`)
+  expect(
+    outcomes.map((outcome) =>
+      outcome.status === 'fulfilled' ? outcome.value.lastReadSeq : outcome.reason.data.code,
+    ),
+  ).toEqual([1, 'NOT_FOUND', 1, 1, 1])
 })

@@ -115,7 +115,7 @@ export const CONTENDED = Symbol('contended')
 /** The outcome of one command of a batch. An error is a value: thrown, it would undo the batch. */
 export type Outcome<Op extends Operation = Operation> =
   | { result: Output<Op>; isRepeat?: boolean }
-  | { error: ApiError | RequiresFirstError }
+  | { error: Error }
 
 /**
  * The error of an operation that can only be carried out after another step. The operation is

@@ -74,6 +74,7 @@ const settleItems = <Item, Result>(
   )
 
 const isTooLong = (settled: PromiseSettledResult<unknown>[]) =>
+  settled.length > 0 &&
   settled.every((each) => each.status === 'rejected' && isStatementTimeout(each.reason))
 
 /** Settles the promise of each item of a batch. */

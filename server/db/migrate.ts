@@ -20,8 +20,9 @@ const LOCK_WAIT_MS = 1_000
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 15_000
 const GIVE_UP_MS = 3_600_000
-/** Of PostgreSQL: the lock was not available in time, a deadlock. */
-const LOCKED = new Set(['55P03', '40P01'])
+/** Of PostgreSQL: the lock was not available in time. */
+const TIMED_OUT = '55P03'
+const DEADLOCK = '40P01'
 
 type MigrateOptions = { onNotice?: (line: string) => void }
 
@@ -106,16 +107,20 @@ async function lockMigrations(db: Tx) {
 /**
  * Applies a migration in a transaction of its own. One that builds an index concurrently, which no
  * transaction can, is run statement by statement; each of them can be repeated, since an
- * interrupted migration begins again.
+ * interrupted migration begins again. So does one that ends in a deadlock: an index that was being
+ * built stays behind as invalid, and an earlier statement drops it.
  */
 async function apply(db: Tx, migration: Migration, onNotice: (line: string) => void) {
   const { name, statements, hash, writtenAt } = migration
-  const attempt = <T>(work: () => Promise<T>) => untilUnlocked(name, onNotice, work)
+  const attempt = (work: () => Promise<unknown>, codes = [TIMED_OUT, DEADLOCK]) =>
+    untilUnlocked(work, { name, onNotice, codes })
   const record = (tx: Tx) => tx`
     insert into ${migrationsSchema(db)}.__drizzle_migrations (hash, created_at)
     values (${hash}, ${writtenAt})`
   if (statements.some(isConcurrent)) {
-    for (const statement of statements) await attempt(() => runAlone(db, statement))
+    await attempt(async () => {
+      for (const statement of statements) await attempt(() => runAlone(db, statement), [TIMED_OUT])
+    })
     await record(db)
     return
   }
@@ -137,13 +142,18 @@ async function runAlone(db: Tx, statement: string) {
   await db.unsafe(statement)
 }
 
+type Retry = {
+  name: string
+  onNotice: (line: string) => void
+  /** The errors after which the work is repeated. */
+  codes: string[]
+}
+
 /** Repeats work that did not get its locks, after growing pauses. */
-async function untilUnlocked<T>(
-  name: string,
-  onNotice: (line: string) => void,
-  work: () => Promise<T>,
-): Promise<T> {
+async function untilUnlocked(work: () => Promise<unknown>, { name, onNotice, codes }: Retry) {
   const until = performance.now() + GIVE_UP_MS
+  const isLocked = (error: unknown) =>
+    error instanceof Error && 'code' in error && codes.includes(String(error.code))
   for (let ms = FIRST_PAUSE_MS; ; ms = Math.min(2 * ms, LONGEST_PAUSE_MS)) {
     try {
       return await work()
@@ -157,6 +167,3 @@ async function untilUnlocked<T>(
     }
   }
 }
-
-const isLocked = (error: unknown) =>
-  error instanceof Error && 'code' in error && LOCKED.has(String(error.code))

@@ -23,9 +23,6 @@ export type MovedMarkers = {
   lastReadMessageId: string | null
   readAt: string
   memberCount: number
-  /** Of the channel, before or while the markers were moved. */
-  lastSeq: number
-  rev: number
   /** Its marks, by their places among all, from 1. */
   ordinals: number[]
 }
@@ -48,7 +45,7 @@ export function moveMarkers(db: Tx, { appId, marks, from, mayWait }: Marks) {
   return db<MovedMarkers[]>`
     with asked as materialized (
       select
-        c.id as channel_id, given.user_id, c.last_seq, c.rev, c.member_count,
+        c.id as channel_id, given.user_id, c.last_seq, c.member_count,
         max(case when given.message_id is null then c.last_seq else msg.seq end) as read_seq,
         array_agg(given.ordinal::int) as ordinals
       from unnest(${channelIds}::uuid[], ${userIds}::text[], ${messageIds}::uuid[])
@@ -67,7 +64,7 @@ export function moveMarkers(db: Tx, { appId, marks, from, mayWait }: Marks) {
     before as materialized (
       select
         m.app_id, m.channel_id, m.user_id, m.last_read_seq as known_seq,
-        asked.last_seq, asked.rev, asked.member_count, asked.ordinals,
+        asked.member_count, asked.ordinals,
         greatest(m.last_read_seq, asked.read_seq) as last_read_seq,
         greatest(m.unread_after_seq, ${from === 'end' ? db`asked.last_seq` : db`asked.read_seq`})
           as unread_after_seq
@@ -104,7 +101,7 @@ export function moveMarkers(db: Tx, { appId, marks, from, mayWait }: Marks) {
         ),
         now()
       ) as read_at,
-      before.member_count, before.last_seq, before.rev, before.ordinals
+      before.member_count, before.ordinals
     from before`
 }
 

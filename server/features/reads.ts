@@ -6,10 +6,12 @@ import {
   implementShared,
   implementWithoutTransaction,
 } from '../core/operation.ts'
+import { settleInHalves } from '../core/settle-batch.ts'
 import type { UserRef } from '../core/user-ref.ts'
 import type { Tx } from '../db/client.ts'
+import { pipelined } from '../db/pipelined.ts'
 import { isLargeChannel } from './access.ts'
-import { type Marks, type MovedMarkers, moveMarkers, whyUnmoved } from './markers.ts'
+import { type Marks, moveMarkers, whyUnmoved } from './markers.ts'
 import { uncountedAfterMarker } from './tombstones.ts'
 
 /** A call holds little more than two ids. */
@@ -59,8 +61,12 @@ type MarkOptions = Pick<Marks, 'from' | 'mayWait'>
 
 /**
  * Moves the markers of callers of one app, and publishes their positions and the unread counts that
- * are left. Each is refused alone. Unless it `mayWait`, a caller whose member row others have
- * locked is left out: CONTENDED. Usually it is one statement for all of them.
+ * are left. Each is refused alone, and fails alone if counting takes too long. Unless it `mayWait`,
+ * a caller whose member row others have locked is left out: CONTENDED. Usually it is one round trip
+ * for all of them.
+ *
+ * They are counted by a later statement than the one that moves: that one sees the channels as they
+ * were when it began, which may be long before it gets a member's row.
  */
 export async function markRead(
   ctx: MarkContext,
@@ -68,23 +74,48 @@ export async function markRead(
   { from, mayWait }: MarkOptions,
 ) {
   const appId = commands[0]?.caller.appId ?? ''
+  const publishing = { ...ctx, caller: { appId } }
   const marks = commands.map(({ caller: { userId }, input }) => ({ ...input, userId }))
-  const moved = await moveMarkers(ctx.db, { appId, marks, from, mayWait })
-  const left = await unreadAfter(ctx.db, moved)
-  const reads = new Map<number, Read>()
-  for (const [index, { ordinals, ...position }] of moved.entries()) {
-    const read = { ...position, left: left[index] ?? NONE }
-    publishRead({ ...ctx, caller: { appId } }, read)
-    for (const ordinal of ordinals) reads.set(ordinal, read)
-  }
-  const unmoved = marks.flatMap((mark, index) => (reads.has(index + 1) ? [] : [mark]))
-  const reasons = await whyUnmoved(ctx.db, { appId, marks: unmoved, mayWait })
+  const [moved, counts] = await pipelined([
+    moveAndPublish(ctx, { appId, marks, from, mayWait }),
+    settleInHalves(marks, (some) => countUnread(ctx.db, appId, some)),
+  ])
+  const positions = new Map(
+    moved.flatMap((position) => position.ordinals.map((ordinal) => [ordinal, position])),
+  )
+  const unmoved = marks.filter((_, index) => !positions.has(index + 1))
+  const reasons = await settleInHalves(unmoved, (some) =>
+    whyUnmoved(ctx.db, { appId, marks: some, mayWait }),
+  )
   return commands.map(({ caller }, index) => {
-    const read = reads.get(index + 1)
-    if (!read) return reasons.shift() ?? CONTENDED
+    const position = positions.get(index + 1)
+    if (!position) return outcomeOf(reasons.shift())
     ctx.services.lastActive.touch(caller)
-    return read
+    const left = outcomeOf(counts[index])
+    if ('error' in left) return left
+    // Once for all marks of a member.
+    if (position.ordinals[0] === index + 1) publishLeft(publishing, position, left)
+    return { ...position, left }
   })
+}
+
+const outcomeOf = <T>(settled: PromiseSettledResult<T> | undefined): T | { error: Error } =>
+  settled?.status === 'fulfilled' ? settled.value : { error: settled?.reason }
+
+/**
+ * Sends the read position of a member to the channel; in a large channel to the member only. It
+ * does not wait for the count, without which the marker has moved as well.
+ */
+async function moveAndPublish(ctx: MarkContext, marks: Marks) {
+  // Sent at once, so that what the caller sends next comes after it.
+  const moved = await moveMarkers(ctx.db, marks).execute()
+  const { appId } = marks
+  for (const { channelId, userId, lastReadSeq, lastReadMessageId, readAt, memberCount } of moved) {
+    const onlyFor = isLargeChannel({ memberCount }) ? userId : undefined
+    const position = { channelId, userId, lastReadSeq, lastReadMessageId, readAt, onlyFor }
+    broadcast({ ...ctx, caller: { appId } }, 'read.updated', position)
+  }
+  return moved
 }
 
 /** How many messages are unread, and the version of that count. */
@@ -92,59 +123,42 @@ type Unread = { count: number; version: number }
 /** Of those who have left the channel meanwhile. */
 const NONE: Unread = { count: 0, version: 0 }
 
-type Read = Omit<MovedMarkers, 'ordinals'> & { left: Unread }
-
 /**
- * Sends the read position of a member to the channel, and the unread count that is left there to
- * the member. Their total follows from each node that they are connected to, which knows their
- * other counts. In a large channel the position goes to the member only.
+ * Sends the unread count that is left in a channel to the member. Their total follows from each
+ * node that they are connected to, which knows their other counts.
  */
-function publishRead(
-  ctx: Parameters<typeof broadcast>[0],
-  { channelId, userId, lastReadSeq, lastReadMessageId, readAt, memberCount, left }: Read,
-) {
-  const onlyFor = isLargeChannel({ memberCount }) ? userId : undefined
-  const position = { channelId, userId, lastReadSeq, lastReadMessageId, readAt }
-  broadcast(ctx, 'read.updated', { ...position, onlyFor })
-  const { count, version } = left
+const publishLeft = (
+  ctx: Parameters<typeof broadcastToUser>[0],
+  { channelId, userId }: MemberRef,
+  { count, version }: Unread,
+) =>
   broadcastToUser(ctx, userId, {
     type: 'channel.unread_changed',
     payload: { channelId, count, version },
   })
-}
-
-/**
- * What is unread after these markers were moved. A marker at the end of its channel, as the same
- * statement has read it, leaves nothing; others are counted.
- */
-async function unreadAfter(db: Tx, moved: MovedMarkers[]) {
-  const isAtEnd = ({ unreadAfterSeq, lastSeq }: MovedMarkers) => unreadAfterSeq === lastSeq
-  const counts = await countUnread(
-    db,
-    moved.filter((markers) => !isAtEnd(markers)),
-  )
-  return moved.map((markers): Unread | undefined => {
-    const { channelId, userId, rev, unreadAfterSeq } = markers
-    if (isAtEnd(markers)) return { count: 0, version: rev + unreadAfterSeq }
-    return counts.get(`${channelId} ${userId}`)
-  })
-}
 
 type MemberRef = { channelId: string; userId: string }
+const memberKey = ({ channelId, userId }: MemberRef) => `${channelId} ${userId}`
 
-/** The unread counts of members, by channel and user; none of those who have left. */
-async function countUnread(db: Tx, members: MemberRef[]) {
-  if (members.length === 0) return new Map<string, Unread>()
-  const channelIds = members.map(({ channelId }) => channelId)
-  const userIds = members.map(({ userId }) => userId)
+/** The unread counts of members of an app's channels, in their order. */
+async function countUnread(db: Tx, appId: string, members: MemberRef[]) {
+  const distinct = [...new Map(members.map((member) => [memberKey(member), member])).values()]
+  const channelIds = distinct.map(({ channelId }) => channelId)
+  const userIds = distinct.map(({ userId }) => userId)
   const rows = await db<(MemberRef & Unread)[]>`
     select
       m.channel_id, m.user_id,
       ${unread(db)} as count, ${unreadVersion(db)} as version
     from unnest(${channelIds}::uuid[], ${userIds}::text[]) as given (channel_id, user_id)
     join members m on m.channel_id = given.channel_id and m.user_id = given.user_id
-    join channels c on c.id = m.channel_id and c.deleted_at is null`
-  return new Map(rows.map((row) => [`${row.channelId} ${row.userId}`, row]))
+    join channels c
+      on c.id = m.channel_id
+      and c.app_id is not distinct from ${appId}
+      and c.deleted_at is null`
+  const counts = new Map(
+    rows.map(({ count, version, ...member }) => [memberKey(member), { count, version }]),
+  )
+  return members.map((member): Unread => counts.get(memberKey(member)) ?? NONE)
 }
 
 /**

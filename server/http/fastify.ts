@@ -65,13 +65,12 @@ export function createFastify({
   if (isTracing()) traceRequests(app)
   const turnOf = createTurns()
   // Hooks with a callback: promises would take each request through the queue of microtasks.
+  app.addHook('onRequest', ({ raw }, reply, done) => turnOf(raw, reply.raw, done))
   app.addHook('onRequest', (request, reply, done) => {
-    turnOf(request.raw, reply.raw, () => {
-      closeRefusedUpgrade(request, reply)
-      reply.headers(commonHeaders(request.id, request.headers))
-      if (isPreflight(request)) return void reply.code(204).send()
-      done(refusalOf(request, reply))
-    })
+    closeRefusedUpgrade(request, reply)
+    reply.headers(commonHeaders(request.id, request.headers))
+    if (isPreflight(request)) return void reply.code(204).send()
+    done(refusalOf(request, reply))
   })
   const logRequest = createRequestLog({ sample: logSample })
   app.addHook('onResponse', (request, reply, done) => {

@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
@@ -16,13 +17,18 @@ export function createTurns() {
     waiting.set(socket, after)
     return after
   }
-  /** Calls `begin` once the answer is the next one of its connection: never, if that is closed. */
+  /**
+   * Calls `begin` once the answer is the next one of its connection: never, if that is closed. It
+   * must not throw, since nobody would catch that.
+   */
   return ({ socket }: IncomingMessage, response: ServerResponse, begin: () => void) => {
     if (isItsTurn(response)) return begin()
     if (count(socket, 1) > MOST_WAITING) socket.destroy()
+    // Within its own span: its turn comes while the answer before it ends.
+    const beginAsItself = AsyncResource.bind(begin)
     onTurn(response, () => {
       count(socket, -1)
-      begin()
+      beginAsItself()
     })
   }
 }

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, inject, onTestFinished, test, vi } from 'v
 import { cloneDatabase } from '../support/clone-database.ts'
 import { serveLocally } from '../support/local-server.ts'
 import { serveProvider } from '../support/provider.ts'
+import { exchange } from '../support/raw.ts'
 import { quiet } from '../support/scripted/index.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
 import { production, start, useChildren } from '../support/start.ts'
@@ -64,7 +65,7 @@ async function startWith(variables: Record<string, string>) {
     await database.drop()
     return code
   }
-  return { ...server, backend, channelId, send, provider, stop }
+  return { ...server, url, token, backend, channelId, send, provider, stop }
 }
 
 const TRACE = 'aaaabbbbccccddddaaaabbbbccccdddd'
@@ -132,6 +133,30 @@ test.for(['1', '2'])(
     await receiver.stop()
   },
 )
+
+test('what requests do that share a connection is shown with their own spans', async () => {
+  const receiver = await serveReceiver()
+  const server = await startWith({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
+  const path = `/api/channels/${server.channelId}/messages`
+  const get = (trace: string) =>
+    `GET ${path} HTTP/1.1\r\nHost: parley\r\nAuthorization: Bearer ${server.token}\r\n` +
+    `traceparent: ${from('01', trace).traceparent}\r\n`
+  const answers = await exchange(
+    server.url,
+    `${get(TRACE)}\r\n${get(OTHER)}Connection: close\r\n\r\n`,
+  )
+  expect(answers.map(({ status }) => status)).toEqual([200, 200])
+  const named = (trace: string, name: string) =>
+    receiver.spans.filter((span) => span.traceId === trace && span.name === name)
+  for (const trace of [TRACE, OTHER]) {
+    const requests = () => named(trace, 'GET /api/channels/:channelId/messages')
+    await until(() => requests().length > 0)
+    const parents = named(trace, 'messages.list').map(({ parentSpanId }) => parentSpanId)
+    expect(parents).toEqual([requests()[0]?.spanId])
+  }
+  expect(await server.stop()).toBe(0)
+  await receiver.stop()
+})
 
 test('each try of a webhook is a span with its status, and its receiver goes on', async () => {
   const [receiver, asked] = [await serveReceiver(), [] as (string | undefined)[]]
