@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
-import { isDatabaseUnavailable } from '@parley/server/db/client'
+import { isDatabaseUnavailable, isStatementTimeout } from '@parley/server/db/client'
 import { createPool } from '@parley/server/db/pool'
 import { createSlots } from '@parley/server/db/slots'
 import { valueTypes } from '@parley/server/db/value-types'
@@ -194,4 +194,27 @@ test('times have three digits of a second, however many the database shows', () 
     valueTypes.date.parse(`2026-01-31 12:00:00${fraction}+00`).slice(19),
   )
   expect(digits).toEqual(['.000Z', '.100Z', '.120Z', '.123Z', '.123Z'])
+})
+
+test('work that got its connection late may be too slow, not its database silent', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const patience = { callMs: 4_500, statementMs: 4_000 }
+  const url = 'postgres://127.0.0.1:1/unused'
+  const pool = createPool({ url, poolSize: 1, applicationName: 'parley-test', patience })
+  const failureOf = (work: Promise<unknown>) => work.then(() => undefined).catch((error) => error)
+  let finish = () => {}
+  const first = pool.use(() => new Promise<void>((resolve) => (finish = resolve)))
+  const late = failureOf(pool.use(() => never))
+  await vi.advanceTimersByTimeAsync(600)
+  finish()
+  await first
+  await vi.advanceTimersByTimeAsync(3_900)
+  const alone = failureOf(pool.use(() => never))
+  await vi.advanceTimersByTimeAsync(2_000)
+  const unlent = failureOf(pool.use(() => never, performance.now() + 1_000))
+  await vi.advanceTimersByTimeAsync(2_500)
+  const failures = await Promise.all([late, alone, unlent])
+  expect(failures.map(isDatabaseUnavailable)).toEqual([true, true, true])
+  expect(failures.map(isStatementTimeout)).toEqual([true, false, false])
 })

@@ -2,6 +2,7 @@ import { acceptedTasks } from '@parley/server/core/jobs'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { ageTriedJobs } from './support/aged-jobs.ts'
 import { idle } from './support/idle.ts'
+import { sample } from './support/scrape.ts'
 import { until } from './support/until.ts'
 import { useWorldWithProvider } from './support/world.ts'
 
@@ -154,6 +155,42 @@ test('a profile or a device that the provider refuses is not sent again', async 
   await hugo.devices.create({ platform: 'ios', provider: 'apns', token: 'refused' })
   await idle(world())
   expect(provider().requests()).toHaveLength(2)
+})
+
+test('what the provider refuses of a user is counted, and kept until it is retried', async () => {
+  const { backend, operator, metrics, appId } = world()
+  const dan = await world().user('auth0|dan')
+  await dan.devices.create({ platform: 'ios', provider: 'apns', token: 'ours' })
+  await idle(world())
+  await world().db`delete from graphile_worker._private_jobs`
+  const givenUp = async (task: string) => {
+    const counted = await metrics.registry.getSingleMetricAsString('parley_jobs_total')
+    return sample(counted, `parley_jobs_total{task="${task}",outcome="given_up"}`)
+  }
+  const tasks = ['subscriber', 'device', 'subscriber-removal']
+  const before = await Promise.all(tasks.map(givenUp))
+
+  onTestFinished(() => provider().behave())
+  provider().behave(provider().answer(400))
+  await backend.users.put({ userId: 'auth0|dan', name: 'Dan' })
+  await idle(world())
+  await dan.devices.create({ platform: 'ios', provider: 'apns', token: 'next' })
+  await idle(world())
+  await backend.users.delete({ userId: 'auth0|dan' })
+  const listed = await until(async () => {
+    const { jobs } = await operator.jobs.list({ appId, state: 'failed' })
+    return jobs.some(({ task }) => task === 'subscriber-removal') && jobs
+  })
+  expect(listed.map(({ task }) => task).sort()).toEqual([...tasks].sort())
+  for (const { reason } of listed) expect(reason).toMatch(/^refused: (PATCH|DELETE) .* 400/)
+  expect(await Promise.all(tasks.map(givenUp))).toEqual(before.map((count) => count + 1))
+
+  expect(provider().subscribers.has('auth0|dan')).toBe(true)
+  provider().behave()
+  for (const { id } of listed) await operator.jobs.retry({ appId, jobId: id })
+  await idle(world())
+  expect(provider().subscribers.has('auth0|dan')).toBe(false)
+  expect(await operator.jobs.list({ appId, state: 'failed' })).toEqual({ jobs: [] })
 })
 
 test('a user becomes a subscriber whatever users of the same id there are elsewhere', async () => {

@@ -33,6 +33,7 @@ const inClient: Record<string, number> = {
 }
 
 test.each([
+  ['contract', {}],
   ['server', onServer],
   ['client-sdk', inClient],
 ])('%s reads the wall clock only for times of day, never for durations', (folder, expected) => {

@@ -14,8 +14,13 @@ export const isOutage = (error: unknown) => isDatabaseUnavailable(error) && !isB
 /** Whether the connection is gone, or the time of the work that has it. */
 export const isConnectionLost = (error: unknown) => CONNECTION_CODES.has(codeOf(error))
 
-/** Whether the database has cancelled a statement that ran for too long. */
-export const isStatementTimeout = (error: unknown) => codeOf(error) === '57014'
+/**
+ * Whether a statement ran for too long: the database has cancelled it, or would have, had the work
+ * not waited for its connection before.
+ */
+export const isStatementTimeout = (error: unknown) =>
+  codeOf(error) === '57014' ||
+  (error instanceof Error && 'isCutShort' in error && error.isCutShort === true)
 
 /**
  * Whether the database answered that other work was in the way: locked rows, a deadlock, or a

@@ -75,6 +75,9 @@ export function createPool({
         outages?.worked()
         return result
       } catch (error) {
+        const { missed } = deadline
+        if (missed && error === missed)
+          missed.isCutShort = performance.now() - connection.lentAt < statementMs
         connections.takeBack(connection, error)
         if (!(isLong && error instanceof DeadlineError)) outages?.failed(error)
         throw error
@@ -162,6 +165,11 @@ function createConnections(options: ConnectionsOptions) {
 export class DeadlineError extends Error {
   override readonly name = 'DeadlineError'
   readonly code = 'DEADLINE_EXCEEDED'
+  /**
+   * Whether the work got its connection so late that no statement of it could have timed out: then
+   * it may be the statement that is slow, and not the database that is silent.
+   */
+  isCutShort = false
   constructor() {
     super('the database did not answer in time')
   }
@@ -178,27 +186,28 @@ export type Deadline = {
 }
 
 class LazyDeadline implements Deadline {
-  #missed: DeadlineError | undefined
+  /** The failure of the work, once the deadline is over. */
+  missed: DeadlineError | undefined
   #abort: AbortController | undefined
 
   throwIfAborted() {
-    if (this.#missed) throw this.#missed
+    if (this.missed) throw this.missed
   }
 
   get signal() {
     this.#abort ??= new AbortController()
-    if (this.#missed) this.#abort.abort(this.#missed)
+    if (this.missed) this.#abort.abort(this.missed)
     return this.#abort.signal
   }
 
   miss(error: DeadlineError) {
-    this.#missed = error
+    this.missed = error
     this.#abort?.abort(error)
   }
 }
 
 /** How work ends early: `fail` rejects `failed`. */
-type Ending = { failed: Promise<never>; fail: (error: Error) => void; deadline: Deadline }
+type Ending = { failed: Promise<never>; fail: (error: Error) => void; deadline: LazyDeadline }
 
 /** Runs `work` with a promise that rejects at the deadline. */
 async function withDeadline<T>(until: number, work: (ending: Ending) => Promise<T>): Promise<T> {

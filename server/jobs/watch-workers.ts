@@ -42,12 +42,14 @@ export function watchWorkers({ db, timings: overrides }: WatchOptions) {
   return { state: () => current, start }
 }
 
+/** A time far ahead of the clock is from before that was set back: its worker may be dead. */
 const isWorkerAlive = (db: Db, seconds: number) =>
   db.use(async (db) => {
     const [row] = await db<{ isAlive: boolean }[]>`
       select exists (
         select from job_workers jw
         where jw.seen_at > clock_timestamp() - make_interval(secs => ${seconds})
+          and jw.seen_at < clock_timestamp() + make_interval(secs => ${seconds})
       ) as is_alive`
     return row?.isAlive ?? false
   })

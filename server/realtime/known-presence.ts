@@ -18,16 +18,37 @@ export class KnownPresence {
   readonly #noted = new Set<string>()
   /** Users whose last change could not be sent. */
   readonly #lost = new Map<string, UserRef>()
+  /** Users whose last change may have been sent to nobody, by its time, the latest last. */
+  readonly #unsure = new Map<string, { user: UserRef; at: number }>()
 
   constructor(readonly options: KnownPresenceOptions) {}
 
   /** The change was sent to the users of this node. */
   record(change: PresenceNote) {
     const key = userKey(change)
-    if (change.isOnline) this.#online.set(key, { appId: change.appId, userId: change.userId })
+    const user = { appId: change.appId, userId: change.userId }
+    if (change.isOnline) this.#online.set(key, user)
     else this.#online.delete(key)
     this.#noted.add(key)
     this.#lost.delete(key)
+    this.#unsure.delete(key)
+    this.#unsure.set(key, { user, at: performance.now() })
+  }
+
+  /**
+   * Rows of this node were missing, by which it finds whom to send a change to: the next comparison
+   * sends those that were recorded meanwhile once more.
+   */
+  handleLostRows() {
+    for (const [key, { user }] of this.#unsure) this.#lost.set(key, user)
+  }
+
+  /** No row of this node was missing until that time, by `performance.now()`. */
+  rowsWereThere(until: number) {
+    for (const [key, { at }] of this.#unsure) {
+      if (at > until) return
+      this.#unsure.delete(key)
+    }
   }
 
   /** The change could not be sent to the users of this node: the next comparison sends it. */
@@ -56,7 +77,10 @@ export class KnownPresence {
     })
     const { db, notify } = this.options
     const active = await db.use((db) => selectLastActive(db, different))
-    for (const user of different) this.#lost.delete(userKey(user))
+    for (const key of different.map(userKey)) {
+      // What was noted meanwhile may have been lost as well.
+      if (!this.#noted.has(key)) this.#lost.delete(key)
+    }
     for (const { appId, userId, lastActiveAt } of active) {
       const key = userKey({ appId, userId })
       if (this.#noted.has(key)) continue

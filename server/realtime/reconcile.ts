@@ -71,6 +71,7 @@ export function createReconciliation(options: ReconciliationOptions) {
   const handleLostRows = (areLost: boolean) => {
     if (!areLost) return
     unread.invalidateAll()
+    knownPresence.handleLostRows()
     missedNotes((performance.now() - checkedAt) / 1_000)
   }
   const isComparisonDue = () => compareAt !== undefined && performance.now() >= compareAt
@@ -126,6 +127,8 @@ export function createReconciliation(options: ReconciliationOptions) {
     for (const user of removed) {
       if (sessions.has(user)) recheck(user)
     }
+    // Those to whom a change is sent are found some time after it was recorded.
+    knownPresence.rowsWereThere(startedAt - OVERLAP_SECONDS * 1_000)
     checkedAt = startedAt
     await missedProfiles.catchUp()
   })

@@ -207,7 +207,7 @@ export async function fillDisk(rig: Rig) {
 
 /** Harm to the clock of a node and to the worker. */
 
-const CLOCK_STEPS = [-3_600, -600, -5, 5, 600, 3_000]
+const CLOCK_STEPS = [-3_600, -600, -5, 5, 600, 3_600]
 export async function stepClock(rig: Rig) {
   const victim = rig.random.pick([...rig.nodes, rig.worker])
   const name = `clock of ${victim === rig.worker ? 'the worker' : 'a node'} stepped`

@@ -1,6 +1,7 @@
 import { systemUserId } from '@parley/contract'
 import { groupsOf } from './groups.ts'
 import type { History } from './history.ts'
+import { RETURN_MS } from './serving.ts'
 
 /** The figures of a run: how much was done, and how much was broken. */
 export function figuresOf(history: History) {
@@ -24,7 +25,7 @@ export function figuresOf(history: History) {
     faultsByName: Object.fromEntries([...byName].map(([name, all]) => [name, all.length])),
     closures: history.closures,
     returns: returns.length,
-    returnsOver2s: returns.filter(({ milliseconds }) => milliseconds > 2_000).length,
+    returnsOver2s: returns.filter(({ milliseconds }) => milliseconds > RETURN_MS).length,
     longestReturnMs: Math.round(Math.max(0, ...returns.map(({ milliseconds }) => milliseconds))),
     longestToldMs: Math.round(Math.max(0, ...history.told)),
     delivered: subscriptions.reduce(

@@ -73,7 +73,9 @@ export type Fault = {
 }
 
 /** A database that accepted connections again, and how soon a node served again. */
-type Return = { node: number; milliseconds: number }
+type Return = { node: number; milliseconds: number; asked?: Asked[] }
+/** A call that ended before that: when it was made, and how long its answer took. */
+export type Asked = { status: number | undefined; at: number; tookMs: number }
 
 /** An answer to a send. Repeats of an ambiguous send have more than one. */
 type Acknowledgement = { id: string; seq: number; createdAt: string }

@@ -87,8 +87,8 @@ export async function openRig({ seed, programs, nodes: count, ...options }: RigO
     measureReturn: (back: { url: string; index: number }[]) =>
       Promise.all(
         back.map(async ({ url, index }) => {
-          const milliseconds = await untilServing(url, app.tokenOf('ana'))
-          history.returns.push({ node: index, milliseconds })
+          const returned = await untilServing(url, app.tokenOf('ana'))
+          history.returns.push({ node: index, ...returned })
         }),
       ),
     stop: async () => {

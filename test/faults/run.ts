@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import { bundlePrograms } from '../support/programs.ts'
 import { play } from './play.ts'
 import { quick, scenarios } from './scenarios.ts'
+import { RETURN_MS } from './serving.ts'
 import { type Line, linesIn, tableOf } from './table.ts'
 
 /**
@@ -80,6 +81,8 @@ async function playOne(
     })
     const line = { scenario: name, seed, ...figures, violations }
     console.log(JSON.stringify(line))
+    for (const slow of trace.history.returns.filter(({ milliseconds }) => milliseconds > RETURN_MS))
+      console.error(`back late: ${JSON.stringify(slow)}`)
     if (Object.keys(violations).length === 0) return line
     const path = join(tmpdir(), `parley-faults-${name}-${seed}.json`)
     writeFileSync(path, JSON.stringify(trace))

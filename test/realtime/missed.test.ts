@@ -115,6 +115,37 @@ test('the users of a dead node go offline when its rows are lost in a crash', as
   await anas.until(() => presenceOf(anas, ben.id).at(-1) === 'presence.offline')
 })
 
+test('users whose rows a crash took learn who left before the rows were back', async () => {
+  const [ana, ben] = await newUsers()
+  const [eve] = await newUsers()
+  await createGroup(ana, ben, eve)
+  const anas = await listenAs(ana, userTopic(ana))
+  const eves = await listenAs(eve, userTopic(eve))
+  const bens = connect(ben)
+  await bens.ready()
+  for (const listener of [anas, eves])
+    await listener.until(() => presenceOf(listener, ben.id).at(-1) === 'presence.online')
+  // Her row is not restored until the node has looked up whom to tell, and found Eve alone.
+  await whileRowLocked(
+    world(),
+    (sql) => sql`
+      select
+      from users
+      where app_id = ${world().appId}
+        and id = ${ana.id}
+      for no key update`,
+    async () => {
+      await world().db`
+        delete from connections
+        where app_id = ${world().appId}
+          and user_id = ${ana.id}`
+      bens.disconnect()
+      await eves.until(() => presenceOf(eves, ben.id).at(-1) === 'presence.offline')
+    },
+  )
+  await anas.until(() => presenceOf(anas, ben.id).at(-1) === 'presence.offline')
+})
+
 /** During `work`, co-members cannot be looked up: what is to be sent to them fails. */
 const whileFanOutFails = (work: () => Promise<unknown>) =>
   whileRowLocked(

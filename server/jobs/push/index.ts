@@ -66,7 +66,7 @@ export function createPushes({
       await send(events, context)
     },
     'push-event': send,
-    ...createSubscribers({ db, provider, log }),
+    ...createSubscribers({ db, provider, metrics, log }),
   }
 }
 

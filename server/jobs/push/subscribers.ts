@@ -1,12 +1,14 @@
+import type { Metrics } from '../../core/metrics.ts'
 import type { Db } from '../../db/client.ts'
 import type { Log } from '../log.ts'
-import { type Handlers, type QueuedJob, RetryLaterError } from '../tasks.ts'
+import { type HandlerContext, type Handlers, type QueuedJob, RetryLaterError } from '../tasks.ts'
+import { limitKept } from './limit-kept.ts'
 import type { Provider, SubscriberProfile } from './provider.ts'
 import { ProviderRefusedError, ProviderUnavailableError } from './provider-call.ts'
 
 type ProfileTask = 'subscriber' | 'subscriber-removal'
-type ProfileJob<T extends ProfileTask> = { job: QueuedJob<T>; signal: AbortSignal }
-type SubscribersOptions = { db: Db; provider: Provider; log: Log }
+type SubscriberTask = ProfileTask | 'device'
+type SubscribersOptions = { db: Db; provider: Provider; metrics: Metrics; log: Log }
 
 /**
  * Copies a user's profile and device tokens to the provider. It reads them when the job runs, so
@@ -15,48 +17,54 @@ type SubscribersOptions = { db: Db; provider: Provider; log: Log }
 export function createSubscribers({
   db,
   provider,
+  metrics,
   log,
-}: SubscribersOptions): Pick<Handlers, ProfileTask | 'device'> {
-  /** Makes the provider's record what the user's is now, whichever job asks for it. */
-  const copyProfile = async <T extends ProfileTask>(task: T, { job, signal }: ProfileJob<T>) => {
+}: SubscribersOptions): Pick<Handlers, SubscriberTask> {
+  const mayKeep = limitKept()
+
+  /** Puts a job off while the provider is unavailable, and gives it up if the provider refuses. */
+  const attempt = async <T extends SubscriberTask>(
+    task: T,
+    { job, context, call }: { job: QueuedJob<T>; context: HandlerContext<T>; call: Promise<void> },
+  ) => {
     try {
-      const user = await selectSubscriber(db, job)
-      if (user) await provider.saveSubscriber(user, signal)
-      else await provider.removeSubscriber(job.userId, signal)
+      await call
     } catch (error) {
       if (error instanceof ProviderUnavailableError)
         throw new RetryLaterError(task, [job], error.retryAfterSeconds, error)
-      logIfRefused(log, error)
+      if (!(error instanceof ProviderRefusedError)) throw error
+      log.error({ err: error, task }, 'subscriber refused')
+      metrics.jobs.inc({ task, outcome: 'given_up' })
+      // A removal is always kept: without it a deleted user stays at the provider.
+      if (task === 'subscriber-removal' || mayKeep())
+        await context.giveUp(task, [job], `refused: ${error.message}`)
     }
   }
 
-  const device: Handlers['device'] = ([job], { signal }) => {
-    const copyTokens = async () => {
-      const user = await selectSubscriber(db, job)
-      if (!user) return
-      const tokens = await selectTokens(db, job)
-      // Tokens belong to a subscriber, and the user may be older than the provider's set-up.
-      if (tokens.length > 0) await provider.saveSubscriber(user, signal)
-      await provider.setTokens(job.userId, { provider: job.provider, tokens, signal })
-    }
-    return copyTokens().catch((error: unknown) => {
-      if (error instanceof ProviderUnavailableError)
-        throw new RetryLaterError('device', [job], error.retryAfterSeconds, error)
-      logIfRefused(log, error)
-    })
+  /** Makes the provider's record what the user's is now, whichever job asks for it. */
+  const copyProfile = async (job: QueuedJob<ProfileTask>, signal: AbortSignal) => {
+    const user = await selectSubscriber(db, job)
+    if (user) await provider.saveSubscriber(user, signal)
+    else await provider.removeSubscriber(job.userId, signal)
+  }
+
+  const copyTokens = async (job: QueuedJob<'device'>, signal: AbortSignal) => {
+    const user = await selectSubscriber(db, job)
+    if (!user) return
+    const tokens = await selectTokens(db, job)
+    // Tokens belong to a subscriber, and the user may be older than the provider's set-up.
+    if (tokens.length > 0) await provider.saveSubscriber(user, signal)
+    await provider.setTokens(job.userId, { provider: job.provider, tokens, signal })
   }
 
   return {
-    subscriber: ([job], { signal }) => copyProfile('subscriber', { job, signal }),
-    'subscriber-removal': ([job], { signal }) => copyProfile('subscriber-removal', { job, signal }),
-    device,
+    subscriber: ([job], context) =>
+      attempt('subscriber', { job, context, call: copyProfile(job, context.signal) }),
+    'subscriber-removal': ([job], context) =>
+      attempt('subscriber-removal', { job, context, call: copyProfile(job, context.signal) }),
+    device: ([job], context) =>
+      attempt('device', { job, context, call: copyTokens(job, context.signal) }),
   }
-}
-
-/** Trying again would not help, so a refusal is only logged. */
-function logIfRefused(log: Log, error: unknown) {
-  if (!(error instanceof ProviderRefusedError)) throw error
-  log.error({ err: error }, 'subscriber refused')
 }
 
 async function selectSubscriber(db: Db, { appId, userId }: { appId: string; userId: string }) {

@@ -38,3 +38,14 @@ test.each([0, 1])(
     expect(told).toEqual([])
   },
 )
+
+test('a change that is lost while presence is compared is left to the next comparison', async () => {
+  let compared: KnownPresence | undefined
+  await compareWith((known, query) => {
+    if (query === 0) return
+    known.record(change(false))
+    known.handleLost(change(false))
+    compared = known
+  })
+  expect(compared?.hasLost).toBe(true)
+})

@@ -35,6 +35,8 @@ function openNode({ beat = async () => false, onRemoval = () => {} }: Given = {}
     sessions: new Sessions(),
     presence: { beat, compareRows: beat, removeDeadNodes: async () => onRemoval() },
     knownPresence: {
+      rowsWereThere: () => {},
+      handleLostRows: () => {},
       get hasLost() {
         return presence.hasLost
       },
