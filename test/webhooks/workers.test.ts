@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { topics } from '@parley/contract'
-import { releaseWebhook } from '@parley/server/jobs/webhooks/leases'
+import { leaseWebhooks, releaseWebhook } from '@parley/server/jobs/webhooks/leases'
 import { expect, test } from 'vitest'
 import { stopClock } from '../support/clock.ts'
 import { upTo } from '../support/events.ts'
@@ -129,6 +129,27 @@ test('a clock that was set back stops no webhook that was served before', async 
   })
   await send('three')
   await receive(3)
+})
+
+test('a clock that is set back a little ends no lease of a worker that lives', async () => {
+  const { world } = current()
+  const { webhookId, appId } = await newScene()
+  await world.db`
+    insert into webhook_deliveries (app_id, webhook_id, event_type)
+    values (${appId}, ${webhookId}, 'webhook.test')`
+  const leaseMs = 60_000
+  const leasedAfterSetBack = async (milliseconds: number) => {
+    await world.db`
+      update webhooks
+      set
+        leased_by = gen_random_uuid(),
+        leased_until = now() + ${leaseMs + milliseconds} * interval '1 millisecond'
+      where app_id = ${appId}`
+    const leases = await leaseWebhooks(world.pool, { isFailing: false, most: 100, leaseMs })
+    return leases.filter(({ id }) => id === webhookId).length
+  }
+  expect(await leasedAfterSetBack(5_000)).toBe(0)
+  expect(await leasedAfterSetBack(leaseMs + 5_000)).toBe(1)
 })
 
 test('events committed late are found, also after the clock was set back', async () => {

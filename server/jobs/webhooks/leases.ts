@@ -21,7 +21,7 @@ type LeaseQuery = { isFailing: boolean; most: number; leaseMs: number }
  * Leases webhooks with something to send, those first whose turn was longest ago. No other worker
  * sends their deliveries until the lease ends or is released, so no delivery is sent twice at once.
  * Another worker continues after a dead one, also if its lease is from before the clock was set
- * back, and ends too late.
+ * back, and ends too late: by more than it lasts, as a small step ends no lease of a live worker.
  */
 export const leaseWebhooks = (db: Pick<Db, 'use'>, { isFailing, most, leaseMs }: LeaseQuery) =>
   db.use(
@@ -33,7 +33,7 @@ export const leaseWebhooks = (db: Pick<Db, 'use'>, { isFailing, most, leaseMs }:
           and (
             wh.leased_by is null
             or wh.leased_until <= clock_timestamp()
-            or wh.leased_until > clock_timestamp() + ${leaseMs} * interval '1 millisecond'
+            or wh.leased_until > clock_timestamp() + ${2 * leaseMs} * interval '1 millisecond'
           )
           and ${isFailing ? db`wh.failing_since is not null` : db`wh.failing_since is null`}
           and (
