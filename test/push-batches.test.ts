@@ -1,5 +1,5 @@
 import { createMetrics } from '@parley/server/core/metrics'
-import { KEPT_AN_HOUR, limitKept } from '@parley/server/jobs/push/limit-kept'
+import { KEPT_AN_HOUR, KEPT_OF_ALL, limitKept } from '@parley/server/jobs/push/limit-kept'
 import { createProvider } from '@parley/server/jobs/push/provider'
 import { sendAll } from '@parley/server/jobs/push/send'
 import { RetryLaterError } from '@parley/server/jobs/tasks'
@@ -100,6 +100,21 @@ test.each([401, 403, 404, 409])('a provider that answers %i loses no push', asyn
   expect(counted).toContain('outcome="put_off"} 16')
 })
 
+test('a refusal counts once, although the rest of its call finds no provider', async () => {
+  provider.behave((response, call) => {
+    const users = triggersOf(call).map(({ to }) => to)
+    if (users.includes('user1')) return response.writeHead(422).end()
+    const answer = users.includes('user0') ? provider.accept : provider.answer(503)
+    answer(response, call)
+  })
+  const { error, kept, counted } = await send(4)
+  expect(error).toMatchObject({ jobs: [{ ...job, userIds: ['user2', 'user3'] }] })
+  expect(error).toMatchObject({ cause: { message: expect.stringContaining('503') } })
+  expect(kept).toMatchObject([{ jobs: [{ ...job, userIds: ['user1'] }] }])
+  for (const outcome of ['accepted"} 1', 'refused"} 1', 'put_off"} 2'])
+    expect(counted).toContain(`outcome="${outcome}`)
+})
+
 test('only the pushes that were not sent are put off, with the pause asked for', async () => {
   provider.behave((response, call) => {
     const isFirst = provider.calls.length === 1
@@ -188,13 +203,21 @@ test.each([
   expect(counted).toContain('outcome="put_off"} 2')
 })
 
-test('a process keeps the refusals of an hour up to a hundred', () => {
+test('a process keeps the refusals of an hour up to a hundred of each app', () => {
   const { putForward } = stopClock()
   const mayKeep = limitKept()
-  const keptOf = (count: number) => Array.from({ length: count }, mayKeep).filter(Boolean).length
-  expect(keptOf(KEPT_AN_HOUR + 10)).toBe(KEPT_AN_HOUR)
+  const keptOf = (appId: string, count: number) =>
+    Array.from({ length: count }, () => mayKeep(appId)).filter(Boolean).length
+  expect(keptOf('a', KEPT_AN_HOUR + 10)).toBe(KEPT_AN_HOUR)
   putForward(3_599_999)
-  expect(keptOf(1)).toBe(0)
+  expect(keptOf('a', 1)).toBe(0)
+  expect(keptOf('b', KEPT_AN_HOUR + 10)).toBe(KEPT_AN_HOUR)
   putForward(3_600_000)
-  expect(keptOf(KEPT_AN_HOUR + 10)).toBe(KEPT_AN_HOUR)
+  expect(keptOf('a', KEPT_AN_HOUR + 10)).toBe(KEPT_AN_HOUR)
+})
+
+test('the refusals of very many apps are kept up to a thousand an hour', () => {
+  const mayKeep = limitKept()
+  const apps = Array.from({ length: KEPT_OF_ALL + 10 }, (_, index) => `app${index}`)
+  expect(apps.filter(mayKeep)).toHaveLength(KEPT_OF_ALL)
 })

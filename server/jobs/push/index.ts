@@ -43,8 +43,10 @@ export function createPushes({
       signal,
       metrics,
       log,
-      keepRefused: async ([first, ...others], reason) => {
-        if (first && mayKeep()) await giveUp(remaking.task, [first, ...others], reason)
+      keepRefused: async (jobs, reason) => {
+        const kept = new Set([...new Set(jobs.map(({ appId }) => appId))].filter(mayKeep))
+        const [first, ...others] = jobs.filter(({ appId }) => kept.has(appId))
+        if (first) await giveUp(remaking.task, [first, ...others], reason)
       },
     })
   const tasks: Pick<Handlers, PushTask> = {

@@ -25,27 +25,30 @@ type Sent<T extends PushTask> = PushOutcome & { event: PushEvent<T> }
 
 /**
  * Sends pushes, MAX_EVENTS_PER_CALL at a time. Those that the provider had trouble with are put
- * off, and while it is unavailable so are all that remain. Those that it refuses are given up. What
- * is stored of either are the jobs that make them again: they have no texts, and what was deleted
- * meanwhile is not pushed.
+ * off, and while it is unavailable so are all that remain. A call that it refuses is made again in
+ * halves, until only the invalid pushes are given up. What is stored of either are the jobs that
+ * make them again: they have no texts, and what was deleted meanwhile is not pushed.
  */
 export async function sendAll<T extends PushTask>(
   provider: Provider,
   events: PushEvent<T>[],
   context: SendContext<T>,
 ) {
+  const calls = callsOf(events)
   const untaken: PushEvent<T>[] = []
   let trouble: ProviderUnavailableError | undefined
-  for (let start = 0; start < events.length; start += MAX_EVENTS_PER_CALL) {
+  for (let call = calls.shift(); call; call = calls.shift()) {
     try {
-      const batch = events.slice(start, start + MAX_EVENTS_PER_CALL)
-      for (const { event, reason } of await sendBatch(provider, batch, context)) {
-        untaken.push(event)
-        trouble ??= new ProviderUnavailableError(`the provider did not take a push: ${reason}`)
-      }
+      const outcomes = await trigger(provider, call, context.signal)
+      if (!outcomes) calls.unshift(...halvesOf(call))
+      else
+        for (const { event, reason } of await settle(pair(call, outcomes), context)) {
+          untaken.push(event)
+          trouble ??= new ProviderUnavailableError(`the provider did not take a push: ${reason}`)
+        }
     } catch (error) {
       if (!(error instanceof ProviderUnavailableError)) throw error
-      untaken.push(...events.slice(start))
+      untaken.push(...call, ...calls.flat())
       trouble = error
       break
     }
@@ -54,6 +57,27 @@ export async function sendAll<T extends PushTask>(
   if (!first || !trouble) return
   context.metrics.pushes.inc({ outcome: 'put_off' }, untaken.length)
   throw new RetryLaterError(context.task, [first, ...others], trouble.retryAfterSeconds, trouble)
+}
+
+const callsOf = <E>(events: E[]) =>
+  Array.from({ length: Math.ceil(events.length / MAX_EVENTS_PER_CALL) }, (_, index) =>
+    events.slice(index * MAX_EVENTS_PER_CALL, (index + 1) * MAX_EVENTS_PER_CALL),
+  )
+
+function halvesOf<E>(events: E[]) {
+  const half = Math.ceil(events.length / 2)
+  return [events.slice(0, half), events.slice(half)]
+}
+
+/** The outcomes of a call; undefined if the content of one of its pushes is refused. */
+async function trigger(provider: Provider, events: PushEvent[], signal: AbortSignal) {
+  try {
+    return await provider.trigger(events, signal)
+  } catch (error) {
+    if (!(error instanceof ProviderRefusedError)) throw error
+    const refused: PushOutcome = { result: 'refused', reason: error.message }
+    return events.length === 1 ? [refused] : undefined
+  }
 }
 
 /** The jobs that make these pushes again. */
@@ -65,30 +89,6 @@ function jobsOf<T extends PushTask>(events: PushEvent<T>[], { only }: Pick<Remak
     else users.set(job, [userId])
   }
   return [...users].map(([job, userIds]) => only(job, userIds))
-}
-
-/**
- * Sends one batch, and returns the pushes that the provider could not take because of a problem of
- * its own. Halves a batch that is refused, until only the invalid pushes are given up.
- */
-async function sendBatch<T extends PushTask>(
-  provider: Provider,
-  events: PushEvent<T>[],
-  context: SendContext<T>,
-): Promise<Sent<T>[]> {
-  try {
-    const outcomes = await provider.trigger(events, context.signal)
-    return settle(pair(events, outcomes), context)
-  } catch (error) {
-    if (!(error instanceof ProviderRefusedError)) throw error
-    if (events.length === 1)
-      return settle(pair(events, [{ result: 'refused', reason: error.message }]), context)
-    const half = Math.ceil(events.length / 2)
-    return [
-      ...(await sendBatch(provider, events.slice(0, half), context)),
-      ...(await sendBatch(provider, events.slice(half), context)),
-    ]
-  }
 }
 
 const pair = <T extends PushTask>(events: PushEvent<T>[], outcomes: PushOutcome[]): Sent<T>[] =>
