@@ -51,6 +51,21 @@ test.each([
   ])
 })
 
+test('a process enqueues a cleanup at its start, and then every minute', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
+  let enqueued = 0
+  const db = { use: async () => void enqueued++ } as unknown as Db // all that it uses
+  const stop = scheduleCleanups({ db, timings, log: silentLog })
+  await vi.advanceTimersByTimeAsync(59_999)
+  expect(enqueued).toBe(1)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(enqueued).toBe(2)
+  await stop()
+  await vi.advanceTimersByTimeAsync(HOUR)
+  expect(enqueued).toBe(2)
+})
+
 test('jobs that are staged during a drain are moved right after it', async () => {
   const { drains, staging, stop } = openDraining()
   staging.wake()
