@@ -451,7 +451,7 @@ export interface Api {
         id: string
         /** What the job does. */
         task: string
-        /** How many things it does it for, like messages or pushes. */
+        /** How many things it does it for, like messages. */
         size: number
         /** How often it has failed. */
         attempts: number

@@ -39,7 +39,7 @@ export const jobs = {
               .string()
               .meta({ description: 'What the job does.', examples: ['push-message'] }),
             size: z.int().meta({
-              description: 'How many things it does it for, like messages or pushes.',
+              description: 'How many things it does it for, like messages.',
               examples: [1],
             }),
             attempts: z.int().meta({ description: 'How often it has failed.', examples: [5] }),

@@ -1,6 +1,7 @@
 import { createJobStaging } from '@parley/server/core/jobs'
 import type { Db } from '@parley/server/db/client'
 import { startDraining } from '@parley/server/jobs/drain'
+import { scheduleCleanups } from '@parley/server/jobs/schedule-cleanups'
 import { timings } from '@parley/server/jobs/timings'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { silentLog } from './support/jobs.ts'
@@ -25,6 +26,45 @@ function openDraining() {
   })
   return { drains, staging, stop }
 }
+
+/** An error of the database, as its client throws it. */
+const databaseError = (code: string) => Object.assign(new Error('as the database says'), { code })
+
+test.each([
+  ['ECONNREFUSED', 'debug'],
+  ['57014', 'warn'],
+  ['55P03', 'warn'],
+])('draining and cleanups that fail with %s say so at %s', async (code, level) => {
+  const lines: [string, string][] = []
+  const at = (level: string) => (_: object, line: string) => void lines.push([level, line])
+  const log = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+  const use = () => Promise.reject(databaseError(code))
+  const options = { db: { use } as unknown as Db, timings, log } // all that they use
+  const stops = [
+    startDraining({ ...options, tasks: ['preview'], staging: createJobStaging(['preview']) }),
+    scheduleCleanups(options),
+  ]
+  for (const stop of stops) await stop()
+  expect(lines.sort()).toEqual([
+    [level, 'draining staged jobs failed, will retry'],
+    [level, 'enqueueing the cleanup failed, will retry'],
+  ])
+})
+
+test('a process enqueues a cleanup at its start, and then every minute', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
+  let enqueued = 0
+  const db = { use: async () => void enqueued++ } as unknown as Db // all that it uses
+  const stop = scheduleCleanups({ db, timings, log: silentLog })
+  await vi.advanceTimersByTimeAsync(59_999)
+  expect(enqueued).toBe(1)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(enqueued).toBe(2)
+  await stop()
+  await vi.advanceTimersByTimeAsync(HOUR)
+  expect(enqueued).toBe(2)
+})
 
 test('jobs that are staged during a drain are moved right after it', async () => {
   const { drains, staging, stop } = openDraining()

@@ -1,4 +1,3 @@
-import { timings } from '@parley/server/jobs/timings'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { idle } from './support/idle.ts'
 import { silentLog, useStagingWorld } from './support/jobs.ts'
@@ -7,10 +6,6 @@ import { until } from './support/until.ts'
 
 const staging = useStagingWorld()
 const { startNode, stopLast, send, withPreviews } = staging
-
-test('the cleanup runs every minute', () => {
-  expect(timings.cleanupMs).toBe(60_000)
-})
 
 test.each([-1, 1])(
   'a clock that is %i h wrong keeps no process from the cleanup',

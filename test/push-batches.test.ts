@@ -1,5 +1,5 @@
 import { createMetrics } from '@parley/server/core/metrics'
-import { KEPT_AN_HOUR, limitKept } from '@parley/server/jobs/push/limit-kept'
+import { KEPT_AN_HOUR, KEPT_OF_ALL, limitKept } from '@parley/server/jobs/push/limit-kept'
 import { createProvider } from '@parley/server/jobs/push/provider'
 import { sendAll } from '@parley/server/jobs/push/send'
 import { RetryLaterError } from '@parley/server/jobs/tasks'
@@ -19,14 +19,21 @@ beforeEach(() => {
   provider.forget()
 })
 
+const job = { appId: 'app', messageId: 'message' }
 const events = (count: number) =>
   Array.from({ length: count }, (_, index) => ({
-    appId: 'app',
+    job,
+    userId: `user${index}`,
     name: 'mention',
     to: `user${index}`,
     payload: {},
     transactionId: `push${index}`,
   }))
+/** The job that makes these pushes again. */
+const jobFor = (pushes: { userId: string }[]) => ({
+  ...job,
+  userIds: pushes.map(({ userId }) => userId),
+})
 async function send(count: number) {
   const metrics = createMetrics()
   const errors: string[] = []
@@ -40,13 +47,14 @@ async function send(count: number) {
       refusals.push(facts)
     },
   }
-  const kept: { users: string[]; reason: string }[] = []
-  const attempt = sendAll(createProvider(provider.settings), events(count), {
+  const kept: { jobs: object[]; reason: string }[] = []
+  const attempt = sendAll<'push-message'>(createProvider(provider.settings), events(count), {
+    task: 'push-message',
+    only: (job, userIds) => ({ ...job, userIds }),
     signal: new AbortController().signal,
     metrics,
     log,
-    keepRefused: async (pushes, reason) =>
-      void kept.push({ users: pushes.map(({ to }) => to), reason }),
+    keepRefused: async (jobs, reason) => void kept.push({ jobs, reason }),
   })
   const error = await attempt.catch((error: unknown) => error)
   const counted = await metrics.registry.getSingleMetricAsString('parley_pushes_total')
@@ -69,7 +77,9 @@ test.each([400, 413, 422])('a push refused with %i is given up alone', async (st
   })
   const { error, errors, kept, counted } = await send(16)
   expect(error).toBeUndefined()
-  expect(kept).toEqual([{ users: ['user5'], reason: expect.stringContaining(`refused: POST`) }])
+  expect(kept).toEqual([
+    { jobs: [jobFor([{ userId: 'user5' }])], reason: expect.stringContaining(`refused: POST`) },
+  ])
   expect(taken.sort()).toEqual(
     events(16)
       .flatMap(({ to }) => (to === 'user5' ? [] : [to]))
@@ -84,10 +94,25 @@ test.each([401, 403, 404, 409])('a provider that answers %i loses no push', asyn
   provider.behave(provider.answer(status))
   const { error, errors, kept, counted } = await send(16)
   expect(provider.calls).toHaveLength(1)
-  expect(error).toMatchObject({ task: 'push-event', jobs: events(16) })
+  expect(error).toMatchObject({ task: 'push-message', jobs: [jobFor(events(16))] })
   expect(error).toMatchObject({ cause: { message: expect.stringContaining(`${status}`) } })
   expect([errors, kept]).toEqual([[], []])
   expect(counted).toContain('outcome="put_off"} 16')
+})
+
+test('a refusal counts once, although the rest of its call finds no provider', async () => {
+  provider.behave((response, call) => {
+    const users = triggersOf(call).map(({ to }) => to)
+    if (users.includes('user1')) return response.writeHead(422).end()
+    const answer = users.includes('user0') ? provider.accept : provider.answer(503)
+    answer(response, call)
+  })
+  const { error, kept, counted } = await send(4)
+  expect(error).toMatchObject({ jobs: [{ ...job, userIds: ['user2', 'user3'] }] })
+  expect(error).toMatchObject({ cause: { message: expect.stringContaining('503') } })
+  expect(kept).toMatchObject([{ jobs: [{ ...job, userIds: ['user1'] }] }])
+  for (const outcome of ['accepted"} 1', 'refused"} 1', 'put_off"} 2'])
+    expect(counted).toContain(`outcome="${outcome}`)
 })
 
 test('only the pushes that were not sent are put off, with the pause asked for', async () => {
@@ -98,7 +123,7 @@ test('only the pushes that were not sent are put off, with the pause asked for',
   })
   const { error, counted } = await send(150)
   expect(error).toBeInstanceOf(RetryLaterError)
-  expect(error).toMatchObject({ task: 'push-event', jobs: events(150).slice(100) })
+  expect(error).toMatchObject({ task: 'push-message', jobs: [jobFor(events(150).slice(100))] })
   expect(error).toMatchObject({ retryAfterSeconds: 7 })
   expect(counted).toContain('outcome="put_off"} 50')
 })
@@ -112,8 +137,8 @@ test('pushes of a workflow that the provider lacks are refused, and logged once'
   expect(refusals).toMatchObject([
     { workflow: 'mention', reason: 'error: workflow_not_found', pushes: 16 },
   ])
-  const users = events(16).map(({ to }) => to)
-  expect(kept).toEqual([{ users, reason: 'refused: error: workflow_not_found' }])
+  const jobs = [jobFor(events(16))]
+  expect(kept).toEqual([{ jobs, reason: 'refused: error: workflow_not_found' }])
   expect(counted).toContain('outcome="accepted"} 0')
   expect(counted).toContain('outcome="refused"} 16')
 })
@@ -147,8 +172,8 @@ test('pushes that the provider fails at are put off, and no others of their batc
   )
   const { error, errors, counted } = await send(150)
   expect(error).toBeInstanceOf(RetryLaterError)
-  const [third, late] = [events(150)[3], events(150)[120]]
-  expect(error).toMatchObject({ task: 'push-event', jobs: [third, late], retryAfterSeconds: 0 })
+  const jobs = [{ ...job, userIds: ['user3', 'user120'] }]
+  expect(error).toMatchObject({ task: 'push-message', jobs, retryAfterSeconds: 0 })
   expect(errors).toEqual([])
   expect(counted).toContain('outcome="accepted"} 148')
   expect(counted).toContain('outcome="put_off"} 2')
@@ -173,18 +198,26 @@ test.each([
 ])('pushes that are answered with %s are put off, not counted as accepted', async (_, body) => {
   provider.behave((response) => response.writeHead(201).end(body))
   const { error, counted } = await send(2)
-  expect(error).toMatchObject({ task: 'push-event', jobs: events(2) })
+  expect(error).toMatchObject({ task: 'push-message', jobs: [jobFor(events(2))] })
   expect(counted).not.toContain('outcome="accepted"} 2')
   expect(counted).toContain('outcome="put_off"} 2')
 })
 
-test('a process keeps the refusals of an hour up to a hundred', () => {
+test('a process keeps the refusals of an hour up to a hundred of each app', () => {
   const { putForward } = stopClock()
   const mayKeep = limitKept()
-  const keptOf = (count: number) => Array.from({ length: count }, mayKeep).filter(Boolean).length
-  expect(keptOf(KEPT_AN_HOUR + 10)).toBe(KEPT_AN_HOUR)
+  const keptOf = (appId: string, count: number) =>
+    Array.from({ length: count }, () => mayKeep(appId)).filter(Boolean).length
+  expect(keptOf('a', KEPT_AN_HOUR + 10)).toBe(KEPT_AN_HOUR)
   putForward(3_599_999)
-  expect(keptOf(1)).toBe(0)
+  expect(keptOf('a', 1)).toBe(0)
+  expect(keptOf('b', KEPT_AN_HOUR + 10)).toBe(KEPT_AN_HOUR)
   putForward(3_600_000)
-  expect(keptOf(KEPT_AN_HOUR + 10)).toBe(KEPT_AN_HOUR)
+  expect(keptOf('a', KEPT_AN_HOUR + 10)).toBe(KEPT_AN_HOUR)
+})
+
+test('the refusals of very many apps are kept up to a thousand an hour', () => {
+  const mayKeep = limitKept()
+  const apps = Array.from({ length: KEPT_OF_ALL + 10 }, (_, index) => `app${index}`)
+  expect(apps.filter(mayKeep)).toHaveLength(KEPT_OF_ALL)
 })

@@ -76,7 +76,7 @@ test('a push that the provider refuses is logged, listed and not retried by itse
   const listed = await world.operator.jobs.list({ appId })
   const jobs = listed.jobs.filter(({ id }) => !before.has(id))
   expect(jobs).toMatchObject([
-    { task: 'push-event', size: 1, reason: expect.stringContaining('answered 422') },
+    { task: 'push-message', size: 1, reason: expect.stringContaining('answered 422') },
   ])
   provider.behave()
   for (const { id: jobId } of jobs) await world.operator.jobs.retry({ appId, jobId })

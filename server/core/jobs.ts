@@ -7,8 +7,11 @@ import type { DeviceRow } from '../db/rows.ts'
 export type Jobs = {
   /** Creates the link previews of a message. */
   preview: { messageId: string }
-  /** Pushes a new message to the channel's members, in the order of their ids, starting `after`. */
-  'push-message': { messageId: string; after?: string }
+  /**
+   * Pushes a new message to the channel's members, in the order of their ids, starting `after`; or
+   * only to these users, whose pushes are tried again.
+   */
+  'push-message': { messageId: string; after?: string; userIds?: string[] }
   /** Pushes a reaction to the author of the message. */
   'push-reaction': { messageId: string; userId: string; emoji: string }
   /** Pushes to users that they were added to a channel. */

@@ -1,7 +1,7 @@
 import { type JobStaging, MAX_ATTEMPTS } from '../core/jobs.ts'
-import { type Db, isDatabaseUnavailable } from '../db/client.ts'
+import type { Db } from '../db/client.ts'
 import { queueSchema } from '../db/own-schema.ts'
-import type { Log } from './log.ts'
+import { type Log, levelOf } from './log.ts'
 import { type QueuedTask, taskSettings } from './tasks.ts'
 import type { Timings } from './timings.ts'
 
@@ -43,8 +43,7 @@ export function startDraining({ db, tasks, staging, timings, log }: DrainingOpti
       reportUnclaimed(unclaimed)
       return { isMoreStaged: moved === JOBS_PER_DRAIN }
     } catch (error) {
-      const level = isDatabaseUnavailable(error) ? 'debug' : 'warn'
-      log[level]({ err: error }, 'draining staged jobs failed, will retry')
+      log[levelOf(error)]({ err: error }, 'draining staged jobs failed, will retry')
       return { isMoreStaged: false }
     }
   }

@@ -7,7 +7,7 @@ import { inSpan, traceOfPlace } from '../core/spans.ts'
 import { isDatabaseUnavailable, isStatementTimeout } from '../db/client.ts'
 import { keepGivenUp } from './given-up.ts'
 import { jobTraces } from './job-trace.ts'
-import type { Log } from './log.ts'
+import { type Log, levelOf } from './log.ts'
 import {
   type HandlerContext,
   type Handlers,
@@ -84,7 +84,7 @@ export async function runJob<T extends QueuedTask>(
     const later = isDatabaseUnavailable(error) ? new RetryLaterError(task, jobs, 0, error) : error
     if (later instanceof RetryLaterError) {
       metrics.jobs.inc({ task, outcome: 'put_off' })
-      log.warn({ task, tries, traces, err: later.cause }, 'job put off')
+      log[levelOf(error)]({ task, tries, traces, err: later.cause }, 'job put off')
       const pauseMs = Math.max(
         1000 * later.retryAfterSeconds,
         timings.backOffMs * backOffFactor(tries),

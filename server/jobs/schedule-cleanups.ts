@@ -1,6 +1,6 @@
-import { type Db, isDatabaseUnavailable } from '../db/client.ts'
+import type { Db } from '../db/client.ts'
 import { queueSchema } from '../db/own-schema.ts'
-import type { Log } from './log.ts'
+import { type Log, levelOf } from './log.ts'
 import type { Timings } from './timings.ts'
 
 /** The key in `service` of the time at which a process last enqueued a cleanup. */
@@ -20,8 +20,7 @@ export function scheduleCleanups({ db, timings, log }: ScheduleOptions) {
   const enqueue = () => {
     current ??= enqueueCleanup(db, timings.cleanupMs * SHARED_PART)
       .catch((error) => {
-        const level = isDatabaseUnavailable(error) ? 'debug' : 'warn'
-        log[level]({ err: error }, 'enqueueing the cleanup failed, will retry')
+        log[levelOf(error)]({ err: error }, 'enqueueing the cleanup failed, will retry')
       })
       .finally(() => (current = undefined))
   }

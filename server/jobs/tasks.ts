@@ -1,8 +1,18 @@
 import { type Job, MAX_ATTEMPTS, type Task } from '../core/jobs.ts'
-import type { PushEvent } from './push/events.ts'
 
-/** Every job by its task: those that transactions stage, and pushes to send again. */
-type QueuedJobs = { [T in Task]: Job<T> } & { 'push-event': PushEvent }
+/**
+ * A push with its texts, as versions up to 0.1.0 stored it to send it again. It is made again by
+ * its ids.
+ */
+export type EarlierPush = {
+  appId: string
+  name: string
+  to: string
+  payload: Record<string, string>
+  transactionId: string
+}
+/** Every job by its task: those that transactions stage, and pushes of an earlier version. */
+type QueuedJobs = { [T in Task]: Job<T> } & { 'push-event': EarlierPush }
 export type QueuedTask = keyof QueuedJobs
 export type QueuedJob<T extends QueuedTask = QueuedTask> = QueuedJobs[T]
 

@@ -1,4 +1,5 @@
 import type { EventPattern } from '@parley/contract'
+import { createGuardedRequest } from '@parley/server/core/guarded-request'
 import { timings as defaults, type Timings } from '@parley/server/jobs/timings'
 import { startWebhooks } from '@parley/server/jobs/webhooks/index'
 import { afterAll, afterEach, beforeAll } from 'vitest'
@@ -63,6 +64,19 @@ export function useWebhooks() {
     return stop
   }
 
+  /** What a turn of a worker needs. */
+  const deliverContext = () => {
+    const { world } = current()
+    return {
+      db: world.pool,
+      request: createGuardedRequest({ allowedHosts: [] }),
+      timings: defaults,
+      metrics: world.metrics,
+      log: silentLog,
+      signal: new AbortController().signal,
+    }
+  }
+
   /** A new app with a group of ana's, and a webhook at a path of its own. */
   const newScene = async (...events: EventPattern[]) => {
     const { world, receiver } = current()
@@ -90,7 +104,7 @@ export function useWebhooks() {
       ...{ send, received, texts, receive, webhook, deliveries },
     }
   }
-  return { current, startWorker, newScene }
+  return { current, startWorker, deliverContext, newScene }
 }
 
 /** The text of the message that was sent. */

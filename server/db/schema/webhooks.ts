@@ -33,7 +33,7 @@ export const webhooks = pgTable(
     previousSecretExpiresAt: instant(),
     /** Events since then are to be delivered again. */
     replaySince: instant(),
-    /** The worker that sends its deliveries, and until when it may. */
+    /** The worker that sends its deliveries, and until when; without one, the end of its rest. */
     leasedBy: uuid(),
     leasedUntil: instant(),
     createdAt: createdAt(),

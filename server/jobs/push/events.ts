@@ -1,8 +1,15 @@
+import type { Task } from '../../core/jobs.ts'
+import type { QueuedJob } from '../tasks.ts'
 import type { PushKind, PushPayloads, PushSettings } from './settings.ts'
 
+/** The tasks that make pushes. */
+export type PushTask = Extract<Task, `push-${string}`>
+
 /** One push to one user of an app. The provider delivers each `transactionId` once. */
-export type PushEvent = {
-  appId: string
+export type PushEvent<T extends PushTask = PushTask> = {
+  /** What made it, the same object for all pushes of a message or an invite. */
+  job: QueuedJob<T>
+  userId: string
   name: string
   to: string
   payload: Record<string, string>
@@ -13,23 +20,26 @@ export type PushEvent = {
 export const subscriberId = ({ tenantId }: Pick<PushSettings, 'tenantId'>, userId: string) =>
   tenantId === undefined ? userId : `${tenantId}:${userId}`
 
+type Push<T extends PushTask, K extends PushKind> = {
+  job: QueuedJob<T>
+  subject: string
+  userId: string
+  payload: PushPayloads[K]
+}
+
 /**
  * `subject` names what happened. With the user and the workflow it makes the push's transaction id,
  * so a job that runs twice sends the same push.
  */
-export function pushEvent<K extends PushKind>(
+export function pushEvent<T extends PushTask, K extends PushKind>(
   settings: PushSettings,
   kind: K,
-  {
-    appId,
-    subject,
-    userId,
-    payload,
-  }: { appId: string; subject: string; userId: string; payload: PushPayloads[K] },
-): PushEvent {
+  { job, subject, userId, payload }: Push<T, K>,
+): PushEvent<T> {
   const name = settings.workflows[kind]
   return {
-    appId,
+    job,
+    userId,
     name,
     to: subscriberId(settings, userId),
     payload,

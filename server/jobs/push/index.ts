@@ -2,8 +2,9 @@ import { defaultPreferences } from '@parley/contract'
 import type { Metrics } from '../../core/metrics.ts'
 import type { Db } from '../../db/client.ts'
 import type { Log } from '../log.ts'
-import type { HandlerContext, Handlers, QueuedTask } from '../tasks.ts'
-import { excerptOf, type PushEvent } from './events.ts'
+import type { HandlerContext, Handlers } from '../tasks.ts'
+import { resumeEarlier } from './earlier.ts'
+import { excerptOf, type PushEvent, type PushTask } from './events.ts'
 import { limitKept } from './limit-kept.ts'
 import { inviteEvent, messageEvent, reactionEvent } from './payloads.ts'
 import { createProvider } from './provider.ts'
@@ -15,12 +16,11 @@ import {
   selectReactionRecipients,
 } from './recipients.ts'
 import { isWanted, kindFor } from './rules.ts'
-import { sendAll } from './send.ts'
+import { type Remaking, sendAll } from './send.ts'
 import type { PushSettings } from './settings.ts'
 import { createSubscribers } from './subscribers.ts'
 
-type PushTask = Exclude<keyof Handlers, 'preview'>
-type PushContext = Pick<HandlerContext<QueuedTask>, 'signal' | 'giveUp'>
+type PushContext = Pick<HandlerContext<PushTask>, 'signal' | 'giveUp'>
 type PushesOptions = { db: Db; push: PushSettings | undefined; metrics: Metrics; log: Log }
 
 /** Sends pushes. Without a provider there are no handlers: other processes may have one. */
@@ -29,25 +29,32 @@ export function createPushes({
   push,
   metrics,
   log,
-}: PushesOptions): Partial<Pick<Handlers, PushTask>> {
+}: PushesOptions): Partial<Omit<Handlers, 'preview'>> {
   if (!push) return {}
   const provider = createProvider(push)
   const mayKeep = limitKept()
-  const send = (events: PushEvent[], { signal, giveUp }: PushContext) =>
+  const send = <T extends PushTask>(
+    remaking: Remaking<T>,
+    events: PushEvent<T>[],
+    { signal, giveUp }: PushContext,
+  ) =>
     sendAll(provider, events, {
+      ...remaking,
       signal,
       metrics,
       log,
-      keepRefused: async (events, reason) => {
-        if (mayKeep()) await giveUp('push-event', events, reason)
+      keepRefused: async (jobs, reason) => {
+        const kept = new Set([...new Set(jobs.map(({ appId }) => appId))].filter(mayKeep))
+        const [first, ...others] = jobs.filter(({ appId }) => kept.has(appId))
+        if (first) await giveUp(remaking.task, [first, ...others], reason)
       },
     })
-  return {
+  const tasks: Pick<Handlers, PushTask> = {
     'push-message': async (jobs, context) => {
       const messages = await selectMessageRecipients(db, jobs)
       context.continueWith(messages.flatMap(nextPageOf))
       const events = messages.flatMap((message) => messageEvents(push, message, context.takenAt))
-      await send(events, context)
+      await send(messagesAgain, events, context)
     },
     'push-reaction': async (jobs, context) => {
       const authors = await selectReactionRecipients(db, jobs)
@@ -55,7 +62,7 @@ export function createPushes({
         isWanted('reaction', preferencesOf(author), context.takenAt),
       )
       const events = wanted.map((author) => reactionEvent(push, author))
-      await send(events, context)
+      await send(reactionsAgain, events, context)
     },
     'push-invite': async (jobs, context) => {
       const pages = await Promise.all(jobs.map((job) => selectInviteRecipients(db, job)))
@@ -63,11 +70,25 @@ export function createPushes({
         .flat()
         .filter((user) => isWanted('channel-invite', preferencesOf(user), context.takenAt))
       const events = wanted.map((user) => inviteEvent(push, user))
-      await send(events, context)
+      await send(invitesAgain, events, context)
     },
-    'push-event': send,
+  }
+  return {
+    ...tasks,
+    'push-event': resumeEarlier(tasks, push),
     ...createSubscribers({ db, provider, metrics, log }),
   }
+}
+
+const messagesAgain: Remaking<'push-message'> = {
+  task: 'push-message',
+  only: (job, userIds) => ({ ...job, userIds }),
+}
+/** It has one recipient, the author of the message. */
+const reactionsAgain: Remaking<'push-reaction'> = { task: 'push-reaction', only: (job) => job }
+const invitesAgain: Remaking<'push-invite'> = {
+  task: 'push-invite',
+  only: (job, userIds) => ({ ...job, userIds }),
 }
 
 const preferencesOf = ({ chosen }: Pick<MessageRecipient, 'chosen'>) => ({
@@ -80,9 +101,10 @@ const nextPageOf = ({ appId, messageId, lastId }: MessageRecipients) =>
 
 const messageEvents = (push: PushSettings, message: MessageRecipients, now: Date) => {
   const excerpt = excerptOf(message.text)
+  const job = { appId: message.appId, messageId: message.messageId }
   return message.recipients.flatMap((recipient) => {
     const kind = kindFor(recipient, preferencesOf(recipient), now)
     if (!kind) return []
-    return messageEvent(push, kind, { ...message, excerpt, userId: recipient.userId })
+    return messageEvent(push, kind, { ...message, job, excerpt, userId: recipient.userId })
   })
 }

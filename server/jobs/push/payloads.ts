@@ -1,10 +1,12 @@
+import type { QueuedJob } from '../tasks.ts'
 import { excerptOf, type PushEvent, pushEvent } from './events.ts'
 import type { InviteRecipient, MessageRecipients, ReactionRecipient } from './recipients.ts'
 import type { MessagePushKind } from './rules.ts'
 import type { PushSettings } from './settings.ts'
 
 /** A message as one user is notified of it. */
-type MessagePush = Omit<MessageRecipients, 'recipients' | 'text'> & {
+type MessagePush = Omit<MessageRecipients, 'appId' | 'recipients' | 'text'> & {
+  job: QueuedJob<'push-message'>
   userId: string
   excerpt: string
 }
@@ -13,9 +15,9 @@ export function messageEvent(
   push: PushSettings,
   kind: MessagePushKind,
   message: MessagePush,
-): PushEvent {
-  const { appId, messageId, channelId, channelName, senderId, senderName, excerpt } = message
-  const event = { appId, subject: messageId, userId: message.userId }
+): PushEvent<'push-message'> {
+  const { messageId, channelId, channelName, senderId, senderName, excerpt } = message
+  const event = { job: message.job, subject: messageId, userId: message.userId }
   switch (kind) {
     case 'mention':
       return pushEvent(push, kind, {
@@ -61,9 +63,9 @@ export function messageEvent(
 export const reactionEvent = (
   push: PushSettings,
   { appId, userId, messageId, channelId, text, emoji, reactorId, reactorName }: ReactionRecipient,
-) =>
+): PushEvent<'push-reaction'> =>
   pushEvent(push, 'reaction', {
-    appId,
+    job: { appId, messageId, userId: reactorId, emoji },
     subject: `${messageId}:${reactorId}:${emoji}`,
     userId,
     payload: {
@@ -76,11 +78,11 @@ export const reactionEvent = (
     },
   })
 
-export function inviteEvent(push: PushSettings, invite: InviteRecipient) {
-  const { appId, userId, joinedAt, channelId, channelName, channelDescription } = invite
+export function inviteEvent(push: PushSettings, invite: InviteRecipient): PushEvent<'push-invite'> {
+  const { job, userId, joinedAt, channelId, channelName, channelDescription } = invite
   const { invitedBy, invitedByName } = invite
   return pushEvent(push, 'channel-invite', {
-    appId,
+    job,
     subject: `${channelId}:${Date.parse(joinedAt)}`,
     userId,
     payload: { invitedBy, invitedByName, channelId, channelName, channelDescription },

@@ -30,13 +30,15 @@ export type MessageRecipients = {
 const MEMBERS_PER_JOB = 1_000
 
 /**
- * Reads a page of recipients of each message, in the order of their ids. A mention names a member
- * by id, or by name in any case with dashes for spaces. The members of a thread are its authors.
+ * Reads a page of recipients of each message, in the order of their ids, or those of certain users
+ * who are still members. A mention names a member by id, or by name in any case with dashes for
+ * spaces. The members of a thread are its authors.
  */
 export const selectMessageRecipients = (db: Db, jobs: Job<'push-message'>[]) => {
   const appIds = jobs.map(({ appId }) => appId)
   const messageIds = jobs.map(({ messageId }) => messageId)
   const afters = jobs.map(({ after }) => after ?? '')
+  const onlyUsers = jobs.map(({ userIds }) => (userIds ? JSON.stringify(userIds) : null))
   const pageSize = Math.ceil(MEMBERS_PER_JOB / jobs.length)
   return db.use(
     (db) => db<MessageRecipients[]>`
@@ -46,8 +48,9 @@ export const selectMessageRecipients = (db: Db, jobs: Job<'push-message'>[]) => 
         case when msg.type = 'system' then 'System' else author.display_name end as sender_name,
         coalesce(author.image, '') as sender_avatar,
         page.recipients, page.last_id
-      from unnest(${appIds}::uuid[], ${messageIds}::uuid[], ${afters}::text[])
-        as given (app_id, message_id, after)
+      from unnest(
+        ${appIds}::uuid[], ${messageIds}::uuid[], ${afters}::text[], ${onlyUsers}::text[]
+      ) as given (app_id, message_id, after, only_users)
       join messages msg
         on msg.app_id = given.app_id
         and msg.id = given.message_id
@@ -74,7 +77,11 @@ export const selectMessageRecipients = (db: Db, jobs: Job<'push-message'>[]) => 
           or (other.parent_id = msg.parent_id and other.deleted_at is null)
       ) thread on msg.parent_id is not null
       cross join lateral (
-        select case when count(*) = ${pageSize}::int then max(candidate.user_id) end as last_id,
+        select
+          case
+            when given.only_users is null and count(*) = ${pageSize}::int
+              then max(candidate.user_id)
+          end as last_id,
           coalesce(
             json_agg(
               json_build_object(
@@ -92,13 +99,23 @@ export const selectMessageRecipients = (db: Db, jobs: Job<'push-message'>[]) => 
             '[]'
           ) as recipients
         from (
-          select m.app_id, m.user_id, m.muted
-          from members m
-          where m.channel_id = msg.channel_id
-            and m.user_id > given.after
-            and m.user_id <> msg.user_id
-          order by m.user_id
-          limit ${pageSize}
+          (
+            select m.app_id, m.user_id, m.muted
+            from members m
+            where m.channel_id = msg.channel_id
+              and m.user_id > given.after
+              and m.user_id <> msg.user_id
+              and given.only_users is null
+            order by m.user_id
+            limit ${pageSize}
+          )
+          union all
+          (
+            select m.app_id, m.user_id, m.muted
+            from json_array_elements_text(given.only_users::json) as only_user (id)
+            join members m on m.channel_id = msg.channel_id and m.user_id = only_user.id
+            where m.user_id <> msg.user_id
+          )
         ) candidate
         left join users u
           on u.app_id = candidate.app_id
@@ -156,8 +173,7 @@ export const selectReactionRecipients = (db: Db, jobs: Job<'push-reaction'>[]) =
 }
 
 /** A user who was added to a channel and is still a member. */
-export type InviteRecipient = Recipient & {
-  appId: string
+type InvitedUser = Recipient & {
   channelId: string
   channelName: string
   channelDescription: string
@@ -165,14 +181,16 @@ export type InviteRecipient = Recipient & {
   invitedByName: string
   joinedAt: string
 }
+export type InviteRecipient = InvitedUser & { job: Job<'push-invite'> }
 
-export const selectInviteRecipients = (
+export async function selectInviteRecipients(
   db: Db,
-  { appId, channelId, invitedBy, userIds }: Job<'push-invite'>,
-) =>
-  db.use(
-    (db) => db<InviteRecipient[]>`
-      select c.app_id, c.id as channel_id,
+  job: Job<'push-invite'>,
+): Promise<InviteRecipient[]> {
+  const { appId, channelId, invitedBy, userIds } = job
+  const users = await db.use(
+    (db) => db<InvitedUser[]>`
+      select c.id as channel_id,
         coalesce(c.name, '') as channel_name,
         coalesce(c.description, '') as channel_description,
         inviter.id as invited_by, inviter.display_name as invited_by_name,
@@ -192,3 +210,5 @@ export const selectInviteRecipients = (
         and c.id = ${channelId}
         and c.deleted_at is null`,
   )
+  return users.map((user) => ({ ...user, job }))
+}

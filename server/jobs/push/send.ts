@@ -1,92 +1,119 @@
 import type { Metrics } from '../../core/metrics.ts'
 import { jobTraces } from '../job-trace.ts'
 import type { Log } from '../log.ts'
-import { type NonEmpty, RetryLaterError } from '../tasks.ts'
-import type { PushEvent } from './events.ts'
+import { type NonEmpty, type QueuedJob, RetryLaterError } from '../tasks.ts'
+import type { PushEvent, PushTask } from './events.ts'
 import type { PushOutcome } from './outcomes.ts'
 import { MAX_EVENTS_PER_CALL, type Provider } from './provider.ts'
 import { ProviderRefusedError, ProviderUnavailableError } from './provider-call.ts'
 
-type SendContext = {
+/** How pushes of a task are made again: by the job of theirs, for only these users. */
+export type Remaking<T extends PushTask> = {
+  task: T
+  only: (job: QueuedJob<T>, userIds: string[]) => QueuedJob<T>
+}
+type SendContext<T extends PushTask> = Remaking<T> & {
   signal: AbortSignal
   metrics: Metrics
   log: Log
-  /** Keeps pushes that were refused for the operator, who may send them again. */
-  keepRefused: (events: NonEmpty<PushEvent>, reason: string) => Promise<void>
+  /** Keeps the jobs of pushes that were refused for the operator, who may retry them. */
+  keepRefused: (jobs: QueuedJob<T>[], reason: string) => Promise<void>
 }
 
 /** A push with what became of it. */
-type Sent = PushOutcome & { event: PushEvent }
+type Sent<T extends PushTask> = PushOutcome & { event: PushEvent<T> }
 
 /**
  * Sends pushes, MAX_EVENTS_PER_CALL at a time. Those that the provider had trouble with are put
- * off, and while it is unavailable so are all that remain. Those that it refuses are given up.
+ * off, and while it is unavailable so are all that remain. A call that it refuses is made again in
+ * halves, until only the invalid pushes are given up. What is stored of either are the jobs that
+ * make them again: they have no texts, and what was deleted meanwhile is not pushed.
  */
-export async function sendAll(provider: Provider, events: PushEvent[], context: SendContext) {
-  const untaken: PushEvent[] = []
+export async function sendAll<T extends PushTask>(
+  provider: Provider,
+  events: PushEvent<T>[],
+  context: SendContext<T>,
+) {
+  const calls = callsOf(events)
+  const untaken: PushEvent<T>[] = []
   let trouble: ProviderUnavailableError | undefined
-  for (let start = 0; start < events.length; start += MAX_EVENTS_PER_CALL) {
+  for (let call = calls.shift(); call; call = calls.shift()) {
     try {
-      const batch = events.slice(start, start + MAX_EVENTS_PER_CALL)
-      for (const { event, reason } of await sendBatch(provider, batch, context)) {
-        untaken.push(event)
-        trouble ??= new ProviderUnavailableError(`the provider did not take a push: ${reason}`)
-      }
+      const outcomes = await trigger(provider, call, context.signal)
+      if (!outcomes) calls.unshift(...halvesOf(call))
+      else
+        for (const { event, reason } of await settle(pair(call, outcomes), context)) {
+          untaken.push(event)
+          trouble ??= new ProviderUnavailableError(`the provider did not take a push: ${reason}`)
+        }
     } catch (error) {
       if (!(error instanceof ProviderUnavailableError)) throw error
-      untaken.push(...events.slice(start))
+      untaken.push(...call, ...calls.flat())
       trouble = error
       break
     }
   }
-  const [first, ...others] = untaken
+  const [first, ...others] = jobsOf(untaken, context)
   if (!first || !trouble) return
   context.metrics.pushes.inc({ outcome: 'put_off' }, untaken.length)
-  throw new RetryLaterError('push-event', [first, ...others], trouble.retryAfterSeconds, trouble)
+  throw new RetryLaterError(context.task, [first, ...others], trouble.retryAfterSeconds, trouble)
 }
 
-/**
- * Sends one batch, and returns the pushes that the provider could not take because of a problem of
- * its own. Halves a batch that is refused, until only the invalid pushes are given up.
- */
-async function sendBatch(
-  provider: Provider,
-  events: PushEvent[],
-  context: SendContext,
-): Promise<Sent[]> {
+const callsOf = <E>(events: E[]) =>
+  Array.from({ length: Math.ceil(events.length / MAX_EVENTS_PER_CALL) }, (_, index) =>
+    events.slice(index * MAX_EVENTS_PER_CALL, (index + 1) * MAX_EVENTS_PER_CALL),
+  )
+
+function halvesOf<E>(events: E[]) {
+  const half = Math.ceil(events.length / 2)
+  return [events.slice(0, half), events.slice(half)]
+}
+
+/** The outcomes of a call; undefined if the content of one of its pushes is refused. */
+async function trigger(provider: Provider, events: PushEvent[], signal: AbortSignal) {
   try {
-    const outcomes = await provider.trigger(events, context.signal)
-    return settle(pair(events, outcomes), context)
+    return await provider.trigger(events, signal)
   } catch (error) {
     if (!(error instanceof ProviderRefusedError)) throw error
-    if (events.length === 1)
-      return settle(pair(events, [{ result: 'refused', reason: error.message }]), context)
-    const half = Math.ceil(events.length / 2)
-    return [
-      ...(await sendBatch(provider, events.slice(0, half), context)),
-      ...(await sendBatch(provider, events.slice(half), context)),
-    ]
+    const refused: PushOutcome = { result: 'refused', reason: error.message }
+    return events.length === 1 ? [refused] : undefined
   }
 }
 
-const pair = (events: PushEvent[], outcomes: PushOutcome[]): Sent[] =>
+/** The jobs that make these pushes again. */
+function jobsOf<T extends PushTask>(events: PushEvent<T>[], { only }: Pick<Remaking<T>, 'only'>) {
+  const users = new Map<QueuedJob<T>, string[]>()
+  for (const { job, userId } of events) {
+    const userIds = users.get(job)
+    if (userIds) userIds.push(userId)
+    else users.set(job, [userId])
+  }
+  return [...users].map(([job, userIds]) => only(job, userIds))
+}
+
+const pair = <T extends PushTask>(events: PushEvent<T>[], outcomes: PushOutcome[]): Sent<T>[] =>
   outcomes.flatMap((outcome, index) => {
     const event = events[index]
     return event ? [{ ...outcome, event }] : []
   })
 
-type Refusal = { workflow: string; reason: string; pushes: NonEmpty<PushEvent> }
+type Refusal<T extends PushTask> = {
+  workflow: string
+  reason: string
+  pushes: NonEmpty<PushEvent<T>>
+}
 
 /**
  * Counts pushes by outcome, logs and keeps refusals once a workflow and reason, and returns the
  * untaken.
  */
-async function settle(sent: Sent[], { metrics, log, keepRefused }: SendContext) {
+async function settle<T extends PushTask>(sent: Sent<T>[], context: SendContext<T>) {
+  const { metrics, log, keepRefused } = context
   metrics.pushes.inc(
     { outcome: 'accepted' },
     sent.filter(({ result }) => result === 'accepted').length,
   )
-  const refusals = new Map<string, Refusal>()
+  const refusals = new Map<string, Refusal<T>>()
   for (const { result, reason, event } of sent) {
     if (result !== 'refused') continue
     const key = `${event.name}: ${reason}`
@@ -99,7 +126,7 @@ async function settle(sent: Sent[], { metrics, log, keepRefused }: SendContext) 
     const { transactionId } = pushes[0]
     const traces = jobTraces.getStore()
     log.error({ ...refusal, pushes: pushes.length, transactionId, traces }, 'push refused')
-    await keepRefused(pushes, `refused: ${refusal.reason}`)
+    await keepRefused(jobsOf(pushes, context), `refused: ${refusal.reason}`)
   }
   return sent.filter(({ result }) => result === 'unavailable')
 }

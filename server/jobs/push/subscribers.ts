@@ -36,7 +36,7 @@ export function createSubscribers({
       log.error({ err: error, task }, 'subscriber refused')
       metrics.jobs.inc({ task, outcome: 'given_up' })
       // A removal is always kept: without it a deleted user stays at the provider.
-      if (task === 'subscriber-removal' || mayKeep())
+      if (task === 'subscriber-removal' || mayKeep(job.appId))
         await context.giveUp(task, [job], `refused: ${error.message}`)
     }
   }

@@ -28,17 +28,23 @@ export type DeliverContext = {
 
 /** How much of a line is read in a turn, in which nothing may be sent. */
 const MOST_WINDOWS = 10
+/** How many polls a webhook may rest after such a turn. */
+export const MOST_REST = MOST_WINDOWS
 /** How many requests a receiver gets at once; one that fails gets one. */
 const AT_ONCE = 4
 /** The part of its lease that a turn may take, so that requests in progress end within it. */
 const TURN_SHARE = 3
 
-/** Sends the deliveries of a leased webhook that are due. Returns whether there were any. */
+/**
+ * Sends the deliveries of a leased webhook that are due. Returns whether there were any, and for how
+ * long the webhook is to rest: a poll for each window of a long line in which all has to wait, as
+ * behind a delivery that is tried again in minutes.
+ */
 export async function deliverDue(context: DeliverContext, lease: Lease) {
   const { db, timings, signal } = context
   const turnEnds = performance.now() + timings.webhookLeaseMs / TURN_SHARE
   await replay(db, lease)
-  const groups = await dueGroups(db, lease)
+  const { groups, windows } = await dueGroups(db, lease)
   const health = { isFailing: lease.failingSince !== null, isOver: false }
   const isOver = () => health.isOver || signal.aborted || performance.now() > turnEnds
   const waiting = [...groups]
@@ -53,7 +59,8 @@ export async function deliverDue(context: DeliverContext, lease: Lease) {
   const works = await Promise.allSettled(Array.from({ length: atOnce }, work))
   const failed = works.find((done) => done.status === 'rejected')
   if (failed) throw failed.reason
-  return groups.length > 0
+  const wereDue = groups.length > 0
+  return { wereDue, restMs: wereDue || windows === 1 ? 0 : windows * timings.pollMs }
 }
 
 /**
@@ -64,13 +71,14 @@ async function dueGroups(db: Pick<Db, 'use'>, lease: Lease) {
   const candidates = await selectCandidates(db, lease)
   let line = candidates.filter(({ status }) => status === 'pending')
   let groups = groupsOf(candidates)
-  for (let read = 1; read < MOST_WINDOWS; read++) {
+  let windows = 1
+  for (; windows < MOST_WINDOWS; windows++) {
     if (groups.length > 0 || line.length < WINDOW) break
     line = await selectFurther(db, lease, Math.max(...line.map(({ id }) => Number(id))))
     candidates.push(...line)
     groups = groupsOf(candidates)
   }
-  return groups
+  return { groups, windows }
 }
 
 /**

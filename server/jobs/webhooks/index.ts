@@ -4,7 +4,7 @@ import type { Db } from '../../db/client.ts'
 import { type Log, levelOf } from '../log.ts'
 import type { Timings } from '../timings.ts'
 import { createCollector } from './collect.ts'
-import { type DeliverContext, deliverDue } from './deliver.ts'
+import { type DeliverContext, deliverDue, MOST_REST } from './deliver.ts'
 import { type Lease, leaseWebhooks, releaseWebhook } from './leases.ts'
 
 export type WebhooksOptions = {
@@ -89,8 +89,9 @@ function createServing(context: DeliverContext, { onDelivered, onServed }: Servi
 
   const serve = async (lease: Lease) => {
     try {
-      if (await deliverDue(context, lease)) onDelivered()
-      await releaseWebhook(db, lease)
+      const { wereDue, restMs } = await deliverDue(context, lease)
+      if (wereDue) onDelivered()
+      await releaseWebhook(db, lease, restMs)
     } catch (error) {
       if (signal.aborted) await releaseWebhook(db, lease).catch(() => {})
       else
@@ -102,7 +103,12 @@ function createServing(context: DeliverContext, { onDelivered, onServed }: Servi
       for (const { isFailing, running } of lanes) {
         const most = AT_ONCE - running.size
         if (most === 0) continue
-        const leases = await leaseWebhooks(db, { isFailing, most, leaseMs: timings.webhookLeaseMs })
+        const leases = await leaseWebhooks(db, {
+          isFailing,
+          most,
+          leaseMs: timings.webhookLeaseMs,
+          restMs: MOST_REST * timings.pollMs,
+        })
         for (const lease of leases) {
           const serving = serve(lease).then(() => {
             running.delete(serving)

@@ -15,15 +15,19 @@ export type Lease = {
 export const WINDOW = 1_000
 const RETRIES_AT_ONCE = 5
 
-type LeaseQuery = { isFailing: boolean; most: number; leaseMs: number }
+/** `restMs`: how long a webhook may rest after its turn. */
+type LeaseQuery = { isFailing: boolean; most: number; leaseMs: number; restMs: number }
 
 /**
  * Leases webhooks with something to send, those first whose turn was longest ago. No other worker
  * sends their deliveries until the lease ends or is released, so no delivery is sent twice at once.
  * Another worker continues after a dead one, also if its lease is from before the clock was set
- * back, and ends too late.
+ * back, and ends too late: by more than it lasts, as a small step ends no lease of a live worker.
  */
-export const leaseWebhooks = (db: Pick<Db, 'use'>, { isFailing, most, leaseMs }: LeaseQuery) =>
+export const leaseWebhooks = (
+  db: Pick<Db, 'use'>,
+  { isFailing, most, leaseMs, restMs }: LeaseQuery,
+) =>
   db.use(
     (db) => db<Lease[]>`
       with due as materialized (
@@ -31,9 +35,11 @@ export const leaseWebhooks = (db: Pick<Db, 'use'>, { isFailing, most, leaseMs }:
         from webhooks wh
         where wh.enabled
           and (
-            wh.leased_by is null
+            wh.leased_until is null
             or wh.leased_until <= clock_timestamp()
-            or wh.leased_until > clock_timestamp() + ${leaseMs} * interval '1 millisecond'
+            or wh.leased_until > clock_timestamp()
+              + case when wh.leased_by is null then ${restMs}::int else ${2 * leaseMs}::int end
+              * interval '1 millisecond'
           )
           and ${isFailing ? db`wh.failing_since is not null` : db`wh.failing_since is null`}
           and (
@@ -76,12 +82,14 @@ const dueRetries = (db: Tx) => db`
     and wd.status = 'retrying'
     and wd.next_attempt_at <= now()`
 
-/** Ends the lease: other webhooks have their turn before this one. */
-export const releaseWebhook = (db: Pick<Db, 'use'>, { id, leasedBy }: Lease) =>
+/** Ends the lease: other webhooks have their turn before this one, whose next is after its rest. */
+export const releaseWebhook = (db: Pick<Db, 'use'>, { id, leasedBy }: Lease, restMs = 0) =>
   db.use(
     (db) => db`
       update webhooks
-      set leased_by = null, leased_until = clock_timestamp()
+      set
+        leased_by = null,
+        leased_until = clock_timestamp() + ${restMs} * interval '1 millisecond'
       where id = ${id}
         and leased_by = ${leasedBy}`,
   )
