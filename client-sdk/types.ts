@@ -444,6 +444,11 @@ export interface Api {
       limit?: number | undefined
       /** How many entries to skip. */
       offset?: number | undefined
+      /**
+       * `nextCursor` of an earlier page: the list goes on after it, whatever was added or removed
+       * meanwhile, and as fast on the last page as on the first. `offset` counts from there.
+       */
+      cursor?: string | undefined
     }, options?: CallOptions): Promise<{
       /** Newest first. */
       jobs: {
@@ -462,6 +467,8 @@ export interface Api {
         /** When it was given up. */
         failedAt: string
       }[]
+      /** The `cursor` of the next page; null on the last page. */
+      nextCursor: string | null
     }>
     /**
      * Returns a job that was given up to the queue, as if it had just been staged. What it is about
