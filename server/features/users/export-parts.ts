@@ -238,4 +238,28 @@ export const exportParts: Part[] = [
           and rm.user_id = ${userId}
           and rm.seq = found.seq`,
   })),
+  byChannel('pin', (db, { userId, channelId, afterSeq }) => ({
+    keys: db`
+      select msg.seq
+      from pins p
+      join messages msg on msg.id = p.message_id
+      where p.channel_id = ${channelId}
+        and p.pinned_by = ${userId}
+        and msg.seq > ${afterSeq}
+      order by msg.seq`,
+    data: db`jsonb_build_object(
+      'channelId', p.channel_id, 'messageId', p.message_id,
+      'pinnedAt', ${isoTime(db, db`p.pinned_at`)}
+    )`,
+    rows: db`messages msg on msg.channel_id = found.channel_id and msg.seq = found.seq
+        join pins p on p.message_id = msg.id`,
+  })),
+  byId('formerMembership', (db, { appId, userId }) => ({
+    id: db`fm.channel_id`,
+    data: db`jsonb_build_object('channelId', fm.channel_id)`,
+    rows: db`former_members fm
+        join channels c on c.id = fm.channel_id and c.deleted_at is null
+        where fm.app_id = ${appId}
+          and fm.user_id = ${userId}`,
+  })),
 ]
