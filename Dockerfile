@@ -25,6 +25,8 @@ RUN npm run build
 FROM packages AS modules
 RUN npm ci --workspace contract --workspace server \
     --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
+# Of packages that name it as a peer, for types only.
+RUN rm -rf node_modules/typescript node_modules/.bin/tsc
 
 FROM node:24-slim
 WORKDIR /app

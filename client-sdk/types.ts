@@ -444,6 +444,11 @@ export interface Api {
       limit?: number | undefined
       /** How many entries to skip. */
       offset?: number | undefined
+      /**
+       * `nextCursor` of an earlier page: the list goes on after it, whatever was added or removed
+       * meanwhile, and as fast on the last page as on the first. `offset` counts from there.
+       */
+      cursor?: string | undefined
     }, options?: CallOptions): Promise<{
       /** Newest first. */
       jobs: {
@@ -462,6 +467,8 @@ export interface Api {
         /** When it was given up. */
         failedAt: string
       }[]
+      /** The `cursor` of the next page; null on the last page. */
+      nextCursor: string | null
     }>
     /**
      * Returns a job that was given up to the queue, as if it had just been staged. What it is about
@@ -704,11 +711,11 @@ export interface Api {
     }>
     /**
      * Everything personal that is stored about a user: profile, devices without their push tokens,
-     * preferences, workspaces, memberships, messages, reactions and read positions; at most 200
-     * things a page. With `Accept: application/x-ndjson` all pages from the cursor on are streamed,
-     * one thing a line; the last line is `{"kind":"end"}`, and a stream without it was cut short.
-     * What changes meanwhile may be in it or not. Each export is noted in the audit log when it
-     * begins.
+     * preferences, workspaces, memberships, messages, reactions, read positions, pins and channels
+     * that they left; at most 200 things a page. With `Accept: application/x-ndjson` all pages from
+     * the cursor on are streamed, one thing a line; the last line is `{"kind":"end"}`, and a stream
+     * without it was cut short. What changes meanwhile may be in it or not. Each export is noted in
+     * the audit log when it begins.
      *
      * `GET /api/users/{userId}/export`
      */
@@ -3000,7 +3007,7 @@ export type EventPattern = '*' | 'message.*' | 'reaction.*' | 'channel.*' | 'wor
 /** One thing that is stored about a user. */
 export interface ExportItem {
   /** What it is. */
-  kind: 'profile' | 'device' | 'preferences' | 'workspace' | 'membership' | 'message' | 'reaction' | 'read'
+  kind: 'profile' | 'device' | 'preferences' | 'workspace' | 'membership' | 'message' | 'reaction' | 'read' | 'pin' | 'formerMembership'
   /** The thing itself, with ids of what it belongs to. No tokens of devices. */
   data: Record<string, unknown>
 }

@@ -29,6 +29,7 @@ export const jobs = {
         }),
       limit: field.pageSize({ default: 100, max: 1_000 }),
       offset: field.offset(),
+      cursor: field.cursor(),
     }),
     output: z.object({
       jobs: z
@@ -51,6 +52,7 @@ export const jobs = {
           }),
         )
         .meta({ description: 'Newest first.' }),
+      nextCursor: field.nextCursor(),
     }),
     errors: ['NOT_FOUND'],
   }),

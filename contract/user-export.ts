@@ -12,6 +12,8 @@ const kinds = [
   'message',
   'reaction',
   'read',
+  'pin',
+  'formerMembership',
 ] as const
 
 /** One thing that is stored about a user. */
@@ -35,11 +37,11 @@ export const exportUser = operation({
   summary: 'Export the data of a user',
   description:
     'Everything personal that is stored about a user: profile, devices without their push ' +
-    'tokens, preferences, workspaces, memberships, messages, reactions and read positions; at ' +
-    `most ${limits.exportPage} things a page. With \`Accept: application/x-ndjson\` all pages ` +
-    'from the cursor on are streamed, one thing a line; the last line is ' +
-    '`{"kind":"end"}`, and a stream without it was cut short. What changes meanwhile may be in ' +
-    'it or not. Each export is noted in the audit log when it begins.',
+    'tokens, preferences, workspaces, memberships, messages, reactions, read positions, pins and ' +
+    `channels that they left; at most ${limits.exportPage} things a page. With ` +
+    '`Accept: application/x-ndjson` all pages from the cursor on are streamed, one thing a line; ' +
+    'the last line is `{"kind":"end"}`, and a stream without it was cut short. What changes ' +
+    'meanwhile may be in it or not. Each export is noted in the audit log when it begins.',
   input: z.object({ userId: field.userId(), cursor: field.cursor() }),
   output: z.object({
     items: z.array(ExportItem).meta({ description: 'By kind. A page may end early.' }),

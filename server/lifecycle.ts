@@ -21,6 +21,11 @@ type ProcessOptions = {
  * started is stopped in reverse order. A second signal exits at once.
  */
 export function runProcess({ start, beforeStop, stopFunctions, onHangup }: ProcessOptions) {
+  // After a bug the state is unknown: what is open is left to the other side.
+  process.on('uncaughtException', (error) => {
+    processLog.uncaught(error)
+    process.exit(1)
+  })
   let isStopping = false
   const stop = async (exitCode: number) => {
     isStopping = true

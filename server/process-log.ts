@@ -16,4 +16,9 @@ export const processLog = {
   warn: (line: string) =>
     isProductionProcess() ? write('warn', line) : console.warn(`Warning: ${line}`),
   fatal: (line: string) => (isProductionProcess() ? write('fatal', line) : console.error(line)),
+  /** The end of the process by an error that nobody expected, with its stack. */
+  uncaught: (error: unknown) =>
+    isProductionProcess()
+      ? pino(logFormat('info')).fatal({ err: error }, 'uncaught error: the process ends')
+      : console.error(error),
 }

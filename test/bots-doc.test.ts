@@ -94,6 +94,20 @@ describe('the example backend', () => {
     const { webhooks } = await world.backend.webhooks.list({})
     expect(webhooks.filter(({ url }) => url === publicUrl(port))).toHaveLength(1)
   })
+
+  test('answers what was asked while its webhook was disabled', async () => {
+    const first = await start()
+    const { id: channelId } = await first.openOrder(7, 'ana')
+    await first.stop()
+    const { webhooks } = await world.backend.webhooks.list({})
+    const { id: webhookId = '' } = webhooks.find(({ url }) => url === publicUrl(port)) ?? {}
+    await world.backend.webhooks.update({ webhookId, enabled: false })
+    const ana = world.api({ apiKey: world.apiKey, userId: 'ana' })
+    await ana.messages.send({ channelId, text: 'Still nobody?' })
+    await start()
+    const all = await answered(channelId, 'Still nobody?')
+    expect(all.filter(([, , text]) => text === said('Where is it?')).length).toBeLessThan(2)
+  })
 })
 
 test('the example bot reads its file aloud to whoever writes to it', async () => {

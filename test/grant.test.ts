@@ -1,3 +1,4 @@
+import { prepareSchema } from '@parley/server/commands/open'
 import { expect, onTestFinished, test } from 'vitest'
 import { parleyOn } from './app-files/command.ts'
 import { createSharedDatabase } from './support/roles.ts'
@@ -46,4 +47,26 @@ test('a role whose rights were all revoked does not get them back by a migration
     select has_table_privilege(role, 'messages', 'select') as "mayRead"
     from unnest(${[kept.role, gone.role]}::text[]) as role`
   expect(rights).toEqual([{ mayRead: true }, { mayRead: false }])
+})
+
+test('a start that migrates only the queue grants its tables again', async () => {
+  const shared = await createSharedDatabase()
+  onTestFinished(() => shared.drop())
+  const { role } = await shared.createRole()
+  expect(await parleyOn(shared.url, 'grant', role)).toMatchObject({ code: 0 })
+  const mayRead = async () => {
+    const [row] = await shared.admin`
+      select has_table_privilege(${role}, 'graphile_worker._private_jobs', 'select') as may`
+    return row?.may
+  }
+  const start = { migrateOnStart: true, waitSeconds: 5, jobs: 'on' } as const
+  await shared.admin.unsafe(`revoke select on graphile_worker._private_jobs from ${role}`)
+  await prepareSchema(shared.url, start)
+  expect(await mayRead()).toBe(false)
+  // As if the next version of the queue had come, whose last migration changes nothing.
+  await shared.admin`
+    delete from graphile_worker.migrations
+    where id = (select max(id) from graphile_worker.migrations)`
+  await prepareSchema(shared.url, start)
+  expect(await mayRead()).toBe(true)
 })

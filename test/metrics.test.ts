@@ -219,7 +219,9 @@ test('metrics show for how long the event loop was blocked', async () => {
 })
 
 test('the metrics port serves only GET /metrics', async () => {
-  expect((await fetch(url.replace('/metrics', '/'))).status).toBe(404)
+  const elsewhere = await fetch(url.replace('/metrics', '/'))
+  expect(elsewhere.status).toBe(404)
+  expect(elsewhere.headers.get('x-content-type-options')).toBe('nosniff')
   expect((await fetch(url, { method: 'POST' })).status).toBe(404)
 })
 

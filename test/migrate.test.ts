@@ -190,4 +190,7 @@ test('parley check says what a start would find, and changes nothing', async () 
   expect(away.code).toBe(1)
   expect(away.output).toMatch(/\nThe database cannot be used: connect ECONNREFUSED [^\n]+\n$/)
   expect(bad).toEqual({ code: 1, output: 'PORT: expected a whole number\n' })
+  const many = await parley('check', { DATABASE_URL, DATABASE_POOL_SIZE: '90', WORKERS: '2' })
+  // In a rolling restart a third process runs beside the two.
+  expect(many.output).toMatch(/^Warning: PostgreSQL allows \d+ connections, .* may need 300: /m)
 })

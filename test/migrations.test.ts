@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { connectOnce } from '@parley/server/db/client'
 import { migrate } from '@parley/server/db/migrate'
+import { readMigrations } from '@parley/server/db/migration-files'
 import { expect, onTestFinished, test } from 'vitest'
 import { createEmptyDatabase, migrateUpTo } from './support/migrations.ts'
 
@@ -18,6 +19,36 @@ test('nodes that start at once migrate a database once, indexes built concurrent
     select hash
     from drizzle.__drizzle_migrations`
   expect(new Set(applied.map(({ hash }) => hash)).size).toBe(applied.length)
+})
+
+/** Tables that stay small: an index on them is built before anybody notices. */
+const SMALL = new Set(['apps', 'api_keys', 'webhooks', 'before_send_hooks'])
+/** The last one that may do otherwise: what is released is not changed. */
+const LAST_FREE = '0012_channels_of_workspace'
+
+/** The tables that a migration locks against writes for as long as it builds an index on them. */
+function lockedTables(statements: string[]) {
+  const created = new Set<string>()
+  const locked: string[] = []
+  for (const statement of statements) {
+    const [, table = ''] = /^\s*create table (?:if not exists )?"(\w+)"/i.exec(statement) ?? []
+    created.add(table)
+    const index = /\bcreate (?:unique )?index (?!concurrently)[^;]*? on (?:only )?"?(\w+)/i
+    const [, indexed] = index.exec(statement) ?? []
+    if (indexed && !created.has(indexed) && !SMALL.has(indexed)) locked.push(indexed)
+  }
+  return locked
+}
+
+test('migrations build indexes on tables that grow concurrently', () => {
+  const later = readMigrations().filter(({ name }) => name > LAST_FREE)
+  expect(later.length).toBeGreaterThan(10)
+  const locked = later.map(({ name, statements }) => [name, ...lockedTables(statements)])
+  expect(locked.filter(([, ...tables]) => tables.length > 0)).toEqual([])
+  const index = 'CREATE INDEX "by_name" ON "users" USING btree ("name");'
+  expect(lockedTables([index])).toEqual(['users'])
+  expect(lockedTables([index.replace('INDEX', 'INDEX CONCURRENTLY')])).toEqual([])
+  expect(lockedTables(['CREATE TABLE "users" ("name" text);', index])).toEqual([])
 })
 
 test('a migration that was interrupted begins again, and leaves valid indexes', async () => {

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { limits } from '@parley/contract'
@@ -12,7 +12,7 @@ import { createListenerWatch, observeListener } from '@parley/server/realtime/li
 import { expect, onTestFinished, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { root } from './support/consumer.ts'
-import { hasProgram } from './support/proxy-program.ts'
+import { hasProgram, nginxArguments } from './support/proxy-program.ts'
 
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
 
@@ -180,18 +180,7 @@ const checks: { program: string; version: string; args: () => string[] }[] = [
   {
     program: 'nginx',
     version: '-v',
-    args: () => {
-      const path = folder()
-      // It makes its folders even for a check, by default where only root may.
-      const folders = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-      const http = [
-        'access_log off;',
-        ...folders.map((name) => `${name}_temp_path ${join(path, name)};`),
-        `include ${join(root, 'ops/nginx.conf')};`,
-      ]
-      writeFileSync(join(path, 'nginx.conf'), `events {}\nhttp {\n${http.join('\n')}\n}\n`)
-      return ['-t', '-c', join(path, 'nginx.conf'), '-g', `pid ${join(path, 'pid')};`]
-    },
+    args: () => ['-t', ...nginxArguments(folder())],
   },
   {
     program: 'caddy',

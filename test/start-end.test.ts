@@ -9,7 +9,7 @@ import { createDataFolder } from './support/folders.ts'
 import { whileLocked } from './support/locks.ts'
 import { exchange, expectError, post } from './support/raw.ts'
 import { hasEnded, isRefused, production, useChildren } from './support/start.ts'
-import { patient } from './support/until.ts'
+import { patient, until } from './support/until.ts'
 import { useWorld } from './support/world.ts'
 
 const directory = createDataFolder('start-end')
@@ -148,4 +148,26 @@ test('a server goes on serving for SHUTDOWN_DELAY_SECONDS, unless signalled twic
   expect((await operator.apps.create({ name: 'Late' })).name).toBe('Late')
   node.kill('SIGTERM')
   expect(await node.code).toBe(1)
+})
+
+test('an uncaught error is one line of the log with its stack, and ends the process', async () => {
+  const bug = `process.on('SIGUSR2',()=>{throw(new%20Error('a%20bug'))})`
+  const server = children.start(
+    {
+      ...production,
+      NODE_OPTIONS: `--import=data:text/javascript,${bug}`,
+      DATABASE_URL: 'postgres://parley@127.0.0.1:1/parley',
+      DATABASE_WAIT_SECONDS: '600',
+    },
+    directory,
+  )
+  await until(() => server.output().includes('waiting up to 600 s for the database'))
+  server.kill('SIGUSR2')
+  expect(await server.code).toBe(1)
+  const lines = server.output().trim().split('\n')
+  expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({
+    level: 'fatal',
+    msg: 'uncaught error: the process ends',
+    err: { message: 'a bug', stack: expect.stringContaining('Error: a bug') },
+  })
 })

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { createDataFolder } from './support/folders.ts'
 import { freePort } from './support/ports.ts'
 import { serveProvider } from './support/provider.ts'
+import { answering, serveReceiver } from './support/receiver.ts'
 import { sample } from './support/scrape.ts'
 import { RawSocket } from './support/socket.ts'
 import { production, start } from './support/start.ts'
@@ -15,6 +16,7 @@ type Line = Record<string, unknown> & { time: string; msg: string }
 const directory = createDataFolder('why')
 const world = useWorld()
 let provider: Awaited<ReturnType<typeof serveProvider>>
+let receiver: Awaited<ReturnType<typeof serveReceiver>>
 let node: ReturnType<typeof start>
 let url = ''
 let metricsUrl = ''
@@ -25,6 +27,7 @@ beforeAll(async () => {
   const port = await freePort()
   metricsUrl = `http://127.0.0.1:${port}/metrics`
   provider = await serveProvider()
+  receiver = await serveReceiver()
   const { apiUrl, secretKey } = provider.settings
   const variables = {
     ...production,
@@ -32,6 +35,7 @@ beforeAll(async () => {
     METRICS_PORT: String(port),
     LOG_SAMPLE: '1',
     PUSH_API_URL: apiUrl,
+    WEBHOOK_ALLOW_HOSTS: new URL(receiver.url).host,
     PUSH_SECRET_KEY: secretKey,
   }
   node = start(variables, directory)
@@ -41,7 +45,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   node?.kill('SIGKILL')
-  await provider?.stop()
+  await Promise.all([provider?.stop(), receiver?.stop()])
   rmSync(directory, { recursive: true, force: true })
 })
 
@@ -91,7 +95,28 @@ async function whyNotDelivered({ from, to, channelId, at, earlier }: Question) {
   if (push) return `${push.msg}: ${push.reason ?? 'see err'}`
   const ended = before.findLast(({ msg, user }) => msg === 'socket closed' && user === to)
   if (ended) return `the socket of ${to} was closed with ${ended.code}`
-  return 'it was delivered'
+  const problem = await webhookProblem()
+  return problem ?? 'it was delivered'
+}
+
+/** What the receiver of a webhook answered last, unless all is delivered. */
+async function webhookProblem() {
+  const { webhooks } = await operator.inspect.webhooks({ appId: app.id })
+  for (const { id: webhookId } of webhooks) {
+    const { deliveries } = await operator.inspect.deliveries({ appId: app.id, webhookId })
+    const late = deliveries.find(({ status }) => status !== 'delivered')
+    if (late) return `a webhook answered ${late.responseStatus}`
+  }
+  return undefined
+}
+
+/** A time after the line of the send with this number, and before all that is sent from now on. */
+async function afterSend(count: number) {
+  const sends = () => lines().filter(({ operation }) => operation === 'messages.send')
+  await until(() => sends().length >= count)
+  const at = new Date(Date.parse(sends().at(-1)?.time ?? '') + 1).toISOString()
+  await until(() => new Date().toISOString() > at)
+  return at
 }
 
 test('console, log and metrics tell why a message did not arrive', async () => {
@@ -106,27 +131,25 @@ test('console, log and metrics tell why a message did not arrive', async () => {
   })
   await until(async () => sample(await readMetrics(), 'parley_listener_up') === 1)
   const earlier = await readMetrics()
-  const question = { from: 'dora', to: 'emil', channelId, earlier, at: '2999-01-01T00:00:00.000Z' }
+  const question = { from: 'dora', to: 'emil', channelId, earlier }
   const socket = await RawSocket.connect({ url }, { minted: emil })
   onTestFinished(() => socket.socket.terminate())
-  const sent = (count: number) =>
-    until(() => lines().filter(({ operation }) => operation === 'messages.send').length >= count)
   const send = (token: string) => as(token).messages.send({ channelId, text: 'lunch?' })
 
   await expect(send(gus.token)).rejects.toMatchObject({ status: 403 })
-  await sent(1)
-  expect(await whyNotDelivered({ ...question, from: 'gus' })).toBe(
-    'the send was refused: FORBIDDEN',
-  )
+  const refused = { ...question, from: 'gus', at: await afterSend(1) }
+  expect(await whyNotDelivered(refused)).toBe('the send was refused: FORBIDDEN')
   await send(dora.token)
-  await sent(2)
-  expect(await whyNotDelivered(question)).toBe('it was delivered')
+  const delivered = { ...question, at: await afterSend(2) }
+  expect(await whyNotDelivered(delivered)).toBe('it was delivered')
 
   // Their token is revoked: the server ends the socket, and the client cannot come back.
   await backend.tokens.revoke({ userId: 'emil' })
   expect((await socket.closed).code).toBe(3503)
   await line(({ msg, user }) => msg === 'socket closed' && user === 'emil')
-  expect(await whyNotDelivered(question)).toBe('the socket of emil was closed with 3503')
+  await send(dora.token)
+  const away = { ...question, at: await afterSend(3) }
+  expect(await whyNotDelivered(away)).toBe('the socket of emil was closed with 3503')
   expect(sample(await readMetrics(), 'parley_socket_closes_total{code="3503"}')).toBeGreaterThan(0)
 
   // Away from now on, they would have been pushed it.
@@ -135,5 +158,25 @@ test('console, log and metrics tell why a message did not arrive', async () => {
   provider.behave(provider.answer(422))
   await send(dora.token)
   await line(({ msg }) => msg === 'push refused')
-  expect(await whyNotDelivered(question)).toMatch(/^push refused: .*422/)
+  const unpushed = { ...question, at: await afterSend(4) }
+  expect(await whyNotDelivered(unpushed)).toMatch(/^push refused: .*422/)
+  const { jobs } = await operator.jobs.list({ appId: app.id })
+  expect(jobs).toMatchObject([{ reason: expect.stringContaining('422') }])
+  // What has happened since is no answer to what was asked before.
+  expect(await whyNotDelivered(delivered)).toBe('it was delivered')
+  expect(await whyNotDelivered(away)).toBe('the socket of emil was closed with 3503')
+})
+
+test('the console tells that a backend did not take a message', async () => {
+  const backend = createApi({ url, apiKey: app.apiKey })
+  const hana = createApi({ url, token: (await backend.tokens.create({ userId: 'hana' })).token })
+  const { id: channelId } = await hana.channels.create({ type: 'group', name: 'Orders' })
+  receiver.answerWith(answering(500))
+  await backend.webhooks.create({ url: `${receiver.url}/hook`, events: ['message.new'] })
+  const earlier = await readMetrics()
+  await hana.messages.send({ channelId, text: 'two of them' })
+  await line(({ msg }) => msg === 'webhook failing')
+  const question = { from: 'hana', to: 'ida', channelId, earlier, at: new Date().toISOString() }
+  await until(async () => (await whyNotDelivered(question)) === 'a webhook answered 500')
+  expect(receiver.at('/hook')).toMatchObject([{ data: { message: { text: 'two of them' } } }])
 })

@@ -12,11 +12,9 @@ const PAGE_SIZE = 50
 export function Jobs({ appId }: { appId: string }) {
   const { attempt } = useToasts()
   const [retried, setRetried] = useState<ReadonlySet<string>>(new Set())
-  const pages = usePages(async (cursor = '0') => {
-    const offset = Number(cursor)
-    const { jobs } = await api.jobs.list({ appId, limit: PAGE_SIZE, offset })
-    const isLast = jobs.length < PAGE_SIZE
-    return { rows: jobs, nextCursor: isLast ? null : String(offset + PAGE_SIZE) }
+  const pages = usePages(async (cursor) => {
+    const { jobs, nextCursor } = await api.jobs.list({ appId, limit: PAGE_SIZE, cursor })
+    return { rows: jobs, nextCursor }
   }, appId)
   const retry = async (jobId: string) => {
     const result = await attempt(api.jobs.retry({ appId, jobId }))

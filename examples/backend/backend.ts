@@ -96,6 +96,12 @@ export async function startBackend(options: BackendOptions) {
     ? await parley.webhooks.rotate({ webhookId: known.id })
     : await parley.webhooks.create({ url: webhookUrl, events: ['message.new'] })
   secret = newSecret
+  // Parley disables a webhook that has failed for five days. What it sends twice is answered once.
+  if (known && !known.enabled) {
+    const { id: webhookId, failingSince, createdAt } = known
+    await parley.webhooks.update({ webhookId, enabled: true })
+    await parley.webhooks.replay({ webhookId, since: failingSince ?? createdAt })
+  }
   for (const id of left) await handleKept(id)
   return { openOrder, stop: () => receiver.close() }
 }

@@ -2,6 +2,7 @@ import { type Config, readConfig } from '../config.ts'
 import { warningsOf } from '../config-warnings.ts'
 import { inspect } from '../db/migrate.ts'
 import { localUrl, wsUrlOf } from '../urls.ts'
+import { connectionWarnings } from './connections.ts'
 import { databaseError } from './database-error.ts'
 
 /** `parley check`: says whether a start would succeed. It changes nothing, and starts nothing. */
@@ -15,12 +16,14 @@ export async function check() {
   else await checkDatabase(databaseUrl, config)
 }
 
-async function checkDatabase(url: string, { migrateOnStart }: Config) {
+async function checkDatabase(url: string, config: Config) {
   const { version, pending } = await inspect(url).catch((error) => {
     throw databaseError(error)
   })
   console.log(`Database: PostgreSQL ${version}`)
+  for (const warning of await connectionWarnings(url, config)) console.log(`Warning: ${warning}`)
   if (pending.length === 0) return console.log('Schema: up to date')
   console.log(`Schema: lacks ${pending.join(', ')}`)
-  if (!migrateOnStart) throw new Error('MIGRATE_ON_START=off: run `parley migrate` before a start')
+  if (!config.migrateOnStart)
+    throw new Error('MIGRATE_ON_START=off: run `parley migrate` before a start')
 }

@@ -2,8 +2,10 @@ import type { Config } from '../config.ts'
 import { startEmbeddedPostgres } from '../db/embedded/index.ts'
 import { migrate, requireMigrated } from '../db/migrate.ts'
 import { whenReady } from '../db/when-ready.ts'
+import { migrateQueue } from '../jobs/queue.ts'
 import { errorMessage } from '../lifecycle.ts'
 import { processLog } from '../process-log.ts'
+import { connectionWarnings } from './connections.ts'
 import { databaseError } from './database-error.ts'
 import { grantAgain } from './grants.ts'
 
@@ -24,12 +26,21 @@ export function whenDatabaseIsReady<T>(work: () => Promise<T>, { waitSeconds }: 
 export const migrateWhenReady = (url: string, config: Waiting) =>
   whenDatabaseIsReady(() => migrate(url, { onNotice: processLog.warn }), config)
 
-/** Brings the schema up to date, or only looks whether it is. */
-export async function prepareSchema(url: string, config: Config) {
+/** Prepares the schema for a server, which may need more connections than there are. */
+export async function prepareDatabase(url: string, config: Config) {
+  await prepareSchema(url, config)
+  for (const warning of await connectionWarnings(url, config)) processLog.warn(warning)
+}
+
+type Migrating = Waiting & Pick<Config, 'migrateOnStart' | 'jobs'>
+
+/** Brings the schema and that of the queue up to date, or only looks whether ours is. */
+export async function prepareSchema(url: string, config: Migrating) {
   if (!config.migrateOnStart) return whenDatabaseIsReady(() => requireMigrated(url), config)
   const applied = await migrateWhenReady(url, config)
+  const isQueueChanged = config.jobs !== 'off' && (await migrateQueue(url))
   // Servers of other roles, which were granted the tables of before, also use the new ones.
-  if (applied.length > 0) await grantAgain(url)
+  if (applied.length > 0 || isQueueChanged) await grantAgain(url)
 }
 
 /** Runs `work` on the configured database, or on the embedded one, which ends afterwards. */

@@ -2,18 +2,19 @@ import { once } from 'node:events'
 import { pino } from 'pino'
 import type { MetricObject } from 'prom-client'
 import type { Config } from '../config.ts'
+import { DATABASE_ANSWER_MS } from '../core/database-metrics.ts'
 import { logFormat } from '../core/log-format.ts'
 import { developmentSecrets } from '../dev-secrets.ts'
 import { startTextServer } from '../http/metrics-server.ts'
 import type { StopFunction } from '../lifecycle.ts'
 import { listenError } from './listen-error.ts'
-import { prepareSchema } from './open.ts'
+import { prepareDatabase } from './open.ts'
 import { ShownMetrics } from './worker-link.ts'
 import { createMetricsSum } from './worker-metrics.ts'
 import { createWorkerPool, tell } from './worker-pool.ts'
 
-/** How long a worker process may take to show its metrics. */
-const METRICS_MS = 3_000
+/** How long a worker process may take to show its metrics, for which it asks the database twice. */
+const METRICS_MS = 2 * DATABASE_ANSWER_MS + 1_000
 
 type Options = { config: Config; databaseUrl: string; stopFunctions: StopFunction[] }
 
@@ -24,7 +25,7 @@ type Options = { config: Config; databaseUrl: string; stopFunctions: StopFunctio
 export async function startWorkers({ config, databaseUrl, stopFunctions }: Options) {
   const { workers: count, shutdownDelayMs: delayMs } = config
   if (!config.isProduction) developmentSecrets(config.dataDir)
-  await prepareSchema(databaseUrl, config)
+  await prepareDatabase(databaseUrl, config)
   const log = pino(logFormat(config.logLevel))
   const pool = createWorkerPool({ count, databaseUrl, delayMs, log })
   stopFunctions.push(pool.stop)

@@ -26,7 +26,7 @@ import { runProcess, type StopFunction, stopWithParent } from '../lifecycle.ts'
 import { processLog } from '../process-log.ts'
 import { localUrl, wsUrlOf } from '../urls.ts'
 import { listenError } from './listen-error.ts'
-import { prepareSchema } from './open.ts'
+import { prepareDatabase } from './open.ts'
 import { serveMetrics } from './serve-metrics.ts'
 import { startEmbedded } from './start-embedded.ts'
 import { startWorkers } from './start-workers.ts'
@@ -70,7 +70,7 @@ type Given = Pick<Setup, 'config' | 'worker' | 'databaseUrl'> & { stop: () => vo
 /** Serves in this process. */
 async function serve({ config, worker, databaseUrl, stop }: Given) {
   const secrets = config.isProduction ? undefined : developmentSecrets(config.dataDir)
-  if (!worker) await prepareSchema(databaseUrl, config)
+  if (!worker) await prepareDatabase(databaseUrl, config)
   await traceProcess(config, stopFunctions)
   const { poolSize } = config
   const around = databaseSpans()

@@ -1,4 +1,4 @@
-import { Gauge, type Registry } from 'prom-client'
+import { Counter, Gauge, type Registry } from 'prom-client'
 
 export type ServiceGauges = ReturnType<typeof createGauges>['ofService']
 
@@ -57,6 +57,12 @@ export function createGauges(registry: Registry) {
       name: 'parley_database_up',
       help: 'Whether the database answered when this was collected.',
       aggregator: 'min',
+      registers,
+    }),
+    countsFailed: new Counter({
+      name: 'parley_counts_failed_total',
+      help: 'Counts of the whole service that failed or took too long, so that none is shown.',
+      labelNames: ['count'] as const,
       registers,
     }),
     poolSize: new Gauge({

@@ -64,6 +64,21 @@ export async function answerInHalves<Item, Result>(
   answerAll(slow, settled)
 }
 
+/** The same, for a caller who waits for all: one result per item, in order. */
+export async function settleInHalves<Item, Result>(
+  items: Item[],
+  run: RunBatch<Item, Result>,
+): Promise<PromiseSettledResult<Result>[]> {
+  const batch: WaitingItem<Item, Result>[] = []
+  const settled = Promise.allSettled(
+    items.map(
+      (item) => new Promise<Result>((resolve, reject) => batch.push({ item, resolve, reject })),
+    ),
+  )
+  await answerInHalves(batch, run)
+  return settled
+}
+
 const settleItems = <Item, Result>(
   batch: WaitingItem<Item, Result>[],
   run: RunBatch<Item, Result>,

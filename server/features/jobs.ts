@@ -6,15 +6,16 @@ import { type Implements, implement, implementWithoutTransaction } from '../core
 import type { Tx } from '../db/client.ts'
 import { hasQueue, queueSchema } from '../db/own-schema.ts'
 import { requireApp } from './apps/view.ts'
+import { decodeCursor, encodeCursor, invalidCursor, toPage } from './cursors.ts'
 
 type GivenUpJob = Output<typeof contract.jobs.list>['jobs'][number]
 
 const list = implementWithoutTransaction(
   contract.jobs.list,
-  async ({ db }, { appId, limit, offset }) => {
+  async ({ db }, { appId, limit, offset, cursor }) => {
     await requireApp(db, appId)
-    if (!(await hasQueue(db))) return { jobs: [] }
-    const jobs = await db<GivenUpJob[]>`
+    if (!(await hasQueue(db))) return { jobs: [], nextCursor: null }
+    const rows = await db<(GivenUpJob & { micros: string })[]>`
       select
         job.id::text as id,
         task.identifier as task,
@@ -22,14 +23,17 @@ const list = implementWithoutTransaction(
         job.attempts::int as attempts,
         coalesce(job.last_error, '') as reason,
         (job.payload->>'since')::timestamptz as staged_at,
-        job.updated_at as failed_at
+        job.updated_at as failed_at,
+        (extract(epoch from job.updated_at) * 1000000)::bigint::text as micros
       from ${queueSchema(db)}._private_jobs job
       join ${queueSchema(db)}._private_tasks task on task.id = job.task_id
       where ${isGivenUp(db, appId)}
+        and ${isAfter(db, cursor)}
       order by job.updated_at desc, job.id desc
-      limit ${limit}
+      limit ${limit + 1}
       offset ${offset}`
-    return { jobs }
+    const { page, nextCursor } = toPage(rows, limit, ({ micros, id }) => encodeCursor(micros, id))
+    return { jobs: page.map(({ micros: _, ...job }) => job), nextCursor }
   },
 )
 
@@ -49,6 +53,15 @@ const isGivenUp = (db: Tx, appId: string) => db`
   job.attempts >= job.max_attempts
     and job.locked_at is null
     and job.payload->'jobs'->0->>'appId' = ${appId}`
+
+/** Those that come after a cursor: were given up before it. */
+function isAfter(db: Tx, cursor: string | undefined) {
+  if (cursor === undefined) return db`true`
+  const [micros, id] = decodeCursor(cursor)
+  if (![micros, id].every((number) => /^\d{1,16}$/.test(number))) throw invalidCursor()
+  const failedAt = db`(timestamptz 'epoch' + ${Number(micros)}::float8 * interval '1 microsecond')`
+  return db`(job.updated_at, job.id) < (${failedAt}, ${id}::bigint)`
+}
 
 /** Its age starts again, and so do its attempts. */
 const returnToQueue = (db: Tx, { appId, jobId }: { appId: string; jobId: string }) => db<

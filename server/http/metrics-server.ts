@@ -60,8 +60,9 @@ export async function startTextServer({
   read,
 }: Address & { read: () => Promise<Text> }) {
   const server = createServer(async (request, response) => {
-    if (request.method !== 'GET' || request.url !== '/metrics') return response.writeHead(404).end()
     const noSniff = { 'x-content-type-options': 'nosniff' }
+    if (request.method !== 'GET' || request.url !== '/metrics')
+      return response.writeHead(404, noSniff).end()
     // A collector that throws is a bug, but no reason for the process to end.
     const shown = await read().catch(() => undefined)
     if (!shown) return response.writeHead(500, noSniff).end()

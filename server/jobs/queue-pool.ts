@@ -6,7 +6,7 @@ import { goneClients, IDLE_OUTSIDE_POOLS_MS } from '../db/connection.ts'
 import { queueSchemaOf } from '../db/own-schema.ts'
 import { readTls } from '../db/tls.ts'
 
-const MAX_CONNECTIONS = 12
+export const QUEUE_CONNECTIONS = 12
 /** How long closing the connections may take. */
 const CLOSE_MS = 1_000
 /** No wait for the database is endless: not for a connection, an answer, or a silent peer. */
@@ -27,7 +27,7 @@ export function createQueuePool(
     ...WAITS,
     connectionString: url,
     ssl,
-    max: MAX_CONNECTIONS,
+    max: QUEUE_CONNECTIONS,
     application_name: 'parley-jobs',
     options: Object.entries({
       search_path: queueSchemaOf(databaseUrl),

@@ -84,11 +84,16 @@ export async function openQueue({ databaseUrl, db, metrics, timings, log }: Queu
   }
 }
 
-/** Brings the tables of the queue up to date, for servers whose role may not. */
+/**
+ * Brings the tables of the queue up to date, also for servers whose role may not. Answers whether
+ * they were not.
+ */
 export async function migrateQueue(databaseUrl: string) {
   const { pgPool, close } = createQueuePool(databaseUrl, { onConnectionLost: () => {} })
   try {
+    const before = await versionOf(pgPool, databaseUrl)
     await migrateTables(pgPool, databaseUrl)
+    return before !== (await versionOf(pgPool, databaseUrl))
   } finally {
     await close()
   }
@@ -97,6 +102,14 @@ export async function migrateQueue(databaseUrl: string) {
 async function migrateTables(pgPool: pg.Pool, databaseUrl: string) {
   if (ownSchema(databaseUrl) !== undefined) await createMigrationsTable(pgPool)
   await runMigrations({ pgPool, schema: queueSchemaOf(databaseUrl) })
+}
+
+/** The latest migration of the queue: undefined before the first. */
+async function versionOf(pool: pg.Pool, databaseUrl: string): Promise<number | undefined> {
+  const table = `"${queueSchemaOf(databaseUrl)}".migrations`
+  const { rows } = await pool.query('select to_regclass($1) is not null as exists', [table])
+  if (!rows[0]?.exists) return undefined
+  return (await pool.query(`select max(id) as id from ${table}`)).rows[0]?.id
 }
 
 /**

@@ -5,7 +5,7 @@ import type { Metrics } from '../core/metrics.ts'
 import type { Revocations } from '../core/revocations.ts'
 import type { Tokens } from '../core/tokens.ts'
 import type { UserRef } from '../core/user-ref.ts'
-import type { Db } from '../db/client.ts'
+import { type Db, DeadlineError } from '../db/client.ts'
 import type { Broker } from './broker.ts'
 import { createRealtimeNode } from './create-node.ts'
 import { createDispatcher } from './dispatcher.ts'
@@ -69,7 +69,7 @@ export function createRealtime({ presenceGraceSeconds, ...options }: RealtimeOpt
     probe: options.db.ping,
     // Another node may have its database: the clients reconnect there.
     onOutage: () => {
-      report(undefined, 'database out of reach: closing all sockets')
+      report(new DeadlineError(), 'database out of reach: closing all sockets')
       void closeForOutage(sessions, { sockets, isOutage, milliseconds: timings.shutdownMs })
     },
   })

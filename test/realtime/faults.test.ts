@@ -98,6 +98,8 @@ test('a node that has lost its database sends its clients away, and refuses new 
     await node.stop()
     proxy.close()
   })
+  // The outage has a line already.
+  const errorLine = vi.spyOn(node.app.log, 'error')
   const health = async () => (await fetch(`${node.url}/health`)).status
   const anas = await RawSocket.connect(node, ana)
   const streams = await Promise.all([
@@ -115,6 +117,7 @@ test('a node that has lost its database sends its clients away, and refuses new 
   proxy.cut()
   for (const { closed } of sockets) expect(await closed).toEqual({ code: 3001, reason: 'shutdown' })
   expect(performance.now() - backAt).toBeGreaterThanOrEqual(outageMs)
+  expect(errorLine).not.toHaveBeenCalled()
   await expect(RawSocket.connect(node, ana)).rejects.toThrow('answered 503')
   const connect = JSON.stringify({ id: 1, connect: { token: ana.minted.wsToken } })
   for (const transport of ['http_stream', 'sse'] as const)

@@ -17,7 +17,12 @@ import { start } from './start.ts'
 export function usePlayground() {
   const problems: Problems = []
   const pages: Page[] = []
-  let fixture: { url: string; browser: Browser; web: Awaited<ReturnType<typeof servePages>> }
+  let fixture: {
+    url: string
+    browser: Browser
+    web: Awaited<ReturnType<typeof servePages>>
+    databaseUrl: string
+  }
   beforeAll(async () => {
     const web = await servePages({
       '/soup': pageOf(`
@@ -41,7 +46,12 @@ export function usePlayground() {
       DATA_DIR: directory,
     }
     const server = start(variables, directory)
-    fixture = { url: await server.value('Playground'), browser: await launchChromium(), web }
+    fixture = {
+      url: await server.value('Playground'),
+      browser: await launchChromium(),
+      web,
+      databaseUrl: variables.DATABASE_URL,
+    }
     return async () => {
       await fixture.browser.close()
       server.kill('SIGTERM')
@@ -62,6 +72,7 @@ export function usePlayground() {
     problems,
     url: () => fixture.url,
     web: () => fixture.web.url,
+    databaseUrl: () => fixture.databaseUrl,
     /** Opens the playground, or another page beside it, in its own browser context. */
     open: async (query = '', options: BrowserContextOptions = {}) => {
       const page = await openPage(fixture.browser, { problems, ...options })

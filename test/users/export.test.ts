@@ -38,6 +38,9 @@ test('an export has everything of the user, nothing of others and no secret', as
   await ana.reactions.add({ channelId, messageId: theirs.id, emoji: '👍' })
   await ana.reactions.add({ channelId, messageId: theirs.id, emoji: '❤️' })
   await ana.reads.mark({ channelId, messageId: theirs.id })
+  await ana.pins.pin({ channelId, messageId: theirs.id })
+  const other = await ben.messages.send({ channelId, text: 'pinned by ben' })
+  await ben.pins.pin({ channelId, messageId: other.id })
   await ana.devices.create({ platform: 'ios', provider: 'apns', token: 'secret-push-token' })
   const { id: workspaceId } = await ana.workspaces.create({ name: 'Team', type: 'team' })
   const items = await exportOf('ana')
@@ -55,6 +58,10 @@ test('an export has everything of the user, nothing of others and no secret', as
     expect.arrayContaining(['👍', '❤️']),
   )
   expect(of(items, 'read').map(({ channelId }) => channelId)).toContain(channelId)
+  expect(of(items, 'pin')).toEqual([
+    { channelId, messageId: theirs.id, pinnedAt: expect.stringMatching(/^\d{4}-.*Z$/) },
+  ])
+  expect(of(items, 'formerMembership')).toEqual([{ channelId: leftId }])
   expect(JSON.stringify(items)).not.toMatch(/secret-push-token|the words of ben/)
   const stream = await fetch(`${world().url}/api/users/ana/export`, {
     headers: { 'X-API-Key': world().apiKey, Accept: 'application/x-ndjson' },
@@ -90,7 +97,7 @@ test('only a backend exports users, of its own app, with cursors of this export'
   const at = (second: string) => `${unknownId}:${second}`
   const cursors = [
     'x',
-    ['9', at('0')],
+    ['10', at('0')],
     ['5', at('-1')],
     ['5', at('99999999999')],
     ['5', 'x:1'],

@@ -1,130 +1,6 @@
-import { type ExportItem, limits } from '@parley/contract'
-import type { Fragment, Tx } from '../../db/client.ts'
+import { limits } from '@parley/contract'
 import { isoTime } from '../../db/sql.ts'
-
-export type ExportRef = { appId: string; userId: string }
-/** The key of a row within its part: an id, and what orders the rows of that id. */
-export type ExportPosition = { first: string; second: string }
-
-export const START: ExportPosition = { first: '00000000-0000-0000-0000-000000000000', second: '0' }
-/** How many channels of a user one page looks at. */
-const CHANNELS = 100
-
-type PartQuery = ExportRef & ExportPosition
-type Part = {
-  kind: ExportItem['kind']
-  /** Whether a cursor may name it. */
-  isPosition: (position: ExportPosition) => boolean
-  /**
-   * Rows after the position, with their `place`, `first`, `second` and `data`; and where to go on
-   * once there are none, unless that is the next part.
-   */
-  select: (db: Tx, query: PartQuery) => Promise<{ rows: Fragment; end?: ExportPosition }>
-}
-
-const isNumbered = ({ second }: ExportPosition) =>
-  /^\d{1,10}$/.test(second) && Number(second) <= limits.largestInteger
-
-/** Rows that are ordered by an id. `from` selects them as `entry`, with this id and data. */
-const byId = (
-  kind: Part['kind'],
-  from: (db: Tx, query: PartQuery) => { id: Fragment; data: Fragment; rows: Fragment },
-): Part => ({
-  kind,
-  isPosition: isNumbered,
-  select: async (db, query) => {
-    const { id, data, rows } = from(db, query)
-    return {
-      rows: db`
-        select
-          row_number() over (order by ${id}) as place,
-          ${id}::text as first, '0' as second, ${data} as data
-        from ${rows}
-          and ${id} > ${query.first}
-        order by ${id}
-        limit ${limits.exportPage}`,
-    }
-  },
-})
-
-/** A single row, or none. */
-const single = (
-  kind: Part['kind'],
-  from: (db: Tx, query: PartQuery) => { data: Fragment; rows: Fragment },
-): Part => ({
-  kind,
-  isPosition: isNumbered,
-  select: async (db, query) => {
-    const { data, rows } = from(db, query)
-    return {
-      rows: db`
-        select 1 as place, ${START.first} as first, '0' as second, ${data} as data
-        from ${rows}`,
-    }
-  },
-})
-
-/** Rows that are numbered in a channel. `keys` selects, in a channel, those after `afterSeq`. */
-const byChannel = (
-  kind: Part['kind'],
-  from: (
-    db: Tx,
-    query: PartQuery & { channelId: Fragment; afterSeq: Fragment },
-  ) => { keys: Fragment; data: Fragment; rows: Fragment },
-): Part => ({
-  kind,
-  isPosition: isNumbered,
-  select: async (db, query) => {
-    const slice = await selectChannelIds(db, query)
-    const { keys, data, rows } = from(db, {
-      ...query,
-      channelId: db`own.id`,
-      afterSeq: db`(case when own.id = ${query.first} then ${query.second}::int else 0 end)`,
-    })
-    const last = slice.length < CHANNELS ? undefined : slice.at(-1)
-    return {
-      ...(last && { end: { first: last, second: String(limits.largestInteger) } }),
-      // Keys first: what users wrote is read for one page only.
-      rows: db`
-        select
-          row_number() over (order by found.channel_id, found.seq) as place,
-          found.channel_id::text as first, found.seq::text as second, ${data} as data
-        from (
-          select own.id as channel_id, key.seq
-          from unnest(${slice}::uuid[]) own (id)
-          cross join lateral (${keys} limit ${limits.exportPage}) key
-          order by own.id, key.seq
-          limit ${limits.exportPage}
-        ) found
-        join ${rows}`,
-    }
-  },
-})
-
-/**
- * The next channels that the user is, or once was, a member of. Those that nobody can see are left
- * out: deleted ones, and those that an import has not finished.
- */
-async function selectChannelIds(db: Tx, { appId, userId, first }: PartQuery) {
-  const rows = await db<{ id: string }[]>`
-    select own.channel_id as id
-    from (
-      select m.channel_id
-      from members m
-      where m.app_id = ${appId}
-        and m.user_id = ${userId}
-      union
-      select fm.channel_id
-      from former_members fm
-      where fm.app_id = ${appId}
-        and fm.user_id = ${userId}
-    ) own
-    join channels c on c.id = own.channel_id and c.deleted_at is null
-    where own.channel_id >= ${first}
-    order by own.channel_id
-    limit ${CHANNELS}`
-  return rows.map(({ id }) => id)
-}
+import { byChannel, byId, type Part, single } from './export-part.ts'
 
 /** What is exported, in this order. Secrets are left out: the push tokens of devices. */
 export const exportParts: Part[] = [
@@ -237,5 +113,29 @@ export const exportParts: Part[] = [
           on rm.channel_id = found.channel_id
           and rm.user_id = ${userId}
           and rm.seq = found.seq`,
+  })),
+  byChannel('pin', (db, { userId, channelId, afterSeq }) => ({
+    keys: db`
+      select msg.seq
+      from pins p
+      join messages msg on msg.id = p.message_id
+      where p.channel_id = ${channelId}
+        and p.pinned_by = ${userId}
+        and msg.seq > ${afterSeq}
+      order by msg.seq`,
+    data: db`jsonb_build_object(
+      'channelId', p.channel_id, 'messageId', p.message_id,
+      'pinnedAt', ${isoTime(db, db`p.pinned_at`)}
+    )`,
+    rows: db`messages msg on msg.channel_id = found.channel_id and msg.seq = found.seq
+        join pins p on p.message_id = msg.id`,
+  })),
+  byId('formerMembership', (db, { appId, userId }) => ({
+    id: db`fm.channel_id`,
+    data: db`jsonb_build_object('channelId', fm.channel_id)`,
+    rows: db`former_members fm
+        join channels c on c.id = fm.channel_id and c.deleted_at is null
+        where fm.app_id = ${appId}
+          and fm.user_id = ${userId}`,
   })),
 ]

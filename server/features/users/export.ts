@@ -4,7 +4,8 @@ import { ApiError } from '../../core/errors.ts'
 import { implement } from '../../core/operation.ts'
 import type { Fragment, Tx } from '../../db/client.ts'
 import { decodeCursor, encodeCursor, invalidCursor } from '../cursors.ts'
-import { type ExportPosition, type ExportRef, exportParts, START } from './export-parts.ts'
+import { type ExportPosition, type ExportRef, START } from './export-part.ts'
+import { exportParts } from './export-parts.ts'
 
 export const exportUser = implement(contract.users.export, async (ctx, { userId, cursor }) => {
   const { appId } = ctx.caller

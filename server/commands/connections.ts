@@ -1,0 +1,39 @@
+import type { Config } from '../config.ts'
+import { connectOnce } from '../db/client.ts'
+import { QUEUE_CONNECTIONS } from '../jobs/queue-pool.ts'
+
+/**
+ * What a process uses beside its pool: for events, to listen, for beats and `/health`, for the
+ * metrics, and for what a start asks. One of them also runs the jobs.
+ */
+const BESIDE_POOL = 6
+
+type Sizes = Pick<Config, 'workers' | 'poolSize' | 'jobs'>
+
+/**
+ * How many connections to the database a server has at most. In a rolling restart a process runs
+ * beside its successor.
+ */
+export const connectionsOf = ({ workers, poolSize, jobs }: Sizes) =>
+  (workers === 1 ? 1 : workers + 1) * (poolSize + BESIDE_POOL) +
+  (jobs === 'on' ? QUEUE_CONNECTIONS : 0)
+
+/** Warns when the database allows fewer connections than this server alone may need. */
+export async function connectionWarnings(url: string, config: Sizes) {
+  const db = connectOnce(url)
+  try {
+    const [setting] = await db<{ allowed: number }[]>`
+      select (
+        current_setting('max_connections')::int
+        - current_setting('superuser_reserved_connections')::int
+      ) as allowed`
+    const needed = connectionsOf(config)
+    if (!setting || needed <= setting.allowed) return []
+    return [
+      `PostgreSQL allows ${setting.allowed} connections, and this server alone may need ` +
+        `${needed}: raise max_connections, or lower DATABASE_POOL_SIZE or WORKERS.`,
+    ]
+  } finally {
+    await db.end({ timeout: 1 })
+  }
+}

@@ -1,0 +1,182 @@
+import type { Db, Tx } from '../db/client.ts'
+import { hasQueue, queueSchema } from '../db/own-schema.ts'
+import type { ServiceGauges } from './database-gauges.ts'
+
+/** What the metrics of the whole service are read by: `mostRows` bounds what a count looks at. */
+
+type JobsRow = { task: string; state: string; count: number; oldest: number }
+
+type Source = { db: Db; mostRows: number }
+
+/** Counts staged jobs, which also wait, and queued ones. */
+async function readJobs({ db, mostRows }: Source, { jobs, oldestJob }: ServiceGauges) {
+  const rows = await db.use(async (db) => {
+    const queued = (await hasQueue(db)) ? unionQueuedJobs(db, mostRows) : db``
+    return db<JobsRow[]>`
+      select
+        task, state,
+        count(*)::int,
+        greatest(extract(epoch from now() - min(due)), 0)::float as oldest
+      from (
+        (
+          select sj.task, 'waiting' as state, sj.created_at as due
+          from staged_jobs sj
+          order by sj.id
+          limit ${mostRows}
+        )
+        ${queued}
+      ) jobs
+      group by task, state`
+  })
+  return () => {
+    for (const { task, state, count, oldest } of rows) {
+      jobs.set({ task, state }, count)
+      if (state === 'waiting') oldestJob.set({ task }, oldest)
+    }
+  }
+}
+
+/**
+ * Those that wait for their time or a worker by the index from which workers take them. Running and
+ * dead ones, which no index has, are among the first that were added.
+ */
+const unionQueuedJobs = (db: Tx, mostRows: number) => db`
+  union all
+  select task.identifier, job.state, job.run_at
+  from (
+    (
+      select available.task_id, 'waiting' as state, available.run_at
+      from ${queueSchema(db)}._private_jobs available
+      where available.is_available
+      order by available.priority, available.run_at
+      limit ${mostRows}
+    )
+    union all
+    select
+      first.task_id,
+      case when first.locked_at is null then 'dead' else 'waiting' end,
+      first.run_at
+    from (
+      select added.task_id, added.run_at, added.locked_at, added.is_available
+      from ${queueSchema(db)}._private_jobs added
+      order by added.id
+      limit ${mostRows}
+    ) first
+    where not first.is_available
+  ) job
+  join ${queueSchema(db)}._private_tasks task on task.id = job.task_id`
+
+type ConnectionsRow = { state: string; count: number }
+
+async function readConnections({ db }: Source, { connections }: ServiceGauges) {
+  const rows = await db.use(
+    (db) => db<ConnectionsRow[]>`
+      select coalesce(state, 'unknown') as state, count(*)::int
+      from pg_stat_activity
+      where datname = current_database() and application_name like 'parley%'
+      group by 1`,
+  )
+  return () => {
+    for (const { state, count } of rows) connections.set({ state }, count)
+  }
+}
+
+type AgesRow = { event: number | null; staged: number | null }
+
+/** Those of the first rows of an index. */
+async function readAges({ db }: Source, { oldestEvent, oldestStaged }: ServiceGauges) {
+  const [ages] = await db.use(
+    (db) => db<AgesRow[]>`
+      select
+        (
+          select extract(epoch from now() - e.created_at)::float
+          from events e
+          order by e.created_at
+          limit 1
+        ) as event,
+        (
+          select extract(epoch from now() - sj.created_at)::float
+          from staged_jobs sj
+          order by sj.id
+          limit 1
+        ) as staged`,
+  )
+  return () => {
+    oldestEvent.set(ages?.event ?? 0)
+    oldestStaged.set(ages?.staged ?? 0)
+  }
+}
+
+type WebhooksRow = { oldestDelivery: number; failing: number }
+
+async function readWebhooks({ db }: Source, { oldestDelivery, webhooksFailing }: ServiceGauges) {
+  const [webhooks] = await db.use(
+    (db) => db<WebhooksRow[]>`
+      select
+        (
+          select coalesce(extract(epoch from now() - min(line.created_at)), 0)::float
+          from webhooks wh
+          cross join lateral (
+            select wd.created_at
+            from webhook_deliveries wd
+            where wd.webhook_id = wh.id
+              and wd.status = 'pending'
+            order by wd.id
+            limit 1
+          ) line
+          where wh.enabled
+        ) as oldest_delivery,
+        (
+          select count(*)::int
+          from webhooks wh
+          where wh.enabled
+            and wh.failing_since is not null
+        ) as failing`,
+  )
+  return () => {
+    oldestDelivery.set(webhooks?.oldestDelivery ?? 0)
+    webhooksFailing.set(webhooks?.failing ?? 0)
+  }
+}
+
+type BacklogRow = { users: number; channels: number }
+
+async function readBacklog({ db, mostRows }: Source, { purgeBacklog }: ServiceGauges) {
+  const [backlog] = await db.use(
+    (db) => db<BacklogRow[]>`
+      select
+        (
+          select count(*)::int
+          from (
+            select
+            from users u
+            where u.deleted_at is not null
+              and u.forgotten_at is null
+            limit ${mostRows}
+          ) deleted
+        ) as users,
+        (
+          select count(*)::int
+          from (
+            select
+            from channels c
+            where c.deleted_at is not null
+              and c.deleted_at < 'infinity'
+            limit ${mostRows}
+          ) deleted
+        ) as channels`,
+  )
+  return () => {
+    purgeBacklog.set({ kind: 'users' }, backlog?.users ?? 0)
+    purgeBacklog.set({ kind: 'channels' }, backlog?.channels ?? 0)
+  }
+}
+
+/** What each of them reads is shown or left out as a whole. */
+export const serviceCounts = {
+  jobs: readJobs,
+  connections: readConnections,
+  ages: readAges,
+  webhooks: readWebhooks,
+  backlog: readBacklog,
+}
