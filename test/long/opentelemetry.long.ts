@@ -1,10 +1,9 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { startTracing } from '@parley/server/core/opentelemetry'
 import { inSpan } from '@parley/server/core/spans'
-import { afterAll, beforeAll, expect, inject, onTestFinished, test, vi } from 'vitest'
+import { afterAll, expect, inject, onTestFinished, test, vi } from 'vitest'
 import { cloneDatabase } from '../support/clone-database.ts'
+import { createDataFolder } from '../support/folders.ts'
 import { serveLocally } from '../support/local-server.ts'
 import { serveProvider } from '../support/provider.ts'
 import { exchange } from '../support/raw.ts'
@@ -16,10 +15,7 @@ import { until } from '../support/until.ts'
 import { createValidatedApi } from '../support/validated.ts'
 
 const { adopt } = useChildren()
-let folder = ''
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'parley-otel-'))
-})
+const folder = createDataFolder('otel')
 afterAll(() => rmSync(folder, { recursive: true }))
 
 /** A server in a process of its own, with a channel of two users of whom one has a phone. */
@@ -241,15 +237,13 @@ test('nothing of OpenTelemetry is loaded unless it is asked for', () => {
   const folder = inject('programs')
   const programs = readdirSync(folder)
     .filter((name) => name.endsWith('.mjs'))
-    .map((name) => ({ name, text: readFileSync(join(folder, name), 'utf8') }))
+    .map((name) => ({ name, text: readFileSync(`${folder}/${name}`, 'utf8') }))
   const tracing = programs.filter(({ text }) => text.includes('@opentelemetry/sdk-trace-base'))
   expect(tracing).not.toEqual([])
   const importers = programs.filter(({ text }) =>
     tracing.some(({ name }) => new RegExp(`(from|import) ?"\\./${name}"`).test(text)),
   )
   expect(importers.map(({ name }) => name)).toEqual([])
-  const asking = programs.filter(({ text }) =>
-    tracing.some(({ name }) => text.includes(`import("./${name}")`)),
-  )
-  expect(asking).not.toEqual([])
+  const asks = (text: string) => tracing.some(({ name }) => text.includes(`import("./${name}")`))
+  expect(programs.filter(({ text }) => asks(text))).not.toEqual([])
 })

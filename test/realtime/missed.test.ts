@@ -1,6 +1,5 @@
 import { topics } from '@parley/contract'
 import { runInTransaction } from '@parley/server/core/context'
-import { MissedProfiles } from '@parley/server/realtime/missed-profiles'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { whileRowLocked } from '../support/locks.ts'
 import { openProxy } from '../support/proxy.ts'
@@ -15,26 +14,6 @@ const world = useWorld({
   timings: { beatMs: 50, reconcileMs: 500, steadyMs: 0, comparePresenceMs: 500 },
 })
 const { connect, listenAs, userTopic, newUsers } = useListeners(world)
-
-test('a profile that was changed before a gap, and committed in it, is told', async () => {
-  const { appId, db, pool } = world()
-  const [ana, ben] = await newUsers()
-  const change = (id: string, seconds: number) => db`
-    update users
-    set profile_changed_at = now() - ${seconds} * interval '1 second'
-    where app_id = ${appId}
-      and id = ${id}`
-  await change(ana.id, 10)
-  await change(ben.id, 60)
-  const told: string[] = []
-  const profiles = new MissedProfiles({
-    db: pool,
-    notify: ({ user }) => void told.push(user.id),
-  })
-  profiles.missed(0)
-  await profiles.catchUp()
-  expect([told.includes(ana.id), told.includes(ben.id)]).toEqual([true, false])
-})
 
 test('a node that missed notes sends its users the changes that they missed', async () => {
   const [ana, ben] = await newUsers()

@@ -1,4 +1,5 @@
 import { topics } from '@parley/contract'
+import { MissedProfiles } from '@parley/server/realtime/missed-profiles'
 import { timings as defaults } from '@parley/server/realtime/timings'
 import { expect, onTestFinished, test } from 'vitest'
 import { openProxy } from '../support/proxy.ts'
@@ -70,4 +71,24 @@ test('a silent connection between nodes is noticed within 15 s', () => {
   expect(Math.ceil(brokerSilenceMs / brokerBeatMs) * brokerBeatMs).toBeLessThanOrEqual(15_000)
   // Two lost notes are no reason to connect again.
   expect(brokerSilenceMs).toBeGreaterThan(2 * brokerBeatMs)
+})
+
+test('a profile that was changed before a gap, and committed in it, is told', async () => {
+  const { appId, db, pool } = world()
+  const [ana, ben] = await newUsers()
+  const change = (id: string, seconds: number) => db`
+    update users
+    set profile_changed_at = now() - ${seconds} * interval '1 second'
+    where app_id = ${appId}
+      and id = ${id}`
+  await change(ana.id, 10)
+  await change(ben.id, 60)
+  const told: string[] = []
+  const profiles = new MissedProfiles({
+    db: pool,
+    notify: ({ user }) => void told.push(user.id),
+  })
+  profiles.missed(0)
+  await profiles.catchUp()
+  expect([told.includes(ana.id), told.includes(ben.id)]).toEqual([true, false])
 })
