@@ -223,7 +223,7 @@ export class UnreadNotifier {
     }
   }
 
-  /** Counts channels, for all nodes or for this one. Those that take too long do not keep others. */
+  /** Counts channels, for all nodes or for this one, without those that take too long. */
   async #count(reach: Reach, work: UnreadWork) {
     const changes = work[reach]
     const onCounted = (counts: ConnectedCount[]) =>
