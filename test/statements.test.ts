@@ -6,6 +6,8 @@ import { expect, test, vi } from 'vitest'
 import { inBatches } from './support/batches.ts'
 import { insertUsers } from './support/inserted.ts'
 import { whileLocked } from './support/locks.ts'
+import { forbidden, refusals } from './support/refusal.ts'
+import { rowsReadBy } from './support/rows-read.ts'
 import { RawSocket } from './support/socket.ts'
 import {
   isWork,
@@ -54,6 +56,9 @@ const lively = async (size: number) => {
     channels: () => ana.channels.list({ limit: 100 }),
     channel: () => ana.channels.get({ channelId }),
     members: () => ana.members.list({ channelId }),
+    receipt: () => ana.receipts.get({ channelId, messageId: parentId }),
+    receipts: () => ana.receipts.query({ channelId, messageIds: [parentId] }),
+    positions: () => ana.receipts.status({ channelId }),
     react: () => ana.reactions.add({ channelId, messageId: parentId, emoji: `:${Math.random()}:` }),
     read: () => ben.reads.mark({ channelId }),
     total: () => ana.reads.unreadCount(),
@@ -98,7 +103,7 @@ test('a send takes four statements beside begin and commit, a page two at most',
 
 test('a call that reads takes one round trip to the database', async () => {
   const { operations } = await lively(2)
-  const { page, thread, message, channels, channel, pins } = operations
+  const { page, thread, message, channels, channel, members, pins } = operations
   for (const read of [
     page,
     operations['page before'],
@@ -107,9 +112,38 @@ test('a call that reads takes one round trip to the database', async () => {
     message,
     channels,
     channel,
+    members,
     pins,
+    operations.receipt,
+    operations.receipts,
+    operations.positions,
   ])
     expect.soft(await tripsOf(read), String(read)).toHaveLength(1)
+})
+
+test('who may not read a channel makes PostgreSQL read nothing of it', async () => {
+  const { ana, channelId } = await lively(60)
+  const { id: messageId } = await ana.messages.send({ channelId, text: 'with a receipt' })
+  const eve = await world().user('eve')
+  const ofEve = { channelId, messageId }
+  const calls = [
+    () => eve.messages.list({ channelId }),
+    () => eve.messages.list({ channelId, before: messageId }),
+    () => eve.messages.replies(ofEve),
+    () => eve.messages.get(ofEve),
+    () => eve.pins.list({ channelId }),
+    () => eve.channels.get({ channelId }),
+    () => eve.members.list({ channelId }),
+    () => eve.receipts.get(ofEve),
+    () => eve.receipts.query({ channelId, messageIds: [messageId] }),
+    () => eve.receipts.status({ channelId }),
+  ]
+  const rows = await rowsReadBy(world(), 'generic', async () => {
+    const outcomes = await refusals(calls.map((call) => call()))
+    expect(outcomes).toEqual(calls.map(() => forbidden))
+  })
+  // The channel, for the check and for the page, and a message that a page begins at.
+  expect(rows).toBeLessThanOrEqual(3 * calls.length)
 })
 
 test('no operation takes more statements with 200 members than with 2', async () => {
