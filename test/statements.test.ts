@@ -6,8 +6,6 @@ import { expect, test, vi } from 'vitest'
 import { inBatches } from './support/batches.ts'
 import { insertUsers } from './support/inserted.ts'
 import { whileLocked } from './support/locks.ts'
-import { forbidden, refusals } from './support/refusal.ts'
-import { rowsReadBy } from './support/rows-read.ts'
 import { RawSocket } from './support/socket.ts'
 import {
   isWork,
@@ -119,31 +117,6 @@ test('a call that reads takes one round trip to the database', async () => {
     operations.positions,
   ])
     expect.soft(await tripsOf(read), String(read)).toHaveLength(1)
-})
-
-test('who may not read a channel makes PostgreSQL read nothing of it', async () => {
-  const { ana, channelId } = await lively(60)
-  const { id: messageId } = await ana.messages.send({ channelId, text: 'with a receipt' })
-  const eve = await world().user('eve')
-  const ofEve = { channelId, messageId }
-  const calls = [
-    () => eve.messages.list({ channelId }),
-    () => eve.messages.list({ channelId, before: messageId }),
-    () => eve.messages.replies(ofEve),
-    () => eve.messages.get(ofEve),
-    () => eve.pins.list({ channelId }),
-    () => eve.channels.get({ channelId }),
-    () => eve.members.list({ channelId }),
-    () => eve.receipts.get(ofEve),
-    () => eve.receipts.query({ channelId, messageIds: [messageId] }),
-    () => eve.receipts.status({ channelId }),
-  ]
-  const rows = await rowsReadBy(world(), 'generic', async () => {
-    const outcomes = await refusals(calls.map((call) => call()))
-    expect(outcomes).toEqual(calls.map(() => forbidden))
-  })
-  // The channel, for the check and for the page, and a message that a page begins at.
-  expect(rows).toBeLessThanOrEqual(3 * calls.length)
 })
 
 test('no operation takes more statements with 200 members than with 2', async () => {
