@@ -169,7 +169,7 @@ function createCalls(options: AppOptions, { admit, sharedWindows, ...parts }: Pa
   const { tokens, adminKey } = access
   const { revocations, keyUses } = parts
   const rateLimits = createRateLimits(http.rateLimits, sharedWindows)
-  const { takeUnknownKey } = rateLimits
+  const { takeUnknownKey, takeWrongAdminKey } = rateLimits
   return instrumentedCalls(metrics, {
     db,
     admit,
@@ -181,6 +181,7 @@ function createCalls(options: AppOptions, { admit, sharedWindows, ...parts }: Pa
       revocations,
       keyUses,
       takeUnknownKey,
+      takeWrongAdminKey,
     }),
     actAs: createActingUsers({ db, admit, revocations }),
     rateLimits,

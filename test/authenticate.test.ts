@@ -26,7 +26,7 @@ async function onAnswers({ unknownKeys = 0 } = {}) {
   const answers: ((rows: object[]) => void)[] = []
   const use = () => new Promise<object[]>((resolve) => answers.push(resolve))
   const db = { use } as Pick<Db, 'use'> as Db // it only uses that
-  const { takeUnknownKey } = createRateLimits({
+  const limited = createRateLimits({
     tokens: unknownKeys,
     messages: 0,
     requests: 0,
@@ -38,8 +38,7 @@ async function onAnswers({ unknownKeys = 0 } = {}) {
   }
   const elsewhere = { use: async () => [] } as Pick<Db, 'use'> as Db // apart from the look-ups
   const keyUses = createKeyUses(elsewhere)
-  const keys = { keyUses, takeUnknownKey }
-  const options = { db, admit, tokens, adminKey: ADMIN_KEY, revocations, ...keys }
+  const options = { db, admit, tokens, adminKey: ADMIN_KEY, revocations, keyUses, ...limited }
   const authenticate = createAuthenticate(options)
   const signed = new Map<string, Promise<string>>()
   const sign = (generation: number, app: string) => {
@@ -228,8 +227,8 @@ test('API keys that were never good share one place in the pool, by network', as
   expect(admitted.at(-1)).toEqual({ appId: sha256(apiKey), lane: 'calls' })
 })
 
-test('wrong admin keys are counted by network, and stop no good one', async () => {
-  const { authenticate } = await onAnswers({ unknownKeys: 2 })
+test('wrong admin keys are counted by network, and stop no good key', async () => {
+  const { authenticate, callWithKey, lookUp } = await onAnswers({ unknownKeys: 2 })
   const callAs = (adminKey: string | undefined, ip: string) =>
     authenticate('admin', { adminKey, ip }, performance.now() + 1_000)
   const wrong = (ip: string) => callAs('wrong', ip)
@@ -240,4 +239,7 @@ test('wrong admin keys are counted by network, and stop no good one', async () =
   await expect(wrong('192.0.2.1')).rejects.toMatchObject({ code: 'RATE_LIMITED' })
   await expect(wrong('192.0.2.2')).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
   expect(await callAs(ADMIN_KEY, '192.0.2.1')).toEqual({})
+  const called = callWithKey()
+  ;(await lookUp(1))([{ appId }])
+  expect(await called).toMatchObject({ appId })
 })

@@ -54,6 +54,9 @@ const lively = async (size: number) => {
     channels: () => ana.channels.list({ limit: 100 }),
     channel: () => ana.channels.get({ channelId }),
     members: () => ana.members.list({ channelId }),
+    receipt: () => ana.receipts.get({ channelId, messageId: parentId }),
+    receipts: () => ana.receipts.query({ channelId, messageIds: [parentId] }),
+    positions: () => ana.receipts.status({ channelId }),
     react: () => ana.reactions.add({ channelId, messageId: parentId, emoji: `:${Math.random()}:` }),
     read: () => ben.reads.mark({ channelId }),
     total: () => ana.reads.unreadCount(),
@@ -98,7 +101,7 @@ test('a send takes four statements beside begin and commit, a page two at most',
 
 test('a call that reads takes one round trip to the database', async () => {
   const { operations } = await lively(2)
-  const { page, thread, message, channels, channel, pins } = operations
+  const { page, thread, message, channels, channel, members, pins } = operations
   for (const read of [
     page,
     operations['page before'],
@@ -107,7 +110,11 @@ test('a call that reads takes one round trip to the database', async () => {
     message,
     channels,
     channel,
+    members,
     pins,
+    operations.receipt,
+    operations.receipts,
+    operations.positions,
   ])
     expect.soft(await tripsOf(read), String(read)).toHaveLength(1)
 })

@@ -4,7 +4,7 @@ import { JsonText } from '../core/json-text.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../core/operation.ts'
 import { pipelined } from '../db/pipelined.ts'
 import { isoTime } from '../db/sql.ts'
-import { channelForReader } from './access.ts'
+import { channelForReader, isReadable } from './access.ts'
 import { lockedMessageForMember } from './messages/access.ts'
 import { selectMessagePage } from './messages/page.ts'
 import { publishMessageUpdate } from './messages/publish.ts'
@@ -62,6 +62,7 @@ const list = implementWithoutTransaction(contract.pins.list, async (ctx, { chann
         from pins p
         join messages msg on msg.id = p.message_id
         where p.channel_id = ${channelId}
+          and ${isReadable(ctx, channelId)}
         order by p.pinned_at desc, msg.seq desc
         offset ${offset}`,
       order: db`msg.pinned_at desc, msg.seq desc`,

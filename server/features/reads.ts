@@ -7,7 +7,7 @@ import {
   implementWithoutTransaction,
 } from '../core/operation.ts'
 import { settleInHalves } from '../core/settle-batch.ts'
-import type { UserRef } from '../core/user-ref.ts'
+import { type MemberRef, memberKey, type UserRef } from '../core/user-ref.ts'
 import type { Tx } from '../db/client.ts'
 import { pipelined } from '../db/pipelined.ts'
 import { isLargeChannel } from './access.ts'
@@ -136,9 +136,6 @@ const publishLeft = (
     type: 'channel.unread_changed',
     payload: { channelId, count, version },
   })
-
-type MemberRef = { channelId: string; userId: string }
-const memberKey = ({ channelId, userId }: MemberRef) => `${channelId} ${userId}`
 
 /** The unread counts of members of an app's channels, in their order. */
 async function countUnread(db: Tx, appId: string, members: MemberRef[]) {

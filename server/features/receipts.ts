@@ -2,10 +2,10 @@ import { contract, limits, type Output, type Reader } from '@parley/contract'
 import { broadcast, type Context } from '../core/context.ts'
 import { ApiError } from '../core/errors.ts'
 import { CONTENDED, type Implements, implementWithoutTransaction } from '../core/operation.ts'
-import type { Tx } from '../db/client.ts'
+import { pipelined } from '../db/pipelined.ts'
 import type { ChannelRow } from '../db/rows.ts'
 import { isoTime } from '../db/sql.ts'
-import { channelForReader, isLargeChannel } from './access.ts'
+import { channelForReader, isLargeChannel, isReadable, type ReaderContext } from './access.ts'
 import { joinedAfter, joinedMicros, memberCursor, toPage } from './cursors.ts'
 import { messageIdAt } from './messages/view.ts'
 import { markRead } from './reads.ts'
@@ -64,8 +64,10 @@ async function publishReceipt(ctx: Context<'user'>, { channel, messageId }: Read
 const get = implementWithoutTransaction(
   contract.receipts.get,
   async (ctx, { channelId, messageId }) => {
-    const { memberCount } = await channelForReader(ctx, channelId)
-    const [receipts] = await selectReceipts(ctx.db, channelId, [messageId])
+    const [{ memberCount }, [receipts]] = await pipelined([
+      channelForReader(ctx, channelId),
+      selectReceipts(ctx, channelId, [messageId]),
+    ])
     if (!receipts) throw new ApiError('NOT_FOUND', 'Message not found')
     const { readers, readCount } = receipts
     return { readBy: readers, readCount, totalMembers: memberCount }
@@ -75,8 +77,10 @@ const get = implementWithoutTransaction(
 const query = implementWithoutTransaction(
   contract.receipts.query,
   async (ctx, { channelId, messageIds }) => {
-    await channelForReader(ctx, channelId)
-    const rows = await selectReceipts(ctx.db, channelId, messageIds)
+    const [, rows] = await pipelined([
+      channelForReader(ctx, channelId),
+      selectReceipts(ctx, channelId, messageIds),
+    ])
     const entries = rows.map(({ messageId, ...receipts }) => [messageId, receipts])
     return { receipts: Object.fromEntries(entries) }
   },
@@ -88,9 +92,9 @@ type MemberStatus = Output<typeof contract.receipts.status>['members'][number] &
 
 const status = implementWithoutTransaction(
   contract.receipts.status,
-  async ({ db, ...ctx }, { channelId, limit, offset, cursor }) => {
-    await channelForReader({ ...ctx, db }, channelId)
-    const rows = await db<MemberStatus[]>`
+  async (ctx, { channelId, limit, offset, cursor }) => {
+    const { db } = ctx
+    const statuses = db<MemberStatus[]>`
       select
         m.user_id, u.display_name as name, u.image,
         ${messageIdAt(db, { channelId: db`m.channel_id`, seq: db`m.last_read_seq` })}
@@ -102,12 +106,14 @@ const status = implementWithoutTransaction(
         from members m
         where m.channel_id = ${channelId}
           and ${joinedAfter(db, cursor)}
+          and ${isReadable(ctx, channelId)}
         order by m.joined_at, m.user_id
         limit ${limit + 1}
         offset ${offset}
       ) m
       join users u on u.app_id = m.app_id and u.id = m.user_id
       order by m.joined_at, m.user_id`
+    const [, rows] = await pipelined([channelForReader(ctx, channelId), statuses])
     const { page, nextCursor } = toPage(rows, limit, memberCursor)
     return { members: page.map(({ joinedMicros: _, ...member }) => member), nextCursor }
   },
@@ -123,7 +129,8 @@ type MessageReceipts = { messageId: string; readCount: number; readers: Reader[]
  * messages, from the first one, they have passed. At most `limits.readersShown` are returned, those
  * who have read farthest, each with the time of the first read mark at or after the message.
  */
-function selectReceipts(db: Tx, channelId: string, messageIds: string[]) {
+function selectReceipts(ctx: ReaderContext, channelId: string, messageIds: string[]) {
+  const { db } = ctx
   const reader = db`jsonb_build_object(
     'userId', u.id, ${publicFields(db)},
     'readAt', ${isoTime(db, db`mark.read_at`)}
@@ -135,6 +142,7 @@ function selectReceipts(db: Tx, channelId: string, messageIds: string[]) {
       where channel_id is not distinct from ${channelId}
         and id = any(${messageIds}::uuid[])
         and deleted_at is null
+        and ${isReadable(ctx, channelId)}
     ),
     reader as materialized (
       select user_id, last_read_seq

@@ -3,6 +3,7 @@ import { type Auth, isUserId, systemUserId } from '@parley/contract'
 import type { Caller } from '../core/context.ts'
 import { ApiError } from '../core/errors.ts'
 import { sha256 } from '../core/hash.ts'
+import type { createRateLimits } from './rate-limits.ts'
 import { createVerifyKey } from './verify-key.ts'
 import { createVerifyToken } from './verify-token.ts'
 
@@ -19,7 +20,11 @@ export type Credentials = {
 export type Authenticate = (auth: Auth, credentials: Credentials, until: number) => Promise<Caller>
 
 type AuthenticateOptions = Parameters<typeof createVerifyToken>[0] &
-  Parameters<typeof createVerifyKey>[0] & { adminKey: string | undefined }
+  Parameters<typeof createVerifyKey>[0] & {
+    adminKey: string | undefined
+    /** Counts a wrong admin key; throws if its address sent too many. */
+    takeWrongAdminKey: ReturnType<typeof createRateLimits>['takeWrongAdminKey']
+  }
 
 /**
  * Identifies the caller. Throws UNAUTHORIZED if the required credentials are missing, INVALID_TOKEN
@@ -28,7 +33,7 @@ type AuthenticateOptions = Parameters<typeof createVerifyToken>[0] &
 export function createAuthenticate({ adminKey, ...options }: AuthenticateOptions): Authenticate {
   const verifyToken = createVerifyToken(options)
   const verifyKey = createVerifyKey(options)
-  const { takeUnknownKey } = options
+  const { takeWrongAdminKey } = options
 
   /** A user that a backend acts as; whether they exist is checked later. */
   const actingUser = async (
@@ -46,7 +51,7 @@ export function createAuthenticate({ adminKey, ...options }: AuthenticateOptions
 
   const admin = ({ adminKey: given, ip }: Credentials) => {
     if (adminKey !== undefined && given !== undefined && isSame(given, adminKey)) return {}
-    if (given !== undefined) takeUnknownKey(ip)
+    if (given !== undefined) takeWrongAdminKey(ip)
     throw new ApiError('UNAUTHORIZED', 'X-Admin-Key: expected the admin key')
   }
 

@@ -78,7 +78,13 @@ export function createRateLimits(
     window.used += 1
     return window.used <= REPEATS.lookUps
   }
-  return { take, takeForApp, mayLookUp, takeUnknownKey: createKeyLimit(rates.tokens) }
+  return {
+    take,
+    takeForApp,
+    mayLookUp,
+    takeUnknownKey: createKeyLimit(rates.tokens),
+    takeWrongAdminKey: createKeyLimit(rates.tokens),
+  }
 }
 
 /** The window that refuses first. A call that is given back leaves both. */
@@ -94,8 +100,10 @@ const REPEATS = { lookUps: 20, seconds: 20 }
 type KeyLookup = { giveBack: () => void }
 
 /**
- * Counts wrong admin keys by network, and unknown API keys before they are looked up. Good ones are
- * given back, so bad ones stop nobody else in the same network.
+ * Counts wrong admin keys by network, or API keys that this process does not know, before they are
+ * looked up. Good ones are given back, and are known from then on: bad ones stop none of these. A
+ * good one that comes first to this process waits for the next window if bad ones from its network,
+ * a whole /64 of IPv6, have filled this one.
  */
 function createKeyLimit(limit: number) {
   const windowOf = createRateWindows(limits.rateWindowSeconds)

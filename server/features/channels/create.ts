@@ -155,13 +155,14 @@ async function viewDuplicate(ctx: WriteContext<'userOrKey'>, channelId: string):
 export async function viewChannel(
   { db, caller: { appId, userId } }: Pick<WriteContext<'userOrKey'>, 'db' | 'caller'>,
   channelId: string,
+  isAllowed = db`true`,
 ): Promise<Channel> {
   const {
     channels: [channel],
   } = await selectChannels(db, {
     appId,
     viewer: userId,
-    page: db`c.id = ${channelId}`,
+    page: db`c.id = ${channelId} and ${isAllowed}`,
     withMembers: true,
   })
   if (!channel) throw new ApiError('NOT_FOUND', 'Channel not found')

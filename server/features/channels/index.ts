@@ -9,7 +9,7 @@ import type { Tx } from '../../db/client.ts'
 import { pipelined } from '../../db/pipelined.ts'
 import type { ChannelRow } from '../../db/rows.ts'
 import { containing } from '../../db/sql.ts'
-import { channelForReader, isLargeChannel, lockedChannelForMember } from '../access.ts'
+import { channelForReader, isLargeChannel, isReadable, lockedChannelForMember } from '../access.ts'
 import { decodeIdCursor, encodeCursor } from '../cursors.ts'
 import { mergeCustom } from '../custom.ts'
 import { isStaff } from '../members/index.ts'
@@ -87,7 +87,7 @@ function selectOwn(db: Tx, { appId, userId, limit, offset, type, q }: ChannelsQu
 const get = implementWithoutTransaction(contract.channels.get, async (ctx, { channelId }) => {
   const [, channel] = await pipelined([
     channelForReader(ctx, channelId),
-    viewChannel(ctx, channelId),
+    viewChannel(ctx, channelId, isReadable(ctx, channelId)),
   ])
   return channel
 })

@@ -1,4 +1,5 @@
 import type { ChannelType } from '@parley/contract'
+import { type MemberRef, memberKey } from '../../core/user-ref.ts'
 import type { Tx } from '../../db/client.ts'
 
 /** What the verdicts on a batch depend on, read in a few statements, whatever its size. */
@@ -89,9 +90,6 @@ export async function selectMessageFacts(db: Tx, appId: string, ids: string[]) {
       or waiting.channel_id is not null`
   return new Map(rows.map(({ id, ...fact }) => [id, fact]))
 }
-
-type MemberRef = { channelId: string; userId: string }
-export const memberKey = ({ channelId, userId }: MemberRef) => `${channelId} ${userId}`
 
 /** The members among these, with what they have read. */
 export async function selectMemberFacts(db: Tx, appId: string, members: MemberRef[]) {

@@ -1,4 +1,5 @@
-import { type ChannelFact, type MessageFact, memberKey, reactionKey } from './facts.ts'
+import { memberKey } from '../../core/user-ref.ts'
+import { type ChannelFact, type MessageFact, reactionKey } from './facts.ts'
 import type { Read } from './records.ts'
 
 /** New, there already, or why it is refused. */

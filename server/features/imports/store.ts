@@ -1,9 +1,10 @@
 import { sha256 } from '../../core/hash.ts'
+import { memberKey } from '../../core/user-ref.ts'
 import type { Tx } from '../../db/client.ts'
 import { slugOf } from '../channels/create.ts'
 import { mentionsIn } from '../messages/mentions.ts'
 import { insertSystemUser, SYSTEM_USER } from '../system-user.ts'
-import { memberKey, reactionKey } from './facts.ts'
+import { reactionKey } from './facts.ts'
 import type { Read } from './records.ts'
 import type { Facts } from './rules.ts'
 

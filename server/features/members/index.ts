@@ -8,6 +8,7 @@ import type { Tx } from '../../db/client.ts'
 import { pipelined } from '../../db/pipelined.ts'
 import {
   channelForReader,
+  isReadable,
   lockCallerForShare,
   lockedChannelForMember,
   lockedChannelForReader,
@@ -21,16 +22,19 @@ import { selectMemberPage, selectMembers } from './view.ts'
 const list = implementWithoutTransaction(
   contract.members.list,
   async (ctx, { channelId, limit, offset, cursor }) => {
-    await channelForReader(ctx, channelId)
-    const rows = await selectMemberPage(
-      ctx.db,
-      ctx.db`
-        m.channel_id = ${channelId}
-        and ${joinedAfter(ctx.db, cursor)}
-        order by m.joined_at, m.user_id
-        limit ${limit + 1}
-        offset ${offset}`,
-    )
+    const [, rows] = await pipelined([
+      channelForReader(ctx, channelId),
+      selectMemberPage(
+        ctx.db,
+        ctx.db`
+          m.channel_id = ${channelId}
+          and ${joinedAfter(ctx.db, cursor)}
+          and ${isReadable(ctx, channelId)}
+          order by m.joined_at, m.user_id
+          limit ${limit + 1}
+          offset ${offset}`,
+      ),
+    ])
     const room = countFitting(rows)
     const { page, nextCursor } = toPage(rows, Math.min(limit, room), memberCursor)
     return { members: page.map(({ joinedMicros: _, ...member }) => member), nextCursor }

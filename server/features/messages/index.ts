@@ -5,7 +5,7 @@ import { JsonText } from '../../core/json-text.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
 import type { Fragment, Tx } from '../../db/client.ts'
 import { pipelined } from '../../db/pipelined.ts'
-import { channelForReader, seqOf } from '../access.ts'
+import { channelForReader, isReadable, type ReaderContext, seqOf } from '../access.ts'
 import { mergeCustom } from '../custom.ts'
 import { deleteStream, enqueuePush } from '../streams/end.ts'
 import { lockedMessageForAuthor } from './access.ts'
@@ -31,13 +31,12 @@ const list = implementWithoutTransaction(
     // Read in one round trip; who may not read gets nothing of it.
     const [{ lastSeq }, page] = await pipelined([
       channelForReader(ctx, channelId, cursor),
-      readPage(ctx.db, {
+      readPage(ctx, {
         channelId,
         within,
         isForward: after !== undefined || sinceSeq !== undefined,
         from: sinceSeq ?? positionOf(ctx.db, channelId, cursor),
         limit,
-        viewer: ctx.caller.userId,
       }),
     ])
     const maxSeq = Math.max(lastSeq, page.lastSeq)
@@ -52,13 +51,12 @@ const replies = implementWithoutTransaction(
     const [, , { json }] = await pipelined([
       channelForReader(ctx, channelId, messageId),
       cursor === undefined || channelForReader(ctx, channelId, cursor),
-      readPage(ctx.db, {
+      readPage(ctx, {
         channelId,
         within: ctx.db`msg.parent_id = ${messageId} and msg.deleted_at is null`,
         isForward: after !== undefined,
         from: positionOf(ctx.db, channelId, cursor),
         limit,
-        viewer: ctx.caller.userId,
       }),
     ])
     return new JsonText(`{${json}}`)
@@ -75,15 +73,15 @@ type PageRequest = {
   isForward: boolean
   from: number | Fragment | undefined
   limit: number
-  viewer: string | null
 }
 
 /**
  * A page ascending by seq, read in either direction, as fields of JSON; one row more shows whether
  * more follow.
  */
-async function readPage(db: Tx, request: PageRequest) {
-  const { channelId, within, isForward, from, limit, viewer } = request
+async function readPage(ctx: ReaderContext, request: PageRequest) {
+  const { db, caller } = ctx
+  const { channelId, within, isForward, from, limit } = request
   const beyond = isForward
     ? db`msg.seq > ${from ?? 0}`
     : db`msg.seq < ${from ?? limits.largestInteger}`
@@ -93,9 +91,10 @@ async function readPage(db: Tx, request: PageRequest) {
     from messages msg
     where ${within}
       and ${beyond}
+      and ${isReadable(ctx, channelId)}
     order by ${order}
     limit ${limit + 1}`
-  const page = await selectMessagePage(db, { viewer, rows, order, channelId })
+  const page = await selectMessagePage(db, { viewer: caller.userId, rows, order, channelId })
   const shown = page.shown.slice(0, limit)
   if (!isForward) shown.reverse()
   const messages = shown.map(({ json }) => json).join()
@@ -109,7 +108,8 @@ const get = implementWithoutTransaction(
     const which = ctx.db`
       where msg.id = ${messageId}
         and msg.channel_id is not distinct from ${channelId}
-        and msg.deleted_at is null`
+        and msg.deleted_at is null
+        and ${isReadable(ctx, channelId)}`
     const [, [message]] = await pipelined([
       channelForReader(ctx, channelId),
       selectMessages(ctx.db, { viewer: ctx.caller.userId, which }),

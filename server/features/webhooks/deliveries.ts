@@ -44,17 +44,17 @@ export async function deliveriesOf(db: Tx, { appId, webhookId, limit, cursor }: 
 export const retry = implement(contract.webhooks.retry, async (ctx, { webhookId, deliveryId }) => {
   const { db, caller } = ctx
   const [delivery] = await db<WebhookDelivery[]>`
-      update webhook_deliveries wd
-      set status = 'pending', attempts = 0, next_attempt_at = now(), error = null
-      where wd.id = ${deliveryId}::bigint
-        and wd.app_id is not distinct from ${caller.appId}
-        and wd.webhook_id in (
-          select wh.id
-          from webhooks wh
-          where wh.id = ${webhookId}
-            and wh.app_id = ${caller.appId}
-        )
-      returning ${deliveryColumns(db)}`
+    update webhook_deliveries wd
+    set status = 'pending', attempts = 0, next_attempt_at = now(), error = null
+    where wd.id = ${deliveryId}::bigint
+      and wd.app_id is not distinct from ${caller.appId}
+      and wd.webhook_id in (
+        select wh.id
+        from webhooks wh
+        where wh.id = ${webhookId}
+          and wh.app_id = ${caller.appId}
+      )
+    returning ${deliveryColumns(db)}`
   if (!delivery) throw new ApiError('NOT_FOUND', 'Delivery not found')
   noteAct(ctx, { operation: 'webhooks.retry', target: { webhookId, deliveryId } })
   return delivery
