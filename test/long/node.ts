@@ -16,8 +16,8 @@ export type NodeOptions = { poolSize?: number; tokensAMinute?: number }
 /**
  * A node in a process of its own. Once armed, it kills itself between commit and publish. On
  * request it answers how late its event loop has been since the last request, in milliseconds (the
- * 99.9th percentile of the delays and of the time, and the longest delay), the bytes of its heap after a garbage collection, and
- * the statements that it has sent.
+ * 99.9th percentile of the delays and of the time, and the longest delay), the bytes of its heap
+ * after a garbage collection, and the statements that it has sent.
  */
 const [, , databaseUrl = '', given = '{}'] = process.argv
 const { poolSize = 4, tokensAMinute = 0 } = JSON.parse(given) as NodeOptions // by the test

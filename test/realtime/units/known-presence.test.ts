@@ -48,7 +48,8 @@ test('who is online is read in pages, each after the one before it', async () =>
     return parameters.length === 1 ? users.slice(0, 10_000) : users.slice(10_000)
   }
   const known = new KnownPresence({
-    db: { use: (work: (db: unknown) => unknown) => work(read) } as unknown as Db, // it only uses that
+    // It only uses that.
+    db: { use: (work: (db: unknown) => unknown) => work(read) } as unknown as Db,
     notify: () => {},
   })
   await known.start()
