@@ -35,11 +35,11 @@ type ExpiryStep = { from: string; limit: number }
 /** Deletes rows in the order of a time that they have. */
 export function expireInOrder(
   context: RetentionContext,
-  remove: (step: ExpiryStep) => (db: DbConnection) => PromiseLike<Expired[]>,
+  remove: (db: DbConnection, step: ExpiryStep) => PromiseLike<Expired[]>,
 ) {
   let from = '-infinity'
   return repeatUntilNone(context, async (db, limit) => {
-    const [expired] = await remove({ from, limit })(db)
+    const [expired] = await remove(db, { from, limit })
     from = expired?.until ?? from
     return { count: expired?.count ?? 0 }
   })

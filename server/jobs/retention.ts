@@ -63,9 +63,7 @@ export async function purgeChannel(context: RetentionContext, id: string) {
 export const expireEvents = (context: RetentionContext) =>
   expireInOrder(
     context,
-    ({ from, limit }) =>
-      (db) =>
-        db<Expired[]>`
+    (db, { from, limit }) => db<Expired[]>`
       with expired as materialized (
         select e.topic, e."offset", e.created_at
         from events e
@@ -86,9 +84,7 @@ export const expireEvents = (context: RetentionContext) =>
 export const expireDeliveries = (context: RetentionContext) =>
   expireInOrder(
     context,
-    ({ from, limit }) =>
-      (db) =>
-        db<Expired[]>`
+    (db, { from, limit }) => db<Expired[]>`
       with expired as materialized (
         select wd.id, wd.created_at
         from webhook_deliveries wd
@@ -110,9 +106,7 @@ export const expireDeliveries = (context: RetentionContext) =>
 export const expireInvites = (context: RetentionContext) =>
   expireInOrder(
     context,
-    ({ from, limit }) =>
-      (db) =>
-        db<Expired[]>`
+    (db, { from, limit }) => db<Expired[]>`
       with expired as materialized (
         select wi.id, wi.expires_at
         from workspace_invites wi
@@ -137,9 +131,7 @@ export const expireInvites = (context: RetentionContext) =>
 export const expirePreviews = (context: RetentionContext) =>
   expireInOrder(
     context,
-    ({ from, limit }) =>
-      (db) =>
-        db<Expired[]>`
+    (db, { from, limit }) => db<Expired[]>`
       with expired as materialized (
         select lp.app_id, lp.url_hash, lp.expires_at
         from link_previews lp

@@ -2,12 +2,16 @@ import { limits } from '@parley/contract'
 import { type UserRef, userKey } from '../core/user-ref.ts'
 import type { Db, Tx } from '../db/client.ts'
 import type { PresenceNote } from './broker.ts'
+import { inChunks } from './chunks.ts'
 
 type KnownPresenceOptions = {
   db: Db
   /** Sends the change to the users of this node. */
   notify: (change: PresenceNote) => void
 }
+
+/** How many users a statement reads at most. */
+const PAGE = 10_000
 
 /**
  * Which users this node last reported as online; compared with the database to find missed changes.
@@ -63,21 +67,25 @@ export class KnownPresence {
 
   /** Begins with the stored presence as known. */
   async start() {
-    for (const user of await this.#select()) this.#online.set(userKey(user), user)
+    for (const [key, user] of await this.#select()) this.#online.set(key, user)
   }
 
   /** Sends the users of this node the presence that differs from what they were last sent. */
   async compare() {
     this.#noted.clear()
-    const stored = new Map((await this.#select()).map((user) => [userKey(user), user]))
+    const stored = await this.#select()
     const users = new Map([...this.#online, ...stored, ...this.#lost])
     const different = [...users].flatMap(([key, user]) => {
       const isKnown = stored.has(key) === this.#online.has(key) && !this.#lost.has(key)
       return isKnown || this.#noted.has(key) ? [] : [user]
     })
+    for (const some of inChunks(different, PAGE)) await this.#tell(some, stored)
+  }
+
+  async #tell(users: UserRef[], stored: Map<string, UserRef>) {
     const { db, notify } = this.options
-    const active = await db.use((db) => selectLastActive(db, different))
-    for (const key of different.map(userKey)) {
+    const active = await db.use((db) => selectLastActive(db, users))
+    for (const key of users.map(userKey)) {
       // What was noted meanwhile may have been lost as well.
       if (!this.#noted.has(key)) this.#lost.delete(key)
     }
@@ -90,16 +98,36 @@ export class KnownPresence {
     }
   }
 
-  #select() {
-    return this.options.db.use(selectOnline)
+  /** The users who are online, by their keys. */
+  async #select() {
+    const users = new Map<string, UserRef>()
+    let after: Connection | undefined = FIRST
+    while (after) {
+      const from: Connection = after
+      const page = await this.options.db.use((db) => selectOnline(db, from))
+      for (const { appId, userId } of page) users.set(userKey({ appId, userId }), { appId, userId })
+      after = page.length < PAGE ? undefined : page.at(-1)
+    }
+    return users
   }
 }
 
-const selectOnline = (db: Tx) => db<UserRef[]>`
-  select distinct con.app_id, con.user_id
-  from nodes n
-  join connections con on con.node_id = n.id
-  where n.beat_at > now() - ${limits.realtime.nodeDeadSeconds} * interval '1 second'`
+type Connection = UserRef & { nodeId: string }
+const FIRST = { nodeId: '', appId: '00000000-0000-0000-0000-000000000000', userId: '' }
+
+/** The next connections in the order of their keys. Those of dead nodes do not count. */
+const selectOnline = (db: Tx, after: Connection) => db<Connection[]>`
+  select con.node_id, con.app_id, con.user_id
+  from connections con
+  where (con.node_id, con.app_id, con.user_id)
+      > (${after.nodeId}, ${after.appId}, ${after.userId})
+    and (
+      select n.beat_at > now() - ${limits.realtime.nodeDeadSeconds} * interval '1 second'
+      from nodes n
+      where n.id = con.node_id
+    )
+  order by con.node_id, con.app_id, con.user_id
+  limit ${PAGE}`
 
 const selectLastActive = (db: Tx, users: UserRef[]) => {
   const appIds = users.map(({ appId }) => appId)

@@ -1,6 +1,7 @@
 import { type UserRef, userKey } from '../core/user-ref.ts'
 import type { Db, Tx } from '../db/client.ts'
 import type { ProfileChange } from './broker.ts'
+import { inChunks } from './chunks.ts'
 
 type MissedProfilesOptions = {
   db: Db
@@ -12,6 +13,8 @@ type MissedProfilesOptions = {
 const OVERLAP_MS = 15_000
 /** For how long a change is told again that could not be sent to the users of this node. */
 const RETRY_MS = 600_000
+/** How many users a statement reads at most. */
+const PAGE = 10_000
 
 /**
  * Finds the new names and images of which the users of this node may not have been told, as many as
@@ -52,34 +55,64 @@ export class MissedProfiles {
     this.#since = undefined
     this.#lost = new Map()
     this.#noted.clear()
-    const { db, notify } = this.options
     try {
-      const users = await db.use((db) => selectChanged(db, { since, lost: [...lost.values()] }))
-      for (const { appId, userId, name, image } of users) {
-        if (this.#noted.has(userKey({ appId, userId }))) continue
-        notify({ appId, user: { id: userId, name, image } })
-      }
+      if (since !== undefined) await this.#tellChanged(since)
+      await this.#tellLost([...lost.values()])
     } catch (error) {
       if (since !== undefined) this.#since = Math.min(since, this.#since ?? since)
       this.#lost = new Map([...lost, ...this.#lost])
       throw error
     }
   }
+
+  async #tellChanged(since: number) {
+    let after: ChangedUser | undefined
+    do {
+      const from = after
+      const milliseconds = performance.now() - since
+      const page = await this.options.db.use((db) => selectChanged(db, { milliseconds, from }))
+      this.#tell(page)
+      after = page.length < PAGE ? undefined : page.at(-1)
+    } while (after)
+  }
+
+  async #tellLost(users: UserRef[]) {
+    for (const some of inChunks(users, PAGE))
+      this.#tell(await this.options.db.use((db) => selectLost(db, some)))
+  }
+
+  #tell(users: ChangedUser[]) {
+    for (const { appId, userId, name, image } of users) {
+      if (this.#noted.has(userKey({ appId, userId }))) continue
+      this.options.notify({ appId, user: { id: userId, name, image } })
+    }
+  }
 }
 
-type ChangedUser = UserRef & { name: string; image: string | null }
+type ChangedUser = UserRef & { name: string; image: string | null; changedAt: string }
+type ChangedQuery = { milliseconds: number; from: ChangedUser | undefined }
 
-function selectChanged(db: Tx, { since, lost }: { since: number | undefined; lost: UserRef[] }) {
-  const milliseconds = since === undefined ? null : performance.now() - since
+/** The next of those who changed in the last milliseconds, in the order of their changes. */
+const selectChanged = (db: Tx, { milliseconds, from }: ChangedQuery) => db<ChangedUser[]>`
+  select
+    u.app_id, u.id as user_id, u.display_name as name, u.image,
+    u.profile_changed_at::text as changed_at
+  from users u
+  where u.profile_changed_at > now() - ${milliseconds} * interval '1 millisecond'
+    and (u.profile_changed_at, u.app_id, u.id)
+      > (${from?.changedAt ?? '-infinity'}, ${from?.appId ?? FIRST_APP}, ${from?.userId ?? ''})
+    and u.deleted_at is null
+  order by u.profile_changed_at, u.app_id, u.id
+  limit ${PAGE}`
+const FIRST_APP = '00000000-0000-0000-0000-000000000000'
+
+function selectLost(db: Tx, lost: UserRef[]) {
   const appIds = lost.map(({ appId }) => appId)
   const userIds = lost.map(({ userId }) => userId)
   return db<ChangedUser[]>`
-    select u.app_id, u.id as user_id, u.display_name as name, u.image
-    from users u
-    where u.profile_changed_at > now() - ${milliseconds} * interval '1 millisecond'
-      and u.deleted_at is null
-    union
-    select u.app_id, u.id as user_id, u.display_name as name, u.image
+    select
+      u.app_id, u.id as user_id, u.display_name as name, u.image,
+      u.profile_changed_at::text as changed_at
     from unnest(${appIds}::uuid[], ${userIds}::text[]) as given (app_id, user_id)
     join users u on u.app_id = given.app_id and u.id = given.user_id
     where u.profile_changed_at > now() - ${RETRY_MS} * interval '1 millisecond'

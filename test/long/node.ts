@@ -16,8 +16,8 @@ export type NodeOptions = { poolSize?: number; tokensAMinute?: number }
 /**
  * A node in a process of its own. Once armed, it kills itself between commit and publish. On
  * request it answers how late its event loop has been since the last request, in milliseconds (the
- * 99.9th percentile, and the longest delay), the bytes of its heap after a garbage collection, and
- * the statements that it has sent.
+ * 99.9th percentile of the delays and of the time, and the longest delay), the bytes of its heap
+ * after a garbage collection, and the statements that it has sent.
  */
 const [, , databaseUrl = '', given = '{}'] = process.argv
 const { poolSize = 4, tokensAMinute = 0 } = JSON.parse(given) as NodeOptions // by the test
@@ -35,7 +35,11 @@ process.on('message', (message) => {
     delays.restart()
   }
   if (message !== 'delay') return
-  process.send?.({ usualMs: delays.percentile(99.9) / 1e6, longestMs: delays.max / 1e6 })
+  process.send?.({
+    usualMs: delays.percentile(99.9) / 1e6,
+    byTimeMs: delays.percentileOfTime(99.9) / 1e6,
+    longestMs: delays.max / 1e6,
+  })
   delays.restart()
 })
 
@@ -45,6 +49,8 @@ process.on('message', (message) => {
  */
 function watchDelays() {
   const delays = createHistogram()
+  /** Each as often as it has milliseconds: a percentile of these is one of the time. */
+  const byTime = createHistogram()
   let startedAt = performance.now()
   let used = process.cpuUsage()
   const begin = () => {
@@ -54,7 +60,9 @@ function watchDelays() {
   const tick = () => {
     const { user, system } = process.cpuUsage(used)
     const milliseconds = Math.min(performance.now() - startedAt, (user + system) / 1_000)
-    delays.record(Math.max(1, Math.round(milliseconds * 1e6)))
+    const nanoseconds = Math.max(1, Math.round(milliseconds * 1e6))
+    delays.record(nanoseconds)
+    for (let left = Math.max(1, milliseconds); left > 0; left--) byTime.record(nanoseconds)
     begin()
   }
   setInterval(tick, 1).unref()
@@ -63,8 +71,10 @@ function watchDelays() {
       return delays.max
     },
     percentile: (percent: number) => delays.percentile(percent),
+    percentileOfTime: (percent: number) => byTime.percentile(percent),
     restart: () => {
       delays.reset()
+      byTime.reset()
       begin()
     },
   }

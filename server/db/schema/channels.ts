@@ -139,6 +139,5 @@ export const readMarks = pgTable(
       columns: [t.channelId, t.userId],
       foreignColumns: [members.channelId, members.userId],
     }).onDelete('cascade'),
-    index('read_marks_read_at').using('brin', t.readAt),
   ],
 )

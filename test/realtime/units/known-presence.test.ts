@@ -2,6 +2,7 @@ import type { Db } from '@parley/server/db/client'
 import type { PresenceNote } from '@parley/server/realtime/broker'
 import { KnownPresence } from '@parley/server/realtime/known-presence'
 import { expect, test } from 'vitest'
+import { upTo } from '../../support/events.ts'
 import { ana } from './fixture.ts'
 
 const change = (isOnline: boolean): PresenceNote => ({
@@ -48,4 +49,23 @@ test('a change that is lost while presence is compared is left to the next compa
     compared = known
   })
   expect(compared?.hasLost).toBe(true)
+})
+
+test('who is online is read in pages, each after the one before it', async () => {
+  const users = upTo(10_001).map((n) => ({ ...ana, nodeId: 'node', userId: `user${n}` }))
+  const parameters: unknown[][] = []
+  const read = async (_: unknown, ...values: unknown[]) => {
+    parameters.push(values)
+    return parameters.length === 1 ? users.slice(0, 10_000) : users.slice(10_000)
+  }
+  const known = new KnownPresence({
+    // It only uses that.
+    db: { use: (work: (db: unknown) => unknown) => work(read) } as unknown as Db,
+    notify: () => {},
+  })
+  await known.start()
+  expect(parameters.map(([nodeId, , userId]) => [nodeId, userId])).toEqual([
+    ['', ''],
+    ['node', 'user10000'],
+  ])
 })

@@ -2,6 +2,7 @@ import type { Db } from '@parley/server/db/client'
 import type { ProfileChange } from '@parley/server/realtime/broker'
 import { MissedProfiles } from '@parley/server/realtime/missed-profiles'
 import { expect, test } from 'vitest'
+import { upTo } from '../../support/events.ts'
 import { ana } from './fixture.ts'
 
 const stored = [{ ...ana, name: 'Old', image: null }]
@@ -57,4 +58,13 @@ test('a change that could not be sent is told again, also after a failed search'
   await profiles.catchUp()
   await profiles.catchUp()
   expect(names).toEqual(['Old'])
+})
+
+test('of many changed profiles none is left out or told twice', async () => {
+  const users = upTo(10_001).map((n) => ({ ...ana, name: `${n}`, image: null, changedAt: `${n}` }))
+  const pages = [users.slice(0, 10_000), users.slice(10_000)]
+  const { profiles, names } = openProfiles(async () => pages.shift() ?? [])
+  profiles.missed(0)
+  await profiles.catchUp()
+  expect(names).toEqual(users.map(({ name }) => name))
 })
