@@ -4,7 +4,7 @@ import { type Job, MAX_ATTEMPTS, type Task } from '../core/jobs.ts'
  * A push with its texts, as versions up to 0.1.0 stored it to send it again. It is made again by
  * its ids.
  */
-export type EarlierPush = {
+type EarlierPush = {
   appId: string
   name: string
   to: string
