@@ -95,6 +95,42 @@ test('a webhook is served by one worker at a time', async () => {
   expect((await webhook())?.failingSince).toBeNull()
 })
 
+test('a clock that was set back stops no webhook that was served before', async () => {
+  const { world } = current()
+  const { send, receive, appId } = await newScene()
+  startWorker()
+  await send('one')
+  await receive(1)
+  await until(async () => {
+    const released = await world.db`
+      update webhooks
+      set leased_until = now() + interval '1 hour'
+      where app_id = ${appId}
+        and leased_by is null
+      returning id`
+    return released.length > 0
+  })
+  await send('two')
+  await receive(2)
+  // A worker died that had leased it just before, and it was enabled an hour ago.
+  await world.db`
+    update webhooks
+    set
+      leased_by = gen_random_uuid(),
+      leased_until = now() + interval '1 hour',
+      active_since = now() + interval '1 hour'
+    where app_id = ${appId}`
+  await until(async () => {
+    const reset = await world.db`
+      select from webhooks
+      where app_id = ${appId}
+        and active_since <= now()`
+    return reset.length > 0
+  })
+  await send('three')
+  await receive(3)
+})
+
 test('events committed late are found, also after the clock was set back', async () => {
   const { world } = current()
   const { receive, texts, appId, channelId } = await newScene()

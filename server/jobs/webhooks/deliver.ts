@@ -36,7 +36,7 @@ const AT_ONCE = 4
 const TURN_SHARE = 3
 
 /**
- * Sends the deliveries of a leased webhook that are due. Returns whether there were any, and for how
+ * Sends the deliveries of a leased webhook that are due. Returns whether there were any, and how
  * long the webhook is to rest: a poll for each window of a long line in which all has to wait, as
  * behind a delivery that is tried again in minutes.
  */
