@@ -16,14 +16,14 @@ export interface ChatClient {
   readonly api: UserApi
   /** The state of the connection to the server. */
   readonly connection: Store<ConnectionState>
-  /** The user; null before the first token. */
+  /** The user; null before the first token and after a logout. */
   readonly me: Store<TokenResult['user'] | null>
   /** Unread messages, as the server counts them: the total, and by channel for loaded channels. */
   readonly unread: Store<Unread>
 
   /**
    * Connects; idempotent. Resolves when every store is up to date, and retries until then. Rejects
-   * only if `disconnect()` comes first.
+   * only if `disconnect()` comes first, or after a logout.
    */
   connect(): Promise<void>
 
@@ -33,7 +33,9 @@ export interface ChatClient {
   /**
    * Disconnects, and removes everything of the user from this device: unsent messages and changes,
    * which are discarded, the session and the snapshots. Other tabs that share the outbox end the
-   * same way. Make another client for the next user.
+   * same way, at once or when they connect again. An ended client emits `logout`, its `me` is null,
+   * and `connect()` and whatever goes to the outbox reject with `ABORTED`: make another client for
+   * the next login.
    */
   logout(): Promise<void>
 

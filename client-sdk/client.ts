@@ -8,6 +8,7 @@ import { ColdStart } from './cold-start.ts'
 import { Connection, type ConnectionState } from './connection.ts'
 import type { ClientContext } from './context.ts'
 import { EventDispatcher } from './dispatcher.ts'
+import { loggedOut } from './error.ts'
 import { type ChatEvent, type ChatEvents, createEmitter } from './events.ts'
 import { createStepHandler } from './outbox/effects.ts'
 import { Outbox } from './outbox/index.ts'
@@ -33,11 +34,13 @@ export const createChatClient = (options: ChatClientOptions): ChatClient => new 
 /** A client with a connection to a server. */
 class LiveClient implements ChatClient {
   readonly api: UserApi
+  readonly connection: Store<ConnectionState>
+  readonly me: WritableStore<TokenResult['user'] | null>
+  readonly unread: Store<Unread>
   readonly #context: ClientContext
   readonly #cache: ChannelsCache
   readonly #tokens: Tokens
   readonly #presences: PresenceStores
-  readonly #me: WritableStore<TokenResult['user'] | null>
   readonly #rooms = new Map<string, LiveRoom>()
   /** Of rooms that were left, those before these are freed. */
   readonly #left = createRecent(KEPT_ROOMS, (id) => this.#rooms.get(id)?.free())
@@ -45,6 +48,8 @@ class LiveClient implements ChatClient {
   readonly #coldStart: ColdStart
   readonly #ownerOf: (session: StoredSession) => string
   #session: TokenResult | undefined
+  /** The logout, here or in another tab: it ends the client for good. */
+  #ended: Promise<void> | undefined
   /** Undoes what `connect()` has started. */
   #cleanups: (() => void)[] = []
 
@@ -60,7 +65,7 @@ class LiveClient implements ChatClient {
   }: ChatClientOptions) {
     this.#ownerOf = (session) => ownerOf(url, session)
     this.#tokens = new Tokens(token, (result) => this.#handleToken(result))
-    this.#me = createStore<TokenResult['user'] | null>(null, { onError })
+    this.me = createStore<TokenResult['user'] | null>(null, { onError })
     const { api, apiOfOutbox, gate } = createUserCalls({ url, fetch, tokens: this.#tokens })
     const storage = createStorage(choice)
     const events = createEmitter(onError)
@@ -74,7 +79,7 @@ class LiveClient implements ChatClient {
       onChange: (channelId) => this.#rooms.get(channelId)?.refresh(),
       onStep: (step) => handleStep(step),
       onSent: (message) => this.#rooms.get(message.channelId)?.handleSent(message),
-      onEnded: () => void this.#end({ isElsewhere: true }),
+      isLoggedIn: (otherwise) => this.#coldStart.isLoggedIn(otherwise),
       onError,
     })
     const topics = new ChannelTopics({
@@ -82,6 +87,7 @@ class LiveClient implements ChatClient {
       onEvent: (channelId, event) => this.#dispatcher.handleChannelEvent(channelId, event),
       onAccessLost: (channelId) => this.#dispatcher.handleAccessLost(channelId),
     })
+    connection.onOffline(() => this.#handleDisconnect())
     connection.state.subscribe(() => this.#refreshInfo())
     const catchUp = new CatchUp({ api, connection, events })
     const known = {
@@ -91,16 +97,25 @@ class LiveClient implements ChatClient {
         this.#coldStart.snapshots?.note(channelId)
         if (channelId === undefined) this.#refreshInfo()
       },
+      snapshots: () => this.#coldStart.snapshots,
       onLeft: (channelId: string) => this.#left.add(channelId),
     }
     this.api = api
+    this.connection = connection.state
     const shared = { api, connection, events, outbox, topics, catchUp, onError, ...known }
     this.#cache = new ChannelsCache(shared)
+    this.unread = this.#cache.unread
     this.#context = { ...shared, records: this.#cache }
-    const [rooms, { restored }] = [this.#rooms, this.#cache]
-    const onRestored = (session: StoredSession) => this.#handleRestored(session)
-    const stores = { storage, snapshots, restored, rooms }
-    this.#coldStart = new ColdStart({ url, userId, ...stores, onRestored, onError })
+    this.#coldStart = new ColdStart({
+      ...{ url, userId, storage, snapshots, onError },
+      channels: this.#cache.restorable,
+      rooms: this.#rooms,
+      onRestored: (session) => {
+        this.me.set(session.user)
+        void outbox.open(this.#ownerOf(session))
+      },
+      onEnded: () => void this.#end({ isElsewhere: true }),
+    })
     const handleStep = createStepHandler({ rooms: this.#rooms, records: this.#cache, events })
     this.#presences = new PresenceStores(this.#context)
     this.#dispatcher = new EventDispatcher({
@@ -108,24 +123,13 @@ class LiveClient implements ChatClient {
       rooms: this.#rooms,
       cache: this.#cache,
       presences: this.#presences,
-      me: this.#me,
+      me: this.me,
       onEpoch: (epoch) => void this.#coldStart.snapshots?.handleEpoch(epoch),
     })
   }
 
-  get connection(): Store<ConnectionState> {
-    return this.#context.connection.state
-  }
-
-  get me(): Store<TokenResult['user'] | null> {
-    return this.#me
-  }
-
-  get unread(): Store<Unread> {
-    return this.#cache.unread
-  }
-
   connect(): Promise<void> {
+    if (this.#ended) return Promise.reject(loggedOut())
     if (this.#cleanups.length === 0) {
       void this.#coldStart.restore()
       this.#tokens.start()
@@ -136,7 +140,6 @@ class LiveClient implements ChatClient {
           this.#context.connection.handleSleep()
         }),
       )
-      this.#cleanups.push(this.#context.connection.onOffline(() => this.#handleDisconnect()))
     }
     return this.#context.connection.connect()
   }
@@ -144,7 +147,6 @@ class LiveClient implements ChatClient {
   disconnect() {
     this.#context.connection.disconnect()
     this.#context.outbox.pause()
-    this.#handleDisconnect()
     this.#tokens.stop()
     for (const cleanup of this.#cleanups.splice(0)) cleanup()
   }
@@ -191,12 +193,19 @@ class LiveClient implements ChatClient {
     return this.#context.events.on(type, listener as (event: ChatEvent) => void)
   }
 
-  /** The user has logged out, here or in another tab. */
-  async #end(where: { isElsewhere: boolean }) {
+  #end(where: { isElsewhere: boolean }): Promise<void> {
+    this.#ended ??= this.#clear(where)
+    return this.#ended
+  }
+
+  async #clear(where: { isElsewhere: boolean }) {
     this.disconnect()
+    this.me.set(null)
+    this.#context.events.emit({ type: 'logout' })
     const session = await this.#coldStart.end()
-    const owner = session && this.#ownerOf(session)
-    await Promise.all([this.#context.outbox.clear(owner, where), this.#coldStart.clear(session)])
+    // First: other tabs see by the session that theirs has ended.
+    await this.#coldStart.clear(session)
+    await this.#context.outbox.clear(session && this.#ownerOf(session), where)
   }
 
   #handleToken(result: TokenResult) {
@@ -205,18 +214,13 @@ class LiveClient implements ChatClient {
     if (known && (known.user.id !== user.id || known.appId !== appId))
       throw new Error('the token provider changed users; make a client for each')
     this.#coldStart.check(result)
+    if (this.#ended) return
     this.#session = result
-    this.#me.set(user)
+    this.me.set(user)
     if (known) return
     void this.#coldStart.begin(result)
     this.#dispatcher.start(result)
     void this.#context.outbox.open(this.#ownerOf(result))
-  }
-
-  /** Before there is a token: what the user does is shown, and waits in their outbox. */
-  #handleRestored(session: StoredSession) {
-    this.#me.set(session.user)
-    void this.#context.outbox.open(this.#ownerOf(session))
   }
 
   /** The record of any channel may be another one, or the connection's state. */
@@ -229,6 +233,7 @@ class LiveClient implements ChatClient {
     this.#coldStart.snapshots?.flush()
     this.#context.topics.handleDisconnect()
     this.#context.catchUp.hold()
+    this.#presences.handleDisconnect()
     this.#cache.handleDisconnect()
     for (const room of this.#rooms.values()) room.handleDisconnect()
   }

@@ -1,6 +1,5 @@
-import type { RestoredChannels } from './channels/restored.ts'
 import type { LiveRoom } from './room/index.ts'
-import type { SnapshotKeeper, Snapshots } from './snapshot-source.ts'
+import type { ShownChannels, SnapshotKeeper, Snapshots } from './snapshot-source.ts'
 import { type OutboxStorage, ownerOf, type StoredSession } from './storage.ts'
 import type { TokenResult } from './types.ts'
 
@@ -10,10 +9,12 @@ type ColdStartOptions = {
   userId: string | undefined
   storage: OutboxStorage
   snapshots: Snapshots | undefined
-  restored: RestoredChannels
+  channels: ShownChannels
   rooms: ReadonlyMap<string, LiveRoom>
   /** The session of the last time is known, before there is a token. */
   onRestored: (session: StoredSession) => void
+  /** The user has logged out in another tab. */
+  onEnded: () => void
   onError: (error: unknown) => void
 }
 
@@ -26,11 +27,12 @@ export class ColdStart {
   #restored: StoredSession | undefined
   #isStarted = false
   #isEnded = false
+  #wasStored = false
   readonly #report: (error: unknown) => undefined
 
   constructor(readonly options: ColdStartOptions) {
-    const { restored: list, rooms, onError } = options
-    this.snapshots = options.snapshots?.keep({ list, rooms, onError })
+    const { channels, rooms, onError } = options
+    this.snapshots = options.snapshots?.keep({ channels, rooms, onError })
     this.#report = (error) => void onError(error)
   }
 
@@ -46,6 +48,7 @@ export class ColdStart {
     // A token may have come first, or a logout.
     if (!session || this.#restored || this.#isEnded) return
     this.#restored = session
+    this.#wasStored = true
     this.options.onRestored(session)
     await this.snapshots?.open(ownerOf(this.options.url, session))
   }
@@ -59,13 +62,26 @@ export class ColdStart {
 
   /** The first token came. */
   async begin({ appId, user }: TokenResult): Promise<void> {
-    const { userId, storage, restored } = this.options
-    if (this.#isEnded) return
-    if (this.#restored && this.#restored.appId !== appId) restored.drop()
+    const { userId, storage } = this.options
+    if (this.#restored && this.#restored.appId !== appId) this.snapshots?.list.drop()
     this.#restored = { appId, user }
     await this.snapshots?.open(ownerOf(this.options.url, { appId, user }))
-    if (userId !== undefined && !this.#isEnded)
-      await storage.session?.put(this.#key, { appId, user }).catch(this.#report)
+    if (userId === undefined || this.#isEnded || !storage.session) return
+    await storage.session.put(this.#key, { appId, user }).then(() => {
+      this.#wasStored = true
+    }, this.#report)
+  }
+
+  /**
+   * Whether the session is still stored: a logout in any tab removes it, and a later login of the
+   * same user stores another, with which this tab may go on. The given answer if that is not known.
+   */
+  async isLoggedIn(otherwise: boolean): Promise<boolean> {
+    const { storage, onEnded } = this.options
+    const load = async () => !!(await storage.session?.load(this.#key))
+    const isStored = (this.#wasStored ? await load().catch(this.#report) : undefined) ?? otherwise
+    if (!isStored) onEnded()
+    return isStored
   }
 
   /** Stores and restores nothing from now on; resolves to the session whose data is to go. */

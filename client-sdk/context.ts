@@ -6,6 +6,15 @@ import type { Outbox } from './outbox/index.ts'
 import type { ChannelTopics } from './topics.ts'
 import type { Channel, TokenResult, UserApi, UserSummary } from './types.ts'
 
+/** The channels that an earlier page has listed. */
+export type RestoredList = {
+  /** Shows them in a list that has not loaded. */
+  showIn: (list: { restore: (sortKey: number) => void }) => void
+  /** The lists have loaded. */
+  end: () => void
+  /** They are of another numbering, or of another app. */
+  drop: () => void
+}
 /** Shared by the parts of a client. */
 export type ClientContext = SharedContext & {
   /** The part of the channels' records that rooms read and change. */
@@ -34,6 +43,8 @@ export type SharedContext = {
   user: () => TokenResult['user'] | undefined
   /** Something that is shown has changed: a room, or without an id the list. */
   note: (channelId?: string) => void
+  /** What is stored of what is shown. */
+  snapshots: () => { readonly list: RestoredList } | undefined
   /** Nobody watches a room any more. */
   onLeft: (channelId: string) => void
   /** Reports errors that no caller can catch. */

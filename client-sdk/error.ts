@@ -55,6 +55,10 @@ export class ChatError extends Error {
   }
 }
 
+/** Why a client does nothing more. */
+export const loggedOut = () =>
+  new ChatError('the user has logged out; make another client', { code: 'ABORTED' })
+
 /** Narrows an unknown error, optionally to one code: `isChatError(error, 'FORBIDDEN')`. */
 export const isChatError = (error: unknown, code?: ChatErrorCode): error is ChatError =>
   error instanceof ChatError && (code === undefined || error.code === code)

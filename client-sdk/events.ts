@@ -40,10 +40,16 @@ export type Refused = {
   operation: OutboxOperation
   error: ChatError
 }
+/**
+ * The user has logged out, here or in another tab: the client has ended. Log them out of the page,
+ * too, and make another client for the next login.
+ */
+export type LoggedOut = { type: 'logout' }
 /** What `chat.on` listens to, by event type. */
 export type ChatEvents = { [Type in keyof ServerEvents]: ServerEvents[Type] } & {
   resync: Resync
   'outbox.refused': Refused
+  logout: LoggedOut
 }
 /** Any event: a union discriminated by `type`. */
 export type ChatEvent = ChatEvents[keyof ChatEvents]

@@ -7,7 +7,7 @@ export type { ChatClientOptions } from './client-options.ts'
 export type { ConnectionState } from './connection.ts'
 export type * from './custom.ts'
 export { ChatError, type ChatErrorCode, isChatError } from './error.ts'
-export type { ChatEvent, ChatEvents, Refused, Resync } from './events.ts'
+export type { ChatEvent, ChatEvents, LoggedOut, Refused, Resync } from './events.ts'
 export type { Presence } from './presence.ts'
 export type {
   ChatMessage,

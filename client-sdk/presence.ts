@@ -1,7 +1,7 @@
 import type { ClientContext } from './context.ts'
 import { keepIfEqual } from './equality.ts'
 import { type ChatError, toChatError } from './error.ts'
-import { pause } from './retry.ts'
+import { createRetries } from './retry.ts'
 import { createStore, type Store, type WritableStore } from './store.ts'
 import type { User } from './types.ts'
 
@@ -15,10 +15,9 @@ const USERS_PER_CALL = 100
 /** The presence of the users that something watches. */
 export class PresenceStores {
   readonly #users = new Map<string, PresenceEntry>()
-  /** Users to ask for in the next request. */
+  /** Users to ask for in the next request, those whose last one has failed among them. */
   readonly #wanted = new Set<string>()
-  /** How many requests have failed, one after another. */
-  #failures = 0
+  readonly #retries = createRetries(() => this.#loadWanted())
 
   constructor(readonly context: ClientContext) {}
 
@@ -42,20 +41,24 @@ export class PresenceStores {
 
   /** Connected again: loads the watched users. */
   handleReconnect() {
-    for (const [userId, { store }] of this.#users) {
-      if (store.isWatched) this.#load(userId)
-    }
+    for (const userId of this.#users.keys()) this.#load(userId)
+  }
+
+  /** Nobody is asked for until the next connection. */
+  handleDisconnect() {
+    this.#wanted.clear()
+    this.#retries.end()
   }
 
   /** Users who are asked for in the same tick share a request. */
   #load(userId: string) {
     if (!this.context.session()) return
+    if (!this.#wanted.has(userId)) queueMicrotask(() => this.#loadWanted())
     this.#wanted.add(userId)
-    if (this.#wanted.size === 1) queueMicrotask(() => this.#loadWanted())
   }
 
   #loadWanted() {
-    const userIds = [...this.#wanted]
+    const userIds = [...this.#wanted].filter((id) => this.#users.get(id)?.store.isWatched)
     this.#wanted.clear()
     const { users } = this.context.api
     // A query joins ids by commas: one that contains a comma goes into a path.
@@ -71,7 +74,7 @@ export class PresenceStores {
   async #fetch(ids: string[], load: () => Promise<User[]>) {
     const updates = new Map(ids.map((id) => [id, this.#users.get(id)?.updates]))
     const users = await load().catch((error) => this.#retryLater(ids, toChatError(error)))
-    if (users) this.#failures = 0
+    if (users && this.#wanted.size === 0) this.#retries.end()
     for (const { id, online, lastActiveAt } of users ?? []) {
       // An event that arrived meanwhile is newer than the response.
       if (this.#users.get(id)?.updates === updates.get(id))
@@ -79,16 +82,9 @@ export class PresenceStores {
     }
   }
 
-  /** While offline there is no retry: the next connection loads the watched users. */
-  #retryLater(ids: string[], { retryable, retryAfterMs }: ChatError) {
-    if (!retryable) return
-    this.#failures += 1
-    setTimeout(
-      () => {
-        if (!this.context.connection.isConnected) return
-        for (const id of ids) if (this.#users.get(id)?.store.isWatched) this.#load(id)
-      },
-      pause('background', this.#failures, retryAfterMs),
-    )
+  #retryLater(ids: string[], error: ChatError) {
+    if (!error.retryable || !this.context.connection.isConnected) return
+    for (const id of ids) this.#wanted.add(id)
+    this.#retries.later(error)
   }
 }

@@ -100,12 +100,14 @@ function describe(declaration: Export) {
 
 /** The first line of a declaration, or all of it if it has no members to list. */
 function declarationLines(declaration: Export, hasMembers: boolean) {
-  const { name, kind, signatures = [], type } = declaration
+  const { name, kind, signatures = [], type, typeParameters = [] } = declaration
   if (signatures.length > 0) return signatures.map((each) => `function ${signatureText(each)}`)
-  if (kind === ReflectionKind.Class) return [`class ${name}`]
-  if (kind === ReflectionKind.Interface) return [`interface ${name}`]
   if (kind === ReflectionKind.Variable) return [`const ${name}: ${type}`]
-  return [hasMembers ? `type ${name}` : `type ${name} = ${type}`]
+  const given = typeParameters.map(({ name }) => name).join(', ')
+  const full = given === '' ? name : `${name}<${given}>`
+  if (kind === ReflectionKind.Class) return [`class ${full}`]
+  if (kind === ReflectionKind.Interface) return [`interface ${full}`]
+  return [hasMembers ? `type ${full}` : `type ${full} = ${type}`]
 }
 
 function membersOf({ children = [], type }: Export): Export[] {

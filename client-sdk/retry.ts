@@ -30,12 +30,38 @@ export function pause(schedule: keyof typeof schedules, attempt: number, retryAf
   return Math.max(backoffMs, retryAfterMs * (1 + RETRY_AFTER_JITTER * (1 - Math.random())))
 }
 
+/** Tries again what has failed, all of it by one timer, with pauses that grow until it is ended. */
+export function createRetries(retry: () => void) {
+  let failures = 0
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const end = () => {
+    clearTimeout(timer)
+    timer = undefined
+    failures = 0
+  }
+  return {
+    /** Something has failed, and may succeed later. */
+    later: ({ retryAfterMs }: ChatError) => {
+      // Calls of one round have failed once together.
+      if (timer) return
+      failures += 1
+      const again = () => {
+        timer = undefined
+        retry()
+      }
+      timer = setTimeout(again, pause('background', failures, retryAfterMs))
+    },
+    /** All have succeeded, or the connection is lost: the next one loads everything. */
+    end,
+  }
+}
+
 /** How long to wait before a failed call is tried again; undefined if it is not. */
 export function pauseBeforeRetry(
   error: unknown,
   { attempt, isRepeatable }: { attempt: number; isRepeatable: boolean },
 ) {
-  if (!(error instanceof ChatError) || !RETRIED_CALLS.includes(error.code)) return undefined
+  if (!isChatError(error) || !RETRIED_CALLS.includes(error.code)) return undefined
   const { code, retryAfterMs = 0 } = error
   // A rate-limited call had no effect; any other may have had one.
   if (!isRepeatable && code !== 'RATE_LIMITED') return undefined

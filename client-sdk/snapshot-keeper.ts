@@ -1,3 +1,5 @@
+import { RestoredChannels } from './channels/restored.ts'
+import { restoreRoom, snapshotOf } from './room/snapshot.ts'
 import type {
   RoomSnapshot,
   ShownSource,
@@ -14,12 +16,14 @@ export class ClientSnapshots implements SnapshotKeeper {
   #owner: string | undefined
   #writer: SnapshotWriter | undefined
   #isStopped = false
+  readonly list: RestoredChannels
   readonly #report: (error: unknown) => undefined
 
   constructor(
     readonly snapshots: Omit<Snapshots, 'keep'>,
     readonly shown: ShownSource,
   ) {
+    this.list = new RestoredChannels(shown.channels)
     this.#report = (error) => void shown.onError(error)
   }
 
@@ -35,7 +39,7 @@ export class ClientSnapshots implements SnapshotKeeper {
       this.#epoch === undefined || this.#epoch === epoch
     if (list && isCurrent(list)) {
       this.#epoch = list.epoch
-      this.shown.list.show(list)
+      this.list.show(list)
     }
     for (const [id, room] of stored) {
       if (isCurrent(room)) this.#rooms.set(id, room)
@@ -46,7 +50,7 @@ export class ClientSnapshots implements SnapshotKeeper {
 
   openRoom(room: Parameters<SnapshotKeeper['openRoom']>[0]) {
     const snapshot = this.#rooms.get(room.id)
-    if (snapshot) room.restore(snapshot)
+    if (snapshot) restoreRoom(room.sync, snapshot)
     this.#rooms.delete(room.id)
   }
 
@@ -61,7 +65,7 @@ export class ClientSnapshots implements SnapshotKeeper {
     this.#epoch = epoch
     if (before === undefined || before === epoch || this.#owner === undefined) return
     this.#rooms.clear()
-    this.shown.list.drop()
+    this.list.drop()
     await this.snapshots.clear(this.#owner).catch(this.#report)
   }
 
@@ -78,13 +82,17 @@ export class ClientSnapshots implements SnapshotKeeper {
   }
 
   #start(owner: string) {
-    const { list, rooms } = this.shown
+    const { list } = this
+    const { rooms } = this.shown
     this.#writer = this.snapshots.start(owner, {
       list: () => {
         const listed = list.next()
         return listed && this.#epoch !== undefined ? { ...listed, epoch: this.#epoch } : undefined
       },
-      room: (channelId) => rooms.get(channelId)?.snapshot(),
+      room: (channelId) => {
+        const room = rooms.get(channelId)
+        return room && snapshotOf(room.sync)
+      },
     })
     for (const id of [undefined, ...rooms.keys()]) this.note(id)
   }

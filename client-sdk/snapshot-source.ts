@@ -1,5 +1,9 @@
+import type { ChannelList } from './channels/list.ts'
 import type { ListedChannel } from './channels/reducer.ts'
+import type { UnreadCounts } from './channels/unread.ts'
+import type { RestoredList } from './context.ts'
 import type { ChatMessage } from './room/state.ts'
+import type { ChannelSync } from './room/sync.ts'
 
 // What the client and its snapshot store say to each other. The store has an entry of its own, so
 // that only those who use it load its code.
@@ -48,23 +52,23 @@ export type SnapshotWriter = {
 }
 
 /** A room that can show what was stored of it. */
-type ShownRoom = {
-  readonly id: string
-  restore: (snapshot: RoomSnapshot) => void
-  snapshot: () => RoomSnapshot | undefined
+type ShownRoom = { readonly id: string; readonly sync: ChannelSync }
+/** The channels that a client has loaded, and its lists of them. */
+export type ShownChannels = {
+  channels: Map<string, ListedChannel>
+  lists: ReadonlyMap<string, ChannelList>
+  unread: UnreadCounts
+  onChange: () => void
 }
 /** What a client shows. */
 export type ShownSource = {
-  list: {
-    show: (stored: Omit<ListSnapshotData, 'epoch'>) => void
-    drop: () => void
-    next: () => Omit<ListSnapshotData, 'epoch'> | undefined
-  }
+  channels: ShownChannels
   rooms: ReadonlyMap<string, ShownRoom>
   onError: (error: unknown) => void
 }
 /** The snapshots of one client. */
 export type SnapshotKeeper = SnapshotWriter & {
+  readonly list: RestoredList
   /** Shows what was stored of a user of a server, and stores what is shown from then on. */
   open: (owner: string) => Promise<void>
   /** Shows what was stored of a room that is opened now. */

@@ -1,6 +1,7 @@
 import { currentUserId, type SharedContext } from '../context.ts'
 import { keepIfEqual } from '../equality.ts'
 import type { ChannelEvent, UserEvent } from '../events.ts'
+import type { ShownChannels } from '../snapshot-source.ts'
 import type { Store } from '../store.ts'
 import type { Channel, UserEvents, UserSummary } from '../types.ts'
 import { LatestProfiles } from './latest-profiles.ts'
@@ -15,7 +16,6 @@ import {
   withChannelProfile,
   withUserProfile,
 } from './reducer.ts'
-import { RestoredChannels } from './restored.ts'
 import { RecordSubscriptions } from './subscriptions.ts'
 import { type Unread, UnreadCounts } from './unread.ts'
 import { isUnreadCount, type Source, type UnreadCount, VersionedParts } from './versions.ts'
@@ -31,14 +31,13 @@ export class ChannelsCache {
   readonly #reads = new Map<string, number>()
   readonly #unread: UnreadCounts
   readonly unread: Store<Unread>
-  /** What was listed by an earlier page. */
-  readonly restored: RestoredChannels
+  /** What snapshots store and restore. */
+  readonly restorable: ShownChannels
 
   constructor(readonly context: SharedContext) {
     this.#unread = new UnreadCounts(context)
     const [channels, lists, unread] = [this.#channels, this.#lists, this.#unread]
-    const onChange = () => this.#refresh()
-    this.restored = new RestoredChannels({ channels, lists, unread, onChange })
+    this.restorable = { channels, lists, unread, onChange: () => this.#refresh() }
     this.unread = unread.store
     this.#subscriptions = new RecordSubscriptions(context.topics)
   }
@@ -141,7 +140,7 @@ export class ChannelsCache {
     for (const channelId of this.#channels.keys()) this.#refetch(channelId)
     this.#unread.requestTotal(this.context.catchUp, () => this.#refresh())
     await Promise.all([...this.#lists.values()].map((list) => list.reload({ hasGap })))
-    this.restored.end()
+    this.context.snapshots()?.list.end()
   }
 
   #refetch(channelId: string) {
@@ -226,7 +225,7 @@ export class ChannelsCache {
       totalUnread: () => this.unread.getSnapshot().total,
       startFetch: () => this.#startFetch(),
     })
-    this.restored.showIn(list)
+    this.context.snapshots()?.list.showIn(list)
     return list
   }
 

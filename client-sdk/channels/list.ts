@@ -1,6 +1,7 @@
 import type { SharedContext } from '../context.ts'
 import { keepSnapshotIfEqual } from '../equality.ts'
 import { type ChatError, toChatError } from '../error.ts'
+import { createRetries } from '../retry.ts'
 import { createStore, type Store, type WritableStore } from '../store.ts'
 import type { Channel } from '../types.ts'
 import type { Merge } from './record-load.ts'
@@ -35,8 +36,6 @@ type ChannelListOptions = {
 
 const PAGE_SIZE = 50
 const MAX_PAGE_SIZE = 100
-/** The pause before a list that failed is loaded again. */
-const RETRY_MS = 3_000
 
 /** One list of the user's channels: from the newest activity down to where it was paged. */
 export class ChannelList {
@@ -50,6 +49,11 @@ export class ChannelList {
   #loading: Promise<void> | undefined
   /** Whether the running load has started on the current connection. */
   #isLoadCurrent = false
+  readonly #retries = createRetries(() => {
+    if (this.#status !== 'failed') return
+    this.#status = 'loading'
+    this.#loadIfNeeded()
+  })
 
   constructor(readonly options: ChannelListOptions) {
     const loadIfNeeded = () => this.#loadIfNeeded()
@@ -97,6 +101,8 @@ export class ChannelList {
   handleDisconnect() {
     if (this.#status === 'ready') this.#status = 'stale'
     this.#isLoadCurrent = false
+    // The next connection loads it again.
+    this.#retries.end()
     this.refresh()
   }
 
@@ -125,13 +131,15 @@ export class ChannelList {
     const loading = load()
       .then(
         () => {
+          this.#retries.end()
           this.#status = 'ready'
           this.#error = undefined
         },
         (cause) => {
           this.#status = 'failed'
           this.#error = toChatError(cause)
-          if (this.#error.retryable) this.#retryLater()
+          if (this.#error.retryable && this.#connection !== 'offline')
+            this.#retries.later(this.#error)
           throw this.#error
         },
       )
@@ -141,15 +149,6 @@ export class ChannelList {
       })
     this.#loading = loading
     return loading
-  }
-
-  /** While offline there is no retry: the next connection reloads the list. */
-  #retryLater() {
-    setTimeout(() => {
-      if (this.#status !== 'failed' || this.#connection === 'offline') return
-      this.#status = 'loading'
-      this.#loadIfNeeded()
-    }, RETRY_MS)
   }
 
   async #loadFirst(count: number) {

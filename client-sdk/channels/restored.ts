@@ -1,21 +1,13 @@
-import type { ListSnapshotData } from '../snapshot-source.ts'
+import type { RestoredList } from '../context.ts'
+import type { ListSnapshotData, ShownChannels } from '../snapshot-source.ts'
 import type { ChannelList } from './list.ts'
-import type { ListedChannel } from './reducer.ts'
-import type { UnreadCounts } from './unread.ts'
-
-type RestoredChannelsOptions = {
-  channels: Map<string, ListedChannel>
-  lists: ReadonlyMap<string, ChannelList>
-  unread: UnreadCounts
-  onChange: () => void
-}
 
 /** The channels that an earlier page has listed, shown until lists have loaded. */
-export class RestoredChannels {
+export class RestoredChannels implements RestoredList {
   /** The lowest sort key of theirs; undefined if none are shown. */
   #from: number | undefined
 
-  constructor(readonly options: RestoredChannelsOptions) {}
+  constructor(readonly options: ShownChannels) {}
 
   show({ listed, totalUnread }: Omit<ListSnapshotData, 'epoch'>) {
     const { channels, lists, unread, onChange } = this.options
@@ -27,7 +19,7 @@ export class RestoredChannels {
     onChange()
   }
 
-  showIn(list: ChannelList) {
+  showIn(list: Pick<ChannelList, 'restore'>) {
     if (this.#from !== undefined) list.restore(this.#from)
   }
 

@@ -1,5 +1,6 @@
 import { Skeletons } from '../playground/skeletons.tsx'
-import { addressOf, replaceAddress, useRoute } from './route.ts'
+import { isId } from './is-id.ts'
+import { addressOf, useRoute } from './route.ts'
 import { SearchBox } from './search-box.tsx'
 import { api } from './server.ts'
 import { ProblemNote } from './table.tsx'
@@ -12,6 +13,8 @@ export function Messages({ appId, channelId }: { appId: string; channelId: strin
   const { query } = useRoute()
   const [author, before] = [query.get('author') ?? '', query.get('before') ?? '']
   const pages = usePages(async (cursor) => {
+    // Nobody has such an id.
+    if (author !== '' && !isId(author)) return { rows: [], nextCursor: null }
     const filter = { userId: author || undefined, sentBefore: timeOf(before) }
     const page = await api.inspect.messages({ appId, channelId, ...filter, cursor })
     return { rows: page.messages, nextCursor: page.nextCursor }
@@ -38,14 +41,11 @@ export function Messages({ appId, channelId }: { appId: string; channelId: strin
           value={author}
           addressOf={(text) => filtered({ author: text.trim() })}
         />
-        <input
-          className="input"
+        <SearchBox
+          label="Sent before"
           type="datetime-local"
-          aria-label="Sent before"
-          title="Sent before, in the time of this browser"
-          step={1}
           value={before}
-          onChange={(event) => replaceAddress(filtered({ before: event.target.value }))}
+          addressOf={(text) => filtered({ before: text })}
         />
       </div>
       {problem && <ProblemNote problem={problem} onRetry={pages.reload} />}

@@ -3,7 +3,9 @@ import { replaceAddress } from './route.ts'
 
 type Props = {
   label: string
-  placeholder: string
+  placeholder?: string
+  /** For a time in place of a text, in the time zone of the browser. */
+  type?: 'search' | 'datetime-local'
   value: string
   /** The address for a text that is searched for. */
   addressOf: (text: string) => string
@@ -11,7 +13,7 @@ type Props = {
 const PAUSE_MS = 250
 
 /** Searches while the operator types. The text is a part of the address. */
-export function SearchBox({ label, placeholder, value, addressOf }: Props) {
+export function SearchBox({ label, placeholder, type = 'search', value, addressOf }: Props) {
   const [text, setText] = useState(value)
   // biome-ignore lint/correctness/useExhaustiveDependencies: only what is typed is waited for
   useEffect(() => {
@@ -22,8 +24,10 @@ export function SearchBox({ label, placeholder, value, addressOf }: Props) {
   return (
     <input
       className="input"
-      type="search"
+      type={type}
+      step={1}
       aria-label={label}
+      title={label}
       placeholder={placeholder}
       value={text}
       onChange={(event) => setText(event.target.value)}

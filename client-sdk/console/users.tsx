@@ -1,4 +1,5 @@
 import { Avatar } from '../playground/avatar.tsx'
+import { isId } from './is-id.ts'
 import { addressOf, useRoute } from './route.ts'
 import { SearchBox } from './search-box.tsx'
 import { api } from './server.ts'
@@ -15,9 +16,8 @@ export function Users({ appId }: { appId: string }) {
       api.inspect.users({ appId, q: q || undefined, cursor }),
       cursor === undefined && isId(q) ? api.inspect.users({ appId, userId: q }) : { users: [] },
     ])
-    // The one with this id comes first, whatever their name.
-    const ids = new Set(named.users.map(({ id }) => id))
-    return { rows: [...named.users, ...users.filter(({ id }) => !ids.has(id))], nextCursor }
+    // The one with this id comes first, whatever their name, and on no page again.
+    return { rows: [...named.users, ...users.filter(({ id }) => id !== q)], nextCursor }
   }, `${appId} ${q}`)
   return (
     <>
@@ -39,9 +39,6 @@ export function Users({ appId }: { appId: string }) {
     </>
   )
 }
-
-/** What the server takes as one: anything else would be an error. */
-const isId = (text: string) => /^[!-.0-~]{1,255}$/.test(text) && text !== '.' && text !== '..'
 
 const columnsOf = (appId: string): Column<User>[] => [
   {

@@ -1,10 +1,10 @@
-import { ChatError } from '../error.ts'
+import { ChatError, loggedOut } from '../error.ts'
 import type { OutboxOperation, Outgoing } from '../storage.ts'
 import type { Message } from '../types.ts'
 import { createEntry, isOutgoing, isSend, type OutboxEntry, toStored } from './entry.ts'
 import { prepare, rebase, targetFailed } from './fold.ts'
 import { dated, Journal } from './journal.ts'
-import { endElsewhere, mergeStored } from './merge.ts'
+import { mergeStored, showMerged } from './merge.ts'
 import type { OutboxOptions } from './options.ts'
 import { Sender } from './sender.ts'
 import type { NewOperation } from './steps.ts'
@@ -21,6 +21,8 @@ export class Outbox {
   /** Entries that came before their owner was known. */
   #unstored: OutboxEntry[] = []
   #isPaused = false
+  /** The user has logged out. */
+  #isClosed = false
   #isLoaded = false
   readonly #tabs: Tabs
   readonly #journal: Journal
@@ -28,7 +30,7 @@ export class Outbox {
 
   constructor(readonly options: OutboxOptions) {
     this.#tabs = new Tabs({
-      onEnded: options.onEnded,
+      onEnded: () => void options.isLoggedIn(false),
       onChange: (change) => {
         this.#journal.follow(change)
         applyTabChange(change, {
@@ -75,6 +77,7 @@ export class Outbox {
 
   async #start(owner: string | undefined) {
     this.#isLoaded = false
+    if (this.#tabs.hasLeft && !(await this.options.isLoggedIn(true))) return
     await this.#load()
     if (owner !== this.#journal.owner) return
     this.#isLoaded = true
@@ -86,16 +89,15 @@ export class Outbox {
     return [...this.#entries.values()].filter(({ operation }) => operation.channelId === channelId)
   }
 
-  get(clientId: string) {
-    return this.#entries.get(clientId)
-  }
+  readonly get = (clientId: string) => this.#entries.get(clientId)
 
   add(made: NewOperation): OutboxEntry {
     const { sharedAs } = this.options.storage
     const isShared = sharedAs !== undefined && this.#journal.owner !== undefined
     // Another tab may have sent it before this one does.
     const entry = createEntry(dated(made), { wasTried: isShared && !this.#tabs.isSender })
-    this.#enqueue(entry)
+    if (!this.#isClosed) this.#enqueue(entry)
+    else entry.done.reject(loggedOut())
     return entry
   }
 
@@ -134,7 +136,8 @@ export class Outbox {
   }
 
   /** Discards everything of the owner: stored or in any tab, or after a logout in another, here. */
-  async clear(owner: string | undefined, { isElsewhere = false } = {}) {
+  async clear(owner: string | undefined, { isElsewhere }: { isElsewhere: boolean }) {
+    this.#isClosed = true
     this.pause()
     this.#journal.owner ??= owner
     const discardAll = () => [...this.#entries.keys()].map((key) => this.discard(key))
@@ -160,12 +163,9 @@ export class Outbox {
     this.#join()
     const stored = await this.#journal.load()
     if (!stored) return
-    const { entries, added, gone } = mergeStored(this.#entries, stored)
-    this.#entries = entries
-    for (const { operation } of added) this.options.onStep({ kind: 'queued', operation })
-    for (const entry of gone) endElsewhere(entry, this.options.onStep)
-    for (const { operation } of [...entries.values(), ...gone])
-      this.options.onChange(operation.channelId)
+    const merged = mergeStored(this.#entries, stored)
+    this.#entries = merged.entries
+    showMerged(merged, this.options)
     if (this.#tabs.isSender) this.#sender.start()
   }
 

@@ -14,6 +14,8 @@ export class Journal {
   #writes: Promise<unknown> = Promise.resolve()
   /** The operations that are stored, by this tab or by another. */
   readonly #stored = new Set<string>()
+  /** The operations that were deleted while a load runs. */
+  #deleted: Set<string> | undefined
 
   constructor(readonly options: JournalOptions) {}
 
@@ -24,9 +26,13 @@ export class Journal {
     if (owner === undefined) return undefined
     await this.#writes
     const wasStored = new Set(this.#stored)
+    const deleted = new Set<string>()
+    this.#deleted = deleted
     try {
       await adopt(storage, owner)
-      const operations = (await storage.load(owner)).filter(isOperation)
+      const rows = (await storage.load(owner)).filter(isOperation)
+      const operations = rows.filter(({ clientId }) => !deleted.has(clientId))
+      this.#deleted = undefined
       if (owner !== this.owner) return undefined
       for (const { clientId } of operations) this.#stored.add(clientId)
       return { operations, wasStored }
@@ -47,6 +53,7 @@ export class Journal {
 
   delete(clientId: string) {
     this.#stored.delete(clientId)
+    this.#deleted?.add(clientId)
     this.#write((storage, owner) => storage.delete(owner, clientId))
   }
 

@@ -2,7 +2,7 @@ import { ChatError } from '../error.ts'
 import type { OutboxOperation } from '../storage.ts'
 import { createEntry, type OutboxEntry } from './entry.ts'
 import type { Stored } from './journal.ts'
-import type { OutboxStep } from './steps.ts'
+import type { OutboxOptions } from './options.ts'
 
 /**
  * The entries of a tab together with what is stored. Those that were stored and are no longer are
@@ -29,8 +29,15 @@ export function mergeStored(
   }
 }
 
-/** Ends what is shown of an entry whose outcome only another tab knows. */
-export function endElsewhere({ operation, done }: OutboxEntry, onStep: (step: OutboxStep) => void) {
-  onStep({ kind: 'done', operation, result: undefined })
-  done.reject(new ChatError('another tab has sent or discarded it', { code: 'ABORTED' }))
+/** Shows what was added. Of entries that are gone only another tab knows the outcome. */
+export function showMerged(
+  { entries, added, gone }: ReturnType<typeof mergeStored>,
+  { onStep, onChange }: Pick<OutboxOptions, 'onStep' | 'onChange'>,
+) {
+  for (const { operation } of added) onStep({ kind: 'queued', operation })
+  for (const { operation, done } of gone) {
+    onStep({ kind: 'done', operation, result: undefined })
+    done.reject(new ChatError('another tab has sent or discarded it', { code: 'ABORTED' }))
+  }
+  for (const { operation } of [...entries.values(), ...gone]) onChange(operation.channelId)
 }

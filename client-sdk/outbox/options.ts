@@ -15,7 +15,7 @@ export type OutboxOptions = {
   onChange: (channelId: string) => void
   onStep: (step: OutboxStep) => void
   onSent: (message: Message) => void
-  /** The user has logged out in another tab. */
-  onEnded: () => void
+  /** False if the user has logged out in another tab; the given answer if that is not known. */
+  isLoggedIn: (otherwise: boolean) => Promise<boolean>
   onError: (error: unknown) => void
 }

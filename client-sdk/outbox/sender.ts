@@ -167,7 +167,7 @@ export class Sender {
     for (const [index, entry] of entries.entries()) {
       const outcome = outcomes[index]
       // A call with several messages is answered although the limit refuses some of them.
-      if (isOutgoing(entry)) this.options.gate.record('messages', outcome)
+      if (entries.length > 1) this.options.gate.record('messages', outcome)
       if (!(outcome instanceof ChatError)) this.options.onDone(entry, outcome)
       else if (isDoneAlready(entry.operation, outcome, entry.wasTried))
         this.options.onDone(entry, { success: true })

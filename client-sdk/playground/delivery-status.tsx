@@ -2,12 +2,13 @@ import type { ChatMessage } from '@parley/client'
 import { useConnection } from '@parley/client/react'
 import { timeOf } from './format.ts'
 import { useOpenChannel } from './open-channel.ts'
-import { plainWordsOf } from './toasts.tsx'
+import { plainWordsOf, useToasts } from './toasts.tsx'
 
 /** The delivery of an outgoing message: pending, or refused with a reason and what to do. */
 export function DeliveryStatus({ message, onEdit }: { message: ChatMessage; onEdit: () => void }) {
   const { status, error, waiting, clientId, text } = message
   const { actions } = useOpenChannel()
+  const { attempt } = useToasts()
   const isLive = useConnection().status === 'live'
   if (status === 'sent' || clientId === null) return null
   if (status === 'pending' && !isLive) return <p className="delivery">Waiting for the network</p>
@@ -34,7 +35,7 @@ export function DeliveryStatus({ message, onEdit }: { message: ChatMessage; onEd
       <QuietButton label="Edit" onClick={onEdit} />
       {/* Pages that are not served securely have no clipboard. */}
       {'clipboard' in navigator && (
-        <QuietButton label="Copy" onClick={() => void navigator.clipboard.writeText(text)} />
+        <QuietButton label="Copy" onClick={() => attempt(navigator.clipboard.writeText(text))} />
       )}
       <QuietButton label="Discard" onClick={() => actions.discard(clientId)} />
     </p>

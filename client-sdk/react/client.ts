@@ -23,7 +23,7 @@ const LINGER_MS = 1_000
 /**
  * The client of a user, shared by all components that ask for it. It is disconnected once no
  * component uses it, and at once when they ask for another user. Undefined before the first effect,
- * on a server, and while nobody is logged in.
+ * on a server, while nobody is logged in, and after a logout, here or in another tab.
  */
 export function useChatClient(options: UseChatClientOptions): ChatClient | undefined {
   const { url, userId, token } = options
@@ -35,7 +35,11 @@ export function useChatClient(options: UseChatClientOptions): ChatClient | undef
     if (key === undefined) return
     const shared = acquire(key, options)
     setCurrent({ key, client: shared.client })
-    return () => release(key, shared)
+    const unsubscribe = shared.client.on('logout', () => setCurrent(undefined))
+    return () => {
+      unsubscribe()
+      release(key, shared)
+    }
   }, [key])
   useEffect(() => {
     const shared = key === undefined ? undefined : clients.get(key)
@@ -57,12 +61,8 @@ function acquire(key: string, options: UseChatClientOptions): SharedClient {
 
 function create(key: string, options: UseChatClientOptions): SharedClient {
   const client = createChatClient({ ...options, token: () => shared.token() })
-  const logout = client.logout.bind(client)
-  // It stores nothing from then on: who logs in again gets another.
-  client.logout = () => {
-    if (clients.get(key) === shared) clients.delete(key)
-    return logout()
-  }
+  // It has ended: who logs in again gets another.
+  client.on('logout', () => forget(key, shared))
   const shared: SharedClient = { client, token: options.token, users: 0 }
   return shared
 }
@@ -74,6 +74,10 @@ function release(key: string, shared: SharedClient) {
 
 function end(key: string, shared: SharedClient) {
   clearTimeout(shared.timer)
-  if (clients.get(key) === shared) clients.delete(key)
+  forget(key, shared)
   shared.client.disconnect()
+}
+
+function forget(key: string, shared: SharedClient) {
+  if (clients.get(key) === shared) clients.delete(key)
 }

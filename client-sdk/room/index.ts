@@ -3,7 +3,6 @@ import { ChatError, toChatError } from '../error.ts'
 import type { ChannelEvent } from '../events.ts'
 import type { NewOperation, OutboxStep, Unplaced } from '../outbox/steps.ts'
 import { newId } from '../platform.ts'
-import type { RoomSnapshot } from '../snapshot-source.ts'
 import type { Message, UserSummary } from '../types.ts'
 import { createLoaders } from './loaders.ts'
 import { PendingMutations } from './mutations.ts'
@@ -40,7 +39,8 @@ export class LiveRoom implements Room {
   readonly typing: Room['typing']
   readonly pins: Room['pins']
   readonly #context: ClientContext
-  readonly #sync: ChannelSync
+  /** Also what snapshots store and restore. */
+  readonly sync: ChannelSync
   readonly #stores: RoomStores
   readonly #mutations: PendingMutations
   readonly #typing: ThrottledTyping
@@ -59,15 +59,15 @@ export class LiveRoom implements Room {
       mark: (read) => this.#queue({ type: 'read', ...read }) as Promise<ReadResult>, // its answer
       find: (messageId) =>
         messageId === undefined
-          ? newestMessage(this.#sync.state, context.records.get(id))
-          : this.#sync.state.messages.get(messageId),
+          ? newestMessage(this.sync.state, context.records.get(id))
+          : this.sync.state.messages.get(messageId),
     })
     this.#mutations = new PendingMutations({
       onChange: () => this.refresh(),
-      isActive: () => this.#sync.isActive,
+      isActive: () => this.sync.isActive,
       me: () => this.#me,
     })
-    this.#sync = new ChannelSync({
+    this.sync = new ChannelSync({
       context,
       channelId: id,
       loaderOf: createLoaders(context, id),
@@ -82,7 +82,7 @@ export class LiveRoom implements Room {
     this.#stores = new RoomStores({
       context,
       channelId: id,
-      sync: this.#sync,
+      sync: this.sync,
       updates: () => this.#mutations.updates,
     })
     this.info = this.#stores.info.store
@@ -99,7 +99,7 @@ export class LiveRoom implements Room {
   }
 
   watch(): () => void {
-    return this.#sync.watch()
+    return this.sync.watch()
   }
 
   send(draft: Draft): OutgoingMessage {
@@ -117,7 +117,7 @@ export class LiveRoom implements Room {
   }
 
   async edit(messageId: string, { text }: { text: string }): Promise<Message> {
-    const ifEditedAt = this.#sync.state.messages.get(messageId)?.editedAt
+    const ifEditedAt = this.sync.state.messages.get(messageId)?.editedAt
     const done = this.#queue({ type: 'edit', messageId, text, ifEditedAt })
     return done as Promise<Message> // the answer of an edit
   }
@@ -159,14 +159,14 @@ export class LiveRoom implements Room {
 
   handleEvent(event: ChannelEvent) {
     this.#mutations.handleEvent(event)
-    this.#sync.handleEvent(event)
+    this.sync.handleEvent(event)
   }
   handleDisconnect() {
     this.#typing.cancel()
-    this.#sync.handleDisconnect()
+    this.sync.handleDisconnect()
   }
   async handleAccessLost() {
-    const [times, { mainWindow }] = [this.#timesRegained, this.#sync.state]
+    const [times, { mainWindow }] = [this.#timesRegained, this.sync.state]
     const lost = { code: 'FORBIDDEN', status: 403 } as const
     // Both topics may tell it.
     const refusal = this.#lostWith ?? (mainWindow ? undefined : await this.#refusal())
@@ -174,13 +174,13 @@ export class LiveRoom implements Room {
     if (times !== this.#timesRegained) return
     const error = refusal ?? new ChatError('you may not read this channel any more', lost)
     this.#lostWith = error
-    this.#sync.handleAccessLost(error)
+    this.sync.handleAccessLost(error)
     this.#stores.info.handleAccessLost(error)
   }
   handleAccessRegained() {
     this.#timesRegained += 1
     this.#lostWith = undefined
-    this.#sync.handleAccessRegained()
+    this.sync.handleAccessRegained()
     this.#stores.info.reload()
   }
   refreshInfo() {
@@ -188,28 +188,22 @@ export class LiveRoom implements Room {
   }
   /** Forgets what was loaded, unless somebody watches. */
   free() {
-    this.#sync.free()
+    this.sync.free()
     this.#stores.forget()
   }
   applyProfile(user: UserSummary) {
-    this.#sync.apply((state) => applyProfiles(state, profilesOf(user)))
+    this.sync.apply((state) => applyProfiles(state, profilesOf(user)))
   }
   handleSent(message: Message) {
-    this.#sync.apply((state) => addSent(state, message))
-  }
-  restore(snapshot: RoomSnapshot) {
-    this.#sync.restore(snapshot)
-  }
-  snapshot() {
-    return this.#sync.snapshot()
+    this.sync.apply((state) => addSent(state, message))
   }
   handleStep(step: OutboxStep) {
     const message = this.#mutations.editedBy(step)
-    if (message) this.#sync.update((state) => upsertMessages(state, [message]))
+    if (message) this.sync.update((state) => upsertMessages(state, [message]))
     this.#mutations.handleStep(step)
   }
   refresh() {
-    this.#mutations.dropConfirmed(this.#sync.state)
+    this.#mutations.dropConfirmed(this.sync.state)
     this.#context.note(this.id)
     this.#stores.refresh()
   }
@@ -228,7 +222,7 @@ export class LiveRoom implements Room {
 
   /** Whether the user surely has nothing unread here. */
   get #isRead() {
-    const { state, resources } = this.#sync
+    const { state, resources } = this.sync
     const record = this.#context.records.get(this.id)
     const isLoaded = resources.get('messages').status === 'ready'
     return isLoaded && isAllRead(state, { record, me: this.#me.id })

@@ -1,7 +1,7 @@
 import type { ClientContext } from '../context.ts'
 import { keepIfEqual } from '../equality.ts'
 import { type ChatError, toChatError } from '../error.ts'
-import { pause } from '../retry.ts'
+import { createRetries } from '../retry.ts'
 import { createStore, type Store } from '../store.ts'
 import type { Channel } from '../types.ts'
 import type { Status } from './resources.ts'
@@ -19,8 +19,7 @@ export class RoomInfoStore {
   readonly #inner: ReturnType<typeof createStore<RoomInfo>>
   #loading: Promise<void> | undefined
   #error: ChatError | undefined
-  #failures = 0
-  #retry: ReturnType<typeof setTimeout> | undefined
+  readonly #retries = createRetries(() => this.reload())
 
   constructor(
     readonly channelId: string,
@@ -41,14 +40,13 @@ export class RoomInfoStore {
 
   /** The user may not read the channel, or no longer. */
   handleAccessLost(error: ChatError) {
-    clearTimeout(this.#retry)
+    this.#retries.end()
     this.#error = error
     this.refresh()
   }
 
-  /** There is a connection again, or access to the channel. */
+  /** There may be an answer now. */
   reload() {
-    clearTimeout(this.#retry)
     this.#error = undefined
     if (this.#inner.isWatched) this.#load()
     this.refresh()
@@ -59,15 +57,9 @@ export class RoomInfoStore {
     if (this.#loading || this.#error || records.get(this.channelId)) return
     this.#loading = records
       .load(this.channelId)
-      .then(() => {
-        this.#failures = 0
-      })
-      .catch((cause) => {
+      .then(this.#retries.end, (cause) => {
         this.#error = toChatError(cause)
-        const { retryable, retryAfterMs } = this.#error
-        this.#failures += 1
-        const delayMs = pause('background', this.#failures, retryAfterMs)
-        if (retryable) this.#retry = setTimeout(() => this.reload(), delayMs)
+        if (this.#error.retryable) this.#retries.later(this.#error)
       })
       .finally(() => {
         this.#loading = undefined

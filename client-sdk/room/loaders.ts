@@ -26,8 +26,9 @@ export function timelineOf(name: ResourceName): Timeline {
  * of other rooms; from calls of their own if there they have no room.
  */
 export function createLoaders({ api, catchUp }: ClientContext, channelId: string) {
-  const putNewest = (page: Pick<Page, 'messages' | 'hasMore'>) => (state: ChannelState) =>
-    addPage(state, { ...page, position: 'newest' })
+  const putNewest =
+    (page: Pick<Page, 'messages' | 'hasMore'>, timeline?: Timeline) => (state: ChannelState) =>
+      addPage(state, { ...page, position: 'newest' }, timeline)
   const loadNewest = async () => putNewest(await api.messages.list({ channelId, limit: PAGE_SIZE }))
   const loaders: Record<string, Loader> = {
     messages: async () => {
@@ -36,18 +37,13 @@ export function createLoaders({ api, catchUp }: ClientContext, channelId: string
     },
     [NEWEST_ALONE]: () => loadNewest(),
     [ROOTS]: async () => {
-      const page = await api.messages.list({ channelId, limit: PAGE_SIZE, replies: false })
-      return (state) => addPage(state, { ...page, position: 'newest' }, { replies: false })
+      const roots: { replies: false } = { replies: false }
+      return putNewest(await api.messages.list({ channelId, limit: PAGE_SIZE, ...roots }), roots)
     },
     members: async () => {
       const { members: shared } = await catchUp.load(channelId, 'members')
       const members = shared ?? (await loadAll((page) => api.members.list({ channelId, ...page })))
-      const byId = new Map(
-        members.map(({ userId, user, role, custom, joinedAt }): [string, Member] => [
-          userId,
-          { userId, user, role, custom, joinedAt },
-        ]),
-      )
+      const byId = new Map(members.map((member): [string, Member] => [member.userId, member]))
       const profiles = profilesOf(...members.map(({ user }) => user))
       return (state) => applyProfiles({ ...state, members: byId }, profiles)
     },
@@ -79,10 +75,7 @@ export function createLoaders({ api, catchUp }: ClientContext, channelId: string
         api.messages.replies({ ...ref, limit: PAGE_SIZE }),
         api.messages.get(ref),
       ])
-      return (state) => {
-        const next = addPage(state, { ...page, position: 'newest' }, { parentId })
-        return upsertMessages(next, [parent])
-      }
+      return (state) => upsertMessages(putNewest(page, { parentId })(state), [parent])
     }
   return (name: ResourceName): Loader =>
     loaders[name] ?? threadLoader(timelineOf(name).parentId ?? '')
@@ -98,16 +91,14 @@ export function createPageLoader(
   }: { channelId: string; timeline: Timeline; direction: Direction },
 ) {
   return (state: ChannelState): Loader | undefined => {
+    const isOlder = direction === 'older'
     const window = windowOf(state, timeline)
     const cursor = cursorOf(state, timeline, direction)
-    if (!window || cursor === undefined) return undefined
-    const isComplete =
-      direction === 'older' ? window.from === 0 : window.to === Number.POSITIVE_INFINITY
-    if (isComplete) return undefined
-    const edge = direction === 'older' ? window.from : window.to
+    const edge = isOlder ? window?.from : window?.to
+    const end = isOlder ? 0 : Number.POSITIVE_INFINITY
+    if (edge === undefined || edge === end || cursor === undefined) return undefined
     const { parentId, replies } = timeline
-    const from = direction === 'older' ? { before: cursor } : { after: cursor }
-    const args = { channelId, limit: PAGE_SIZE, ...from }
+    const args = { channelId, limit: PAGE_SIZE, [isOlder ? 'before' : 'after']: cursor }
     return async () => {
       const page = await (parentId === undefined
         ? api.messages.list({ ...args, replies })

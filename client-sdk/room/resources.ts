@@ -1,4 +1,5 @@
 import { type ChatError, toChatError } from '../error.ts'
+import { createRetries } from '../retry.ts'
 import { type BufferedChange, LoadBuffer } from './load-buffer.ts'
 import type { ChannelState } from './state.ts'
 
@@ -24,16 +25,15 @@ type ResourcesOptions = {
   onChange: () => void
 }
 
-/** The pause before a resource that failed is loaded again. */
-const RETRY_MS = 1_000
-
 /** The load states of a channel's resources. Each resource is loaded at most once at a time. */
 export class Resources {
   readonly buffer = new LoadBuffer()
-  /** Counts restarts, so that retries from before are dropped. */
-  #generation = 0
   readonly #states = new Map<ResourceName, ResourceState>()
   readonly #loads = new Map<ResourceName, Promise<void>>()
+  readonly #retries = createRetries(() => {
+    for (const name of this.#failed()) this.invalidate(name)
+    this.loadWatched()
+  })
 
   constructor(readonly options: ResourcesOptions) {}
 
@@ -64,8 +64,13 @@ export class Resources {
 
   /** Ignores the results of running loads, and drops scheduled ones. */
   abandonLoads() {
-    this.#generation += 1
+    this.endRetries()
     this.#loads.clear()
+  }
+
+  /** Drops scheduled loads: the next subscription loads what has failed. */
+  endRetries() {
+    this.#retries.end()
   }
 
   /** Resolves once the resource is not being loaded. */
@@ -110,12 +115,13 @@ export class Resources {
       if (!isCurrent()) return
       this.#loads.delete(name)
       this.set(name, { status: loadedStatus() })
+      if (this.#failed().length === 0) this.#retries.end()
       onLoaded(name, { apply, changes: recording.changes() })
     } catch (cause) {
       const error = toChatError(cause)
       if (isCurrent()) {
         this.set(name, { status: 'failed', error })
-        if (error.retryable) this.#retryLater(name)
+        if (error.retryable && this.options.canLoad()) this.#retries.later(error)
       }
       throw error
     } finally {
@@ -124,12 +130,8 @@ export class Resources {
     }
   }
 
-  #retryLater(name: ResourceName) {
-    const generation = this.#generation
-    setTimeout(() => {
-      if (generation !== this.#generation) return
-      if (this.get(name).status === 'failed') this.invalidate(name)
-      this.loadWatched()
-    }, RETRY_MS)
+  /** What may succeed later. */
+  #failed() {
+    return this.names.filter((name) => this.get(name).error?.retryable)
   }
 }

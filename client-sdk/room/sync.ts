@@ -2,21 +2,12 @@ import type { TopicPosition } from '../connection.ts'
 import { type ClientContext, currentUserId } from '../context.ts'
 import type { ChatError } from '../error.ts'
 import type { ChannelEvent } from '../events.ts'
-import type { RoomSnapshot } from '../snapshot-source.ts'
 import type { ChannelChanges } from '../types.ts'
 import { NEWEST_ALONE, timelineOf } from './loaders.ts'
-import { OrderedMessages } from './ordered.ts'
 import { applyEvent, upsertMessages } from './reducer.ts'
 import { type Loaded, type Loader, type ResourceName, Resources, type Status } from './resources.ts'
 import { type ChannelState, emptyState } from './state.ts'
-import {
-  dropShownSent,
-  newestPage,
-  trimWindow,
-  visibleMessages,
-  windowOf,
-  windowSize,
-} from './timeline.ts'
+import { dropShownSent, newestPage, trimWindow, windowOf, windowSize } from './timeline.ts'
 import { TypingExpiry } from './typing-expiry.ts'
 import { Watchers } from './watchers.ts'
 
@@ -33,8 +24,6 @@ type ChannelSyncOptions = {
   onGapFilled: () => void
 }
 
-/** How many messages a snapshot may have. */
-const MAX_SNAPSHOT = 100
 /** How many messages the window may grow by after the user last paged. */
 const MAX_LIVE_MESSAGES = 1_000
 
@@ -115,25 +104,19 @@ export class ChannelSync {
   }
 
   /** Shows what was stored, as stale, unless something has loaded. */
-  restore({ epoch, rev, from, messages }: RoomSnapshot) {
+  restore(stored: Partial<ChannelState>, position: TopicPosition) {
     if (this.state.mainWindow || this.#isSubscribed) return
-    const mainWindow = { from, to: Number.POSITIVE_INFINITY }
-    const stored = OrderedMessages.of(messages)
-    this.state = { ...this.state, rev, messages: stored, mainWindow }
-    this.#position = { epoch, offset: rev }
+    this.state = { ...this.state, ...stored }
+    this.#position = position
     this.#isRestored = true
     this.resources.set('messages', { status: 'stale' })
     this.options.onChange()
   }
 
-  /** The newest messages, if they are up to date. */
-  snapshot(): RoomSnapshot | undefined {
-    const { mainWindow, rev } = this.state
+  /** The position at which the messages are up to date; undefined while they are not. */
+  get currentAt(): TopicPosition | undefined {
     const isReady = this.resources.get('messages').status === 'ready' && this.#isSubscribed
-    if (!isReady || !this.#position || mainWindow?.to !== Number.POSITIVE_INFINITY) return undefined
-    const messages = visibleMessages(this.state).slice(-MAX_SNAPSHOT)
-    const from = messages.length < MAX_SNAPSHOT ? mainWindow.from : (messages[0]?.seq ?? 0)
-    return { epoch: this.#position.epoch, rev, from, messages }
+    return isReady ? this.#position : undefined
   }
 
   /** Applies a change now, and to the results of running loads, which may be older. */
@@ -153,6 +136,7 @@ export class ChannelSync {
   /** The connection was lost: the state may miss changes. */
   handleDisconnect() {
     this.#isSubscribed = false
+    this.resources.endRetries()
     this.resources.transition(['ready'], 'stale')
     this.#typing.clear()
     if (this.state.typing.length > 0) this.state = { ...this.state, typing: [] }
@@ -162,8 +146,7 @@ export class ChannelSync {
   /** The user may not read the channel, or no longer: drops everything. */
   handleAccessLost(error: ChatError) {
     this.resources.abandonLoads()
-    this.#unsubscribe?.()
-    this.#unsubscribe = undefined
+    this.#stop()
     this.#isSubscribed = false
     this.#position = undefined
     this.state = emptyState
@@ -189,10 +172,14 @@ export class ChannelSync {
     this.options.onChange()
   }
 
-  /** Of a room that nobody watches only the newest page is kept. */
-  #leave() {
+  #stop() {
     this.#unsubscribe?.()
     this.#unsubscribe = undefined
+  }
+
+  /** Of a room that nobody watches only the newest page is kept. */
+  #leave() {
+    this.#stop()
     this.#jumped.clear()
     this.state = newestPage(this.state)
     const kept = ['messages', 'members', 'reads', 'pins']

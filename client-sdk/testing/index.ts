@@ -75,6 +75,7 @@ export function createFakeChat({ me: user = 'me', ...options }: FakeChatOptions 
     refresh()
     return parts.room
   }
+  const current = constantly<TokenResult['user'] | null>(me)
   const setOnline = (isLive: boolean) => {
     connection.set({ status: isLive ? 'live' : 'offline', reconnectInMs: null })
     for (const { flush } of rooms.values()) flush()
@@ -90,11 +91,15 @@ export function createFakeChat({ me: user = 'me', ...options }: FakeChatOptions 
   return {
     api: fakeApi(options.api ?? {}),
     connection,
-    me: constantly<TokenResult['user'] | null>(me),
+    me: current,
     unread,
     connect: async () => setOnline(true),
     disconnect: () => setOnline(false),
-    logout: async () => setOnline(false),
+    logout: async () => {
+      setOnline(false)
+      current.set(null)
+      events.emit({ type: 'logout' })
+    },
     wake: () => {},
     channels: ({ type: filter }: ChannelsFilter = {}): ChannelsStore => {
       const type = filter ?? ''

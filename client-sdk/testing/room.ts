@@ -1,6 +1,7 @@
 import { ChatError } from '../error.ts'
 import { newId } from '../platform.ts'
 import type { ChatMessage, Draft, OutgoingMessage, Room } from '../room/index.ts'
+import { quoteOf } from '../room/quotes.ts'
 import type { MessagesSnapshot, MessagesStore, ThreadSnapshot } from '../room/stores.ts'
 import { createStore, type Store } from '../store.ts'
 import { createDeferred, type Deferred } from '../timing.ts'
@@ -57,6 +58,10 @@ export function createFakeRoom(channel: Channel, context: FakeContext): RoomPart
     const before = find(id)
     all.set(all.getSnapshot().map((each) => (each === before ? { ...each, ...changed } : each)))
   }
+  const quote = ({ quotedMessageId }: Draft) => {
+    const quoted = all.getSnapshot().find(({ id }) => id === quotedMessageId)
+    return quoted && quoteOf(quoted)
+  }
   const add = (draft: Draft, user: UserSummary): ChatMessage => {
     const seq = all.getSnapshot().length + 1
     const clientId = draft.clientId ?? newId()
@@ -66,6 +71,8 @@ export function createFakeRoom(channel: Channel, context: FakeContext): RoomPart
       ...{ reactions: [], mentions: [], attachments: draft.attachments ?? [], replyCount: 0 },
       ...{ pinned: false, createdAt: TIME, updatedAt: TIME, editedAt: null, deletedAt: null },
       ...(draft.parentId !== undefined && { parentId: draft.parentId }),
+      ...(draft.custom !== undefined && { custom: draft.custom }),
+      quotedMessage: quote(draft),
     }
     all.set([...all.getSnapshot(), message])
     return message

@@ -26,14 +26,16 @@ export async function main(baseUrl: string, adminKey: string) {
   const reply = { text: 'Soup, please', parentId: id }
   const answer = data(await ben.POST(messages, { params, body: reply }))
   const parentId: string | null = answer.parentId
-  const there = { path: { channelId, messageId: answer.id } }
+  const answerParams = { path: { channelId, messageId: answer.id } }
   const reacted = data(
     await ana.POST('/api/channels/{channelId}/messages/{messageId}/reactions', {
-      params: there,
+      params: answerParams,
       body: { emoji: '🍲' },
     }),
   )
-  data(await ana.POST('/api/channels/{channelId}/messages/{messageId}/pin', { params: there }))
+  data(
+    await ana.POST('/api/channels/{channelId}/messages/{messageId}/pin', { params: answerParams }),
+  )
   const unread = data(await ben.GET('/api/channels/unread-count'))
   const page = data(await ben.GET(messages, { params: { ...params, query: { limit: 20 } } }))
   const read = data(await ben.POST('/api/channels/{channelId}/read', { params }))

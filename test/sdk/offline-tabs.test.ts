@@ -1,6 +1,7 @@
 import {
   createChatClient,
   indexedDbStorage,
+  type LoggedOut,
   memoryStorage,
   type OutboxOperation,
   type OutboxStorage,
@@ -8,7 +9,7 @@ import {
 } from '@parley/client'
 import { createSnapshots, indexedDbSnapshotStorage } from '@parley/client/snapshots'
 import { IDBFactory } from 'fake-indexeddb'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { ready, until } from '../support/chat.ts'
 import { quiet, type ScriptedChat, scriptedChat } from '../support/scripted/index.ts'
 import { useGlobals } from '../support/use-globals.ts'
@@ -72,6 +73,56 @@ test('after a logout in one tab no other tab is connected or stores what it show
   await quiet()
   expect([await kept(), await stored(storage)]).toEqual([[], []])
   expect(await storage.session?.load('http://chat me')).toBeUndefined()
+})
+
+test('a tab that another has logged out says so, and its client does nothing more', async () => {
+  const storage = newStorage()
+  const [one, two] = [await live(storage), await live(storage)]
+  const ends: LoggedOut[] = []
+  two.chat.on('logout', (event) => ends.push(event))
+  await one.chat.logout()
+  await expect.poll(() => ends).toEqual([{ type: 'logout' }])
+  expect([one, two].map(({ chat }) => chat.me.getSnapshot())).toEqual([null, null])
+  for (const { chat, room } of [one, two]) {
+    await expect(chat.connect()).rejects.toMatchObject({ code: 'ABORTED', message: /logged out/ })
+    await expect(room.send({ text: 'late' }).sent).rejects.toMatchObject({ code: 'ABORTED' })
+    await expect(room.react('1', '👍')).rejects.toMatchObject({ code: 'ABORTED' })
+    await chat.logout()
+  }
+  expect([ends.length, await stored(storage)]).toEqual([1, []])
+})
+
+test('a tab that was disconnected during a logout ends when it connects again', async () => {
+  const storage = newStorage()
+  const rows = indexedDbSnapshotStorage('tabs-rejoined')
+  const open = () => live(storage, undefined, createSnapshots(rows, { intervalMs: 0 }))
+  const [one, two] = [await open(), await open()]
+  two.chat.disconnect()
+  await one.chat.logout()
+  const late = two.room.send({ text: 'late' }).sent
+  two.chat.connect().catch(() => {})
+  await expect(late).rejects.toMatchObject({ code: 'ABORTED' })
+  await expect.poll(() => two.chat.me.getSnapshot()).toBe(null)
+  await quiet()
+  expect([two.count(SEND), await stored(storage)]).toEqual([0, []])
+  await expect.poll(() => rows.load('http://chat app:me')).toEqual([])
+  expect(await storage.session?.load('http://chat me')).toBeUndefined()
+})
+
+test('a tab that hears late of a logout leaves alone what a new login has stored', async () => {
+  const storage = newStorage()
+  const { chat, shown } = await live(storage)
+  const others = new BroadcastChannel(`${storage.sharedAs} http://chat app:me`)
+  onTestFinished(() => others.close())
+  const operation = { channelId: 'c', clientId: 'k', text: 'next', attachments: [] }
+  await storage.put('http://chat app:me', { ...operation, createdAt: '2026' })
+  others.postMessage({ kind: 'ended' })
+  others.postMessage({ kind: 'put', operation: { ...operation, createdAt: '2026' } })
+  await expect.poll(shown).toEqual(['next'])
+  await quiet()
+  expect(chat.connection.getSnapshot().status).toBe('live')
+  expect(await storage.session?.load('http://chat me')).toMatchObject({ appId: 'app' })
+  await expect.poll(() => stored(storage)).toEqual([])
 })
 
 test('a logout removes what other pages have stored, even without a network', async () => {

@@ -192,13 +192,16 @@ test('an edit of a refused message changes what is shown, after a reload, too', 
 })
 
 test('what was written before a logout, without a session, is not sent for the next', async () => {
-  const { chat, channel, count } = scriptedChat({ storage: memoryStorage() })
-  channel('c')
+  const storage = memoryStorage()
+  const { chat } = scriptedChat({ storage })
   const { sent } = chat.channel('c').send({ text: 'of somebody else' })
   await Promise.all([chat.logout(), expect(sent).rejects.toMatchObject({ code: 'ABORTED' })])
-  await chat.connect()
+  await expect(chat.connect()).rejects.toMatchObject({ code: 'ABORTED' })
+  const next = scriptedChat({ storage })
+  next.channel('c')
+  await next.chat.connect()
   await quiet()
-  expect(count(SEND)).toBe(0)
+  expect(next.count(SEND)).toBe(0)
 })
 
 test('an unsent message is shown once, whether its event or its answer comes first', async () => {

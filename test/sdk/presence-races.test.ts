@@ -207,7 +207,7 @@ test('state that only ephemeral events carry is fetched again after an outage', 
   expect([count(SYNC), count(/\/members|\/read-status|\/messages/)]).toEqual([3, 0])
 })
 
-test('a failed load is repeated a second later, unless it was forbidden', async () => {
+test('a failed load is repeated half a second later, unless it was forbidden', async () => {
   const clock = stoppedClock()
   const { chat, channel, count, refuseRequests } = scriptedChat()
   channel('c')
@@ -220,9 +220,9 @@ test('a failed load is repeated a second later, unless it was forbidden', async 
   await until(room.members, ({ status, error }) => status === 'failed' && error?.retryable === true)
   refuseRequests(/\/pins/, { status: 403, code: 'FORBIDDEN' })
   const asked = count(SYNC)
-  await clock.forward(998)
+  await clock.forward(248)
   expect(count(SYNC)).toBe(asked)
-  await clock.forward(2)
+  await clock.forward(252)
   expect([room.members.getSnapshot().status, count(SYNC)]).toEqual(['ready', asked + 1])
   await clock.forward(60_000)
   expect([room.pins.getSnapshot().status, count(/\/pins/)]).toEqual(['failed', 2])

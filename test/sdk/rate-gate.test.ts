@@ -59,6 +59,29 @@ test('messages of a batch that are over the limit stop those of other channels',
   await Promise.all(sent)
 })
 
+test('channels that wait for the same limit do not make its pauses longer', async () => {
+  const clock = stoppedClock()
+  const { chat, channel, intercept, refuseRequests } = scriptedChat()
+  const ids = Array.from({ length: 12 }, (_, index) => `c${index}`)
+  for (const id of ids) channel(id)
+  await chat.connect()
+  let refusals = 0
+  intercept(/\/messages$/, () => {
+    refusals += 1
+    return new Response('<h1>an error page</h1>', { status: 429 })
+  })
+  const sent = ids.map((id) => chat.channel(id).send({ text: id }).sent)
+  const before = refusals
+  while (refusals < before + ids.length + 1) await clock.forward(100)
+  refuseRequests()
+  let isDone = false
+  void Promise.all(sent).then(() => {
+    isDone = true
+  })
+  await clock.forward(8_000)
+  expect(isDone).toBe(true)
+})
+
 test('a call ends in time although the token does not come, and is never sent', async () => {
   const clock = stoppedClock()
   const { promise, resolve } = createDeferred<TokenResult>()

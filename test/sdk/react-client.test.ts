@@ -99,6 +99,22 @@ test('who logs in again at once after a logout gets another client', async () =>
   await vi.waitFor(() => act(() => expect(last()).toBe('live')), patient)
 })
 
+test('after a logout nobody is shown, and who is mounted then has a new client', async () => {
+  await world().users('ana')
+  const { page, clients } = await loginPage()
+  const { container, root } = mount()
+  const last = () => [...clients].at(-1)?.connection.getSnapshot().status
+  await act(() => root.render(page('ana')))
+  await vi.waitFor(() => act(() => expect(last()).toBe('live')), patient)
+  await act(async () => [...clients][0]?.logout())
+  expect(container.textContent).toBe('nobodynobody')
+  await act(() => root.render(null))
+  await act(() => root.render(page('ana')))
+  expect(clients.size).toBe(2)
+  await vi.waitFor(() => act(() => expect(last()).toBe('live')), patient)
+  expect(container.textContent).toBe('unread 0unread 0')
+})
+
 test('useSelect rerenders only when its part changes, even to a new object', async () => {
   const [ana] = await world().users('ana', 'ben')
   const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: ['ben'] })

@@ -70,6 +70,8 @@ test.each([
   expect(await errorOf(html(503, { 'retry-after': value }))).toMatchObject({ retryAfterMs })
 })
 
+const USERS = /^GET \/api\/users\?/
+
 test('a date in Retry-After is read by the clock of the server', async () => {
   stoppedClock()
   const headers = {
@@ -216,4 +218,24 @@ test('a client over all its limits asks for each thing once, however long it wai
     store.subscribe(() => {})
   await clock.forward(39_000)
   expect(requests.filter((request, index) => requests.indexOf(request) !== index)).toEqual([])
+})
+
+test('presence that failed is asked for after growing pauses, by no timer once offline', async () => {
+  const clock = stoppedClock()
+  const { chat, count, refuseRequests } = scriptedChat()
+  await chat.connect()
+  refuseRequests(USERS, { status: 503, code: 'UNAVAILABLE' })
+  // Two requests each time: their failures count as one.
+  for (let index = 0; index < 150; index++) chat.presence(`user${index}`).subscribe(() => {})
+  for (let second = 0; second < 120; second++) await clock.forward(1_000)
+  const asked = count(USERS)
+  expect(asked).toBeGreaterThan(20)
+  expect(asked).toBeLessThan(100)
+  chat.disconnect()
+  await clock.forward(15_000)
+  expect([clock.timers(), count(USERS)]).toEqual([0, asked])
+  refuseRequests()
+  await chat.connect()
+  await quiet()
+  expect(count(USERS)).toBe(asked + 2)
 })

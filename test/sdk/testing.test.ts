@@ -112,3 +112,11 @@ test('a fake client answers the calls of a test, and names the one that is missi
   expect([all === fake.channels(), all.getSnapshot().items.length]).toEqual([true, 1])
   expect(fake.channels({ type: 'team' }).getSnapshot().items).toEqual([])
 })
+
+test('a message of a fake client has its own fields and what it quotes', async () => {
+  const room = fakeOf().channel('team')
+  const one = await room.send({ text: 'one' }).sent
+  const draft = { text: 'two', custom: { kind: 'x' }, quotedMessageId: one.id }
+  const two = await room.send(draft).sent
+  expect(two).toMatchObject({ custom: { kind: 'x' }, quotedMessage: { id: one.id, text: 'one' } })
+})
