@@ -26,7 +26,7 @@ const LONGEST_SETTLE_SECONDS = 2
 const POLL_MS = 50
 /** So long nothing may arrive before what is missing counts as lost. */
 const PATIENCE_MS = 30_000
-const LONGEST_STORM_MS = 180_000
+const LONGEST_STORM_MS = 600_000
 /** How many open sockets, and how long, before anything is measured: what is compiled once. */
 const WARM_UP = { sockets: 200, seconds: 0.2 }
 

@@ -33,7 +33,7 @@ export const nothingSeen = (): Seen => ({
 const FIRST_PAUSE_MS = 250
 const LONGEST_PAUSE_MS = 4_000
 /** How long opening may take. */
-const OPEN_MS = 15_000
+const OPEN_MS = 60_000
 
 type Position = { offset: number; epoch: string }
 type Publication = { offset?: number }
@@ -105,6 +105,7 @@ export function createSubscriber(
           seen.refused += 1
           return opened.terminate()
         }
+        if (id === 0) return // a ping
         if (subscribe) takeSubscribed(topics[id - 2] ?? '', subscribe)
         waiting -= 1
         if (waiting > 0) return
