@@ -11,8 +11,8 @@ export const certificates = {
 }
 
 /**
- * Trusts the private CA, and no other, until the function that it returns is called: a process reads
- * `NODE_EXTRA_CA_CERTS` only when it starts.
+ * Trusts the private CA, and no other, until the function that it returns is called: a process
+ * reads `NODE_EXTRA_CA_CERTS` only when it starts.
  */
 export function trustOwnCa() {
   const { createSecureContext } = tls
