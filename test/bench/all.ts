@@ -7,12 +7,13 @@ import { parseArgs } from 'node:util'
  * shown while they run, and their tables together at the end; with `--json` as one object, by the
  * names of the programs. One that fails costs no other its figures.
  */
-const ofRequests = ['connections', 'rounds', 'seconds', 'only', 'profile', 'smoke']
+const ofRequests = ['connections', 'rounds', 'seconds', 'only', 'profile', 'workers', 'smoke']
 const PROGRAMS: Record<string, string[]> = {
   send: ofRequests,
   read: ofRequests,
   connect: ['sockets', 'profile', 'smoke'],
-  fanout: [],
+  fanout: ['workers', 'smoke'],
+  cluster: ['nodes', 'sockets', 'redis', 'smoke'],
   push: [],
   rooms: ['smoke'],
 }
@@ -23,6 +24,9 @@ const { values: given } = parseArgs({
     seconds: { type: 'string' },
     only: { type: 'string' },
     sockets: { type: 'string' },
+    workers: { type: 'string' },
+    nodes: { type: 'string' },
+    redis: { type: 'boolean' },
     profile: { type: 'string' },
     smoke: { type: 'boolean' },
     json: { type: 'boolean' },

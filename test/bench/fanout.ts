@@ -1,14 +1,24 @@
+import { parseArgs } from 'node:util'
 import { createApi } from '@parley/client/api'
 import { type Envelope, topics } from '@parley/contract'
 import { WebSocketServer } from 'ws'
+import { measureWorkers } from './cluster/workers.ts'
 import { openSockets, percentile, print, startNode, withDatabase } from './support.ts'
 
 /**
  * How fast one process delivers to many sockets, compared in the same run with a bare `ws` loop
  * that sends the same bytes to as many sockets with the same coalescing. The numbers depend on the
  * machine; the ratio is what counts. The sockets are in another process.
+ * `--workers 1,2` measures servers with so many worker processes instead.
  */
-const isSmoke = process.argv.includes('--smoke')
+const { values: given } = parseArgs({
+  options: {
+    smoke: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+    workers: { type: 'string' },
+  },
+})
+const isSmoke = given.smoke
 const SUBSCRIBERS = isSmoke ? [20] : [1_000, 10_000]
 const MILLISECONDS = isSmoke ? 100 : 5_000
 /** The messages published in one tick, like a burst in a busy channel. */
@@ -19,7 +29,12 @@ const EVENTS = isSmoke ? 1_000 : 10_000
 const SENDS = isSmoke ? 50 : 500
 const CONNECTED = isSmoke ? 20 : 1_000
 
-await withDatabase(async (databaseUrl) => {
+if (given.workers) {
+  const counts = given.workers.split(',').map(Number)
+  await measureWorkers(counts, { sockets: CONNECTED, seconds: isSmoke ? 1 : 10 })
+} else await withDatabase(measureAll)
+
+async function measureAll(databaseUrl: string) {
   const node = await startNode(databaseUrl)
   const { app, channelId, user, publisher } = node
   const topic = topics.channel(app.id, channelId)
@@ -70,7 +85,7 @@ await withDatabase(async (databaseUrl) => {
   await endToEnd(node)
   await latency(node, { topic, token: user.wsToken })
   await node.stop()
-})
+}
 
 /** A message with a mark that the receiving process reads. */
 function sample(channelId: string, mark: { n: number } | { at: number }) {

@@ -60,16 +60,21 @@ export async function startServer(variables: Record<string, string>, profileDir?
     return Number(new RegExp(`^${name} (\\S+)`, 'm').exec(all)?.[1])
   }
   const url = `http://127.0.0.1:${port}`
-  // The server listens last, after the metrics.
-  while (!(await fetch(`${url}/health`).catch(() => undefined))?.ok) {
-    if (child.exitCode !== null) throw new Error(`the server exited with ${child.exitCode}`)
-    await pause(50)
+  // One with worker processes serves the metrics of all of them last.
+  for (const needed of [`${url}/health`, `http://127.0.0.1:${metricsPort}/metrics`]) {
+    while (!(await fetch(needed).catch(() => undefined))?.ok) {
+      if (child.exitCode !== null) throw new Error(`the server exited with ${child.exitCode}`)
+      await pause(50)
+    }
   }
   return {
     url,
     cpuSeconds: () => metric('process_cpu_seconds_total'),
     rss: () => metric('process_resident_memory_bytes'),
+    /** As when the machine fails: nobody is told. */
+    kill: () => child.kill('SIGKILL'),
     stop: async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return
       child.kill('SIGTERM')
       await once(child, 'exit')
     },

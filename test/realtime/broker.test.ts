@@ -2,63 +2,30 @@ import { topics } from '@parley/contract'
 import { connectOnce } from '@parley/server/db/client'
 import type { NodeNote } from '@parley/server/realtime/broker'
 import { createPostgresBroker } from '@parley/server/realtime/postgres-broker'
-import { createRedisBroker } from '@parley/server/realtime/redis-broker'
 import type { Timings } from '@parley/server/realtime/timings'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { upTo } from '../support/events.ts'
 import { openProxy } from '../support/proxy.ts'
-import { hasRedis, redisAt, startRedis } from '../support/redis.ts'
+import { hasRedis, redisAt } from '../support/redis.ts'
 import { until } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
+import { brokerKinds, useBrokers } from './brokers.ts'
 
 // This node is not silent for those that listen for silence.
 const world = useWorld({ timings: { brokerBeatMs: 50 } })
+const brokers = useBrokers(world)
 /** A topic without subscriptions, so that the nodes of the world do nothing about these notes. */
 const topic = topics.user('019c9b1e-7a52-7cc1-8f0e-0a0000000009', 'nobody')
 let nodes = 0
-let redis: Awaited<ReturnType<typeof startRedis>> | undefined
-if (hasRedis) {
-  beforeAll(async () => {
-    redis = await startRedis()
-  })
-  afterAll(() => redis?.kill())
-}
 const hint = (offset: number): NodeNote => ({ kind: 'hint', topic, offset })
 const UNREADABLE = -100
 /** A hint as long as one wants. */
 const padded = (offset: number, padding: string): NodeNote =>
   Object.assign(hint(offset), { padding })
 type OpenOptions = { url?: string; timings?: Partial<Timings> }
-type Report = (error: unknown, problem: string) => void
-
-const brokers = {
-  PostgreSQL: {
-    url: () => world().databaseUrl,
-    through: (proxy: Awaited<ReturnType<typeof openProxy>>) => proxy.databaseUrl,
-    nowhere: 'postgres://127.0.0.1:1',
-    create: async (options: { url: string; nodeId: string; report: Report }) =>
-      createPostgresBroker(options),
-  },
-  Redis: {
-    url: () => redis?.url ?? '',
-    through: (proxy: Awaited<ReturnType<typeof openProxy>>) => proxy.url.replace('http', 'redis'),
-    nowhere: 'redis://127.0.0.1:1',
-    create: async ({ url, report, ...options }: OpenOptions & Created) =>
-      createRedisBroker({
-        ...options,
-        ...(await redisAt(url)),
-        report,
-        onLost: () => report(undefined, 'lost'),
-        onTopics: () => {},
-        log: { warn: () => {}, info: () => {} },
-      }),
-  },
-}
-type Created = { url: string; nodeId: string; report: Report }
-
-describe.each(['PostgreSQL', 'Redis'] as const)('the broker over %s:', (kind) => {
+describe.each(brokerKinds)('the broker over %s:', (kind) => {
   const { url: defaultUrl, through, nowhere, create } = brokers[kind]
-  const check = test.skipIf(kind === 'Redis' && !hasRedis)
+  const check = test.skipIf(kind !== 'PostgreSQL' && !hasRedis)
 
   /** A node's broker, which follows the topic, and the offsets of the hints that it receives. */
   async function openBroker({ url = defaultUrl(), timings = {} }: OpenOptions = {}) {
@@ -87,6 +54,8 @@ describe.each(['PostgreSQL', 'Redis'] as const)('the broker over %s:', (kind) =>
       await broker.stop()
     }
     onTestFinished(stop)
+    // A start waits only for a while.
+    await until(broker.isUp)
     broker.follow(topic)
     await broker.settled()
     /** Resolves at the next beat. A node that still has notes to send does not beat. */
@@ -246,4 +215,18 @@ test('a node that stops says so, last of all', async () => {
   await sender.stop()
   await until(() => payloads.some((payload) => payload.endsWith('\n"farewell"')))
   expect(payloads.at(-1)).toMatch(/\n"farewell"$/)
+})
+
+test.skipIf(!hasRedis)('a Redis with TLS is refused by another name or password', async () => {
+  const { url } = brokers['Redis with TLS and a password']
+  const problemAt = async (changed: string) => {
+    const { connect } = await redisAt(changed)
+    const connection = connect({ name: 'refused', commandMs: 5_000 })
+    onTestFinished(() => connection.close())
+    await until(() => connection.problem() !== 'not connected yet' || connection.isReady())
+    return connection.isReady() ? 'connected' : connection.problem()
+  }
+  expect(await problemAt(url())).toBe('connected')
+  expect(await problemAt(url().replace('localhost', '127.0.0.1'))).toMatch(/altnames/)
+  expect(await problemAt(url().replace('@localhost', 'x@localhost'))).toMatch(/WRONGPASS/)
 })

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadRedis } from '@parley/server/core/redis'
 import { parseRedisUrl } from '@parley/server/core/redis-url'
+import { certificates } from './certificates/index.ts'
 import { freePort, freePorts } from './ports.ts'
 import { openProxy } from './proxy.ts'
 import { until } from './until.ts'
@@ -40,7 +41,26 @@ export async function startRedis(port?: number, settings: string[] = []) {
     await exited
   }
   await start(settings)
-  return { url: `redis://127.0.0.1:${own}`, port: own, kill, start: () => start() }
+  return {
+    url: `redis://127.0.0.1:${own}`,
+    port: own,
+    pid: () => child?.pid,
+    kill,
+    start: () => start(),
+  }
+}
+
+const PASSWORD = 'p@ss:w/rd%'
+
+/** One that takes only TLS, by the certificate of a private CA for `localhost`, and a password. */
+export async function startTlsRedis() {
+  const port = await freePort()
+  const redis = await startRedis(port, [
+    ...['--port', '0', '--tls-port', String(port), '--tls-auth-clients', 'no'],
+    ...['--tls-cert-file', certificates.path('server.crt')],
+    ...['--tls-key-file', certificates.path('server.key'), '--requirepass', PASSWORD],
+  ])
+  return { ...redis, url: `rediss://:${encodeURIComponent(PASSWORD)}@localhost:${port}` }
 }
 
 /** What a server connects with. */

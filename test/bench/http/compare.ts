@@ -12,14 +12,16 @@ import { startRoutes } from './targets.ts'
 /**
  * What every benchmark of requests takes: `--connections 1,32,128`, `--rounds` and `--seconds` a
  * round; `--only list,mark` measures the targets whose names have one of these words; `--json`
- * prints the figures as JSON; `--profile` names a folder for a profile of the server; `--smoke`
- * only sees whether everything still works.
+ * prints the figures as JSON; `--profile` names a folder for a profile of the server; `--workers
+ * 1,2` measures everything with each number of worker processes; `--smoke` only sees whether
+ * everything still works.
  */
 export function readOptions() {
   const { values: given } = parseArgs({
     options: {
       connections: { type: 'string' },
       rounds: { type: 'string' },
+      workers: { type: 'string', default: '1' },
       seconds: { type: 'string' },
       smoke: { type: 'boolean', default: false },
       only: { type: 'string', default: '' },
@@ -35,6 +37,7 @@ export function readOptions() {
     connections: (given.connections ?? defaults.connections).split(',').map(Number),
     rounds: Number(given.rounds ?? defaults.rounds),
     seconds: Number(given.seconds ?? defaults.seconds),
+    workers: given.workers.split(',').map(Number),
     only: given.only.split(','),
     json: given.json,
     profile: given.profile,
@@ -69,38 +72,53 @@ export async function compare(comparison: Comparison) {
   }
 }
 
-async function run(databaseUrl: string, { options, baselines, targets: start }: Comparison) {
-  const variables = { DATABASE_URL: databaseUrl, LOG_LEVEL: 'info' }
-  const server = await startServer(variables, options.profile)
-  const routes = await startRoutes(databaseUrl)
-  const clients = startClients()
-  const database = await watchDatabase(databaseUrl)
-  try {
-    const all = await start({ server, routes, sql: database.sql })
-    const isWanted = (name: string) => options.only.some((word) => name.includes(word))
-    const targets = Object.fromEntries(Object.entries(all).filter(([name]) => isWanted(name)))
-    const { seconds } = options
-    const measure = createMeasure({ clients, read: database.read, seconds })
-    for (const target of Object.values(targets)) await measure(target, 32)
-    await database.sql`vacuum analyze`
-    await database.sql`checkpoint`
-    const table: Row[] = []
-    for (const connections of options.connections) {
-      const rows = await measureAll(targets, { options, connections, measure })
-      table.push(...rows)
-      if (!options.json) printTable(rows, baselines)
+async function run(databaseUrl: string, comparison: Comparison) {
+  const { options } = comparison
+  const table: Row[] = []
+  for (const workers of options.workers) table.push(...(await runWith(workers)))
+  const machine = { cpus: cpus().length, cpu: cpus()[0]?.model, node: process.version }
+  if (options.json) console.log(JSON.stringify({ machine, options, rows: table }, null, 2))
+
+  /** One server at a time, so that none of them hears of the other's messages. */
+  async function runWith(workers: number) {
+    const variables = { DATABASE_URL: databaseUrl, LOG_LEVEL: 'info', WORKERS: String(workers) }
+    const server = await startServer(variables, options.profile)
+    const routes = await startRoutes(databaseUrl)
+    const clients = startClients()
+    const database = await watchDatabase(databaseUrl)
+    try {
+      const read = database.read
+      const measure = createMeasure({ clients, read, seconds: options.seconds })
+      const started = { server, routes, sql: database.sql }
+      return await runAll(started, { ...comparison, measure, workers })
+    } finally {
+      await database.end()
+      clients.stop()
+      routes.stop()
+      await server.stop()
     }
-    const machine = { cpus: cpus().length, cpu: cpus()[0]?.model, node: process.version }
-    if (options.json) console.log(JSON.stringify({ machine, options, rows: table }, null, 2))
-  } finally {
-    await database.end()
-    clients.stop()
-    routes.stop()
-    await server.stop()
   }
 }
 
 type Measure = ReturnType<typeof createMeasure>
+
+async function runAll(started: Started, given: Comparison & { measure: Measure; workers: number }) {
+  const { options, baselines, targets: start, measure, workers } = given
+  const isWanted = (name: string) => options.only.some((word) => name.includes(word))
+  const all = Object.entries(await start(started))
+  const targets = Object.fromEntries(all.filter(([name]) => isWanted(name)))
+  for (const target of Object.values(targets)) await measure(target, 32)
+  await started.sql`vacuum analyze`
+  await started.sql`checkpoint`
+  const table: Row[] = []
+  for (const connections of options.connections) {
+    const measured = await measureAll(targets, { options, connections, measure })
+    const rows = measured.map((row) => ({ workers, ...row }))
+    table.push(...rows)
+    if (!options.json) printTable(rows, baselines)
+  }
+  return table
+}
 
 /** Takes rounds of all targets in turn, after one to warm up. */
 async function measureAll(

@@ -4,6 +4,8 @@ import postgres from 'postgres'
 /** What PostgreSQL has done so far: counters to be subtracted. */
 export type DatabaseWork = { cpuSeconds: number; walBytes: number; statements: number }
 
+type Row = { wal: number; statements: number; own: number; processes: number[] }
+
 /** The settings with which a server counts its statements. */
 export const counting = {
   shared_preload_libraries: 'pg_stat_statements',
@@ -16,33 +18,46 @@ export async function watchDatabase(url: string) {
   const sql = postgres(url, { host, max: 1, onnotice: () => {} })
   await sql`create extension if not exists pg_stat_statements`
   const read = async (): Promise<DatabaseWork> => {
-    const [row] = await sql<{ wal: number; statements: number; processes: number[] }[]>`
+    const [row] = await sql<Row[]>`
       select
         (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::float8 as wal,
         (
           select coalesce(sum(calls), 0)
           from pg_stat_statements
         )::float8 as statements,
+        pg_backend_pid() as own,
         array(
           select pid
           from pg_stat_activity
           where pid <> pg_backend_pid()
         ) as processes`
     if (!row) throw new Error('no counters were read')
-    const ticks = row.processes.map(ticksOf).reduce((sum, each) => sum + each, 0)
+    // Processes of connections come and go: their parent has the times of those that have gone.
+    const ended = ticksOf(parentOf(row.own), { withEnded: true })
+    const ticks = row.processes.reduce((sum, pid) => sum + ticksOf(pid), ended)
     return { cpuSeconds: ticks / 100, walBytes: row.wal, statements: row.statements }
   }
   return { sql, read, end: () => sql.end() }
 }
 
-/** The hundredths of a second that a process ran, where the system tells; elsewhere NaN. */
-function ticksOf(pid: number) {
-  if (process.platform !== 'linux') return Number.NaN
+/**
+ * The hundredths of a second that a process ran, and with `withEnded` also those of its children
+ * that have ended; where the system tells, elsewhere NaN.
+ */
+export function ticksOf(pid: number, { withEnded = false } = {}) {
+  const times = statOf(pid).slice(11, 15)
+  return times.slice(0, withEnded ? 4 : 2).reduce((sum, each) => sum + each, 0)
+}
+
+const parentOf = (pid: number) => statOf(pid)[1] ?? 0
+
+/** What the system says of a process, from its state on. Nothing of one that has ended since. */
+function statOf(pid: number) {
+  if (process.platform !== 'linux') return Array<number>(15).fill(Number.NaN)
   try {
     const [, ...fields] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
-    const [userTicks = 0, systemTicks = 0] = fields.join(') ').split(' ').slice(11, 13).map(Number)
-    return userTicks + systemTicks
+    return fields.join(') ').split(' ').map(Number)
   } catch {
-    return 0 // It has ended since.
+    return []
   }
 }

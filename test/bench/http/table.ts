@@ -13,7 +13,7 @@ export type Round = {
   /** The part of all CPU time that the clients took. */
   clients: number
 }
-export type Row = { target: string; connections: number; failed: number } & Round
+export type Row = { workers: number; target: string; connections: number; failed: number } & Round
 
 /** The medians of rounds, each figure by itself. */
 export const medians = (rounds: Round[]): Round => ({
@@ -30,7 +30,8 @@ export const medians = (rounds: Round[]): Round => ({
 /** The rows of one number of connections, with their rates relative to the first three. */
 export function printTable(rows: Row[], baselines: string[]) {
   const rateOf = (name: string) => rows.find(({ target }) => target === name)?.perSecond ?? 0
-  console.log(`\n${rows[0]?.connections} connections`)
+  const [{ connections, workers } = { connections: 0, workers: 1 }] = rows
+  console.log(`\n${connections} connections${workers > 1 ? `, ${workers} worker processes` : ''}`)
   const heads = ['/s', 'p50 ms', 'p99 ms', 'node µs', 'pg µs', 'stmts', 'WAL B', 'clients']
   print('', [...heads, ...baselines.map((name) => `of ${name}`)])
   for (const row of rows) {
