@@ -220,7 +220,7 @@ test('a client over all its limits asks for each thing once, however long it wai
   expect(requests.filter((request, index) => requests.indexOf(request) !== index)).toEqual([])
 })
 
-test('presence that failed is asked for after growing pauses, by no timer once offline', async () => {
+test('presence that failed is asked for after growing pauses, and not once offline', async () => {
   const clock = stoppedClock()
   const { chat, count, refuseRequests } = scriptedChat()
   await chat.connect()
