@@ -15,7 +15,7 @@ export type Marks = {
 }
 
 /** A member's markers, when the read position was reached, and what was read with them. */
-export type MovedMarkers = {
+type MovedMarkers = {
   channelId: string
   userId: string
   lastReadSeq: number
