@@ -8,7 +8,6 @@ import { hasRedis, redisAt, startRedis, startTlsRedis } from '../support/redis.t
 import type { World } from '../support/world.ts'
 
 export const brokerKinds = ['PostgreSQL', 'Redis', 'Redis with TLS and a password'] as const
-export type BrokerKind = (typeof brokerKinds)[number]
 
 type Report = (error: unknown, problem: string) => void
 type Created = { url: string; nodeId: string; timings: Partial<Timings>; report: Report }
