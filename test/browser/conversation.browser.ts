@@ -216,11 +216,7 @@ test('a refused message shows its error and can be discarded', async () => {
   await expectHidden(refused.getByRole('button', { name: 'Retry' }))
   await screenshot(ben, 'failed')
   await refused.getByRole('button', { name: 'Edit' }).click()
-  const isSend = (request: { method(): string; url(): string }) =>
-    request.method() === 'POST' && /\/messages$/.test(request.url())
-  const sentAgain = ben.waitForRequest(isSend)
   await say(ben, 'That is a lot, again', 'Edit message')
-  await sentAgain
   await expectVisible(message(ben, 'That is a lot, again').getByText(/^Not sent/))
   await refused.getByRole('button', { name: 'Discard' }).click()
   await expectHidden(refused)
