@@ -79,6 +79,7 @@ describe('the example backend', () => {
 
   test('answers after a crash what it was sent before and during it, once', async () => {
     const first = await start()
+    await world.users('ana')
     const { id: channelId } = await first.openOrder(7, 'ana')
     await first.stop()
     const ana = world.api({ apiKey: world.apiKey, userId: 'ana' })
@@ -97,6 +98,7 @@ describe('the example backend', () => {
 
   test('answers what was asked while its webhook was disabled', async () => {
     const first = await start()
+    await world.users('ana')
     const { id: channelId } = await first.openOrder(7, 'ana')
     await first.stop()
     const { webhooks } = await world.backend.webhooks.list({})

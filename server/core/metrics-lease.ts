@@ -20,7 +20,7 @@ export function createMetricsLease(url: string, { idleMs = IDLE_MS } = {}) {
       if (isReleased) return false
       clearTimeout(idle)
       const [row] = await db.use(
-        (db) => db<{ isHeld: boolean }[]>`
+        (db) => db`
           select pg_try_advisory_lock(${locks.metrics}, ${inSchema(db)}) as is_held`,
       )
       clearTimeout(idle)

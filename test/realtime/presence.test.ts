@@ -8,18 +8,18 @@ import { until } from '../support/until.ts'
 import { createWorld, type User, useWorld, type World } from '../support/world.ts'
 import { createGroup, payloads, presenceOf, useListeners } from './listeners.ts'
 
-let hasCompared = false
+let looks = 0
 const world = useWorld({
   presenceGraceSeconds: 0,
   timings: { beatMs: 300, reconcileMs: 300, steadyMs: 0, comparePresenceMs: 300 },
   onStatement: (statement) => {
-    hasCompared ||= statement.includes('select given.app_id, given.user_id, u.last_active_at')
+    if (statement.includes('select con.node_id, con.app_id, con.user_id')) looks += 1
   },
 })
 useTwinSockets(world)
-// Once after its start a node compares presence with the database. A change of another node whose
-// note is on its way just then is told twice.
-beforeAll(() => until(() => hasCompared))
+// At its start a node reads who is online, and once after that compares it with what it knows. A
+// change of another node whose note is on its way just then is told twice.
+beforeAll(() => until(() => looks > 1))
 /** For nodes that shall learn of events by messages: reconciliation is an hour away. */
 const messagesOnly = { reconcileMs: 3_600_000 }
 const { connect, listenAs, userTopic, newUsers } = useListeners(world)
