@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { insertMembers, insertUsers } from './support/inserted.ts'
 import { useWorld } from './support/world.ts'
 
@@ -128,4 +128,19 @@ test('a cursor that no page has given is refused', async () => {
     const cursor = encode([time, 'ana'])
     await expect(ana.receipts.status({ channelId, cursor })).rejects.toMatchObject(refusal)
   }
+})
+
+test('a forged cursor of a channel that does not exist leaves no failure behind', async () => {
+  const [ana] = await world().users('ana')
+  const page = { channelId: crypto.randomUUID(), cursor: 'forged' }
+  const failures: unknown[] = []
+  const note = (reason: unknown) => void failures.push(reason)
+  process.on('unhandledRejection', note)
+  onTestFinished(() => void process.off('unhandledRejection', note))
+  for (const read of [ana.members.list, ana.receipts.status])
+    await expect(read(page)).rejects.toMatchObject(refusal)
+  // The refusal of the channel comes after that of the cursor.
+  await ana.channels.list({})
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(failures).toEqual([])
 })

@@ -22,13 +22,15 @@ import { selectMemberPage, selectMembers } from './view.ts'
 const list = implementWithoutTransaction(
   contract.members.list,
   async (ctx, { channelId, limit, offset, cursor }) => {
+    // First: it may throw, and nothing would wait for what had begun before.
+    const isAfter = joinedAfter(ctx.db, cursor)
     const [, rows] = await pipelined([
       channelForReader(ctx, channelId),
       selectMemberPage(
         ctx.db,
         ctx.db`
           m.channel_id = ${channelId}
-          and ${joinedAfter(ctx.db, cursor)}
+          and ${isAfter}
           and ${isReadable(ctx, channelId)}
           order by m.joined_at, m.user_id
           limit ${limit + 1}
