@@ -3,6 +3,7 @@ import { createApi } from '@parley/client/api'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { createDataFolder } from './support/folders.ts'
 import { freePort } from './support/ports.ts'
+import { idle } from './support/idle.ts'
 import { serveProvider } from './support/provider.ts'
 import { answering, serveReceiver } from './support/receiver.ts'
 import { sample } from './support/scrape.ts'
@@ -152,7 +153,8 @@ test('console, log and metrics tell why a message did not arrive', async () => {
   expect(await whyNotDelivered(away)).toBe('the socket of emil was closed with 3503')
   expect(sample(await readMetrics(), 'parley_socket_closes_total{code="3503"}')).toBeGreaterThan(0)
 
-  // Away from now on, they would have been pushed it.
+  // Away from now on, they would have been pushed it. What was sent before is pushed nowhere.
+  await idle(world())
   const phone = as((await mint('emil')).token)
   await phone.devices.create({ platform: 'ios', provider: 'apns', token: 'phone' })
   provider.behave(provider.answer(422))
