@@ -2,8 +2,8 @@ import { rmSync } from 'node:fs'
 import { createApi } from '@parley/client/api'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { createDataFolder } from './support/folders.ts'
-import { freePort } from './support/ports.ts'
 import { idle } from './support/idle.ts'
+import { freePort } from './support/ports.ts'
 import { serveProvider } from './support/provider.ts'
 import { answering, serveReceiver } from './support/receiver.ts'
 import { sample } from './support/scrape.ts'
@@ -111,9 +111,15 @@ async function webhookProblem() {
   return undefined
 }
 
-/** A time after the line of the send with this number, and before all that is sent from now on. */
+/**
+ * A time after the line of the send with this number in the channel of Dora, and before all that is
+ * sent from now on.
+ */
 async function afterSend(count: number) {
-  const sends = () => lines().filter(({ operation }) => operation === 'messages.send')
+  const sends = () =>
+    lines().filter(
+      ({ operation, user }) => operation === 'messages.send' && (user === 'dora' || user === 'gus'),
+    )
   await until(() => sends().length >= count)
   const at = new Date(Date.parse(sends().at(-1)?.time ?? '') + 1).toISOString()
   await until(() => new Date().toISOString() > at)
@@ -175,7 +181,9 @@ test('the console tells that a backend did not take a message', async () => {
   const hana = createApi({ url, token: (await backend.tokens.create({ userId: 'hana' })).token })
   const { id: channelId } = await hana.channels.create({ type: 'group', name: 'Orders' })
   receiver.answerWith(answering(500))
-  await backend.webhooks.create({ url: `${receiver.url}/hook`, events: ['message.new'] })
+  const hook = { url: `${receiver.url}/hook`, events: ['message.new' as const] }
+  const { id: webhookId } = await backend.webhooks.create(hook)
+  onTestFinished(async () => void (await backend.webhooks.delete({ webhookId })))
   const earlier = await readMetrics()
   await hana.messages.send({ channelId, text: 'two of them' })
   await line(({ msg }) => msg === 'webhook failing')
