@@ -23,8 +23,11 @@ export const singleSocket = () => {
     if (isMade) throw new ConnectionClosedError()
     isMade = true
     const socket = new Socket()
-    // Later, because Postgres.js adds its listeners once it has the socket.
-    setImmediate(() => socket.connect(path ? { path } : { host, port: port ?? 0 }))
+    // Later, because Postgres.js adds its listeners once it has the socket. If it was destroyed
+    // meanwhile they are gone: it would open again, and an error of it would end the process.
+    setImmediate(() => {
+      if (!socket.destroyed) socket.connect(path ? { path } : { host, port: port ?? 0 })
+    })
     // Postgres.js takes the server's name for TLS from this field.
     return Object.assign(socket, { host })
   }
