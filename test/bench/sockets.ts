@@ -9,11 +9,17 @@ const sockets: WebSocket[] = []
 const latencies: number[] = []
 const report = (message: object) => process.send?.(message)
 
-process.on('message', async (order: SocketsOptions | 'close' | 'latencies') => {
-  if (order === 'latencies') return report({ latencies })
+/** Set while the other process waits for so many latencies. */
+let awaited: number | undefined
+
+process.on('message', async (order: SocketsOptions | { latencies: number } | 'close') => {
   if (order === 'close') {
     for (const socket of sockets) socket.terminate()
     return process.disconnect()
+  }
+  if ('latencies' in order) {
+    awaited = order.latencies
+    return reportLatencies()
   }
   const count = createCounter(order)
   for (let start = 0; start < order.count; start += OPENING_AT_ONCE) {
@@ -51,9 +57,15 @@ async function open(
   })
 }
 
+function reportLatencies() {
+  if (awaited === undefined || latencies.length < awaited) return
+  awaited = undefined
+  report({ latencies })
+}
+
 /**
- * Reports to the other process when all sockets have received one more message; or, for stamped
- * messages, how many have arrived in total.
+ * Reports to the other process when all sockets have received one more message. For stamped
+ * messages, it keeps how long each took.
  */
 function createCounter({ count, stamped }: SocketsOptions) {
   const received = new Uint32Array(count)
@@ -65,11 +77,7 @@ function createCounter({ count, stamped }: SocketsOptions) {
       const now = performance.timeOrigin + performance.now()
       for (const [, at] of String(frame).matchAll(/"at":([\d.]+)/g))
         latencies.push(now - Number(at))
-      total = latencies.length
-      if (total - reported < 1_000) return
-      reported = total
-      report({ complete: reported })
-      return
+      return reportLatencies()
     }
     received[index] = (received[index] ?? 0) + messages
     total += messages

@@ -137,9 +137,9 @@ export async function openSockets(options: SocketsOptions) {
     count: options.count,
     /** Resolves once every socket has received this number of messages. */
     received: (messages: number) => until(() => complete >= messages),
+    /** How long each message took, once so many have arrived. */
     latencies: async (count: number) => {
-      await until(() => complete >= count)
-      child.send('latencies')
+      child.send({ latencies: count })
       await until(() => latencies.length > 0)
       return latencies
     },
