@@ -11,6 +11,7 @@ import { createWorld, type User, useWorld, type World } from '../support/world.t
 import { counts, createGroup, useListeners } from './listeners.ts'
 
 const timings = { brokerBeatMs: 100, brokerSilenceMs: 2_000, reconcileMs: 500 }
+const asAdmin = { name: 'admin', commandMs: 5_000 }
 
 describe.skipIf(!hasRedis)('two nodes with Redis', () => {
   const world = useWorld({ timings })
@@ -44,11 +45,17 @@ describe.skipIf(!hasRedis)('two nodes with Redis', () => {
     // Read on the other node: the count comes through the user's topic.
     await on(nodes[0], ben).reads.mark({ channelId })
     await bens.until(() => counts(bens, 'channel.unread_changed').at(-1) === 0)
-    const topics = (node: World) =>
-      node.metrics.registry.metrics().then((text) => sample(text, 'parley_redis_topics'))
-    // The sockets of other tests may still be closing.
-    await expect.poll(() => topics(nodes[0])).toBe(0)
-    await expect.poll(() => topics(nodes[1])).toBe(2)
+    // One of two nodes follows each topic, and none that of a user who is not connected.
+    const { client: admin, close } = (await redisAt(redis.url)).connect(asAdmin)
+    onTestFinished(close)
+    const topics = [channelTopic(channelId), userTopic(ben), userTopic(ana)]
+    const followers = async (topic: string) => {
+      const [, count] = (await admin.call('PUBSUB', 'NUMSUB', `parley:topic:${topic}`)) as unknown[]
+      return count
+    }
+    await expect.poll(() => Promise.all(topics.map(followers))).toEqual([1, 1, 0])
+    const metrics = await nodes[1].metrics.registry.metrics()
+    expect(sample(metrics, 'parley_redis_topics')).toBeGreaterThanOrEqual(2)
   })
 
   test('pass the commands of a client without WebSocket to the node of its stream', async () => {
@@ -110,7 +117,7 @@ describe.skipIf(!hasRedis)('two nodes with Redis', () => {
     const strict = await startRedis()
     onTestFinished(strict.kill)
     const { connect } = await redisAt(strict.url)
-    const { client: admin, isReady, close } = connect({ name: 'admin', commandMs: 5_000 })
+    const { client: admin, isReady, close } = connect(asAdmin)
     onTestFinished(close)
     await until(isReady)
     await admin.call('ACL', 'SETUSER', 'chat', 'on', '>s@:e', '~*', '+@all', 'resetchannels')
