@@ -7,7 +7,7 @@ export type Shown = { worker: Counted; metrics: MetricObject[] | undefined }
 
 /**
  * Sums up what worker processes show. Counters and histograms must not fall: Prometheus takes that
- * for a restart, and what they had before as counted anew. So those of a process that has ended
+ * for a restart, and would count once more what they had. So those of a process that has ended
  * stay, and those of a busy one are its last. Gauges are only of who answers now.
  */
 export function createMetricsSum() {

@@ -27,6 +27,21 @@ type MovedMarkers = {
   ordinals: number[]
 }
 
+/** The marks in their order, each with its channel and message where the app has them. */
+const givenMarks = (db: Tx, { appId, marks }: Pick<Marks, 'appId' | 'marks'>) => db`
+  unnest(
+    ${marks.map(({ channelId }) => channelId)}::uuid[],
+    ${marks.map(({ userId }) => userId)}::text[],
+    ${marks.map(({ messageId }) => messageId ?? null)}::uuid[]
+  ) with ordinality as given (channel_id, user_id, message_id, ordinal)
+  left join channels c
+    on c.id = given.channel_id
+    and c.app_id is not distinct from ${appId}
+    and c.deleted_at is null
+  left join messages msg
+    on msg.id = given.message_id
+    and msg.channel_id is not distinct from c.id`
+
 /**
  * Moves markers of members forward, never back, in one statement; a move of the read position
  * leaves a read mark with its time. Nothing moves in a channel that the user is no member of, or
@@ -35,9 +50,6 @@ type MovedMarkers = {
  * order, so those that others have locked are skipped where there are several.
  */
 export function moveMarkers(db: Tx, { appId, marks, from, mayWait }: Marks) {
-  const channelIds = marks.map(({ channelId }) => channelId)
-  const userIds = marks.map(({ userId }) => userId)
-  const messageIds = marks.map(({ messageId }) => messageId ?? null)
   const lastReadMessageId = messageIdAt(db, {
     channelId: db`before.channel_id`,
     seq: db`before.last_read_seq`,
@@ -48,17 +60,9 @@ export function moveMarkers(db: Tx, { appId, marks, from, mayWait }: Marks) {
         c.id as channel_id, given.user_id, c.last_seq, c.member_count,
         max(case when given.message_id is null then c.last_seq else msg.seq end) as read_seq,
         array_agg(given.ordinal::int) as ordinals
-      from unnest(${channelIds}::uuid[], ${userIds}::text[], ${messageIds}::uuid[])
-        with ordinality as given (channel_id, user_id, message_id, ordinal)
-      join channels c
-        on c.id = given.channel_id
-        and c.app_id is not distinct from ${appId}
-        and c.deleted_at is null
-      left join messages msg
-        on msg.id = given.message_id
-        and msg.channel_id is not distinct from c.id
-      where given.message_id is null
-        or msg.id is not null
+      from ${givenMarks(db, { appId, marks })}
+      where c.id is not null
+        and (given.message_id is null or msg.id is not null)
       group by c.id, given.user_id
     ),
     before as materialized (
@@ -113,23 +117,12 @@ type Standing = { hasChannel: boolean; hasMessage: boolean; isMember: boolean }
  */
 export async function whyUnmoved(db: Tx, { appId, marks, mayWait }: Omit<Marks, 'from'>) {
   if (marks.length === 0) return []
-  const channelIds = marks.map(({ channelId }) => channelId)
-  const userIds = marks.map(({ userId }) => userId)
-  const messageIds = marks.map(({ messageId }) => messageId ?? null)
   const rows = await db<Standing[]>`
     select
       c.id is not null as has_channel,
       given.message_id is null or msg.id is not null as has_message,
       m.user_id is not null as is_member
-    from unnest(${channelIds}::uuid[], ${userIds}::text[], ${messageIds}::uuid[])
-      with ordinality as given (channel_id, user_id, message_id, ordinal)
-    left join channels c
-      on c.id = given.channel_id
-      and c.app_id is not distinct from ${appId}
-      and c.deleted_at is null
-    left join messages msg
-      on msg.id = given.message_id
-      and msg.channel_id is not distinct from c.id
+    from ${givenMarks(db, { appId, marks })}
     left join members m on m.channel_id = c.id and m.user_id = given.user_id
     order by given.ordinal`
   return rows.map(({ hasChannel, hasMessage, isMember }) => {
