@@ -1,5 +1,7 @@
 import { connectOnce } from '@parley/server/db/client'
+import { selectErasureTargets } from '@parley/server/features/users/erase'
 import { expect, onTestFinished, test } from 'vitest'
+import { insertUsers } from './support/inserted.ts'
 import { useWorld } from './support/world.ts'
 
 // All statements are on one connection, which then reports what it has read.
@@ -75,4 +77,45 @@ test('steps of the cleanup pass over nothing that earlier ones have deleted', as
     expect.soft(entries, table).toBeGreaterThanOrEqual(2 * ROWS)
     expect.soft(entries, table).toBeLessThan(5 * ROWS)
   }
+})
+
+test('a step of an erasure reads no more channels than it returns', async () => {
+  const { db, appId, pool } = world()
+  const userIds = await insertUsers(world(), 'gone', 2)
+  await db`
+    update users
+    set deleted_at = now()
+    where app_id = ${appId}
+      and id = any(${userIds})`
+  await db`
+    with created as (
+      insert into channels (id, app_id, cid, type, name, created_by)
+      select gen_random_uuid(), ${appId}, 'group:many-' || n, 'group', 'Many', 'gone1'
+      from generate_series(1, 1000) n
+      returning id
+    )
+    insert into members (app_id, channel_id, user_id, role)
+    select ${appId}, id, given, 'member'
+    from created
+    cross join unnest(${userIds}::text[]) given`
+  await db`analyze`
+  // They are not for another test's cleanup to erase.
+  onTestFinished(async () => {
+    await db`
+      update users
+      set forgotten_at = now()
+      where app_id = ${appId}
+        and id = any(${userIds})`
+  })
+  const before = await entriesRead()
+  const found = await pool.use((tx) =>
+    selectErasureTargets(tx, { appId, userIds, exceptChannelIds: [], limit: 100 }),
+  )
+  const after = await entriesRead()
+  expect(found).toHaveLength(100)
+  const entries = ['members', 'channels'].map(
+    (table) => (after.get(table) ?? 0) - (before.get(table) ?? 0),
+  )
+  for (const each of entries) expect(each).toBeGreaterThanOrEqual(100)
+  for (const each of entries) expect(each).toBeLessThan(500)
 })

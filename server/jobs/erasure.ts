@@ -14,8 +14,6 @@ import type { BatchSize } from './batch-size.ts'
 
 /** How many messages, reactions or other rows a step erases at most. */
 export const STEP = 200
-/** How many channels of deleted users are looked up at once. */
-const TARGETS = 1_000
 /** More interrupted erasures than this are not remembered: they start again. */
 const MAX_POSITIONS = 10_000
 
@@ -60,8 +58,8 @@ export async function eraseUsers(context: ErasureContext, { appId, userIds }: De
     appId,
     userIds: userIds.filter((id) => !left.userIds.has(id)),
     exceptChannelIds: [...left.channelIds],
-    limit: TARGETS,
   })
+  const { batch } = context
   const eraseEach = async <T extends ErasureTarget>(
     next: () => Promise<T[]>,
     erase: (target: T) => Promise<void>,
@@ -76,13 +74,13 @@ export async function eraseUsers(context: ErasureContext, { appId, userIds }: De
     }
   }
   await eraseEach(
-    () => step(({ db }) => selectErasureTargets(db, query())),
+    () => batch.run((limit) => step(({ db }) => selectErasureTargets(db, { ...query(), limit }))),
     (target) => eraseTarget(context, target),
   )
   // Reactions to their own messages went with the messages.
   await eraseEach(
-    () => step(({ db }) => selectReactions(db, { ...query(), limit: STEP })),
-    (own) => context.batch.run((limit) => step((ctx) => eraseReactions(ctx, own, limit))),
+    () => batch.run((limit) => step(({ db }) => selectReactions(db, { ...query(), limit }))),
+    (own) => batch.run((limit) => step((ctx) => eraseReactions(ctx, own, limit))),
   )
   await repeat(context, (limit) => step(({ db }) => deleteUserEvents(db, { ...query(), limit })))
   // Leaves out users who are not fully erased: only their memberships may be gone.

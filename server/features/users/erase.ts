@@ -2,7 +2,7 @@ import { topics, type UserSummary } from '@parley/contract'
 import { noteJob } from '../../core/audit.ts'
 import type { Transaction } from '../../core/context.ts'
 import type { LockedChannel } from '../../core/event-buffer.ts'
-import type { Tx } from '../../db/client.ts'
+import type { Fragment, Tx } from '../../db/client.ts'
 import { pipelined } from '../../db/pipelined.ts'
 import type { MemberRow } from '../../db/rows.ts'
 import { asLocked, lockChannels, selectChannel } from '../access.ts'
@@ -21,27 +21,36 @@ export type TargetQuery = {
 }
 
 /**
- * Where deleted users may have left something: the channels they are, or once were, members of. In
- * a random order, so that a channel that fails is not always the first.
+ * The next channels where deleted users may have left something: those that they are, or once were,
+ * members of. In a random order, so that a channel that fails is not always the first. No more of
+ * their channels are read than are returned.
  */
 export const selectErasureTargets = (db: Tx, query: TargetQuery) => db<ErasureTarget[]>`
   select target.app_id, target.channel_id, target.user_id
   from (
-    select app_id, channel_id, user_id from members
-    union
-    select app_id, channel_id, user_id from former_members
+    select target.*
+    from unnest(${query.userIds}::text[]) given (user_id)
+    join users u
+      on u.app_id = ${query.appId}
+      and u.id = given.user_id
+      and u.deleted_at is not null
+      and u.forgotten_at is null
+    cross join lateral (
+      ${channelsOf(db, db`members`, query)}
+      union all
+      ${channelsOf(db, db`former_members`, query)}
+    ) target
+    join channels c on c.id = target.channel_id and c.deleted_at is null
+    limit ${query.limit}
   ) target
-  join users u
-    on u.app_id = target.app_id
-    and u.id = target.user_id
-    and u.deleted_at is not null
-    and u.forgotten_at is null
-  join channels c on c.id = target.channel_id and c.deleted_at is null
-  where target.app_id = ${query.appId}
-    and target.user_id = any(${query.userIds})
-    and target.channel_id <> all(${query.exceptChannelIds}::uuid[])
-  order by random()
-  limit ${query.limit}`
+  order by random()`
+
+const channelsOf = (db: Tx, table: Fragment, { appId, exceptChannelIds }: TargetQuery) => db`
+  select of_user.app_id, of_user.channel_id, of_user.user_id
+  from ${table} of_user
+  where of_user.app_id = ${appId}
+    and of_user.user_id = given.user_id
+    and of_user.channel_id <> all(${exceptChannelIds}::uuid[])`
 
 /** Removes read marks of one member, so that the member does not leave with all of them at once. */
 export const removeReadMarks = (db: Tx, { channelId, userId }: ErasureTarget, limit: number) => db`
