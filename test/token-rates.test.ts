@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { stopClock } from './support/clock.ts'
+import { upTo } from './support/events.ts'
 import { count, limited, mint, none } from './support/limited.ts'
 import { expectError } from './support/raw.ts'
 
@@ -37,6 +38,21 @@ describe('token requests', () => {
     expectError(await mint(world, bad(known)), 'UNAUTHORIZED')
     expect(statements.filter((statement) => statement.includes('ak.hash ='))).toHaveLength(5)
     for (const _ of [1, 2, 3]) expect((await mint(world)).status).toBe(200)
+  })
+  test('a good API key that comes first to a process passes a flood of bad ones', async () => {
+    const statements: string[] = []
+    const onStatement = (statement: string) => void statements.push(statement)
+    const world = await limited({ rateLimits: { ...none, tokens: 5 }, onStatement })
+    const { apiKey } = await world.operator.apps.create({ name: 'Other' })
+    // What was read for the flood is kept for 10 s.
+    stopClock()
+    statements.length = 0
+    const bad = (key: number) => ({ 'X-API-Key': `pk_${String(key).padStart(32, '0')}` })
+    const flood = await Promise.all(upTo(50).map((key) => mint(world, bad(key))))
+    expect([count(flood, 401), count(flood, 429)]).toEqual([5, 45])
+    expect((await mint(world, { 'X-API-Key': apiKey })).status).toBe(200)
+    expectError(await mint(world, bad(51)), 'RATE_LIMITED')
+    expect(statements.filter((statement) => statement.includes('ak.created_at'))).toHaveLength(1)
   })
   test('X-Forwarded-For is ignored unless a proxy is trusted', async () => {
     const world = await limited({ rateLimits: { ...none, tokens: 2 } })

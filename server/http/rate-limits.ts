@@ -101,9 +101,8 @@ type KeyLookup = { giveBack: () => void }
 
 /**
  * Counts wrong admin keys by network, or API keys that this process does not know, before they are
- * looked up. Good ones are given back, and are known from then on: bad ones stop none of these. A
- * good one that comes first to this process waits for the next window if bad ones from its network,
- * a whole /64 of IPv6, have filled this one.
+ * looked up. Good ones are given back, and are known from then on: bad ones stop none of these. IPv6
+ * is counted by networks of /64.
  */
 function createKeyLimit(limit: number) {
   const windowOf = createRateWindows(limits.rateWindowSeconds)

@@ -10,6 +10,7 @@ import type { Revocations } from '../core/revocations.ts'
 import type { Db, Tx } from '../db/client.ts'
 import { CACHE_ENTRIES, CACHE_MS, createLookupCache } from './lookup-cache.ts'
 import type { createRateLimits } from './rate-limits.ts'
+import { createRegisteredKeys } from './registered-keys.ts'
 import { requireEnabled } from './require-enabled.ts'
 
 type VerifyKeyOptions = {
@@ -36,6 +37,7 @@ export function createVerifyKey({
   const badKeys = createLru<true>({ entries: CACHE_ENTRIES, ttl: CACHE_MS })
   /** Keys that were good when they were last looked up. */
   const goodKeys = createLru<true>({ entries: CACHE_ENTRIES })
+  const isRegistered = createRegisteredKeys(db)
   revocations.subscribe((revoked) => {
     if ('keyHash' in revoked) {
       keys.drop(revoked.keyHash)
@@ -53,6 +55,18 @@ export function createVerifyKey({
       ? { appId: hash, lane: 'calls' as const }
       : { appId: UNKNOWN_KEYS, userId: networkOf(ip) }
 
+  /** Counts a key that is not known to be good. Others from its network stop no registered one. */
+  const countUnknown = async (hash: string, ip: string, until: number) => {
+    if (goodKeys.has(hash)) return undefined
+    try {
+      return takeUnknownKey(ip)
+    } catch (tooMany) {
+      if (!(await isRegistered(hash, until))) throw tooMany
+      goodKeys.set(hash, true)
+      return undefined
+    }
+  }
+
   const factsOf = async (hash: string, ip: string, until: number) => {
     if (badKeys.has(hash)) return undefined
     const select = (db: Tx) => db<KeyFacts[]>`
@@ -63,7 +77,7 @@ export function createVerifyKey({
       join apps a on a.id = ak.app_id and num_nulls(a.deleted_at) = 1
       where ak.hash = ${hash}
         and (ak.expires_at is null or ak.expires_at > now())`
-    const lookup = goodKeys.has(hash) ? undefined : takeUnknownKey(ip)
+    const lookup = await countUnknown(hash, ip, until)
     try {
       const facts = await keys.load(hash, {
         inTurn: (look) => admit({ ...callerOf(hash, ip), until }, look),
