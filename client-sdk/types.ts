@@ -251,7 +251,7 @@ export interface Api {
       /**
        * What the key may do. `full`: everything. `read`: operations that only read (GET), for the
        * backend itself and not as a user; the export of a user needs `full`. `mint`: `POST
-       * /tokens`. Other calls are refused with FORBIDDEN.
+       * /tokens`, without `admin`. Other calls are refused with FORBIDDEN.
        */
       scopes?: KeyScope[] | undefined
       /** From when it is refused; null: it does not expire. */
@@ -264,7 +264,7 @@ export interface Api {
       /**
        * What the key may do. `full`: everything. `read`: operations that only read (GET), for the
        * backend itself and not as a user; the export of a user needs `full`. `mint`: `POST
-       * /tokens`. Other calls are refused with FORBIDDEN.
+       * /tokens`, without `admin`. Other calls are refused with FORBIDDEN.
        */
       scopes: KeyScope[]
       /** When the key was created. */
@@ -292,7 +292,7 @@ export interface Api {
       /**
        * What the key may do. `full`: everything. `read`: operations that only read (GET), for the
        * backend itself and not as a user; the export of a user needs `full`. `mint`: `POST
-       * /tokens`. Other calls are refused with FORBIDDEN.
+       * /tokens`, without `admin`. Other calls are refused with FORBIDDEN.
        */
       scopes?: KeyScope[] | undefined
       /** From when it is refused; null: it does not expire. */
@@ -569,7 +569,10 @@ export interface Api {
        * levels deep.
        */
       custom?: CustomUser & Record<string, unknown> | null | undefined
-      /** Whether these tokens may administer other users (see USER_ADMIN_ACCESS). */
+      /**
+       * Whether these tokens may administer other users (see USER_ADMIN_ACCESS). It takes an API
+       * key with the scope `full`.
+       */
       admin?: boolean | undefined
     }, options?: CallOptions): Promise<TokenResult>
     /**
@@ -2670,8 +2673,8 @@ export interface ApiKey {
   name: string | null
   /**
    * What the key may do. `full`: everything. `read`: operations that only read (GET), for the
-   * backend itself and not as a user; the export of a user needs `full`. `mint`: `POST /tokens`.
-   * Other calls are refused with FORBIDDEN.
+   * backend itself and not as a user; the export of a user needs `full`. `mint`: `POST /tokens`,
+   * without `admin`. Other calls are refused with FORBIDDEN.
    */
   scopes: KeyScope[]
   /** When the key was created. */
