@@ -251,7 +251,7 @@ export interface Api {
       /**
        * What the key may do. `full`: everything. `read`: operations that only read (GET), for the
        * backend itself and not as a user; the export of a user needs `full`. `mint`: `POST
-       * /tokens`. Other calls are refused with FORBIDDEN.
+       * /tokens`, without `admin`. Other calls are refused with FORBIDDEN.
        */
       scopes?: KeyScope[] | undefined
       /** From when it is refused; null: it does not expire. */
@@ -264,7 +264,7 @@ export interface Api {
       /**
        * What the key may do. `full`: everything. `read`: operations that only read (GET), for the
        * backend itself and not as a user; the export of a user needs `full`. `mint`: `POST
-       * /tokens`. Other calls are refused with FORBIDDEN.
+       * /tokens`, without `admin`. Other calls are refused with FORBIDDEN.
        */
       scopes: KeyScope[]
       /** When the key was created. */
@@ -292,7 +292,7 @@ export interface Api {
       /**
        * What the key may do. `full`: everything. `read`: operations that only read (GET), for the
        * backend itself and not as a user; the export of a user needs `full`. `mint`: `POST
-       * /tokens`. Other calls are refused with FORBIDDEN.
+       * /tokens`, without `admin`. Other calls are refused with FORBIDDEN.
        */
       scopes?: KeyScope[] | undefined
       /** From when it is refused; null: it does not expire. */
@@ -339,15 +339,17 @@ export interface Api {
       nextCursor: string | null
     }>
     /**
-     * Lists channels of every type, the newest first. `q` finds public channels and livestreams by
-     * a part of their name; `userId` those that a user is a member of. Give one of the two.
+     * Lists channels of every type, the newest first. `q` finds them by a part of their name: first
+     * public channels and livestreams, then all others. Of these a call looks at 1000, so a page
+     * may have few channels, or none, and a `nextCursor` all the same. `userId` finds those that a
+     * user is a member of. Give one of the two.
      *
      * `GET /admin/apps/{appId}/channels`
      */
     channels(args: {
       /** Id of the app (tenant). */
       appId: string
-      /** Part of the name of a public channel or livestream, case-insensitive. */
+      /** Part of the name, case-insensitive. */
       q?: string | undefined
       /** Only channels of this member. */
       userId?: string | undefined
@@ -359,14 +361,15 @@ export interface Api {
        */
       cursor?: string | undefined
     }, options?: CallOptions): Promise<{
-      /** Newest first. */
+      /** Newest first; with `q`, public channels and livestreams before others. */
       channels: InspectedChannel[]
       /** The `cursor` of the next page; null on the last page. */
       nextCursor: string | null
     }>
     /**
-     * Lists messages of a channel, the newest first, tombstones included. Each call about a channel
-     * that is not open to everybody is noted in the audit log.
+     * Lists messages of a channel, the newest first, tombstones included. With `q` a call looks at
+     * 1000 messages, so a page may have few that match, or none, and a `nextCursor` all the same.
+     * Each call about a channel that is not open to everybody is noted in the audit log.
      *
      * `GET /admin/apps/{appId}/channels/{channelId}/messages`
      */
@@ -375,6 +378,8 @@ export interface Api {
       appId: string
       /** Id of the channel. */
       channelId: string
+      /** Part of the text, case-insensitive. */
+      q?: string | undefined
       /** Only messages of this author. */
       userId?: string | undefined
       /** Only messages sent before this time. */
@@ -564,7 +569,10 @@ export interface Api {
        * levels deep.
        */
       custom?: CustomUser & Record<string, unknown> | null | undefined
-      /** Whether these tokens may administer other users (see USER_ADMIN_ACCESS). */
+      /**
+       * Whether these tokens may administer other users (see USER_ADMIN_ACCESS). It takes an API
+       * key with the scope `full`.
+       */
       admin?: boolean | undefined
     }, options?: CallOptions): Promise<TokenResult>
     /**
@@ -2665,8 +2673,8 @@ export interface ApiKey {
   name: string | null
   /**
    * What the key may do. `full`: everything. `read`: operations that only read (GET), for the
-   * backend itself and not as a user; the export of a user needs `full`. `mint`: `POST /tokens`.
-   * Other calls are refused with FORBIDDEN.
+   * backend itself and not as a user; the export of a user needs `full`. `mint`: `POST /tokens`,
+   * without `admin`. Other calls are refused with FORBIDDEN.
    */
   scopes: KeyScope[]
   /** When the key was created. */

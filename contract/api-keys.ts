@@ -22,7 +22,7 @@ const scopes = <S extends z.ZodType>(schema: S) =>
     description:
       'What the key may do. `full`: everything. `read`: operations that only read (GET), for the ' +
       'backend itself and not as a user; the export of a user needs `full`. `mint`: ' +
-      '`POST /tokens`. Other calls are refused with FORBIDDEN.',
+      '`POST /tokens`, without `admin`. Other calls are refused with FORBIDDEN.',
     examples: [['full']],
   })
 const expiresAt = (description: string) =>

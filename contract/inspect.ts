@@ -75,12 +75,14 @@ export const inspect = {
     auth: 'admin',
     summary: 'List the channels of an app',
     description:
-      'Lists channels of every type, the newest first. `q` finds public channels and livestreams ' +
-      'by a part of their name; `userId` those that a user is a member of. Give one of the two.',
+      'Lists channels of every type, the newest first. `q` finds them by a part of their name: ' +
+      'first public channels and livestreams, then all others. Of these a call looks at ' +
+      `${limits.inspectSlice}, so a page may have few channels, or none, and a \`nextCursor\` all ` +
+      'the same. `userId` finds those that a user is a member of. Give one of the two.',
     input: z
       .object({
         appId,
-        q: q('Part of the name of a public channel or livestream, case-insensitive.'),
+        q: q('Part of the name, case-insensitive.'),
         userId: field
           .userId()
           .optional()
@@ -93,7 +95,9 @@ export const inspect = {
         path: ['q'],
       }),
     output: z.object({
-      channels: z.array(InspectedChannel).meta({ description: 'Newest first.' }),
+      channels: z.array(InspectedChannel).meta({
+        description: 'Newest first; with `q`, public channels and livestreams before others.',
+      }),
       nextCursor,
     }),
     errors: ['NOT_FOUND'],
@@ -104,11 +108,14 @@ export const inspect = {
     auth: 'admin',
     summary: 'Read the messages of a channel',
     description:
-      'Lists messages of a channel, the newest first, tombstones included. Each call about a ' +
-      'channel that is not open to everybody is noted in the audit log.',
+      'Lists messages of a channel, the newest first, tombstones included. With `q` a call looks ' +
+      `at ${limits.inspectSlice} messages, so a page may have few that match, or none, and a ` +
+      '`nextCursor` all the same. Each call about a channel that is not open to everybody is ' +
+      'noted in the audit log.',
     input: z.object({
       appId,
       channelId: field.channelId(),
+      q: q('Part of the text, case-insensitive.'),
       userId: field
         .userId()
         .optional()

@@ -63,6 +63,8 @@ export const limits = {
   auditOperationLength: 64,
   /** How many entries of the audit log a call looks at, for those that match. */
   auditSlice: 2_000,
+  /** How many channels or messages a search of the operator looks at in a call. */
+  inspectSlice: 1_000,
   /** The most things in one page of the export of a user. */
   exportPage: 200,
   userIdLength: 255,

@@ -56,7 +56,9 @@ export const tokens = {
         .boolean()
         .optional()
         .meta({
-          description: 'Whether these tokens may administer other users (see USER_ADMIN_ACCESS).',
+          description:
+            'Whether these tokens may administer other users (see USER_ADMIN_ACCESS). It takes an ' +
+            'API key with the scope `full`.',
           examples: [false],
         }),
     }),

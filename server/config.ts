@@ -16,7 +16,7 @@ import {
   workers,
 } from './config-values.ts'
 import { withSchema } from './db/own-schema.ts'
-import { withSecretFiles } from './secret-files.ts'
+import { readable, withSecretFiles } from './secret-files.ts'
 
 /** The configuration. Only this file reads the environment; `.env.example` lists every variable. */
 export type Config = ReturnType<typeof readConfig>
@@ -223,6 +223,11 @@ const HANDED = 'PARLEY_WORKER'
 export const isProductionProcess = () => process.env.NODE_ENV === 'production'
 
 function loadProcessEnv() {
-  if (existsSync('.env')) process.loadEnvFile('.env')
+  const file = resolve('.env')
+  if (existsSync(file)) {
+    // Node.js would not say why it cannot.
+    readable(file, '.env')
+    process.loadEnvFile(file)
+  }
   return process.env
 }

@@ -31,7 +31,8 @@ function contentOf(file: string, variable: string) {
   return content
 }
 
-function readable(file: string, variable: string) {
+/** Its text. Who cannot read it is told which setting names it. */
+export function readable(file: string, variable: string) {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {

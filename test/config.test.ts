@@ -1,7 +1,9 @@
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { developmentOrigins, readConfig, Variables } from '@parley/server/config'
 import { warningsOf } from '@parley/server/config-warnings'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { createDataFolder } from './support/folders.ts'
 
 const complaint = (variables: Record<string, string>) => {
   try {
@@ -75,6 +77,18 @@ describe('an invalid variable is reported in one line', () => {
   })
   test('several invalid variables are reported together', () =>
     expect(complaint({ PORT: 'x', LOG_LEVEL: 'loud' })).toMatch(/^PORT: .+; LOG_LEVEL: /))
+})
+
+test('a .env that cannot be read is said to be', () => {
+  const folder = createDataFolder('config')
+  mkdirSync(join(folder, '.env'))
+  const before = process.cwd()
+  onTestFinished(() => {
+    process.chdir(before)
+    rmSync(folder, { recursive: true })
+  })
+  process.chdir(folder)
+  expect(() => readConfig()).toThrow(`.env: ${folder}/.env cannot be read (EISDIR)`)
 })
 
 test('an empty variable counts as unset', () => {

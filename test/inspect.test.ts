@@ -1,3 +1,5 @@
+import { createApi } from '@parley/client/api'
+import { limits } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { notFound, refusal } from './support/refusal.ts'
 import { type PlanKind, planAnew, rowsReadBy } from './support/rows-read.ts'
@@ -65,6 +67,101 @@ test('the operator finds what was said before a time, and by whom, in a long cha
   for (const plan of ['generic', 'custom'] satisfies PlanKind[]) {
     const read = () => operator.inspect.messages(page)
     expect(await rowsReadBy(world(), plan, read), plan).toBeLessThanOrEqual(100)
+  }
+})
+
+test('the operator finds a message by a part of its text, however old it is', async () => {
+  const { operator, appId } = world()
+  const { channelId, ana, ben } = await fill()
+  const search = async (filter: { q: string; userId?: string; sentBefore?: string }) => {
+    const found: number[] = []
+    let calls = 0
+    for (let cursor: string | undefined; calls === 0 || cursor !== undefined; calls++) {
+      const page = await operator.inspect.messages({
+        appId,
+        channelId,
+        limit: 2,
+        ...filter,
+        ...(cursor && { cursor }),
+      })
+      found.push(...page.messages.map(({ seq }) => seq))
+      cursor = page.nextCursor ?? undefined
+    }
+    return { found, calls }
+  }
+  expect(await search({ q: 'mESSAGE 123' })).toEqual({
+    found: [...Array.from({ length: 10 }, (_, n) => 1_239 - n), 123],
+    // Of some slices nothing is found, and the search goes on.
+    calls: expect.any(Number),
+  })
+  const slices = Math.ceil((MESSAGES - 99) / limits.inspectSlice)
+  expect(await search({ q: 'ge 4999' })).toEqual({ found: [4_999], calls: slices })
+  expect(await search({ q: 'message 12', userId: ben.id, sentBefore: timeOf(130) })).toMatchObject({
+    found: [129, 127, 125, 123, 121],
+  })
+  expect((await search({ q: '%' })).found).toEqual([])
+  // A number that is too large for a seq is after all of them.
+  const cursor = Buffer.from('["99999999999",""]').toString('base64url')
+  const { messages: newest } = await operator.inspect.messages({
+    appId,
+    channelId,
+    limit: 1,
+    cursor,
+  })
+  expect(newest).toMatchObject([{ seq: MESSAGES }])
+  await ana.messages.send({ channelId, text: 'gone soon' })
+  const { messages } = await ana.messages.list({ channelId, limit: 1 })
+  await ana.messages.delete({ channelId, messageId: messages[0]?.id ?? '' })
+  expect((await search({ q: 'gone soon' })).found).toEqual([])
+  await world().db`analyze`
+  await planAnew(world())
+  for (const plan of ['generic', 'custom'] satisfies PlanKind[]) {
+    const read = () => operator.inspect.messages({ appId, channelId, q: 'nowhere' })
+    const rows = await rowsReadBy(world(), plan, read)
+    expect(rows, plan).toBeLessThanOrEqual(5 * limits.inspectSlice)
+  }
+})
+
+test('channels of every type are found by name, open ones first, however many there are', async () => {
+  const { operator, db } = world()
+  const { id: appId, apiKey } = await operator.apps.create({ name: 'Crowded' })
+  const backend = createApi({ url: world().url, apiKey })
+  await backend.users.put({ userId: 'ana', name: 'Ana' })
+  /** With growing ids, as channels that are created one after the other. */
+  const add = (first: number, type: string, name: string, count: number) => db`
+    insert into channels (id, app_id, cid, type, name, created_by)
+    select
+      ('00000000-0000-7000-8000-' || lpad(to_hex(${first}::int + n), 12, '0'))::uuid, ${appId},
+      ${type} || ':' || ${name} || n, ${type}, ${name} || ' ' || n, 'ana'
+    from generate_series(1, ${count}::int) n`
+  await add(0, 'group', 'Harvest', 3)
+  await add(10, 'public', 'Harvest market', 4)
+  await add(20, 'group', 'Weather', 2 * limits.inspectSlice)
+  const found: (string | null)[] = []
+  let cursor: string | undefined
+  let calls = 0
+  do {
+    const page = await operator.inspect.channels({
+      appId,
+      q: 'harVEST',
+      limit: 2,
+      ...(cursor && { cursor }),
+    })
+    found.push(...page.channels.map(({ name }) => name))
+    cursor = page.nextCursor ?? undefined
+    calls++
+  } while (cursor !== undefined)
+  expect(found).toEqual([
+    ...[4, 3, 2, 1].map((n) => `Harvest market ${n}`),
+    ...[3, 2, 1].map((n) => `Harvest ${n}`),
+  ])
+  expect(calls).toBeLessThanOrEqual(6)
+  await db`analyze`
+  await planAnew(world())
+  for (const plan of ['generic', 'custom'] satisfies PlanKind[]) {
+    const read = () => operator.inspect.channels({ appId, q: 'harvest 2' })
+    const rows = await rowsReadBy(world(), plan, read)
+    expect(rows, plan).toBeLessThanOrEqual(5 * limits.inspectSlice)
   }
 })
 

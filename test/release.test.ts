@@ -16,6 +16,7 @@ type Manifest = {
   dependencies?: Record<string, string>
   devDependencies?: Record<string, string>
   allowScripts?: Record<string, boolean>
+  overrides?: Record<string, unknown>
 }
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
 const manifestOf = (folder: string): Manifest => JSON.parse(read(join(folder, 'package.json')))
@@ -57,10 +58,44 @@ test('production needs no compiler, no bundler and no migration tool', () => {
     expect(needed).not.toContain(tool)
 })
 
+type Locked = {
+  version?: string
+  dev?: boolean
+  link?: boolean
+  hasInstallScript?: boolean
+  engines?: { node?: string }
+}
+const locked = () => {
+  const { packages }: { packages: Record<string, Locked> } = JSON.parse(read('package-lock.json'))
+  return Object.entries(packages)
+}
+
+test('there is one esbuild, although four tools use it', () => {
+  const copies = locked().filter(([path]) => path.endsWith('node_modules/esbuild'))
+  expect(copies.map(([path]) => path)).toEqual(['node_modules/esbuild'])
+})
+
+/** Whether a range of versions has 20.19: the ranges that our packages have are simple. */
+const acceptsOldest = (range: string) =>
+  range.split('||').some((part) => {
+    const [, operator = '', major = '', minor = '0'] =
+      /^\s*(>=|\^|)\s*(\d+)(?:\.(\d+))?/.exec(part) ?? []
+    const isMinorEnough = Number(minor) <= 19
+    if (Number(major) === 20) return isMinorEnough
+    return operator === '>=' && Number(major) < 20
+  })
+
+test('what a server installs supports Node.js 20.19, also where our overrides do not hold', () => {
+  const needed = locked().filter(([path, { dev, link }]) => path !== '' && !dev && !link)
+  const strict = needed.filter(([, { engines }]) => engines?.node && !acceptsOldest(engines.node))
+  expect(strict.map(([path]) => path)).toEqual([])
+  const { overrides = {} } = manifestOf('.')
+  const { devDependencies = {} } = manifestOf('server')
+  expect(Object.keys(devDependencies)).toEqual(expect.arrayContaining(Object.keys(overrides)))
+})
+
 test('every install script is refused, so that npm ci has nothing to ask', () => {
-  type Locked = { hasInstallScript?: boolean }
-  const lock: { packages: Record<string, Locked> } = JSON.parse(read('package-lock.json'))
-  const scripted = Object.entries(lock.packages)
+  const scripted = locked()
     .filter(([, { hasInstallScript }]) => hasInstallScript)
     .map(([path]) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length))
   const refused = Object.fromEntries([...new Set(scripted)].map((name) => [name, false]))

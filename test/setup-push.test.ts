@@ -1,5 +1,6 @@
+import { runCommand } from '@parley/server/commands/index'
 import { setUpPush } from '@parley/server/jobs/push/setup'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { serveProvider } from './support/provider.ts'
 
 let provider: Awaited<ReturnType<typeof serveProvider>>
@@ -7,6 +8,7 @@ beforeAll(async () => {
   provider = await serveProvider()
 })
 afterAll(() => provider.stop())
+afterEach(() => vi.unstubAllEnvs())
 
 test('setup:push creates missing workflows by their configured ids, and keeps others', async () => {
   const existing = new Set(['mention'])
@@ -57,4 +59,27 @@ test('setup:push creates missing workflows by their configured ids, and keeps ot
 test('setup:push fails when the provider refuses', async () => {
   provider.behave(provider.answer(401))
   await expect(setUpPush(provider.settings, () => {})).rejects.toThrow('401')
+})
+
+test('a failed parley setup-push says in one line which setting to look at', async () => {
+  const { apiUrl } = provider.settings
+  vi.stubEnv('PUSH_SECRET_KEY', 'a-secret-of-the-provider')
+  const lines: string[] = []
+  const print = vi.spyOn(console, 'error').mockImplementation((line) => void lines.push(line))
+  const page = `<!doctype html>\n<p>${'nobody here '.repeat(99)}</p>`
+  for (const [url, status] of [
+    ['http://127.0.0.1:1', 0],
+    [apiUrl, 401],
+    [apiUrl, 418],
+  ] as const) {
+    vi.stubEnv('PUSH_API_URL', url)
+    provider.behave((response) => void response.writeHead(status).end(page))
+    expect(await runCommand(['setup-push'])).toBe(1)
+  }
+  print.mockRestore()
+  expect(lines).toEqual([
+    'PUSH_API_URL: no push provider answers at http://127.0.0.1:1 (bad port)',
+    `PUSH_SECRET_KEY: refused by the push provider at ${apiUrl} (401)`,
+    `PUSH_API_URL: ${apiUrl} does not answer like a push provider (418)`,
+  ])
 })

@@ -1,4 +1,6 @@
+import { isId } from './is-id.ts'
 import { addressOf, replaceAddress, useRoute } from './route.ts'
+import { SearchBox } from './search-box.tsx'
 import { api } from './server.ts'
 import { type Column, PagedTable } from './table.tsx'
 import type { AuditEntry } from './types.ts'
@@ -11,15 +13,20 @@ const isActor = (name: string): name is Actor => name in actors
 
 /** Who did what: in one app, or in all. */
 export function Audit({ appId }: { appId?: string }) {
-  const actor = useRoute().query.get('actor') ?? ''
+  const { query } = useRoute()
+  const [actor, userId] = [query.get('actor') ?? '', query.get('user') ?? '']
   const pages = usePages(async (cursor) => {
-    const filter = { cursor, ...(isActor(actor) && { actor }) }
+    // Nobody has such an id.
+    if (userId !== '' && !isId(userId)) return { rows: [], nextCursor: null }
+    const filter = { cursor, userId: userId || undefined, ...(isActor(actor) && { actor }) }
     const { entries, nextCursor } = await (appId === undefined
       ? api.audit.list(filter)
       : api.audit.listOfApp({ appId, ...filter }))
     return { rows: entries, nextCursor }
-  }, `${appId} ${actor}`)
+  }, `${appId} ${actor} ${userId}`)
   const path = appId === undefined ? ['audit'] : ['apps', appId, 'audit']
+  const filtered = (filter: Record<string, string>) =>
+    addressOf(path, { actor, user: userId, ...filter })
   return (
     <>
       {appId === undefined && (
@@ -32,7 +39,7 @@ export function Audit({ appId }: { appId?: string }) {
           className="input"
           aria-label="Who"
           value={actor}
-          onChange={({ target }) => replaceAddress(addressOf(path, { actor: target.value }))}
+          onChange={({ target }) => replaceAddress(filtered({ actor: target.value }))}
         >
           <option value="">By anybody</option>
           {Object.entries(actors).map(([name, title]) => (
@@ -41,6 +48,12 @@ export function Audit({ appId }: { appId?: string }) {
             </option>
           ))}
         </select>
+        <SearchBox
+          label="Acting user"
+          placeholder="Id of the user who did it"
+          value={userId}
+          addressOf={(text) => filtered({ user: text.trim() })}
+        />
       </div>
       <PagedTable
         label="Audit log"

@@ -6,7 +6,7 @@ import type { Channel } from './types.ts'
 import { usePages } from './use-pages.ts'
 import { When } from './when.tsx'
 
-/** The channels of an app: all, those of a user, or public ones by name. */
+/** The channels of an app: all, those of a user, or those with a name. */
 export function Channels({ appId }: { appId: string }) {
   const { query } = useRoute()
   const q = query.get('q') ?? ''
@@ -22,7 +22,7 @@ export function Channels({ appId }: { appId: string }) {
         <div className="search">
           <SearchBox
             label="Search channels"
-            placeholder="Part of the name of a public channel"
+            placeholder="Part of the name"
             value={q}
             addressOf={(text) => addressOf(['apps', appId, 'channels'], { q: text.trim() })}
           />

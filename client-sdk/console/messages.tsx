@@ -3,7 +3,7 @@ import { isId } from './is-id.ts'
 import { addressOf, useRoute } from './route.ts'
 import { SearchBox } from './search-box.tsx'
 import { api } from './server.ts'
-import { ProblemNote } from './table.tsx'
+import { NOTHING_YET, ProblemNote } from './table.tsx'
 import type { Message } from './types.ts'
 import { usePages } from './use-pages.ts'
 import { When } from './when.tsx'
@@ -11,16 +11,17 @@ import { When } from './when.tsx'
 /** The messages of a channel, the newest first, as they are stored. */
 export function Messages({ appId, channelId }: { appId: string; channelId: string }) {
   const { query } = useRoute()
-  const [author, before] = [query.get('author') ?? '', query.get('before') ?? '']
+  const [q, author] = [query.get('q') ?? '', query.get('author') ?? '']
+  const before = query.get('before') ?? ''
   const pages = usePages(async (cursor) => {
     // Nobody has such an id.
     if (author !== '' && !isId(author)) return { rows: [], nextCursor: null }
-    const filter = { userId: author || undefined, sentBefore: timeOf(before) }
-    const page = await api.inspect.messages({ appId, channelId, ...filter, cursor })
+    const by = { q: q || undefined, userId: author || undefined, sentBefore: timeOf(before) }
+    const page = await api.inspect.messages({ appId, channelId, ...by, cursor })
     return { rows: page.messages, nextCursor: page.nextCursor }
-  }, `${appId} ${channelId} ${author} ${before}`)
+  }, `${appId} ${channelId} ${author} ${before} ${q}`)
   const filtered = (filter: Record<string, string>) =>
-    addressOf(['apps', appId, 'channels', channelId], { author, before, ...filter })
+    addressOf(['apps', appId, 'channels', channelId], { q, author, before, ...filter })
   const { rows, isLoading, problem, hasMore } = pages
   return (
     <>
@@ -35,6 +36,12 @@ export function Messages({ appId, channelId }: { appId: string; channelId: strin
       </header>
       <p className="muted">Reading a channel that is not public is noted in the audit log.</p>
       <div className="search">
+        <SearchBox
+          label="Search messages"
+          placeholder="Part of the text"
+          value={q}
+          addressOf={(text) => filtered({ q: text.trim() })}
+        />
         <SearchBox
           label="Author"
           placeholder="Id of the author"
@@ -57,7 +64,9 @@ export function Messages({ appId, channelId }: { appId: string; channelId: strin
         </ul>
       )}
       {rows.length === 0 && isLoading && <Skeletons label="Loading messages" count={5} />}
-      {rows.length === 0 && !isLoading && !problem && <p className="empty">No messages here.</p>}
+      {rows.length === 0 && !isLoading && !problem && (
+        <p className="empty">{hasMore ? NOTHING_YET : 'No messages here.'}</p>
+      )}
       {hasMore && (
         <button
           type="button"

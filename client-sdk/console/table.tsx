@@ -48,6 +48,9 @@ export const Table = <Row,>({ label, columns, rows, keyOf }: TableProps<Row>) =>
 const classOf = <Row,>({ isNumber = false, isMinor = false }: Column<Row>) =>
   [isNumber ? 'number' : '', isMinor ? 'minor' : ''].join(' ').trim() || undefined
 
+/** Where a search was given up for now, with more to look at. */
+export const NOTHING_YET = 'Nothing found so far.'
+
 type PagedTableProps<Row> = Omit<TableProps<Row>, 'rows'> & {
   pages: Pages<Row>
   /** What to say when there is nothing to show. */
@@ -62,7 +65,9 @@ export function PagedTable<Row>({ pages, empty, ...table }: PagedTableProps<Row>
     <>
       {!isEmpty && <Table {...table} rows={rows} />}
       {isEmpty && isLoading && <Skeletons label={`Loading ${table.label}`} count={4} />}
-      {isEmpty && !isLoading && !problem && <p className="empty">{empty}</p>}
+      {isEmpty && !isLoading && !problem && (
+        <p className="empty">{hasMore ? NOTHING_YET : empty}</p>
+      )}
       {problem && <ProblemNote problem={problem} onRetry={pages.reload} />}
       {hasMore && (
         <button

@@ -17,6 +17,21 @@ export type Pages<Row> = Omit<State<Row>, 'nextCursor'> & {
   reload: () => void
 }
 
+/** How many pages without a row are skipped: a search looks at a slice of a list at a time. */
+const EMPTY_PAGES = 10
+
+async function nextRows<Row>(
+  load: (cursor: string | undefined) => Promise<Page<Row>>,
+  cursor: string | undefined,
+) {
+  let page = await load(cursor)
+  for (let skipped = 0; skipped < EMPTY_PAGES; skipped++) {
+    if (page.rows.length > 0 || page.nextCursor === null) break
+    page = await load(page.nextCursor)
+  }
+  return page
+}
+
 const nothing = { rows: [], nextCursor: null, isLoading: true }
 
 /** A list that is loaded page by page. Another key starts a new list. */
@@ -37,7 +52,7 @@ export function usePages<Row>(
       const own = asked.current
       setState(({ rows, nextCursor }) => ({ rows, nextCursor, isLoading: true }))
       try {
-        const { rows, nextCursor } = await newestLoad.current(cursor)
+        const { rows, nextCursor } = await nextRows(newestLoad.current, cursor)
         if (own === asked.current)
           setState({ rows: [...before, ...rows], nextCursor, isLoading: false })
       } catch (error) {

@@ -13,8 +13,11 @@ if (isTooOld) {
   )
   process.exitCode = 1
 } else {
-  // Stacks in logs point to the sources.
-  process.setSourceMapsEnabled(true)
+  // The sources themselves are run by a loader that maps their stacks.
+  if (import.meta.url.endsWith('.js')) {
+    const { showSources } = await import('../source-stacks.ts')
+    showSources(new URL('../', import.meta.url).href)
+  }
   const { runCommand } = await import('../commands/index.ts')
   process.exitCode = await runCommand(process.argv.slice(2))
 }

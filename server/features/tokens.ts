@@ -7,8 +7,11 @@ import { upsertUsers } from './users/upsert.ts'
 const create = implement(
   contract.tokens.create,
   async (ctx, { userId, admin = false, ...profile }) => {
-    const { appId } = ctx.caller
+    const { appId, scopes } = ctx.caller
     const { tokens, wsUrl } = ctx.services
+    // It may do to other users what only a key for everything may.
+    if (admin && scopes?.includes('full') === false)
+      throw new ApiError('FORBIDDEN', 'admin: expected an API key with the scope full')
     const [user] = await upsertUsers(ctx, appId, [{ id: userId, ...profile, isActive: true }])
     if (!user) throw new Error('the upsert of a user returned no row')
     const claims = { appId, userId, generation: user.tokenGeneration, admin }

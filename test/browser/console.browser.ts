@@ -41,6 +41,7 @@ async function createApp(name: string) {
     name: 'Soup of the day',
     memberIds: ['ben'],
   })
+  await ana.channels.create({ type: 'group', name: 'Kitchen team', memberIds: ['ben'] })
   for (const text of ['Pumpkin today', 'With ginger']) await ana.messages.send({ channelId, text })
   return { ...app, channelId }
 }
@@ -100,6 +101,11 @@ test('the operator finds a user, their channels and a message, and what was audi
   await page.getByRole('searchbox', { name: 'Search users' }).fill('oka')
   await expectHidden(rowOf(page, 'Ana Sousa'))
   await rowOf(page, 'Ben Okafor').getByRole('link', { name: 'Channels' }).click()
+  await link(page, 'Show all').click()
+  await page.getByRole('searchbox', { name: 'Search channels' }).fill('team')
+  await expectHidden(link(page, 'Soup of the day'))
+  await expectVisible(link(page, 'Kitchen team'))
+  await page.getByRole('searchbox', { name: 'Search channels' }).fill('soup')
   await link(page, 'Soup of the day').click()
   const messages = page.getByRole('list', { name: 'Messages' })
   await expectVisible(messages.getByText('With ginger'))
@@ -112,11 +118,16 @@ test('the operator finds a user, their channels and a message, and what was audi
   await expectVisible(page.getByText('No messages here.'))
   await page.getByLabel('Sent before').fill('')
   await expectVisible(messages.getByText('With ginger'))
+  await page.getByRole('searchbox', { name: 'Search messages' }).fill('PUMP')
+  await expectHidden(messages.getByText('With ginger'))
+  await expectVisible(messages.getByText('Pumpkin today'))
   await link(page, 'Users').click()
   await page.getByRole('searchbox', { name: 'Search users' }).fill('cook-7')
   await expectVisible(rowOf(page, 'Dana Reyes'))
   await link(page, 'Audit log').last().click()
   await expectVisible(rowOf(page, /Operator.*apps.create/))
+  await page.getByRole('searchbox', { name: 'Acting user' }).fill('ana')
+  await expectVisible(page.getByText('Nothing has been noted.'))
 })
 
 test('the operator sees why a delivery failed, and what was audited in all apps', async () => {

@@ -1,5 +1,13 @@
 import { execFile, spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -111,6 +119,72 @@ test('without a command and a database it starts a server to try, with a playgro
   expect((await fetch(new URL(asset, page.url))).status).toBe(200)
   expect(readdirSync(project)).toContain('data')
 })
+
+/** The processor time until it answers, and the memory that it has then. */
+async function costOfStart(command: string[], cwd: string) {
+  const variables = { ...production, DATABASE_URL: world().databaseUrl, PORT: '0' }
+  const [program = '', ...args] = command
+  const child = spawn(program, args, { cwd, env: { PATH: process.env.PATH, ...variables } })
+  children.adopt(child)
+  let output = ''
+  child.stdout.on('data', (data) => (output += data))
+  const url = await vi.waitFor(
+    () => baseUrl.exec(output)?.[1] ?? Promise.reject(new Error(output)),
+    patient,
+  )
+  expect((await fetch(`${url}/health`)).status).toBe(200)
+  const stat = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+  const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
+  child.kill('SIGKILL')
+  return {
+    ticks: Number(stat[11]) + Number(stat[12]),
+    megabytes: Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024,
+  }
+}
+
+test.runIf(process.platform === 'linux')(
+  'an installed server starts with far less time and memory than its sources do',
+  async () => {
+    const bin = join(project, 'node_modules/@parley/server/dist/bin/parley.js')
+    const built = await costOfStart([process.execPath, bin], project)
+    const scripts: Record<string, string> = JSON.parse(
+      readFileSync(join(root, 'package.json'), 'utf8'),
+    ).scripts
+    const sources = await costOfStart(scripts.start?.split(' ') ?? [], root)
+    expect(built.ticks).toBeLessThan(0.7 * sources.ticks)
+    expect(built.megabytes).toBeLessThan(sources.megabytes - 20)
+  },
+)
+
+test('an installation has less than 200 MB, and less than 90 without what is optional', () => {
+  type Locked = { dev?: boolean; link?: boolean; optional?: boolean; devOptional?: boolean }
+  const lock: { packages: Record<string, Locked> } = JSON.parse(
+    readFileSync(join(root, 'package-lock.json'), 'utf8'),
+  )
+  const sizes = Object.entries(lock.packages)
+    .filter(([path, { dev, link }]) => /^(server\/)?node_modules\//.test(path) && !dev && !link)
+    .map(([path, { optional, devOptional }]) => ({
+      megabytes: megabytesOf(join(root, path)),
+      isOptional: optional === true || devOptional === true,
+    }))
+  const ours = ['contract', 'server'].map((name) => ({
+    megabytes: megabytesOf(join(root, name, 'dist')),
+    isOptional: false,
+  }))
+  const total = (parts: typeof sizes) => parts.reduce((sum, { megabytes }) => sum + megabytes, 0)
+  const all = [...sizes, ...ours]
+  expect(total(all)).toBeLessThan(200)
+  expect(total(all.filter(({ isOptional }) => !isOptional))).toBeLessThan(90)
+})
+
+/** The files of a package, without the packages in it, which have entries of their own. */
+function megabytesOf(folder: string) {
+  if (!existsSync(folder)) return 0
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  const own = files.filter((file) => !/(^|\/)node_modules(\/|$)/.test(file))
+  const stats = own.map((file) => lstatSync(join(folder, file)))
+  return stats.reduce((sum, stat) => sum + (stat.isFile() ? stat.size : 0), 0) / 1024 ** 2
+}
 
 /** Starts the installed program as its user would. */
 function start(bin: string, variables: Record<string, string>, args = ['start']) {

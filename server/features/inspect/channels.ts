@@ -1,0 +1,160 @@
+import { contract, type Input, type InspectedChannel, limits } from '@parley/contract'
+import { implementWithoutTransaction } from '../../core/operation.ts'
+import type { Fragment, Tx } from '../../db/client.ts'
+import { containing } from '../../db/sql.ts'
+import { requireApp } from '../apps/view.ts'
+import { decodeCursor, decodeIdCursor, encodeCursor, toPage } from '../cursors.ts'
+import { selectNamed } from '../search.ts'
+
+export const channels = implementWithoutTransaction(
+  contract.inspect.channels,
+  async ({ db }, { q, ...query }) => {
+    await requireApp(db, query.appId)
+    return q === undefined ? listChannels(db, query) : searchChannels(db, { ...query, q })
+  },
+)
+
+type Query = Input<typeof contract.inspect.channels>
+
+async function listChannels(db: Tx, { appId, userId, limit, cursor }: Query) {
+  const query = { appId, before: idsBefore(db, cursor), count: limit + 1 }
+  const found = await selectChannels(db, appId, newestIds(db, { ...query, userId }))
+  return toChannelPage(found, limit)
+}
+
+/** In a cursor: all open channels were found, and the others are looked at. */
+const OTHERS = 'others'
+
+/** The open channels by their index of names, then the others slice by slice. */
+async function searchChannels(db: Tx, { appId, q, limit, cursor }: Query & { q: string }) {
+  const [, part] = cursor === undefined ? [] : decodeCursor(cursor)
+  if (part === OTHERS) return searchOthers(db, { appId, q, limit, cursor })
+  const named = namedIds(db, { appId, q, before: idsBefore(db, cursor), count: limit + 1 })
+  const open = await selectChannels(db, appId, named)
+  if (open.length >= limit) {
+    const { channels, nextCursor } = toChannelPage(open, limit)
+    return { channels, nextCursor: nextCursor ?? encodeCursor(NEWEST, OTHERS) }
+  }
+  const others = await searchOthers(db, { appId, q, limit: limit - open.length })
+  return { channels: [...open, ...others.channels], nextCursor: others.nextCursor }
+}
+/** No id comes after it. */
+const NEWEST = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
+type Slice = { ids: string[]; oldest: string | null; count: number }
+
+/** Looks at a slice of all channels, and answers those that are not open and have the name. */
+async function searchOthers(db: Tx, { appId, q, limit, cursor }: Query & { q: string }) {
+  const [slice] = await db<Slice[]>`
+    with slice as materialized (
+      select c.id, c.type, c.name
+      from channels c
+      where c.app_id = ${appId}
+        and c.deleted_at is null
+        and ${idsBefore(db, cursor)}
+      order by c.app_id desc, c.id desc
+      limit ${limits.inspectSlice}
+    )
+    select
+      (select count(*)::int from slice) as count,
+      (select slice.id from slice order by slice.id limit 1) as oldest,
+      array(
+        select slice.id
+        from slice
+        where slice.type not in ('public', 'livestream')
+          and slice.name ilike ${containing(q)}
+        order by slice.id desc
+        limit ${limit + 1}
+      ) as ids`
+  const { ids = [], oldest = null, count = 0 } = slice ?? {}
+  const { page, nextCursor } = toPage(ids, limit, (id) => encodeCursor(id, OTHERS))
+  const found = await selectChannels(db, appId, db`select unnest(${page}::uuid[])`)
+  const afterSlice =
+    oldest === null || count < limits.inspectSlice ? null : encodeCursor(oldest, OTHERS)
+  return { channels: found, nextCursor: nextCursor ?? afterSlice }
+}
+
+const idsBefore = (db: Tx, cursor: string | undefined) =>
+  cursor === undefined ? db`true` : db`id < ${decodeIdCursor(cursor)}`
+
+const selectChannels = (db: Tx, appId: string, ids: Fragment) => db<InspectedChannel[]>`
+  select
+    c.id, c.cid, c.type, c.name, c.workspace_id, c.created_by,
+    coalesce(c.frozen, false) as frozen, c.member_count, c.last_seq,
+    c.last_activity_at, c.created_at
+  from channels c
+  where c.id = any(array(${ids}))
+    and c.app_id is not distinct from ${appId}
+  order by c.id desc`
+
+function toChannelPage(found: InspectedChannel[], limit: number) {
+  const { page, nextCursor } = toPage(found, limit, ({ id }) => encodeCursor(id, ''))
+  return { channels: page, nextCursor }
+}
+
+type ChannelIds = { appId: string; before: Fragment; count: number }
+
+/** Of all channels, or of those of a member. */
+function newestIds(
+  db: Tx,
+  { appId, before, count, userId }: ChannelIds & { userId: string | undefined },
+) {
+  if (userId === undefined)
+    return db`
+      select c.id
+      from channels c
+      where c.app_id = ${appId}
+        and c.deleted_at is null
+        and ${before}
+      order by c.app_id desc, c.id desc
+      limit ${count}`
+  // Memberships first: the newest channels of the app may all be others'.
+  return db`
+    select own.id
+    from (
+      select m.channel_id as id
+      from members m
+      where m.app_id = ${appId}
+        and m.user_id = ${userId}
+      order by m.channel_id desc
+    ) own
+    cross join lateral (
+      select
+      from channels c
+      where c.id = own.id
+        and c.deleted_at is null
+      limit 1
+    ) live
+    where ${before}
+    order by own.id desc
+    limit ${count}`
+}
+
+/** Open channels with a part of the name: only these are in the index of names. */
+function namedIds(db: Tx, { appId, before, count, q }: ChannelIds & { q: string }) {
+  const inOrder = (rows: number) => db`
+    select newest.id, newest.name
+    from (
+      select c.id, c.name, c.type
+      from channels c
+      where c.app_id = ${appId}
+        and c.deleted_at is null
+        and ${before}
+      order by c.app_id desc, c.id desc
+      limit ${rows}
+    ) newest
+    where newest.type in ('public', 'livestream')`
+  const byKeys = db`
+    select named.id, named.name
+    from (
+      select id, name
+      from channels_named(${appId}, 'public', ${q})
+      union all
+      select id, name
+      from channels_named(${appId}, 'livestream', ${q})
+    ) named
+    where ${before}`
+  return db`
+    select named.id
+    from (${selectNamed(db, { q, inOrder, byKeys, order: db`id desc`, count })}) named`
+}

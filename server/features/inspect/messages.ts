@@ -1,0 +1,102 @@
+import { contract, limits } from '@parley/contract'
+import { noteAct } from '../../core/audit.ts'
+import { ApiError } from '../../core/errors.ts'
+import { implement } from '../../core/operation.ts'
+import type { Fragment, Tx } from '../../db/client.ts'
+import { containing } from '../../db/sql.ts'
+import { isOpen, selectChannel } from '../access.ts'
+import { requireApp } from '../apps/view.ts'
+import { decodeNumberCursor, encodeCursor } from '../cursors.ts'
+import { messagesOf, selectMessagePage } from '../messages/page.ts'
+
+export const messages = implement(
+  contract.inspect.messages,
+  async (ctx, { appId, channelId, q, userId, sentBefore, limit, cursor }) => {
+    const { db } = ctx
+    await requireApp(db, appId)
+    const [channel] = await selectChannel(db, appId, channelId)
+    if (!channel) throw new ApiError('NOT_FOUND', 'Channel not found')
+    // The number in a cursor was read from this very list.
+    const before =
+      cursor === undefined ? db`true` : db`msg.seq < ${decodeNumberCursor(cursor)}::bigint`
+    const since = sentBefore && (await firstSeqSince(db, { appId, channelId, time: sentBefore }))
+    const listed = db`
+      msg.channel_id = ${channelId}
+        and ${userId === undefined ? db`true` : db`msg.user_id collate "C" = ${userId}`}
+        and ${before}
+        and ${since === undefined ? db`true` : db`msg.seq < ${since}::int`}`
+    const slice = q === undefined ? undefined : await selectSlice(db, listed)
+    const rows = db`
+      select msg.*
+      from messages msg
+      where ${listed}
+        and ${slice === undefined ? db`true` : db`msg.seq >= ${slice.oldest}`}
+        and ${q === undefined ? db`true` : db`msg.text ilike ${containing(q)}`}
+      order by msg.seq desc
+      limit ${limit + 1}`
+    const order = db`msg.seq desc`
+    const { shown, isCut } = await selectMessagePage(db, { viewer: null, rows, order })
+    const page = messagesOf(shown.slice(0, limit))
+    const last = isCut || shown.length > limit ? page.at(-1)?.seq : slice?.next
+    if (!isOpen(channel.type))
+      noteAct(ctx, {
+        operation: 'inspect.messages',
+        appId,
+        target: { channelId, from: page.at(-1)?.seq ?? null, to: page[0]?.seq ?? null },
+      })
+    return { messages: page, nextCursor: last ? encodeCursor(String(last), '') : null }
+  },
+)
+
+/** The newest of the messages, where a search goes on after them, if there are more. */
+async function selectSlice(db: Tx, listed: Fragment) {
+  const [{ oldest, count } = { oldest: 0, count: 0 }] = await db<
+    { oldest: number; count: number }[]
+  >`
+    select coalesce(min(slice.seq), 0) as oldest, count(*)::int as count
+    from (
+      select msg.seq
+      from messages msg
+      where ${listed}
+      order by msg.seq desc
+      limit ${limits.inspectSlice}
+    ) slice`
+  return { oldest, next: count < limits.inspectSlice ? undefined : oldest }
+}
+
+/**
+ * The number that the first message since a time has, or at least no message before it. Times never
+ * contradict numbers, so a search by halves finds it: in 32 steps, whatever the channel's length.
+ */
+async function firstSeqSince(
+  db: Tx,
+  { appId, channelId, time }: { appId: string; channelId: string; time: string },
+) {
+  const [found] = await db<{ seq: number }[]>`
+    with recursive search as (
+      select 0 as low, c.last_seq + 1 as high
+      from channels c
+      where c.id = ${channelId}
+        and c.app_id is not distinct from ${appId}
+      union all
+      select
+        case when probe.is_before then probe.seq else search.low end,
+        case when probe.is_before then search.high else middle.seq end
+      from search
+      cross join lateral (
+        select search.low + (search.high - search.low) / 2 as seq
+      ) middle
+      left join lateral (
+        select msg.seq, msg.created_at < ${time}::timestamptz as is_before
+        from messages msg
+        where msg.channel_id = ${channelId}
+          and msg.seq >= middle.seq
+        order by msg.seq
+        limit 1
+      ) probe on true
+      where search.high - search.low > 1
+    )
+    select min(search.high) as seq
+    from search`
+  return found?.seq ?? 0
+}
