@@ -1106,7 +1106,7 @@ export interface Api {
     /**
      * Replaces the text of your own message, however old it is, or changes its metadata, or both.
      * Mentions and link previews are derived from the new text. A new text ends the stream of a
-     * message that grows.
+     * message that grows, and completes one that was interrupted.
      *
      * `PATCH /api/channels/{channelId}/messages/{messageId}`
      */
@@ -1823,9 +1823,9 @@ export interface Api {
   }
   hooks: {
     /**
-     * From now on, within five seconds, each message that a user of the app sends with a token is
-     * sent to the URL first, signed by the Standard Webhooks convention, and stored, changed or
-     * refused as the endpoint answers. A hook that is set again keeps its secret.
+     * From now on, within five seconds, each message that a user of the app sends or edits with a
+     * token is sent to the URL first, signed by the Standard Webhooks convention, and stored,
+     * changed or refused as the endpoint answers. A hook that is set again keeps its secret.
      *
      * `PUT /hooks/before-send`
      */
@@ -2853,7 +2853,7 @@ export interface BeforeSendHookWithSecret {
   secret: string
 }
 
-/** A message that is about to be stored. */
+/** A message that is about to be stored, new or edited. */
 export interface BeforeSendQuestion {
   /** What is asked. */
   type: 'message.before_send'
@@ -2861,10 +2861,12 @@ export interface BeforeSendQuestion {
   timestamp: string
   /** Id of the app (tenant). */
   appId: string
-  /** The message, as its author sent it. */
+  /** The message as its author sent it, or as it would be after an edit. */
   data: {
     /** Id of the channel. */
     channelId: string
+    /** Of an edit: the message that its author changes. */
+    messageId?: string | undefined
     /** The author. */
     userId: string
     /**
@@ -3340,7 +3342,10 @@ export interface Message {
   silent?: true | undefined
   /** Present if it was sent in parts: true while its text grows, false once that has ended. */
   streaming?: boolean | undefined
-  /** Present if its author stopped sending parts without finishing it. */
+  /**
+   * Present if its author stopped sending parts without finishing it, and has not edited the text
+   * since.
+   */
   interrupted?: true | undefined
   /** Your own metadata. Absent if there is none. */
   custom?: CustomMessage & Record<string, unknown> | undefined
@@ -3431,7 +3436,10 @@ export interface PinnedMessage {
   silent?: true | undefined
   /** Present if it was sent in parts: true while its text grows, false once that has ended. */
   streaming?: boolean | undefined
-  /** Present if its author stopped sending parts without finishing it. */
+  /**
+   * Present if its author stopped sending parts without finishing it, and has not edited the text
+   * since.
+   */
   interrupted?: true | undefined
   /** Your own metadata. Absent if there is none. */
   custom?: CustomMessage & Record<string, unknown> | undefined

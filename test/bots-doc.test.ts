@@ -1,8 +1,8 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createChatServer } from '@parley/client/server'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { startBackend } from '../examples/backend/backend.ts'
 import { startBot } from '../examples/bot/bot.ts'
 import { root } from './support/consumer.ts'
@@ -40,18 +40,18 @@ test('the examples for bots work as they are', async () => {
 })
 
 describe('the example backend', () => {
-  const publicUrl = (actual: number) => `http://127.0.0.1:${actual}`
+  const webhookUrl = () => `http://127.0.0.1:${port}/`
   const inbox = mkdtempSync(join(tmpdir(), 'parley-inbox-'))
   afterAll(() => rmSync(inbox, { recursive: true }))
   const start = async () => {
     const { url, apiKey } = world
-    const backend = await startBackend({ url, apiKey, port, publicUrl, inbox })
+    const backend = await startBackend({ url, apiKey, port, webhookUrl: webhookUrl(), inbox })
     onTestFinished(() => void backend.stop())
     return backend
   }
   const answered = async (channelId: string, question: string) => {
-    const ana = world.api({ apiKey: world.apiKey, userId: 'ana' })
-    const read = async () => (await ana.messages.list({ channelId })).messages
+    const bot = world.api({ apiKey: world.apiKey, userId: 'order-bot' })
+    const read = async () => (await bot.messages.list({ channelId })).messages
     await until(async () =>
       (await read()).some(({ text, streaming }) => text.includes(question) && streaming === false),
     )
@@ -60,32 +60,37 @@ describe('the example backend', () => {
   const said = (question: string, order: number) =>
     `You asked: "${question}" Order ${order} is packed and leaves our house today.`
 
+  test('is shorter than 100 lines', () => {
+    const text = readFileSync(join(root, 'examples/backend/backend.ts'), 'utf8')
+    expect(text.split('\n').length - 1).toBeLessThan(100)
+  })
+
   test('opens an order, and streams an answer to its customer', async () => {
     const { openOrder } = await start()
-    const [ana] = await world.users('ana')
-    const { id: channelId, custom } = await openOrder(7, ana.id)
-    expect((await openOrder(7, ana.id)).id).toBe(channelId)
+    // To a customer whom Parley does not know yet.
+    const { id: channelId, custom } = await openOrder(7, 'olga')
+    const [olga] = await world.users('olga')
+    expect((await openOrder(7, 'olga')).id).toBe(channelId)
     expect(custom).toEqual({ orderId: 7 })
-    await ana.messages.send({ channelId, text: 'Where is it?' })
+    await olga.messages.send({ channelId, text: 'Where is it?' })
     expect(await answered(channelId, 'Where is it?')).toEqual([
       ['system', 'parley.system', 'Thanks for order 7. Ask us here.'],
-      ['regular', 'ana', 'Where is it?'],
+      ['regular', 'olga', 'Where is it?'],
       ['regular', 'order-bot', said('Where is it?', 7)],
     ])
-    const forged = await fetch(publicUrl(port), { method: 'POST', body: '{"type":"message.new"}' })
+    const forged = await fetch(webhookUrl(), { method: 'POST', body: '{"type":"message.new"}' })
     expect(forged.status).toBe(400)
     await until(() => readdirSync(inbox).length === 0)
   })
 
   test('answers after a crash what it was sent before and during it, once', async () => {
     const first = await start()
-    await world.users('ana')
     const { id: channelId } = await first.openOrder(8, 'ana')
     await first.stop()
     const ana = world.api({ apiKey: world.apiKey, userId: 'ana' })
     await ana.messages.send({ channelId, text: 'Anybody there?' })
     // As a process leaves it that ends between its answer and the work.
-    const message = { id: 'm1', type: 'regular', userId: 'ana', text: 'Hello?' }
+    const message = { id: 'm1', type: 'regular', userId: 'ana', channelId, text: 'Hello?' }
     const kept = { type: 'message.new', data: { channelId, message } }
     writeFileSync(join(inbox, 'kept'), JSON.stringify(kept))
     await start()
@@ -93,16 +98,53 @@ describe('the example backend', () => {
     const all = await answered(channelId, 'Hello?')
     expect(all.filter(([, , text]) => text === said('Hello?', 8))).toHaveLength(1)
     const { webhooks } = await world.backend.webhooks.list({})
-    expect(webhooks.filter(({ url }) => url === publicUrl(port))).toHaveLength(1)
+    expect(webhooks.filter(({ url }) => url === webhookUrl())).toHaveLength(1)
+  })
+
+  test('completes after a crash what it was saying, and forgets what nobody can answer', async () => {
+    const first = await start()
+    const { id: channelId } = await first.openOrder(10, 'ana')
+    await first.stop()
+    const bot = world.api({ apiKey: world.apiKey, userId: 'order-bot' })
+    const asked = ['growing', 'interrupted', 'begun'].map((id) => ({ id, text: `Still ${id}?` }))
+    for (const { id } of asked) {
+      const text = id === 'begun' ? '' : 'You asked'
+      await bot.messages.send({ channelId, text, streaming: true, clientId: `answer-${id}` })
+    }
+    await world.db`
+      update messages
+      set streaming = false, interrupted = true
+      where client_id = 'answer-interrupted'`
+    await world.db`
+      delete from message_streams ms
+      using messages msg
+      where msg.id = ms.message_id
+        and msg.client_id = 'answer-interrupted'`
+    const keep = (id: string, message: object) =>
+      writeFileSync(
+        join(inbox, id),
+        JSON.stringify({ type: 'message.new', data: { channelId, message } }),
+      )
+    for (const one of asked) keep(one.id, { type: 'regular', userId: 'ana', channelId, ...one })
+    const nowhere = { channelId: crypto.randomUUID(), id: 'm', type: 'regular', userId: 'ana' }
+    keep('nowhere', { ...nowhere, text: 'Hello?' })
+    const log = vi.spyOn(console, 'error').mockImplementation(() => {})
+    onTestFinished(() => log.mockRestore())
+    await start()
+    expect(log).toHaveBeenCalledOnce()
+    const answers = (await bot.messages.list({ channelId })).messages.slice(1)
+    expect(
+      answers.map(({ text, streaming, interrupted }) => [text, streaming, interrupted]),
+    ).toEqual(asked.map(({ text }) => [said(text, 10), false, undefined]))
+    expect(readdirSync(inbox)).toEqual([])
   })
 
   test('answers what was asked while its webhook was disabled', async () => {
     const first = await start()
-    await world.users('ana')
     const { id: channelId } = await first.openOrder(9, 'ana')
     await first.stop()
     const { webhooks } = await world.backend.webhooks.list({})
-    const { id: webhookId = '' } = webhooks.find(({ url }) => url === publicUrl(port)) ?? {}
+    const { id: webhookId = '' } = webhooks.find(({ url }) => url === webhookUrl()) ?? {}
     await world.backend.webhooks.update({ webhookId, enabled: false })
     const ana = world.api({ apiKey: world.apiKey, userId: 'ana' })
     await ana.messages.send({ channelId, text: 'Still nobody?' })

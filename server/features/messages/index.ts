@@ -6,9 +6,10 @@ import { type Implements, implement, implementWithoutTransaction } from '../../c
 import type { Fragment, Tx } from '../../db/client.ts'
 import { pipelined } from '../../db/pipelined.ts'
 import { channelForReader, isReadable, type ReaderContext, seqOf } from '../access.ts'
-import { mergeCustom } from '../custom.ts'
 import { deleteStream, enqueuePush } from '../streams/end.ts'
 import { lockedMessageForAuthor } from './access.ts'
+import { judgeEdit } from './before-send.ts'
+import { contentAfter } from './content-after.ts'
 import { remove } from './delete.ts'
 import { linksIn } from './links.ts'
 import { mentionsIn } from './mentions.ts'
@@ -123,15 +124,12 @@ const edit = implement(
   contract.messages.edit,
   async (ctx, { channelId, messageId, ifEditedAt, ...changes }) => {
     const { channel, message } = await lockedMessageForAuthor(ctx, { channelId, messageId })
-    const { attachments, now } = message
-    const { text = message.text } = changes
+    const { now } = message
+    const { text, custom } = contentAfter(message, changes)
     const endsStream = message.streaming === true && changes.text !== undefined
-    if (changes.text === '' && Array.isArray(attachments) && attachments.length === 0) {
-      throw new ApiError('VALIDATION_ERROR', 'text: expected at least 1 character')
-    }
+    const completes = message.interrupted === true && changes.text !== undefined
     const viewer = ctx.caller.userId
-    const custom = mergeCustom(message.custom, changes.custom)
-    const hasNewText = text !== message.text || endsStream
+    const hasNewText = text !== message.text || endsStream || completes
     if (!hasNewText && isDeepStrictEqual(custom, message.custom)) {
       return viewMessage(ctx, { messageId, viewer })
     }
@@ -154,10 +152,12 @@ const edit = implement(
       text = ${text}, mentions = ${mentionsIn(settled)}, link_previews = ${linkPreviews},
       custom = ${custom && ctx.db.json(custom as never)},
       streaming = ${endsStream ? false : message.streaming},
+      interrupted = ${completes ? null : message.interrupted},
       edited_at = ${hasNewText ? now : message.editedAt}, updated_at = ${now}
     where id = ${messageId}`
     return publishMessageUpdate(ctx, { channel, messageId, viewer })
   },
+  judgeEdit,
 )
 
 /** By milliseconds, as times are shown. */
