@@ -7,7 +7,8 @@ import { type User, useWorld } from '../support/world.ts'
 import { counts, createGroup, payloads, useListeners } from './listeners.ts'
 
 // What arrives was sent at once: a comparison with the database may send counts again.
-const timings = { typingMs: 1_000_000, reconcileMs: 1_000_000 }
+const never = 1_000_000
+const timings = { typingMs: never, reconcileMs: never, coMembersPauseMs: 1_000 }
 let coMemberReads = 0
 const world = useWorld({
   presenceGraceSeconds: 0,
