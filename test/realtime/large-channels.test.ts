@@ -1,4 +1,5 @@
 import { limits } from '@parley/contract'
+import { timings as defaults } from '@parley/server/realtime/timings'
 import { expect, test } from 'vitest'
 import { insertUsers } from '../support/inserted.ts'
 import type { TopicListener } from '../support/realtime.ts'
@@ -8,7 +9,8 @@ import { counts, createGroup, payloads, useListeners } from './listeners.ts'
 
 // What arrives was sent at once: a comparison with the database may send counts again.
 const never = 1_000_000
-const timings = { typingMs: never, reconcileMs: never, coMembersPauseMs: 1_000 }
+const { coMembersPauseMs } = defaults
+const timings = { typingMs: never, reconcileMs: never, coMembersPauseMs }
 let coMemberReads = 0
 const world = useWorld({
   presenceGraceSeconds: 0,
