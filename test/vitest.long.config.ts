@@ -2,15 +2,9 @@ import { defineConfig } from 'vitest/config'
 import { everywhere, globalSetup, tests } from './vitest.config.ts'
 
 /** Files that measure how long something takes, which have the machine to themselves. */
-const measuring = [
-  'abuse',
-  'crowd',
-  'crowd-statements',
-  'growth',
-  'hostile-flood',
-  'returning',
-  'tenants',
-].map((name) => `long/${name}.long.ts`)
+const measuring = ['abuse', 'crowd', 'crowd-statements', 'growth', 'returning', 'tenants'].map(
+  (name) => `long/${name}.long.ts`,
+)
 /** Files that run the tests of other files, which each process would load only once. */
 const transportFiles = ['long/http-stream.long.ts', 'long/sse.long.ts']
 
@@ -19,7 +13,7 @@ const setupFiles = ['./support/globals.ts']
 
 /** All others at once: more than cores, since many of them wait. */
 const atOnce = {
-  maxWorkers: 4,
+  maxWorkers: 5,
   sequence: { ...tests.sequence, groupOrder: 1 },
   // Some build all packages first.
   testTimeout: 600_000,

@@ -5,23 +5,28 @@ import { isLargeChannelRow } from '../features/access.ts'
 import { coalesce } from './coalesce.ts'
 import { onceAPause } from './once-a-pause.ts'
 
-/** How long the next reading of a user's co-members waits at least. */
-const PAUSE_MS = 1_000
 /** Of how many users it is known when that was. */
 const ENTRIES = 10_000
 /** How many of a user's memberships are looked at for small channels: those of large ones count. */
 const MEMBERSHIPS = 2 * limits.coMemberChannels
 
+type CoMembersOptions = {
+  db: Db
+  nodeId: string
+  /** How long the next reading of a user's co-members waits at least. */
+  pauseMs: number
+}
+
 /**
  * Reads who of this node is told what a user does. Many changes of one user cost a reading a
  * second.
  */
-export function createCoMembers({ db, nodeId }: { db: Db; nodeId: string }) {
+export function createCoMembers({ db, nodeId, pauseMs }: CoMembersOptions) {
   const read = coalesce<UserRef, UserRef[]>(
     (users) => db.use((db) => selectCoMembers(db, nodeId, users)),
     { maxBatch: 200, laneOf: ({ appId }) => appId },
   )
-  return onceAPause(read, { pauseMs: PAUSE_MS, keyOf: userKey, entries: ENTRIES })
+  return onceAPause(read, { pauseMs, keyOf: userKey, entries: ENTRIES })
 }
 
 /**

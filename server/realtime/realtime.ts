@@ -141,6 +141,7 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
   const local = { db, nodeId, sessions, broadcast, report }
   const userFanout = createUserFanout({
     ...local,
+    coMembersPauseMs: timings.coMembersPauseMs,
     onPresenceLost: (change) => knownPresence.handleLost(change),
     onProfileLost: (change) => missedProfiles.handleLost(change),
   })

@@ -42,6 +42,8 @@ export const timings = {
   silentNodeMs: 5_000,
   typingMs: limits.typingSeconds * 1_000,
   unreadPauseMs: 250,
+  /** How long the next reading of a user's co-members waits at least. */
+  coMembersPauseMs: 1_000,
   /** How often a message that grows is stored, how long its author may be quiet, and it grow. */
   streamStoreMs: limits.streams.storeSeconds * 1_000,
   streamQuietMs: limits.streams.quietSeconds * 1_000,

@@ -6,6 +6,7 @@ import type { PresenceNote, ProfileChange } from './broker.ts'
 import { createCoMembers } from './co-members.ts'
 import { eventOf, type Publication } from './publication.ts'
 import type { Sessions } from './sessions.ts'
+import { timings } from './timings.ts'
 
 /** How long the next copy to the many members of a large channel waits at least. */
 const COPIES_PAUSE_MS = 1_000
@@ -17,6 +18,8 @@ export type UserFanoutOptions = {
   sessions: Sessions
   broadcast: (topics: string[], event: Envelope) => void
   report: (error: unknown, problem: string) => void
+  /** How long the next reading of a user's co-members waits at least. */
+  coMembersPauseMs?: number
 }
 type LossOptions = {
   /** The change could not be sent to the users of this node. */
@@ -39,8 +42,9 @@ export function createUserFanout({
   report,
   onPresenceLost,
   onProfileLost,
+  coMembersPauseMs = timings.coMembersPauseMs,
 }: UserFanoutOptions & LossOptions) {
-  const coMembersOf = createCoMembers({ db, nodeId })
+  const coMembersOf = createCoMembers({ db, nodeId, pauseMs: coMembersPauseMs })
   /** By channel: the last event copied and the last heard of, until a moment after the copy. */
   const turns = new Map<string, { copied: number; heard: number; isTaken: boolean }>()
   const sendTo = (users: UserRef[], event: Envelope) => {

@@ -1,4 +1,4 @@
 import { testHostileRequests } from '../support/hostile/index.ts'
 import { useWorld } from '../support/world.ts'
 
-testHostileRequests(useWorld(), 50_000)
+testHostileRequests(useWorld(), 25_000)

@@ -1,4 +1,5 @@
 import { limits } from '@parley/contract'
+import { timings as defaults } from '@parley/server/realtime/timings'
 import { expect, test } from 'vitest'
 import { insertUsers } from '../support/inserted.ts'
 import type { TopicListener } from '../support/realtime.ts'
@@ -7,7 +8,9 @@ import { type User, useWorld } from '../support/world.ts'
 import { counts, createGroup, payloads, useListeners } from './listeners.ts'
 
 // What arrives was sent at once: a comparison with the database may send counts again.
-const timings = { typingMs: 1_000_000, reconcileMs: 1_000_000 }
+const never = 1_000_000
+const { coMembersPauseMs } = defaults
+const timings = { typingMs: never, reconcileMs: never, coMembersPauseMs }
 let coMemberReads = 0
 const world = useWorld({
   presenceGraceSeconds: 0,

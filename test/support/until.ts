@@ -1,7 +1,7 @@
 /**
  * For `vi.waitFor` and `vi.waitUntil`, whose default of one second is too short on a busy machine.
  */
-export const patient = { timeout: 60_000, interval: 10 }
+export const patient = { timeout: 120_000, interval: 10 }
 
 /** How long calls wait for the database: so long that none fails because the machine is busy. */
 export const unhurried = { callMs: 120_000, statementMs: 120_000 }

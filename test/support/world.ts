@@ -137,7 +137,7 @@ export async function createWorld({
       socketsPerUser,
       eventMemoryBytes,
       sendMemoryBytes,
-      timings: { shutdownMs: 50, ...options.timings },
+      timings: { shutdownMs: 50, coMembersPauseMs: 20, ...options.timings },
     },
     redis: options.redis,
   })

@@ -75,7 +75,10 @@ const commandFor = (topics: string[]) => {
     .map(({ id, name, request }): Record<string, unknown> => ({ id, [name]: request }))
 }
 
-/** Sends the frames over a socket of their own: the server answers, or closes with a reason. */
+/**
+ * Sends the frames over a socket of their own: the server answers, or closes with a reason. Returns
+ * how many they are.
+ */
 export async function withstandsFrames(target: Target, { encoding, isConnected, frames }: Frames) {
   const socket = new WebSocket(
     wsUrlOf(target),
@@ -100,4 +103,5 @@ export async function withstandsFrames(target: Target, { encoding, isConnected, 
   socket.terminate()
   if (end !== undefined) expect([...expectedCodes, ...PROTOCOL_CODES]).toContain(end)
   expect(received.join()).not.toContain('internal server error')
+  return frames.length
 }
