@@ -185,9 +185,9 @@ test('rooms of another numbering are dropped where no list was shown, opened or 
   loseEvents()
   await chat.connect()
   chat.channel('a').watch()
-  await expect.poll(async () => JSON.stringify(await rows.load('http://chat app:me'))).toContain(
-    'restored in a',
-  )
+  await expect
+    .poll(async () => JSON.stringify(await rows.load('http://chat app:me')))
+    .toContain('restored in a')
   expect(await kept()).toEqual(['room a'])
   // A client that knows the numbering before it has read what is stored, and another after that.
   await rows.put('http://chat app:me', 'room b', {
