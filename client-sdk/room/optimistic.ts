@@ -1,5 +1,7 @@
 import { keepIfEqual, memoize } from '../equality.ts'
 import type { ChannelEvent } from '../events.ts'
+import { withEdit } from '../outbox/entry.ts'
+import type { MessageEdit } from '../storage.ts'
 import type { Reaction, UserSummary } from '../types.ts'
 import type { ChatMessage } from './state.ts'
 
@@ -28,10 +30,10 @@ const MAX_REACTION_USERS = 10
 const DELETED_AT = new Date(0).toISOString()
 
 export const optimistic = {
-  edit: (messageId: string, text: string): OptimisticUpdate => ({
+  edit: (messageId: string, edit: MessageEdit): OptimisticUpdate => ({
     messageId,
-    apply: (message) => ({ ...message, text }),
-    isReflectedIn: (message) => message?.text === text,
+    apply: (message) => withEdit(message, edit),
+    isReflectedIn: () => false,
     isReflectedBy: () => false,
     isConfirmedByResponse: true,
   }),
