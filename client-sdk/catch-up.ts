@@ -1,6 +1,7 @@
 import type { Connection } from './connection.ts'
 import { type ChatError, toChatError } from './error.ts'
 import type { Emitter } from './events.ts'
+import { createRetries } from './retry.ts'
 import { createDeferred } from './timing.ts'
 import type { ChannelChanges, UserApi } from './types.ts'
 
@@ -25,8 +26,6 @@ type ChangesRequest = {
 const CHANNELS_PER_CALL = 200
 /** Of how many channels a call returns a part. */
 const PARTS_PER_CALL = 10
-/** A failed call is repeated after this pause, or when the connection returns. */
-const RETRY_MS = 3_000
 /** No channel reaches this rev, so the server responds with the channel's record alone. */
 const CHANNEL_ONLY = 2_147_483_647
 
@@ -42,14 +41,19 @@ export class CatchUp {
   #timer: ReturnType<typeof setTimeout> | undefined
   /** Requests wait for `run()`, which comes once the connection is there. */
   #isHeld = true
+  readonly #retries = createRetries(() => this.#runOrRetry())
 
   constructor(readonly options: CatchUpOptions) {}
 
   /** Adds a request to the next call. */
   request(channelId: string, request: ChangesRequest) {
     this.#pending.set(channelId, [...(this.#pending.get(channelId) ?? []), request])
+    // What fails by itself is not to wait for what is repeated.
+    const isDue = request.fail || !this.#retries.isWaiting
+    if (this.#isHeld || !isDue) return
     // Not at once: topics that are subscribed in the same tick share a call.
-    if (!this.#isHeld) this.#runIn(0)
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.#runOrRetry())
   }
 
   /**
@@ -80,6 +84,7 @@ export class CatchUp {
     this.#isHeld = true
     this.#running = undefined
     clearTimeout(this.#timer)
+    this.#retries.end()
   }
 
   /** Resolves when no request is pending. */
@@ -93,15 +98,11 @@ export class CatchUp {
     return running
   }
 
-  #runIn(ms: number) {
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => void this.run().catch(() => this.#retryLater()), ms)
-  }
-
-  /** While offline there is no timer: the next connection runs it. */
-  #retryLater() {
-    const { status } = this.options.connection.state.getSnapshot()
-    if (status !== 'offline') this.#runIn(RETRY_MS)
+  /** While offline nothing is repeated: the next connection runs it. */
+  #runOrRetry() {
+    this.run().then(this.#retries.end, (error) => {
+      if (!this.#isHeld) this.#retries.later(error)
+    })
   }
 
   async #run() {

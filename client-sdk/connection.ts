@@ -4,7 +4,7 @@ import { whatToCheck } from './platform.ts'
 import { Session, type SessionEnd } from './protocol/session.ts'
 import { Subscriptions, type TopicSubscriber } from './protocol/subscriptions.ts'
 import { Transports } from './protocol/transports.ts'
-import { pause } from './retry.ts'
+import { createRetries, pause } from './retry.ts'
 import { createStore, type Store, type WritableStore } from './store.ts'
 import { createDeferred, type Deferred } from './timing.ts'
 import type { Tokens } from './tokens.ts'
@@ -46,6 +46,7 @@ export class Connection {
   /** Settles the promise of `connect()`; undefined while no connection is wanted. */
   #whenLive: Deferred<void> | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
+  readonly #catchUpRetries = createRetries(() => void this.#catchUp())
   #failures = 0
   #connectedAt: number | undefined
   /** Counts attempts, so that results of an abandoned one are ignored. */
@@ -131,6 +132,7 @@ export class Connection {
   #abandonAttempt() {
     this.#attempt += 1
     clearTimeout(this.#timer)
+    this.#catchUpRetries.end()
     this.#transports.stop()
     this.#session?.close()
     this.#session = undefined
@@ -190,19 +192,18 @@ export class Connection {
     })
     if (attempt !== this.#attempt) return
     clearTimeout(this.#timer)
-    await this.#catchUp(attempt)
+    await this.#catchUp()
   }
 
-  async #catchUp(attempt: number, tries = 1) {
-    const error = await this.options.catchUp().then(() => undefined, toChatError)
+  async #catchUp() {
+    const attempt = this.#attempt
+    const lastError = await this.options.catchUp().then(() => undefined, toChatError)
     if (attempt !== this.#attempt) return
-    if (error?.retryable) {
-      const delayMs = pause('background', tries, error.retryAfterMs)
-      this.#timer = setTimeout(() => void this.#catchUp(attempt, tries + 1), delayMs)
-      return this.#store.set({ status: 'catching-up', reconnectInMs: null, lastError: error })
-    }
-    this.#store.set({ status: 'live', reconnectInMs: null, lastError: error })
-    this.#whenLive?.resolve()
+    const isRetried = lastError?.retryable
+    if (isRetried) this.#catchUpRetries.later(lastError)
+    const status = isRetried ? 'catching-up' : 'live'
+    this.#store.set({ status, reconnectInMs: null, lastError })
+    if (!isRetried) this.#whenLive?.resolve()
   }
 
   #reconnectLater(lastError: ChatError) {

@@ -14,14 +14,22 @@ export const keepIfEqual = <T extends object>(
   isEqual: (a: T, b: T) => boolean = isShallowEqual,
 ): T => (before === after || isEqual(before, after) ? before : after)
 
-/** The same for snapshots of stores: `items` keep their identity even if another field changed. */
-export function keepSnapshotIfEqual<Snapshot extends object>(
-  before: Snapshot,
-  after: Snapshot,
-): Snapshot {
-  if (!('items' in before && 'items' in after)) return keepIfEqual(before, after)
-  const items = keepIfEqual(before.items as unknown[], after.items as unknown[]) // lists, both
-  return keepIfEqual(before, { ...after, items })
+/**
+ * Computes something of an object that does not change, and of something else: again only once the
+ * latter is another.
+ */
+export function memoize<Given extends object, Result, Other = void>(
+  compute: (given: Given, other: Other) => Result,
+  isSame: (before: Other, other: Other) => boolean = Object.is,
+) {
+  const results = new WeakMap<Given, { other: Other; result: Result }>()
+  return (given: Given, other: Other): Result => {
+    const known = results.get(given)
+    if (known && isSame(known.other, other)) return known.result
+    const result = compute(given, other)
+    results.set(given, { other, result })
+    return result
+  }
 }
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null

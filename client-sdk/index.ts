@@ -28,6 +28,7 @@ export type { Status } from './room/resources.ts'
 export type { Snapshots } from './snapshot-source.ts'
 export {
   indexedDbStorage,
+  type MessageEdit,
   memoryStorage,
   type OutboxOperation,
   type OutboxStorage,

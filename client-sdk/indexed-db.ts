@@ -23,7 +23,11 @@ export function openDatabase(name: string, create: (database: IdbDatabase) => vo
       const request = browser.indexedDB?.open(name, 1)
       if (!request) return reject(new Error('IndexedDB is not available here'))
       const timer = setTimeout(() => {
-        request.onsuccess = forget // too late for this use, but the next one will work
+        request.onsuccess = () => {
+          // Too late for this use, but the next one will work.
+          request.result.close()
+          forget()
+        }
         reject(new Error('IndexedDB does not open'))
       }, OPENS_WITHIN_MS)
       request.onupgradeneeded = () => create(request.result)

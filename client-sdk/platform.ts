@@ -24,6 +24,7 @@ export type IdbDatabase = {
   createObjectStore: (name: string, options: { keyPath: string[] }) => IdbObjectStore
   transaction: (name: string, mode: 'readonly' | 'readwrite') => IdbTransaction
   onclose: (() => void) | null
+  close: () => void
 }
 type EventTarget = {
   addEventListener: (type: string, listener: () => void) => void

@@ -41,7 +41,7 @@ export function createRetries(retry: () => void) {
   }
   return {
     /** Something has failed, and may succeed later. */
-    later: ({ retryAfterMs }: ChatError) => {
+    later: ({ retryAfterMs }: { retryAfterMs?: number | undefined } = {}) => {
       // Calls of one round have failed once together.
       if (timer) return
       failures += 1
@@ -53,6 +53,9 @@ export function createRetries(retry: () => void) {
     },
     /** All have succeeded, or the connection is lost: the next one loads everything. */
     end,
+    get isWaiting() {
+      return timer !== undefined
+    },
   }
 }
 

@@ -1,7 +1,7 @@
 import { createCalls } from './calls.ts'
 import { type ImportSource, sendImport } from './import.ts'
 import { operations } from './operations.ts'
-import { createRateGate } from './retry.ts'
+import { createRateGate, type RateGate } from './retry.ts'
 import { type MessageStream, openStream, type StreamOptions } from './stream.ts'
 import type { Api, ImportReport, ServerApi, UserApi } from './types.ts'
 
@@ -64,21 +64,31 @@ export type ServerUserApi = UserApi & {
  */
 export function createChatServer({ url, apiKey, fetch }: ChatServerOptions): ChatServer {
   const gate = createRateGate()
-  const callsWith = (headers: Record<string, string>) =>
+  const callsWith = (headers: Record<string, string>, limits = gate) =>
     createCalls<Api>({
       operations,
       url,
       fetch,
       headers: async () => ({ 'x-api-key': apiKey, ...headers }),
       attempts: 4,
-      gate,
+      gate: limits,
     })
   const as = (userId: string): ServerUserApi => {
-    const api = callsWith({ 'x-user-id': userId })
+    const api = callsWith({ 'x-user-id': userId }, withOwnAppends(gate))
     return { ...api, stream: (channelId, options) => openStream(api, channelId, options) }
   }
   const imports: ChatServer['imports'] = {
     run: (source, options) => sendImport({ url, apiKey, fetch, source, ...options }),
   }
   return { ...callsWith({}), imports, as }
+}
+
+/** Appends count for the user who writes, all other calls for the key. */
+function withOwnAppends(shared: RateGate): RateGate {
+  const own = createRateGate()
+  const gateOf = (limit: string) => (limit === 'appends' ? own : shared)
+  return {
+    refusalOf: (limit) => gateOf(limit).refusalOf(limit),
+    record: (limit, result) => gateOf(limit).record(limit, result),
+  }
 }

@@ -34,15 +34,13 @@ export class ClientSnapshots implements SnapshotKeeper {
     this.#rooms.clear()
     const loaded = await this.snapshots.load(owner).catch(this.#report)
     if (this.#owner !== owner || this.#isStopped) return
-    const { list, rooms: stored = [] } = loaded ?? {}
-    const isCurrent = ({ epoch }: { epoch: string }) =>
-      this.#epoch === undefined || this.#epoch === epoch
-    if (list && isCurrent(list)) {
-      this.#epoch = list.epoch
-      this.list.show(list)
-    }
-    for (const [id, room] of stored) {
-      if (isCurrent(room)) this.#rooms.set(id, room)
+    const { list, rooms: stored = new Map<string, RoomSnapshot>() } = loaded ?? {}
+    const all = [...(list ? [list] : []), ...stored.values()]
+    this.#epoch ??= all[0]?.epoch
+    if (all.some(({ epoch }) => epoch !== this.#epoch)) void this.#forget(owner)
+    else {
+      if (list) this.list.show(list)
+      for (const [id, room] of stored) this.#rooms.set(id, room)
     }
     for (const room of rooms.values()) this.openRoom(room)
     this.#start(owner)
@@ -66,7 +64,7 @@ export class ClientSnapshots implements SnapshotKeeper {
     if (before === undefined || before === epoch || this.#owner === undefined) return
     this.#rooms.clear()
     this.list.drop()
-    await this.snapshots.clear(this.#owner).catch(this.#report)
+    await this.#forget(this.#owner)
   }
 
   stop() {
@@ -78,6 +76,10 @@ export class ClientSnapshots implements SnapshotKeeper {
 
   async clear(owner: string) {
     this.#owner = undefined
+    await this.#forget(owner)
+  }
+
+  async #forget(owner: string) {
     await this.snapshots.clear(owner).catch(this.#report)
   }
 

@@ -1,6 +1,6 @@
 import { openDatabase } from './indexed-db.ts'
 import { browser } from './platform.ts'
-import type { Attachment, Message, TokenResult } from './types.ts'
+import type { Attachment, Message, TokenResult, UserApi } from './types.ts'
 
 type Stored = {
   /** Identifies the operation; of a message to send it is the message's key, too. */
@@ -20,9 +20,14 @@ export type Outgoing = Stored & {
   quotedMessageId?: string | undefined
   custom?: Message['custom']
 }
+/**
+ * An edit of a message: another text, its metadata, or both. Of `custom` null removes a field, and
+ * fields that are left out stay; null removes all.
+ */
+export type MessageEdit = Pick<Parameters<UserApi['messages']['edit']>[0], 'text' | 'custom'>
 /** A change that the server does not have yet, of a message: its id, or its key while unsent. */
 export type OutgoingChange = Stored & { messageId: string } & (
-    | { type: 'edit'; text: string; ifEditedAt?: string | null | undefined }
+    | ({ type: 'edit'; ifEditedAt?: string | null | undefined } & MessageEdit)
     | { type: 'delete' | 'pin' | 'unpin' }
     | { type: 'react' | 'unreact'; emoji: string }
   )

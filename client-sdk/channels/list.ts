@@ -1,5 +1,5 @@
 import type { SharedContext } from '../context.ts'
-import { keepSnapshotIfEqual } from '../equality.ts'
+import { keepIfEqual } from '../equality.ts'
 import { type ChatError, toChatError } from '../error.ts'
 import { createRetries } from '../retry.ts'
 import { createStore, type Store, type WritableStore } from '../store.ts'
@@ -75,7 +75,10 @@ export class ChannelList {
   }
 
   refresh() {
-    this.#inner.set(keepSnapshotIfEqual(this.#inner.getSnapshot(), this.#compute()))
+    const before = this.#inner.getSnapshot()
+    const next = this.#compute()
+    const items = keepIfEqual(before.items, next.items)
+    this.#inner.set(keepIfEqual(before, { ...next, items }))
   }
 
   get isReady() {

@@ -1,25 +1,21 @@
+import { memoize } from '../equality.ts'
 import type { Channel } from '../types.ts'
-
-/** A record as the server knows it, and as it is shown. */
-type ShownRecord = { known: Channel; shown: Channel }
-/** `count`: how many calls that mark the channel as read are not answered. */
-type PendingRead = { count: number; record: ShownRecord | undefined }
 
 /**
  * The channels that the user is marking as read. They are shown without unread messages until the
  * server says how many are left, or refuses.
  */
 export class PendingReads {
-  readonly #pending = new Map<string, PendingRead>()
+  /** By channel: how many calls that mark it as read are not answered. */
+  readonly #pending = new Map<string, number>()
 
   start(channelId: string) {
-    const { count, record } = this.#pending.get(channelId) ?? { count: 0, record: undefined }
-    this.#pending.set(channelId, { count: count + 1, record })
+    this.#pending.set(channelId, (this.#pending.get(channelId) ?? 0) + 1)
   }
 
   end(channelId: string) {
-    const { count = 0, record } = this.#pending.get(channelId) ?? {}
-    if (count > 1) this.#pending.set(channelId, { count: count - 1, record })
+    const count = this.#pending.get(channelId) ?? 0
+    if (count > 1) this.#pending.set(channelId, count - 1)
     else this.#pending.delete(channelId)
   }
 
@@ -29,10 +25,10 @@ export class PendingReads {
 
   /** A record as it is shown; the same object until it changes. */
   show(known: Channel): Channel {
-    const pending = this.#pending.get(known.id)
-    if (known.unreadCount === 0 || !pending) return known
-    if (pending.record?.known !== known)
-      pending.record = { known, shown: { ...known, unreadCount: 0 } }
-    return pending.record.shown
+    return known.unreadCount > 0 && this.#pending.has(known.id) ? asRead(known) : known
   }
 }
+
+const asRead = /* @__PURE__ */ memoize(
+  (channel: Channel): Channel => ({ ...channel, unreadCount: 0 }),
+)

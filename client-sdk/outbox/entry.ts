@@ -1,6 +1,6 @@
 import { ChatError } from '../error.ts'
 import type { ChatMessage } from '../room/state.ts'
-import type { OutboxOperation, Outgoing } from '../storage.ts'
+import type { MessageEdit, OutboxOperation, Outgoing } from '../storage.ts'
 import { createDeferred, type Deferred } from '../timing.ts'
 import type { Message } from '../types.ts'
 
@@ -60,15 +60,27 @@ export const lineOf = ({ type, channelId }: OutboxOperation) =>
 /** Of operations with the same key only the last one matters. Messages all matter. */
 export function keyOf(operation: OutboxOperation): string | undefined {
   if (isSend(operation)) return undefined
+  // Two changes of metadata are not the same as one.
+  if (operation.type === 'edit' && operation.custom !== undefined) return undefined
   const emoji = 'emoji' in operation ? operation.emoji : ''
   // A pin and its removal have the same key, and so have a reaction and its own.
   return `${operation.type.replace('un', '')} ${targetOf(operation)} ${emoji}`
 }
 
+/** A message as an edit leaves it. */
+export function withEdit<Edited extends Pick<Outgoing, 'text' | 'custom'>>(
+  message: Edited,
+  { text = message.text, custom }: MessageEdit,
+): Edited {
+  if (custom === undefined) return { ...message, text }
+  const all = Object.entries({ ...(custom && message.custom), ...custom })
+  return { ...message, text, custom: Object.fromEntries(all.filter(([, value]) => value !== null)) }
+}
+
 /** What each type has. Other rows are damaged, or of a later version of this client. */
 const FIELDS: Record<string, string[]> = {
   send: ['text'],
-  edit: ['messageId', 'text'],
+  edit: ['messageId'],
   delete: ['messageId'],
   pin: ['messageId'],
   unpin: ['messageId'],

@@ -1,7 +1,7 @@
 import { ChatError } from '../error.ts'
 import type { OutboxOperation } from '../storage.ts'
 import type { Message } from '../types.ts'
-import { isOutgoing, keyOf, type OutboxEntry, type OutgoingEntry, targetOf } from './entry.ts'
+import { isOutgoing, keyOf, type OutboxEntry, type OutgoingEntry, targetOf, withEdit } from './entry.ts'
 
 type Fold = {
   entries: ReadonlyMap<string, OutboxEntry>
@@ -33,7 +33,7 @@ export function prepare(entry: OutboxEntry, fold: Fold): boolean {
 /** What is done to a message that was refused never reaches the server. */
 function changeFailed(entry: OutboxEntry, failed: OutgoingEntry, fold: Fold) {
   const { operation } = entry
-  if (operation.type === 'edit') fold.update(failed, { ...failed.operation, text: operation.text })
+  if (operation.type === 'edit') fold.update(failed, withEdit(failed.operation, operation))
   if (operation.type === 'delete') fold.discard(failed)
   if (operation.type === 'edit' || operation.type === 'delete') fold.complete(entry)
   else fold.refuse(entry, failed.error ?? new ChatError('it was not sent', { code: 'ABORTED' }))
@@ -78,7 +78,7 @@ function foldIntoMessage(entry: OutgoingEntry, later: readonly OutboxEntry[], fo
   }
   for (const change of changes) {
     if (change.operation.type !== 'edit') continue
-    fold.update(entry, { ...entry.operation, text: change.operation.text })
+    fold.update(entry, withEdit(entry.operation, change.operation))
     fold.replace(change, entry)
   }
   return true

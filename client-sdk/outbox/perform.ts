@@ -21,8 +21,8 @@ export async function perform(
   const ref = { channelId, messageId: operation.messageId }
   switch (operation.type) {
     case 'edit': {
-      const { text, ifEditedAt } = operation
-      return messages.edit({ ...ref, text, ifEditedAt })
+      const { text, custom, ifEditedAt } = operation
+      return messages.edit({ ...ref, text, custom, ifEditedAt })
     }
     case 'delete':
       return messages.delete(ref)

@@ -1,3 +1,4 @@
+import { createRetries } from '../retry.ts'
 import {
   type Command,
   type ConnectResult,
@@ -32,8 +33,6 @@ type PendingCommand = { settle: (reply: Reply) => void; stopWaiting: () => void 
 const REPLY_TIMEOUT_MS = 5_000
 /** How much later than announced a ping may arrive. */
 const PING_GRACE_MS = 10_000
-/** The pause before a token is refreshed again after a failure. */
-const REFRESH_RETRY_MS = 5_000
 /** Timers take 32-bit numbers. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
@@ -48,6 +47,7 @@ export class Session {
   #heartbeat: Pick<ConnectResult, 'ping' | 'pong'> = {}
   #stopWatching = () => {}
   #refreshTimer: ReturnType<typeof setTimeout> | undefined
+  readonly #refreshRetries = createRetries(() => this.#refresh())
 
   constructor(readonly options: SessionOptions) {}
 
@@ -80,6 +80,7 @@ export class Session {
     this.#hasEnded = true
     this.#stopWatching()
     clearTimeout(this.#refreshTimer)
+    this.#refreshRetries.end()
     for (const { stopWaiting } of this.#pending.values()) stopWaiting()
     this.#pending.clear()
     this.#socket?.close()
@@ -163,23 +164,23 @@ export class Session {
 
   /** The server gives a token that has expired some more time, so its end is early enough. */
   #refreshBeforeEnd({ expires, ttl = 0 }: Expiry) {
-    if (expires) this.#refreshIn(Math.max(ttl, 1) * 1_000)
+    this.#refreshRetries.end()
+    if (!expires) return
+    const delayMs = Math.min(Math.max(ttl, 1) * 1_000, LONGEST_TIMER_MS)
+    this.#refreshTimer = setTimeout(() => this.#refresh(), delayMs)
   }
 
-  #refreshIn(ms: number) {
-    const refresh = async () => {
-      const token = await this.options.getToken()
+  #refresh() {
+    const retries = this.#refreshRetries
+    const refresh = (token: string) =>
       this.call({ refresh: { token } }, ({ error, refresh = {} }) => {
         if (!error) this.#refreshBeforeEnd(refresh)
-        else if (error.temporary) this.#refreshIn(REFRESH_RETRY_MS)
+        else if (error.temporary) retries.later()
         else this.#handleRefusal(error)
       })
-    }
-    const retry = () => {
-      if (!this.#hasEnded) this.#refreshIn(REFRESH_RETRY_MS)
-    }
-    const delayMs = Math.min(ms, LONGEST_TIMER_MS)
-    this.#refreshTimer = setTimeout(() => void refresh().catch(retry), delayMs)
+    this.options.getToken().then(refresh, (error) => {
+      if (!this.#hasEnded) retries.later(error)
+    })
   }
 }
 

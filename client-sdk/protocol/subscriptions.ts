@@ -1,4 +1,4 @@
-import { pause } from '../retry.ts'
+import { createRetries } from '../retry.ts'
 import type {
   ProtocolError,
   Publication,
@@ -27,8 +27,7 @@ type Subscription = {
   position: TopicPosition | undefined
   /** `waiting`: for a session, or for another attempt. */
   status: 'waiting' | 'subscribing' | 'subscribed'
-  failures: number
-  timer?: ReturnType<typeof setTimeout>
+  retries: ReturnType<typeof createRetries>
 }
 
 /** Error: the server cannot continue from the position. */
@@ -48,7 +47,8 @@ export class Subscriptions {
   /** Returns the unsubscribe. */
   add(name: string, subscriber: TopicSubscriber): () => void {
     const position = subscriber.since
-    const topic: Subscription = { name, subscriber, position, status: 'waiting', failures: 0 }
+    const retries = createRetries(() => this.#subscribe(topic))
+    const topic: Subscription = { name, subscriber, position, status: 'waiting', retries }
     this.#topics.set(name, topic)
     this.#subscribe(topic)
     return () => {
@@ -75,7 +75,7 @@ export class Subscriptions {
     this.#onSettled = undefined
     for (const topic of this.#topics.values()) {
       topic.status = 'waiting'
-      clearTimeout(topic.timer)
+      topic.retries.end()
     }
   }
 
@@ -112,7 +112,7 @@ export class Subscriptions {
     const { epoch = '', offset = 0, publications = [] } = result
     const position = { epoch, offset }
     topic.status = 'subscribed'
-    topic.failures = 0
+    topic.retries.end()
     topic.position = result.recoverable ? position : undefined
     const isRecovered = result.was_recovering === true && result.recovered === true
     this.#notify(() => topic.subscriber.onSubscribed({ isRecovered, position }))
@@ -128,8 +128,7 @@ export class Subscriptions {
     }
     if (!temporary) return this.#loseAccess(topic)
     topic.status = 'waiting'
-    topic.failures += 1
-    topic.timer = setTimeout(() => this.#subscribe(topic), pause('background', topic.failures))
+    topic.retries.later()
   }
 
   #deliver(topic: Subscription, { data, offset }: Publication) {
@@ -145,7 +144,7 @@ export class Subscriptions {
   }
 
   #remove(topic: Subscription) {
-    clearTimeout(topic.timer)
+    topic.retries.end()
     this.#topics.delete(topic.name)
     this.#checkSettled()
   }

@@ -3,6 +3,7 @@ import { ChatError, toChatError } from '../error.ts'
 import type { ChannelEvent } from '../events.ts'
 import type { NewOperation, OutboxStep, Unplaced } from '../outbox/steps.ts'
 import { newId } from '../platform.ts'
+import type { MessageEdit } from '../storage.ts'
 import type { Message, UserSummary } from '../types.ts'
 import { createLoaders } from './loaders.ts'
 import { PendingMutations } from './mutations.ts'
@@ -116,9 +117,9 @@ export class LiveRoom implements Room {
     this.#context.outbox.discard(clientId)
   }
 
-  async edit(messageId: string, { text }: { text: string }): Promise<Message> {
+  async edit(messageId: string, { text, custom }: MessageEdit): Promise<Message> {
     const ifEditedAt = this.sync.state.messages.get(messageId)?.editedAt
-    const done = this.#queue({ type: 'edit', messageId, text, ifEditedAt })
+    const done = this.#queue({ type: 'edit', messageId, text, custom, ifEditedAt })
     return done as Promise<Message> // the answer of an edit
   }
 

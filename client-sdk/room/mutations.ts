@@ -101,7 +101,7 @@ export class PendingMutations {
 function updateOf(operation: OutboxOperation, me: UserSummary): OptimisticUpdate | undefined {
   switch (operation.type) {
     case 'edit':
-      return optimistic.edit(operation.messageId, operation.text)
+      return optimistic.edit(operation.messageId, operation)
     case 'delete':
       return optimistic.delete(operation.messageId)
     case 'pin':

@@ -1,5 +1,7 @@
-import { keepIfEqual } from '../equality.ts'
+import { keepIfEqual, memoize } from '../equality.ts'
 import type { ChannelEvent } from '../events.ts'
+import { withEdit } from '../outbox/entry.ts'
+import type { MessageEdit } from '../storage.ts'
 import type { Reaction, UserSummary } from '../types.ts'
 import type { ChatMessage } from './state.ts'
 
@@ -28,10 +30,10 @@ const MAX_REACTION_USERS = 10
 const DELETED_AT = new Date(0).toISOString()
 
 export const optimistic = {
-  edit: (messageId: string, text: string): OptimisticUpdate => ({
+  edit: (messageId: string, edit: MessageEdit): OptimisticUpdate => ({
     messageId,
-    apply: (message) => ({ ...message, text }),
-    isReflectedIn: (message) => message?.text === text,
+    apply: (message) => withEdit(message, edit),
+    isReflectedIn: () => false,
     isReflectedBy: () => false,
     isConfirmedByResponse: true,
   }),
@@ -105,24 +107,11 @@ export function withoutConfirmed(
   return keepIfEqual(updates, pending)
 }
 
-const updatedMessages = new WeakMap<
-  ChatMessage,
-  { updates: readonly OptimisticUpdate[]; message: ChatMessage }
->()
-
 /** A message with the updates that concern it; the same object until either changes. */
-export function withUpdates(
-  message: ChatMessage,
-  updates: readonly OptimisticUpdate[],
-): ChatMessage {
-  // A change of a message that was unsent has its key until the answer comes.
-  const own = updates.filter(
-    ({ messageId }) => messageId === message.id || messageId === message.clientId,
-  )
-  if (own.length === 0) return message
-  const known = updatedMessages.get(message)
-  if (known?.updates === updates) return known.message
-  const updated = own.reduce((result, update) => update.apply(result), message)
-  updatedMessages.set(message, { updates, message: updated })
-  return updated
-}
+export const withUpdates = /* @__PURE__ */ memoize(
+  (message: ChatMessage, updates: readonly OptimisticUpdate[]): ChatMessage =>
+    updates
+      // A change of a message that was unsent has its key until the answer comes.
+      .filter(({ messageId }) => messageId === message.id || messageId === message.clientId)
+      .reduce((result, update) => update.apply(result), message),
+)

@@ -15,7 +15,8 @@ const MAX_CHUNK = 256
 export class OrderedMessages<Item extends Ordered> {
   private constructor(
     readonly chunks: readonly Chunk<Item>[],
-    private readonly index: Index,
+    /** The same in all versions of a collection. */
+    readonly index: Index,
   ) {}
 
   static of<Item extends Ordered>(items: readonly Item[] = []): OrderedMessages<Item> {
@@ -49,11 +50,12 @@ export class OrderedMessages<Item extends Ordered> {
 
   /** Those from one seq to another, in parts: a whole chunk is the same array until it changes. */
   range(from: number, to: number): readonly Chunk<Item>[] {
-    return this.chunks.flatMap((chunk) => {
-      const [first, last] = [chunk[0]?.seq ?? 0, chunk.at(-1)?.seq ?? 0]
-      if (last < from || first > to) return []
-      if (first >= from && last <= to) return [chunk]
-      return [chunk.slice(lowerBound(chunk, from), lowerBound(chunk, to + 1))]
+    const { chunks } = this
+    const parts = chunks.slice(chunkFor(chunks, from), chunkFor(chunks, to) + 1)
+    return parts.map((chunk, at) => {
+      if (at > 0 && at < parts.length - 1) return chunk
+      const [start, end] = [lowerBound(chunk, from), lowerBound(chunk, to + 1)]
+      return end - start < chunk.length ? chunk.slice(start, end) : chunk
     })
   }
 
@@ -90,11 +92,15 @@ export const concat = <Item>(parts: readonly (readonly Item[])[]): Item[] =>
   ([] as Item[]).concat(...parts)
 
 /** The position of the first item with this seq or a greater one. */
-export function lowerBound(items: readonly { seq: number }[], seq: number): number {
-  let [low, high] = [0, items.length]
+export const lowerBound = (items: readonly { seq: number }[], seq: number) =>
+  search(items.length, (at) => (items[at]?.seq ?? 0) < seq)
+
+/** The first position that is not before what is looked for. */
+function search(length: number, isBefore: (at: number) => boolean): number {
+  let [low, high] = [0, length]
   while (low < high) {
     const middle = (low + high) >>> 1
-    if ((items[middle]?.seq ?? 0) < seq) low = middle + 1
+    if (isBefore(middle)) low = middle + 1
     else high = middle
   }
   return low
@@ -103,10 +109,11 @@ export function lowerBound(items: readonly { seq: number }[], seq: number): numb
 const clientKey = (userId: string, clientId: string) => `${userId}\n${clientId}`
 
 /** The chunk in which this seq is, or would be. */
-function chunkFor(chunks: readonly Chunk<{ seq: number }>[], seq: number): number {
-  const at = chunks.findLastIndex((chunk) => (chunk[0]?.seq ?? 0) <= seq)
-  return Math.max(0, at)
-}
+const chunkFor = (chunks: readonly Chunk<{ seq: number }>[], seq: number) =>
+  Math.max(
+    1,
+    search(chunks.length, (at) => (chunks[at]?.[0]?.seq ?? 0) <= seq),
+  ) - 1
 
 function insert<Item extends Ordered>(
   { chunks, copies }: { chunks: Chunk<Item>[]; copies: Set<Chunk<Item>> },

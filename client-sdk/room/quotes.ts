@@ -1,3 +1,4 @@
+import { memoize } from '../equality.ts'
 import type { ChannelEvent } from '../events.ts'
 import type { Message, QuotedMessage } from '../types.ts'
 import type { ChannelState, ChatMessage } from './state.ts'
@@ -28,13 +29,10 @@ export function changeIn(event: ChannelEvent): QuoteChange | undefined {
   return { id, rev: event.rev, text: '', attachmentCount: 0, attachmentType: null, deletedAt }
 }
 
-const quoting = new WeakMap<readonly ChatMessage[], ChatMessage[]>()
 /** Those of a chunk that quote: looked for once, as a change replaces only its own chunk. */
-function quotingIn(chunk: readonly ChatMessage[]): ChatMessage[] {
-  const known = quoting.get(chunk) ?? chunk.filter(({ quotedMessage }) => quotedMessage)
-  quoting.set(chunk, known)
-  return known
-}
+const quotingIn = /* @__PURE__ */ memoize((chunk: readonly ChatMessage[]) =>
+  chunk.filter(({ quotedMessage }) => quotedMessage),
+)
 
 /** Brings quotes up to date with the messages that are loaded, and with a change. */
 export function updateQuotes(
@@ -53,7 +51,7 @@ export function updateQuotes(
     return quotedMessage === message.quotedMessage ? message : { ...message, quotedMessage }
   }
   const outdated = state.messages.chunks
-    .flatMap(quotingIn)
+    .flatMap((chunk) => quotingIn(chunk))
     .filter((message) => update(message) !== message)
   const isPinOutdated = state.pins?.some((pin) => update(pin) !== pin)
   if (outdated.length === 0 && !isPinOutdated) return state

@@ -1,11 +1,12 @@
-import { isShallowEqual } from '../equality.ts'
+import { memoize } from '../equality.ts'
 import { isOutgoing, type OutboxEntry, type OutgoingEntry } from '../outbox/entry.ts'
+import type { Outgoing } from '../storage.ts'
 import type { Channel, Message, UserSummary } from '../types.ts'
 import { type OptimisticUpdate, withUpdates } from './optimistic.ts'
 import { lowerBound } from './ordered.ts'
 import { quoteOf } from './quotes.ts'
 import type { ChannelState, ChatMessage, Timeline } from './state.ts'
-import { isShown, visibleMessages, windowOf } from './timeline.ts'
+import { append, isShown, visibleMessages, windowOf } from './timeline.ts'
 
 /** What is shown beside the server's messages. */
 type LocalChanges = {
@@ -23,7 +24,7 @@ export function selectMessages(
   timeline: Timeline,
   { updates, entries, me }: LocalChanges,
 ): readonly ChatMessage[] {
-  const messages = updatedMessages(visibleMessages(state, timeline), state, { updates, me })
+  const messages = updatedMessages(visibleMessages(state, timeline), { state, updates, me })
   if (!me) return messages
   const { parentId, replies } = timeline
   const own = entries
@@ -33,7 +34,6 @@ export function selectMessages(
         ? operation.parentId === undefined
         : parentId === undefined || operation.parentId === parentId,
     )
-  if (own.length === 0) return messages
   const below = own
     .map(
       (entry) =>
@@ -42,39 +42,30 @@ export function selectMessages(
     .filter((message) => message.status !== 'sent' || !isShown(state, timeline, message))
     .map((message) => withUpdates(message, updates))
     .filter(({ deletedAt }) => deletedAt === null)
-  const known = shownAbove.get(messages)
-  if (known && isShallowEqual(known.below, below)) return known.all
-  const all = [...messages, ...below]
-  shownAbove.set(messages, { below, all })
-  return all
+  return append(messages, below)
 }
 
-type Combined = Record<'below' | 'all', readonly ChatMessage[]>
-/** The same array for the same messages: a long one is not compared at each step of a send. */
-const shownAbove = new WeakMap<readonly ChatMessage[], Combined>()
+type Updates = Pick<LocalChanges, 'updates' | 'me'> & { state: ChannelState }
 
 /** Of all messages only those are looked at that the user has changed. */
-function updatedMessages(
-  messages: readonly ChatMessage[],
-  state: ChannelState,
-  { updates, me }: Pick<LocalChanges, 'updates' | 'me'>,
-): readonly ChatMessage[] {
-  if (updates.length === 0) return messages
-  const changed = [...messages]
-  let hasDeleted = false
-  for (const messageId of new Set(updates.map((update) => update.messageId))) {
-    // A change of a message that was unsent has its key until the answer comes.
-    const message =
-      state.messages.get(messageId) ?? state.messages.ofClient(me?.id ?? '', messageId)
-    const index = message ? lowerBound(messages, message.seq) : -1
-    if (!message || messages[index]?.id !== message.id) continue
-    changed[index] = withUpdates(message, updates)
-    hasDeleted ||= changed[index].deletedAt !== null
-  }
-  return hasDeleted ? changed.filter(({ deletedAt }) => deletedAt === null) : changed
-}
-
-const unsentMessages = new WeakMap<object, ChatMessage>()
+const updatedMessages = /* @__PURE__ */ memoize(
+  (messages: readonly ChatMessage[], { state, updates, me }: Updates) => {
+    if (updates.length === 0) return messages
+    const changed = [...messages]
+    let hasDeleted = false
+    for (const messageId of new Set(updates.map((update) => update.messageId))) {
+      // A change of a message that was unsent has its key until the answer comes.
+      const message =
+        state.messages.get(messageId) ?? state.messages.ofClient(me?.id ?? '', messageId)
+      const index = message ? lowerBound(messages, message.seq) : -1
+      if (!message || messages[index]?.id !== message.id) continue
+      changed[index] = withUpdates(message, updates)
+      hasDeleted ||= changed[index].deletedAt !== null
+    }
+    return hasDeleted ? changed.filter(({ deletedAt }) => deletedAt === null) : changed
+  },
+  (before, { updates }) => before.updates === updates,
+)
 
 /** An unsent message as it is shown; the same object until its entry changes. */
 export function unsentMessage(
@@ -82,44 +73,51 @@ export function unsentMessage(
   me: UserSummary,
   state?: ChannelState,
 ): ChatMessage {
-  const known = unsentMessages.get(operation)
   const quoted = state?.messages.get(operation.quotedMessageId ?? '')
-  const isSame =
-    known?.error === error &&
-    known?.waiting === waiting &&
-    known?.userId === me.id &&
-    (quoted === undefined || known.quotedMessage?.rev === quoted.rev)
-  if (known && isSame) return known
-  const { clientId, channelId, text, attachments, parentId = null, custom, createdAt } = operation
-  const message: ChatMessage = {
-    id: clientId,
-    clientId,
-    channelId,
-    type: 'regular',
-    text,
-    attachments,
-    parentId,
-    ...(quoted && { quotedMessage: quoteOf(quoted) }),
-    custom,
-    createdAt,
-    updatedAt: createdAt,
-    userId: me.id,
-    user: me,
-    seq: Number.POSITIVE_INFINITY,
-    rev: 0,
-    reactions: [],
-    mentions: [],
-    replyCount: 0,
-    pinned: false,
-    editedAt: null,
-    deletedAt: null,
-    status: error ? 'failed' : 'pending',
-    error,
-    waiting,
-  }
-  unsentMessages.set(operation, message)
-  return message
+  return unsent(operation, { error, waiting, me, quoted })
 }
+
+type Unsent = Pick<OutgoingEntry, 'error' | 'waiting'> & {
+  me: UserSummary
+  quoted: ChatMessage | undefined
+}
+
+const unsent = /* @__PURE__ */ memoize(
+  (operation: Outgoing, { error, waiting, me, quoted }: Unsent): ChatMessage => {
+    const { clientId, channelId, text, attachments, parentId = null, custom, createdAt } = operation
+    return {
+      id: clientId,
+      clientId,
+      channelId,
+      type: 'regular',
+      text,
+      attachments,
+      parentId,
+      ...(quoted && { quotedMessage: quoteOf(quoted) }),
+      custom,
+      createdAt,
+      updatedAt: createdAt,
+      userId: me.id,
+      user: me,
+      seq: Number.POSITIVE_INFINITY,
+      rev: 0,
+      reactions: [],
+      mentions: [],
+      replyCount: 0,
+      pinned: false,
+      editedAt: null,
+      deletedAt: null,
+      status: error ? 'failed' : 'pending',
+      error,
+      waiting,
+    }
+  },
+  (before, { error, waiting, me, quoted }) =>
+    before.error === error &&
+    before.waiting === waiting &&
+    before.me.id === me.id &&
+    (quoted === undefined || before.quoted?.rev === quoted.rev),
+)
 
 /** Whether a timeline has messages beyond its window. */
 export function selectHasMore(state: ChannelState, timeline: Timeline) {

@@ -1,5 +1,5 @@
 import { type ClientContext, currentUser } from '../context.ts'
-import { keepSnapshotIfEqual } from '../equality.ts'
+import { keepIfEqual, memoize } from '../equality.ts'
 import type { ChatError } from '../error.ts'
 import { createStore, type Store } from '../store.ts'
 import type { Member, PinnedMessage, UserSummary } from '../types.ts'
@@ -86,7 +86,7 @@ export class RoomStores {
     const choose = ({ replies = true }: { replies?: boolean } = {}) => (replies ? all : roots)
     this.messages = Object.assign(choose, all)
     this.members = this.#derive('members', () => ({
-      items: [...(sync.state.members?.values() ?? NO_ITEMS)],
+      items: sync.state.members ? membersOf(sync.state.members) : NO_ITEMS,
       ...sync.resources.get('members'),
     }))
     this.pins = this.#derive('pins', () => ({
@@ -196,7 +196,7 @@ export class RoomStores {
     let isOutdated = false
     const recompute = () => {
       isOutdated = false
-      store.set(keepSnapshotIfEqual(store.getSnapshot(), compute()))
+      store.set(keepIfEqual(store.getSnapshot(), compute()))
     }
     // Without a listener it is recomputed when it is read.
     const refresh = () => {
@@ -216,5 +216,8 @@ export class RoomStores {
   }
 }
 
+const membersOf = /* @__PURE__ */ memoize((members: ReadonlyMap<string, Member>) => [
+  ...members.values(),
+])
 const NO_ITEMS: never[] = []
 const NO_READS = {}

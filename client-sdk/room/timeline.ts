@@ -1,3 +1,4 @@
+import { isDeepEqual, isShallowEqual, memoize } from '../equality.ts'
 import type { Message } from '../types.ts'
 import { concat, OrderedMessages } from './ordered.ts'
 import { upsertMessages } from './reducer.ts'
@@ -94,35 +95,47 @@ export function visibleMessages(
     return message && message.deletedAt === null ? [message] : []
   })
   const shown = shownInWindow(state, timeline)
-  return justSent.length === 0 ? shown : [...shown, ...justSent]
+  return append(shown, justSent)
 }
 
-/** By messages and window: the same array until either changes. */
-const shownBefore = new WeakMap<object, Map<string, readonly ChatMessage[]>>()
-/** By part: a part that has not changed is not filtered again. */
-const shownParts = new WeakMap<object, Map<string | undefined, readonly ChatMessage[]>>()
+type Shown = { parts: readonly (readonly ChatMessage[])[]; items: readonly ChatMessage[] }
+/** By collection and timeline: the same array until what is shown changes. */
+const shownBefore = /* @__PURE__ */ memoize(() => new Map<string | undefined, Shown>())
+/** By part and timeline: a part that has not changed is not filtered again. */
+const shownParts = /* @__PURE__ */ memoize(
+  () => new Map<string | undefined, readonly ChatMessage[]>(),
+)
 
 function shownInWindow(state: ChannelState, timeline: Timeline): readonly ChatMessage[] {
   const { messages } = state
   const { from, to } = windowOf(state, timeline) ?? { from: 1, to: 0 }
-  const key = keyOf(timeline)
-  const known = shownBefore.get(messages) ?? new Map<string, readonly ChatMessage[]>()
-  const name = `${from} ${to} ${key}`
-  const shown =
-    known.get(name) ?? concat(messages.range(from, to).map((part) => shownOf(part, timeline)))
-  shownBefore.set(messages, known.set(name, shown))
+  const parts = messages.range(from, to).map((part) => shownOf(part, timeline))
+  // The empty collection is shared by channels.
+  if (parts.length === 0) return NO_MESSAGES
+  const known = shownBefore(messages.index)
+  const before = known.get(keyOf(timeline))
+  if (before && isDeepEqual(before.parts, parts)) return before.items
+  const items = concat(parts)
+  known.set(keyOf(timeline), { parts, items })
+  return items
+}
+const NO_MESSAGES: readonly ChatMessage[] = []
+
+function shownOf(part: readonly ChatMessage[], timeline: Timeline) {
+  const byTimeline = shownParts(part)
+  const known = byTimeline.get(keyOf(timeline))
+  if (known) return known
+  const shown = part.filter((message) => message.deletedAt === null && isOf(message, timeline))
+  byTimeline.set(keyOf(timeline), shown)
   return shown
 }
 
-function shownOf(part: readonly ChatMessage[], timeline: Timeline) {
-  const key = keyOf(timeline)
-  const known = shownParts.get(part) ?? new Map<string | undefined, readonly ChatMessage[]>()
-  const shown =
-    known.get(key) ??
-    part.filter((message) => message.deletedAt === null && isOf(message, timeline))
-  shownParts.set(part, known.set(key, shown))
-  return shown
-}
+type Messages = readonly ChatMessage[]
+/** The same array for the same messages: a long one is not compared at each step of a send. */
+export const append = /* @__PURE__ */ memoize(
+  (above: Messages, below: Messages) => (below.length === 0 ? above : concat([above, below])),
+  isShallowEqual,
+)
 
 /** The id of the message from which to page on; it may be a deleted one. */
 export function cursorOf(state: ChannelState, timeline: Timeline, direction: Direction) {

@@ -1,3 +1,4 @@
+import type { MessageEdit } from '../storage.ts'
 import type { Store } from '../store.ts'
 import type { Member, Message, PinnedMessage } from '../types.ts'
 import type { RoomInfo } from './info.ts'
@@ -53,11 +54,12 @@ export interface Room {
   discard(clientId: string): void
 
   /**
-   * Changes the text of the user's own message. Like all changes it is shown at once, waits in the
-   * outbox while there is no network, and is undone if the server refuses it; the promise resolves
-   * once the server has it. CONFLICT if the text was edited elsewhere meanwhile.
+   * Changes the text of the user's own message, its metadata, or both. Like all changes it is shown
+   * at once, waits in the outbox while there is no network, and is undone if the server refuses it;
+   * the promise resolves once the server has it. CONFLICT if the text was edited elsewhere
+   * meanwhile.
    */
-  edit(messageId: string, change: { text: string }): Promise<Message>
+  edit(messageId: string, change: MessageEdit): Promise<Message>
 
   /**
    * Deletes the user's own message, up to 15 minutes after it was sent; one that is unsent, by its

@@ -1,4 +1,5 @@
 import { ChatError } from '../error.ts'
+import { withEdit } from '../outbox/entry.ts'
 import { newId } from '../platform.ts'
 import type { ChatMessage, Draft, OutgoingMessage, Room } from '../room/index.ts'
 import { quoteOf } from '../room/quotes.ts'
@@ -180,8 +181,9 @@ export function createFakeRoom(channel: Channel, context: FakeContext): RoomPart
     send,
     retry: (clientId) => void retry(clientId),
     discard,
-    edit: async (id, { text }) => {
-      change(id, { text, editedAt: TIME })
+    edit: async (id, edit) => {
+      const editedAt = edit.text === undefined ? find(id).editedAt : TIME
+      change(id, { ...withEdit(find(id), edit), editedAt })
       return find(id)
     },
     delete: async (id) => change(id, { text: '', deletedAt: TIME }),

@@ -5,15 +5,15 @@ import { createRealtime } from '../support/scripted/socket.ts'
 import { median } from './server.ts'
 
 /**
- * What an event, a page and a send cost a client with 500 and with 10,000 messages loaded. The two
- * take turns, before a server in memory, without a network. Events and what is shown of a send are
- * the client's own work; a page and a stored send have the call, its JSON and the server in them.
+ * The processor time that an event, a page and a send cost a client with 500 and with 10,000
+ * messages loaded. The two take turns, before a server in memory, whose own time does not count.
  */
 const SIZES = [500, 10_000] as const
 const TOPIC = 'chat:app:c'
 const REPEATS = process.argv.includes('--smoke') ? 5 : 201
-/** What an event, or a send until it is shown, may take with the most messages. */
+/** What each may take with the most messages, and how much more than with the fewest. */
 const MAX_MICROSECONDS = 1_000
+const MAX_RATIO = 2
 
 type Loaded = Awaited<ReturnType<typeof load>>
 type Work = (loaded: Loaded, count: number) => unknown
@@ -55,15 +55,17 @@ for (const [what, work] of Object.entries(works)) {
   const times = clients.map((): number[] => [])
   for (let count = 0; count < REPEATS; count++) {
     for (const [index, loaded] of clients.entries()) {
-      const startedAt = performance.now()
+      loaded.served()
+      const before = process.cpuUsage()
       const done = work(loaded, count)
       if (TRIPS.includes(what)) await done
-      times[index]?.push(performance.now() - startedAt)
+      const { user, system } = process.cpuUsage(before)
+      times[index]?.push(user + system - loaded.served())
       await done
       await settled()
     }
   }
-  const [small = 0, large = 0] = times.map((values) => 1_000 * median(values))
+  const [small = 0, large = 0] = times.map(median)
   rows.push({ what, small, large, ratio: Number((large / small).toFixed(2)) })
 }
 for (const { chat } of clients) chat.disconnect()
@@ -81,13 +83,26 @@ async function load(size: number) {
     const data = { me: 'me', channels: new Map([['c', talk]]), online: new Set<string>() }
     return answerOf({ ...data, total: 0, settingsVersion: 0 }, { request, body })
   }
-  const fetch = async (url: string, { method = 'GET', body = '{}' }: RequestInit = {}) =>
-    Response.json(pageOf(url, talk.messages) ?? asked(`${method} ${url.slice(11)}`, String(body)))
+  let microseconds = 0
+  const fetch = async (url: string, { method = 'GET', body = '{}' }: RequestInit = {}) => {
+    const startedAt = performance.now()
+    const page = pageOf(url, talk.messages)
+    const text = JSON.stringify(page ?? asked(`${method} ${url.slice(11)}`, String(body)))
+    microseconds += 1_000 * (performance.now() - startedAt)
+    // What a real response costs is the platform's.
+    return { ok: true, text: async () => text }
+  }
+  /** How long the server has worked since the last time. */
+  const served = () => {
+    const before = microseconds
+    microseconds = 0
+    return before
+  }
   const token = { token: 't', wsToken: 't', expiresIn: 86_400, appId: 'app', wsUrl: 'ws://chat' }
   const chat: ChatClient = createChatClient({
     url: 'http://chat',
     token: () => ({ ...token, user: userOf('me') }),
-    fetch: fetch as typeof globalThis.fetch, // the client passes strings
+    fetch: fetch as unknown as typeof globalThis.fetch, // as far as the client uses it
     webSocket: realtime.webSocket,
   })
   const room: Room = chat.channel('c')
@@ -112,7 +127,7 @@ async function load(size: number) {
   const middle = () => at(messages.length - Math.floor(size / 2))
   const tell = (type: string, payload: object) =>
     realtime.publish(TOPIC, { type, payload: { channelId: 'c', ...payload } }, rev)
-  return { chat, room, revs, tell, talk: { messages, middle, send: talk.send } }
+  return { chat, room, revs, tell, served, talk: { messages, middle, send: talk.send } }
 }
 
 /** The page before a message: at once, whatever the number of messages. */
@@ -139,8 +154,9 @@ function report() {
       const figures = [small, large].map((value) => `${value.toFixed(0).padStart(6)} µs`)
       console.log(`${what.padEnd(20)}${figures.join(' ')}  × ${ratio.toFixed(2)}`)
     }
-  const slow = rows.filter(({ what, large }) => !TRIPS.includes(what) && large >= MAX_MICROSECONDS)
+  const slow = rows.filter(({ large, ratio }) => large >= MAX_MICROSECONDS || ratio >= MAX_RATIO)
   if (slow.length === 0 || process.argv.includes('--smoke')) return
-  console.error(`more than ${MAX_MICROSECONDS} µs: ${slow.map(({ what }) => what).join(', ')}`)
+  const limits = `${MAX_MICROSECONDS} µs, or × ${MAX_RATIO}`
+  console.error(`more than ${limits}: ${slow.map(({ what }) => what).join(', ')}`)
   process.exitCode = 1
 }

@@ -14,6 +14,7 @@ async function figuresOf(program: string, ...options: string[]): Promise<unknown
 }
 
 type Table = Record<string, Record<string, number>>
+type RoomsRow = { what: string; small: number; large: number }
 type Figures = {
   rows: ({ target: string; failed: number; workers: number } & Record<
     'perSecond' | 'statements',
@@ -110,4 +111,18 @@ test('the benchmark of pushes measures a send without and with them', async () =
       on: expect.any(Number),
     },
   })
+})
+
+test('the benchmark of rooms measures events, pages and sends at both sizes', async () => {
+  const { rows } = (await figuresOf('bench:rooms')) as { rows: RoomsRow[] }
+  expect(rows.map(({ what }) => what)).toEqual([
+    'new message',
+    'edit in the middle',
+    'reaction',
+    'deletion',
+    'page',
+    'send, shown',
+    'send, stored',
+  ])
+  for (const { small, large } of rows) expect(Math.min(small, large)).toBeGreaterThan(0)
 })

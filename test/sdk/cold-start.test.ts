@@ -166,6 +166,39 @@ test('a snapshot of another numbering is dropped, and replaced by what is true',
   await expect.poll(async () => JSON.stringify(await rows.load(owner))).not.toContain('"text":"3"')
 })
 
+test('rooms of another numbering are dropped where no list was shown, opened or not', async () => {
+  const rows = indexedDbSnapshotStorage(`snapshots-${storages++}`)
+  const all = { snapshots: createSnapshots(rows, { intervalMs: 0 }), userId: 'me' }
+  const storage = memoryStorage()
+  const kept = async () => (await rows.load('http://chat app:me')).map(({ key }) => key).sort()
+  const before = scriptedChat({ ...all, storage })
+  await before.chat.connect()
+  for (const id of ['a', 'b']) {
+    before.channel(id).send(`before in ${id}`)
+    before.chat.channel(id).watch()
+  }
+  await expect.poll(kept).toEqual(['room a', 'room b'])
+  before.chat.disconnect()
+
+  const { chat, channel, loseEvents } = scriptedChat({ ...all, storage })
+  for (const id of ['a', 'b']) channel(id).send(`restored in ${id}`)
+  loseEvents()
+  await chat.connect()
+  chat.channel('a').watch()
+  await expect
+    .poll(async () => JSON.stringify(await rows.load('http://chat app:me')))
+    .toContain('restored in a')
+  expect(await kept()).toEqual(['room a'])
+  // A client that knows the numbering before it has read what is stored, and another after that.
+  await rows.put('http://chat app:me', 'room b', {
+    ...{ version: 1, epoch: 'another', rev: 1, from: 0, messages: [] },
+  })
+  const later = scriptedChat({ ...all, storage, userId: undefined })
+  later.channel('a')
+  await later.chat.connect()
+  await expect.poll(kept).not.toContain('room b')
+})
+
 test('a snapshot has at most so many rooms, messages and characters', async () => {
   const rows = indexedDbSnapshotStorage(`snapshots-${storages++}`)
   const snapshots = createSnapshots(rows, {

@@ -21,7 +21,7 @@ test('a change that the server has reflected once is confirmed, even if it was u
 })
 
 test('an answer confirms an edit, and other changes wait for their event', () => {
-  expect(optimistic.edit('m', 'new').isConfirmedByResponse).toBe(true)
+  expect(optimistic.edit('m', { text: 'new' }).isConfirmedByResponse).toBe(true)
   for (const update of [optimistic.delete('m'), optimistic.pin('m', true)])
     expect(update.isConfirmedByResponse).toBeUndefined()
 })

@@ -121,3 +121,36 @@ test('a refused message can be retried and becomes sent', async () => {
   expect(await out.sent).toMatchObject({ text: 'let me', seq: 1 })
   expect(out.message).toMatchObject({ status: 'sent', seq: 1 })
 })
+
+test('metadata that was edited while offline is shown merged, and stored as it was shown', async () => {
+  const [ana] = await world().users('edits')
+  const { id: channelId } = await ana.channels.create(GROUP)
+  const { chat, proxy } = await liveChatOf(world(), 'edits')
+  const room = chat.channel(channelId)
+  room.watch()
+  await until(room.messages, ready)
+  const sent = await room.send({ text: 'order', custom: { a: 1, b: 2 } }).sent
+  await until(room.messages, ({ items }) => items[0]?.status === 'sent')
+  proxy.cut()
+  await isOffline(chat)
+  const unsent = room.send({ text: 'later', custom: { x: 1, y: 2 } })
+  const edits = [
+    room.edit(sent.id, { custom: { a: null, c: 3 } }),
+    room.edit(sent.id, { text: 'orders' }),
+    room.edit(sent.id, { custom: { b: 4 } }),
+    room.edit(unsent.clientId, { custom: null }),
+    room.edit(unsent.clientId, { custom: { y: 5 } }),
+  ]
+  const shown = () =>
+    room.messages.getSnapshot().items.map(({ text, custom }) => ({ text, custom }))
+  const expected = [
+    { text: 'orders', custom: { b: 4, c: 3 } },
+    { text: 'later', custom: { y: 5 } },
+  ]
+  expect(shown()).toEqual(expected)
+  proxy.mend()
+  await Promise.all(edits)
+  expect(shown()).toEqual(expected)
+  expect((await ana.messages.list({ channelId })).messages).toMatchObject(expected)
+  expect((await ana.messages.get({ channelId, messageId: sent.id })).custom).toEqual({ b: 4, c: 3 })
+})

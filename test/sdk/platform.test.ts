@@ -192,6 +192,23 @@ test('a database that could not be opened is tried again at the next use', async
   expect(await storage.load('me')).toEqual([])
 })
 
+test('a database that opens too late is closed, and opened again at the next use', async () => {
+  const indexedDB = new IDBFactory()
+  const clock = stoppedClock()
+  let closed = 0
+  const late = { result: { close: () => void closed++ }, onsuccess: () => {} }
+  provide('indexedDB', { open: () => late })
+  const storage = indexedDbStorage('late')
+  const load = storage.load('me').catch(String)
+  await clock.forward(5_000)
+  expect(await load).toContain('does not open')
+  late.onsuccess()
+  expect(closed).toBe(1)
+  vi.useRealTimers()
+  provide('indexedDB', indexedDB)
+  expect(await storage.load('me')).toEqual([])
+})
+
 test('importing the client touches nothing that only browsers have', async () => {
   const touched: string[] = []
   for (const name of ['document', 'window', 'localStorage', 'indexedDB', 'addEventListener']) {

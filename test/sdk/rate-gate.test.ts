@@ -1,5 +1,6 @@
 import type { CallOptions, TokenResult } from '@parley/client/api'
 import { createDeferred } from '@parley/client/internal/timing'
+import { createChatServer } from '@parley/client/server'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
@@ -57,6 +58,35 @@ test('messages of a batch that are over the limit stop those of other channels',
   expect(count(/messages/)).toBe(0)
   await clock.forward(4_000)
   await Promise.all(sent)
+})
+
+test('a bot over its limit of appends does not stop the other bots of its backend', async () => {
+  const clock = stoppedClock()
+  const asked: string[] = []
+  const fetch = async (_url: string, { headers }: { headers: Record<string, string> }) => {
+    const userId = headers['x-user-id'] ?? ''
+    asked.push(userId)
+    return userId === 'one' ? limited(9) : Response.json({ length: 1 })
+  }
+  const server = createChatServer({
+    url: 'http://test',
+    apiKey: 'pk_test',
+    fetch: fetch as unknown as typeof globalThis.fetch, // as the client calls it
+  })
+  const [one, two] = [server.as('one'), server.as('two')]
+  const part = { channelId: 'c', messageId: 'm', text: 'a', at: 0 }
+  const refused = one.streams.append(part, { timeoutMs: 2_000 }).catch(() => 'refused')
+  await quiet()
+  void one.streams.append(part).catch(() => {})
+  void two.streams.append(part).catch(() => {})
+  await clock.forward(1)
+  expect([await refused, asked]).toEqual(['refused', ['one', 'two']])
+  // Other calls of a backend have a limit in common, whoever it acts as.
+  void one.users.get({ userId: 'ana' }).catch(() => {})
+  await quiet()
+  void two.users.get({ userId: 'ana' }).catch(() => {})
+  await quiet()
+  expect(asked).toEqual(['one', 'two', 'one'])
 })
 
 test('channels that wait for the same limit do not make its pauses longer', async () => {

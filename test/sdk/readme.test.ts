@@ -8,7 +8,7 @@ import {
   type OutboxStorage,
   type Room,
 } from '@parley/client'
-import { createChatServer } from '@parley/client/server'
+import { type ChatServerOptions, createChatServer } from '@parley/client/server'
 import { expect, onTestFinished, test } from 'vitest'
 import { texts, until } from '../support/chat.ts'
 import { examplesOf, runExamples } from '../support/examples.ts'
@@ -48,6 +48,24 @@ test("the five minutes of the client's README work on a new app", async () => {
   const shown = await until(messages, ({ items }) => items[0]?.reactions.length === 1)
   expect(texts(shown)).toEqual(['Hello @ben'])
   expect(shown.items[0]?.mentions).toEqual(['ben'])
+})
+
+test('the backend of the five minutes starts and answers while the server is down', async () => {
+  const [backend = ''] = examplesOf('client-sdk/README.md')
+  const errors: unknown[] = []
+  const backendUrl = await serve(async (create) => {
+    const createDown = (options: ChatServerOptions) =>
+      createChatServer({ ...options, url: 'http://127.0.0.1:1' })
+    const given = {
+      createServer: create,
+      createChatServer: createDown,
+      process: { env: {} },
+      console: { error: (error: unknown) => errors.push(error) },
+    }
+    await runExamples([backend], given, [])
+  })
+  const answer = await fetch(new URL('/chat-token', backendUrl), { method: 'POST' })
+  expect([answer.status, errors.length]).toEqual([503, 2])
 })
 
 test('the five minutes of the browser fail at nothing while the server is down', async () => {

@@ -205,11 +205,14 @@ test('messages and other calls have limits of their own', async () => {
   await chat.channel('c').send({ text: '3' }).sent
 })
 
-test('a client over all its limits asks for each thing once, however long it waits', async () => {
+test.each([
+  ['over all its limits', () => limited(40)],
+  ['of a server that has no time', () => html(503, { 'retry-after': '40' })],
+])('a client %s asks for each thing once, however long it waits', async (_, answer) => {
   const clock = stoppedClock()
-  const { chat, channel, intercept, requests } = scriptedChat()
+  const { chat, channel, intercept, requests, count, refuseRequests } = scriptedChat()
   channel('c').send('hello')
-  intercept(/./, () => limited(40))
+  intercept(/./, answer)
   void chat.connect().catch(() => {})
   chat.channels().subscribe(() => {})
   const room = chat.channel('c')
@@ -218,6 +221,18 @@ test('a client over all its limits asks for each thing once, however long it wai
     store.subscribe(() => {})
   await clock.forward(39_000)
   expect(requests.filter((request, index) => requests.indexOf(request) !== index)).toEqual([])
+  refuseRequests()
+  await clock.forward(6_000)
+  expect(chat.connection.getSnapshot().status).toBe('live')
+  expect(room.members.getSnapshot().status).toBe('ready')
+  // What is asked for later is answered as late.
+  intercept(/sync$/, answer)
+  const before = count(/sync$/)
+  for (const digit of [1, 2]) {
+    chat.channel(`00000000-0000-4000-8000-00000000000${digit}`).info.subscribe(() => {})
+    await clock.forward(19_500)
+  }
+  expect(count(/sync$/)).toBe(before + 1)
 })
 
 test('presence that failed is asked for after growing pauses, and not once offline', async () => {

@@ -41,6 +41,23 @@ test('a failing or hanging token provider keeps the socket; the refresh is repea
   expect([status(), sockets.length]).toEqual(['live', 1])
 })
 
+test('a refresh that the server refuses for the moment is repeated after growing pauses', async () => {
+  const { opened, status, clock } = connectionToTest()
+  const socket = await opened()
+  await socket.accept({ expires: true, ttl: 60 })
+  const asked: number[] = []
+  for (let second = 0; second < 120; second++) {
+    await clock.forward(1_000)
+    const { id } = socket.commands.findLast(({ refresh }) => refresh) ?? {}
+    if (id === undefined || asked.includes(id)) continue
+    asked.push(id)
+    socket.say({ id, error: INTERNAL })
+  }
+  expect(status()).toBe('live')
+  expect(asked.length).toBeGreaterThan(4)
+  expect(asked.length).toBeLessThan(13)
+})
+
 test('a client that is disconnected during a refresh asks for no more tokens', async () => {
   const { opened, connection, provider, clock } = connectionToTest()
   const socket = await opened()
