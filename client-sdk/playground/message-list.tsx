@@ -15,7 +15,7 @@ import { moveFocus } from './move-focus.ts'
 import { useOpenChannel } from './open-channel.ts'
 import { useIsVisible, useNearEdge, useScroll } from './scroll.ts'
 import { Skeletons } from './skeletons.tsx'
-import { useToasts } from './toasts.tsx'
+import { plainWordsOf, useToasts } from './toasts.tsx'
 import { useActiveMessage } from './use-active-message.ts'
 import { useUnseenCount } from './use-unseen-count.ts'
 
@@ -108,8 +108,8 @@ function useScrollTo(rowId: string | undefined, request: unknown) {
   }, [rowId, request])
 }
 
-/** Notes above the messages, or in their place: that more are loading, or that there are none. */
-const ListNotes = ({ list: { items, status, hasOlder } }: Pick<Props, 'list'>) => (
+/** Notes above the messages, or in their place: that more are loading, or why there are none. */
+const ListNotes = ({ list: { items, status, error, hasOlder } }: Pick<Props, 'list'>) => (
   <>
     {hasOlder && (
       <p className="log-note">
@@ -118,7 +118,7 @@ const ListNotes = ({ list: { items, status, hasOlder } }: Pick<Props, 'list'>) =
     )}
     {status === 'loading' && items.length === 0 && <Skeletons label="Loading messages" count={4} />}
     {status !== 'loading' && items.length === 0 && (
-      <p className="empty">Nothing here yet. Say something.</p>
+      <p className="empty">{error ? plainWordsOf(error) : 'Nothing here yet. Say something.'}</p>
     )}
   </>
 )

@@ -28,9 +28,6 @@ export function Thread({ parentId, onClose }: { parentId: string; onClose: () =>
             <p className="log-note">{replies(thread.parent.replyCount)}</p>
           </div>
         )}
-        {thread.status === 'failed' && thread.error && (
-          <p className="empty">{thread.error.message}</p>
-        )}
         <MessageList list={thread} label="Replies" />
         <Composer
           draftKey={parentId}
