@@ -23,9 +23,11 @@ export type Page = {
 const ROOTS = ''
 const keyOf = ({ parentId, replies }: Timeline) => (replies === false ? ROOTS : parentId)
 
-export function windowOf(state: ChannelState, timeline: Timeline) {
+/** Before the roots are loaded, those are known that are among the messages. */
+export function windowOf({ mainWindow, threadWindows }: ChannelState, timeline: Timeline) {
   const key = keyOf(timeline)
-  return key === undefined ? state.mainWindow : (state.threadWindows.get(key) ?? null)
+  const own = key === undefined ? undefined : threadWindows.get(key)
+  return own ?? (key ? null : mainWindow)
 }
 
 function withWindow(state: ChannelState, timeline: Timeline, window: TimelineWindow): ChannelState {

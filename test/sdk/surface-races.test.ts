@@ -60,6 +60,25 @@ test('roots are loaded although a jump in them has failed', async () => {
   expect(texts(roots.getSnapshot())).toEqual(['hello'])
 })
 
+test('newest messages that are known are shown as roots, too, before these are loaded', async () => {
+  const { chat, channel, hold } = scriptedChat()
+  const talk = channel('c')
+  const root = talk.send('root')
+  talk.send('reply', { parentId: root.id })
+  const room = chat.channel('c')
+  room.messages.subscribe(() => {})
+  await chat.connect()
+  await until(room.messages, ready)
+  const page = hold(/messages\?.*replies=false/)
+  const roots = room.messages({ replies: false })
+  roots.subscribe(() => {})
+  await page.asked
+  expect(texts(roots.getSnapshot())).toEqual(['root'])
+  page.release()
+  await until(roots, ready)
+  expect(texts(roots.getSnapshot())).toEqual(['root'])
+})
+
 test('a load that a disconnect interrupts is finished by the next connection', async () => {
   const { chat, channel, hold, topics } = scriptedChat()
   const talk = channel('c')
@@ -152,7 +171,7 @@ test('sent messages wait for a timeline that nobody opens in a bounded number', 
   const { messages } = told(300)
   const page = { messages: [], hasMore: false, position: 'newest' } as const
   const sent = messages.reduce(
-    (state, message) => dropShownSent(addSent(state, message)),
+    (state, message) => dropShownSent(addSent(state, { ...message, parentId: 'root' })),
     addPage(emptyState, page),
   )
   expect(sent.justSent.length).toBeLessThanOrEqual(100)
