@@ -24,13 +24,16 @@ type Props = {
   label: string
   /** The read position when the channel was opened, if there were unread messages. */
   unreadSince?: number | undefined
+  /** Of the whole channel: replies count, although a thread shows them. */
+  unreadCount?: number
   /** The message to scroll to. */
   target?: { id: string } | undefined
   onRead?: () => Promise<void>
 }
 
 /** A scrolling list of messages, which loads more at its edges and marks its end as read. */
-export function MessageList({ list, label, unreadSince, target, onRead }: Props) {
+export function MessageList(props: Props) {
+  const { list, label, unreadSince, unreadCount, target, onRead } = props
   const { items, status, hasNewer } = list
   const { me, actions } = useOpenChannel()
   const { attempt } = useToasts()
@@ -43,7 +46,7 @@ export function MessageList({ list, label, unreadSince, target, onRead }: Props)
   const [active, setActive] = useActiveMessage()
   const isLoading = useLoadingAtEdges(list, { box: scroll.box, top, end })
 
-  useReading({ list, isEndVisible, onRead })
+  useReading({ list, unreadCount, isEndVisible, onRead })
   useScrollTo(target && `message-${me}-${target.id}`, target)
   const goToLatest = async () => {
     if (hasNewer) await attempt(actions.jumpToLatest())
@@ -87,15 +90,17 @@ export function MessageList({ list, label, unreadSince, target, onRead }: Props)
   )
 }
 
-type Reading = Pick<Props, 'list' | 'onRead'> & { isEndVisible: boolean }
+type Reading = Pick<Props, 'list' | 'unreadCount' | 'onRead'> & { isEndVisible: boolean }
 
-/** Marks the messages as read while the newest one is in view. */
-function useReading({ list: { items, hasNewer }, isEndVisible, onRead }: Reading) {
+/** Marks everything as read while the newest message is in view. */
+function useReading({ list, unreadCount, isEndVisible, onRead }: Reading) {
+  const { items, hasNewer } = list
   const lastSent = items.findLast(({ status }) => status === 'sent')
+  // biome-ignore lint/correctness/useExhaustiveDependencies: replies are counted, but not listed
   useEffect(() => {
     if (!isEndVisible || hasNewer || !lastSent) return
     onRead?.().catch(() => {}) // the next message to be read marks this one too
-  }, [isEndVisible, hasNewer, lastSent, onRead])
+  }, [isEndVisible, hasNewer, lastSent, unreadCount, onRead])
 }
 
 /** Scrolls to a row and focuses it, once for each `request`. */
@@ -113,7 +118,7 @@ const ListNotes = ({ list: { items, status, error, hasOlder } }: Pick<Props, 'li
   <>
     {hasOlder && (
       <p className="log-note">
-        {status === 'ready' ? 'Loading earlier messages…' : 'Earlier messages need the network'}
+        {status === 'stale' ? 'Earlier messages need the network' : 'Loading earlier messages…'}
       </p>
     )}
     {status === 'loading' && items.length === 0 && <Skeletons label="Loading messages" count={4} />}

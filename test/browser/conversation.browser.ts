@@ -206,7 +206,6 @@ test('a refused message shows its error and can be discarded', async () => {
   await ben.getByRole('switch', { name: 'Online' }).click()
   await say(ben, 'That is a lot', 'Reply')
   await expectVisible(ben.getByText('Outbox 1'))
-  await ben.getByRole('button', { name: 'Close thread' }).click()
   await useTool(message(ana, 'Four cups'), 'Delete')
   await ana.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
   await expectHidden(message(ana, 'Four cups'))
@@ -214,12 +213,19 @@ test('a refused message shows its error and can be discarded', async () => {
   const refused = message(ben, 'That is a lot')
   await expectVisible(refused.getByText('Not sent. That is not there any more.'))
   await expectHidden(refused.getByRole('button', { name: 'Retry' }))
+  await expectVisible(ben.getByText('Some of it was refused.'))
+  await expectVisible(ben.getByText('The message that began it was deleted.'))
   await screenshot(ben, 'failed')
   await refused.getByRole('button', { name: 'Edit' }).click()
+  const sentAgain = ben.waitForResponse(
+    (response) => response.request().postData()?.includes('a lot, again') ?? false,
+  )
   await say(ben, 'That is a lot, again', 'Edit message')
+  expect((await sentAgain).status()).toBe(404)
   await expectVisible(message(ben, 'That is a lot, again').getByText(/^Not sent/))
   await refused.getByRole('button', { name: 'Discard' }).click()
   await expectHidden(refused)
+  await expectHidden(ben.getByText('Some of it was refused.'))
   expect(playground.problems.splice(0).every((problem) => problem.includes('404'))).toBe(true)
 })
 
