@@ -40,8 +40,7 @@ export function SearchList<Entry>(props: Props<Entry>) {
         aria-activedescendant={found.length > 0 ? `${listId}-${chosen}` : undefined}
         placeholder={placeholder}
         autoComplete="off"
-        // biome-ignore lint/a11y/noAutofocus: the user opened it to type
-        autoFocus
+        data-focus
         value={query}
         onChange={(event) => {
           onQuery(event.target.value)
