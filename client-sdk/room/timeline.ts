@@ -23,12 +23,14 @@ export type Page = {
 const ROOTS = ''
 const keyOf = ({ parentId, replies }: Timeline) => (replies === false ? ROOTS : parentId)
 
-/** Before the roots are loaded, those are known that are among the messages. */
-export function windowOf({ mainWindow, threadWindows }: ChannelState, timeline: Timeline) {
+export function loadedWindowOf(state: ChannelState, timeline: Timeline) {
   const key = keyOf(timeline)
-  const own = key === undefined ? undefined : threadWindows.get(key)
-  return own ?? (key ? null : mainWindow)
+  return key === undefined ? state.mainWindow : (state.threadWindows.get(key) ?? null)
 }
+
+/** Before the roots are loaded, those are known that are among the messages. */
+export const windowOf = (state: ChannelState, timeline: Timeline) =>
+  loadedWindowOf(state, timeline) ?? (timeline.replies === false ? state.mainWindow : null)
 
 function withWindow(state: ChannelState, timeline: Timeline, window: TimelineWindow): ChannelState {
   const key = keyOf(timeline)

@@ -44,7 +44,10 @@ test('a listener is not called after its unsubscribe, even within the same chang
 
 test('roots are loaded although a jump in them has failed', async () => {
   const { chat, channel, hold, refuseRequests } = scriptedChat()
-  channel('c').send('hello')
+  const talk = channel('c')
+  const { id: parentId } = talk.send('hello')
+  // The newest page of all messages has no root.
+  for (let count = 0; count < 60; count++) talk.send('reply', { parentId })
   const room = chat.channel('c')
   room.watch()
   await chat.connect()
