@@ -22,8 +22,9 @@ type Props = {
 export function ChannelList({ openId, onJump, onCreate, onBrowse }: Props) {
   const { items, status, hasMore, loadMore } = useChannels()
   const { openChannel } = useNavigation()
+  const { userId } = useSession()
   return (
-    <nav className="sidebar" aria-label="Channels">
+    <nav className="sidebar" aria-label={`Channels of ${userId}`}>
       <button type="button" className="search-button" aria-haspopup="dialog" onClick={onJump}>
         <Icon name="search" size={15} /> <span>Jump to</span> <kbd>{commandKey} K</kbd>
       </button>

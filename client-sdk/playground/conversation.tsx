@@ -54,7 +54,7 @@ export function Conversation({ channel, onBack }: { channel: Channel; onBack: ()
   return (
     <OpenChannelContext.Provider value={openChannel}>
       <div className="room" data-drawer={drawer !== undefined}>
-        <section className="conversation" aria-label={channel.name}>
+        <section className="conversation" aria-label={`${channel.name}, as ${me}`}>
           <ChannelHeader onBack={onBack} onInvite={() => setInviting(true)} onToggle={toggle} />
           <MessageList
             list={messages}

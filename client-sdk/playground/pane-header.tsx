@@ -10,6 +10,7 @@ import {
 import { useEffect, useState } from 'react'
 import { Avatar } from './avatar.tsx'
 import { plural } from './format.ts'
+import { plainText } from './markdown.ts'
 import { useSession } from './session.ts'
 import { describe } from './wire-outbox.ts'
 
@@ -33,7 +34,7 @@ export function PaneHeader() {
             role="status"
             aria-label={`${plural(total, 'unread message')} in all`}
           >
-            {total > 99 ? '99+' : total} unread
+            {total > 99 ? '99+' : total} <span className="badge-word">unread</span>
           </span>
         )}
         <button
@@ -129,7 +130,7 @@ function OutboxRow({ operation }: { operation: OutboxOperation }) {
   const name = items.find(({ id }) => id === channelId)?.name ?? 'a channel'
   return (
     <li>
-      <strong>{name}</strong> <span className="outbox-what">{describe(operation)}</span>
+      <strong>{name}</strong> <span className="outbox-what">{plainText(describe(operation))}</span>
       {failure && (
         <>
           <em>not sent</em>

@@ -78,10 +78,7 @@ test.each(['light', 'dark'] as const)(
 )
 
 test('a reply is in its thread alone, and read with the channel', async () => {
-  const [ana, ben] = await Promise.all(
-    ['ana', 'ben'].map((name) => playground.open(`?user=${name}`)),
-  )
-  if (!ana || !ben) throw new Error('no pages')
+  const [ana, ben] = await openBoth()
   await rowOf(ana, 'Launch week').click()
   await expectVisible(composer(ana, 'Launch week'))
   await rowOf(ben, 'Launch week').click()
@@ -98,3 +95,28 @@ test('a reply is in its thread alone, and read with the channel', async () => {
   await expectVisible(message(thread, 'And the date?'))
   for (const each of [ana, ben]) await each.context().close()
 })
+
+test('an invite link gives access to the channels of a team', async () => {
+  const [ana, ben] = await openBoth()
+  await ana.getByRole('button', { name: 'New channel' }).click()
+  const createDialog = ana.getByRole('dialog', { name: 'New channel for Ana' })
+  await createDialog.getByRole('radio', { name: /Team/ }).check()
+  await createDialog.getByRole('textbox', { name: 'Name' }).fill('Cooks')
+  await createDialog.getByRole('button', { name: 'Create channel' }).click()
+  await ana.getByRole('button', { name: 'Invite people' }).click()
+  await ana.getByRole('button', { name: /Create an invite link/ }).click()
+  const link = await ana.getByRole('textbox', { name: /Invite link/ }).inputValue()
+  await ana.getByRole('button', { name: 'Done', exact: true }).click()
+  await ben.getByRole('button', { name: 'Browse channels' }).click()
+  const browseDialog = ben.getByRole('dialog', { name: 'Browse channels' })
+  await browseDialog.getByRole('textbox').fill(link)
+  await browseDialog.getByRole('button', { name: 'Accept' }).click()
+  await expectVisible(browseDialog.getByText('Cooks'))
+  await screenshot(ben, 'dialog-browse')
+  await browseDialog.getByRole('button', { name: 'Join Cooks' }).click()
+  await expectVisible(composer(ben, 'Cooks'))
+  for (const each of [ana, ben]) await each.context().close()
+})
+
+const openBoth = () =>
+  Promise.all([playground.open('?user=ana'), playground.open('?user=ben')] as const)
