@@ -49,7 +49,7 @@ test('the packed client compiles without skipLibCheck, runs in Node.js and is sm
     writeFileSync(join(folder, file), `${text}\nexport {}\n`)
     return file
   })
-  expect(examples).toHaveLength(8)
+  expect(examples).toHaveLength(9)
   await consumer.compile(7, { ...bundlerStyle, jsx: 'react-jsx', types: ['node'] }, examples)
 
   const code = await bundle(folder)
