@@ -7,7 +7,14 @@ export { ChatError, type ChatErrorCode, isChatError } from './error.ts'
 export type * from './types.ts'
 
 /** A user's bearer token, a backend's API key, the operator's admin key, or none of them. */
-export type Credentials = { token?: string; apiKey?: string; adminKey?: string }
+export type Credentials = {
+  /** A user's token, for the operations of that user. */
+  token?: string
+  /** An app's key, for the operations of a backend. */
+  apiKey?: string
+  /** The server's admin key, for the operations on apps. */
+  adminKey?: string
+}
 /** Options of `createApi`: the server's address and the caller's credentials. */
 export type ApiOptions = Credentials & {
   /** The server's address: `https://chat.example.com`. */

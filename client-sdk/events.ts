@@ -32,23 +32,38 @@ type ServerEvents = EventsOf<Omit<ChannelEvents, keyof UserEvents>> &
   EventsOf<Pick<ChannelEvents, keyof ChannelEvents & keyof UserEvents>>
 
 /** The stores of these channels were reloaded after a gap that events could not fill. */
-export type Resync = { type: 'resync'; channelIds: string[] }
+export type Resync = {
+  /** Tells it from other events. */
+  type: 'resync'
+  /** The channels, by their ids. */
+  channelIds: string[]
+}
 /** The server has refused what the user did, perhaps before a reload: it is not shown any more. */
 export type Refused = {
+  /** Tells it from other events. */
   type: 'outbox.refused'
+  /** Where it was done. */
   channelId: string
+  /** What was done. */
   operation: OutboxOperation
+  /** Why it was refused. */
   error: ChatError
 }
 /**
  * The user has logged out, here or in another tab: the client has ended. Log them out of the page,
  * too, and make another client for the next login.
  */
-export type LoggedOut = { type: 'logout' }
+export type LoggedOut = {
+  /** Tells it from other events. */
+  type: 'logout'
+}
 /** What `chat.on` listens to, by event type. */
 export type ChatEvents = { [Type in keyof ServerEvents]: ServerEvents[Type] } & {
+  /** Stores were reloaded after a gap. */
   resync: Resync
+  /** Something that the user did was refused. */
   'outbox.refused': Refused
+  /** The client has ended. */
   logout: LoggedOut
 }
 /** Any event: a union discriminated by `type`. */

@@ -6,7 +6,12 @@ import { createStore, type Store, type WritableStore } from './store.ts'
 import type { User } from './types.ts'
 
 /** Whether a user is online, and when they were last active; null if that is not known. */
-export type Presence = { isOnline: boolean; lastActiveAt: string | null }
+export type Presence = {
+  /** Whether they are connected. */
+  isOnline: boolean
+  /** When they were last active, to the minute, in ISO 8601; null if that is not known. */
+  lastActiveAt: string | null
+}
 type PresenceEntry = { store: WritableStore<Presence>; updates: number }
 
 /** How many users one request asks for. */

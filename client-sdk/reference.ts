@@ -11,12 +11,13 @@ import {
 
 /**
  * Writes the reference of the package from the doc comments of what its entries export. Fails if
- * an export has none. With `--check` it writes nothing, and fails if the page is out of date.
+ * an export or one of its members has none. With `--check` it writes nothing, and fails if the page
+ * is out of date.
  */
 async function writeReference() {
   const modules = await analyse()
   const missing = modules.flatMap(({ entry, exports }) =>
-    exports.filter((each) => !commentOf(each)).map(({ name }) => `${entry}: ${name}`),
+    exports.flatMap(undescribed).map((name) => `${entry}: ${name}`),
   )
   const content = pageOf(modules)
   const isCurrent = existsSync(PAGE) && readFileSync(PAGE, 'utf8') === content
@@ -24,6 +25,14 @@ async function writeReference() {
   else if (!process.argv.includes('--check')) writeFileSync(PAGE, content)
   else if (!isCurrent) fail('docs/sdk-reference.md is out of date: npm run reference')
 }
+
+/** What has no doc comment of an export: itself, and its members. */
+const undescribed = (each: Export) => [
+  ...(commentOf(each) ? [] : [each.name]),
+  ...membersOf(each)
+    .filter((member) => !commentOf(member))
+    .map((member) => `${each.name}.${member.name}`),
+]
 
 function fail(message: string) {
   console.error(message)
@@ -107,14 +116,26 @@ function declarationLines(declaration: Export, hasMembers: boolean) {
   const full = given === '' ? name : `${name}<${given}>`
   if (kind === ReflectionKind.Class) return [`class ${full}`]
   if (kind === ReflectionKind.Interface) return [`interface ${full}`]
-  return [hasMembers ? `type ${full}` : `type ${full} = ${type}`]
+  if (!hasMembers) return [`type ${full} = ${type}`]
+  const others = partsOf(type).filter((part) => part.type !== 'reflection')
+  if (others.length === 0) return [`type ${full}`]
+  const texts = others.map((part) => (part.type === 'union' ? `(${part})` : String(part)))
+  return [`type ${full} = ${[...texts, '{ … }'].join(' & ')}`]
 }
 
 function membersOf({ children = [], type }: Export): Export[] {
-  const inner = type?.type === 'reflection' ? (type.declaration.children ?? []) : []
+  const inner = partsOf(type).flatMap((part) =>
+    part.type === 'reflection' ? (part.declaration.children ?? []) : [],
+  )
   return [...children, ...inner].filter(
     ({ name, inheritedFrom }) => name !== 'constructor' && !inheritedFrom,
   )
+}
+
+/** What a type consists of: the parts of an intersection, else itself. */
+function partsOf(type: Export['type']) {
+  if (type === undefined) return []
+  return type.type === 'intersection' ? type.types : [type]
 }
 
 const titleOf = ({ name, flags }: Export) => `${name}${flags.isOptional ? '?' : ''}`

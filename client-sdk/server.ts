@@ -38,6 +38,7 @@ export type ChatServerOptions = {
 
 /** What a backend can do: its own operations, and by `as` those of its users. */
 export type ChatServer = Omit<ServerApi, 'imports'> & {
+  /** The import of another system's records. */
   imports: {
     /**
      * Imports records, or the bytes of a file of them, while they come: `POST /import`. It has no

@@ -10,23 +10,37 @@ import type { ChannelSync } from './room/sync.ts'
 
 /** The newest messages of a room, without a gap, as they were at a rev. */
 export type RoomSnapshot = {
+  /** The server's numbering, of which the rev is. */
   epoch: string
+  /** The position in the channel's events that they are up to date with. */
   rev: number
   /** The seq from which on every message is included; 0 if there are no older ones. */
   from: number
+  /** Oldest first. */
   messages: ChatMessage[]
 }
 /** The channels that were listed first, and the total of unread messages. */
-export type ListSnapshotData = { epoch: string; listed: ListedChannel[]; totalUnread: number }
+export type ListSnapshotData = {
+  /** The server's numbering, of which the channels' revs are. */
+  epoch: string
+  /** Newest activity first. */
+  listed: ListedChannel[]
+  /** Unread messages in all channels. */
+  totalUnread: number
+}
 
 /** What is shown now; undefined where that is not up to date. */
 export type SnapshotSource = {
+  /** The list of channels. */
   list: () => ListSnapshotData | undefined
+  /** A room, by its channel's id. */
   room: (channelId: string) => RoomSnapshot | undefined
 }
 /** What was stored: of the list, and of rooms by their ids. */
 export type LoadedSnapshots = {
+  /** The list of channels, if it was stored. */
   list: ListSnapshotData | undefined
+  /** By channel id. */
   rooms: Map<string, RoomSnapshot>
 }
 
@@ -62,12 +76,16 @@ export type ShownChannels = {
 }
 /** What a client shows. */
 export type ShownSource = {
+  /** Its channels and lists. */
   channels: ShownChannels
+  /** Its rooms, by channel id. */
   rooms: ReadonlyMap<string, ShownRoom>
+  /** Hears of what failed. */
   onError: (error: unknown) => void
 }
 /** The snapshots of one client. */
 export type SnapshotKeeper = SnapshotWriter & {
+  /** The stored list of channels, as far as nothing newer is loaded. */
   readonly list: RestoredList
   /** Shows what was stored of a user of a server, and stores what is shown from then on. */
   open: (owner: string) => Promise<void>

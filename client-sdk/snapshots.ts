@@ -24,7 +24,9 @@ export type {
 export type SnapshotStorage = {
   /** All rows of an owner. */
   load: (owner: string) => Promise<{ key: string; value: unknown }[]>
+  /** Adds a row, or replaces the one with its key. */
   put: (owner: string, key: string, value: object) => Promise<void>
+  /** Removes a row, if it is there. */
   delete: (owner: string, key: string) => Promise<void>
 }
 /** Options of `createSnapshots`. */

@@ -13,11 +13,17 @@ type Stored = {
 }
 /** A message that the server does not have yet. */
 export type Outgoing = Stored & {
+  /** Tells it from other operations; messages of earlier versions have none. */
   type?: 'send' | undefined
+  /** The text to send. */
   text: string
+  /** Files, by their addresses. */
   attachments: Attachment[]
+  /** The message to reply to, in its thread. */
   parentId?: string | undefined
+  /** The message to quote. */
   quotedMessageId?: string | undefined
+  /** The application's own fields. */
   custom?: Message['custom']
 }
 /**
@@ -26,14 +32,19 @@ export type Outgoing = Stored & {
  */
 export type MessageEdit = Pick<Parameters<UserApi['messages']['edit']>[0], 'text' | 'custom'>
 /** A change that the server does not have yet, of a message: its id, or its key while unsent. */
-export type OutgoingChange = Stored & { messageId: string } & (
+export type OutgoingChange = Stored & {
+  /** The message to change: its id, or its `clientId` while it is unsent. */
+  messageId: string
+} & (
     | ({ type: 'edit'; ifEditedAt?: string | null | undefined } & MessageEdit)
     | { type: 'delete' | 'pin' | 'unpin' }
     | { type: 'react' | 'unreact'; emoji: string }
   )
 /** A channel was read, up to a message. */
 export type OutgoingRead = Stored & {
+  /** Tells it from other operations. */
   type: 'read'
+  /** The last message that was read; without it all of them were. */
   messageId?: string | undefined
   /** The message's number: of two reads the one that goes further counts. */
   seq?: number | undefined
@@ -44,7 +55,12 @@ export type OutgoingRead = Stored & {
 export type OutboxOperation = Outgoing | OutgoingChange | OutgoingRead
 
 /** Who used a server last: enough to show and queue what they do before there is a network. */
-export type StoredSession = { appId: string; user: TokenResult['user'] }
+export type StoredSession = {
+  /** The app that the user belongs to. */
+  appId: string
+  /** The user. */
+  user: TokenResult['user']
+}
 
 /** Whose outbox and snapshots they are: two servers may have the same apps and users. */
 export const ownerOf = (url: string, { appId, user }: StoredSession) =>
@@ -54,7 +70,9 @@ export const ownerOf = (url: string, { appId, user }: StoredSession) =>
 export type OutboxStorage = {
   /** The owner's operations, oldest first. */
   load: (owner: string) => Promise<OutboxOperation[]>
+  /** Adds an operation, or replaces the one with its `clientId`. */
   put: (owner: string, operation: OutboxOperation) => Promise<void>
+  /** Removes an operation, if it is there. */
   delete: (owner: string, clientId: string) => Promise<void>
   /** The session of a user of a server, by a key that contains both. Optional. */
   session?: {

@@ -63,6 +63,16 @@ test('asyncapi.json says where its server is, and names its payloads', async () 
   )
 })
 
+test('asyncapi.json has whole examples of its events', () => {
+  const { components }: AsyncDocument = JSON.parse(
+    readFileSync(join(root, 'asyncapi.json'), 'utf8'),
+  )
+  const names = Object.entries(components.messages).flatMap(([name, { examples }]) =>
+    JSON.stringify(examples).includes('{}') ? [name] : [],
+  )
+  expect(names).toEqual([])
+})
+
 test('integers that are too large for the document are refused as such', async () => {
   const ana = await world().user('ana')
   const headers = { authorization: `Bearer ${ana.token}` }
@@ -81,7 +91,7 @@ test('integers that are too large for the document are refused as such', async (
 
 type AsyncDocument = {
   servers: { endpoint: object }
-  components: { messages: Record<string, { payload: object }>; schemas: object }
+  components: { messages: Record<string, { payload: object; examples: object[] }>; schemas: object }
 }
 type Part = Record<string, unknown> & { anyOf?: { type?: string }[] }
 /** The objects in a document with the path to each, but for those in examples. */

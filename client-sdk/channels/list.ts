@@ -8,12 +8,17 @@ import type { Merge } from './record-load.ts'
 import type { ListedChannel } from './reducer.ts'
 
 /** Which of the user's channels: all, or those of one type. */
-export type ChannelsFilter = { type?: 'messaging' | 'group' | 'team' | 'livestream' | undefined }
+export type ChannelsFilter = {
+  /** By default all of them. */
+  type?: 'messaging' | 'group' | 'team' | 'livestream' | undefined
+}
 /** A list of the user's channels. */
 export type ChannelsSnapshot = {
   /** Newest activity first. */
   items: readonly Channel[]
+  /** `stale`: shown from before, and not known to be up to date. */
   status: 'loading' | 'ready' | 'stale' | 'failed'
+  /** Whether `loadMore()` has more of them. */
   hasMore: boolean
   /** Unread messages in all channels of the user, listed or not. */
   totalUnread: number
@@ -21,7 +26,10 @@ export type ChannelsSnapshot = {
   error?: ChatError | undefined
 }
 /** A live list of channels. Paging rejects with a ChatError. */
-export type ChannelsStore = Store<ChannelsSnapshot> & { loadMore(): Promise<void> }
+export type ChannelsStore = Store<ChannelsSnapshot> & {
+  /** Loads the next page; rejects with a ChatError. */
+  loadMore(): Promise<void>
+}
 
 type ChannelListOptions = {
   filter: ChannelsFilter

@@ -5,7 +5,12 @@ import type { Channel } from '../types.ts'
 import { PendingReads } from './pending-reads.ts'
 
 /** Unread messages: the total, and by channel for the channels that were loaded. */
-export type Unread = { total: number; byChannel: Readonly<Record<string, number>> }
+export type Unread = {
+  /** Of all the user's channels. */
+  total: number
+  /** Of the channels that were loaded, by their ids. */
+  byChannel: Readonly<Record<string, number>>
+}
 
 /** The counts of unread messages as the server knows them, less what the user is reading. */
 export class UnreadCounts {

@@ -1,3 +1,5 @@
+/** Refers to a component, which with a description of its own is all of one. */
+type Ref = { $ref?: string; allOf?: Ref[] }
 /** The part of JSON Schema that the documents use. */
 export type Schema = {
   $ref?: string
@@ -10,6 +12,7 @@ export type Schema = {
   properties?: Record<string, Schema>
   required?: string[]
   items?: Schema
+  allOf?: Ref[]
   anyOf?: Schema[]
   additionalProperties?: Schema | boolean
   minimum?: number
@@ -69,7 +72,7 @@ export type Documents = {
   nouns: { name: string; description: string; operations: Operation[] }[]
   topics: TopicDoc[]
   demoUserIds: string[]
-  resolve: <T extends { $ref?: string }>(part: T) => T
+  resolve: <T extends Ref>(part: T) => T
 }
 
 /** The server's address: the folder above this page. */
@@ -102,7 +105,7 @@ export async function loadDocuments(): Promise<Documents> {
   }
   const resolve: Documents['resolve'] = (part) => ({
     ...part,
-    ...componentOf(components, part.$ref),
+    ...componentOf(components, refOf(part)),
   })
   const operations = Object.entries(openApi.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, rest]) => ({
@@ -151,7 +154,9 @@ async function load<T>(path: string): Promise<T> {
 }
 
 /** The name of the component that a schema refers to. */
-export const nameOf = ({ $ref }: Schema) => $ref?.split('/').at(-1)
+export const nameOf = (schema: Schema) => refOf(schema)?.split('/').at(-1)
+
+const refOf = ({ $ref, allOf }: Ref) => $ref ?? allOf?.[0]?.$ref
 
 /** The first example of a content, of whatever media type. */
 export function exampleOf(content: Content | undefined): unknown {

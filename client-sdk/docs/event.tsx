@@ -1,12 +1,15 @@
 import { addressOf } from '../console/route.ts'
 import { Code, Json } from './code.tsx'
+import { useDocuments } from './context.ts'
 import type { EventMessage, TopicDoc } from './documents.ts'
 import { Markdown } from './markdown.tsx'
 import { Fields } from './schema.tsx'
 
 /** An event: when it comes and what it has, and beside that an example. */
 export function EventPage({ topic, event }: { topic: TopicDoc; event: EventMessage }) {
-  const { name, summary, description, payload, examples } = event
+  const { name, summary, description, examples } = event
+  const { resolve } = useDocuments()
+  const payload = resolve(event.payload)
   return (
     <article className="reference">
       <header className="reference-head">

@@ -1,5 +1,6 @@
 import '../playground/styles/tokens.css'
 import '../playground/styles/controls.css'
+import '../playground/styles/found.css'
 import '../playground/styles/overlays.css'
 import './styles/layout.css'
 import './styles/prose.css'

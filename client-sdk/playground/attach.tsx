@@ -32,7 +32,7 @@ export function AttachDialog({ onClose, onAttach }: DialogProps) {
           <input
             className="input"
             type="url"
-            autoFocus
+            data-focus
             required
             maxLength={2_048}
             placeholder="https://example.com/cat.png"

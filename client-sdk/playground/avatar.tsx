@@ -1,7 +1,7 @@
 import { usePresence, useStore } from '@parley/client/react'
 import { useSession } from './session.ts'
 
-type Props = { id: string; name: string; size?: 'small' | 'medium' }
+type Props = { id: string; name: string; size?: 'small' | 'medium' | 'large' }
 
 /** The initials of a name, in a colour that depends on the id. */
 export function Avatar({ id, name, size = 'medium' }: Props) {

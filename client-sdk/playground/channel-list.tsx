@@ -6,21 +6,28 @@ import { IconButton } from './icon-button.tsx'
 import { Icon, type IconName } from './icons.tsx'
 import { plainText } from './markdown.ts'
 import { moveFocus } from './move-focus.ts'
+import { useNavigation } from './navigation.ts'
 import { useSession } from './session.ts'
+import { commandKey } from './shortcuts.tsx'
 import { Skeletons } from './skeletons.tsx'
 
 type Props = {
   openId: string | undefined
-  onOpen: (channelId: string) => void
+  onJump: () => void
   onCreate: () => void
   onBrowse: () => void
 }
 
 /** The user's channels, newest activity first. Arrow keys move between them. */
-export function ChannelList({ openId, onOpen, onCreate, onBrowse }: Props) {
+export function ChannelList({ openId, onJump, onCreate, onBrowse }: Props) {
   const { items, status, hasMore, loadMore } = useChannels()
+  const { openChannel } = useNavigation()
+  const { userId } = useSession()
   return (
-    <nav className="sidebar" aria-label="Channels">
+    <nav className="sidebar" aria-label={`Channels of ${userId}`}>
+      <button type="button" className="search-button" aria-haspopup="dialog" onClick={onJump}>
+        <Icon name="search" size={15} /> <span>Jump to</span> <kbd>{commandKey} K</kbd>
+      </button>
       <div className="sidebar-head">
         <h3>Channels</h3>
         <IconButton label="Browse channels" icon="compass" onClick={onBrowse} />
@@ -35,7 +42,7 @@ export function ChannelList({ openId, onOpen, onCreate, onBrowse }: Props) {
       <ul onKeyDown={moveFocus}>
         {items.map((channel) => (
           <li key={channel.id}>
-            <ChannelRow channel={channel} isOpen={channel.id === openId} onOpen={onOpen} />
+            <ChannelRow channel={channel} isOpen={channel.id === openId} onOpen={openChannel} />
           </li>
         ))}
       </ul>
@@ -92,8 +99,12 @@ const ChannelMark = ({ icon, text }: { icon: IconName; text: string }) => (
 )
 
 /** The text of a message, or what it has instead. */
-const summaryOf = ({ text, attachments }: Message) =>
-  text === '' && attachments.length > 0 ? plural(attachments.length, 'attachment') : plainText(text)
+function summaryOf({ text, attachments, deletedAt }: Message) {
+  if (deletedAt) return 'a deleted message'
+  return text === '' && attachments.length > 0
+    ? plural(attachments.length, 'attachment')
+    : plainText(text)
+}
 
 const UnreadBadge = ({ count }: { count: number }) => (
   <span className="badge">

@@ -163,12 +163,27 @@ const SendButton = ({ isEmpty }: { isEmpty: boolean }) => (
 
 const MAX_HEIGHT_PX = 160
 
-/** Makes a field as tall as its text, up to MAX_HEIGHT_PX. */
+/** Makes a field as tall as its text, up to MAX_HEIGHT_PX, also once it is shown or resized. */
 function useGrowingHeight(field: RefObject<HTMLTextAreaElement | null>, text: string) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: the height depends on the text
   useLayoutEffect(() => {
-    if (!field.current) return
-    field.current.style.height = 'auto'
-    field.current.style.height = `${Math.min(MAX_HEIGHT_PX, field.current.scrollHeight)}px`
+    if (field.current) fitHeight(field.current)
   }, [field, text])
+  useEffect(() => {
+    const element = field.current
+    if (!element) return
+    let fittedWidth = element.clientWidth
+    const observer = new ResizeObserver(() => {
+      if (element.clientWidth === fittedWidth) return
+      fittedWidth = element.clientWidth
+      fitHeight(element)
+    })
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [field])
+}
+
+function fitHeight(field: HTMLTextAreaElement) {
+  field.style.height = 'auto'
+  field.style.height = `${Math.min(MAX_HEIGHT_PX, field.scrollHeight)}px`
 }

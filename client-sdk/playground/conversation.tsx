@@ -19,7 +19,7 @@ type OpenDrawer = { kind: 'thread'; parentId: string } | { kind: 'pins' } | { ki
 export function Conversation({ channel, onBack }: { channel: Channel; onBack: () => void }) {
   const { userId: me } = useSession()
   const { attempt } = useToasts()
-  const messages = useMessages(channel.id)
+  const messages = useMessages(channel.id, { replies: false })
   // The actions are the same for as long as a channel is open, so memoised rows render only once.
   const [actions] = useState(() => actionsOf(messages))
   const { items: members } = useMembers(channel.id)
@@ -29,13 +29,14 @@ export function Conversation({ channel, onBack }: { channel: Channel; onBack: ()
   /** The message to scroll to. A new object scrolls there again. */
   const [target, setTarget] = useState<{ id: string }>()
   const [unreadSince] = useState(() => (channel.unreadCount > 0 ? channel.lastReadSeq : undefined))
-  const show = async (id: string) => {
+  const openThread = useCallback((parentId: string) => setDrawer({ kind: 'thread', parentId }), [])
+  const show: OpenChannel['show'] = async ({ id, parentId }) => {
+    if (parentId) return openThread(parentId)
     const isLoaded = messages.items.some((message) => message.id === id)
     if (!isLoaded) await attempt(actions.jumpTo(id))
     setDrawer(undefined) // on a narrow screen it covers the messages
     setTarget({ id })
   }
-  const openThread = useCallback((parentId: string) => setDrawer({ kind: 'thread', parentId }), [])
   const unquote = useCallback(() => setQuoted(undefined), [])
   const closeDrawer = useCallback(() => setDrawer(undefined), [])
   const toggle = (kind: 'pins' | 'details') =>
@@ -53,13 +54,14 @@ export function Conversation({ channel, onBack }: { channel: Channel; onBack: ()
   return (
     <OpenChannelContext.Provider value={openChannel}>
       <div className="room" data-drawer={drawer !== undefined}>
-        <section className="conversation" aria-label={channel.name}>
+        <section className="conversation" aria-label={`${channel.name}, as ${me}`}>
           <ChannelHeader onBack={onBack} onInvite={() => setInviting(true)} onToggle={toggle} />
           <MessageList
             list={messages}
             label={`Messages in ${channel.name}`}
             unreadSince={unreadSince}
             target={target}
+            unreadCount={channel.unreadCount}
             onRead={actions.markRead}
           />
           <Typing channelId={channel.id} />

@@ -51,7 +51,7 @@ export function CreateDialog({ onDone, onClose }: Props) {
             <span className="field-name">Name</span>
             <input
               className="input"
-              autoFocus
+              data-focus
               value={name}
               maxLength={255}
               placeholder="Team lunch"

@@ -1,4 +1,4 @@
-import type { ChatMessage } from '@parley/client'
+import type { ChatError, ChatMessage } from '@parley/client'
 import { useConnection } from '@parley/client/react'
 import { timeOf } from './format.ts'
 import { useOpenChannel } from './open-channel.ts'
@@ -16,7 +16,7 @@ export function DeliveryStatus({ message, onEdit }: { message: ChatMessage; onEd
     return (
       <p className="delivery">
         {waiting
-          ? `Not sent yet: ${waiting.error.message}. Next try ${timeOf(waiting.until)}`
+          ? `Not sent yet. ${reasonOf(waiting.error)} Next try at ${timeOf(waiting.until)}.`
           : 'Sending…'}
       </p>
     )
@@ -42,6 +42,10 @@ export function DeliveryStatus({ message, onEdit }: { message: ChatMessage; onEd
     </p>
   )
 }
+
+/** Why a message that is tried again by itself waits. */
+const reasonOf = ({ code }: ChatError) =>
+  code === 'RATE_LIMITED' ? 'That was a lot at once.' : 'The server cannot take it right now.'
 
 const QuietButton = ({ label, onClick }: { label: string; onClick: () => void }) => (
   <button type="button" className="button button-small button-quiet" onClick={onClick}>

@@ -4,13 +4,17 @@ import { stopEscape } from './popover.tsx'
 
 type Props = { title: string; onClose: () => void; children: ReactNode }
 
-/** The browser's modal dialog: Escape closes it, and the focus returns. */
+/**
+ * The browser's modal dialog: Escape closes it, and the focus returns. The field that has a
+ * `data-focus` has the focus first: React's `autoFocus` comes before the dialog is shown.
+ */
 export function Dialog({ title, onClose, children }: Props) {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
   useEffect(() => {
     const element = dialog.current
     if (element && !element.open) element.showModal()
+    element?.querySelector<HTMLElement>('[data-focus]')?.focus()
     return () => element?.close()
   }, [])
   return (

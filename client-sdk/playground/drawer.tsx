@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { Icon } from './icons.tsx'
 import { useOpenChannel } from './open-channel.ts'
 
@@ -11,6 +11,11 @@ type Props = { title: string; onClose: () => void; children: ReactNode }
 export function Drawer({ title, onClose, children }: Props) {
   const { channel } = useOpenChannel()
   const [opener] = useState(() => document.activeElement)
+  const drawer = useRef<HTMLElement>(null)
+  // So that Escape closes it, wherever it was opened from.
+  useEffect(() => {
+    if (!drawer.current?.contains(document.activeElement)) drawer.current?.focus()
+  }, [])
   useEffect(
     () => () => {
       if (opener instanceof HTMLElement && document.activeElement === document.body) opener.focus()
@@ -19,7 +24,9 @@ export function Drawer({ title, onClose, children }: Props) {
   )
   return (
     <aside
+      ref={drawer}
       className="drawer"
+      tabIndex={-1}
       aria-label={title}
       onKeyDown={({ key }) => {
         if (key === 'Escape') onClose()

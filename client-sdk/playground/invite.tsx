@@ -22,6 +22,9 @@ export function InviteDialog({ channel, onClose }: { channel: Channel; onClose: 
   }
   return (
     <Dialog title={`Invite to ${channel.name}`} onClose={onClose}>
+      {people?.every(({ id }) => isMember(id)) && (
+        <p className="muted">Everybody is in this channel already.</p>
+      )}
       <ul className="invitees" aria-label="People">
         {people?.map(({ id, name }) => (
           <li key={id} className="person">

@@ -2,6 +2,7 @@ import type { Member } from '@parley/client'
 import { useChat } from '@parley/client/react'
 import { PresentAvatar } from './avatar.tsx'
 import { IconButton } from './icon-button.tsx'
+import { useNavigation } from './navigation.ts'
 import { useOpenChannel } from './open-channel.ts'
 import { useToasts } from './toasts.tsx'
 
@@ -23,6 +24,7 @@ function MemberRow({ member: { userId, user, role } }: { member: Member }) {
   const { channel, me } = useOpenChannel()
   const { api } = useChat()
   const { attempt } = useToasts()
+  const { openProfile } = useNavigation()
   const isMe = userId === me
   const isDirect = channel.type === 'messaging'
   const mayRemove =
@@ -31,9 +33,9 @@ function MemberRow({ member: { userId, user, role } }: { member: Member }) {
   return (
     <li>
       <PresentAvatar id={userId} name={user.name} size="small" />
-      <span className="member-name">
+      <button type="button" className="member-name" onClick={() => openProfile(userId)}>
         {user.name} {isMe && <span className="muted">you</span>}
-      </span>
+      </button>
       {channel.role === 'owner' && !isMe && !isDirect ? (
         <select
           className="role"

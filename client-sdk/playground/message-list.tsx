@@ -15,7 +15,7 @@ import { moveFocus } from './move-focus.ts'
 import { useOpenChannel } from './open-channel.ts'
 import { useIsVisible, useNearEdge, useScroll } from './scroll.ts'
 import { Skeletons } from './skeletons.tsx'
-import { useToasts } from './toasts.tsx'
+import { plainWordsOf, useToasts } from './toasts.tsx'
 import { useActiveMessage } from './use-active-message.ts'
 import { useUnseenCount } from './use-unseen-count.ts'
 
@@ -24,13 +24,16 @@ type Props = {
   label: string
   /** The read position when the channel was opened, if there were unread messages. */
   unreadSince?: number | undefined
+  /** Of the whole channel: replies count, although a thread shows them. */
+  unreadCount?: number
   /** The message to scroll to. */
   target?: { id: string } | undefined
   onRead?: () => Promise<void>
 }
 
 /** A scrolling list of messages, which loads more at its edges and marks its end as read. */
-export function MessageList({ list, label, unreadSince, target, onRead }: Props) {
+export function MessageList(props: Props) {
+  const { list, label, unreadSince, unreadCount, target, onRead } = props
   const { items, status, hasNewer } = list
   const { me, actions } = useOpenChannel()
   const { attempt } = useToasts()
@@ -43,7 +46,7 @@ export function MessageList({ list, label, unreadSince, target, onRead }: Props)
   const [active, setActive] = useActiveMessage()
   const isLoading = useLoadingAtEdges(list, { box: scroll.box, top, end })
 
-  useReading({ list, isEndVisible, onRead })
+  useReading({ list, unreadCount, isEndVisible, onRead })
   useScrollTo(target && `message-${me}-${target.id}`, target)
   const goToLatest = async () => {
     if (hasNewer) await attempt(actions.jumpToLatest())
@@ -87,15 +90,17 @@ export function MessageList({ list, label, unreadSince, target, onRead }: Props)
   )
 }
 
-type Reading = Pick<Props, 'list' | 'onRead'> & { isEndVisible: boolean }
+type Reading = Pick<Props, 'list' | 'unreadCount' | 'onRead'> & { isEndVisible: boolean }
 
-/** Marks the messages as read while the newest one is in view. */
-function useReading({ list: { items, hasNewer }, isEndVisible, onRead }: Reading) {
+/** Marks everything as read while the newest message is in view. */
+function useReading({ list, unreadCount, isEndVisible, onRead }: Reading) {
+  const { items, hasNewer } = list
   const lastSent = items.findLast(({ status }) => status === 'sent')
+  // biome-ignore lint/correctness/useExhaustiveDependencies: replies are counted, but not listed
   useEffect(() => {
     if (!isEndVisible || hasNewer || !lastSent) return
     onRead?.().catch(() => {}) // the next message to be read marks this one too
-  }, [isEndVisible, hasNewer, lastSent, onRead])
+  }, [isEndVisible, hasNewer, lastSent, unreadCount, onRead])
 }
 
 /** Scrolls to a row and focuses it, once for each `request`. */
@@ -108,17 +113,17 @@ function useScrollTo(rowId: string | undefined, request: unknown) {
   }, [rowId, request])
 }
 
-/** Notes above the messages, or in their place: that more are loading, or that there are none. */
-const ListNotes = ({ list: { items, status, hasOlder } }: Pick<Props, 'list'>) => (
+/** Notes above the messages, or in their place: that more are loading, or why there are none. */
+const ListNotes = ({ list: { items, status, error, hasOlder } }: Pick<Props, 'list'>) => (
   <>
     {hasOlder && (
       <p className="log-note">
-        {status === 'ready' ? 'Loading earlier messages…' : 'Earlier messages need the network'}
+        {status === 'stale' ? 'Earlier messages need the network' : 'Loading earlier messages…'}
       </p>
     )}
     {status === 'loading' && items.length === 0 && <Skeletons label="Loading messages" count={4} />}
     {status !== 'loading' && items.length === 0 && (
-      <p className="empty">Nothing here yet. Say something.</p>
+      <p className="empty">{error ? plainWordsOf(error) : 'Nothing here yet. Say something.'}</p>
     )}
   </>
 )

@@ -33,7 +33,7 @@ export function MessageRows({ items, unreadSince, target, active, onActive }: Pr
         {hasDivider && <Divider day={isNewDay ? day : undefined} isNew={message === firstUnread} />}
         <MessageRow
           message={message}
-          isGrouped={!hasDivider && isContinuation(before, message, isThread)}
+          isGrouped={!hasDivider && isContinuation(before, message)}
           isActive={activeKey === key}
           isInTabOrder={tabKey === key}
           isTarget={target?.id === message.id}
@@ -55,18 +55,9 @@ const firstUnreadOf = (
 
 const GROUP_MS = 5 * 60_000
 
-/**
- * Whether a message follows another one of the same author closely, and needs no name. In the
- * channel replies are never grouped, because each shows what it replies to.
- */
-const isContinuation = (
-  before: ChatMessage | undefined,
-  { userId, createdAt, parentId }: ChatMessage,
-  isThread: boolean,
-) =>
-  before?.userId === userId &&
-  (isThread || (parentId ?? before.parentId) === null) &&
-  Date.parse(createdAt) - Date.parse(before.createdAt) < GROUP_MS
+/** Whether a message follows another one of the same author closely, and needs no name. */
+const isContinuation = (before: ChatMessage | undefined, { userId, createdAt }: ChatMessage) =>
+  before?.userId === userId && Date.parse(createdAt) - Date.parse(before.createdAt) < GROUP_MS
 
 type DividerProps = { day: string | undefined; isNew: boolean }
 

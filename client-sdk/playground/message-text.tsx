@@ -1,5 +1,6 @@
 import { firstName } from './format.ts'
 import { type Block, type Inline, parseMarkdown } from './markdown.ts'
+import { useNavigation } from './navigation.ts'
 import { useOpenChannel } from './open-channel.ts'
 
 const EMOJI = /\p{Extended_Pictographic}[\u{1F3FB}-\u{1F3FF}\uFE0F]?/u
@@ -67,11 +68,19 @@ const Link = ({ url }: { url: string }) => (
 
 function Mention({ userId, mentions }: { userId: string; mentions: readonly string[] }) {
   const { members, me } = useOpenChannel()
+  const { openProfile } = useNavigation()
   const member = members.find((candidate) => candidate.userId === userId)
   if (!member && !mentions.includes(userId)) return `@${userId}`
   return (
-    <span className={userId === me ? 'mention mention-me' : 'mention'} title={userId}>
+    <button
+      type="button"
+      className={userId === me ? 'mention mention-me' : 'mention'}
+      title={userId}
+      // The list of members has the same for the keyboard.
+      tabIndex={-1}
+      onClick={() => openProfile(userId)}
+    >
       @{member ? firstName(member.user.name) : userId}
-    </span>
+    </button>
   )
 }

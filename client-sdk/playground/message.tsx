@@ -7,10 +7,10 @@ import { DeliveryStatus } from './delivery-status.tsx'
 import { Editor } from './editor.tsx'
 import { replies, timeOf, wholeTimeOf } from './format.ts'
 import { Icon } from './icons.tsx'
-import { plainText } from './markdown.ts'
 import { MessageText } from './message-text.tsx'
 import { MessageTools } from './message-tools.tsx'
-import { useLoadedMessage, useOpenChannel } from './open-channel.ts'
+import { useNavigation } from './navigation.ts'
+import { useOpenChannel } from './open-channel.ts'
 import { LinkPreviews } from './previews.tsx'
 import { QuotedMessage } from './quoted-message.tsx'
 import { Reactions } from './reactions.tsx'
@@ -66,8 +66,7 @@ export const MessageRow = memo(function MessageRow(props: Props) {
         )}
       </div>
       <div className="message-main">
-        {!isGrouped && <MessageHeader message={message} />}
-        {message.parentId && <Quote parentId={message.parentId} />}
+        {!isGrouped && <MessageHeader message={message} isActive={isActive} />}
         {message.quotedMessage && <QuotedMessage quoted={message.quotedMessage} />}
         {mode === 'edit' ? (
           <Editor message={message} onClose={() => setMode(undefined)} />
@@ -92,15 +91,26 @@ export const MessageRow = memo(function MessageRow(props: Props) {
   )
 })
 
-const MessageHeader = ({ message: { user, createdAt, pinned } }: Pick<Props, 'message'>) => (
-  <header>
-    <strong>{user.name}</strong>
-    <time dateTime={createdAt} title={wholeTimeOf(createdAt)}>
-      {timeOf(createdAt)}
-    </time>
-    {pinned && <PinnedMark />}
-  </header>
-)
+function MessageHeader({ message, isActive }: Pick<Props, 'message' | 'isActive'>) {
+  const { user, createdAt, pinned } = message
+  const { openProfile } = useNavigation()
+  return (
+    <header>
+      <button
+        type="button"
+        className="author"
+        tabIndex={isActive ? 0 : -1}
+        onClick={() => openProfile(user.id)}
+      >
+        {user.name}
+      </button>
+      <time dateTime={createdAt} title={wholeTimeOf(createdAt)}>
+        {timeOf(createdAt)}
+      </time>
+      {pinned && <PinnedMark />}
+    </header>
+  )
+}
 
 const MessageBody = ({ message, isGrouped }: Pick<Props, 'message' | 'isGrouped'>) => (
   <div className="message-text">
@@ -118,19 +128,6 @@ const PinnedMark = ({ hasSpace = false }: { hasSpace?: boolean }) => (
     <Icon name="pin" size={12} /> Pinned
   </span>
 )
-
-/** The message that a reply answers. */
-function Quote({ parentId }: { parentId: string }) {
-  const { openThread, isThread } = useOpenChannel()
-  const parent = useLoadedMessage(parentId)
-  if (isThread) return null
-  return (
-    <button type="button" className="quote" onClick={() => openThread(parentId)}>
-      <Icon name="reply" size={13} />
-      <span>{parent ? `${parent.user.name}: ${plainText(parent.text)}` : 'In a thread'}</span>
-    </button>
-  )
-}
 
 function ThreadLink({ message: { id, replyCount } }: Pick<Props, 'message'>) {
   const { openThread, isThread } = useOpenChannel()

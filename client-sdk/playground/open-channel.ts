@@ -1,6 +1,6 @@
-import { type Channel, type ChatMessage, type Member, select } from '@parley/client'
-import { type MessageActions, useChat, useStore } from '@parley/client/react'
-import { createContext, useContext, useMemo } from 'react'
+import type { Channel, ChatMessage, Member } from '@parley/client'
+import type { MessageActions } from '@parley/client/react'
+import { createContext, useContext } from 'react'
 
 /** What the components of an open channel share. */
 export type OpenChannel = {
@@ -11,8 +11,8 @@ export type OpenChannel = {
   openThread: (messageId: string) => void
   /** Quotes a message in the next one. */
   quote: (message: ChatMessage) => void
-  /** Scrolls to a message, and loads it first if necessary. */
-  show: (messageId: string) => void
+  /** Scrolls to a message, and loads it first if necessary; of a reply, opens the thread. */
+  show: (message: { id: string; parentId?: string | null }) => void
   /** Whether this is the inside of a thread. */
   isThread: boolean
 }
@@ -23,16 +23,4 @@ export function useOpenChannel(): OpenChannel {
   const openChannel = useContext(OpenChannelContext)
   if (!openChannel) throw new Error('useOpenChannel needs an OpenChannelContext above')
   return openChannel
-}
-
-/** A message of the open channel, if it is loaded. */
-export function useLoadedMessage(messageId: string) {
-  const { channel } = useOpenChannel()
-  const { messages } = useChat().channel(channel.id)
-  return useStore(
-    useMemo(
-      () => select(messages, ({ items }) => items.find(({ id }) => id === messageId)),
-      [messages, messageId],
-    ),
-  )
 }

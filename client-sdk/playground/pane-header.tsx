@@ -1,7 +1,16 @@
-import { useChannels, useConnection, useMe, useStore, useUnread } from '@parley/client/react'
+import type { OutboxOperation } from '@parley/client'
+import {
+  useChannels,
+  useChat,
+  useConnection,
+  useMe,
+  useStore,
+  useUnread,
+} from '@parley/client/react'
 import { useEffect, useState } from 'react'
 import { Avatar } from './avatar.tsx'
 import { plural } from './format.ts'
+import { plainText } from './markdown.ts'
 import { useSession } from './session.ts'
 import { describe } from './wire-outbox.ts'
 
@@ -25,7 +34,7 @@ export function PaneHeader() {
             role="status"
             aria-label={`${plural(total, 'unread message')} in all`}
           >
-            {total > 99 ? '99+' : total} unread
+            {total > 99 ? '99+' : total} <span className="badge-word">unread</span>
           </span>
         )}
         <button
@@ -84,36 +93,56 @@ function useCountdown() {
 }
 
 /**
- * What waits to be sent. Hidden while the user is live: then it passes at once. That something was
- * read waits as well, but nobody looks for it here.
+ * What waits to be sent, and what was refused. Hidden while there is neither, and while what waits
+ * passes at once. That something was read waits as well, but nobody looks for it here.
  */
 function OutboxStrip() {
   const { outbox, network } = useSession()
   const operations = useStore(outbox).filter(({ type }) => type !== 'read')
+  const hasRefused = operations.some(({ failure }) => failure)
   const isUp = useStore(network.isUp)
   const { status } = useConnection()
-  const { items } = useChannels()
-  const nameOf = (channelId: string) =>
-    items.find(({ id }) => id === channelId)?.name ?? 'a channel'
-  if (isUp && (status === 'live' || operations.length === 0)) return null
+  if (isUp && !hasRefused && (status === 'live' || operations.length === 0)) return null
   return (
     <details className="outbox">
       <summary>
         Outbox <span className="badge badge-quiet">{operations.length}</span>
-        <span className="outbox-note">
-          {operations.length === 0
-            ? 'What you do will wait here.'
-            : 'Sent in order once the network is back.'}
-        </span>
+        <span className="outbox-note">{noteOf(operations, hasRefused)}</span>
       </summary>
       <ul aria-label="Outbox">
         {operations.map((operation) => (
-          <li key={operation.clientId}>
-            <strong>{nameOf(operation.channelId)}</strong> <span>{describe(operation)}</span>
-            {operation.failure && <em>not sent</em>}
-          </li>
+          <OutboxRow key={operation.clientId} operation={operation} />
         ))}
       </ul>
     </details>
+  )
+}
+
+function noteOf(operations: readonly OutboxOperation[], hasRefused: boolean) {
+  if (operations.length === 0) return 'What you do will wait here.'
+  return hasRefused ? 'Some of it was refused.' : 'Sent in order once the network is back.'
+}
+
+function OutboxRow({ operation }: { operation: OutboxOperation }) {
+  const { channelId, clientId, failure } = operation
+  const chat = useChat()
+  const { items } = useChannels()
+  const name = items.find(({ id }) => id === channelId)?.name ?? 'a channel'
+  return (
+    <li>
+      <strong>{name}</strong> <span className="outbox-what">{plainText(describe(operation))}</span>
+      {failure && (
+        <>
+          <em>not sent</em>
+          <button
+            type="button"
+            className="button button-small button-quiet"
+            onClick={() => chat.channel(channelId).discard(clientId)}
+          >
+            Discard
+          </button>
+        </>
+      )}
+    </li>
   )
 }

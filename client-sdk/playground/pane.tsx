@@ -1,12 +1,15 @@
-import { ChatProvider, useChannels } from '@parley/client/react'
-import { useEffect, useState } from 'react'
+import { ChatProvider, useChannelInfo, useChannels, useChat } from '@parley/client/react'
+import { type RefObject, useEffect, useMemo, useRef, useState } from 'react'
 import { BrowseDialog } from './browse.tsx'
 import { ChannelList } from './channel-list.tsx'
 import { Conversation } from './conversation.tsx'
 import { CreateDialog } from './create.tsx'
+import { JumpTo } from './jump-to.tsx'
+import { type Navigation, NavigationContext } from './navigation.ts'
 import { PaneHeader } from './pane-header.tsx'
+import { Profile } from './profile.tsx'
 import { type Session, SessionContext } from './session.ts'
-import { Toasts } from './toasts.tsx'
+import { Toasts, useToasts } from './toasts.tsx'
 
 type Props = { session: Session; isShown: boolean; isAlone: boolean }
 
@@ -19,7 +22,6 @@ export const Pane = ({ session, isShown, isAlone }: Props) => (
         aria-label={`Chat of ${session.userId}`}
       >
         <Toasts>
-          <PaneHeader />
           <Channels />
         </Toasts>
       </section>
@@ -27,39 +29,90 @@ export const Pane = ({ session, isShown, isAlone }: Props) => (
   </SessionContext.Provider>
 )
 
+type Opened = { kind: 'create' | 'browse' | 'jump' } | { kind: 'profile'; userId: string }
+
 /** The list of channels and the open channel; on a narrow screen, one of the two. */
 function Channels() {
+  const chat = useChat()
+  const { attempt } = useToasts()
   const { items, status } = useChannels()
   const [openId, setOpenId] = useState<string>()
+  const { channel, status: channelStatus } = useChannelInfo(openId)
   const [isListShown, setListShown] = useState(true)
-  const [dialog, setDialog] = useState<'create' | 'browse'>()
-  const channel = items.find(({ id }) => id === openId)
+  const [opened, setOpened] = useState<Opened>()
+  const rooms = useRef<HTMLDivElement>(null)
   const [first] = items
   useEffect(() => {
     if (!openId && first) setOpenId(first.id)
   }, [openId, first])
-  const open = (channelId: string) => {
-    setOpenId(channelId)
-    setListShown(false)
-    setDialog(undefined)
-  }
-  return (
-    <div className="rooms" data-view={isListShown ? 'list' : 'room'}>
-      <ChannelList
-        openId={openId}
-        onOpen={open}
-        onCreate={() => setDialog('create')}
-        onBrowse={() => setDialog('browse')}
-      />
-      {channel ? (
-        <Conversation key={channel.id} channel={channel} onBack={() => setListShown(true)} />
-      ) : (
-        <NoChannel isLoading={status === 'loading'} wasOpen={openId !== undefined} />
-      )}
-      {dialog === 'create' && <CreateDialog onDone={open} onClose={() => setDialog(undefined)} />}
-      {dialog === 'browse' && <BrowseDialog onDone={open} onClose={() => setDialog(undefined)} />}
-    </div>
+  useJumpKey(rooms, () => setOpened({ kind: 'jump' }))
+  const close = () => setOpened(undefined)
+  const navigation = useMemo<Navigation>(
+    () => ({
+      openChannel: (channelId) => {
+        setOpenId(channelId)
+        setListShown(false)
+        setOpened(undefined)
+      },
+      openProfile: (userId) => setOpened({ kind: 'profile', userId }),
+    }),
+    [],
   )
+  const openDirect = async (userId: string) => {
+    const room = await attempt(chat.dm(userId))
+    if (room) navigation.openChannel(room.id)
+  }
+  const dialog = { onDone: navigation.openChannel, onClose: close }
+  return (
+    <NavigationContext.Provider value={navigation}>
+      <PaneHeader />
+      <div ref={rooms} className="rooms" data-view={isListShown ? 'list' : 'room'}>
+        <ChannelList
+          openId={openId}
+          onJump={() => setOpened({ kind: 'jump' })}
+          onCreate={() => setOpened({ kind: 'create' })}
+          onBrowse={() => setOpened({ kind: 'browse' })}
+        />
+        {channel ? (
+          <Conversation key={channel.id} channel={channel} onBack={() => setListShown(true)} />
+        ) : (
+          <NoChannel
+            isLoading={status === 'loading' || channelStatus === 'loading'}
+            wasOpen={openId !== undefined}
+          />
+        )}
+      </div>
+      {opened?.kind === 'create' && <CreateDialog {...dialog} />}
+      {opened?.kind === 'browse' && <BrowseDialog {...dialog} />}
+      {opened?.kind === 'jump' && (
+        <JumpTo onChannel={navigation.openChannel} onPerson={openDirect} onClose={close} />
+      )}
+      {opened?.kind === 'profile' && (
+        <Profile
+          userId={opened.userId}
+          onMessage={() => openDirect(opened.userId)}
+          onClose={close}
+        />
+      )}
+    </NavigationContext.Provider>
+  )
+}
+
+/** Ctrl+K, or ⌘K: in the pane that has the focus, else in the first one that is shown. */
+function useJumpKey(rooms: RefObject<HTMLElement | null>, onJump: () => void) {
+  const jump = useRef(onJump)
+  jump.current = onJump
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey)) return
+      event.preventDefault() // browsers have a search of their own
+      const focused = document.activeElement?.closest('.pane')
+      const pane = focused ?? document.querySelector('.pane:not(.pane-behind)')
+      if (pane?.contains(rooms.current)) jump.current()
+    }
+    window.addEventListener('keydown', onKeyDown)
+    return () => window.removeEventListener('keydown', onKeyDown)
+  }, [rooms])
 }
 
 const NoChannel = ({ isLoading, wasOpen }: { isLoading: boolean; wasOpen: boolean }) => (

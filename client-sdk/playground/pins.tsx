@@ -46,7 +46,11 @@ function Pin({ message }: { message: PinnedMessage }) {
         <MessageText text={text} mentions={mentions} />
       </div>
       <p className="pin-actions">
-        <button type="button" className="button button-small button-quiet" onClick={() => show(id)}>
+        <button
+          type="button"
+          className="button button-small button-quiet"
+          onClick={() => show(message)}
+        >
           Show
         </button>
         <button type="button" className="button button-small button-quiet" onClick={unpin}>

@@ -10,7 +10,7 @@ type Props = {
 }
 /** The size that its position allows for, in pixels: its width, and its greatest height. */
 const [WIDTH, MAX_HEIGHT] = [312, 286]
-/** Its distance to the button, and to the edges of the window. */
+/** Its distance to the button, and to the edges of its pane. */
 const [GAP, MARGIN] = [6, 8]
 
 /** Makes Escape close only the innermost popover or dialog. */
@@ -28,8 +28,10 @@ export function PopoverButton({ label, icon, onOpenChange, children }: Props) {
     if (!button.current || !popover.current) return
     const { left, top, bottom } = button.current.getBoundingClientRect()
     const isBelow = top < MAX_HEIGHT + GAP
-    const rightmost = innerWidth - WIDTH - MARGIN
-    popover.current.style.left = `${Math.max(MARGIN, Math.min(left, rightmost))}px`
+    const pane = button.current.closest('.pane')?.getBoundingClientRect()
+    const { left: start, right: end } = pane ?? { left: 0, right: innerWidth }
+    const rightmost = end - WIDTH - MARGIN
+    popover.current.style.left = `${Math.max(start + MARGIN, Math.min(left, rightmost))}px`
     popover.current.style.top = isBelow ? `${bottom + GAP}px` : 'auto'
     popover.current.style.bottom = isBelow ? 'auto' : `${innerHeight - top + GAP}px`
   }

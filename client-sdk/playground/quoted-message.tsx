@@ -8,7 +8,7 @@ export function QuotedMessage({ quoted }: { quoted: Quoted }) {
   const { show } = useOpenChannel()
   const isDeleted = quoted.deletedAt !== null
   return (
-    <button type="button" className="quoted" disabled={isDeleted} onClick={() => show(quoted.id)}>
+    <button type="button" className="quoted" disabled={isDeleted} onClick={() => show(quoted)}>
       <strong>{quoted.user.name}</strong>
       <span>{isDeleted ? 'This message was deleted' : contentOf(quoted)}</span>
     </button>

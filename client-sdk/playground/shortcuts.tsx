@@ -2,7 +2,8 @@ import { useEffect, useState } from 'react'
 import { Dialog } from './dialog.tsx'
 import { Icon } from './icons.tsx'
 
-const command = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘' : 'Ctrl'
+/** The key of shortcuts on this machine. */
+export const commandKey = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘' : 'Ctrl'
 const groups = [
   {
     title: 'Writing',
@@ -10,15 +11,16 @@ const groups = [
       { keys: ['Enter'], does: 'Send the message' },
       { keys: ['Shift', 'Enter'], does: 'Start a new line' },
       { keys: ['@'], does: 'Mention a member' },
-      { keys: [command, 'B'], does: 'Bold: *text*' },
-      { keys: [command, 'I'], does: 'Italic: _text_' },
-      { keys: [command, 'Shift', 'X'], does: 'Struck: ~text~' },
-      { keys: [command, 'E'], does: 'Code: `text`' },
+      { keys: [commandKey, 'B'], does: 'Bold: *text*' },
+      { keys: [commandKey, 'I'], does: 'Italic: _text_' },
+      { keys: [commandKey, 'Shift', 'X'], does: 'Struck: ~text~' },
+      { keys: [commandKey, 'E'], does: 'Code: `text`' },
     ],
   },
   {
     title: 'Moving',
     shortcuts: [
+      { keys: [commandKey, 'K'], does: 'Jump to a channel or a person' },
       { keys: ['Tab'], does: 'Go to the next control, or to the tools of a message' },
       { keys: ['↑'], does: 'Previous channel or message in a list' },
       { keys: ['↓'], does: 'Next channel or message in a list' },

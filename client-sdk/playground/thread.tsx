@@ -1,3 +1,4 @@
+import type { ChatMessage } from '@parley/client'
 import { useThread } from '@parley/client/react'
 import { useMemo } from 'react'
 import { Composer } from './composer.tsx'
@@ -17,19 +18,12 @@ export function Thread({ parentId, onClose }: { parentId: string; onClose: () =>
       <Drawer title="Thread" onClose={onClose}>
         {thread.parent && (
           <div className="thread-parent">
-            <MessageRow
-              message={thread.parent}
-              isGrouped={false}
-              isActive={false}
-              isInTabOrder={false}
-              isTarget={false}
-              onActive={() => {}}
-            />
-            <p className="log-note">{replies(thread.parent.replyCount)}</p>
+            {thread.parent.deletedAt ? (
+              <p className="log-note">The message that began it was deleted.</p>
+            ) : (
+              <Parent message={thread.parent} />
+            )}
           </div>
-        )}
-        {thread.status === 'failed' && thread.error && (
-          <p className="empty">{thread.error.message}</p>
         )}
         <MessageList list={thread} label="Replies" />
         <Composer
@@ -43,3 +37,17 @@ export function Thread({ parentId, onClose }: { parentId: string; onClose: () =>
     </OpenChannelContext.Provider>
   )
 }
+
+const Parent = ({ message }: { message: ChatMessage }) => (
+  <>
+    <MessageRow
+      message={message}
+      isGrouped={false}
+      isActive={false}
+      isInTabOrder={false}
+      isTarget={false}
+      onActive={() => {}}
+    />
+    <p className="log-note">{replies(message.replyCount)}</p>
+  </>
+)

@@ -1,4 +1,4 @@
-import { isChatError } from '@parley/client'
+import { type ChatErrorCode, isChatError } from '@parley/client'
 import {
   createContext,
   type ReactNode,
@@ -61,24 +61,30 @@ export function Toasts({ children }: { children: ReactNode }) {
   )
 }
 
-const plainWords: Partial<Record<string, string>> = {
+const plainWords: Record<ChatErrorCode, string> = {
   NETWORK_ERROR: 'That needs the network. Try again when you are back online.',
-  RATE_LIMITED: 'That was a lot at once. Try again in a moment.',
+  TIMEOUT: 'The server takes too long to answer. Try again in a moment.',
+  ABORTED: 'That was cancelled.',
+  TOKEN_PROVIDER_FAILED: 'You cannot be signed in right now. Try again in a moment.',
+  VALIDATION_ERROR: 'That is not accepted as it is: something is missing, too long or not allowed.',
+  UNAUTHORIZED: 'You are not signed in any more. Reload the page.',
+  INVALID_TOKEN: 'You are not signed in any more. Reload the page.',
   FORBIDDEN: 'You are not allowed to do that here.',
+  APP_DISABLED: 'This app is switched off.',
   NOT_FOUND: 'That is not there any more.',
+  METHOD_NOT_ALLOWED: 'That is not possible here.',
   CONFLICT: 'It was changed elsewhere meanwhile.',
   PAYLOAD_TOO_LARGE: 'That is too long.',
-  UNAVAILABLE: 'The server is busy. Try again in a moment.',
+  RATE_LIMITED: 'That was a lot at once. Try again in a moment.',
   INTERNAL_ERROR: 'Something went wrong on the server. Try again in a moment.',
+  UNAVAILABLE: 'The server is busy. Try again in a moment.',
 }
 
 /** What went wrong, for a person who knows no error codes. */
-export function plainWordsOf(error: unknown) {
-  const { text, code } = describeError(error)
-  return plainWords[code] ?? text
-}
+export const plainWordsOf = (error: unknown) =>
+  isChatError(error) ? plainWords[error.code] : 'Something went wrong. Try again in a moment.'
 
-/** The text and the code of an error, to show them. */
+/** The text and the code of an error, to show them to operators. */
 export const describeError = (error: unknown) =>
   isChatError(error)
     ? { text: error.message, code: error.code }

@@ -8,8 +8,11 @@ import type { Status } from './resources.ts'
 
 /** The record of a channel, as far as it is known. */
 export type RoomInfo = {
+  /** The record; undefined until it is loaded, and where the user may not read it. */
   channel: Channel | undefined
+  /** Whether it is loaded and up to date. */
   status: Status
+  /** Why `status` is `failed`. */
   error?: ChatError | undefined
 }
 

@@ -5,19 +5,24 @@ import type { Attachment, Message, UserSummary } from '../types.ts'
 import { unsentMessage } from './selectors.ts'
 import type { ChatMessage } from './state.ts'
 
-/** A message to send. `clientId` identifies it across retries; it is generated if absent. */
+/** A message to send. */
 export type Draft = {
+  /** Up to 10,000 characters; may be empty if there are attachments. */
   text: string
+  /** Files, by their addresses: up to 30. */
   attachments?: Attachment[] | undefined
+  /** The message to reply to, in its thread. */
   parentId?: string | undefined
   /** The message to quote. */
   quotedMessageId?: string | undefined
   /** The application's own fields. */
   custom?: Message['custom']
+  /** Identifies it across retries; generated if absent. */
   clientId?: string | undefined
 }
 /** A message that was passed to `send`. */
 export type OutgoingMessage = {
+  /** The key of the message: it stays the same once it is stored. */
   clientId: string
   /** The message as it is shown now: `pending`, `sent` or `failed`. */
   readonly message: ChatMessage

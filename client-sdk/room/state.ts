@@ -20,6 +20,7 @@ export interface ChatMessage extends Message {
 
 /** How far a member has read. */
 export type ReadPosition = {
+  /** The `seq` of the last message that they read; 0 if none. */
   lastReadSeq: number
   /** When they reached the position; null if that is not known. */
   readAt: string | null

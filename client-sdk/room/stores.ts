@@ -14,23 +14,36 @@ import type { Direction } from './timeline.ts'
 
 /** Messages as they are shown, and whether there are more. */
 export type MessagesSnapshot = {
+  /** Oldest first; unsent ones at the end. */
   items: readonly ChatMessage[]
+  /** Whether `loadOlder()` has more. */
   hasOlder: boolean
+  /** Whether `loadNewer()` has more: after a jump. */
   hasNewer: boolean
+  /** Whether they are loaded and up to date. */
   status: Status
+  /** Why `status` is `failed`. */
   error?: ChatError | undefined
 }
 /** The replies to a message, and the message itself once it is loaded. */
-export type ThreadSnapshot = MessagesSnapshot & { parent: ChatMessage | undefined }
+export type ThreadSnapshot = MessagesSnapshot & {
+  /** The message that they reply to. */
+  parent: ChatMessage | undefined
+}
 /** A list and its load state. */
 export type ListSnapshot<Item> = {
+  /** What is known of it. */
   items: readonly Item[]
+  /** Whether it is loaded and up to date. */
   status: Status
+  /** Why `status` is `failed`. */
   error?: ChatError | undefined
 }
 /** A live list of messages that can be paged both ways. Paging rejects with a ChatError. */
 export type Paged<Snapshot> = Store<Snapshot> & {
+  /** Loads the page before the oldest message; one at a time. */
   loadOlder(): Promise<void>
+  /** Loads the page after the newest message that is shown, if there is one. */
   loadNewer(): Promise<void>
 }
 /** The messages of a channel: paged both ways, from anywhere in it. */
@@ -42,10 +55,13 @@ export type MessagesStore = Paged<MessagesSnapshot> & {
 }
 /** The messages with replies, and by a call with or without. */
 export type RoomMessages = MessagesStore & ((filter?: { replies?: boolean }) => MessagesStore)
-/** How far each member has read, by user id, and the load state. */
+/** How far each member has read. */
 export type ReadsSnapshot = {
+  /** Positions by user id. */
   byUser: Readonly<Record<string, ReadPosition>>
+  /** Whether they are loaded and up to date. */
   status: Status
+  /** Why `status` is `failed`. */
   error?: ChatError | undefined
 }
 /** The other users who are typing. `stale` while there is no connection to say so. */

@@ -7,7 +7,7 @@ import { NEWEST_ALONE, timelineOf } from './loaders.ts'
 import { applyEvent, upsertMessages } from './reducer.ts'
 import { type Loaded, type Loader, type ResourceName, Resources, type Status } from './resources.ts'
 import { type ChannelState, emptyState } from './state.ts'
-import { dropShownSent, newestPage, trimWindow, windowOf, windowSize } from './timeline.ts'
+import { dropShownSent, loadedWindowOf, newestPage, trimWindow, windowSize } from './timeline.ts'
 import { TypingExpiry } from './typing-expiry.ts'
 import { Watchers } from './watchers.ts'
 
@@ -219,7 +219,8 @@ export class ChannelSync {
   #handleLoaded(name: ResourceName, { apply, changes }: Loaded) {
     const { mainWindow, threadWindows } = this.state
     const loaded = apply(this.state)
-    const isOvertaken = this.#jumped.has(name) && windowOf(this.state, timelineOf(name)) !== null
+    const isOvertaken =
+      this.#jumped.has(name) && loadedWindowOf(this.state, timelineOf(name)) !== null
     const state = isOvertaken ? { ...loaded, mainWindow, threadWindows } : loaded
     this.state = dropShownSent(changes.reduce((state, change) => change(state), state))
     this.#windowLimit = windowSize(this.state) + MAX_LIVE_MESSAGES

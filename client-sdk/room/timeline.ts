@@ -24,10 +24,14 @@ export type Page = {
 const ROOTS = ''
 const keyOf = ({ parentId, replies }: Timeline) => (replies === false ? ROOTS : parentId)
 
-export function windowOf(state: ChannelState, timeline: Timeline) {
+export function loadedWindowOf(state: ChannelState, timeline: Timeline) {
   const key = keyOf(timeline)
   return key === undefined ? state.mainWindow : (state.threadWindows.get(key) ?? null)
 }
+
+/** Before the roots are loaded, those are known that are among the messages. */
+export const windowOf = (state: ChannelState, timeline: Timeline) =>
+  loadedWindowOf(state, timeline) ?? (timeline.replies === false ? state.mainWindow : null)
 
 function withWindow(state: ChannelState, timeline: Timeline, window: TimelineWindow): ChannelState {
   const key = keyOf(timeline)

@@ -137,18 +137,29 @@ test.each([
   await page.context().close()
 })
 
-test('on a touch screen one tap opens the replies to a message', async () => {
+test('on a touch screen one tap opens a channel, and the replies to a message', async () => {
   const page = await playground.open('?user=ben', {
     viewport: phone,
     hasTouch: true,
     isMobile: true,
   })
+  // It was chosen before it was shown: its field was measured while it had no size.
+  await rowOf(page, 'Welcome').tap()
+  const heightOf = (field: HTMLElement) => field.offsetHeight
+  expect(await composer(page, 'Welcome').evaluate(heightOf)).toBeGreaterThanOrEqual(30)
+  await composer(page, 'Welcome').fill('One\nTwo\nThree')
+  expect(await composer(page, 'Welcome').evaluate(heightOf)).toBeGreaterThanOrEqual(60)
+  await page.getByRole('button', { name: 'Back to channels' }).tap()
   await rowOf(page, 'Launch week').tap()
   await page.getByRole('button', { name: '2 replies' }).tap()
   await expectVisible(message(page.getByRole('complementary'), 'Good call'))
   await page.getByRole('button', { name: 'Close thread' }).tap()
-  await message(page, 'Good call').locator('.message-text').tap()
-  await expectVisible(message(page, 'Good call').getByRole('toolbar', { name: 'Message' }))
+  expect(await message(page, 'Good call').count()).toBe(0)
+  // Not on a mention, which opens a profile.
+  await message(page, 'Draft of')
+    .locator('.message-text')
+    .tap({ position: { x: 9, y: 9 } })
+  await expectVisible(message(page, 'Draft of').getByRole('toolbar', { name: 'Message' }))
   await page.context().close()
 })
 

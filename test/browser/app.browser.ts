@@ -109,6 +109,14 @@ test('a service worker chats', async () => {
   expect(problems).toEqual([])
 })
 
+test('a page without a build chats with the files of the package', async () => {
+  const page = await openPage(browser, { problems })
+  await page.goto(`${site.origin('localhost')}/plain.html?user=ben&server=${world.url}`)
+  await expectLive(page)
+  await expectVisible(shown(page, 'ben: Without a build').and(page.locator('[data-status=sent]')))
+  expect(problems).toEqual([])
+})
+
 test('a page whose origin is not allowed, or whose server is another one, says so', async () => {
   const refused = await open('ben', { host: 'other.test', isLive: false })
   await expectVisible(refused.getByRole('alert').filter({ hasText: site.origin('other.test') }))
@@ -147,6 +155,14 @@ const types: Record<string, string> = {
   '.css': 'text/css',
 }
 
+/** The file of a page: of the build, or for the page without one, as it is. */
+function fileOf(pathname: string) {
+  if (pathname === '/plain.html') return pathname
+  return pathname.startsWith('/client/')
+    ? pathname.replace('/client', 'node_modules/@parley/client/dist/browser')
+    : join('dist', pathname === '/' ? 'index.html' : pathname)
+}
+
 /** The files that were built, and tokens. */
 async function serveApp(folder: string) {
   const server = await serveLocally(async (request, response) => {
@@ -155,9 +171,9 @@ async function serveApp(folder: string) {
       return response
         .writeHead(200, { 'content-type': 'application/json' })
         .end(JSON.stringify(await mint(searchParams.get('user') ?? '')))
-    const file = pathname === '/' ? 'index.html' : pathname
+    const file = fileOf(pathname)
     try {
-      const content = readFileSync(join(folder, 'dist', file))
+      const content = readFileSync(join(folder, file))
       response.writeHead(200, { 'content-type': types[extname(file)] ?? 'text/plain' }).end(content)
     } catch {
       response.writeHead(404).end('<h1>Not here</h1>')

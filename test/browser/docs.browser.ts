@@ -35,6 +35,15 @@ test.each(['light', 'dark'] as const)(
   },
 )
 
+test('the page of an event shows the fields of its payload, and an example of them', async () => {
+  await show('#/events/channel/typing.start')
+  const fields = docs.getByRole('list', { name: 'Fields of the payload' })
+  await expectVisible(fields.getByText('channelId', { exact: true }))
+  await fields.getByRole('button', { name: 'Show the fields of user' }).click()
+  await expectVisible(docs.getByRole('list', { name: 'Fields of user' }).getByText('image'))
+  expect(await fields.getByText('payload', { exact: true }).count()).toBe(0)
+})
+
 test('on a phone the documentation is no wider than the screen, and has a menu', async () => {
   await docs.setViewportSize(phone)
   for (const address of ['', 'api/messages/messages.send', 'guides/operations', 'guides/parley']) {
@@ -57,7 +66,7 @@ test('a search finds operations, events and parts of guides', async () => {
   await docs.keyboard.press('/')
   const field = docs.getByRole('combobox', { name: 'Search the documentation' })
   const options = docs.getByRole('option')
-  await field.fill('typing.start')
+  await docs.keyboard.type('typing.start')
   await expectVisible(options.filter({ hasText: 'Event' }))
   await field.fill('pgbouncer')
   await expectVisible(options.filter({ hasText: 'Guide' }))

@@ -20,7 +20,7 @@ const world = useWorld()
 const MAX_BYTES = 30_000
 
 test('the packed client compiles without skipLibCheck, runs in Node.js and is small', async () => {
-  const consumer = createConsumer('client.ts', clientPackages)
+  const consumer = createConsumer('client.ts', [...clientPackages, 'vue', 'svelte'])
   const { folder } = consumer
   await installPacked('client-sdk', folder)
   await consumer.compile(7, nodeStyle)
@@ -49,7 +49,7 @@ test('the packed client compiles without skipLibCheck, runs in Node.js and is sm
     writeFileSync(join(folder, file), `${text}\nexport {}\n`)
     return file
   })
-  expect(examples).toHaveLength(7)
+  expect(examples).toHaveLength(9)
   await consumer.compile(7, { ...bundlerStyle, jsx: 'react-jsx', types: ['node'] }, examples)
 
   const code = await bundle(folder)

@@ -44,7 +44,10 @@ test('a listener is not called after its unsubscribe, even within the same chang
 
 test('roots are loaded although a jump in them has failed', async () => {
   const { chat, channel, hold, refuseRequests } = scriptedChat()
-  channel('c').send('hello')
+  const talk = channel('c')
+  const { id: parentId } = talk.send('hello')
+  // The newest page of all messages has no root.
+  for (let count = 0; count < 60; count++) talk.send('reply', { parentId })
   const room = chat.channel('c')
   room.watch()
   await chat.connect()
@@ -58,6 +61,25 @@ test('roots are loaded although a jump in them has failed', async () => {
   page.release()
   await until(roots, ready)
   expect(texts(roots.getSnapshot())).toEqual(['hello'])
+})
+
+test('newest messages that are known are shown as roots, too, before these are loaded', async () => {
+  const { chat, channel, hold } = scriptedChat()
+  const talk = channel('c')
+  const root = talk.send('root')
+  talk.send('reply', { parentId: root.id })
+  const room = chat.channel('c')
+  room.messages.subscribe(() => {})
+  await chat.connect()
+  await until(room.messages, ready)
+  const page = hold(/messages\?.*replies=false/)
+  const roots = room.messages({ replies: false })
+  roots.subscribe(() => {})
+  await page.asked
+  expect(texts(roots.getSnapshot())).toEqual(['root'])
+  page.release()
+  await until(roots, ready)
+  expect(texts(roots.getSnapshot())).toEqual(['root'])
 })
 
 test('a load that a disconnect interrupts is finished by the next connection', async () => {
@@ -152,7 +174,7 @@ test('sent messages wait for a timeline that nobody opens in a bounded number', 
   const { messages } = told(300)
   const page = { messages: [], hasMore: false, position: 'newest' } as const
   const sent = messages.reduce(
-    (state, message) => dropShownSent(addSent(state, message)),
+    (state, message) => dropShownSent(addSent(state, { ...message, parentId: 'root' })),
     addPage(emptyState, page),
   )
   expect(sent.justSent.length).toBeLessThanOrEqual(100)

@@ -10,10 +10,12 @@ export type Schema = Schemas[string]
 export function exampleOf(schema: Schema, schemas: Schemas): unknown {
   if ('$ref' in schema)
     return exampleOf(schemas[schema.$ref.split('/').at(-1) ?? ''] ?? {}, schemas)
-  const { examples, const: constant, anyOf, items, properties } = schema
+  const { examples, const: constant, allOf, anyOf, items, properties } = schema
   if (examples) return examples[0]
   if (constant !== undefined) return constant
-  if (anyOf?.[0]) return exampleOf(anyOf[0], schemas)
+  // A component with a description of its own is all of one.
+  const [part] = allOf ?? anyOf ?? []
+  if (part) return exampleOf(part, schemas)
   if (items) return [exampleOf(items, schemas)]
   const shown = Object.entries(properties ?? {}).filter(
     ([name, property]) => schema.required?.includes(name) || !isId(property),

@@ -38,7 +38,11 @@ const routes: [RegExp, Answer][] = [
   [/^GET \/api\/users\/([^/]+)$/, ({ data }, id) => presenceOf(data, decodeURIComponent(id))],
   [
     /^GET \/api\/channels\/([^/]+)\/messages$/,
-    ({ data, query }, id) => pageOf(existing(data, id).messages, query),
+    ({ data, query }, id) => {
+      const { messages } = existing(data, id)
+      const roots = messages.filter(({ parentId }) => parentId === null)
+      return pageOf(query.get('replies') === 'false' ? roots : messages, query)
+    },
   ],
   [
     /^GET \/api\/channels\/([^/]+)\/messages\/([^/]+)$/,

@@ -1,0 +1,122 @@
+import type { Page } from 'playwright-core'
+import { beforeAll, expect, test } from 'vitest'
+import { expectAccessible, expectHidden, expectVisible, screenshot } from '../support/browser.ts'
+import { composer, message, rowOf, say, usePlayground } from '../support/playground.ts'
+
+const playground = usePlayground()
+const phone = { width: 390, height: 844 }
+let page: Page
+beforeAll(async () => {
+  page = await playground.open('', { viewport: { width: 1280, height: 800 } })
+  for (const name of ['ana', 'ben'])
+    await expectVisible(paneOf(name).getByText('Live', { exact: true }))
+})
+const paneOf = (name: string) => page.getByRole('region', { name: `Chat of ${name}` })
+const jump = () => page.getByRole('dialog', { name: 'Jump to' })
+const profile = () => page.getByRole('dialog', { name: 'Profile' })
+
+test('Ctrl+K finds channels and people by the beginnings of their words', async () => {
+  await page.keyboard.press('Control+k')
+  const field = jump().getByRole('combobox')
+  await expectVisible(jump().getByRole('option', { name: 'Cleo Martin' }))
+  await field.fill('cha wo')
+  await expectVisible(jump().getByRole('option', { name: 'Word chain' }))
+  expect(await jump().getByRole('option').count()).toBe(1)
+  await field.fill('nobody')
+  await expectVisible(jump().getByText('Nothing was found.'))
+  await field.fill('wo')
+  await field.press('Enter')
+  await expectVisible(paneOf('ana').getByRole('textbox', { name: 'Message Word chain' }))
+  await expectHidden(jump())
+})
+
+test('Ctrl+K jumps in the pane that has the focus, and to a person it opens messages', async () => {
+  await paneOf('ben')
+    .getByRole('textbox', { name: /^Message/ })
+    .focus()
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('cleo')
+  await expectVisible(jump().getByRole('option', { name: 'Cleo Martin' }))
+  await page.keyboard.press('Enter')
+  await expectVisible(paneOf('ben').getByRole('textbox', { name: 'Message Cleo Martin' }))
+  await expectVisible(paneOf('ana').getByRole('textbox', { name: 'Message Word chain' }))
+})
+
+test('the name of an author opens their profile, and from there direct messages', async () => {
+  const ana = paneOf('ana')
+  await ana
+    .getByRole('button', { name: /Welcome/ })
+    .first()
+    .click()
+  await ana.getByRole('log').getByRole('button', { name: 'Cleo Martin' }).first().click()
+  await expectVisible(profile().getByText('@cleo'))
+  await profile().getByRole('button', { name: 'Message' }).click()
+  await expectVisible(ana.getByRole('textbox', { name: 'Message Cleo Martin' }))
+  await ana.getByRole('button', { name: 'Channel details' }).click()
+  await ana.getByRole('button', { name: 'Ana Sousa you' }).click()
+  await expectVisible(profile().getByText('@ana'))
+  expect(await profile().getByRole('button', { name: 'Message' }).count()).toBe(0)
+  await page.keyboard.press('Escape')
+})
+
+test.each(['light', 'dark'] as const)(
+  'the %s jump dialog and profiles are accessible, also on a phone',
+  async (colorScheme) => {
+    const narrow = await playground.open('?user=ana', { viewport: phone, colorScheme })
+    await expectVisible(rowOf(narrow, 'Welcome'))
+    await narrow.getByRole('button', { name: /Jump to/ }).click()
+    await expectVisible(narrow.getByRole('option', { name: 'Welcome' }))
+    await screenshot(narrow, `jump-phone-${colorScheme}`)
+    await expectAccessible(narrow)
+    await narrow.getByRole('option', { name: 'Welcome' }).click()
+    await message(narrow, 'Ready when').getByRole('button', { name: 'Ben Okafor' }).click()
+    await expectVisible(narrow.getByRole('dialog').getByText('@ben'))
+    await screenshot(narrow, `profile-phone-${colorScheme}`)
+    await expectAccessible(narrow)
+    await narrow.context().close()
+  },
+)
+
+test('a reply is in its thread alone, and read with the channel', async () => {
+  const [ana, ben] = await openBoth()
+  await rowOf(ana, 'Launch week').click()
+  await expectVisible(composer(ana, 'Launch week'))
+  await rowOf(ben, 'Launch week').click()
+  await ben.getByRole('button', { name: '2 replies' }).click()
+  await say(ben, 'And the date?', 'Reply')
+  await expectVisible(ana.getByRole('button', { name: '3 replies' }))
+  await expectHidden(rowOf(ana, 'Launch week.*unread'))
+  expect(await message(ana, 'And the date?').count()).toBe(0)
+  await message(ben, 'And the date?').hover()
+  await message(ben, 'And the date?').getByRole('button', { name: 'Pin' }).click()
+  await ana.getByRole('button', { name: 'Pinned messages: 1' }).click()
+  await ana.getByRole('button', { name: 'Show' }).click()
+  const thread = ana.getByRole('complementary', { name: 'Thread' })
+  await expectVisible(message(thread, 'And the date?'))
+  for (const each of [ana, ben]) await each.context().close()
+})
+
+test('an invite link gives access to the channels of a team', async () => {
+  const [ana, ben] = await openBoth()
+  await ana.getByRole('button', { name: 'New channel' }).click()
+  const createDialog = ana.getByRole('dialog', { name: 'New channel for Ana' })
+  await createDialog.getByRole('radio', { name: /Team/ }).check()
+  await createDialog.getByRole('textbox', { name: 'Name' }).fill('Cooks')
+  await createDialog.getByRole('button', { name: 'Create channel' }).click()
+  await ana.getByRole('button', { name: 'Invite people' }).click()
+  await ana.getByRole('button', { name: /Create an invite link/ }).click()
+  const link = await ana.getByRole('textbox', { name: /Invite link/ }).inputValue()
+  await ana.getByRole('button', { name: 'Done', exact: true }).click()
+  await ben.getByRole('button', { name: 'Browse channels' }).click()
+  const browseDialog = ben.getByRole('dialog', { name: 'Browse channels' })
+  await browseDialog.getByRole('textbox').fill(link)
+  await browseDialog.getByRole('button', { name: 'Accept' }).click()
+  await expectVisible(browseDialog.getByText('Cooks'))
+  await screenshot(ben, 'dialog-browse')
+  await browseDialog.getByRole('button', { name: 'Join Cooks' }).click()
+  await expectVisible(composer(ben, 'Cooks'))
+  for (const each of [ana, ben]) await each.context().close()
+})
+
+const openBoth = () =>
+  Promise.all([playground.open('?user=ana'), playground.open('?user=ben')] as const)
