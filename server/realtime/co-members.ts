@@ -4,6 +4,7 @@ import type { Db, Tx } from '../db/client.ts'
 import { isLargeChannelRow } from '../features/access.ts'
 import { coalesce } from './coalesce.ts'
 import { onceAPause } from './once-a-pause.ts'
+import type { Connected } from './reach.ts'
 
 /** How long the next reading of a user's co-members waits at least. */
 const PAUSE_MS = 1_000
@@ -12,12 +13,12 @@ const ENTRIES = 10_000
 /** How many of a user's memberships are looked at for small channels: those of large ones count. */
 const MEMBERSHIPS = 2 * limits.coMemberChannels
 
-/**
- * Reads who of this node is told what a user does. Many changes of one user cost a reading a
- * second.
- */
-export function createCoMembers({ db, nodeId }: { db: Db; nodeId: string }) {
-  const read = coalesce<UserRef, UserRef[]>(
+/** `nodeId`: whose users are found; null means those of all nodes. */
+type CoMembersOptions = { db: Db; nodeId: string | null }
+
+/** Reads who is told what a user does. Many changes of one user cost a reading a second. */
+export function createCoMembers({ db, nodeId }: CoMembersOptions) {
+  const read = coalesce<UserRef, Connected<UserRef>[]>(
     (users) => db.use((db) => selectCoMembers(db, nodeId, users)),
     { maxBatch: 200, laneOf: ({ appId }) => appId },
   )
@@ -25,20 +26,25 @@ export function createCoMembers({ db, nodeId }: { db: Db; nodeId: string }) {
 }
 
 /**
- * The users connected to this node who share a channel with each of these users, not counting large
- * channels. The channels come first and are materialised, so the statement never reads the members
- * of a large one, however many of its members are connected. Of a user with more small channels
- * than `limits.coMemberChannels`, it reads that many, and of one with more memberships than
- * `MEMBERSHIPS`, it looks for small channels in that many.
+ * Where each of these users is connected, and those who share a channel with them, not counting
+ * large channels. The channels come first and are materialised, so the statement never reads the
+ * members of a large one, however many of its members are connected. Of a user with more small
+ * channels than `limits.coMemberChannels`, it reads that many, and of one with more memberships
+ * than `MEMBERSHIPS`, it looks for small channels in that many.
  */
-export async function selectCoMembers(db: Tx, nodeId: string, users: UserRef[]) {
+export async function selectCoMembers(db: Tx, nodeId: string | null, users: UserRef[]) {
   const appIds = users.map(({ appId }) => appId)
   const userIds = users.map(({ userId }) => userId)
-  const rows = await db<(UserRef & { index: number })[]>`
-    with shared as materialized (
-      select given.index, given.user_id, small.channel_id
+  const onNode = nodeId === null ? db`` : db`and node_id = ${nodeId}`
+  const rows = await db<(Connected<UserRef> & { index: number })[]>`
+    with given as materialized (
+      select *
       from unnest(${appIds}::uuid[], ${userIds}::text[])
         with ordinality as given (app_id, user_id, index)
+    ),
+    shared as materialized (
+      select given.index, small.channel_id
+      from given
       cross join lateral (
         select own.channel_id
         from (
@@ -56,23 +62,25 @@ export async function selectCoMembers(db: Tx, nodeId: string, users: UserRef[]) 
         limit ${limits.coMemberChannels}
       ) small
     ),
-    co_member as materialized (
-      select distinct shared.index, other.app_id, other.user_id
+    told as materialized (
+      select shared.index, other.app_id, other.user_id
       from shared
-      join members other
-        on other.channel_id = shared.channel_id
-        and other.user_id <> shared.user_id
+      join members other on other.channel_id = shared.channel_id
+      union
+      select index, app_id, user_id
+      from given
     )
-    select co_member.index::int, co_member.app_id, co_member.user_id
-    from co_member
-    where (
-      select true
-      from connections con
-      where con.node_id = ${nodeId}
-        and con.app_id = co_member.app_id
-        and con.user_id = co_member.user_id
-    )`
-  const coMembers = users.map((): UserRef[] => [])
+    select told.index::int, con.node_id, told.app_id, told.user_id
+    from told
+    cross join lateral (
+      select node_id
+      from connections
+      where app_id = told.app_id
+        and user_id = told.user_id
+        ${onNode}
+      offset 0
+    ) con`
+  const coMembers = users.map((): Connected<UserRef>[] => [])
   for (const { index, ...user } of rows) coMembers[index - 1]?.push(user)
   return coMembers
 }

@@ -55,6 +55,8 @@ describe('presence', () => {
       ...{ db: world().pool, nodeId, sessions: { isEmpty: false } as Sessions }, // what it reads
       broadcast: (topics) => void told.push(topics),
       report: () => {},
+      isHeard: () => true,
+      send: () => {},
       onPresenceLost: () => {},
       onProfileLost: () => {},
     })
