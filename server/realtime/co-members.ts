@@ -25,25 +25,28 @@ export function createCoMembers({ db, nodeId }: CoMembersOptions) {
   return onceAPause(read, { pauseMs: PAUSE_MS, keyOf: userKey, entries: ENTRIES })
 }
 
+type Together = Connected<{ indexes: number[]; userIds: string[] }>
+
 /**
  * Where each of these users is connected, and those who share a channel with them, not counting
  * large channels. The channels come first and are materialised, so the statement never reads the
- * members of a large one, however many of its members are connected. Of a user with more small
- * channels than `limits.coMemberChannels`, it reads that many, and of one with more memberships
- * than `MEMBERSHIPS`, it looks for small channels in that many.
+ * members of a large one, however many of its members are connected, and those of each other one
+ * once, however many of these users are in it. Of a user with more small channels than
+ * `limits.coMemberChannels`, it reads that many, and of one with more memberships than
+ * `MEMBERSHIPS`, it looks for small channels in that many.
  */
 export async function selectCoMembers(db: Tx, nodeId: string | null, users: UserRef[]) {
   const appIds = users.map(({ appId }) => appId)
   const userIds = users.map(({ userId }) => userId)
   const onNode = nodeId === null ? db`` : db`and node_id = ${nodeId}`
-  const rows = await db<(Connected<UserRef> & { index: number })[]>`
+  const rows = await db<Together[]>`
     with given as materialized (
-      select *
+      select app_id, user_id, index::int
       from unnest(${appIds}::uuid[], ${userIds}::text[])
         with ordinality as given (app_id, user_id, index)
     ),
     shared as materialized (
-      select given.index, small.channel_id
+      select small.channel_id, array_agg(given.index) as indexes
       from given
       cross join lateral (
         select own.channel_id
@@ -61,16 +64,17 @@ export async function selectCoMembers(db: Tx, nodeId: string | null, users: User
         )
         limit ${limits.coMemberChannels}
       ) small
+      group by small.channel_id
     ),
-    told as materialized (
-      select shared.index, other.app_id, other.user_id
+    told as (
+      select shared.indexes, m.app_id, m.user_id, m.channel_id
       from shared
-      join members other on other.channel_id = shared.channel_id
-      union
-      select index, app_id, user_id
+      join members m on m.channel_id = shared.channel_id
+      union all
+      select array[index], app_id, user_id, null
       from given
     )
-    select told.index::int, con.node_id, told.app_id, told.user_id
+    select told.indexes, con.node_id, array_agg(told.user_id) as user_ids
     from told
     cross join lateral (
       select node_id
@@ -79,8 +83,25 @@ export async function selectCoMembers(db: Tx, nodeId: string | null, users: User
         and user_id = told.user_id
         ${onNode}
       offset 0
-    ) con`
-  const coMembers = users.map((): Connected<UserRef>[] => [])
-  for (const { index, ...user } of rows) coMembers[index - 1]?.push(user)
-  return coMembers
+    ) con
+    group by told.channel_id, told.indexes, con.node_id`
+  return connectedOf(users, rows)
+}
+
+/** For each of the users, those of the rows that have their index, each once a node. */
+function connectedOf(users: UserRef[], rows: Together[]): Connected<UserRef>[][] {
+  const found = users.map(() => new Map<string, Set<string>>())
+  for (const { indexes, nodeId, userIds } of rows) {
+    for (const index of indexes) {
+      const ofUser = found[index - 1]
+      const known = ofUser?.get(nodeId) ?? new Set()
+      for (const userId of userIds) known.add(userId)
+      ofUser?.set(nodeId, known)
+    }
+  }
+  return users.map(({ appId }, index) =>
+    [...(found[index] ?? [])].flatMap(([nodeId, userIds]) =>
+      [...userIds].map((userId) => ({ nodeId, appId, userId })),
+    ),
+  )
 }

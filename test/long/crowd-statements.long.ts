@@ -116,12 +116,13 @@ const statements: Record<string, { about: number; run: (db: Tx) => Promise<unkno
     run: (db) => selectCountsOfChannels(db, { nodeId, channelIds: [channelId] }),
   },
   'copies for a channel, by its members': {
-    // One more user is connected to another node: as many as the channel has members.
-    about: MEMBERS + 1,
+    // One more user is connected to another node: as many as the channel has members. And the
+    // channel and its event.
+    about: MEMBERS + 2,
     run: (db) => selectCopies(db, { nodeId: null, channelId, ...copied }),
   },
   'copies for a channel, by the connections': {
-    about: MEMBERS,
+    about: MEMBERS + 2,
     run: (db) => selectCopies(db, { nodeId, channelId, ...copied }),
   },
   'co-members of a user with many channels': {

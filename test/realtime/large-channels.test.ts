@@ -13,7 +13,7 @@ const world = useWorld({
   presenceGraceSeconds: 0,
   timings,
   onStatement: (statement) => {
-    if (/told\.user_id/.test(statement)) coMemberReads += 1
+    if (/from told|told\.user_ids/.test(statement)) coMemberReads += 1
   },
 })
 const { connect, listenAs, channelTopic, userTopic, newUsers } = useListeners(world)
