@@ -2,10 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { pino } from 'pino'
 import { readConfig } from '../config.ts'
 import { databaseSpans } from '../core/database-spans.ts'
-import type { EventPublisher } from '../core/event-bus.ts'
 import { acceptedTasks, createJobStaging } from '../core/jobs.ts'
 import { logFormat } from '../core/log-format.ts'
-import { createMetrics, type Metrics } from '../core/metrics.ts'
+import { createMetrics } from '../core/metrics.ts'
 import { loadRedis } from '../core/redis.ts'
 import { createDb } from '../db/client.ts'
 import { logOutages } from '../db/outages.ts'
@@ -13,9 +12,8 @@ import { createCleanup } from '../jobs/cleanup.ts'
 import { startJobs } from '../jobs/index.ts'
 import { levelOf } from '../jobs/log.ts'
 import { runProcess, type StopFunction, stopWithParent } from '../lifecycle.ts'
-import type { Broker } from '../realtime/broker.ts'
-import { hintOf } from '../realtime/hints.ts'
 import { createNodeBroker } from '../realtime/node-broker.ts'
+import { createWorkerPublisher } from '../realtime/worker-publisher.ts'
 import { prepareSchema } from './open.ts'
 import { serveMetrics } from './serve-metrics.ts'
 import { traceProcess } from './trace-process.ts'
@@ -45,16 +43,20 @@ async function start(stop: () => void) {
   const nodeId = randomUUID()
   const log = pino(logFormat(config.logLevel, nodeId))
   logOutages(db.outages, log)
+  const report = (error: unknown, problem: string) => log[levelOf(error)]({ err: error }, problem)
   const broker = createNodeBroker({
     databaseUrl,
     redis: config.redis && { ...config.redis, connect: await loadRedis(config.redis.target) },
     nodeId,
     log,
     metrics,
-    report: (error, problem) => log[levelOf(error)]({ err: error }, problem),
+    report,
   })
   stopFunctions.push(() => broker.stop())
-  const publisher = createBrokerPublisher(broker, metrics)
+  const { publisher, stop: stopPublisher } = createWorkerPublisher({
+    ...{ db, nodeId, broker, metrics, report },
+  })
+  stopFunctions.push(stopPublisher)
   const cleanup = createCleanup({
     db,
     publisher,
@@ -80,15 +82,3 @@ async function start(stop: () => void) {
   stopFunctions.push(...(await serveMetrics({ config, metrics, db, databaseUrl })))
   log.info('worker started')
 }
-
-/** A worker has no sockets: it sends its events to the nodes that have. */
-const createBrokerPublisher = (
-  broker: Broker,
-  { events: published }: Pick<Metrics, 'events'>,
-): EventPublisher => ({
-  publish: (events) => {
-    published.inc(events.length)
-    for (const event of events) broker.send(hintOf(event))
-  },
-  broadcast: broker.send,
-})

@@ -1,4 +1,4 @@
-import type { UserSummary } from '@parley/contract'
+import type { Envelope, UserSummary } from '@parley/contract'
 import type { EphemeralNote } from '../core/event-bus.ts'
 import type { Revoked } from '../core/revocations.ts'
 import type { ChannelChange } from './dirty-channels.ts'
@@ -12,6 +12,8 @@ export type NodeNote =
   | EphemeralNote
   | RevokedNote
   | PresenceNote
+  | ProfileNote
+  | ToldNote
   | CountsNote
   | CommandsNote
   | AcceptedNote
@@ -37,7 +39,13 @@ export type HintedChange = {
     | 'channel.updated'
     | 'channel.deleted'
   userId?: string
-}
+} & Announced
+
+/**
+ * `teller` is the node that looks up whom the change concerns, and tells the users of all nodes.
+ * Without, each node looks up its own users.
+ */
+export type Announced = { teller?: string | undefined }
 
 /** Credentials were revoked: caches drop them, and their sockets are closed. */
 export type RevokedNote = { kind: 'revoked'; revoked: Revoked }
@@ -84,8 +92,22 @@ export type PresenceNote = {
   userId: string
   isOnline: boolean
   lastActiveAt: string | null
-}
-export type ProfileChange = { appId: string; user: UserSummary }
+} & Announced
+export type ProfileChange = { appId: string; user: UserSummary } & Announced
+type ProfileNote = { kind: 'profile' } & ProfileChange
+
+/**
+ * An event for users of `node`, in their own topics. The kind and the node come first: other nodes
+ * read no more. It is news about a subject, of which the node may have heard newer news.
+ */
+export type ToldNote = { kind: 'told'; node: string; news: News; userIds: string[] }
+export type News = {
+  appId: string
+  event: Envelope
+  subject: string
+  /** Of the event of a channel: a lower one is older. Other news are older than the last note. */
+  offset?: number | undefined
+} & Announced
 
 /** What the notes for one node are published to, where topics have channels. */
 export const inboxOf = (nodeId: string) => `node:${nodeId}`
@@ -104,10 +126,13 @@ export interface Interest {
 
 /** Carries notes between the nodes of one database. A node does not receive its own. */
 export interface Broker extends Interest {
-  /** `onMissedNotes` is called whenever notes may have been missed, with for how long. */
+  /**
+   * `onMissedNotes` is called whenever notes may have been missed, with for how long, and from which
+   * node if it is one.
+   */
   start(listener: {
     onNote(note: NodeNote): void
-    onMissedNotes(milliseconds: number): void
+    onMissedNotes(milliseconds: number, nodeId?: string): void
   }): Promise<void>
   send(note: NodeNote): void
   /** Whether there may be other nodes with users. */

@@ -2,3 +2,28 @@
 export function* inChunks<Item>(items: Item[], size: number) {
   for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size)
 }
+
+/**
+ * The items in their order, of at most so many bytes at a time. One that is larger comes alone.
+ * `bytesOf` is told the item before it in the same piece.
+ */
+export function* inPieces<Item>(
+  items: Item[],
+  { mostBytes, bytesOf }: { mostBytes: number; bytesOf: (item: Item, before?: Item) => number },
+) {
+  let piece: Item[] = []
+  let bytes = 0
+  for (const item of items) {
+    bytes += bytesOf(item, piece.at(-1))
+    if (bytes > mostBytes && piece.length > 0) {
+      yield piece
+      piece = []
+      bytes = bytesOf(item)
+    }
+    piece.push(item)
+  }
+  if (piece.length > 0) yield piece
+}
+
+/** The bytes of a value as JSON, and of a comma. */
+export const jsonBytes = (value: unknown) => Buffer.byteLength(JSON.stringify(value)) + 1

@@ -4,6 +4,7 @@ import type { Db, Tx } from '../db/client.ts'
 import { isLargeChannelRow } from '../features/access.ts'
 import { coalesce } from './coalesce.ts'
 import { onceAPause } from './once-a-pause.ts'
+import type { Connected } from './reach.ts'
 
 /** Of how many users it is known when that was. */
 const ENTRIES = 10_000
@@ -12,38 +13,44 @@ const MEMBERSHIPS = 2 * limits.coMemberChannels
 
 type CoMembersOptions = {
   db: Db
-  nodeId: string
+  /** Whose users are found; null means those of all nodes. */
+  nodeId: string | null
   /** How long the next reading of a user's co-members waits at least. */
   pauseMs: number
 }
 
-/**
- * Reads who of this node is told what a user does. Many changes of one user cost a reading a
- * second.
- */
+/** Reads who is told what a user does. Many changes of one user cost a reading a second. */
 export function createCoMembers({ db, nodeId, pauseMs }: CoMembersOptions) {
-  const read = coalesce<UserRef, UserRef[]>(
+  const read = coalesce<UserRef, Connected<UserRef>[]>(
     (users) => db.use((db) => selectCoMembers(db, nodeId, users)),
     { maxBatch: 200, laneOf: ({ appId }) => appId },
   )
   return onceAPause(read, { pauseMs, keyOf: userKey, entries: ENTRIES })
 }
 
+type Together = Connected<{ indexes: number[]; userIds: string[] }>
+
 /**
- * The users connected to this node who share a channel with each of these users, not counting large
- * channels. The channels come first and are materialised, so the statement never reads the members
- * of a large one, however many of its members are connected. Of a user with more small channels
- * than `limits.coMemberChannels`, it reads that many, and of one with more memberships than
+ * Where each of these users is connected, and those who share a channel with them, not counting
+ * large channels. The channels come first and are materialised, so the statement never reads the
+ * members of a large one, however many of its members are connected, and those of each other one
+ * once, however many of these users are in it. Of a user with more small channels than
+ * `limits.coMemberChannels`, it reads that many, and of one with more memberships than
  * `MEMBERSHIPS`, it looks for small channels in that many.
  */
-export async function selectCoMembers(db: Tx, nodeId: string, users: UserRef[]) {
+export async function selectCoMembers(db: Tx, nodeId: string | null, users: UserRef[]) {
   const appIds = users.map(({ appId }) => appId)
   const userIds = users.map(({ userId }) => userId)
-  const rows = await db<(UserRef & { index: number })[]>`
-    with shared as materialized (
-      select given.index, given.user_id, small.channel_id
+  const onNode = nodeId === null ? db`` : db`and node_id = ${nodeId}`
+  const rows = await db<Together[]>`
+    with given as materialized (
+      select app_id, user_id, index::int
       from unnest(${appIds}::uuid[], ${userIds}::text[])
         with ordinality as given (app_id, user_id, index)
+    ),
+    shared as materialized (
+      select small.channel_id, array_agg(given.index) as indexes
+      from given
       cross join lateral (
         select own.channel_id
         from (
@@ -60,24 +67,44 @@ export async function selectCoMembers(db: Tx, nodeId: string, users: UserRef[]) 
         )
         limit ${limits.coMemberChannels}
       ) small
+      group by small.channel_id
     ),
-    co_member as materialized (
-      select distinct shared.index, other.app_id, other.user_id
+    told as (
+      select shared.indexes, m.app_id, m.user_id, m.channel_id
       from shared
-      join members other
-        on other.channel_id = shared.channel_id
-        and other.user_id <> shared.user_id
+      join members m on m.channel_id = shared.channel_id
+      union all
+      select array[index], app_id, user_id, null
+      from given
     )
-    select co_member.index::int, co_member.app_id, co_member.user_id
-    from co_member
-    where (
-      select true
-      from connections con
-      where con.node_id = ${nodeId}
-        and con.app_id = co_member.app_id
-        and con.user_id = co_member.user_id
-    )`
-  const coMembers = users.map((): UserRef[] => [])
-  for (const { index, ...user } of rows) coMembers[index - 1]?.push(user)
-  return coMembers
+    select told.indexes, con.node_id, array_agg(told.user_id) as user_ids
+    from told
+    cross join lateral (
+      select node_id
+      from connections
+      where app_id = told.app_id
+        and user_id = told.user_id
+        ${onNode}
+      offset 0
+    ) con
+    group by told.channel_id, told.indexes, con.node_id`
+  return connectedOf(users, rows)
+}
+
+/** For each of the users, those of the rows that have their index, each once a node. */
+function connectedOf(users: UserRef[], rows: Together[]): Connected<UserRef>[][] {
+  const found = users.map(() => new Map<string, Set<string>>())
+  for (const { indexes, nodeId, userIds } of rows) {
+    for (const index of indexes) {
+      const ofUser = found[index - 1]
+      const known = ofUser?.get(nodeId) ?? new Set()
+      for (const userId of userIds) known.add(userId)
+      ofUser?.set(nodeId, known)
+    }
+  }
+  return users.map(({ appId }, index) =>
+    [...(found[index] ?? [])].flatMap(([nodeId, userIds]) =>
+      [...userIds].map((userId) => ({ nodeId, appId, userId })),
+    ),
+  )
 }

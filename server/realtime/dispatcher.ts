@@ -3,9 +3,9 @@ import type { EphemeralEvent, EphemeralNote, EventPublisher } from '../core/even
 import type { Metrics } from '../core/metrics.ts'
 import type { Revocations } from '../core/revocations.ts'
 import type { UserRef } from '../core/user-ref.ts'
-import type { Broker, NodeNote, RevokedNote } from './broker.ts'
+import type { Broker, NodeNote, PresenceNote, RevokedNote } from './broker.ts'
 import type { Emulation } from './emulation.ts'
-import { applyHint, hintOf, withoutCounts } from './hints.ts'
+import { announced, applyHint, hintOf, withoutCounts } from './hints.ts'
 import type { Hub } from './hub.ts'
 import type { KnownPresence } from './known-presence.ts'
 import type { MissedProfiles } from './missed-profiles.ts'
@@ -65,6 +65,8 @@ export function createDispatcher(options: DispatcherOptions) {
       case 'presence':
         knownPresence.record(note)
         return userFanout.presenceChanged(note)
+      case 'told':
+        return userFanout.receive(note)
       case 'counts':
         return unread.receive(note)
       case 'revoked':
@@ -88,6 +90,9 @@ export function createDispatcher(options: DispatcherOptions) {
   }
   const broadcast = (note: EphemeralNote) => {
     if (note.kind === 'event' && !typing.track(note, { isOwn: true })) return
+    announce(note.kind === 'profile' ? userFanout.announced(note) : note)
+  }
+  const announce = (note: NodeNote) => {
     apply(note)
     broker.send(note)
   }
@@ -95,7 +100,7 @@ export function createDispatcher(options: DispatcherOptions) {
     metrics.events.inc(events.length)
     hub.publish(events)
     for (const event of events) {
-      const hint = hintOf(event)
+      const hint = announced(hintOf(event), options)
       applyHint(hint, { unread, userFanout, count: (...given) => unread.markDirty(...given) })
       broker.send(withoutCounts(hint))
     }
@@ -109,7 +114,14 @@ export function createDispatcher(options: DispatcherOptions) {
     revocations.stop()
     typing.stop()
   }
-  return { publisher: { broadcast, publish }, receive, recheck, stop }
+  return {
+    publisher: { broadcast, publish },
+    /** The presence of a user of this node has changed. */
+    presenceChanged: (change: PresenceNote) => announce(userFanout.announced(change)),
+    receive,
+    recheck,
+    stop,
+  }
 }
 
 /** Operations also send users their counts: the unread notifier has to know what they sent. */

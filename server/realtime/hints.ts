@@ -28,6 +28,15 @@ function changeOf({ type, payload }: StoredEvent): HintedChange | undefined {
   }
 }
 
+/** The hint as the node of the event sees to its consequences, for the users of all nodes. */
+export const announced = (
+  { change, ...hint }: EventHint,
+  { userFanout }: Pick<Consequences, 'userFanout'>,
+): EventHint =>
+  change?.type === 'channel.updated'
+    ? { ...hint, change: userFanout.announced(change) }
+    : { ...hint, ...(change ? { change } : {}) }
+
 /**
  * A hint of an event that this node counts for all: what it changes is left out, so that it goes to
  * those alone who follow the topic.
@@ -63,6 +72,6 @@ export function applyHint(
     case 'channel.deleted':
       return unread.channelDeleted(channelId)
     case 'channel.updated':
-      return userFanout.channelUpdated(topic, offset)
+      return userFanout.channelUpdated(topic, offset, change)
   }
 }

@@ -6,6 +6,7 @@ import { inChunks } from './chunks.ts'
 
 type KnownPresenceOptions = {
   db: Db
+  nodeId: string
   /** Sends the change to the users of this node. */
   notify: (change: PresenceNote) => void
 }
@@ -23,7 +24,7 @@ export class KnownPresence {
   /** Users whose last change could not be sent. */
   readonly #lost = new Map<string, UserRef>()
   /** Users whose last change may have been sent to nobody, by its time, the latest last. */
-  readonly #unsure = new Map<string, { user: UserRef; at: number }>()
+  readonly #unsure = new Map<string, { user: UserRef; at: number; teller: string | undefined }>()
 
   constructor(readonly options: KnownPresenceOptions) {}
 
@@ -36,7 +37,7 @@ export class KnownPresence {
     this.#noted.add(key)
     this.#lost.delete(key)
     this.#unsure.delete(key)
-    this.#unsure.set(key, { user, at: performance.now() })
+    this.#unsure.set(key, { user, at: performance.now(), teller: change.teller })
   }
 
   /**
@@ -45,6 +46,14 @@ export class KnownPresence {
    */
   handleLostRows() {
     for (const [key, { user }] of this.#unsure) this.#lost.set(key, user)
+  }
+
+  /** The same of notes by which other nodes, or the given one, tell the users of this node. */
+  handleMissedNotes(nodeId?: string) {
+    for (const [key, { user, teller }] of this.#unsure) {
+      const isToldByOther = teller !== undefined && teller !== this.options.nodeId
+      if (isToldByOther && teller === (nodeId ?? teller)) this.#lost.set(key, user)
+    }
   }
 
   /** No row of this node was missing until that time, by `performance.now()`. */

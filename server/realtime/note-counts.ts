@@ -1,8 +1,8 @@
 type NoteCountsOptions = {
   /** A node that beats is dead, or cut off, when nothing of it arrived for this long. */
   silentMs: number
-  /** Notes of another node may have been lost in the last `milliseconds`. */
-  onMissed: (milliseconds: number) => void
+  /** Notes of one node, or of several, may have been lost in the last `milliseconds`. */
+  onMissed: (milliseconds: number, nodeId?: string) => void
   /** A node that beats was met: it may not know this one. */
   onPeer: () => void
 }
@@ -47,8 +47,8 @@ export function createNoteCounts({ silentMs, onMissed, onPeer }: NoteCountsOptio
       if (isMet) onPeer()
       // Nodes that are there when we begin to listen have sent before.
       const isNew = known === undefined && now - startedAt > silentMs
-      if (isNew && number > 1) onMissed(silentMs)
-      if (known && number > known.number + 1) onMissed(now - known.heardAt)
+      if (isNew && number > 1) onMissed(silentMs, nodeId)
+      if (known && number > known.number + 1) onMissed(now - known.heardAt, nodeId)
     },
     /** The node has sent a payload without a number of its own; this was the last number. */
     heard: (nodeId: string, number: number) => {
@@ -67,9 +67,8 @@ export function createNoteCounts({ silentMs, onMissed, onPeer }: NoteCountsOptio
         ([, sender]) => heardAt - sender.heardAt > (sender.isBeating ? silentMs : QUIET_MS),
       )
       for (const [nodeId] of silent) senders.delete(nodeId)
-      const beating = silent.flatMap(([, { isBeating, ...sender }]) => (isBeating ? sender : []))
-      if (beating.length === 0) return
-      onMissed(performance.now() - Math.min(...beating.map((sender) => sender.heardAt)))
+      for (const [nodeId, { isBeating, heardAt }] of silent)
+        if (isBeating) onMissed(performance.now() - heardAt, nodeId)
     },
     /** A new connection listens. */
     restarted: () => {

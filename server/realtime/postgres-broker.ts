@@ -45,12 +45,12 @@ export function createPostgresBroker({
   let heartbeat: NodeJS.Timeout | undefined
   let silenceWatch: NodeJS.Timeout | undefined
   const watch = createListenerWatch(brokerSilenceMs)
-  let handleMissed = (_milliseconds: number) => {}
+  let handleMissed = (_milliseconds: number, _nodeId?: string) => {}
   /** The other nodes learn at once that there may be users here. */
   const introduce = () => notifier.notify([`${nodeId}\n`])
   const counts = createNoteCounts({
     silentMs: silentNodeMs,
-    onMissed: (milliseconds) => handleMissed(milliseconds),
+    onMissed: (...missed) => handleMissed(...missed),
     onPeer: () => void introduce(),
   })
 

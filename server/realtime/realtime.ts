@@ -14,6 +14,7 @@ import { terminateLater } from './endpoint.ts'
 import { createEventLog } from './event-log.ts'
 import { Hub } from './hub.ts'
 import { KnownPresence } from './known-presence.ts'
+import { MissedCopies } from './missed-copies.ts'
 import { MissedProfiles } from './missed-profiles.ts'
 import { createOutageWatch } from './outage-watch.ts'
 import { PresenceTracker } from './presence.ts'
@@ -82,8 +83,8 @@ export function createRealtime({ presenceGraceSeconds, ...options }: RealtimeOpt
     isOutage,
     start: async () => {
       await Promise.all([hub.start(), presence.beat(), knownPresence.start()])
-      const onMissedNotes = (milliseconds: number) => {
-        missedNotes(milliseconds / 1_000)
+      const onMissedNotes = (milliseconds: number, nodeId?: string) => {
+        missedNotes(milliseconds / 1_000, nodeId)
         catchUp().catch((error) => {
           if (!isClosing) report(error, 'reconciliation after missed notes failed')
         })
@@ -139,19 +140,22 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
   const hub = new Hub(eventLog, { ...options, interest: broker, onChannelsChanged })
   const broadcast = (topics: string[], event: Envelope) => hub.broadcast(topics, event)
   const local = { db, nodeId, sessions, broadcast, report }
+  const isHeard = () => !sessions.isEmpty || broker.hasPeers()
   const userFanout = createUserFanout({
     ...local,
     coMembersPauseMs: timings.coMembersPauseMs,
+    isHeard,
+    send: broker.send,
     onPresenceLost: (change) => knownPresence.handleLost(change),
     onProfileLost: (change) => missedProfiles.handleLost(change),
   })
   const unread = new UnreadNotifier({
     ...local,
     pauseMs: timings.unreadPauseMs,
-    isHeard: () => !sessions.isEmpty || broker.hasPeers(),
+    isHeard,
     send: broker.send,
   })
-  const knownPresence = new KnownPresence({ db, notify: userFanout.presenceChanged })
+  const knownPresence = new KnownPresence({ db, nodeId, notify: userFanout.presenceChanged })
   const missedProfiles = new MissedProfiles({ db, notify: userFanout.profileChanged })
   const emulation = new Emulation({ nodeId, tokens: options.tokens, broker, terminateLater })
   const countOthers = () => db.use((db) => countOtherNodes(db, nodeId))
@@ -164,11 +168,7 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
     graceMs,
     deadAfterMs,
     beatPatienceMs,
-    onChange: (change) => {
-      knownPresence.record(change)
-      userFanout.presenceChanged(change)
-      broker.send(change)
-    },
+    onChange: (change) => dispatcher.presenceChanged(change),
   })
   const parts = {
     hub,
@@ -190,6 +190,8 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
     report,
   })
   const { recheck } = dispatcher
-  const reconciliation = createReconciliation({ ...parts, db, recheck, report, timings })
+  const missedCopies = new MissedCopies({ db, copy: userFanout.channelUpdated })
+  const missed = { ...parts, missedCopies }
+  const reconciliation = createReconciliation({ ...missed, db, recheck, report, timings })
   return { ...parts, dispatcher, reconciliation }
 }

@@ -1,20 +1,28 @@
 import { userKey } from '../core/user-ref.ts'
 import type { ChannelCounts, CountsNote } from './broker.ts'
-import { inChunks } from './chunks.ts'
+import { inPieces, jsonBytes } from './chunks.ts'
 import { type ChannelChange, type DirtyChannels, joined } from './dirty-channels.ts'
 import type { ConnectedCount, UnreadCount } from './unread-counts.ts'
 
 /** A count of a user of this node, and why it was read. */
 export type ToldCount = UnreadCount & ChannelChange
 
-/** So many counts fit into a payload of PostgreSQL, unless the ids of users are long. */
-const COUNTS_PER_NOTE = 100
+/** What fits into a payload of PostgreSQL, however long the ids of users are. */
+const NOTE_BYTES = 7_500
+/** What a channel takes beside its counts. */
+const CHANNEL_BYTES = 250
 
 /** The counts of users of this node, and of others. */
 export const byNode = (counts: ConnectedCount[], nodeId: string) => ({
   own: counts.filter((count) => count.nodeId === nodeId),
   others: counts.filter((count) => count.nodeId !== nodeId),
 })
+
+const PIECES = {
+  mostBytes: NOTE_BYTES,
+  bytesOf: ({ channelId, userId, count, version }: ConnectedCount, before?: ConnectedCount) =>
+    jsonBytes([userId, count, version]) + (channelId === before?.channelId ? 0 : CHANNEL_BYTES),
+}
 
 /** The notes by which other nodes learn the counts of their users. */
 export function countsNotes(
@@ -28,7 +36,7 @@ export function countsNotes(
     else byNode.set(count.nodeId, [count])
   }
   return [...byNode].flatMap(([node, counts]) =>
-    [...inChunks(counts, COUNTS_PER_NOTE)].map((some) => {
+    [...inPieces(counts, PIECES)].map((some) => {
       const channels = new Map<string, ChannelCounts>()
       for (const { appId, channelId, userId, count, version } of some) {
         const change = changeOf(channelId)

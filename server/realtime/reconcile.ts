@@ -4,6 +4,7 @@ import { endStuckSessions } from '../db/stuck-sessions.ts'
 import { inChunks } from './chunks.ts'
 import type { Hub } from './hub.ts'
 import type { KnownPresence } from './known-presence.ts'
+import type { MissedCopies } from './missed-copies.ts'
 import type { MissedProfiles } from './missed-profiles.ts'
 import type { PresenceTracker } from './presence.ts'
 import { closings } from './protocol/codes.ts'
@@ -21,6 +22,7 @@ type ReconciliationOptions = {
   presence: PresenceTracker
   knownPresence: KnownPresence
   missedProfiles: MissedProfiles
+  missedCopies: MissedCopies
   unread: UnreadNotifier
   recheck: (user: UserRef) => void
   report: (error: unknown, problem: string) => void
@@ -39,8 +41,8 @@ const USERS_PER_STATEMENT = 1_000
  * ago that was.
  */
 export function createReconciliation(options: ReconciliationOptions) {
-  const { db, hub, sessions, presence, knownPresence, missedProfiles, unread, recheck } = options
-  const { report, timings } = options
+  const { db, hub, sessions, presence, knownPresence, unread, recheck } = options
+  const { missedProfiles, missedCopies, report, timings } = options
   const steadiness = createSteadiness(timings)
   let checkedAt = performance.now()
   /** When presence is to be compared with the database, if at all. */
@@ -60,10 +62,15 @@ export function createReconciliation(options: ReconciliationOptions) {
       }
     }
   }
-  /** Notes may have been missed during the last `seconds`: from other nodes, or to users here. */
-  const missedNotes = (seconds: number) => {
+  /**
+   * Notes may have been missed during the last `seconds`: from other nodes or the given one, or to
+   * users here.
+   */
+  const missedNotes = (seconds: number, nodeId?: string) => {
     unread.recheck(seconds + OVERLAP_SECONDS)
     missedProfiles.missed(seconds * 1_000)
+    missedCopies.missed(seconds * 1_000)
+    knownPresence.handleMissedNotes(nodeId)
     gapAt = performance.now()
     compareAt ??= gapAt + timings.comparePresenceMs
   }
@@ -131,6 +138,7 @@ export function createReconciliation(options: ReconciliationOptions) {
     knownPresence.rowsWereThere(startedAt - OVERLAP_SECONDS * 1_000)
     checkedAt = startedAt
     await missedProfiles.catchUp()
+    await missedCopies.catchUp()
   })
   return { reconcile, beat, watchOthers, look, missedNotes }
 }

@@ -55,10 +55,10 @@ export function createRedisBroker(options: RedisBrokerOptions): RedisBroker {
   let heartbeat: NodeJS.Timeout | undefined
   let silenceWatch: NodeJS.Timeout | undefined
   let subscriptions: ReturnType<typeof createRedisSubscriptions> | undefined
-  let handleMissed = (_milliseconds: number) => {}
+  let handleMissed = (_milliseconds: number, _nodeId?: string) => {}
   const counts = createNoteCounts({
     silentMs: silentNodeMs,
-    onMissed: (milliseconds) => handleMissed(milliseconds),
+    onMissed: (...missed) => handleMissed(...missed),
     onPeer: () => beat(),
   })
 

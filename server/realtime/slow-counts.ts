@@ -1,7 +1,8 @@
 import { createLru } from '../core/lru.ts'
 import { type ChannelChange, DirtyChannels } from './dirty-channels.ts'
 import { PausedRuns } from './paused-runs.ts'
-import type { Reach, UnreadCounter } from './unread-counter.ts'
+import type { Reach } from './reach.ts'
+import type { UnreadCounter } from './unread-counter.ts'
 import type { ConnectedCount } from './unread-counts.ts'
 
 /** How many statements a run makes at most for either kind of channels. */

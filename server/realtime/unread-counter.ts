@@ -1,15 +1,13 @@
 import { createLru } from '../core/lru.ts'
 import { type Db, isStatementTimeout } from '../db/client.ts'
 import type { DirtyChannels } from './dirty-channels.ts'
+import type { Reach } from './reach.ts'
 import { type ConnectedCount, selectCountsOfChannels } from './unread-counts.ts'
 
 /** About how many counts one statement reads. */
 const COUNTS_PER_STATEMENT = 10_000
 /** How many counts a channel is taken to have if the last time it had no more. */
 const FEW_COUNTS = 50
-
-/** Whose counts are read: those of the users of all nodes, or of this node. */
-export type Reach = 'forAll' | 'forOwn'
 
 type CounterOptions = { db: Db; nodeId: string }
 type CountOptions = { reach: Reach; onCounted: OnCounted }

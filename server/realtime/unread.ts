@@ -1,14 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type UserRef, userKey } from '../core/user-ref.ts'
 import type { CountsNote } from './broker.ts'
+import { CountedElsewhere } from './counted-elsewhere.ts'
 import { CountedOffsets } from './counted-offsets.ts'
 import { type CountedEvent, changeOf, type DirtyChannels } from './dirty-channels.ts'
 import { PausedRuns } from './paused-runs.ts'
 import type { ChannelOffset } from './queries.ts'
+import type { Reach } from './reach.ts'
 import { byNode, countsNotes, countsOf, type ToldCount, withChanges } from './received-counts.ts'
 import { SlowCounts } from './slow-counts.ts'
 import { UnreadCache } from './unread-cache.ts'
-import { type Reach, UnreadCounter } from './unread-counter.ts'
+import { UnreadCounter } from './unread-counter.ts'
 import type { ConnectedCount, UnreadCount } from './unread-counts.ts'
 import { UnreadLoader } from './unread-loader.ts'
 import { UnreadSender } from './unread-sender.ts'
@@ -36,6 +38,7 @@ const STOP_MS = 1_000
 export class UnreadNotifier {
   #work = new UnreadWork()
   readonly #counted = new CountedOffsets()
+  readonly #elsewhere: CountedElsewhere
   readonly #cache: UnreadCache
   readonly #sender: UnreadSender
   readonly #loader: UnreadLoader
@@ -48,6 +51,7 @@ export class UnreadNotifier {
     const sender = new UnreadSender(cache, options.broadcast)
     const onUnsure = (user: UserRef) => this.memberLeft(user)
     this.#cache = cache
+    this.#elsewhere = new CountedElsewhere(options.pauseMs)
     this.#sender = sender
     this.#loader = new UnreadLoader({ ...options, cache, sender, onUnsure })
     this.#counter = new UnreadCounter(options)
@@ -83,6 +87,7 @@ export class UnreadNotifier {
   receive({ channels }: CountsNote) {
     for (const channel of channels) {
       this.#counted.add(channel.channelId, channel.offset)
+      this.#elsewhere.record(channel, this.#work.forAll)
       this.#receive(countsOf(channel))
     }
   }
@@ -193,6 +198,8 @@ export class UnreadNotifier {
   async #run() {
     const work = this.#work
     this.#work = new UnreadWork()
+    const waiting = this.#elsewhere.takeWaiting(work.forAll)
+    this.#elsewhere.markShared(work.forAll)
     try {
       await this.#count('forAll', work)
       await this.#findOwn(work)
@@ -207,6 +214,7 @@ export class UnreadNotifier {
       for (const user of work.staleTotals.values()) this.#sender.correctTotal(this.#cache.get(user))
       work.staleTotals.clear()
     } finally {
+      work.forAll.add(waiting)
       this.#work.add(work)
     }
   }

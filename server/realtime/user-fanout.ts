@@ -1,17 +1,16 @@
-import { setTimeout as wait } from 'node:timers/promises'
-import { type Envelope, limits, parseTopic, topics } from '@parley/contract'
-import type { UserRef } from '../core/user-ref.ts'
-import type { Db, Tx } from '../db/client.ts'
-import type { PresenceNote, ProfileChange } from './broker.ts'
+import { type Envelope, topics } from '@parley/contract'
+import { type UserRef, userKey } from '../core/user-ref.ts'
+import type { Db } from '../db/client.ts'
+import type { Announced, News, NodeNote, PresenceNote, ProfileChange, ToldNote } from './broker.ts'
+import { createChannelCopies } from './channel-copies.ts'
 import { createCoMembers } from './co-members.ts'
-import { eventOf, type Publication } from './publication.ts'
+import { NewestNews } from './newest-news.ts'
+import type { Connected, Reach } from './reach.ts'
 import type { Sessions } from './sessions.ts'
 import { timings } from './timings.ts'
+import { toldNotes } from './told-notes.ts'
 
-/** How long the next copy to the many members of a large channel waits at least. */
-const COPIES_PAUSE_MS = 1_000
-
-/** The dependencies of the fan-out. */
+/** What looks users up and sends them events. */
 export type UserFanoutOptions = {
   db: Db
   nodeId: string
@@ -21,162 +20,115 @@ export type UserFanoutOptions = {
   /** How long the next reading of a user's co-members waits at least. */
   coMembersPauseMs?: number
 }
-type LossOptions = {
+type NodesOptions = {
+  /** Whether anybody may be told, here or elsewhere. */
+  isHeard: () => boolean
+  send: (note: NodeNote) => void
   /** The change could not be sent to the users of this node. */
   onPresenceLost: (change: PresenceNote) => void
-  /** Nor of this one. */
+  /** Nor this one. */
   onProfileLost: (change: ProfileChange) => void
 }
 
 export type UserFanout = ReturnType<typeof createUserFanout>
 
 /**
- * Sends users events in their own topics about what others do. Each node looks up its own users, so
- * that one note between nodes is enough, however many users it concerns.
+ * Sends users events in their own topics about what others do. The node where something happened
+ * announces it to all, looks up whom it concerns, and tells each node which of its users they are.
+ * If it cannot, each node looks up its own.
  */
-export function createUserFanout({
-  db,
-  nodeId,
-  sessions,
-  broadcast,
-  report,
-  onPresenceLost,
-  onProfileLost,
-  coMembersPauseMs = timings.coMembersPauseMs,
-}: UserFanoutOptions & LossOptions) {
-  const coMembersOf = createCoMembers({ db, nodeId, pauseMs: coMembersPauseMs })
-  /** By channel: the last event copied and the last heard of, until a moment after the copy. */
-  const turns = new Map<string, { copied: number; heard: number; isTaken: boolean }>()
-  const sendTo = (users: UserRef[], event: Envelope) => {
-    const userTopics = users.map(({ appId, userId }) => topics.user(appId, userId))
-    broadcast(userTopics, event)
+export function createUserFanout(options: UserFanoutOptions & NodesOptions) {
+  const { db, nodeId, sessions, broadcast, report, isHeard, send } = options
+  const pauseMs = options.coMembersPauseMs ?? timings.coMembersPauseMs
+  const newest = new NewestNews()
+  const coMembersOf = {
+    forAll: createCoMembers({ db, nodeId: null, pauseMs }),
+    forOwn: createCoMembers({ db, nodeId, pauseMs }),
   }
 
-  const sendPresence = async ({ appId, userId, isOnline, lastActiveAt }: PresenceNote) => {
-    const coMembers = await coMembersOf({ appId, userId })
-    sendTo([{ appId, userId }, ...coMembers], {
-      type: isOnline ? 'presence.online' : 'presence.offline',
-      payload: { userId, lastActiveAt },
-    })
+  const tellOwn = (news: News, userIds: string[]) => {
+    if (newest.isOutdated(news)) return
+    newest.told(news)
+    const userTopics = userIds.map((userId) => topics.user(news.appId, userId))
+    broadcast(userTopics, news.event)
   }
-  const sendProfile = async ({ appId, user }: ProfileChange) => {
-    const userId = user.id
-    const coMembers = await coMembersOf({ appId, userId })
-    sendTo([{ appId, userId }, ...coMembers], { type: 'user.updated', payload: { user } })
+  const tell = (news: News, users: Connected<UserRef>[]) => {
+    const own = users.filter((user) => user.nodeId === nodeId)
+    const others = users.filter((user) => user.nodeId !== nodeId)
+    for (const note of toldNotes(news, others)) send(note)
+    return own.map(({ userId }) => userId)
   }
-  /** Returns whether the channel has many members here. */
-  const copyToMembers = async (topic: string, offset: number) => {
-    const channel = parseTopic(topic)
-    if (channel?.kind !== 'chat') return false
-    const { appId, channelId } = channel
-    const onNode = { nodeId, connected: sessions.size }
-    const [copy] = await db.use((db) => selectCopies(db, { ...onNode, channelId, topic, offset }))
-    if (!copy) return false
-    const users = copy.userIds.map((userId) => ({ appId, userId }))
-    sendTo(users, eventOf(copy))
-    return users.length > limits.largeChannelMembers
+  const tellCoMembers = async (user: UserRef, news: News) => {
+    const told = tell(news, await coMembersOf[reachOf(news)](user))
+    // Whose own row may be gone already.
+    tellOwn(news, [user.userId, ...told.filter((userId) => userId !== user.userId)])
   }
-  /**
-   * Each copy has all of the channel: of the events that wait, members are sent the last, and none
-   * that is heard of after a later one.
-   */
-  const copyInTurn = async (topic: string, offset: number) => {
-    const turn = turns.get(topic) ?? { copied: 0, heard: 0, isTaken: false }
-    turn.heard = Math.max(turn.heard, offset)
-    if (turn.isTaken || turn.heard <= turn.copied) return
-    turn.isTaken = true
-    turns.set(topic, turn)
-    while (turn.copied < turn.heard) {
-      turn.copied = turn.heard
-      const isToMany = await copyToMembers(topic, turn.copied).catch((error: unknown) => {
+  const reachOf = ({ teller }: Announced): Reach => (teller === nodeId ? 'forAll' : 'forOwn')
+
+  const copiesOf = (reach: Reach) =>
+    createChannelCopies({
+      db,
+      nodeId: reach === 'forAll' ? null : nodeId,
+      tell: (news, users) => tellOwn(news, tell(news, users)),
+      onFailure: (error, topic, offset) => {
         report(error, 'user fan-out failed')
-        return false
-      })
-      if (isToMany) await wait(COPIES_PAUSE_MS, undefined, { ref: false })
-    }
-    turn.isTaken = false
-    const { copied } = turn
-    await wait(COPIES_PAUSE_MS, undefined, { ref: false })
-    // Another one may have copied meanwhile, and be gone or followed by a turn of its own.
-    if (turn.copied === copied && turns.get(topic) === turn) turns.delete(topic)
-  }
+        if (reach === 'forAll')
+          send({ kind: 'hint', topic, offset, change: { type: 'channel.updated' } })
+      },
+    })
+  const copies = { forAll: copiesOf('forAll'), forOwn: copiesOf('forOwn') }
 
-  /** Runs `work` in the background, unless no user is connected here. */
-  const run = (work: () => Promise<void>, onFailure = () => {}) => {
-    if (sessions.isEmpty) return
+  /** Runs `work` in the background, unless another node does it or it concerns nobody here. */
+  const run = (announced: Announced, work: () => Promise<void>, onFailure = () => {}) => {
+    const { teller } = announced
+    if (teller === undefined ? sessions.isEmpty : teller !== nodeId) return
     work().catch((error: unknown) => {
       report(error, 'user fan-out failed')
       onFailure()
     })
   }
+
   return {
-    presenceChanged: (change: PresenceNote) =>
+    /** The change, as this node announces it. */
+    announced: <Change extends object>(change: Change): Change & Announced =>
+      isHeard() ? { ...change, teller: nodeId } : change,
+    presenceChanged: (change: PresenceNote) => {
+      const { appId, userId, isOnline, lastActiveAt, teller } = change
+      const type = isOnline ? 'presence.online' : 'presence.offline'
+      const event = { type, payload: { userId, lastActiveAt } } as const
+      const subject = `presence ${userKey(change)}`
+      newest.announced(subject, teller)
       run(
-        () => sendPresence(change),
-        () => onPresenceLost(change),
-      ),
-    profileChanged: (change: ProfileChange) =>
+        change,
+        () => tellCoMembers({ appId, userId }, { appId, event, subject, teller }),
+        () => {
+          if (teller !== undefined) send({ ...change, teller: undefined })
+          options.onPresenceLost(change)
+        },
+      )
+    },
+    profileChanged: (change: ProfileChange) => {
+      const { appId, user, teller } = change
+      const ref = { appId, userId: user.id }
+      const event = { type: 'user.updated', payload: { user } } as const
+      const subject = `profile ${userKey(ref)}`
+      newest.announced(subject, teller)
       run(
-        () => sendProfile(change),
-        () => onProfileLost(change),
-      ),
+        change,
+        () => tellCoMembers(ref, { appId, event, subject, teller }),
+        () => {
+          if (teller !== undefined) send({ kind: 'profile', ...change, teller: undefined })
+          options.onProfileLost(change)
+        },
+      )
+    },
     /** Sends members a copy of a channel's event. */
-    channelUpdated: (topic: string, offset: number) => run(() => copyInTurn(topic, offset)),
+    channelUpdated: (topic: string, offset: number, announced: Announced = {}) => {
+      const reach = reachOf(announced)
+      if (reach === 'forOwn' && newest.wasTold(topic, offset)) return
+      run(announced, () => copies[reach](topic, offset))
+    },
+    /** Another node has looked up whom of this one the news concern. */
+    receive: ({ news, userIds }: ToldNote) => tellOwn(news, userIds),
   }
 }
-
-type EventCopy = Pick<Publication, 'type' | 'envelope'> & { userIds: string[] }
-type CopyQuery = {
-  nodeId: string
-  /** About how many users are connected to the node. */
-  connected: number
-  channelId: string
-  topic: string
-  offset: number
-}
-
-/**
- * An event of a channel, and its members who are connected to this node. Those of a channel that
- * has more members than the node has users are found by the connections, those of other channels by
- * the channel.
- */
-export const selectCopies = (
-  db: Tx,
-  { nodeId, connected, channelId, topic, offset }: CopyQuery,
-) => db<EventCopy[]>`
-  select
-    e.type, e.envelope,
-    array(
-      select m.user_id
-      from members m
-      where m.channel_id = c.id
-        and c.member_count <= ${connected}
-        and (
-          select true
-          from connections con
-          where con.node_id = ${nodeId}
-            and con.app_id = m.app_id
-            and con.user_id = m.user_id
-        )
-      union all
-      select con.user_id
-      from connections con
-      where con.node_id = ${nodeId}
-        and con.app_id = c.app_id
-        and c.member_count > ${connected}
-        and (
-          select true
-          from members m
-          where m.channel_id = c.id
-            and m.user_id = con.user_id
-        )
-    ) as user_ids
-  from events e
-  cross join lateral (
-    select *
-    from channels
-    where id = ${channelId}
-    limit 1
-  ) c
-  where e.topic = ${topic}
-    and e."offset" = ${offset}`

@@ -1,10 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { type Envelope, topics } from '@parley/contract'
+import { createMetrics } from '@parley/server/core/metrics'
+import { createNodeBroker } from '@parley/server/realtime/node-broker'
+import { createWorkerPublisher } from '@parley/server/realtime/worker-publisher'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { upTo } from '../support/events.ts'
+import type { TopicListener } from '../support/realtime.ts'
 import { hasRedis, redisAt, startRedis } from '../support/redis.ts'
 import { isElsewhere } from '../support/statements.ts'
 import { patient } from '../support/until.ts'
 import { createWorld, type User, useWorld, type World } from '../support/world.ts'
-import { counts, createGroup, useListeners } from './listeners.ts'
+import { counts, createGroup, namesOf, useListeners } from './listeners.ts'
 
 const NEVER = 1_000_000
 /** Nothing but messages makes a statement, however slow the machine. */
@@ -24,7 +29,7 @@ describe.each(['PostgreSQL', 'Redis'] as const)('on nodes connected by %s', (kin
   const check = test.skipIf(skip)
   // It must not take the others for dead, which do not beat.
   const world = useWorld({ timings })
-  const { listenAs, userTopic } = useListeners(world)
+  const { connect, listenAs, userTopic } = useListeners(world)
   let redis: Awaited<ReturnType<typeof startRedis>> | undefined
   let shared: { redis: Awaited<ReturnType<typeof redisAt>> } | undefined
   const nodes: World[] = []
@@ -90,6 +95,85 @@ describe.each(['PostgreSQL', 'Redis'] as const)('on nodes connected by %s', (kin
     const [own = [], ...others] = statements
     expect(others).toEqual(others.map(() => []))
     expect(own.filter((statement) => /m\.node_id, m\.app_id/.test(statement))).toHaveLength(4)
+  })
+  check('presence, names and edits of channels are looked up once, for all nodes', async () => {
+    const here = await world().user('mover')
+    const watching = await world().users(...upTo(OTHERS).map((n) => `watcher${n}`))
+    const channelId = await createGroup(here, ...watching)
+    const listeners = await Promise.all(
+      watching.map((user, index) => listenAs(user, userTopic(user), node(index + 1))),
+    )
+    /** What happens on the first node, and the statements of all until every listener knows. */
+    const statementsUntil = async (
+      type: Envelope['type'],
+      { tells, happen }: { tells: (payload: object) => boolean; happen: () => Promise<unknown> },
+    ) => {
+      const isTold = (listener: TopicListener) =>
+        listener.received.some(({ envelope }) => envelope.type === type && tells(envelope.payload))
+      for (const own of statements) own.length = 0
+      await happen()
+      await Promise.all(listeners.map((listener) => listener.until(() => isTold(listener))))
+      const [own = [], ...others] = statements.map((all) => [...all])
+      expect(others).toEqual(others.map(() => []))
+      return own.filter((statement) => /from told|told\.user_ids/.test(statement)).length
+    }
+    const online = await statementsUntil('presence.online', {
+      tells: (payload) => 'userId' in payload && payload.userId === here.id,
+      happen: () => connect(here, node(0)).ready(),
+    })
+    const elsewhere = await listenAs(here, userTopic(here), node(OTHERS))
+    const backend = node(0).api({ apiKey: world().apiKey })
+    const renamed = await statementsUntil('user.updated', {
+      tells: () => true,
+      happen: () => backend.users.put({ userId: here.id, name: 'The mover' }),
+    })
+    const edited = await statementsUntil('channel.updated', {
+      tells: () => true,
+      happen: () =>
+        node(0).api({ token: here.token }).channels.update({ channelId, name: 'Moved' }),
+    })
+    expect([online, renamed, edited]).toEqual([1, 1, 1])
+    // Users are told of themselves, too.
+    expect(namesOf(elsewhere, here.id)).toEqual(['The mover'])
+  })
+  check('what a worker publishes is looked up by the worker, once, for all nodes', async () => {
+    const { appId, databaseUrl, db, pool } = world()
+    const robot = await world().user('robot')
+    const served = await world().users(...upTo(OTHERS).map((n) => `served${n}`))
+    const channelId = await createGroup(robot, ...served)
+    const listeners = await Promise.all(
+      served.map((user, index) => listenAs(user, userTopic(user), node(index + 1))),
+    )
+    const nodeId = 'worker'
+    const report = (error: unknown) => expect.unreachable(String(error))
+    const log = { warn: report, info: () => {} }
+    const metrics = createMetrics()
+    const given = { nodeId, report, metrics }
+    const broker = createNodeBroker({ ...given, ...shared, databaseUrl, log })
+    const worker = createWorkerPublisher({ ...given, db: pool, broker })
+    onTestFinished(() => broker.stop())
+    // Users who are seen for the first time have all their counts loaded, once.
+    const robots = node(0).api({ token: robot.token })
+    const sent = await robots.messages.send({ channelId, text: 'hello' })
+    for (const listener of listeners)
+      await listener.until(() => counts(listener, 'channel.unread_changed').at(-1) === 1)
+    await db`update messages set deleted_at = now() where id = ${sent.id}`
+    for (const own of statements) own.length = 0
+
+    const about = { topic: topics.channel(appId, channelId), offset: 2, messageId: sent.id }
+    const payload = { channelId, messageId: sent.id }
+    const event = { type: 'message.deleted', payload, envelope: '{}' }
+    worker.publisher.publish([{ ...about, ...event } as never]) // the payload is not read
+    worker.publisher.broadcast({
+      ...{ kind: 'profile', appId },
+      user: { id: robot.id, name: 'Robot', image: null },
+    })
+    await worker.stop()
+    for (const listener of listeners) {
+      await listener.until(() => counts(listener, 'channel.unread_changed').length === 2)
+      await listener.until(() => namesOf(listener, robot.id).length === 1)
+    }
+    expect(statements).toEqual(statements.map(() => []))
   })
   check('a reconciliation counts no channel that nobody on its node has', async () => {
     const [ana, cem] = await world().users('ana-beside', 'cem-idle')

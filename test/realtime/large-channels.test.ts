@@ -16,7 +16,7 @@ const world = useWorld({
   presenceGraceSeconds: 0,
   timings,
   onStatement: (statement) => {
-    if (/co_member/.test(statement)) coMemberReads += 1
+    if (/from told|told\.user_ids/.test(statement)) coMemberReads += 1
   },
 })
 const { connect, listenAs, channelTopic, userTopic, newUsers } = useListeners(world)

@@ -1,3 +1,5 @@
+import type { UserRef } from '@parley/server/core/user-ref'
+import { selectCoMembers } from '@parley/server/realtime/co-members'
 import type { Sessions } from '@parley/server/realtime/sessions'
 import { timings } from '@parley/server/realtime/timings'
 import { createUserFanout } from '@parley/server/realtime/user-fanout'
@@ -55,6 +57,8 @@ describe('presence', () => {
       ...{ db: world().pool, nodeId, sessions: { isEmpty: false } as Sessions }, // what it reads
       broadcast: (topics) => void told.push(topics),
       report: () => {},
+      isHeard: () => true,
+      send: () => {},
       onPresenceLost: () => {},
       onProfileLost: () => {},
     })
@@ -63,7 +67,13 @@ describe('presence', () => {
     fanout.presenceChanged({ ...change, lastActiveAt: null })
     await until(() => told.length > 0)
     expect(told).toEqual([[userTopic(ana), userTopic(ben)]])
+    // Of users who change at once each is told to the others.
+    const users = [ana, ben].map(({ id }) => ({ appId, userId: id }))
+    const coMembers = await world().pool.use((db) => selectCoMembers(db, null, users))
+    const both = users.map((user) => ({ ...user, nodeId }))
+    expect(coMembers.map((found) => found.toSorted(byId))).toEqual([both, both])
   })
+  const byId = (one: UserRef, other: UserRef) => one.userId.localeCompare(other.userId)
 
   /**
    * Resolves once the co-member has received the presence of users who connect now, to this node

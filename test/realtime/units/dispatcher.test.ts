@@ -56,7 +56,10 @@ async function openDispatcher() {
     userFanout: {
       presenceChanged: noting('presenceChanged'),
       profileChanged: noting('profileChanged'),
-      channelUpdated: noting('channelUpdated'),
+      channelUpdated: (topic, offset, { teller } = {}) =>
+        void calls.push(['channelUpdated', topic, offset, ...(teller ? [teller] : [])]),
+      receive: noting('receiveTold'),
+      announced: (change) => ({ ...change, teller: 'node' }),
     },
     // what the dispatcher calls of it
     knownPresence: { record: noting('recordPresence') } as unknown as KnownPresence,
@@ -165,16 +168,19 @@ const hints: [StoredEvent, unknown[][]][] = [
   [stored('message.updated'), []],
   [stored('channel.member_joined', { userId: 'ben' }), [['markDirty', channelId, { offset: 7 }]]],
   [stored('channel.member_left', { userId: 'ben' }), [['memberLeft', { appId, userId: 'ben' }]]],
-  [stored('channel.updated'), [['channelUpdated', chat, 7]]],
+  [stored('channel.updated'), [['channelUpdated', chat, 7, 'node']]],
   [stored('channel.deleted'), [['channelDeleted', channelId]]],
 ]
 test.each(hints)('$type has the same consequences for users on every node', async (event, due) => {
   const { dispatcher, calls, sent } = await openDispatcher()
   dispatcher.publisher.publish([event])
   expect(calls.splice(0)).toEqual(due)
-  // What a worker sends: it counts for nobody.
+  // What a node sends that cannot see to them for all: each does for its own users.
   dispatcher.receive(hintOf(event))
-  const own = due.map(([name, ...given]) => [name === 'markDirty' ? 'markOwn' : name, ...given])
+  const own = due.map(([name, ...given]) => [
+    name === 'markDirty' ? 'markOwn' : name,
+    ...given.filter((each) => each !== 'node'),
+  ])
   expect(calls.splice(0)).toEqual(own)
   // A node counts for all.
   for (const note of sent) dispatcher.receive(note)
@@ -186,6 +192,24 @@ test('counts of another node are handed on', async () => {
   const note = { kind: 'counts' as const, node: 'node', channels: [] }
   dispatcher.receive(note)
   expect(calls).toEqual([['receive', note]])
+})
+
+test('what changes on a node is announced by it, and told by other nodes when they say so', async () => {
+  const { dispatcher, calls, sent } = await openDispatcher()
+  const presence = { kind: 'presence', ...ana, isOnline: true, lastActiveAt: null } as const
+  dispatcher.presenceChanged(presence)
+  const user = { id: 'ana', name: 'Ana', image: null }
+  dispatcher.publisher.broadcast({ kind: 'profile', appId, user })
+  expect(sent).toEqual([
+    { ...presence, teller: 'node' },
+    { kind: 'profile', appId, user, teller: 'node' },
+  ])
+  expect(calls.splice(0).map(([name]) => name)).toEqual([
+    ...['recordPresence', 'presenceChanged', 'recordProfile', 'profileChanged'],
+  ])
+  const told = { kind: 'told', node: 'node', userIds: ['ana'] } as never
+  dispatcher.receive(told)
+  expect(calls).toEqual([['receiveTold', told]])
 })
 
 test('presence and profiles that are sent on are noted as known', async () => {

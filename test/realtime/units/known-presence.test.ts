@@ -20,6 +20,7 @@ async function compareWith(onSearch: (known: KnownPresence, query: number) => vo
   }
   const known: KnownPresence = new KnownPresence({
     db: { use } as unknown as Db, // what it calls of it
+    nodeId: 'node',
     notify: ({ isOnline }) => void told.push(isOnline),
   })
   await known.compare()
@@ -51,6 +52,25 @@ test('a change that is lost during a comparison is left to the next one', async 
   expect(compared?.hasLost).toBe(true)
 })
 
+test('changes that another node tells are told again after notes were missed', () => {
+  const known = new KnownPresence({
+    db: {} as unknown as Db, // not used
+    nodeId: 'node',
+    notify: () => {},
+  })
+  known.record({ ...change(true), teller: 'node' })
+  known.handleMissedNotes()
+  expect(known.hasLost).toBe(false)
+  known.record({ ...change(true), teller: 'other' })
+  known.handleMissedNotes('third')
+  expect(known.hasLost).toBe(false)
+  known.handleMissedNotes('other')
+  expect(known.hasLost).toBe(true)
+  known.record({ ...change(true), teller: 'other' })
+  known.handleMissedNotes()
+  expect(known.hasLost).toBe(true)
+})
+
 test('who is online is read in pages, each after the one before it', async () => {
   const users = upTo(10_001).map((n) => ({ ...ana, nodeId: 'node', userId: `user${n}` }))
   const parameters: unknown[][] = []
@@ -61,6 +81,7 @@ test('who is online is read in pages, each after the one before it', async () =>
   const known = new KnownPresence({
     // It only uses that.
     db: { use: (work: (db: unknown) => unknown) => work(read) } as unknown as Db,
+    nodeId: 'node',
     notify: () => {},
   })
   await known.start()

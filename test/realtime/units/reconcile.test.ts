@@ -37,6 +37,7 @@ function openNode({ beat = async () => false, onRemoval = () => {} }: Given = {}
     knownPresence: {
       rowsWereThere: () => {},
       handleLostRows: () => {},
+      handleMissedNotes: () => {},
       get hasLost() {
         return presence.hasLost
       },
@@ -47,6 +48,7 @@ function openNode({ beat = async () => false, onRemoval = () => {} }: Given = {}
       },
     },
     missedProfiles: { missed: () => {}, catchUp: nothing },
+    missedCopies: { missed: () => {}, catchUp: nothing },
     unread: { recheck: () => {}, handleChanges: () => {}, invalidateAll: () => {} },
     recheck: () => {},
     report: () => {},

@@ -1,3 +1,4 @@
+import type { CountsNote } from '@parley/server/realtime/broker'
 import { expect, test } from 'vitest'
 import { appId, pass } from '../hub/fixture.ts'
 import { openNotifier, PAUSE_MS, row, user } from './unread-fixture.ts'
@@ -131,4 +132,55 @@ test('a node that stops counts what happened last, if others may hear of it', as
   alone.database.isHeard = false
   alone.notifier.markDirty('one', { offset: 1 })
   expect([await alone.news(), alone.database.statements]).toEqual([[], 0])
+})
+
+test('a channel that is busy on two nodes is counted by one of them at a time', async () => {
+  const { notifier, database, notes, news } = openNotifier(
+    row('ben', 'one', 1, 1),
+    elsewhere('dan', 'one', 1),
+  )
+  const counted = (offset: number, change: object = {}) => {
+    const note = countsOfBen(['one', 1, offset])
+    return { ...note, channels: note.channels.map((channel) => ({ ...channel, ...change })) }
+  }
+  const counting = () => database.keys.filter(([key]) => key === 'one').length
+  notifier.receive(counted(1))
+  await news()
+  // What another node has counted leaves nothing to do here.
+  notifier.markDirty('one', { offset: 2, author: 'ana' })
+  notifier.receive(counted(2))
+  await news()
+  expect([counting(), notes]).toEqual([0, []])
+  // What it has not counted waits for its next count, once.
+  notifier.markDirty('one', { offset: 4, author: 'ana' })
+  notifier.receive(counted(3))
+  await news(PAUSE_MS - 1)
+  expect(counting()).toBe(0)
+  // Whatever the other node counts, again and again.
+  for (const _ of Array(10)) {
+    notifier.receive(counted(3))
+    await news(PAUSE_MS / 2)
+  }
+  expect(counting()).toBe(1)
+  // The other node can leave it to this count, whoever has written there.
+  expect(notes.flatMap(({ channels }) => channels)).toMatchObject([{ offset: 4, author: null }])
+})
+
+test('a count of another node stands for no other author, and for no deletion', async () => {
+  const { notifier, database, news } = openNotifier(row('ben', 'one', 1, 1))
+  const [{ channels: [read] = [] }] = [countsOfBen(['one', 1, 5])]
+  const of = (change: object) =>
+    ({ kind: 'counts', node: 'node', channels: [{ ...read, ...change }] }) as CountsNote
+  const counting = () => database.keys.filter(([key]) => key === 'one').length
+  for (const [change, event] of [
+    [{ author: 'cem' }, { author: 'ana' }],
+    [{ author: 'ana' }, { author: 'ana', isDeletion: true }],
+    [{ offset: 3 }, {}],
+  ]) {
+    const before = counting()
+    notifier.markDirty('one', { offset: 5, ...event })
+    notifier.receive(of(change ?? {}))
+    for (const _ of Array(3)) await news()
+    expect(counting()).toBe(before + 1)
+  }
 })

@@ -1,6 +1,10 @@
 import { limits } from '@parley/contract'
+import { userKey } from '@parley/server/core/user-ref'
 import type { Db } from '@parley/server/db/client'
+import type { NodeNote } from '@parley/server/realtime/broker'
+import { countsNotes } from '@parley/server/realtime/received-counts'
 import { Sessions } from '@parley/server/realtime/sessions'
+import { toldNotes } from '@parley/server/realtime/told-notes'
 import { createUserFanout } from '@parley/server/realtime/user-fanout'
 import { expect, test, vi } from 'vitest'
 import { upTo } from '../../support/events.ts'
@@ -13,28 +17,38 @@ function openFanout() {
   sessions.add({ appId, userId: 'ana', generation: 0, topics: [], close: () => {} })
   const reads: { offset: unknown; answer: (userIds: string[]) => void; fail: () => void }[] = []
   const sent: number[] = []
+  const notes: NodeNote[] = []
+  const names: string[] = []
   const problems: string[] = []
-  const read = (_: unknown, ...values: unknown[]) =>
-    new Promise((resolve, reject) => {
+  const read = (text: TemplateStringsArray, ...values: unknown[]) => {
+    if (!/from (events|told)/.test(text.join(''))) return undefined // a part of a statement
+    return new Promise((resolve, reject) => {
       const envelope = '{"type":"channel.updated","payload":{}}'
       reads.push({
         offset: values.at(-1),
-        answer: (userIds) => resolve([{ type: 'channel.updated', envelope, userIds }]),
+        answer: (userIds) =>
+          resolve([{ type: 'channel.updated', envelope, nodeId: 'node', userIds }]),
         fail: () => reject(new Error('lost')),
       })
     })
+  }
   const use = (work: (db: unknown) => Promise<unknown>) => work(read)
   const fanout = createUserFanout({
     db: { use } as unknown as Db, // it only uses that
     nodeId: 'node',
     sessions,
-    broadcast: (topics) => void sent.push(topics.length),
+    broadcast: (topics, { type, payload }) => {
+      sent.push(topics.length)
+      if (type === 'user.updated') names.push(payload.user.name)
+    },
     report: (_, problem) => void problems.push(problem),
+    isHeard: () => true,
+    send: (note) => void notes.push(note),
     onPresenceLost: () => {},
     onProfileLost: () => {},
   })
   const nextRead = (number: number) => vi.waitUntil(() => reads[number - 1], patient)
-  return { fanout, reads, sent, problems, nextRead }
+  return { fanout, reads, sent, names, notes, problems, nextRead }
 }
 
 test('of the changes of a channel that come during a copy, members are sent the last', async () => {
@@ -99,4 +113,81 @@ test('many members of a large channel are sent at most one copy a second', async
   first.answer(crowd)
   await nextRead(2)
   expect(performance.now() - startedAt).toBeGreaterThan(990)
+})
+
+const rename = (name: string, teller?: string) => ({
+  ...{ kind: 'profile' as const, appId, teller },
+  user: { id: 'ben', name, image: null },
+})
+const told = (name: string, teller: string) => ({
+  ...{ kind: 'told' as const, node: 'node', userIds: ['ana'] },
+  news: {
+    ...{ appId, teller, subject: `profile ${userKey({ appId, userId: 'ben' })}` },
+    event: { type: 'user.updated' as const, payload: { user: rename(name).user } },
+  },
+})
+
+test('news that another node tells after newer ones of a third are left out', () => {
+  const { fanout, names } = openFanout()
+  fanout.profileChanged(rename('first', 'other'))
+  fanout.profileChanged(rename('second', 'third'))
+  fanout.receive(told('second', 'third'))
+  fanout.receive(told('first', 'other'))
+  expect(names).toEqual(['second'])
+  // Of the same node they come in their order.
+  fanout.profileChanged(rename('third', 'other'))
+  fanout.receive(told('third', 'other'))
+  expect(names).toEqual(['second', 'third'])
+})
+
+test('who cannot look up the users of all nodes leaves it to each', async () => {
+  const { fanout, reads, notes, problems, nextRead } = openFanout()
+  const announced = fanout.announced(rename('Ben'))
+  expect(announced.teller).toBe('node')
+  fanout.profileChanged(announced)
+  ;(await nextRead(1)).fail()
+  await vi.waitUntil(() => notes.length === 1, patient)
+  expect(notes).toEqual([rename('Ben')])
+  fanout.channelUpdated(chat, 7, { teller: 'node' })
+  ;(await nextRead(2)).fail()
+  await vi.waitUntil(() => notes.length === 2, patient)
+  expect(notes[1]).toMatchObject({ kind: 'hint', offset: 7, change: { type: 'channel.updated' } })
+  expect(problems).toHaveLength(2)
+  // What others announce, they look up.
+  fanout.channelUpdated(chat, 8, { teller: 'other' })
+  fanout.profileChanged(rename('Benno', 'other'))
+  expect(reads).toHaveLength(2)
+})
+
+test('a copy is not sent to members who were told a later one', async () => {
+  const { fanout, reads, sent, nextRead } = openFanout()
+  const copy = (offset: number) => ({
+    ...{ kind: 'told' as const, node: 'node', userIds: ['ana'] },
+    news: {
+      ...{ appId, subject: chat, offset },
+      event: { type: 'channel.updated', payload: {} } as never, // not read
+    },
+  })
+  fanout.receive(copy(5))
+  for (const offset of [4, 5]) fanout.channelUpdated(chat, offset)
+  expect([sent, reads]).toEqual([[1], []])
+  fanout.channelUpdated(chat, 6, { teller: 'node' })
+  const own = await nextRead(1)
+  // Many users of one node come in several notes.
+  for (const offset of [7, 7]) fanout.receive(copy(offset))
+  own.answer(['ana'])
+  fanout.receive(copy(6))
+  expect(sent).toEqual([1, 1, 1])
+})
+
+test('the users of another node come in notes that fit into a payload', () => {
+  const userIds = upTo(60).map((n) => `${n}`.padStart(255, 'x'))
+  const users = userIds.map((userId) => ({ nodeId: 'other', appId, userId }))
+  const notes = toldNotes(told('Ben', 'node').news, users)
+  expect(notes.flatMap((note) => note.userIds)).toEqual(userIds)
+  expect(notes).toHaveLength(3)
+  const rows = users.map((user) => ({ ...user, channelId: 'one', count: 1, version: 2 }))
+  const counted = countsNotes(rows, () => ({ offset: 3, author: null, isDeletion: false }))
+  expect(counted.flatMap(({ channels }) => channels.flatMap(({ users }) => users))).toHaveLength(60)
+  for (const note of [...notes, ...counted]) expect(JSON.stringify(note).length).toBeLessThan(7_800)
 })

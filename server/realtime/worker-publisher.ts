@@ -1,0 +1,53 @@
+import type { EventPublisher } from '../core/event-bus.ts'
+import type { Metrics } from '../core/metrics.ts'
+import type { Db } from '../db/client.ts'
+import type { Broker } from './broker.ts'
+import { announced, applyHint, hintOf, withoutCounts } from './hints.ts'
+import { Sessions } from './sessions.ts'
+import { timings } from './timings.ts'
+import { UnreadNotifier } from './unread.ts'
+import { createUserFanout } from './user-fanout.ts'
+
+type WorkerOptions = {
+  db: Db
+  nodeId: string
+  broker: Broker
+  metrics: Pick<Metrics, 'events'>
+  report: (error: unknown, problem: string) => void
+}
+
+/**
+ * Sends what jobs publish to the nodes that have sockets, and looks up for them whom it concerns. A
+ * worker has no sockets of its own.
+ */
+export function createWorkerPublisher({ db, nodeId, broker, metrics, report }: WorkerOptions) {
+  const options = {
+    ...{ db, nodeId, report, sessions: new Sessions() },
+    broadcast: () => {},
+    isHeard: () => true,
+    send: broker.send,
+  }
+  const userFanout = createUserFanout({
+    ...options,
+    onPresenceLost: () => {},
+    onProfileLost: () => {},
+  })
+  const unread = new UnreadNotifier({ ...options, pauseMs: timings.unreadPauseMs })
+  const publisher: EventPublisher = {
+    publish: (events) => {
+      metrics.events.inc(events.length)
+      for (const event of events) {
+        const hint = announced(hintOf(event), { userFanout })
+        applyHint(hint, { unread, userFanout, count: (...given) => unread.markDirty(...given) })
+        broker.send(withoutCounts(hint))
+      }
+    },
+    broadcast: (note) => {
+      if (note.kind !== 'profile') return broker.send(note)
+      const change = userFanout.announced(note)
+      userFanout.profileChanged(change)
+      broker.send(change)
+    },
+  }
+  return { publisher, stop: () => unread.stop() }
+}

@@ -1,0 +1,20 @@
+import type { NodeNote } from '@parley/server/realtime/broker'
+import { createNoteCounts } from '@parley/server/realtime/note-counts'
+import { createNoteReceiver } from '@parley/server/realtime/note-receiver'
+import { expect, test } from 'vitest'
+
+test.each(['counts', 'told'])('a note of the kind %s is read by its node alone', (kind) => {
+  const notes: NodeNote[] = []
+  const problems: string[] = []
+  const receive = createNoteReceiver({
+    nodeId: 'node',
+    counts: createNoteCounts({ silentMs: 5_000, onMissed: () => {}, onPeer: () => {} }),
+    onNote: (note) => void notes.push(note),
+    onOwn: () => {},
+    report: (_, problem) => void problems.push(problem),
+  })
+  const note = { kind, node: 'node' }
+  // What is not read may be anything.
+  receive(`sender\n1\n{"kind":"${kind}","node":"other",\n${JSON.stringify(note)}`)
+  expect([notes, problems]).toEqual([[note], []])
+})
