@@ -147,6 +147,30 @@ test('a connection closed anywhere in a transaction fails that call only', async
   expect((await edit()).status).toBe(200)
 })
 
+test('a call whose connection ends before it was opened is refused at once', async () => {
+  const deaths = watchForDeath()
+  const down = await openDatabaseProxy(world().databaseUrl)
+  // Only the end of the connection can end the call: its deadline is after that of the test.
+  const patience = { callMs: 600_000, statementMs: 600_000 }
+  const one = await createWorld({ databaseUrl: down.url, poolSize: 1, patience })
+  onTestFinished(async () => {
+    down.comeBack()
+    await one.stop()
+    down.stop()
+  })
+  const bea = await one.user('bea')
+  const talk = await bea.channels.create({ type: 'group', name: 'Talk' })
+  const refused = { code: 'UNAVAILABLE' }
+  down.goDown()
+  for (let round = 0; round < 3; round++) {
+    const edit = bea.channels.update({ channelId: talk.id, name: `${round}` })
+    await expect(edit).rejects.toMatchObject(refused)
+    const send = bea.messages.send({ channelId: talk.id, text: 'hi' })
+    await expect(send).rejects.toMatchObject(refused)
+  }
+  expect(deaths).toEqual([])
+}, 60_000)
+
 test('a statement begun after its connection was closed is refused and runs nowhere', async () => {
   const deaths = watchForDeath()
   const { db } = world()

@@ -13,16 +13,25 @@ export class ConnectionClosedError extends Error {
 type Address = { host: string[]; port: number[]; path: string | false }
 
 /**
- * The `socket` option of a Postgres.js client that must not reconnect: it makes one socket and
- * refuses to make another. A client that reconnected would run the rest of a transaction outside of
- * it, statement by statement.
+ * The `socket` option of a Postgres.js client that must not reconnect: only its first socket leads
+ * to the server. A client that reconnected would run the rest of a transaction outside of it,
+ * statement by statement.
+ *
+ * Postgres.js makes another one, and reports nothing, if the connection ends before its start-up is
+ * answered. It learns of the end from that socket, which fails: so do all statements that wait.
  */
 export const singleSocket = () => {
   let isMade = false
   return ({ host: [host], port: [port], path }: Address) => {
-    if (isMade) throw new ConnectionClosedError()
+    const isFirst = !isMade
     isMade = true
     const socket = new Socket()
+    if (!isFirst) {
+      // Its events come after all microtasks: Postgres.js has added its listeners by then, and
+      // has written its greeting, which must not fail by another error.
+      queueMicrotask(() => socket.destroy(new ConnectionClosedError()))
+      return socket
+    }
     // Later, because Postgres.js adds its listeners once it has the socket. If it was destroyed
     // meanwhile they are gone: it would open again, and an error of it would end the process.
     setImmediate(() => {

@@ -40,7 +40,7 @@ export class PresenceTracker {
   readonly #present = new Map<string, Present>()
   /** The writes that have been completed. */
   readonly #completed = new WeakSet<Promise<unknown>>()
-  /** Users whose last write failed: it may or may not have been made, and sent to the others. */
+  /** Of whom a write or removal failed: it may or may not have been made, and sent to others. */
   readonly #uncertain = new Map<string, UserRef>()
   readonly #write: (change: PresenceChange) => Promise<unknown>
 
@@ -125,8 +125,15 @@ export class PresenceTracker {
     const { db, deadAfterMs } = this.options
     const dead = await db.use((db) => selectDeadNodes(db, this.options))
     for (const { id } of dead) {
-      const offline = await db.use((db) => removeDeadNode(db, { id, deadAfterMs }))
-      this.#publish(false, offline)
+      const users = await db.use((db) => selectConnections(db, id))
+      try {
+        const offline = await db.use((db) => removeDeadNode(db, { id, deadAfterMs }))
+        this.#publish(false, offline)
+      } catch (error) {
+        // It may have been removed all the same, and then nobody finds its users any more.
+        for (const user of users) this.#uncertain.set(userKey(user), user)
+        throw error
+      }
     }
   }
 

@@ -1,74 +1,14 @@
-import type { UserRef } from '@parley/server/core/user-ref'
-import { createDb } from '@parley/server/db/client'
-import type { PresenceNote } from '@parley/server/realtime/broker'
-import { PresenceTracker } from '@parley/server/realtime/presence'
+import { createDb, type Db } from '@parley/server/db/client'
 import { removeDeadNode } from '@parley/server/realtime/presence-queries'
-import { type Session, Sessions } from '@parley/server/realtime/sessions'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { until } from '../support/until.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { openDatabaseProxy } from '../support/database-proxy.ts'
+import { unhurried, until } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
+import { DEAD_AFTER_MS, useTrackers } from './trackers.ts'
 
 // The node of the world leaves the dead ones to those of the tests.
 const world = useWorld({ timings: { reconcileMs: 3_600_000 } })
-const DEAD_AFTER_MS = 60_000
-let db: ReturnType<typeof createDb>
-beforeAll(() => {
-  const url = world().databaseUrl
-  db = createDb({ url, poolSize: 2, applicationName: 'parley-test' })
-})
-afterAll(() => db.end({ timeout: 1 }))
-
-let nodes = 0
-/** The presence of a node, and the changes that it reports: those of others would be its own. */
-async function openNode(database = db, graceMs = 0) {
-  const nodeId = `node-${++nodes}`
-  const sessions = new Sessions()
-  const changes: string[] = []
-  const problems: string[] = []
-  const tracker = new PresenceTracker({
-    db: database,
-    nodeId,
-    sessions,
-    graceMs,
-    deadAfterMs: DEAD_AFTER_MS,
-    beatPatienceMs: 60_000,
-    onChange: ({ userId, isOnline }: PresenceNote) =>
-      void changes.push(`${userId} ${isOnline ? 'online' : 'offline'}`),
-    report: (_, problem) => void problems.push(problem),
-  })
-  onTestFinished(async () => {
-    await tracker.stop()
-    await world().db`delete from nodes where id = ${nodeId}`
-  })
-  await tracker.beat()
-  const connect = async (user: UserRef) => {
-    const session = user as Session // nothing else of it is used
-    sessions.add(session)
-    await tracker.userConnected(user)
-    return () => {
-      sessions.remove(session)
-      tracker.userDisconnected(user)
-    }
-  }
-  const rows = () => world().db<{ userId: string }[]>`
-    select user_id
-    from connections
-    where node_id = ${nodeId}`
-  return { nodeId, tracker, connect, changes, problems, rows }
-}
-async function newUser(userId: string): Promise<UserRef> {
-  await world().user(userId)
-  return { appId: world().appId, userId }
-}
-const age = (nodeId: string) => world().db`
-  update nodes
-  set beat_at = now() - interval '1 hour'
-  where id = ${nodeId}`
-/** Moves a node's heartbeat, as time or a change of the clock does. */
-const moveBeat = (nodeId: string, interval: string) => world().db`
-  update nodes
-  set beat_at = beat_at + ${interval}::interval
-  where id = ${nodeId}`
+const { db, openNode, newUser, age, moveBeat } = useTrackers(world)
 
 test('a user who was offline is online again when they return', async () => {
   const { connect, changes, rows } = await openNode()
@@ -108,14 +48,43 @@ test('a user of a dead node stays online on another node', async () => {
   expect([(await dead.rows()).length, (await here.rows()).length]).toEqual([0, 1])
 })
 
+test('a dead node whose removal was not answered leaves nobody online', async () => {
+  const proxy = await openDatabaseProxy(world().databaseUrl)
+  const options = { poolSize: 1, applicationName: 'parley-test', patience: unhurried }
+  const cut = createDb({ url: proxy.url, ...options })
+  onTestFinished(() => proxy.stop())
+  onTestFinished(() => cut.end({ timeout: 0 }))
+  const here = await openNode(cut)
+  const lost: boolean[] = []
+  for (let answer = 1; lost.at(-1) !== false; answer++) {
+    const dead = await openNode()
+    const userId = `removed-${answer}`
+    await dead.connect(await newUser(userId))
+    await age(dead.nodeId)
+    proxy.closeAt({ answer, isDelivered: false })
+    lost.push(
+      await here.tracker.removeDeadNodes().then(
+        () => false,
+        () => true,
+      ),
+    )
+    proxy.closeAt(undefined)
+    await here.tracker.removeDeadNodes()
+    await here.tracker.compareRows()
+    expect(here.changes).toContain(`${userId} offline`)
+    expect(await dead.rows()).toEqual([])
+  }
+  expect(lost.length).toBeGreaterThan(5)
+})
+
 test('a node that beats before it is removed is not', async () => {
   const alive = await openNode()
   await alive.connect(await newUser('on-recovered'))
   const node = { id: alive.nodeId, deadAfterMs: DEAD_AFTER_MS }
-  expect(await db.use((connection) => removeDeadNode(connection, node))).toEqual([])
+  expect(await db().use((connection) => removeDeadNode(connection, node))).toEqual([])
   expect(await alive.rows()).toHaveLength(1)
   await age(alive.nodeId)
-  const offline = await db.use((connection) => removeDeadNode(connection, node))
+  const offline = await db().use((connection) => removeDeadNode(connection, node))
   expect(offline.map(({ userId }) => userId)).toEqual(['on-recovered'])
 })
 
@@ -140,7 +109,7 @@ test('the users of a node that stopped are offline after the grace', async () =>
 
 test('the users of a node that stopped stay online for a grace of many heartbeats', async () => {
   const graceMs = 5 * DEAD_AFTER_MS
-  const [stopping, other] = [await openNode(db, graceMs), await openNode(db, graceMs)]
+  const [stopping, other] = [await openNode(db(), graceMs), await openNode(db(), graceMs)]
   await stopping.connect(await newUser('left-for-long'))
   await stopping.tracker.stop()
   await other.tracker.removeDeadNodes()
@@ -189,12 +158,12 @@ test('a connection that could not be written is written by the next one', async 
 test('a write of many that takes too long is not repeated for fewer', async () => {
   let isSlow = false
   let writes = 0
-  const use: typeof db.use = (...given) => {
-    if (!isSlow) return db.use(...given)
+  const use: Db['use'] = (...given) => {
+    if (!isSlow) return db().use(...given)
     writes += 1
     return Promise.reject(Object.assign(new Error('canceling statement'), { code: '57014' }))
   }
-  const { tracker } = await openNode({ ...db, use })
+  const { tracker } = await openNode({ ...db(), use })
   const { appId } = world()
   isSlow = true
   const users = ['slow-1', 'slow-2', 'slow-3', 'slow-4'].map((userId) => ({ appId, userId }))
@@ -208,12 +177,12 @@ test('a user who came back while their first connection failed stays online', as
   let fail = (_: Error) => {}
   let isHeld = true
   const held = new Promise<never>((_, reject) => (fail = reject))
-  const use: typeof db.use = (...given) => {
-    if (!isHeld) return db.use(...given)
+  const use: Db['use'] = (...given) => {
+    if (!isHeld) return db().use(...given)
     isHeld = false
     return held
   }
-  const { tracker, connect, rows } = await openNode({ ...db, use })
+  const { tracker, connect, rows } = await openNode({ ...db(), use })
   const user = await newUser('returned')
   const first = tracker.userConnected(user)
   tracker.userDisconnected(user)
