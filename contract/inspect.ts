@@ -77,8 +77,8 @@ export const inspect = {
     description:
       'Lists channels of every type, the newest first. `q` finds them by a part of their name: ' +
       'first public channels and livestreams, then all others. Of these a call looks at ' +
-      `${limits.inspectSlice}, so a page may have few channels, or none, and a \`nextCursor\` all ` +
-      'the same. `userId` finds those that a user is a member of. Give one of the two.',
+      `${limits.inspectSlice}, so a page may have few channels, or none, and a \`nextCursor\` ` +
+      'all the same. `userId` finds those that a user is a member of. Give one of the two.',
     input: z
       .object({
         appId,

@@ -57,8 +57,8 @@ export const tokens = {
         .optional()
         .meta({
           description:
-            'Whether these tokens may administer other users (see USER_ADMIN_ACCESS). It takes an ' +
-            'API key with the scope `full`.',
+            'Whether these tokens may administer other users (see USER_ADMIN_ACCESS). It takes ' +
+            'an API key with the scope `full`.',
           examples: [false],
         }),
     }),

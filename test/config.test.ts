@@ -1,9 +1,7 @@
-import { mkdirSync, readFileSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { developmentOrigins, readConfig, Variables } from '@parley/server/config'
 import { warningsOf } from '@parley/server/config-warnings'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { createDataFolder } from './support/folders.ts'
+import { describe, expect, test } from 'vitest'
 
 const complaint = (variables: Record<string, string>) => {
   try {
@@ -77,18 +75,6 @@ describe('an invalid variable is reported in one line', () => {
   })
   test('several invalid variables are reported together', () =>
     expect(complaint({ PORT: 'x', LOG_LEVEL: 'loud' })).toMatch(/^PORT: .+; LOG_LEVEL: /))
-})
-
-test('a .env that cannot be read is said to be', () => {
-  const folder = createDataFolder('config')
-  mkdirSync(join(folder, '.env'))
-  const before = process.cwd()
-  onTestFinished(() => {
-    process.chdir(before)
-    rmSync(folder, { recursive: true })
-  })
-  process.chdir(folder)
-  expect(() => readConfig()).toThrow(`.env: ${folder}/.env cannot be read (EISDIR)`)
 })
 
 test('an empty variable counts as unset', () => {

@@ -122,7 +122,7 @@ test('the operator finds a message by a part of its text, however old it is', as
   }
 })
 
-test('channels of every type are found by name, open ones first, however many there are', async () => {
+test('channels of every type are found by name, open ones first', async () => {
   const { operator, db } = world()
   const { id: appId, apiKey } = await operator.apps.create({ name: 'Crowded' })
   const backend = createApi({ url: world().url, apiKey })

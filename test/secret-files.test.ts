@@ -1,9 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readConfig } from '@parley/server/config'
 import { secretVariables } from '@parley/server/secret-files'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, onTestFinished, test } from 'vitest'
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-secrets-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -50,4 +50,13 @@ test('a secret file that is missing, empty or beside its variable is refused uns
     expect(() => readConfig(variables)).toThrow(message)
     expect(() => readConfig(variables)).not.toThrow('hunter2')
   }
+})
+
+test('a .env that cannot be read is named in the refusal', () => {
+  const file = join(realpathSync(folder), '.env')
+  mkdirSync(file)
+  const before = process.cwd()
+  onTestFinished(() => process.chdir(before))
+  process.chdir(folder)
+  expect(() => readConfig()).toThrow(`.env: ${file} cannot be read (EISDIR)`)
 })
