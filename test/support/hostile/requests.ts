@@ -152,10 +152,14 @@ const recordOf = (properties: Record<string, Schema>, required: string[], { id }
     { requiredKeys: required },
   )
 
-// Made once: building it takes a twentieth of a second, and many fields are addresses.
-const webUrl = fc.webUrl({ withQueryParameters: true, withFragments: true })
+let webUrl: fc.Arbitrary<string> | undefined
+/** Made once, where it is needed: building it takes long, and many fields are addresses. */
+const webUrls = () => {
+  webUrl ??= fc.webUrl({ withQueryParameters: true, withFragments: true })
+  return webUrl
+}
 function textOf({ format, pattern, minLength = 0, maxLength = 60 }: Schema): fc.Arbitrary<string> {
-  if (format === 'uri') return webUrl
+  if (format === 'uri') return webUrls()
   if (format === 'email') return fc.emailAddress()
   if (pattern !== undefined) return textMatching(pattern)
   return anyText.map((text) => [...text].slice(0, maxLength).join('').padEnd(minLength, 'x'))
