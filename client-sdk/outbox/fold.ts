@@ -1,7 +1,14 @@
 import { ChatError } from '../error.ts'
 import type { OutboxOperation } from '../storage.ts'
 import type { Message } from '../types.ts'
-import { isOutgoing, keyOf, type OutboxEntry, type OutgoingEntry, targetOf, withEdit } from './entry.ts'
+import {
+  isOutgoing,
+  keyOf,
+  type OutboxEntry,
+  type OutgoingEntry,
+  targetOf,
+  withEdit,
+} from './entry.ts'
 
 type Fold = {
   entries: ReadonlyMap<string, OutboxEntry>

@@ -57,6 +57,7 @@ export class LiveRoom implements Room {
     this.#typing = new ThrottledTyping(context.api, id)
     this.#reads = new ThrottledReads({
       isConnected: () => context.connection.isConnected,
+      isRead: () => this.#isRead,
       mark: (read) => this.#queue({ type: 'read', ...read }) as Promise<ReadResult>, // its answer
       find: (messageId) =>
         messageId === undefined

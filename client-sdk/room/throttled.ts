@@ -49,6 +49,8 @@ export class ThrottledTyping {
 type Read = { messageId: string | undefined; seq: number | undefined; isEverything: boolean }
 type ThrottledReadsOptions = {
   isConnected: () => boolean
+  /** Whether surely nothing is unread. */
+  isRead: () => boolean
   mark: (read: Read) => Promise<ReadResult>
   /** A message, or without an id the newest one that the user can have seen; if it is loaded. */
   find: (messageId: string | undefined) => Pick<Message, 'id' | 'seq'> | undefined
@@ -60,14 +62,14 @@ type ThrottledReadsOptions = {
  */
 export class ThrottledReads {
   /** The call that is not sent yet. */
-  #next: { done: Promise<ReadResult>; messageId: string | undefined } | undefined
+  #next: { done: Promise<unknown>; messageId: string | undefined } | undefined
   #lastCall: Promise<unknown> = Promise.resolve()
   #sentAt = Number.NEGATIVE_INFINITY
 
   constructor(readonly options: ThrottledReadsOptions) {}
 
   /** Without an id it marks everything. Of several messages the newest one wins. */
-  mark(messageId: string | undefined): Promise<ReadResult> {
+  mark(messageId: string | undefined): Promise<unknown> {
     if (!this.options.isConnected()) return this.#mark(messageId)
     if (!this.#next) {
       this.#next = { done: this.#lastCall.then(() => this.#send()), messageId }
@@ -85,6 +87,8 @@ export class ThrottledReads {
     if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs))
     const messageId = this.#next?.messageId
     this.#next = undefined
+    // The call before may have done it.
+    if (this.options.isRead()) return
     this.#sentAt = performance.now()
     const call = this.#mark(messageId)
     this.#lastCall = call.catch(() => {})

@@ -1,7 +1,8 @@
 import type { ChatMessage } from '@parley/client'
 import { limits } from '@parley/contract'
 import { expect, test } from 'vitest'
-import { chatOf, isLive, isOffline, liveChatOf, ready, texts, until } from '../support/chat.ts'
+import { chatOf, isLive, isOffline, ready, texts, until } from '../support/chat.ts'
+import { countCalls, createTalk, showing } from '../support/talk.ts'
 import { useWorld } from '../support/world.ts'
 
 const { tokens, messages, requests } = limits.rates
@@ -9,50 +10,9 @@ const { tokens, messages, requests } = limits.rates
 const OPENING = 2
 const world = useWorld({ rateLimits: { tokens, messages, requests, appRequests: 0 } })
 
-/** The calls of a client, without those that the check itself makes. */
-function countCalls() {
-  const calls: string[] = []
-  const statuses: number[] = []
-  const counting = (async (url, options) => {
-    calls.push(`${options?.method} ${new URL(String(url)).pathname}`)
-    const response = await fetch(url, options)
-    statuses.push(response.status)
-    return response
-  }) as typeof fetch
-  return { calls, statuses, fetch: counting }
-}
-
-/** A client that shows the list, a room with its members and read positions, and reads all. */
-async function showing(userId: string, channelId: string) {
-  const { calls, statuses, fetch } = countCalls()
-  const { chat, proxy } = await liveChatOf(world(), userId, { fetch })
-  const [room, list] = [chat.channel(channelId), chat.channels()]
-  room.watch()
-  for (const store of [list, room.members, room.reads]) store.subscribe(() => {})
-  let seen = 0
-  room.messages.subscribe(() => {
-    const { length } = room.messages.getSnapshot().items
-    if (length === seen) return
-    seen = length
-    room.markRead().catch(() => {})
-  })
-  await Promise.all([until(room.messages, ready), until(room.members, ready), until(list, ready)])
-  return { userId, chat, proxy, calls, statuses, room, list }
-}
-
-/** A channel of so many people. */
-async function createTalk(prefix: string, count: number) {
-  const ids = Array.from({ length: count }, (_, index) => `${prefix}${index}`)
-  const [owner] = await world().users(...ids)
-  if (!owner) throw new Error('a channel has an owner')
-  const create = { type: 'group', name: 'Talk', memberIds: ids.slice(1) } as const
-  const { id: channelId } = await owner.channels.create(create)
-  return { ids, owner, channelId }
-}
-
 test('a client opens with two calls, and comes back with two, whatever it missed', async () => {
-  const { ids, owner, channelId } = await createTalk('opens', 3)
-  const { channelId: other } = await createTalk('opens', 2)
+  const { ids, owner, channelId } = await createTalk(world(), 'opens', 3)
+  const { channelId: other } = await createTalk(world(), 'opens', 2)
   await owner.messages.send({ channelId, text: 'hello' })
   const { calls, fetch } = countCalls()
   const { chat, proxy } = await chatOf(world(), ids[1] ?? '', { fetch })
@@ -93,9 +53,9 @@ test('a client opens with two calls, and comes back with two, whatever it missed
 })
 
 test('a message costs each of 12 watchers one call, and its author none', async () => {
-  const { ids, owner, channelId } = await createTalk('quiet', 12)
+  const { ids, owner, channelId } = await createTalk(world(), 'quiet', 12)
   await owner.messages.send({ channelId, text: 'first' })
-  const all = await Promise.all(ids.map((id) => showing(id, channelId)))
+  const all = await Promise.all(ids.map((id) => showing(world(), id, channelId)))
   const hasRead = (seq: number) =>
     Promise.all(
       all.map(({ room }) =>
@@ -125,8 +85,8 @@ test('a message costs each of 12 watchers one call, and its author none', async 
 })
 
 test('five people who write a minute of messages at once are within the limits', async () => {
-  const { ids, channelId } = await createTalk('brisk', 5)
-  const all = await Promise.all(ids.map((id) => showing(id, channelId)))
+  const { ids, channelId } = await createTalk(world(), 'brisk', 5)
+  const all = await Promise.all(ids.map((id) => showing(world(), id, channelId)))
   const each = Array.from({ length: 15 }, (_, index) => `message ${index}`)
   await Promise.all(all.flatMap(({ room }) => each.map((text) => room.send({ text }).sent)))
   const isComplete = ({ items }: { items: readonly ChatMessage[] }) =>

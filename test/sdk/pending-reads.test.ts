@@ -1,6 +1,10 @@
 import type { Channel } from '@parley/client'
 import { PendingReads } from '@parley/client/internal/channels/pending-reads'
 import { expect, test } from 'vitest'
+import { ready, until } from '../support/chat.ts'
+import { quiet } from '../support/scripted/index.ts'
+import { listed } from '../support/scripted/listed.ts'
+import { stoppedClock } from '../support/scripted/time.ts'
 
 const channel = (fields: Partial<Channel>) => ({ id: 'c', unreadCount: 3, ...fields }) as Channel
 
@@ -38,4 +42,24 @@ test('of overlapping reads each answer leaves the record as it is shown for the 
   expect(reads.show(known).unreadCount).toBe(0)
   reads.end('c')
   expect(reads.show(known)).toBe(known)
+})
+
+test('a read that another one has done meanwhile makes no call', async () => {
+  const { chat, one, hold, count } = await listed()
+  const room = chat.channel('one')
+  room.watch()
+  await until(room.messages, ready)
+  const clock = stoppedClock()
+  one.send('not mine')
+  await quiet()
+  const held = hold(/POST .*\/read$/)
+  const marked = [room.markRead()]
+  await held.asked
+  one.send('mine', { by: 'me' })
+  await quiet()
+  marked.push(room.markRead())
+  held.release()
+  await clock.forward(1_000)
+  await Promise.all(marked)
+  expect(count(/POST .*\/read$/)).toBe(1)
 })

@@ -1,11 +1,12 @@
 import { ChatError } from '@parley/client'
 import { createChatServer } from '@parley/client/server'
 import { expect, test } from 'vitest'
-import { scriptedChat } from '../support/scripted/index.ts'
+import { quiet, scriptedChat } from '../support/scripted/index.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
 import { operations } from '../support/validated.ts'
 
 const PRESENCE = /users\?ids/
+const USERS = /^GET \/api\/users\?/
 
 type Call = (args: object) => Promise<unknown>
 
@@ -94,4 +95,27 @@ test('presence that could not be loaded is asked for again, after pauses that gr
   presence.subscribe(() => {})
   await clock.forward(60_000)
   expect(count(PRESENCE)).toBe(before + 1)
+})
+
+test('presence that failed is asked for after growing pauses, and not once offline', async () => {
+  const clock = stoppedClock()
+  const { chat, count, refuseRequests } = scriptedChat()
+  await chat.connect()
+  refuseRequests(USERS, { status: 503, code: 'UNAVAILABLE' })
+  // Two requests each time: their failures count as one.
+  for (let index = 0; index < 150; index++) chat.presence(`user${index}`).subscribe(() => {})
+  for (let second = 0; second < 120; second++) await clock.forward(1_000)
+  const asked = count(USERS)
+  expect(asked).toBeGreaterThan(20)
+  expect(asked).toBeLessThan(100)
+  chat.disconnect()
+  // Calls that are under way end with their last attempts.
+  await clock.forward(15_000)
+  const ended = count(USERS)
+  await clock.forward(60_000)
+  expect([clock.timers(), count(USERS)]).toEqual([0, ended])
+  refuseRequests()
+  await chat.connect()
+  await quiet()
+  expect(count(USERS)).toBe(ended + 2)
 })

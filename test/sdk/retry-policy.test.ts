@@ -70,8 +70,6 @@ test.each([
   expect(await errorOf(html(503, { 'retry-after': value }))).toMatchObject({ retryAfterMs })
 })
 
-const USERS = /^GET \/api\/users\?/
-
 test('a date in Retry-After is read by the clock of the server', async () => {
   stoppedClock()
   const headers = {
@@ -233,27 +231,4 @@ test.each([
     await clock.forward(19_500)
   }
   expect(count(/sync$/)).toBe(before + 1)
-})
-
-test('presence that failed is asked for after growing pauses, and not once offline', async () => {
-  const clock = stoppedClock()
-  const { chat, count, refuseRequests } = scriptedChat()
-  await chat.connect()
-  refuseRequests(USERS, { status: 503, code: 'UNAVAILABLE' })
-  // Two requests each time: their failures count as one.
-  for (let index = 0; index < 150; index++) chat.presence(`user${index}`).subscribe(() => {})
-  for (let second = 0; second < 120; second++) await clock.forward(1_000)
-  const asked = count(USERS)
-  expect(asked).toBeGreaterThan(20)
-  expect(asked).toBeLessThan(100)
-  chat.disconnect()
-  // Calls that are under way end with their last attempts.
-  await clock.forward(15_000)
-  const ended = count(USERS)
-  await clock.forward(60_000)
-  expect([clock.timers(), count(USERS)]).toEqual([0, ended])
-  refuseRequests()
-  await chat.connect()
-  await quiet()
-  expect(count(USERS)).toBe(ended + 2)
 })
