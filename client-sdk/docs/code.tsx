@@ -8,7 +8,7 @@ export const Code = ({ text, language, label = 'Code' }: Props) => (
     {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it may scroll, and is scrolled by keys */}
     <section className="code-frame" tabIndex={0} aria-label={label}>
       <pre>
-        <code>{language === undefined || language === 'text' ? text : highlighted(text)}</code>
+        <code>{!language || language === 'text' ? text : highlighted(text)}</code>
       </pre>
     </section>
     <CopyButton text={text} />
