@@ -1815,9 +1815,9 @@ export interface Api {
   }
   hooks: {
     /**
-     * From now on, within five seconds, each message that a user of the app sends with a token is
-     * sent to the URL first, signed by the Standard Webhooks convention, and stored, changed or
-     * refused as the endpoint answers. A hook that is set again keeps its secret.
+     * From now on, within five seconds, each message that a user of the app sends or edits with a
+     * token is sent to the URL first, signed by the Standard Webhooks convention, and stored,
+     * changed or refused as the endpoint answers. A hook that is set again keeps its secret.
      *
      * `PUT /hooks/before-send`
      */
@@ -2845,7 +2845,7 @@ export interface BeforeSendHookWithSecret {
   secret: string
 }
 
-/** A message that is about to be stored. */
+/** A message that is about to be stored, new or edited. */
 export interface BeforeSendQuestion {
   /** What is asked. */
   type: 'message.before_send'
@@ -2853,10 +2853,12 @@ export interface BeforeSendQuestion {
   timestamp: string
   /** Id of the app (tenant). */
   appId: string
-  /** The message, as its author sent it. */
+  /** The message as its author sent it, or as it would be after an edit. */
   data: {
     /** Id of the channel. */
     channelId: string
+    /** Of an edit: the message that its author changes. */
+    messageId?: string | undefined
     /** The author. */
     userId: string
     /**

@@ -46,6 +46,10 @@ export const BeforeSendQuestion = z
     data: z
       .object({
         channelId,
+        messageId: field
+          .messageId()
+          .optional()
+          .meta({ description: 'Of an edit: the message that its author changes.' }),
         userId: field.userId().meta({ description: 'The author.' }),
         text,
         attachments: messages.send.output.shape.attachments,
@@ -55,9 +59,12 @@ export const BeforeSendQuestion = z
         silent,
         clientId,
       })
-      .meta({ description: 'The message, as its author sent it.' }),
+      .meta({ description: 'The message as its author sent it, or as it would be after an edit.' }),
   })
-  .meta({ id: 'BeforeSendQuestion', description: 'A message that is about to be stored.' })
+  .meta({
+    id: 'BeforeSendQuestion',
+    description: 'A message that is about to be stored, new or edited.',
+  })
 export type BeforeSendQuestion = z.infer<typeof BeforeSendQuestion>
 
 /** What the endpoint answers. */
@@ -71,7 +78,11 @@ export const BeforeSendAnswer = z
         attachments: attachments.unwrap().optional(),
         custom,
       })
-      .meta({ description: 'It is stored with these fields in place of its own.' }),
+      .meta({
+        description:
+          'It is stored with these fields in place of its own. An edit leaves the attachments ' +
+          'as they are.',
+      }),
     z
       .object({
         action: z.literal('refuse'),
@@ -92,9 +103,9 @@ export const hooks = {
     auth: 'key',
     summary: 'Set the before-send hook',
     description:
-      'From now on, within five seconds, each message that a user of the app sends with a token ' +
-      'is sent to the URL first, signed by the Standard Webhooks convention, and stored, changed ' +
-      'or refused as the endpoint answers. A hook that is set again keeps its secret.',
+      'From now on, within five seconds, each message that a user of the app sends or edits with ' +
+      'a token is sent to the URL first, signed by the Standard Webhooks convention, and stored, ' +
+      'changed or refused as the endpoint answers. A hook that is set again keeps its secret.',
     input: z.object({
       url,
       onError,

@@ -32,6 +32,7 @@ type Write<Op extends Operation> = {
   kind: 'write'
   op: Op
   run: (ctx: WriteContext<Op['auth']>, input: Input<Op>) => Promise<Output<Op>>
+  prepare?: Prepare<Op> | undefined
 }
 type Stream<Op extends Operation> = {
   kind: 'stream'
@@ -39,6 +40,15 @@ type Stream<Op extends Operation> = {
   run: (ctx: StreamContext<Op['auth']>, input: Input<Op>) => Promise<Output<Op>>
 }
 export type Batch<Op extends Operation> = { kind: 'batch'; op: Op } & BatchRules<Op>
+
+/**
+ * Comes before the transaction, and holds no connection while it waits: returns the input to carry
+ * out, or the result at once.
+ */
+export type Prepare<Op extends Operation = Operation> = (
+  ctx: ConnectionlessContext<Op['auth']>,
+  input: Input<Op>,
+) => Promise<{ input: Input<Op> } | { repeated: Output<Op> }>
 
 /** How commands are grouped. */
 type GroupRules<Op extends Operation> = {
@@ -63,14 +73,7 @@ type BatchRules<Op extends Operation> = GroupRules<Op> & {
     commands: Command<Op>[],
     options: { mayWait: boolean },
   ) => Promise<Outcomes<Op>>
-  /**
-   * Comes before all that, and holds no connection while it waits: returns the input to carry out,
-   * or the result at once.
-   */
-  prepare?: (
-    ctx: ConnectionlessContext<Op['auth']>,
-    input: Input<Op>,
-  ) => Promise<{ input: Input<Op> } | { repeated: Output<Op> }>
+  prepare?: Prepare<Op>
   /** The result of an earlier command that this one repeats, if there is one. */
   findRepeated: (ctx: Context<Op['auth']>, input: Input<Op>) => Promise<Output<Op> | undefined>
 }
@@ -136,11 +139,11 @@ type FirstStep = (tools: {
 }) => Promise<unknown>
 
 /** An operation that changes something: in one transaction. */
-export const implement = <Op extends Operation>(op: Op, run: Write<Op>['run']): Write<Op> => ({
-  kind: 'write',
-  op,
-  run,
-})
+export const implement = <Op extends Operation>(
+  op: Op,
+  run: Write<Op>['run'],
+  prepare?: Prepare<Op>,
+): Write<Op> => ({ kind: 'write', op, run, prepare })
 /** An operation that only reads, or writes in a single statement: no transaction around it. */
 export const implementWithoutTransaction = <Op extends Operation>(
   op: Op,

@@ -8,6 +8,7 @@ import {
   type Command,
   type Implementation,
   type Outcome,
+  type Prepare,
   RequiresFirstError,
 } from '../core/operation.ts'
 import type { Db, DbConnection, Deadline } from '../db/client.ts'
@@ -62,6 +63,16 @@ export function createRunner(
     batchRunners.set(batch, runner)
     return runner
   }
+  const prepared = (prepare: Prepare | undefined, run: Runner): Runner => {
+    if (!prepare) return run
+    return async ({ input, ...call }) => {
+      const { caller } = call
+      const ready = await prepare({ caller, services, read: (work) => use(call, work) }, input)
+      if ('input' in ready) return run({ ...call, input: ready.input as never })
+      await call.onRepeat()
+      return ready.repeated
+    }
+  }
   switch (implementation.kind) {
     case 'connectionless':
       return ({ input, ...call }) =>
@@ -72,10 +83,12 @@ export function createRunner(
     case 'read':
       return ({ input, ...call }) =>
         use(call, (db) => implementation.run({ db, caller: call.caller, services }, input))
-    case 'write':
-      return withFirstSteps(inTransaction, (call) =>
+    case 'write': {
+      const runWrite = withFirstSteps(inTransaction, (call) =>
         inTransaction(call, (ctx) => implementation.run(ctx, call.input)),
       )
+      return prepared(implementation.prepare, runWrite)
+    }
     case 'stream':
       return ({ input, caller, gone, body = nothing() }) =>
         implementation.run(
@@ -96,15 +109,7 @@ export function createRunner(
         )
     case 'batch': {
       const runBatch = withFirstSteps(inTransaction, batchRunnerOf(implementation))
-      const { prepare } = implementation
-      if (!prepare) return runBatch
-      return async ({ input, ...call }) => {
-        const { caller } = call
-        const prepared = await prepare({ caller, services, read: (work) => use(call, work) }, input)
-        if ('input' in prepared) return runBatch({ ...call, input: prepared.input as never })
-        await call.onRepeat()
-        return prepared.repeated
-      }
+      return prepared(implementation.prepare, runBatch)
     }
     case 'shared':
       return createGroupRunner(metrics, implementation, (commands, { call, mayWait }) =>

@@ -6,7 +6,7 @@ import { createGuardedRequest } from '@parley/server/core/guarded-request'
 import { createMetrics } from '@parley/server/core/metrics'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { answering } from '../support/receiver.ts'
-import { invalid, notFound, refusal } from '../support/refusal.ts'
+import { complaint, forbidden, invalid, notFound, refusal } from '../support/refusal.ts'
 import { patient, until } from '../support/until.ts'
 import { judging, useHooks } from './fixture.ts'
 
@@ -84,6 +84,67 @@ function newAsker() {
     ask({ ...hook, onError }, question(appId))
   return { askFor, lines, countOf }
 }
+
+test('an edit is judged as the message after it, and stored as the hook changes it', async () => {
+  const { ana, ben, send, asked, channelId } = await newScene()
+  const { receiver } = current()
+  receiver.answerWith(allow)
+  const root = await send('Root')
+  const attachments = [{ type: 'image', url: 'https://example.com/b.png' }]
+  const draft = { attachments, parentId: root.id, quotedMessageId: root.id, custom: { n: 1 } }
+  const { id: messageId } = await send('Hello', draft)
+  const ref = { channelId, messageId }
+  expect(asked().map(({ data }) => data.messageId)).toEqual([undefined, undefined])
+  const changed = { action: 'change', text: 'Masked @ben', custom: { seen: true }, attachments: [] }
+  receiver.answerWith(judging(changed))
+  const edited = await ana.messages.edit({ ...ref, text: '4111', custom: { m: 2 } })
+  expect(asked().at(-1)).toMatchObject({
+    type: 'message.before_send',
+    data: { userId: 'ana', text: '4111', ...ref, ...draft, custom: { n: 1, m: 2 } },
+  })
+  const stored = { text: 'Masked @ben', mentions: ['ben'], custom: { seen: true }, attachments }
+  expect(edited).toMatchObject(stored)
+  expect(edited.custom).toEqual(stored.custom)
+  expect(await ben.messages.get(ref)).toMatchObject(stored)
+  const count = asked().length
+  expect(await ana.messages.edit({ ...ref, text: 'Masked @ben' })).toEqual(edited)
+  expect(asked()).toHaveLength(count)
+  receiver.answerWith(judging({ action: 'change', text: 'Again' }))
+  expect(await ana.messages.edit({ ...ref, custom: { m: 3 } })).toMatchObject({
+    ...{ text: 'Again', custom: { seen: true, m: 3 } },
+  })
+})
+
+test('a refused edit changes nothing, and only what its author may edit is judged', async () => {
+  const { ana, ben, userOf, apiKey, send, asked, stored, channelId } = await newScene()
+  const { receiver, world } = current()
+  receiver.answerWith(allow)
+  const ref = { channelId, messageId: (await send('Harmless')).id }
+  receiver.answerWith(judging({ action: 'refuse', reason: 'No links, please' }))
+  const link = { ...ref, text: 'https://spam.example.com' }
+  const refused = ana.messages.edit(link)
+  expect([await refusal(refused), await complaint(refused)]).toEqual([
+    forbidden,
+    'No links, please',
+  ])
+  expect(await refusal(ana.messages.edit({ ...ref, custom: { hidden: 'link' } }))).toEqual(
+    forbidden,
+  )
+  expect(asked()).toHaveLength(3)
+  const olga = await userOf('olga')
+  for (const [user, error] of [
+    [ben, forbidden],
+    [olga, forbidden],
+  ] as const)
+    expect(await refusal(user.messages.edit(link))).toEqual(error)
+  expect(await refusal(ana.messages.edit({ ...ref, text: '' }))).toEqual(invalid)
+  const missing = { ...link, messageId: crypto.randomUUID() }
+  expect(await refusal(ana.messages.edit(missing))).toEqual(notFound)
+  expect(await stored()).toEqual([[1, 'Harmless']])
+  await world.api({ apiKey, userId: 'ana' }).messages.edit({ ...ref, text: 'By the backend' })
+  expect(await stored()).toEqual([[1, 'By the backend']])
+  expect(asked()).toHaveLength(3)
+})
 
 test('a hook that fails is logged once until it works again, and each verdict counts', async () => {
   const { receiver } = current()

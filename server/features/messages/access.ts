@@ -1,9 +1,9 @@
-import type { WriteContext } from '../../core/context.ts'
+import type { Context, WriteContext } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
 import type { Tx } from '../../db/client.ts'
 import { pipelined } from '../../db/pipelined.ts'
 import type { MessageRow } from '../../db/rows.ts'
-import { lockedChannelForApp, lockedChannelForMember } from '../access.ts'
+import { channelForMember, lockedChannelForApp, lockedChannelForMember } from '../access.ts'
 
 type MessageRef = { channelId: string; messageId: string }
 /** A message, and the time at which it was read by the clock of the database. */
@@ -21,10 +21,17 @@ export async function lockedMessageForMember(ctx: WriteContext<'user'>, ref: Mes
 /** The same, if the caller wrote it. */
 export async function lockedMessageForAuthor(ctx: WriteContext<'user'>, ref: MessageRef) {
   const found = await lockedMessageForMember(ctx, ref)
-  if (found.message.userId !== ctx.caller.userId) {
-    throw new ApiError('FORBIDDEN', 'You are not the author of this message')
-  }
+  requireAuthor(ctx, found.message)
   return found
+}
+
+/** The same, as it is now: not locked. */
+export async function messageForAuthor(ctx: Context<'user'>, ref: MessageRef) {
+  const [, [message]] = await pipelined([
+    channelForMember(ctx, ref.channelId),
+    selectMessage(ctx.db, ref),
+  ])
+  return requireAuthor(ctx, requireMessage(message))
 }
 
 /** Any message that is not deleted, for the app's backend. */
@@ -39,13 +46,19 @@ export async function lockedMessageForApp(
   return { channel, message: requireMessage(message) }
 }
 
-/** Sent after the lock of the channel, whose own check decides whether the message may be seen. */
+/** Sent behind the channel, whose own check decides whether the message may be seen. */
 const selectMessage = (db: Tx, { channelId, messageId }: MessageRef) => db<DatedMessage[]>`
   select *, clock_timestamp() as now
   from messages
   where id = ${messageId}
     and channel_id is not distinct from ${channelId}
     and deleted_at is null`
+
+function requireAuthor({ caller }: Pick<Context<'user'>, 'caller'>, message: DatedMessage) {
+  if (message.userId !== caller.userId)
+    throw new ApiError('FORBIDDEN', 'You are not the author of this message')
+  return message
+}
 
 function requireMessage(message: DatedMessage | undefined) {
   if (!message) throw new ApiError('NOT_FOUND', 'Message not found')

@@ -1,23 +1,29 @@
-import type { contract, Input, Message } from '@parley/contract'
+import { isDeepStrictEqual } from 'node:util'
+import type { BeforeSendQuestion, contract, Input, Message } from '@parley/contract'
 import type { BeforeSendHook } from '../../core/before-send.ts'
 import { type ConnectionlessContext, hasKey, type UserCaller } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
 import type { Tx } from '../../db/client.ts'
+import { pipelined } from '../../db/pipelined.ts'
 import { channelForReader } from '../access.ts'
+import { messageForAuthor } from './access.ts'
+import { contentAfter } from './content-after.ts'
 import { findRepeated } from './repeated.ts'
 
 type Send = Input<typeof contract.messages.send>
+type Edit = Input<typeof contract.messages.edit>
 type Prepared = { input: Send } | { repeated: Message }
+type Asking<A extends 'user' | 'userOrKey'> = ConnectionlessContext<A>
 
 /**
  * Lets the app's hook judge a message, before anything is locked: the author may send it, and it is
  * no repeat. A backend's own messages are not judged.
  */
 export async function judge(
-  { caller, services, read }: ConnectionlessContext<'userOrKey'>,
+  { caller, services, read }: Asking<'userOrKey'>,
   input: Send,
 ): Promise<Prepared> {
-  if (caller.userId === null || hasKey(caller) || !caller.isScreened) return { input }
+  if (caller.userId === null || !isJudged(caller)) return { input }
   const { hook, repeated } = await read((db) => readFacts(db, caller, input))
   if (repeated) return { repeated }
   if (!hook) return { input }
@@ -25,28 +31,91 @@ export async function judge(
   if (input.streaming) {
     throw new ApiError('FORBIDDEN', 'Only the backend may stream messages that a hook judges')
   }
-  const answer = await services.askBeforeSend(hook, questionOf(caller, input))
-  if (answer.action === 'refuse') throw new ApiError('FORBIDDEN', answer.reason)
-  if (answer.action === 'allow') return { input }
-  const { action: _, ...changes } = answer
+  const { type: _, ...message } = input
+  const changes = await ask(services, hook, questionOf(caller, message))
   return { input: { ...input, ...changes } }
 }
+
+/**
+ * The same before an edit, of the message as it would be afterwards; otherwise what the hook
+ * refuses could be sent as something harmless first. An edit that changes nothing is not judged.
+ */
+export async function judgeEdit(
+  { caller, services, read }: Asking<'user'>,
+  input: Edit,
+): Promise<{ input: Edit }> {
+  if (!isJudged(caller)) return { input }
+  const [message, hook] = await read((db) =>
+    pipelined([messageForAuthor({ db, caller, services }, input), selectHook(db, caller)]),
+  )
+  const { text, custom } = contentAfter(message, input)
+  const isSame = text === message.text && isDeepStrictEqual(custom, message.custom)
+  if (!hook || isSame) return { input }
+  const { channelId, messageId } = input
+  const { silent, parentId, quotedId } = message
+  const question = questionOf(caller, {
+    channelId,
+    messageId,
+    text,
+    attachments: message.attachments as Message['attachments'], // as they were stored
+    ...(parentId && { parentId }),
+    ...(quotedId && { quotedMessageId: quotedId }),
+    ...(custom && { custom }),
+    ...(silent && { silent }),
+  })
+  const changes = await ask(services, hook, question)
+  return {
+    input: {
+      ...input,
+      ...(changes.text !== undefined && { text: changes.text }),
+      ...(changes.custom && { custom: inPlaceOf(message.custom, changes.custom) }),
+    },
+  }
+}
+
+const isJudged = (caller: UserCaller) => caller.isScreened === true && !hasKey(caller)
 
 /** What the judgement depends on. Refuses authors who may not read the channel. */
 async function readFacts(db: Tx, caller: UserCaller, input: Send) {
   const repeated = await findRepeated({ db, caller }, input)
   if (repeated) return { repeated }
   await channelForReader({ db, caller }, input.channelId)
+  return { hook: await selectHook(db, caller) }
+}
+
+async function selectHook(db: Tx, caller: UserCaller) {
   const [hook] = await db<BeforeSendHook[]>`
     select bsh.url, bsh.on_error, bsh.timeout_ms, bsh.secret
     from before_send_hooks bsh
     where bsh.app_id = ${caller.appId}`
-  return { hook }
+  return hook
 }
 
-const questionOf = ({ appId, userId }: UserCaller, { type: _, ...message }: Send) => ({
-  type: 'message.before_send' as const,
+/** What the hook changes; throws if it refuses the message. */
+async function ask(
+  { askBeforeSend }: Asking<'user'>['services'],
+  hook: BeforeSendHook,
+  question: BeforeSendQuestion,
+) {
+  const answer = await askBeforeSend(hook, question)
+  if (answer.action === 'refuse') throw new ApiError('FORBIDDEN', answer.reason)
+  if (answer.action === 'allow') return {}
+  const { action: _, ...changes } = answer
+  return changes
+}
+
+const questionOf = (
+  { appId, userId }: UserCaller,
+  message: Omit<BeforeSendQuestion['data'], 'userId'>,
+): BeforeSendQuestion => ({
+  type: 'message.before_send',
   timestamp: new Date().toISOString(),
   appId,
   data: { userId, ...message },
+})
+
+/** A change of metadata that leaves nothing of what is there. */
+const inPlaceOf = (before: object | null, custom: object) => ({
+  ...Object.fromEntries(Object.keys(before ?? {}).map((key) => [key, null])),
+  ...custom,
 })

@@ -6,9 +6,10 @@ import { type Implements, implement, implementWithoutTransaction } from '../../c
 import type { Fragment, Tx } from '../../db/client.ts'
 import { pipelined } from '../../db/pipelined.ts'
 import { channelForReader, isReadable, type ReaderContext, seqOf } from '../access.ts'
-import { mergeCustom } from '../custom.ts'
 import { deleteStream, enqueuePush } from '../streams/end.ts'
 import { lockedMessageForAuthor } from './access.ts'
+import { judgeEdit } from './before-send.ts'
+import { contentAfter } from './content-after.ts'
 import { remove } from './delete.ts'
 import { linksIn } from './links.ts'
 import { mentionsIn } from './mentions.ts'
@@ -123,14 +124,10 @@ const edit = implement(
   contract.messages.edit,
   async (ctx, { channelId, messageId, ifEditedAt, ...changes }) => {
     const { channel, message } = await lockedMessageForAuthor(ctx, { channelId, messageId })
-    const { attachments, now } = message
-    const { text = message.text } = changes
+    const { now } = message
+    const { text, custom } = contentAfter(message, changes)
     const endsStream = message.streaming === true && changes.text !== undefined
-    if (changes.text === '' && Array.isArray(attachments) && attachments.length === 0) {
-      throw new ApiError('VALIDATION_ERROR', 'text: expected at least 1 character')
-    }
     const viewer = ctx.caller.userId
-    const custom = mergeCustom(message.custom, changes.custom)
     const hasNewText = text !== message.text || endsStream
     if (!hasNewText && isDeepStrictEqual(custom, message.custom)) {
       return viewMessage(ctx, { messageId, viewer })
@@ -158,6 +155,7 @@ const edit = implement(
     where id = ${messageId}`
     return publishMessageUpdate(ctx, { channel, messageId, viewer })
   },
+  judgeEdit,
 )
 
 /** By milliseconds, as times are shown. */
