@@ -1098,7 +1098,7 @@ export interface Api {
     /**
      * Replaces the text of your own message, however old it is, or changes its metadata, or both.
      * Mentions and link previews are derived from the new text. A new text ends the stream of a
-     * message that grows.
+     * message that grows, and completes one that was interrupted.
      *
      * `PATCH /api/channels/{channelId}/messages/{messageId}`
      */
@@ -3334,7 +3334,10 @@ export interface Message {
   silent?: true | undefined
   /** Present if it was sent in parts: true while its text grows, false once that has ended. */
   streaming?: boolean | undefined
-  /** Present if its author stopped sending parts without finishing it. */
+  /**
+   * Present if its author stopped sending parts without finishing it, and has not edited the text
+   * since.
+   */
   interrupted?: true | undefined
   /** Your own metadata. Absent if there is none. */
   custom?: CustomMessage & Record<string, unknown> | undefined
@@ -3425,7 +3428,10 @@ export interface PinnedMessage {
   silent?: true | undefined
   /** Present if it was sent in parts: true while its text grows, false once that has ended. */
   streaming?: boolean | undefined
-  /** Present if its author stopped sending parts without finishing it. */
+  /**
+   * Present if its author stopped sending parts without finishing it, and has not edited the text
+   * since.
+   */
   interrupted?: true | undefined
   /** Your own metadata. Absent if there is none. */
   custom?: CustomMessage & Record<string, unknown> | undefined

@@ -96,7 +96,9 @@ export const Message = z
       .literal(true)
       .optional()
       .meta({
-        description: 'Present if its author stopped sending parts without finishing it.',
+        description:
+          'Present if its author stopped sending parts without finishing it, and has not edited ' +
+          'the text since.',
         examples: [true],
       }),
     custom: customAnswer({
@@ -299,7 +301,7 @@ export const messages = {
     description:
       'Replaces the text of your own message, however old it is, or changes its metadata, or ' +
       'both. Mentions and link previews are derived from the new text. A new text ends the ' +
-      'stream of a message that grows.',
+      'stream of a message that grows, and completes one that was interrupted.',
     errors: ['NOT_FOUND', 'FORBIDDEN', 'CONFLICT'],
     input: MessageRef.extend({
       text: content.text.optional(),

@@ -1,8 +1,8 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createChatServer } from '@parley/client/server'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { startBackend } from '../examples/backend/backend.ts'
 import { startBot } from '../examples/bot/bot.ts'
 import { root } from './support/consumer.ts'
@@ -40,12 +40,12 @@ test('the examples for bots work as they are', async () => {
 })
 
 describe('the example backend', () => {
-  const publicUrl = (actual: number) => `http://127.0.0.1:${actual}`
+  const webhookUrl = () => `http://127.0.0.1:${port}/`
   const inbox = mkdtempSync(join(tmpdir(), 'parley-inbox-'))
   afterAll(() => rmSync(inbox, { recursive: true }))
   const start = async () => {
     const { url, apiKey } = world
-    const backend = await startBackend({ url, apiKey, port, publicUrl, inbox })
+    const backend = await startBackend({ url, apiKey, port, webhookUrl: webhookUrl(), inbox })
     onTestFinished(() => void backend.stop())
     return backend
   }
@@ -60,6 +60,11 @@ describe('the example backend', () => {
   const said = (question: string, order: number) =>
     `You asked: "${question}" Order ${order} is packed and leaves our house today.`
 
+  test('is shorter than 100 lines', () => {
+    const text = readFileSync(join(root, 'examples/backend/backend.ts'), 'utf8')
+    expect(text.split('\n').length - 1).toBeLessThan(100)
+  })
+
   test('opens an order, and streams an answer to its customer', async () => {
     const { openOrder } = await start()
     const [ana] = await world.users('ana')
@@ -72,7 +77,7 @@ describe('the example backend', () => {
       ['regular', 'ana', 'Where is it?'],
       ['regular', 'order-bot', said('Where is it?', 7)],
     ])
-    const forged = await fetch(publicUrl(port), { method: 'POST', body: '{"type":"message.new"}' })
+    const forged = await fetch(webhookUrl(), { method: 'POST', body: '{"type":"message.new"}' })
     expect(forged.status).toBe(400)
     await until(() => readdirSync(inbox).length === 0)
   })
@@ -85,7 +90,7 @@ describe('the example backend', () => {
     const ana = world.api({ apiKey: world.apiKey, userId: 'ana' })
     await ana.messages.send({ channelId, text: 'Anybody there?' })
     // As a process leaves it that ends between its answer and the work.
-    const message = { id: 'm1', type: 'regular', userId: 'ana', text: 'Hello?' }
+    const message = { id: 'm1', type: 'regular', userId: 'ana', channelId, text: 'Hello?' }
     const kept = { type: 'message.new', data: { channelId, message } }
     writeFileSync(join(inbox, 'kept'), JSON.stringify(kept))
     await start()
@@ -93,7 +98,46 @@ describe('the example backend', () => {
     const all = await answered(channelId, 'Hello?')
     expect(all.filter(([, , text]) => text === said('Hello?', 8))).toHaveLength(1)
     const { webhooks } = await world.backend.webhooks.list({})
-    expect(webhooks.filter(({ url }) => url === publicUrl(port))).toHaveLength(1)
+    expect(webhooks.filter(({ url }) => url === webhookUrl())).toHaveLength(1)
+  })
+
+  test('completes what a crash interrupted, and forgets what nobody can answer', async () => {
+    const first = await start()
+    await world.users('ana')
+    const { id: channelId } = await first.openOrder(10, 'ana')
+    await first.stop()
+    const bot = world.api({ apiKey: world.apiKey, userId: 'order-bot' })
+    const asked = ['growing', 'interrupted', 'begun'].map((id) => ({ id, text: `Still ${id}?` }))
+    for (const { id } of asked) {
+      const text = id === 'begun' ? '' : 'You asked'
+      await bot.messages.send({ channelId, text, streaming: true, clientId: `answer-${id}` })
+    }
+    await world.db`
+      update messages
+      set streaming = false, interrupted = true
+      where client_id = 'answer-interrupted'`
+    await world.db`
+      delete from message_streams ms
+      using messages msg
+      where msg.id = ms.message_id
+        and msg.client_id = 'answer-interrupted'`
+    const keep = (id: string, message: object) =>
+      writeFileSync(
+        join(inbox, id),
+        JSON.stringify({ type: 'message.new', data: { channelId, message } }),
+      )
+    for (const one of asked) keep(one.id, { type: 'regular', userId: 'ana', channelId, ...one })
+    const nowhere = { channelId: crypto.randomUUID(), id: 'm', type: 'regular', userId: 'ana' }
+    keep('nowhere', { ...nowhere, text: 'Hello?' })
+    const log = vi.spyOn(console, 'error').mockImplementation(() => {})
+    onTestFinished(() => log.mockRestore())
+    await start()
+    expect(log).toHaveBeenCalledOnce()
+    const answers = (await bot.messages.list({ channelId })).messages.slice(1)
+    expect(
+      answers.map(({ text, streaming, interrupted }) => [text, streaming, interrupted]),
+    ).toEqual(asked.map(({ text }) => [said(text, 10), false, undefined]))
+    expect(readdirSync(inbox)).toEqual([])
   })
 
   test('answers what was asked while its webhook was disabled', async () => {
@@ -102,7 +146,7 @@ describe('the example backend', () => {
     const { id: channelId } = await first.openOrder(9, 'ana')
     await first.stop()
     const { webhooks } = await world.backend.webhooks.list({})
-    const { id: webhookId = '' } = webhooks.find(({ url }) => url === publicUrl(port)) ?? {}
+    const { id: webhookId = '' } = webhooks.find(({ url }) => url === webhookUrl()) ?? {}
     await world.backend.webhooks.update({ webhookId, enabled: false })
     const ana = world.api({ apiKey: world.apiKey, userId: 'ana' })
     await ana.messages.send({ channelId, text: 'Still nobody?' })

@@ -1,107 +1,98 @@
 import { once } from 'node:events'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import { join } from 'node:path'
-import { createChatServer, verifyWebhook, type WebhookEvent } from '@parley/client/server'
+import { buffer } from 'node:stream/consumers'
+import { createChatServer, isChatError, verifyWebhook } from '@parley/client/server'
 
-type BackendOptions = {
-  url: string
-  apiKey: string
+type BackendOptions = Parameters<typeof createChatServer>[0] & {
   port: number
-  /** Where Parley reaches this backend. */
-  publicUrl: (port: number) => string
+  /** Where Parley reaches that port. */
+  webhookUrl: string
   /** The folder of events that were not handled yet: a table of your database. */
   inbox: string
 }
 const BOT = 'order-bot'
 
 /** The backend of a shop: each order has a channel, in which a bot answers its customer. */
-export async function startBackend(options: BackendOptions) {
-  const { url, apiKey, port, publicUrl, inbox } = options
-  const parley = createChatServer({ url, apiKey })
-  let secret = ''
+export async function startBackend({ port, webhookUrl, inbox, ...server }: BackendOptions) {
+  const parley = createChatServer(server)
+  const bot = parley.as(BOT)
   /** Webhooks come at least once. Keep these for a day, where they survive a restart. */
   const seen = new Set<string>()
+  let secret = ''
 
   const receiver = createServer(async (request, response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk)
     try {
       const { headers } = request
-      const event = await verifyWebhook({ headers, body: Buffer.concat(chunks) }, secret)
+      const event = await verifyWebhook({ headers, body: await buffer(request) }, secret)
       const id = String(headers['webhook-id'])
       // Keep first, then answer, then work: what was answered is not sent again.
       const isNew = !seen.has(id)
-      if (isNew) await writeFile(join(inbox, id), JSON.stringify(event))
+      if (isNew) await writeFile(`${inbox}/${id}`, JSON.stringify(event))
       seen.add(id)
       response.writeHead(204).end()
-      if (isNew) await handleKept(id)
+      if (isNew) await handle(id, true)
     } catch {
       response.writeHead(400).end()
     }
   })
 
-  /** What fails stays in the inbox until the next start. */
-  const handleKept = async (id: string) => {
+  /** What fails stays in the inbox until the next start, unless it would be refused again. */
+  const handle = async (eventId: string, isFirstTry: boolean) => {
     try {
-      await handle(JSON.parse(await readFile(join(inbox, id), 'utf8')))
-      await rm(join(inbox, id))
+      const { message } = JSON.parse(await readFile(`${inbox}/${eventId}`, 'utf8')).data
+      if (message?.type === 'regular' && message.userId !== BOT) {
+        const { channelId, id, text } = message
+        const { custom } = await parley.channels.get({ channelId })
+        const about = { channelId, clientId: `answer-${id}`, isFirstTry }
+        await reply(answerTo(text, custom), about)
+      }
     } catch (error) {
       console.error('no answer', error)
+      if (!isChatError(error) || error.retryable) return
     }
+    await rm(`${inbox}/${eventId}`)
   }
-
-  const handle = async ({ type, data }: WebhookEvent) => {
-    if (type !== 'message.new' || data.message.type === 'system') return
-    const { userId, text, id } = data.message
-    if (userId === BOT) return
-    const { custom } = await parley.channels.get({ channelId: data.channelId })
-    const out = parley.as(BOT).stream(data.channelId, { clientId: `answer-${id}` })
-    for (const word of answerTo(text, custom).split(/(?<= )/)) await out.write(word)
-    await out.end()
-  }
-
   /** Where a model goes. */
   const answerTo = (question: string, order: Record<string, unknown> = {}) =>
     `You asked: "${question}" Order ${order.orderId} is packed and leaves our house today.`
+  type About = { channelId: string; clientId: string; isFirstTry: boolean }
+  const reply = async (text: string, { channelId, clientId, isFirstTry }: About) => {
+    const out = bot.stream(channelId, { clientId })
+    const { id: messageId, text: begun, streaming } = await out.message
+    // What a crash has interrupted is said as a whole, and what was said already stays.
+    if (!isFirstTry || begun !== '' || !streaming)
+      return bot.messages.edit({ channelId, messageId, text })
+    for (const word of text.split(/(?<= )/)) await out.write(word)
+    return out.end()
+  }
 
   /** A channel for an order, with the customer and the bot, and a first word from the shop. */
   const openOrder = async (orderId: number, customerId: string) => {
-    const channel = await parley.channels.create({
-      type: 'private',
-      name: `Order ${orderId}`,
-      memberIds: [BOT, customerId],
-      custom: { orderId },
-      clientId: `order-${orderId}`,
-    })
-    await parley.messages.send({
-      channelId: channel.id,
-      text: `Thanks for order ${orderId}. Ask us here.`,
-      clientId: `thanks-${orderId}`,
-    })
+    const about = { name: `Order ${orderId}`, custom: { orderId }, clientId: `order-${orderId}` }
+    const memberIds = [BOT, customerId]
+    const channel = await parley.channels.create({ type: 'private', memberIds, ...about })
+    const text = `Thanks for order ${orderId}. Ask us here.`
+    await parley.messages.send({ channelId: channel.id, text, clientId: `thanks-${orderId}` })
     return channel
   }
 
   await mkdir(inbox, { recursive: true })
   const left = await readdir(inbox)
-  receiver.listen(port)
-  await once(receiver, 'listening')
-  const address = receiver.address()
-  const webhookUrl = publicUrl(typeof address === 'object' && address ? address.port : port)
+  await once(receiver.listen(port), 'listening')
   await parley.users.sync({ users: [{ id: BOT, name: 'Shop' }] })
   // The webhook of the last start has the events that happened since: it only gets a new secret.
-  const { webhooks } = await parley.webhooks.list({})
-  const known = webhooks.find((webhook) => webhook.url === webhookUrl)
-  const { secret: newSecret } = known
+  const known = (await parley.webhooks.list({})).webhooks.find((one) => one.url === webhookUrl)
+  const webhook = known
     ? await parley.webhooks.rotate({ webhookId: known.id })
     : await parley.webhooks.create({ url: webhookUrl, events: ['message.new'] })
-  secret = newSecret
-  // Parley disables a webhook that has failed for five days. What it sends twice is answered once.
+  secret = webhook.secret
   if (known && !known.enabled) {
-    const { id: webhookId, failingSince, createdAt } = known
+    // It failed for five days. What is sent again is answered once.
+    const webhookId = known.id
     await parley.webhooks.update({ webhookId, enabled: true })
-    await parley.webhooks.replay({ webhookId, since: failingSince ?? createdAt })
+    await parley.webhooks.replay({ webhookId, since: known.failingSince ?? known.createdAt })
   }
-  for (const id of left) await handleKept(id)
+  for (const id of left) await handle(id, false)
   return { openOrder, stop: () => receiver.close() }
 }

@@ -115,6 +115,22 @@ test('what a node took before it died is stored by another', async () => {
   expect(storing.url).not.toBe(world().url)
 })
 
+test('an edit of the text completes a message that was interrupted', async () => {
+  const { append, get, ref } = await begin()
+  await append(0, 'half')
+  await otherNode({ streamStoreMs: 20, reconcileMs: 20, streamQuietMs: 100 })
+  await until(async () => (await get()).interrupted)
+  const bot = users().bot
+  expect(await bot.messages.edit({ ...ref, custom: { tries: 2 } })).toMatchObject({
+    interrupted: true,
+  })
+  const whole = await bot.messages.edit({ ...ref, text: 'half' })
+  expect(whole).toMatchObject({ text: 'half', streaming: false, custom: { tries: 2 } })
+  expect(whole).not.toHaveProperty('interrupted')
+  expect(await get()).toMatchObject({ rev: whole.rev, editedAt: whole.editedAt })
+  expect(await bot.messages.edit({ ...ref, text: 'half' })).toEqual(whole)
+})
+
 test('a message is interrupted after the longest time, whoever keeps it alive', async () => {
   const { append, get } = await begin()
   await append(0, 'and so on')

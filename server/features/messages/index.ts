@@ -127,8 +127,9 @@ const edit = implement(
     const { now } = message
     const { text, custom } = contentAfter(message, changes)
     const endsStream = message.streaming === true && changes.text !== undefined
+    const completes = message.interrupted === true && changes.text !== undefined
     const viewer = ctx.caller.userId
-    const hasNewText = text !== message.text || endsStream
+    const hasNewText = text !== message.text || endsStream || completes
     if (!hasNewText && isDeepStrictEqual(custom, message.custom)) {
       return viewMessage(ctx, { messageId, viewer })
     }
@@ -151,6 +152,7 @@ const edit = implement(
       text = ${text}, mentions = ${mentionsIn(settled)}, link_previews = ${linkPreviews},
       custom = ${custom && ctx.db.json(custom as never)},
       streaming = ${endsStream ? false : message.streaming},
+      interrupted = ${completes ? null : message.interrupted},
       edited_at = ${hasNewText ? now : message.editedAt}, updated_at = ${now}
     where id = ${messageId}`
     return publishMessageUpdate(ctx, { channel, messageId, viewer })
