@@ -38,6 +38,7 @@ type Described = {
   responses: Record<string, Content & { $ref?: string }>
 }
 type Document = {
+  info: { description: string }
   paths: Record<string, Record<string, Described>>
   components: { schemas: Record<string, Schema>; responses: Record<string, Content> }
 }
@@ -58,6 +59,12 @@ test('the committed document equals the generated and the served one', async () 
   expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
   expect(response.headers.get('access-control-allow-origin')).toBe('http://app.test')
   expect(await response.text()).toBe(committed)
+})
+
+test('the introduction of the document says how often one may call', () => {
+  expect(document.info.description).toMatch(
+    /60 messages and make 1,000 other calls a minute\. An API key may make 1,000 calls/,
+  )
 })
 
 test('the REST routes of the server and of the document are the same', () => {

@@ -2,6 +2,7 @@ import {
   type Auth,
   contract,
   ErrorBody,
+  grouped,
   limits,
   nounDescriptions,
   type Operation,
@@ -73,6 +74,12 @@ Bodies are JSON in UTF-8, ids of channels and messages are UUIDs, times are ISO 
 Unknown fields of a request are ignored, and responses may gain fields. Refused are the key \
 \`__proto__\`, NUL and lone surrogates in text, and integers beyond 2^53. A path with a method \
 that is not described here is NOT_FOUND, and TRACE is METHOD_NOT_ALLOWED everywhere.
+
+A user may send ${limits.rates.messages} messages and make ${grouped(limits.rates.requests)} \
+other calls a minute. An API key may make ${grouped(limits.rates.requests)} calls, and mint \
+${limits.rates.tokens} tokens from one address. The operator may have set other limits: those of a \
+call are in \`RateLimit-Limit\`, \`RateLimit-Remaining\` and \`RateLimit-Reset\` of its answer. \
+Over them it is RATE_LIMITED, with \`Retry-After\`.
 
 Where a call takes either of them, a bearer token counts, and not the \`X-API-Key\` beside it.
 
