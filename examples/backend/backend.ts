@@ -69,6 +69,7 @@ export async function startBackend({ port, webhookUrl, inbox, ...server }: Backe
 
   /** A channel for an order, with the customer and the bot, and a first word from the shop. */
   const openOrder = async (orderId: number, customerId: string) => {
+    await parley.users.sync({ users: [{ id: BOT, name: 'Shop' }, { id: customerId }] })
     const about = { name: `Order ${orderId}`, custom: { orderId }, clientId: `order-${orderId}` }
     const memberIds = [BOT, customerId]
     const channel = await parley.channels.create({ type: 'private', memberIds, ...about })
@@ -80,7 +81,6 @@ export async function startBackend({ port, webhookUrl, inbox, ...server }: Backe
   await mkdir(inbox, { recursive: true })
   const left = await readdir(inbox)
   await once(receiver.listen(port), 'listening')
-  await parley.users.sync({ users: [{ id: BOT, name: 'Shop' }] })
   // The webhook of the last start has the events that happened since: it only gets a new secret.
   const known = (await parley.webhooks.list({})).webhooks.find((one) => one.url === webhookUrl)
   const webhook = known

@@ -1,7 +1,7 @@
 import { startBackend } from './backend.ts'
 
-// The server is to allow this address: WEBHOOK_ALLOW_HOSTS=localhost:8080
-const { URL: url = 'http://localhost:3000', API_KEY: apiKey = '', CUSTOMER = 'ana' } = process.env
+// The server must allow this address: WEBHOOK_ALLOW_HOSTS=localhost:8080 npm start
+const { URL: url = 'http://localhost:5501', API_KEY: apiKey = '', CUSTOMER = 'ana' } = process.env
 const here = { port: 8080, webhookUrl: 'http://localhost:8080/', inbox: '.data/inbox' }
 const { openOrder } = await startBackend({ url, apiKey, ...here })
 const { id } = await openOrder(7, CUSTOMER)
