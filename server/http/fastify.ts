@@ -198,9 +198,9 @@ const isPreflight = ({ method, headers }: FastifyRequest) =>
 
 /**
  * Reads JSON objects in UTF-8, and passes on the bodies that operations read while they arrive. An
- * empty body counts as no body, with any method
- * and content type. A body that cannot be read is replaced by an ApiError, which the call throws
- * after authentication: missing credentials are reported first.
+ * empty body counts as no body, with any method and content type. A body that cannot be read is
+ * replaced by an ApiError, which the call throws after authentication: missing credentials are
+ * reported first.
  */
 function readBodies(app: FastifyInstance) {
   const parseJson = app.getDefaultJsonParser('error', 'error')
@@ -214,7 +214,7 @@ function readBodies(app: FastifyInstance) {
     if (text === undefined) return done(null, bodyError('expected UTF-8'))
     if (text === '') return done(null, undefined)
     parseJson(request, text, (error, value) => {
-      if (error) return done(null, bodyError(error.message))
+      if (error) return done(null, bodyError(UNREADABLE))
       done(null, isObject(value) ? value : bodyError('expected a JSON object'))
     })
   })
@@ -245,4 +245,6 @@ const decode = (bytes: Buffer) => {
 }
 const isObject = (value: unknown) =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
+/** It refuses these keys too, which assignments take for more than data. */
+const UNREADABLE = 'expected valid JSON, without the keys __proto__ and constructor.prototype'
 const bodyError = (problem: string) => new ApiError('VALIDATION_ERROR', `body: ${problem}`)

@@ -13,7 +13,7 @@ describe('an unreadable body is a VALIDATION_ERROR', () => {
     'cut short': '{"text": "hi"',
     'not JSON': 'text=hi',
     'two values': '{"text":"a"}{"text":"b"}',
-    __proto__: '{"text":"hi","__proto__":{"admin":true}}',
+    ['__proto__']: '{"text":"hi","__proto__":{"admin":true}}',
     'a nested __proto__': '{"text":"hi","attachments":[{"__proto__":{}}]}',
     'an escaped __proto__': '{"text":"hi","\\u005f_proto__":{}}',
     'constructor.prototype': '{"text":"hi","constructor":{"prototype":{}}}',
@@ -35,6 +35,10 @@ describe('an unreadable body is a VALIDATION_ERROR', () => {
       expect(expectError(await sendJson(messages(), body), 'VALIDATION_ERROR')).toMatch(/^body: /),
     )
   }
+  test.each(['__proto__', 'constructor.prototype'])('a body with %s is told so', async (key) => {
+    const answer = await sendJson(messages(), unreadable[key] ?? '')
+    expect(expectError(answer, 'VALIDATION_ERROR')).toContain(key)
+  })
   for (const type of [
     'text/plain',
     'application/x-www-form-urlencoded',

@@ -71,9 +71,10 @@ uses it for every call under \`/api\`. With \`X-API-Key\` and \`X-User-Id\` the 
 itself makes any of these calls as a user.
 
 Bodies are JSON in UTF-8, ids of channels and messages are UUIDs, times are ISO 8601 in UTC. \
-Unknown fields of a request are ignored, and responses may gain fields. Refused are the key \
-\`__proto__\`, NUL and lone surrogates in text, and integers beyond 2^53. A path with a method \
-that is not described here is NOT_FOUND, and TRACE is METHOD_NOT_ALLOWED everywhere.
+Unknown fields of a request are ignored, and responses may gain fields. Refused are the keys \
+\`__proto__\` and \`constructor.prototype\`, NUL and lone surrogates in text, and integers beyond \
+2^53. A path with a method that is not described here is NOT_FOUND, and TRACE is \
+METHOD_NOT_ALLOWED everywhere.
 
 A user may send ${limits.rates.messages} messages and make ${grouped(limits.rates.requests)} \
 other calls a minute. An API key may make ${grouped(limits.rates.requests)} calls, and mint \
