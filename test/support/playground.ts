@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createChatServer } from '@parley/client/server'
 import { connectOnce } from '@parley/server/db/client'
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
 import { afterEach, beforeAll, expect, inject } from 'vitest'
@@ -22,12 +23,14 @@ export function usePlayground() {
     browser: Browser
     web: Awaited<ReturnType<typeof servePages>>
     databaseUrl: string
+    apiKey: string
   }
   beforeAll(async () => {
     const web = await servePages({
       '/soup': pageOf(`
         <title>Soup of the day</title>
         <meta name="description" content="Pumpkin, with ginger">`),
+      '/before-send': JSON.stringify({ action: 'refuse', reason: 'No soup on Mondays' }),
     })
     const directory = mkdtempSync(join(tmpdir(), 'parley-browser-'))
     const name = `parley_browser_${process.pid}`
@@ -37,6 +40,7 @@ export function usePlayground() {
       RATE_LIMIT_MESSAGES: '0',
       PRESENCE_GRACE_SECONDS: '0',
       LINK_PREVIEW_ALLOW_HOSTS: web.host,
+      WEBHOOK_ALLOW_HOSTS: web.host,
     }
     const variables = {
       ...settings,
@@ -51,6 +55,7 @@ export function usePlayground() {
       browser: await launchChromium(),
       web,
       databaseUrl: variables.DATABASE_URL,
+      apiKey: await server.value('Demo API key'),
     }
     return async () => {
       await fixture.browser.close()
@@ -73,6 +78,8 @@ export function usePlayground() {
     url: () => fixture.url,
     web: () => fixture.web.url,
     databaseUrl: () => fixture.databaseUrl,
+    /** A backend of the playground's app. */
+    backend: () => createChatServer({ url: new URL(fixture.url).origin, apiKey: fixture.apiKey }),
     /** Opens the playground, or another page beside it, in its own browser context. */
     open: async (query = '', options: BrowserContextOptions = {}) => {
       const page = await openPage(fixture.browser, { problems, ...options })
