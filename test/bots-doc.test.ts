@@ -101,7 +101,7 @@ describe('the example backend', () => {
     expect(webhooks.filter(({ url }) => url === webhookUrl())).toHaveLength(1)
   })
 
-  test('completes after a crash what it was saying, and forgets what nobody can answer', async () => {
+  test('completes what a crash interrupted, and forgets what nobody can answer', async () => {
     const first = await start()
     const { id: channelId } = await first.openOrder(10, 'ana')
     await first.stop()

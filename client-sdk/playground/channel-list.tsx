@@ -64,7 +64,6 @@ type RowProps = { channel: Channel; isOpen: boolean; onOpen: (channelId: string)
 function ChannelRow({ channel, isOpen, onOpen }: RowProps) {
   const { userId: me } = useSession()
   const { id, name, unreadCount, lastMessage } = channel
-  const author = lastMessage?.userId === me ? 'You' : firstName(lastMessage?.user.name ?? '')
   return (
     <button
       type="button"
@@ -83,11 +82,16 @@ function ChannelRow({ channel, isOpen, onOpen }: RowProps) {
         <time dateTime={lastMessage.createdAt}>{shortTimeOf(lastMessage.createdAt)}</time>
       )}
       <span className="channel-last">
-        {lastMessage ? `${author}: ${summaryOf(lastMessage)}` : 'No messages yet'}
+        {lastMessage ? authorIn(lastMessage, me) + summaryOf(lastMessage) : 'No messages yet'}
       </span>
       {unreadCount > 0 && <UnreadBadge count={unreadCount} />}
     </button>
   )
+}
+
+function authorIn({ type, userId, user }: Message, me: string) {
+  if (type === 'system') return ''
+  return userId === me ? 'You: ' : `${firstName(user.name)}: `
 }
 
 const ChannelMark = ({ icon, text }: { icon: IconName; text: string }) => (

@@ -44,6 +44,7 @@ export const MessageRow = memo(function MessageRow(props: Props) {
       className={`message ${grouped} ${targeted}`}
       data-row
       data-status={status}
+      data-type={message.type}
       data-mentions-me={mentions.includes(me)}
       aria-label={`${user.name}, ${timeOf(createdAt)}`}
       tabIndex={isInTabOrder ? 0 : -1}

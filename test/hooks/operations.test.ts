@@ -85,7 +85,7 @@ function newAsker() {
   return { askFor, lines, countOf }
 }
 
-test('an edit is judged as the message would be after it, and stored as the hook changes it', async () => {
+test('an edit is judged as the message after it, and stored as the hook changes it', async () => {
   const { ana, ben, send, asked, channelId } = await newScene()
   const { receiver } = current()
   receiver.answerWith(allow)
