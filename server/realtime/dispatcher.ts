@@ -65,8 +65,13 @@ export function createDispatcher(options: DispatcherOptions) {
       case 'presence':
         knownPresence.record(note)
         return userFanout.presenceChanged(note)
-      case 'told':
-        return userFanout.receive(note)
+      case 'told': {
+        const { appId, event } = note.news
+        if (!userFanout.receive(note)) return
+        if (event.type === 'presence.online' || event.type === 'presence.offline')
+          knownPresence.recordTold({ ...event.payload, appId }, event.type === 'presence.online')
+        return
+      }
       case 'counts':
         return unread.receive(note)
       case 'revoked':

@@ -13,6 +13,10 @@ type KnownPresenceOptions = {
 
 /** How many users a statement reads at most. */
 const PAGE = 10_000
+/** Of how many users it is known that another node tells their last change. */
+const MOST_TOLD = 50_000
+/** Overlap: a node announces a change some time before it tells it. */
+const OVERLAP_MS = 30_000
 
 /**
  * Which users this node last reported as online; compared with the database to find missed changes.
@@ -24,7 +28,9 @@ export class KnownPresence {
   /** Users whose last change could not be sent. */
   readonly #lost = new Map<string, UserRef>()
   /** Users whose last change may have been sent to nobody, by its time, the latest last. */
-  readonly #unsure = new Map<string, { user: UserRef; at: number; teller: string | undefined }>()
+  readonly #unsure = new Map<string, { user: UserRef; at: number }>()
+  /** Users whose last change another node tells, if its notes arrive; the latest last. */
+  readonly #toldByOthers = new Map<string, { user: UserRef; at: number; teller: string }>()
 
   constructor(readonly options: KnownPresenceOptions) {}
 
@@ -37,7 +43,22 @@ export class KnownPresence {
     this.#noted.add(key)
     this.#lost.delete(key)
     this.#unsure.delete(key)
-    this.#unsure.set(key, { user, at: performance.now(), teller: change.teller })
+    this.#unsure.set(key, { user, at: performance.now() })
+    this.#toldByOthers.delete(key)
+    const { teller } = change
+    if (teller === undefined || teller === this.options.nodeId) return
+    this.#toldByOthers.set(key, { user, at: performance.now(), teller })
+    const [oldest] = this.#toldByOthers.keys()
+    if (oldest !== undefined && this.#toldByOthers.size > MOST_TOLD)
+      this.#toldByOthers.delete(oldest)
+  }
+
+  /** Another node has told users of this one, whether or not it was announced here. */
+  recordTold({ appId, userId }: UserRef, isOnline: boolean) {
+    const key = userKey({ appId, userId })
+    if (isOnline) this.#online.set(key, { appId, userId })
+    else this.#online.delete(key)
+    this.#noted.add(key)
   }
 
   /**
@@ -48,12 +69,14 @@ export class KnownPresence {
     for (const [key, { user }] of this.#unsure) this.#lost.set(key, user)
   }
 
-  /** The same of notes by which other nodes, or the given one, tell the users of this node. */
-  handleMissedNotes(nodeId?: string) {
-    for (const [key, { user, teller }] of this.#unsure) {
-      const isToldByOther = teller !== undefined && teller !== this.options.nodeId
-      if (isToldByOther && teller === (nodeId ?? teller)) this.#lost.set(key, user)
-    }
+  /**
+   * The same of notes that other nodes, or the given one, have sent in the last milliseconds: by
+   * these they tell the users of this node.
+   */
+  handleMissedNotes(milliseconds: number, nodeId?: string) {
+    const since = performance.now() - milliseconds - OVERLAP_MS
+    for (const [key, { user, at, teller }] of this.#toldByOthers)
+      if (at >= since && teller === (nodeId ?? teller)) this.#lost.set(key, user)
   }
 
   /** No row of this node was missing until that time, by `performance.now()`. */

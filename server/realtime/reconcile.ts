@@ -70,7 +70,7 @@ export function createReconciliation(options: ReconciliationOptions) {
     unread.recheck(seconds + OVERLAP_SECONDS)
     missedProfiles.missed(seconds * 1_000)
     missedCopies.missed(seconds * 1_000)
-    knownPresence.handleMissedNotes(nodeId)
+    knownPresence.handleMissedNotes(seconds * 1_000, nodeId)
     gapAt = performance.now()
     compareAt ??= gapAt + timings.comparePresenceMs
   }

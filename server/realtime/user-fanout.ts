@@ -47,10 +47,11 @@ export function createUserFanout(options: UserFanoutOptions & NodesOptions) {
   }
 
   const tellOwn = (news: News, userIds: string[]) => {
-    if (newest.isOutdated(news)) return
+    if (newest.isOutdated(news)) return false
     newest.told(news)
     const userTopics = userIds.map((userId) => topics.user(news.appId, userId))
     broadcast(userTopics, news.event)
+    return true
   }
   const tell = (news: News, users: Connected<UserRef>[]) => {
     const own = users.filter((user) => user.nodeId === nodeId)
@@ -128,7 +129,7 @@ export function createUserFanout(options: UserFanoutOptions & NodesOptions) {
       if (reach === 'forOwn' && newest.wasTold(topic, offset)) return
       run(announced, () => copies[reach](topic, offset))
     },
-    /** Another node has looked up whom of this one the news concern. */
+    /** Another node has looked up whom of this one the news concern. Returns whether it is told. */
     receive: ({ news, userIds }: ToldNote) => tellOwn(news, userIds),
   }
 }

@@ -51,6 +51,7 @@ test('a node that missed notes sends its users the changes that they missed', as
   const { users } = world().backend
   await users.put({ userId: ben.id, name: ben.id, custom: { plan: 'pro' } })
   await users.put({ userId: ana.id, name: 'Ana Renamed' })
+  await ana.channels.update({ channelId, name: 'Channel Renamed' })
   dans.disconnect()
   await connect(ana).ready()
   await until(async () => (await connectedIds()).join() === [ana, ben, eve].map(idOf).sort().join())
@@ -65,6 +66,7 @@ test('a node that missed notes sends its users the changes that they missed', as
     await listener.until(() => presenceOf(listener, dan.id).at(-1) === 'presence.offline')
     await listener.until(() => presenceOf(listener, ana.id).at(-1) === 'presence.online')
     await listener.until(() => namesOf(listener, ana.id).at(-1) === 'Ana Renamed')
+    await listener.untilType('channel.updated')
     expect(namesOf(listener, ben.id)).toEqual([])
   }
 })

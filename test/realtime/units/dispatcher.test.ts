@@ -58,11 +58,14 @@ async function openDispatcher() {
       profileChanged: noting('profileChanged'),
       channelUpdated: (topic, offset, { teller } = {}) =>
         void calls.push(['channelUpdated', topic, offset, ...(teller ? [teller] : [])]),
-      receive: noting('receiveTold'),
+      receive: (note) => calls.push(['receiveTold', note]) > 0,
       announced: (change) => ({ ...change, teller: 'node' }),
     },
     // what the dispatcher calls of it
-    knownPresence: { record: noting('recordPresence') } as unknown as KnownPresence,
+    knownPresence: {
+      record: noting('recordPresence'),
+      recordTold: noting('recordTold'),
+    } as unknown as KnownPresence,
     missedProfiles: { record: noting('recordProfile') } as unknown as MissedProfiles, // the same
     broker: {
       start: async () => {},
@@ -207,9 +210,14 @@ test('what changes on a node is announced by it, and told by other nodes when th
   expect(calls.splice(0).map(([name]) => name)).toEqual([
     ...['recordPresence', 'presenceChanged', 'recordProfile', 'profileChanged'],
   ])
-  const told = { kind: 'told', node: 'node', userIds: ['ana'] } as never
+  const event = { type: 'presence.offline', payload: { userId: 'ben' } }
+  const told = { kind: 'told', node: 'node', userIds: ['ana'], news: { appId, event } } as never
   dispatcher.receive(told)
-  expect(calls).toEqual([['receiveTold', told]])
+  const ofBen = expect.objectContaining({ appId, userId: 'ben' })
+  expect(calls).toEqual([
+    ['receiveTold', told],
+    ['recordTold', ofBen, false],
+  ])
 })
 
 test('presence and profiles that are sent on are noted as known', async () => {

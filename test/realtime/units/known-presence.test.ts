@@ -59,16 +59,28 @@ test('changes that another node tells are told again after notes were missed', (
     notify: () => {},
   })
   known.record({ ...change(true), teller: 'node' })
-  known.handleMissedNotes()
+  known.handleMissedNotes(0)
   expect(known.hasLost).toBe(false)
   known.record({ ...change(true), teller: 'other' })
-  known.handleMissedNotes('third')
+  known.handleMissedNotes(0, 'third')
   expect(known.hasLost).toBe(false)
-  known.handleMissedNotes('other')
+  known.handleMissedNotes(0, 'other')
   expect(known.hasLost).toBe(true)
   known.record({ ...change(true), teller: 'other' })
-  known.handleMissedNotes()
+  known.handleMissedNotes(0)
   expect(known.hasLost).toBe(true)
+})
+
+test('a departure that was told but never announced is put right', async () => {
+  const told = await compareWith((known, query) => {
+    if (query > 0) return
+    known.record({ ...change(true), teller: 'other' })
+    known.recordTold(ana, false)
+  })
+  // It was noted during this comparison: the next one finds it.
+  expect(told).toEqual([])
+  const later = await compareWith((known) => known.recordTold({ ...ana, userId: 'ben' }, false))
+  expect(later).toEqual([true])
 })
 
 test('who is online is read in pages, each after the one before it', async () => {
