@@ -1338,7 +1338,7 @@ export interface Api {
       /** Id of the message. */
       messageId: string
     }, options?: CallOptions): Promise<{
-      /** In the order they read it; at most 100. */
+      /** In the order they read it; at most 100, and as many as an answer has room for. */
       readBy: Reader[]
       /** How many members have read it, without its author. */
       readCount: number
@@ -1347,7 +1347,8 @@ export interface Api {
     }>
     /**
      * Returns the receipts of up to 200 messages by message id. Unknown messages, and those of
-     * other channels, are left out.
+     * other channels, are left out. `readCount` is exact; an answer shows as many readers as it has
+     * room for, of each message alike.
      *
      * `POST /api/channels/{channelId}/receipts/query`
      */
@@ -1361,12 +1362,13 @@ export interface Api {
       receipts: Record<string, {
           /** How many members have read it, without its author. */
           readCount: number
-          /** In the order they read it; at most 100. */
+          /** In the order they read it; at most 100, and as many as an answer has room for. */
           readers: Reader[]
         }>
     }>
     /**
-     * Lists the read position of each member, in the order they joined.
+     * Lists the read position of each member, in the order they joined. A page may end early, where
+     * an answer has no more room.
      *
      * `GET /api/channels/{channelId}/receipts/read-status`
      */
@@ -2180,7 +2182,10 @@ export interface UserEvents {
       muted: boolean
       /** Revision of the channel: goes up by 1 with each durable event. */
       rev: number
-      /** The first 100 members. Present in a single channel, and for direct messages in lists. */
+      /**
+       * The first 100 members, or as many as there is room for. Present in a single channel, and
+       * for direct messages in lists.
+       */
       members?: Member[] | undefined
       /** Whether only the backend may send messages. */
       frozen: boolean
@@ -2561,7 +2566,10 @@ export interface WebhookEvents {
       muted: boolean
       /** Revision of the channel: goes up by 1 with each durable event. */
       rev: number
-      /** The first 100 members. Present in a single channel, and for direct messages in lists. */
+      /**
+       * The first 100 members, or as many as there is room for. Present in a single channel, and
+       * for direct messages in lists.
+       */
       members?: Member[] | undefined
       /** Whether only the backend may send messages. */
       frozen: boolean
@@ -2919,7 +2927,10 @@ export interface Channel {
   muted: boolean
   /** Revision of the channel: goes up by 1 with each durable event. */
   rev: number
-  /** The first 100 members. Present in a single channel, and for direct messages in lists. */
+  /**
+   * The first 100 members, or as many as there is room for. Present in a single channel, and for
+   * direct messages in lists.
+   */
   members?: Member[] | undefined
   /** Whether only the backend may send messages. */
   frozen: boolean

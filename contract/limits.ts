@@ -18,9 +18,9 @@ export const limits = {
   /** The most messages of a batch that one caller sends, and the size of its body. */
   messageBatch: { messages: 50, bodyBytes: 1024 * 1024 },
   /**
-   * The most bytes of messages or channels in an answer; the rest is for the next page. The most
-   * bytes of events in a history, in the recoveries of a frame, and in a read of gaps. A single
-   * message, channel or event that is larger is answered alone.
+   * The most bytes of messages, channels, members or readers in an answer; the rest is for the next
+   * page. The most bytes of events in a history, in the recoveries of a frame, and in a read of
+   * gaps. A single message, channel or event that is larger is answered alone.
    */
   answerBytes: 1024 * 1024,
   /** The most calls of one tRPC request. */

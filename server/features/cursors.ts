@@ -54,6 +54,21 @@ export function toPage<Row>(rows: Row[], limit: number, cursorOf: (row: Row) => 
   return { page, nextCursor: last === undefined ? null : cursorOf(last) }
 }
 
+/**
+ * The same of rows of which those that an answer has no room for were not read. `hasNext` of the
+ * last one says whether there are any.
+ */
+export function toFittingPage<Row extends { hasNext: true | null }>(
+  rows: Row[],
+  limit: number,
+  cursorOf: (row: Row) => string,
+) {
+  const page = rows.slice(0, limit)
+  const last = page.at(-1)
+  const nextCursor = last?.hasNext ? cursorOf(last) : null
+  return { page: page.map(({ hasNext: _, ...row }) => row), nextCursor }
+}
+
 /** The members `m` after a cursor, in the order they joined. */
 export function joinedAfter(db: Tx, cursor: string | undefined) {
   if (cursor === undefined) return db`true`
