@@ -1433,13 +1433,21 @@ export interface Api {
   }
   workspaces: {
     /**
-     * Lists the workspaces you belong to, in the order you joined them.
+     * Lists the workspaces you belong to, in the order you joined them. A page may end early, where
+     * an answer has no more room.
      *
      * `GET /api/workspaces`
      */
-    list(args?: Record<string, never>, options?: CallOptions): Promise<{
+    list(args?: {
+      /** Page size. Above 100 means 100. */
+      limit?: number | undefined
+      /** `nextCursor` of an earlier page. */
+      cursor?: string | undefined
+    }, options?: CallOptions): Promise<{
       /** In the order you joined them. */
       workspaces: Workspace[]
+      /** The `cursor` of the next page; null on the last page. */
+      nextCursor: string | null
     }>
     /**
      * Creates a workspace; you become its owner.
@@ -1455,7 +1463,8 @@ export interface Api {
       image?: string | undefined
     }, options?: CallOptions): Promise<Workspace>
     /**
-     * Lists the members of one of your workspaces in the order they joined.
+     * Lists the members of one of your workspaces in the order they joined. A page may end early,
+     * where an answer has no more room.
      *
      * `GET /api/workspaces/{workspaceId}/members`
      */
@@ -1466,9 +1475,16 @@ export interface Api {
       limit?: number | undefined
       /** How many entries to skip. */
       offset?: number | undefined
+      /**
+       * `nextCursor` of an earlier page: the list goes on after it, whatever was added or removed
+       * meanwhile, and as fast on the last page as on the first. `offset` counts from there.
+       */
+      cursor?: string | undefined
     }, options?: CallOptions): Promise<{
       /** In the order they joined. */
       members: WorkspaceMember[]
+      /** The `cursor` of the next page; null on the last page. */
+      nextCursor: string | null
     }>
     /**
      * Owners may remove anyone, admins plain members, and every member may remove themselves. If
@@ -3768,9 +3784,9 @@ export interface Workspace {
   type: string
   /** Image URL. */
   image: string | null
-  /** How many members it has. */
+  /** How many members it has; more than 10,000 are not counted. */
   memberCount: number
-  /** How many channels belong to it. */
+  /** How many channels belong to it; more than 10,000 are not counted. */
   channelCount: number
   /** The caller's role. */
   role: WorkspaceRole

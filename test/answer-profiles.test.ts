@@ -1,7 +1,7 @@
 import { limits } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { askBounded } from './support/bounded-answer.ts'
-import { insertMembers, insertUsers } from './support/inserted.ts'
+import { insertMembers, insertUsers, insertWorkspace } from './support/inserted.ts'
 import { type User, useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -126,4 +126,74 @@ test('members with long names and images end after a megabyte, wherever they are
     { path: 'sync', body: { channels: { [channelId]: 0 }, members: [channelId] } },
   )
   expect(synced.channels[channelId]).not.toHaveProperty('members')
+})
+
+test('members of a workspace end after a megabyte, and their cursor continues', async () => {
+  const ana = await world().user('w-ana')
+  const ids = await createCrowd('w-ana-fan-')
+  const roles = ids.map((id) => [id, 'member'])
+  const workspaceId = await insertWorkspace(world(), {
+    [ana.id]: 'owner',
+    ...Object.fromEntries(roles),
+  })
+  const found = await walk(ana, `workspaces/${workspaceId}/members`)
+  expect(found.flat()).toEqual(['w-ana', ...ids])
+  expect(found).toHaveLength(2)
+})
+
+type Workspaces = {
+  workspaces: { id: string; isDefault: boolean; memberCount: number; channelCount: number }[]
+  nextCursor: string | null
+}
+
+test('at most so many members of a workspace are counted', async () => {
+  const { db, appId } = world()
+  const ana = await world().user('c-ana')
+  const workspaceId = await insertWorkspace(world(), { [ana.id]: 'owner' })
+  const ids = await insertUsers(world(), 'counted-', limits.workspaceCounted)
+  await db`
+    insert into workspace_members (app_id, workspace_id, user_id, role)
+    select ${appId}, ${workspaceId}, given, 'member'
+    from unnest(${ids}::text[]) given`
+  const { workspaces } = await askBounded<Workspaces>(world(), ana, { path: 'workspaces' })
+  expect(workspaces).toMatchObject([{ id: workspaceId, memberCount: limits.workspaceCounted }])
+})
+
+test('workspaces are listed in pages of a hundred, or of a megabyte', async () => {
+  const { db, appId } = world()
+  const ana = await world().user('p-ana')
+  // All in one statement: she joined them at the same time.
+  const made = await db<{ id: string }[]>`
+    with made as (
+      insert into workspaces (id, app_id, name, type, image, created_by)
+      select
+        gen_random_uuid(), ${appId}, 'Acme', 'team', case when n <= 110 then ${IMAGE} end, 'p-ana'
+      from generate_series(1, 230) n
+      returning id
+    )
+    insert into workspace_members (app_id, workspace_id, user_id, role)
+    select ${appId}, id, 'p-ana', 'owner'
+    from made
+    returning workspace_id as id`
+  const pages: Workspaces[] = []
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const page: Workspaces = await askBounded(world(), ana, {
+      path: `workspaces${cursor && `?cursor=${cursor}`}`,
+    })
+    pages.push(page)
+    cursor = page.nextCursor
+  }
+  const listed = pages.flatMap(({ workspaces }) => workspaces)
+  expect(listed.map(({ id }) => id)).toEqual(made.map(({ id }) => id).toSorted())
+  expect(listed.map(({ isDefault }) => isDefault)).toEqual(listed.map((_, index) => index === 0))
+  expect(pages.map(({ workspaces }) => workspaces.length)).toEqual([100, 100, 30])
+  await db`
+    update workspaces
+    set image = ${`https://example.com/${'\u0001'.repeat(limits.urlLength - 20)}`}
+    where app_id = ${appId}
+      and created_by = 'p-ana'`
+  const first = await askBounded<Workspaces>(world(), ana, { path: 'workspaces?limit=1000' })
+  expect(first.workspaces.length).toBeGreaterThan(75)
+  expect(first.workspaces.length).toBeLessThan(100)
+  expect(first.nextCursor).not.toBeNull()
 })

@@ -51,13 +51,25 @@ type FittingMembers = {
   room?: number
 }
 
+/** Selects the first of these members whom an answer has room for, with their profiles. */
+export const fittingMembers = (db: Tx, { which, ...size }: FittingMembers) => {
+  const rows = db`
+    select m.*
+    from members m
+    where ${which}`
+  return fittingProfiles(db, { rows, ...size })
+}
+
+type FittingProfiles = Omit<FittingMembers, 'which'> & { rows: Fragment }
+
 /**
- * Selects the first of these members whom an answer has room for, but at least one, with their
- * profiles. Users are looked up for the page only, whatever the number of members.
+ * Selects the first of these rows of members that an answer has room for, but at least one, in the
+ * order they joined, with profiles. Users are looked up for the page only, whatever the number of
+ * members.
  */
-export const fittingMembers = (
+export const fittingProfiles = (
   db: Tx,
-  { which, more = db`0`, room = limits.answerBytes - AROUND_BYTES }: FittingMembers,
+  { rows, more = db`0`, room = limits.answerBytes - AROUND_BYTES }: FittingProfiles,
 ) => db`
   select *
   from (
@@ -66,11 +78,7 @@ export const fittingMembers = (
       (row_number() over joined)::int as place,
       lead(true) over joined as has_next,
       sum(${profileBytes(db)} + ${more}) over joined as bytes
-    from (
-      select m.*
-      from members m
-      where ${which}
-    ) m
+    from (${rows}) m
     join users u on u.app_id = m.app_id and u.id = m.user_id
     cross join lateral (
       select ${userSummary(db)} as profile
