@@ -1346,7 +1346,7 @@ export interface Api {
       /** Id of the message. */
       messageId: string
     }, options?: CallOptions): Promise<{
-      /** In the order they read it; at most 100. */
+      /** In the order they read it; at most 100, and as many as an answer has room for. */
       readBy: Reader[]
       /** How many members have read it, without its author. */
       readCount: number
@@ -1355,7 +1355,8 @@ export interface Api {
     }>
     /**
      * Returns the receipts of up to 200 messages by message id. Unknown messages, and those of
-     * other channels, are left out.
+     * other channels, are left out. `readCount` is exact; an answer shows as many readers as it has
+     * room for, of each message alike.
      *
      * `POST /api/channels/{channelId}/receipts/query`
      */
@@ -1369,12 +1370,13 @@ export interface Api {
       receipts: Record<string, {
           /** How many members have read it, without its author. */
           readCount: number
-          /** In the order they read it; at most 100. */
+          /** In the order they read it; at most 100, and as many as an answer has room for. */
           readers: Reader[]
         }>
     }>
     /**
-     * Lists the read position of each member, in the order they joined.
+     * Lists the read position of each member, in the order they joined. A page may end early, where
+     * an answer has no more room.
      *
      * `GET /api/channels/{channelId}/receipts/read-status`
      */
@@ -1439,13 +1441,21 @@ export interface Api {
   }
   workspaces: {
     /**
-     * Lists the workspaces you belong to, in the order you joined them.
+     * Lists the workspaces you belong to, in the order you joined them. A page may end early, where
+     * an answer has no more room.
      *
      * `GET /api/workspaces`
      */
-    list(args?: Record<string, never>, options?: CallOptions): Promise<{
+    list(args?: {
+      /** Page size. Above 100 means 100. */
+      limit?: number | undefined
+      /** `nextCursor` of an earlier page. */
+      cursor?: string | undefined
+    }, options?: CallOptions): Promise<{
       /** In the order you joined them. */
       workspaces: Workspace[]
+      /** The `cursor` of the next page; null on the last page. */
+      nextCursor: string | null
     }>
     /**
      * Creates a workspace; you become its owner.
@@ -1461,7 +1471,8 @@ export interface Api {
       image?: string | undefined
     }, options?: CallOptions): Promise<Workspace>
     /**
-     * Lists the members of one of your workspaces in the order they joined.
+     * Lists the members of one of your workspaces in the order they joined. A page may end early,
+     * where an answer has no more room.
      *
      * `GET /api/workspaces/{workspaceId}/members`
      */
@@ -1472,9 +1483,16 @@ export interface Api {
       limit?: number | undefined
       /** How many entries to skip. */
       offset?: number | undefined
+      /**
+       * `nextCursor` of an earlier page: the list goes on after it, whatever was added or removed
+       * meanwhile, and as fast on the last page as on the first. `offset` counts from there.
+       */
+      cursor?: string | undefined
     }, options?: CallOptions): Promise<{
       /** In the order they joined. */
       members: WorkspaceMember[]
+      /** The `cursor` of the next page; null on the last page. */
+      nextCursor: string | null
     }>
     /**
      * Owners may remove anyone, admins plain members, and every member may remove themselves. If
@@ -2188,7 +2206,10 @@ export interface UserEvents {
       muted: boolean
       /** Revision of the channel: goes up by 1 with each durable event. */
       rev: number
-      /** The first 100 members. Present in a single channel, and for direct messages in lists. */
+      /**
+       * The first 100 members, or as many as there is room for. Present in a single channel, and
+       * for direct messages in lists.
+       */
       members?: Member[] | undefined
       /** Whether only the backend may send messages. */
       frozen: boolean
@@ -2569,7 +2590,10 @@ export interface WebhookEvents {
       muted: boolean
       /** Revision of the channel: goes up by 1 with each durable event. */
       rev: number
-      /** The first 100 members. Present in a single channel, and for direct messages in lists. */
+      /**
+       * The first 100 members, or as many as there is room for. Present in a single channel, and
+       * for direct messages in lists.
+       */
       members?: Member[] | undefined
       /** Whether only the backend may send messages. */
       frozen: boolean
@@ -2929,7 +2953,10 @@ export interface Channel {
   muted: boolean
   /** Revision of the channel: goes up by 1 with each durable event. */
   rev: number
-  /** The first 100 members. Present in a single channel, and for direct messages in lists. */
+  /**
+   * The first 100 members, or as many as there is room for. Present in a single channel, and for
+   * direct messages in lists.
+   */
   members?: Member[] | undefined
   /** Whether only the backend may send messages. */
   frozen: boolean
@@ -3773,9 +3800,9 @@ export interface Workspace {
   type: string
   /** Image URL. */
   image: string | null
-  /** How many members it has. */
+  /** How many members it has; more than 10,000 are not counted. */
   memberCount: number
-  /** How many channels belong to it. */
+  /** How many channels belong to it; more than 10,000 are not counted. */
   channelCount: number
   /** The caller's role. */
   role: WorkspaceRole

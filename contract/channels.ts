@@ -69,8 +69,8 @@ export const Channel = z
       .optional()
       .meta({
         description:
-          `The first ${limits.membersShown} members. Present in a single channel, and for ` +
-          'direct messages in lists.',
+          `The first ${limits.membersShown} members, or as many as there is room for. Present ` +
+          'in a single channel, and for direct messages in lists.',
       }),
     frozen: z
       .boolean()

@@ -18,9 +18,9 @@ export const limits = {
   /** The most messages of a batch that one caller sends, and the size of its body. */
   messageBatch: { messages: 50, bodyBytes: 1024 * 1024 },
   /**
-   * The most bytes of messages or channels in an answer; the rest is for the next page. The most
-   * bytes of events in a history, in the recoveries of a frame, and in a read of gaps. A single
-   * message, channel or event that is larger is answered alone.
+   * The most bytes of messages, channels, members, readers or workspaces in an answer; the rest is
+   * for the next page. The most bytes of events in a history, in the recoveries of a frame, and in
+   * a read of gaps. A single message, channel or event that is larger is answered alone.
    */
   answerBytes: 1024 * 1024,
   /** The most calls of one tRPC request. */
@@ -44,6 +44,7 @@ export const limits = {
   page: {
     channels: { default: 50, max: 100 },
     users: { default: 50, max: 100 },
+    workspaces: { default: 100, max: 100 },
     messages: { default: 100, max: 200 },
     invites: { default: 50, max: 100 },
     abandoned: { default: 50, max: 100 },
@@ -138,6 +139,8 @@ export const limits = {
   deviceTokenLength: 4_096,
   timezoneLength: 64,
   workspaceTypeLength: 32,
+  /** The most members, and the most channels, that are counted of a workspace. */
+  workspaceCounted: 10_000,
   invite: { maxUses: 10_000, expiresInDays: { default: 7, max: 365 } },
   /** How many channels or workspaces a call looks at, to find those without members. */
   abandoned: { slice: 1_000 },

@@ -18,7 +18,9 @@ export const Reader = Profile.extend({
 export type Reader = z.infer<typeof Reader>
 
 const readers = z.array(Reader).meta({
-  description: `In the order they read it; at most ${limits.readersShown}.`,
+  description:
+    `In the order they read it; at most ${limits.readersShown}, and as many as an answer has ` +
+    'room for.',
 })
 const readCount = z
   .int()
@@ -78,7 +80,8 @@ export const receipts = {
     summary: 'List who has read several messages',
     description:
       `Returns the receipts of up to ${limits.receiptsPerCall} messages by message id. Unknown ` +
-      'messages, and those of other channels, are left out.',
+      'messages, and those of other channels, are left out. `readCount` is exact; an answer ' +
+      'shows as many readers as it has room for, of each message alike.',
     input: Ref.extend({
       messageIds: z
         .array(field.messageId())
@@ -100,7 +103,9 @@ export const receipts = {
     path: '/api/channels/{channelId}/receipts/read-status',
     auth: 'user',
     summary: 'List how far members have read',
-    description: 'Lists the read position of each member, in the order they joined.',
+    description:
+      'Lists the read position of each member, in the order they joined. A page may end early, ' +
+      'where an answer has no more room.',
     input: Ref.extend({
       limit: field.pageSize({ default: limits.membersPerCall, max: limits.membersPerCall }),
       offset: field.offset(),

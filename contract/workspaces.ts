@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import * as field from './fields.ts'
-import { limits } from './limits.ts'
+import { grouped, limits } from './limits.ts'
 import { operation } from './operation.ts'
 import { UserSummary } from './users.ts'
 
@@ -18,6 +18,8 @@ const type = <S extends z.ZodType>(schema: S) =>
 const image = <S extends z.ZodType>(schema: S) =>
   schema.meta({ description: 'Image URL.', examples: ['https://example.com/acme.png'] })
 
+const counted = `more than ${grouped(limits.workspaceCounted)} are not counted.`
+
 /** A workspace as one of its members sees it. */
 export const Workspace = z
   .object({
@@ -25,8 +27,12 @@ export const Workspace = z
     name: name(z.string()),
     type: type(z.string()),
     image: image(z.string().nullable()),
-    memberCount: z.int().meta({ description: 'How many members it has.', examples: [12] }),
-    channelCount: z.int().meta({ description: 'How many channels belong to it.', examples: [3] }),
+    memberCount: z
+      .int()
+      .meta({ description: `How many members it has; ${counted}`, examples: [12] }),
+    channelCount: z
+      .int()
+      .meta({ description: `How many channels belong to it; ${counted}`, examples: [3] }),
     role: WorkspaceRole.meta({ description: "The caller's role." }),
     isDefault: z.boolean().meta({
       description: 'Whether it is the workspace that the caller joined first.',
@@ -58,10 +64,16 @@ export const workspaces = {
     path: '/api/workspaces',
     auth: 'user',
     summary: 'List workspaces',
-    description: 'Lists the workspaces you belong to, in the order you joined them.',
-    input: z.object({}),
+    description:
+      'Lists the workspaces you belong to, in the order you joined them. A page may end early, ' +
+      'where an answer has no more room.',
+    input: z.object({
+      limit: field.pageSize(limits.page.workspaces),
+      cursor: field.cursor().meta({ description: '`nextCursor` of an earlier page.' }),
+    }),
     output: z.object({
       workspaces: z.array(Workspace).meta({ description: 'In the order you joined them.' }),
+      nextCursor: field.nextCursor(),
     }),
   }),
   create: operation({
@@ -83,13 +95,17 @@ export const workspaces = {
     path: '/api/workspaces/{workspaceId}/members',
     auth: 'user',
     summary: 'List members of a workspace',
-    description: 'Lists the members of one of your workspaces in the order they joined.',
+    description:
+      'Lists the members of one of your workspaces in the order they joined. A page may end ' +
+      'early, where an answer has no more room.',
     input: Ref.extend({
       limit: field.pageSize({ default: limits.membersShown, max: limits.membersPerCall }),
       offset: field.offset(),
+      cursor: field.cursor(),
     }),
     output: z.object({
       members: z.array(WorkspaceMember).meta({ description: 'In the order they joined.' }),
+      nextCursor: field.nextCursor(),
     }),
   }),
   removeMember: operation({

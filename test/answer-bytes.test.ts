@@ -1,5 +1,6 @@
 import { limits } from '@parley/contract'
 import { beforeEach, expect, test } from 'vitest'
+import { askBounded } from './support/bounded-answer.ts'
 import { liveChatOf, ready, until } from './support/chat.ts'
 import { upTo } from './support/events.ts'
 import { insertUsers } from './support/inserted.ts'
@@ -15,18 +16,7 @@ beforeEach(async () => {
   ana = await world().user('ana')
 })
 
-/** Asks over REST; fails if the answer has more bytes than one may have. */
-async function ask<T>(path: string, body?: object): Promise<T> {
-  const answer = await fetch(`${world().url}/api/${path}`, {
-    method: body ? 'POST' : 'GET',
-    headers: { authorization: `Bearer ${ana.token}`, 'content-type': 'application/json' },
-    ...(body ? { body: JSON.stringify(body) } : {}),
-  })
-  const text = await answer.text()
-  expect(answer.status, text.slice(0, 200)).toBe(200)
-  expect(Buffer.byteLength(text)).toBeLessThanOrEqual(answerBytes)
-  return JSON.parse(text)
-}
+const ask = <T>(path: string, body?: object): Promise<T> => askBounded(world(), ana, { path, body })
 
 /** The seqs of a list read from its end to its beginning, or the other way. */
 async function walk(path: string, direction: 'before' | 'after', start = '') {

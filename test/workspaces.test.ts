@@ -39,7 +39,10 @@ test("a workspace is owned by its creator, and a user's first one is the default
   expect(second).toMatchObject({ isDefault: false, image: null })
   await ana.channels.create({ type: 'team', name: 'General', workspaceId: second.id })
   expect((await ana.workspaces.list()).workspaces).toEqual([first, { ...second, channelCount: 1 }])
-  expect(await (await world().user('nobody')).workspaces.list()).toEqual({ workspaces: [] })
+  expect(await (await world().user('nobody')).workspaces.list()).toEqual({
+    workspaces: [],
+    nextCursor: null,
+  })
 })
 
 test('only members see the members of a workspace', async () => {
@@ -164,7 +167,10 @@ test('a deleted user leaves their workspaces, and another member becomes owner',
     role: 'owner',
     memberCount: 1,
   })
-  expect(await (await world().user('d-ana')).workspaces.list()).toEqual({ workspaces: [] })
+  expect(await (await world().user('d-ana')).workspaces.list()).toEqual({
+    workspaces: [],
+    nextCursor: null,
+  })
 })
 
 test('only members of a workspace discover its team channels', async () => {

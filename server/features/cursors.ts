@@ -54,17 +54,44 @@ export function toPage<Row>(rows: Row[], limit: number, cursorOf: (row: Row) => 
   return { page, nextCursor: last === undefined ? null : cursorOf(last) }
 }
 
-/** The members `m` after a cursor, in the order they joined. */
-export function joinedAfter(db: Tx, cursor: string | undefined) {
-  if (cursor === undefined) return db`true`
-  const [micros, userId] = decodeCursor(cursor)
-  if (!/^\d{1,16}$/.test(micros)) throw invalidCursor()
-  const joinedAt = db`(timestamptz 'epoch' + ${Number(micros)}::float8 * interval '1 microsecond')`
-  return db`(m.joined_at, m.user_id) > (${joinedAt}, ${userId})`
+/**
+ * The same of rows of which those that an answer has no room for were not read. `hasNext` of the
+ * last one says whether there are any.
+ */
+export function toFittingPage<Row extends { hasNext: true | null }>(
+  rows: Row[],
+  limit: number,
+  cursorOf: (row: Row) => string,
+) {
+  const page = rows.slice(0, limit)
+  const last = page.at(-1)
+  const nextCursor = last?.hasNext ? cursorOf(last) : null
+  return { page: page.map(({ hasNext: _, ...row }) => row), nextCursor }
 }
 
-/** When member `m` joined, to the microsecond: the API shows milliseconds. */
-export const joinedMicros = (db: Tx) => db`(extract(epoch from m.joined_at) * 1000000)::bigint`
+/** The members `m`, or `row`, after a cursor, in the order they joined. */
+export function joinedAfter(db: Tx, cursor: string | undefined, row = db`m`) {
+  if (cursor === undefined) return db`true`
+  const [micros, userId] = decodeCursor(cursor)
+  return db`(${row}.joined_at, ${row}.user_id) > (${joinedAt(db, micros)}, ${userId})`
+}
+
+/** The workspaces of a user, by member rows `wm`, after a cursor, in the order they joined. */
+export function joinedWorkspaceAfter(db: Tx, cursor: string | undefined) {
+  if (cursor === undefined) return db`true`
+  const [micros, id] = decodeCursor(cursor)
+  if (!UUID.test(id)) throw invalidCursor()
+  return db`(wm.joined_at, wm.workspace_id) > (${joinedAt(db, micros)}, ${id}::uuid)`
+}
+
+function joinedAt(db: Tx, micros: string) {
+  if (!/^\d{1,16}$/.test(micros)) throw invalidCursor()
+  return db`(timestamptz 'epoch' + ${Number(micros)}::float8 * interval '1 microsecond')`
+}
+
+/** When member `m`, or `row`, joined, to the microsecond: the API shows milliseconds. */
+export const joinedMicros = (db: Tx, row = db`m`) =>
+  db`(extract(epoch from ${row}.joined_at) * 1000000)::bigint`
 
 export const memberCursor = ({ joinedMicros, userId }: { joinedMicros: string; userId: string }) =>
   encodeCursor(joinedMicros, userId)

@@ -1,5 +1,6 @@
 import { type Channel, type ChannelChanges, limits, type Message } from '@parley/contract'
 import type { Tx } from '../db/client.ts'
+import { customBytes, profileBytes } from './members/view.ts'
 import { messagesOf, selectMessagePage } from './messages/page.ts'
 import { isLive } from './messages/view.ts'
 import { userSummary } from './users/view.ts'
@@ -89,12 +90,12 @@ async function readMembers(
   if (ids.length === 0) return members
   const rows = await db<MemberRow[]>`
     select
-      m.channel_id, m.user_id, ${userSummary(db)} as "user", m.role,
+      m.channel_id, m.user_id, m.profile as "user", m.role,
       coalesce(m.custom, '{}') as custom, m.joined_at, m.last_read_seq
     from (
       select
-        mem.*, given.place,
-        coalesce(sum(octet_length(mem.custom::text)) over (order by given.place), 0) as custom_bytes
+        m.*, given.place, more.profile,
+        sum(${profileBytes(db)} + ${customBytes(db)}) over (order by given.place) as bytes
       from unnest(${ids}::uuid[]) with ordinality as given (id, place)
       cross join lateral (
         select *
@@ -102,10 +103,14 @@ async function readMembers(
         where channel_id = given.id
         order by joined_at, user_id
         limit ${limits.sync.members + 1}
-      ) mem
+      ) m
+      join users u on u.app_id = m.app_id and u.id = m.user_id
+      cross join lateral (
+        select ${userSummary(db)} as profile
+        offset 0 -- measured and answered, but made once
+      ) more
     ) m
-    join users u on u.app_id = m.app_id and u.id = m.user_id
-    where m.custom_bytes <= ${limits.answerBytes}
+    where m.bytes <= ${limits.answerBytes}
     order by m.place, m.joined_at, m.user_id`
   let bytes = bytesBefore
   for (const id of ids) {

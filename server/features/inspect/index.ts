@@ -1,8 +1,8 @@
 import { contract } from '@parley/contract'
 import { type Implements, implementWithoutTransaction } from '../../core/operation.ts'
 import { requireApp } from '../apps/view.ts'
-import { asListed, listUsers } from '../users/list.ts'
-import { selectProfilesById } from '../users/view.ts'
+import { listUsers } from '../users/list.ts'
+import { selectListedById } from '../users/view.ts'
 import { deliveriesOf } from '../webhooks/deliveries.ts'
 import { selectWebhooks } from '../webhooks/view.ts'
 import { channels } from './channels.ts'
@@ -13,8 +13,8 @@ const users = implementWithoutTransaction(
   async ({ db }, { appId, userId, ...page }) => {
     await requireApp(db, appId)
     if (userId === undefined) return listUsers(db, { appId, offset: 0, ...page })
-    const users = await selectProfilesById(db, { appId, ids: db`array[${userId}]` })
-    return { users: users.map(asListed), nextCursor: null }
+    const users = await selectListedById(db, { appId, ids: db`array[${userId}]` })
+    return { users, nextCursor: null }
   },
 )
 

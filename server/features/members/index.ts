@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type ChannelType, contract, limits, type Member, type Role } from '@parley/contract'
+import { type ChannelType, contract, type Member, type Role } from '@parley/contract'
 import { noteAct } from '../../core/audit.ts'
 import type { WriteContext } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
@@ -14,7 +14,7 @@ import {
   lockedChannelForReader,
   mayJoin,
 } from '../access.ts'
-import { joinedAfter, memberCursor, toPage } from '../cursors.ts'
+import { joinedAfter, memberCursor, toFittingPage } from '../cursors.ts'
 import { mergeCustom } from '../custom.ts'
 import { addMembers, lockKnownUsers, removeMember } from './change.ts'
 import { selectMemberPage, selectMembers } from './view.ts'
@@ -37,8 +37,7 @@ const list = implementWithoutTransaction(
           offset ${offset}`,
       ),
     ])
-    const room = countFitting(rows)
-    const { page, nextCursor } = toPage(rows, Math.min(limit, room), memberCursor)
+    const { page, nextCursor } = toFittingPage(rows, limit, memberCursor)
     return { members: page.map(({ joinedMicros: _, ...member }) => member), nextCursor }
   },
 )
@@ -63,7 +62,7 @@ const add = implement(contract.members.add, async (ctx, { channelId, userIds, ro
   }
   const ids = users.map(({ id }) => id)
   const members = await selectMembersById(ctx.db, channelId, ids)
-  return { members: members.slice(0, countFitting(members)), memberCount }
+  return { members, memberCount }
 })
 
 const update = implement(
@@ -161,16 +160,6 @@ async function lockedMember(
     throw new ApiError('FORBIDDEN', 'Your role in this channel does not allow this')
   }
   return { channel, member }
-}
-
-/** How many of these members an answer has room for, but at least one. */
-function countFitting(members: Member[]) {
-  let bytes = 0
-  const end = members.findIndex((member) => {
-    bytes += Buffer.byteLength(JSON.stringify(member))
-    return bytes > limits.answerBytes
-  })
-  return end < 0 ? members.length : Math.max(1, end)
 }
 
 const selectMembersById = (db: Tx, channelId: string, userIds: string[]) =>

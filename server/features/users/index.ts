@@ -5,16 +5,16 @@ import { ApiError } from '../../core/errors.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
 import { deleteUsers } from './delete.ts'
 import { exportUser } from './export.ts'
-import { asListed, listUsers } from './list.ts'
+import { listUsers } from './list.ts'
 import { upsertUsers } from './upsert.ts'
-import { selectProfiles, selectProfilesById } from './view.ts'
+import { selectListedById, selectProfiles } from './view.ts'
 
 const list = implementWithoutTransaction(
   contract.users.list,
   async ({ db, caller: { appId } }, { limit, offset, cursor, q, ids }) => {
     if (ids !== undefined) {
-      const users = await selectProfilesById(db, { appId, ids: db`${ids}` })
-      return { users: users.map(asListed), nextCursor: null }
+      const users = await selectListedById(db, { appId, ids: db`${ids}` })
+      return { users, nextCursor: null }
     }
     return listUsers(db, { appId, limit, offset, cursor, q })
   },

@@ -1,8 +1,7 @@
-import type { User } from '@parley/contract'
 import type { Tx } from '../../db/client.ts'
 import { encodeCursor, toPage } from '../cursors.ts'
 import { namedAfter, selectNamedIds } from './search.ts'
-import { type Profile, selectProfiles, selectProfilesById } from './view.ts'
+import { selectListed, selectListedById } from './view.ts'
 
 type UsersPage = {
   appId: string
@@ -21,15 +20,13 @@ export async function listUsers(db: Tx, { appId, limit, offset, cursor, q }: Use
     order by u.display_name, u.id
     limit ${rows.limit}
     offset ${offset}`
-  const profiles =
+  const listed =
     q === undefined
-      ? await selectProfiles(db, { appId, which })
-      : await selectProfilesById(db, {
+      ? await selectListed(db, { appId, which })
+      : await selectListedById(db, {
           appId,
           ids: db`array(${selectNamedIds(db, { appId, q, cursor, ...rows })})`,
         })
-  const { page, nextCursor } = toPage(profiles, limit, ({ name, id }) => encodeCursor(name, id))
-  return { users: page.map(asListed), nextCursor }
+  const { page, nextCursor } = toPage(listed, limit, ({ name, id }) => encodeCursor(name, id))
+  return { users: page, nextCursor }
 }
-
-export const asListed = ({ custom, email, ...user }: Profile): User => user

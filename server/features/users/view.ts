@@ -38,23 +38,27 @@ type ProfileQuery = { appId: string; which: Fragment }
  * Users who are not deleted, by name, with everything that responses show of them. `which` is a
  * condition on rows `u`, and may end in order and limit: the rest is read for these rows only.
  */
-export const selectProfiles = (db: Tx, { appId, which }: ProfileQuery) =>
-  profilesOf(
-    db,
-    db`
-      select *
-      from users u
-      where u.app_id = ${appId}
-        and u.deleted_at is null
-        and ${which}`,
-  )
+export const selectProfiles = (db: Tx, query: ProfileQuery) => db<Profile[]>`
+  select ${listedFields(db)}, u.custom, u.email
+  from (${usersWhich(db, query)}) u
+  order by u.display_name, u.id`
+
+/** The same as lists show them: without metadata, which may be large. */
+export const selectListed = (db: Tx, query: ProfileQuery) => listed(db, usersWhich(db, query))
+
+const usersWhich = (db: Tx, { appId, which }: ProfileQuery) => db`
+  select *
+  from users u
+  where u.app_id = ${appId}
+    and u.deleted_at is null
+    and ${which}`
 
 /**
  * The same of the users with these ids. Each is looked up by itself: with the ids as a condition,
  * an app that PostgreSQL took for small was read from end to end, by its index of names.
  */
-export const selectProfilesById = (db: Tx, { appId, ids }: { appId: string; ids: Fragment }) =>
-  profilesOf(
+export const selectListedById = (db: Tx, { appId, ids }: { appId: string; ids: Fragment }) =>
+  listed(
     db,
     db`
       select found.*
@@ -72,16 +76,17 @@ export const selectProfilesById = (db: Tx, { appId, ids }: { appId: string; ids:
       ) found`,
   )
 
-const profilesOf = (db: Tx, rows: Fragment) => db<Profile[]>`
-  select
-    u.id, u.display_name as name, u.image, u.last_active_at,
-    u.custom, u.email,
-    exists (
-      select from connections con
-      join nodes n on n.id = con.node_id
-      where con.app_id = u.app_id
-        and con.user_id = u.id
-        and n.beat_at > now() - ${limits.realtime.nodeDeadSeconds} * interval '1 second'
-    ) as online
+const listed = (db: Tx, rows: Fragment) => db<User[]>`
+  select ${listedFields(db)}
   from (${rows}) u
   order by u.display_name, u.id`
+
+const listedFields = (db: Tx) => db`
+  u.id, u.display_name as name, u.image, u.last_active_at,
+  exists (
+    select from connections con
+    join nodes n on n.id = con.node_id
+    where con.app_id = u.app_id
+      and con.user_id = u.id
+      and n.beat_at > now() - ${limits.realtime.nodeDeadSeconds} * interval '1 second'
+  ) as online`

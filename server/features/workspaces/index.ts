@@ -5,14 +5,33 @@ import type { Context } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
 import { lockCallerForShare } from '../access.ts'
-import { userSummary } from '../users/view.ts'
+import {
+  encodeCursor,
+  joinedAfter,
+  joinedMicros,
+  joinedWorkspaceAfter,
+  memberCursor,
+  toFittingPage,
+} from '../cursors.ts'
+import { fittingProfiles } from '../members/view.ts'
 import { lockedWorkspaceForMember, workspaceForMember } from './access.ts'
 import { leaveWorkspaces } from './leave.ts'
 import { selectWorkspaces } from './view.ts'
 
-const list = implementWithoutTransaction(contract.workspaces.list, async ({ db, caller }) => ({
-  workspaces: await selectWorkspaces(db, { ...caller, which: db`true` }),
-}))
+const list = implementWithoutTransaction(
+  contract.workspaces.list,
+  async ({ db, caller }, { limit, cursor }) => {
+    const which = db`
+      ${joinedWorkspaceAfter(db, cursor)}
+      order by wm.joined_at, wm.workspace_id
+      limit ${limit + 1}`
+    const rows = await selectWorkspaces(db, { ...caller, which })
+    const { page, nextCursor } = toFittingPage(rows, limit, ({ joinedMicros, id }) =>
+      encodeCursor(joinedMicros, id),
+    )
+    return { workspaces: page.map(({ joinedMicros: _, ...workspace }) => workspace), nextCursor }
+  },
+)
 
 const create = implement(contract.workspaces.create, async (ctx, { name, type, image = null }) => {
   await lockCallerForShare(ctx)
@@ -27,19 +46,30 @@ const create = implement(contract.workspaces.create, async (ctx, { name, type, i
   return viewWorkspace(ctx, id)
 })
 
+type ListedMember = WorkspaceMember & { joinedMicros: string; hasNext: true | null }
+
 const members = implementWithoutTransaction(
   contract.workspaces.members,
-  async (ctx, { workspaceId, limit, offset }) => {
+  async (ctx, { workspaceId, limit, offset, cursor }) => {
+    const { db } = ctx
     await workspaceForMember(ctx, workspaceId)
-    const members = await ctx.db<WorkspaceMember[]>`
-      select wm.user_id, ${userSummary(ctx.db)} as "user", wm.role, wm.joined_at
+    const rows = db`
+      select wm.*
       from workspace_members wm
-      join users u on u.app_id = wm.app_id and u.id = wm.user_id
       where wm.workspace_id = ${workspaceId}
+        and ${joinedAfter(db, cursor, db`wm`)}
       order by wm.joined_at, wm.user_id
-      limit ${limit}
+      limit ${limit + 1}
       offset ${offset}`
-    return { members }
+    const found = await db<ListedMember[]>`
+      select
+        m.user_id, m.profile as "user", m.role, m.joined_at,
+        ${joinedMicros(db)} as joined_micros,
+        m.has_next
+      from (${fittingProfiles(db, { rows })}) m
+      order by m.joined_at, m.user_id`
+    const { page, nextCursor } = toFittingPage(found, limit, memberCursor)
+    return { members: page.map(({ joinedMicros: _, ...member }) => member), nextCursor }
   },
 )
 
@@ -73,8 +103,9 @@ const mayRemove = (own: WorkspaceRole, theirs: WorkspaceRole) =>
 
 /** A workspace that the caller is known to be a member of. */
 export async function viewWorkspace({ db, caller }: Context<'user'>, workspaceId: string) {
-  const which = db`workspace.id = ${workspaceId}`
-  const [workspace] = await selectWorkspaces(db, { ...caller, which })
-  if (!workspace) throw new ApiError('NOT_FOUND', 'Workspace not found')
+  const which = db`wm.workspace_id = ${workspaceId}`
+  const [found] = await selectWorkspaces(db, { ...caller, which })
+  if (!found) throw new ApiError('NOT_FOUND', 'Workspace not found')
+  const { joinedMicros: _, hasNext: __, ...workspace } = found
   return workspace
 }
