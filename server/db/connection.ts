@@ -1,4 +1,5 @@
 import postgres from 'postgres'
+import type { pacedSockets } from './paced-sockets.ts'
 import type { singleSocket } from './single-socket.ts'
 import { readTls } from './tls.ts'
 import { valueTypes } from './value-types.ts'
@@ -113,7 +114,8 @@ export const openConnection = ({
   return sql
 }
 
-type OnceOptions = Pick<ConnectionOptions, 'socket'> & {
+type OnceOptions = {
+  socket?: ReturnType<typeof singleSocket> | ReturnType<typeof pacedSockets>['open']
   applicationName?: string
   fetch_types?: boolean
 }
