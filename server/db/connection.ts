@@ -25,7 +25,7 @@ export type Patience = typeof patience
  * The longest pause between two statements of a transaction. A node that is cut off in the middle
  * of one holds its locks, and so stops a channel for everybody, for this long.
  */
-const IDLE_IN_TRANSACTION_MS = 2_000
+export const IDLE_IN_TRANSACTION_MS = 2_000
 /**
  * The longest that the server waits for a client to acknowledge what was sent to it: then it ends
  * the session and releases its locks. It is a setting of the server's socket only, and Node cannot

@@ -4,6 +4,7 @@ import { type RunnerOptions, run, runMigrations } from 'graphile-worker'
 import type pg from 'pg'
 import type { Metrics } from '../core/metrics.ts'
 import type { Db } from '../db/client.ts'
+import { IDLE_OUTSIDE_POOLS_MS } from '../db/connection.ts'
 import { ownSchema, queueSchemaOf } from '../db/own-schema.ts'
 import { ConnectionClosedError } from '../db/single-socket.ts'
 import { releaseWorkers } from './heartbeat.ts'
@@ -87,7 +88,10 @@ export async function openQueue({ databaseUrl, db, metrics, timings, log }: Queu
 
 /** Brings the tables of the queue up to date, also for servers whose role may not. */
 export async function migrateQueue(databaseUrl: string) {
-  const { pgPool, close } = createQueuePool(databaseUrl, { onConnectionLost: () => {} })
+  const { pgPool, close } = createQueuePool(databaseUrl, {
+    onConnectionLost: () => {},
+    idleInTransactionMs: IDLE_OUTSIDE_POOLS_MS,
+  })
   try {
     await migrateTables(pgPool, databaseUrl)
   } catch (error) {
