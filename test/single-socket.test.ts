@@ -49,7 +49,7 @@ test('all statements that wait for a connection fail with it', async () => {
   expect(opened()).toBe(1)
 })
 
-test('a listener whose connections are closed at once makes them after growing pauses', async () => {
+test('a listener whose connections are closed at once makes them at growing pauses', async () => {
   const { url, opened } = await closingServer()
   const sockets = pacedSockets()
   const sql = connectOnce(url, { socket: sockets.open })
