@@ -12,7 +12,7 @@ import { useWorld } from './support/world.ts'
 const world = useWorld()
 
 /** They take no locks that calls wait for. */
-const OUTSIDE_POOLS = ['parley-jobs', 'parley-listener', 'parley-migrations']
+const OUTSIDE_POOLS = ['parley-listener', 'parley-migrations']
 const STARTUP = 196_608
 const HEADER_BYTES = 8
 

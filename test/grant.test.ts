@@ -49,7 +49,7 @@ test('a role whose rights were all revoked does not get them back by a migration
   expect(rights).toEqual([{ mayRead: true }, { mayRead: false }])
 })
 
-test('a start that migrates only the queue grants its tables again', async () => {
+test('a start grants what was migrated since, also if the one that migrated failed', async () => {
   const shared = await createSharedDatabase()
   onTestFinished(() => shared.drop())
   const { role } = await shared.createRole()
@@ -60,13 +60,24 @@ test('a start that migrates only the queue grants its tables again', async () =>
     return row?.may
   }
   const start = { migrateOnStart: true, waitSeconds: 5, jobs: 'on' } as const
-  await shared.admin.unsafe(`revoke select on graphile_worker._private_jobs from ${role}`)
+  const revoke = `revoke select on graphile_worker._private_jobs from ${role}`
+  await shared.admin.unsafe(revoke)
   await prepareSchema(shared.url, start)
   expect(await mayRead()).toBe(false)
   // As if the next version of the queue had come, whose last migration changes nothing.
   await shared.admin`
     delete from graphile_worker.migrations
     where id = (select max(id) from graphile_worker.migrations)`
+  await prepareSchema(shared.url, { ...start, jobs: 'off' })
+  await shared.admin.unsafe(`
+    ${revoke};
+    create function refuse() returns event_trigger
+    language plpgsql as $$ begin raise 'no grants today'; end $$;
+    create event trigger refused on ddl_command_start when tag in ('GRANT')
+    execute function refuse()`)
+  await expect(prepareSchema(shared.url, start)).rejects.toThrow('no grants today')
+  await shared.admin`drop event trigger refused`
+  expect(await mayRead()).toBe(false)
   await prepareSchema(shared.url, start)
   expect(await mayRead()).toBe(true)
 })

@@ -30,6 +30,12 @@ const inClient: Record<string, number> = {
   'outbox/journal.ts': 1,
   // Dates in headers.
   'retry.ts': 1,
+  // Times that the pages show: how long ago, which day, and what may be deleted by now.
+  'playground/format.ts': 3,
+  'playground/message-tools.tsx': 1,
+  'playground/wire-log.ts': 1,
+  'console/format.ts': 1,
+  'console/overview.tsx': 1,
 }
 
 test.each([
@@ -40,7 +46,7 @@ test.each([
   const files = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
   const found = files
     .filter((file) => file.endsWith('.ts') || file.endsWith('.tsx'))
-    .filter((file) => !/node_modules|^dist|^(playground|console)\b/.test(file))
+    .filter((file) => !/node_modules|^dist/.test(file))
     .map((file) => [file, readings(readFileSync(join(root, folder, file), 'utf8'))] as const)
     .filter(([, count]) => count > 0)
   expect(Object.fromEntries(found)).toEqual(expected)

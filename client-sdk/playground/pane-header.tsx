@@ -83,8 +83,8 @@ function useCountdown() {
   useEffect(() => {
     const { reconnectInMs } = connection
     if (reconnectInMs === null) return setSeconds(undefined)
-    const at = Date.now() + reconnectInMs
-    const update = () => setSeconds(Math.max(0, Math.ceil((at - Date.now()) / 1000)))
+    const at = performance.now() + reconnectInMs
+    const update = () => setSeconds(Math.max(0, Math.ceil((at - performance.now()) / 1000)))
     update()
     const timer = setInterval(update, 250)
     return () => clearInterval(timer)

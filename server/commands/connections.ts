@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts'
-import { connectOnce } from '../db/client.ts'
+import { useOnce } from '../db/use-once.ts'
 import { QUEUE_CONNECTIONS } from '../jobs/queue-pool.ts'
 
 /**
@@ -8,7 +8,7 @@ import { QUEUE_CONNECTIONS } from '../jobs/queue-pool.ts'
  */
 const BESIDE_POOL = 6
 
-type Sizes = Pick<Config, 'workers' | 'poolSize' | 'jobs'>
+export type Sizes = Pick<Config, 'workers' | 'poolSize' | 'jobs'>
 
 /**
  * How many connections to the database a server has at most. In a rolling restart a process runs
@@ -19,9 +19,8 @@ export const connectionsOf = ({ workers, poolSize, jobs }: Sizes) =>
   (jobs === 'on' ? QUEUE_CONNECTIONS : 0)
 
 /** Warns when the database allows fewer connections than this server alone may need. */
-export async function connectionWarnings(url: string, config: Sizes) {
-  const db = connectOnce(url)
-  try {
+export const connectionWarnings = (url: string, config: Sizes) =>
+  useOnce(url, async (db) => {
     const [setting] = await db<{ allowed: number }[]>`
       select (
         current_setting('max_connections')::int
@@ -33,7 +32,4 @@ export async function connectionWarnings(url: string, config: Sizes) {
       `PostgreSQL allows ${setting.allowed} connections, and this server alone may need ` +
         `${needed}: raise max_connections, or lower DATABASE_POOL_SIZE or WORKERS.`,
     ]
-  } finally {
-    await db.end({ timeout: 1 })
-  }
-}
+  })

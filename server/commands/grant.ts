@@ -1,8 +1,8 @@
 import { readConfig } from '../config.ts'
 import { noteCommand } from '../core/audit.ts'
-import { connectOnce } from '../db/client.ts'
+import { useOnce } from '../db/use-once.ts'
 import { migrateQueue } from '../jobs/queue.ts'
-import { grantSchemas } from './grants.ts'
+import { grantAgain, grantSchemas } from './grants.ts'
 import { migrateWhenReady, withDatabase } from './open.ts'
 
 /** `parley grant`: lets a role read and write all rows, and nothing else. */
@@ -11,15 +11,13 @@ export async function grantTo(role: string) {
   await withDatabase(config, async (url) => {
     await migrateWhenReady(url, config)
     await migrateQueue(url)
-    const db = connectOnce(url)
-    try {
+    await grantAgain(url)
+    await useOnce(url, async (db) => {
       const [found] = await db`select from pg_roles where rolname = ${role}`
       if (!found) throw new Error(`There is no role ${role}. Make one: create role … login`)
       await grantSchemas(db, url, role)
       await noteCommand(db, { operation: 'parley.grant', target: { role } })
       console.log(`The role ${role} may run servers and workers with MIGRATE_ON_START=off`)
-    } finally {
-      await db.end({ timeout: 1 })
-    }
+    })
   })
 }

@@ -1,24 +1,47 @@
-import { connectOnce, type DbConnection, type Tx } from '../db/client.ts'
+import type { DbConnection, Tx } from '../db/client.ts'
 import { ownSchema, queueSchemaOf } from '../db/own-schema.ts'
+import { latestMigration, latestQueueMigration } from '../db/schema-state.ts'
 import { transaction } from '../db/transaction.ts'
+import { useOnce } from '../db/use-once.ts'
 import { tableNames } from './app-file/tables.ts'
 
 /** Lists of migrations, ours and the queue's: who only reads and writes rows applies none. */
 const MIGRATIONS = ['__drizzle_migrations', 'migrations']
+/** As one text: a connection that looks up no types sends no arrays. */
+const NAMES = tableNames.join(',')
 
 /**
  * Gives the roles that `parley grant` was run for the tables that were made since, unless all their
  * rights were revoked meanwhile. By default privileges they would also get those that the owner
  * makes for other applications.
  */
-export async function grantAgain(url: string) {
-  const db = connectOnce(url)
-  try {
-    for (const { role } of await selectGranted(db, url)) await grantSchemas(db, url, role)
-  } finally {
-    await db.end({ timeout: 1 })
-  }
+export const grantAgain = (url: string) =>
+  useOnce(url, async (db) => grantAll(db, url, await selectVersions(db)))
+
+/** The same if anything was migrated since: whoever did that may have ended before it granted. */
+export const grantIfMigrated = (url: string) =>
+  useOnce(url, async (db) => {
+    const versions = await selectVersions(db)
+    const [granted] = await db`
+      select
+      from service s
+      where s.key = 'granted'
+        and s.value = ${versions}`
+    if (!granted) await grantAll(db, url, versions)
+  })
+
+async function grantAll(db: DbConnection, url: string, versions: string) {
+  for (const { role } of await selectGranted(db, url)) await grantSchemas(db, url, role)
+  await db`
+    insert into service (key, value)
+    values ('granted', ${versions})
+    on conflict (key) do update
+    set value = excluded.value`
 }
+
+/** What the database was migrated to: our schema, and that of the queue. */
+const selectVersions = async (db: Tx) =>
+  `${await latestMigration(db)} ${await latestQueueMigration(db)}`
 
 /**
  * Those with a policy of ours on the queue's tables, which stays when rights are revoked, and a
@@ -36,7 +59,7 @@ const selectGranted = (db: Tx, url: string) => db<{ role: string }[]>`
       from pg_class t
       join pg_namespace tn on tn.oid = t.relnamespace and tn.nspname = ${ownSchema(url) ?? 'public'}
       cross join aclexplode(t.relacl) acl
-      where t.relname = any(${tableNames})
+      where t.relname = any(string_to_array(${NAMES}, ','))
         and acl.grantee = r.oid
     )
   order by 1`
@@ -78,18 +101,18 @@ const selectTables = (db: Tx, schema: string) => db<Table[]>`
   select
     c.relname as name,
     c.relrowsecurity as "isGuarded",
-    array(
+    to_json(array(
       select s.relname::text
       from pg_depend d
       join pg_class s on s.oid = d.objid and s.relkind = 'S'
       where d.refclassid = 'pg_class'::regclass
         and d.refobjid = c.oid
         and d.classid = 'pg_class'::regclass
-    ) as sequences
+    )) as sequences
   from pg_class c
   where c.relnamespace = ${schema}::regnamespace
     and c.relkind in ('r', 'p', 'v')
-    and (${schema} <> 'public' or c.relname = any(${tableNames}))
+    and (${schema} <> 'public' or c.relname = any(string_to_array(${NAMES}, ',')))
   order by c.relname`
 
 async function showRows(

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { readConfig } from '../config.ts'
 import { noteCommand } from '../core/audit.ts'
-import { connectOnce, type Tx } from '../db/client.ts'
+import type { Tx } from '../db/client.ts'
+import { useOnce } from '../db/use-once.ts'
 import { errorMessage } from '../lifecycle.ts'
 import { withDatabase } from './open.ts'
 
@@ -21,9 +22,8 @@ export async function startEpoch({ isForced }: { isForced: boolean }) {
 /** A server that runs would go on with the epoch that it has read, unlike those that start. */
 const RUNNING = '10 seconds'
 
-async function storeEpoch(url: string, isForced: boolean) {
-  const db = connectOnce(url)
-  try {
+const storeEpoch = (url: string, isForced: boolean) =>
+  useOnce(url, async (db) => {
     if (!isForced) await requireNoServer(db)
     const epoch = randomBytes(8).toString('hex')
     await db`
@@ -34,10 +34,7 @@ async function storeEpoch(url: string, isForced: boolean) {
     const [audit] = await db`select where to_regclass('audit') is not null`
     if (audit) await noteCommand(db, { operation: 'parley.new-epoch', target: { epoch, isForced } })
     console.log(`New event epoch: ${epoch}`)
-  } finally {
-    await db.end({ timeout: 1 })
-  }
-}
+  })
 
 /** The database's backup may also be so fresh that those in it seem to run. */
 async function requireNoServer(db: Tx) {

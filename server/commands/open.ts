@@ -5,9 +5,9 @@ import { whenReady } from '../db/when-ready.ts'
 import { migrateQueue } from '../jobs/queue.ts'
 import { errorMessage } from '../lifecycle.ts'
 import { processLog } from '../process-log.ts'
-import { connectionWarnings } from './connections.ts'
+import { connectionWarnings, type Sizes } from './connections.ts'
 import { databaseError } from './database-error.ts'
-import { grantAgain } from './grants.ts'
+import { grantIfMigrated } from './grants.ts'
 
 /** What commands do alike with the database. */
 
@@ -27,9 +27,10 @@ export const migrateWhenReady = (url: string, config: Waiting) =>
   whenDatabaseIsReady(() => migrate(url, { onNotice: processLog.warn }), config)
 
 /** Prepares the schema for a server, which may need more connections than there are. */
-export async function prepareDatabase(url: string, config: Config) {
+export async function prepareDatabase(url: string, config: Migrating & Sizes) {
   await prepareSchema(url, config)
-  for (const warning of await connectionWarnings(url, config)) processLog.warn(warning)
+  const warnings = await whenDatabaseIsReady(() => connectionWarnings(url, config), config)
+  for (const warning of warnings) processLog.warn(warning)
 }
 
 type Migrating = Waiting & Pick<Config, 'migrateOnStart' | 'jobs'>
@@ -37,10 +38,10 @@ type Migrating = Waiting & Pick<Config, 'migrateOnStart' | 'jobs'>
 /** Brings the schema and that of the queue up to date, or only looks whether ours is. */
 export async function prepareSchema(url: string, config: Migrating) {
   if (!config.migrateOnStart) return whenDatabaseIsReady(() => requireMigrated(url), config)
-  const applied = await migrateWhenReady(url, config)
-  const isQueueChanged = config.jobs !== 'off' && (await migrateQueue(url))
+  await migrateWhenReady(url, config)
+  if (config.jobs !== 'off') await whenDatabaseIsReady(() => migrateQueue(url), config)
   // Servers of other roles, which were granted the tables of before, also use the new ones.
-  if (applied.length > 0 || isQueueChanged) await grantAgain(url)
+  await whenDatabaseIsReady(() => grantIfMigrated(url), config)
 }
 
 /** Runs `work` on the configured database, or on the embedded one, which ends afterwards. */

@@ -1,4 +1,5 @@
 import postgres from 'postgres'
+import type { pacedSockets } from './paced-sockets.ts'
 import type { singleSocket } from './single-socket.ts'
 import { readTls } from './tls.ts'
 import { valueTypes } from './value-types.ts'
@@ -24,7 +25,7 @@ export type Patience = typeof patience
  * The longest pause between two statements of a transaction. A node that is cut off in the middle
  * of one holds its locks, and so stops a channel for everybody, for this long.
  */
-const IDLE_IN_TRANSACTION_MS = 2_000
+export const IDLE_IN_TRANSACTION_MS = 2_000
 /**
  * The longest that the server waits for a client to acknowledge what was sent to it: then it ends
  * the session and releases its locks. It is a setting of the server's socket only, and Node cannot
@@ -113,7 +114,8 @@ export const openConnection = ({
   return sql
 }
 
-type OnceOptions = Pick<ConnectionOptions, 'socket'> & {
+type OnceOptions = {
+  socket?: ReturnType<typeof singleSocket> | ReturnType<typeof pacedSockets>['open']
   applicationName?: string
   fetch_types?: boolean
 }

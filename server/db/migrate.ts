@@ -1,13 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { connectOnce, type Tx } from './client.ts'
+import type { Tx } from './client.ts'
 import { inSchema, locks } from './locks.ts'
 import type { Migration } from './migration-files.ts'
 import { migrationsSchema, ownSchema } from './own-schema.ts'
 import { requireDirectConnection } from './require-direct.ts'
 import { requireSchema, requireVersion } from './requirements.ts'
 import { pendingMigrations } from './schema-state.ts'
-import { singleSocket } from './single-socket.ts'
 import { transaction } from './transaction.ts'
+import { useOnce } from './use-once.ts'
 
 /** How long a node waits before it asks again whether another one has finished. */
 const LOCK_PAUSE_MS = 100
@@ -74,18 +74,12 @@ async function withConnection<T>(
   { mayCreate = true } = {},
 ) {
   await requireDirectConnection(url)
-  const client = connectOnce(url, {
-    applicationName: 'parley-migrations',
-    socket: singleSocket(),
-    fetch_types: false,
-  })
-  try {
-    await requireVersion(client)
-    await requireSchema(client, ownSchema(url), mayCreate)
-    return await work(client)
-  } finally {
-    await client.end({ timeout: 1 })
+  const prepared = async (db: Tx) => {
+    await requireVersion(db)
+    await requireSchema(db, ownSchema(url), mayCreate)
+    return work(db)
   }
+  return useOnce(url, prepared, 'parley-migrations')
 }
 
 /**

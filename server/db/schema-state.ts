@@ -1,17 +1,26 @@
 import type { Tx } from './client.ts'
 import { readMigrations } from './migration-files.ts'
-import { hasMigrations, migrationsSchema } from './own-schema.ts'
+import { hasMigrations, hasQueue, migrationsSchema, queueSchema } from './own-schema.ts'
 
 const NEWER =
   'its schema is newer than this version of Parley. ' +
   'Start the version that migrated it, or a newer one'
 
 /** When the last migration that was applied was written; 0 in an empty database. */
-async function latestMigration(db: Tx) {
+export async function latestMigration(db: Tx) {
   if (!(await hasMigrations(db))) return 0
   const [row] = await db<{ latest: number | null }[]>`
     select max(created_at)::float8 as latest
     from ${migrationsSchema(db)}.__drizzle_migrations`
+  return row?.latest ?? 0
+}
+
+/** The latest migration of the queue that was applied; 0 if it has no tables. */
+export async function latestQueueMigration(db: Tx) {
+  if (!(await hasQueue(db))) return 0
+  const [row] = await db<{ latest: number | null }[]>`
+    select max(id) as latest
+    from ${queueSchema(db)}.migrations`
   return row?.latest ?? 0
 }
 

@@ -10,7 +10,7 @@ export class ConnectionClosedError extends Error {
 }
 
 /** Of Postgres.js's options, those that say where the server is. */
-type Address = { host: string[]; port: number[]; path: string | false }
+export type Address = { host: string[]; port: number[]; path: string | false }
 
 /**
  * The `socket` option of a Postgres.js client that must not reconnect: only its first socket leads
@@ -22,22 +22,31 @@ type Address = { host: string[]; port: number[]; path: string | false }
  */
 export const singleSocket = () => {
   let isMade = false
-  return ({ host: [host], port: [port], path }: Address) => {
+  return (address: Address) => {
     const isFirst = !isMade
     isMade = true
-    const socket = new Socket()
-    if (!isFirst) {
-      // Its events come after all microtasks: Postgres.js has added its listeners by then, and
-      // has written its greeting, which must not fail by another error.
-      queueMicrotask(() => socket.destroy(new ConnectionClosedError()))
-      return socket
-    }
-    // Later, because Postgres.js adds its listeners once it has the socket. If it was destroyed
-    // meanwhile they are gone: it would open again, and an error of it would end the process.
-    setImmediate(() => {
-      if (!socket.destroyed) socket.connect(path ? { path } : { host, port: port ?? 0 })
-    })
-    // Postgres.js takes the server's name for TLS from this field.
-    return Object.assign(socket, { host })
+    return isFirst ? socketTo(address) : closedSocket()
   }
+}
+
+/** A socket that connects later, because Postgres.js adds its listeners once it has it. */
+export function socketTo({ host: [host], port: [port], path }: Address) {
+  const socket = new Socket()
+  // If it was destroyed meanwhile the listeners are gone: it would open again, and an error of it
+  // would end the process.
+  setImmediate(() => {
+    if (!socket.destroyed) socket.connect(path ? { path } : { host, port: port ?? 0 })
+  })
+  // Postgres.js takes the server's name for TLS from this field.
+  return Object.assign(socket, { host })
+}
+
+/**
+ * A socket that fails. Its events come after all microtasks: Postgres.js has added its listeners by
+ * then, and has written its greeting, which must not fail by another error.
+ */
+export function closedSocket() {
+  const socket = new Socket()
+  queueMicrotask(() => socket.destroy(new ConnectionClosedError()))
+  return socket
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
-import { goneClients, IDLE_OUTSIDE_POOLS_MS } from '../db/connection.ts'
+import { goneClients, IDLE_IN_TRANSACTION_MS } from '../db/connection.ts'
 import { queueSchemaOf } from '../db/own-schema.ts'
 import { readTls } from '../db/tls.ts'
 
@@ -17,10 +17,16 @@ const WAITS = {
   keepAliveInitialDelayMillis: 10_000,
 }
 
+type QueuePoolOptions = {
+  onConnectionLost: (error: Error) => void
+  /** The longest pause between two statements of a transaction. */
+  idleInTransactionMs?: number
+}
+
 /** The job queue's connections, which find its functions by their search path. */
 export function createQueuePool(
   databaseUrl: string,
-  { onConnectionLost }: { onConnectionLost: (error: Error) => void },
+  { onConnectionLost, idleInTransactionMs = IDLE_IN_TRANSACTION_MS }: QueuePoolOptions,
 ) {
   const { url, ssl } = readTls(databaseUrl)
   const pgPool = new QueuePool({
@@ -31,7 +37,7 @@ export function createQueuePool(
     application_name: 'parley-jobs',
     options: Object.entries({
       search_path: queueSchemaOf(databaseUrl),
-      idle_in_transaction_session_timeout: IDLE_OUTSIDE_POOLS_MS,
+      idle_in_transaction_session_timeout: idleInTransactionMs,
       ...goneClients,
     })
       .map(([name, value]) => `-c ${name}=${value}`)

@@ -4,7 +4,9 @@ import { type RunnerOptions, run, runMigrations } from 'graphile-worker'
 import type pg from 'pg'
 import type { Metrics } from '../core/metrics.ts'
 import type { Db } from '../db/client.ts'
+import { IDLE_OUTSIDE_POOLS_MS } from '../db/connection.ts'
 import { ownSchema, queueSchemaOf } from '../db/own-schema.ts'
+import { ConnectionClosedError } from '../db/single-socket.ts'
 import { releaseWorkers } from './heartbeat.ts'
 import { type Log, levelOf, queueLogger } from './log.ts'
 import { createQueuePool } from './queue-pool.ts'
@@ -84,16 +86,18 @@ export async function openQueue({ databaseUrl, db, metrics, timings, log }: Queu
   }
 }
 
-/**
- * Brings the tables of the queue up to date, also for servers whose role may not. Answers whether
- * they were not.
- */
+/** Brings the tables of the queue up to date, also for servers whose role may not. */
 export async function migrateQueue(databaseUrl: string) {
-  const { pgPool, close } = createQueuePool(databaseUrl, { onConnectionLost: () => {} })
+  const { pgPool, close } = createQueuePool(databaseUrl, {
+    onConnectionLost: () => {},
+    idleInTransactionMs: IDLE_OUTSIDE_POOLS_MS,
+  })
   try {
-    const before = await versionOf(pgPool, databaseUrl)
     await migrateTables(pgPool, databaseUrl)
-    return before !== (await versionOf(pgPool, databaseUrl))
+  } catch (error) {
+    // The driver gives this error no code.
+    const isLost = error instanceof Error && error.message.startsWith('Connection terminated')
+    throw isLost ? new ConnectionClosedError() : error
   } finally {
     await close()
   }
@@ -102,14 +106,6 @@ export async function migrateQueue(databaseUrl: string) {
 async function migrateTables(pgPool: pg.Pool, databaseUrl: string) {
   if (ownSchema(databaseUrl) !== undefined) await createMigrationsTable(pgPool)
   await runMigrations({ pgPool, schema: queueSchemaOf(databaseUrl) })
-}
-
-/** The latest migration of the queue: undefined before the first. */
-async function versionOf(pool: pg.Pool, databaseUrl: string): Promise<number | undefined> {
-  const table = `"${queueSchemaOf(databaseUrl)}".migrations`
-  const { rows } = await pool.query('select to_regclass($1) is not null as exists', [table])
-  if (!rows[0]?.exists) return undefined
-  return (await pool.query(`select max(id) as id from ${table}`)).rows[0]?.id
 }
 
 /**

@@ -1,5 +1,6 @@
 import { connectOnce, createDb } from '../db/client.ts'
 import { ownSchema } from '../db/own-schema.ts'
+import { pacedSockets } from '../db/paced-sockets.ts'
 import type { Broker } from './broker.ts'
 import { createListenerWatch, type ListenerWatch } from './listener-watch.ts'
 import { createNoteCounts } from './note-counts.ts'
@@ -36,7 +37,7 @@ export function createPostgresBroker({
   /** Services in other schemas have channels of their own. */
   const channel = schema === undefined ? 'parley' : `parley_${schema}`
   const notifier = createNotifier({ url, channel, nodeId, report })
-  let listener: ReturnType<typeof connectOnce> | undefined
+  let listener: Listener | undefined
   /** For how long the connection that listens has been silent while this process ran. */
   let silentMs = 0
   let countedAt = performance.now()
@@ -66,9 +67,9 @@ export function createPostgresBroker({
   const listen = async (onPayload: (payload: string) => void, onListening: () => void) => {
     const previous = listener
     silentMs = 0
-    const current = connectOnce(url, { applicationName: 'parley-listener' })
+    const current = openListener(url)
     listener = current
-    void previous?.end({ timeout: 0 })
+    void previous?.end(0)
     await current.listen(channel, onPayload, onListening)
   }
 
@@ -124,7 +125,22 @@ export function createPostgresBroker({
       clearInterval(silenceWatch)
       await sender.flushed()
       await notifier.farewell()
-      await Promise.all([notifier.end(), listener?.end({ timeout: STOP_SECONDS })])
+      await Promise.all([notifier.end(), listener?.end(STOP_SECONDS)])
+    },
+  }
+}
+
+type Listener = ReturnType<typeof openListener>
+
+/** The connection that listens. It reconnects by itself. */
+function openListener(url: string) {
+  const sockets = pacedSockets()
+  const sql = connectOnce(url, { applicationName: 'parley-listener', socket: sockets.open })
+  return {
+    listen: sql.listen,
+    end: (timeout: number) => {
+      sockets.end()
+      return sql.end({ timeout })
     },
   }
 }

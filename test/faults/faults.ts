@@ -113,6 +113,16 @@ export const finishDatabaseLine = ofDatabaseLine('database line closed', measure
   line.finish(),
 )
 
+export const refuseDatabaseLine = ofDatabaseLine(
+  'database connections closed as they open',
+  measured,
+  async (line) => {
+    line.refuse()
+    await delay(2_000)
+    line.accept()
+  },
+)
+
 export const freezeDatabaseLine = ofDatabaseLine(
   'database blackholed',
   measured,

@@ -17,6 +17,7 @@ const COMMITTED = Buffer.from('C\0\0\0\x0bCOMMIT\0', 'latin1')
 export async function openLine(target: () => string) {
   let delayMs = 0
   let isFrozen = false
+  let isRefusing = false
   let onCommitted: (() => void) | undefined
   let closure: Closure | undefined
   const pairs = new Set<Pair>()
@@ -63,6 +64,7 @@ export async function openLine(target: () => string) {
   }
   const server = net.createServer({ allowHalfOpen: true, pauseOnConnect: true }, (near) => {
     near.on('error', () => near.destroy())
+    if (isRefusing) return void near.destroy()
     if (isFrozen) return void held.add(near)
     connect(near)
     near.resume()
@@ -77,16 +79,26 @@ export async function openLine(target: () => string) {
     }
   }
 
+  /** Ends all connections the polite way, as a server or a pooler that stops does. */
+  const finish = () => {
+    for (const { near, far } of pairs) {
+      near.end()
+      far.destroy()
+    }
+  }
+
   return {
     host: `127.0.0.1:${port}`,
     /** Resets all connections. */
     cut,
-    /** Ends all connections the polite way, as a server or a pooler that stops does. */
-    finish: () => {
-      for (const { near, far } of pairs) {
-        near.end()
-        far.destroy()
-      }
+    finish,
+    /** The same, and closes each new connection as soon as it is opened, until `accept`. */
+    refuse: () => {
+      isRefusing = true
+      finish()
+    },
+    accept: () => {
+      isRefusing = false
     },
     /** The connections that are open now lose all bytes, without closing. New ones work. */
     silence: () => {

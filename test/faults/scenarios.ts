@@ -79,7 +79,7 @@ export const scenarios: Record<string, Scenario> = {
   pause: { seconds: 15, faults: [faults.pauseNode] },
   rolling: { seconds: 10, faults: [faults.rollNodes], hasVisitors: true },
   callers: { seconds: 15, faults: NETWORK, hasVisitors: true },
-  lines: { ...connected, seconds: 15, faults: DATABASE_LINES },
+  lines: { ...connected, seconds: 15, faults: [...DATABASE_LINES, faults.refuseDatabaseLine] },
   closures: { ...connected, seconds: 8, faults: [faults.closeInTransactions], pause: [0, 200] },
   'half-open': { ...connected, seconds: 20, faults: [faults.silenceDatabaseLine] },
   backends: { ...connected, seconds: 8, faults: [faults.terminateBackends] },

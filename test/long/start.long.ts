@@ -1,7 +1,9 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
-import { afterAll, expect, test, vi } from 'vitest'
+import { prepareDatabase } from '@parley/server/commands/open'
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
+import { openDatabaseProxy } from '../support/database-proxy.ts'
 import { createDataFolder } from '../support/folders.ts'
 import { post } from '../support/raw.ts'
 import { production, useChildren } from '../support/start.ts'
@@ -88,4 +90,19 @@ test('ALLOWED_ORIGINS takes effect with the next start', async () => {
   expect(
     await allowedBy(await start({ ...production, DATABASE_URL: world().databaseUrl }, cwd).url()),
   ).toEqual([undefined, after])
+})
+
+test('a start repeats what fails because a connection of it was closed', async () => {
+  const proxy = await openDatabaseProxy(world().databaseUrl)
+  onTestFinished(() => proxy.stop())
+  const sizes = { workers: 1, poolSize: 1, jobs: 'on' } as const
+  const config = { ...sizes, migrateOnStart: true, waitSeconds: 120 }
+  let closed = 0
+  do {
+    closed += 1
+    proxy.refuse(closed)
+    await prepareDatabase(proxy.url, config)
+  } while (proxy.lostCount() === closed)
+  // To look for a pooler, to migrate, for the queue, to grant, and for warnings.
+  expect(closed).toBeGreaterThan(6)
 })

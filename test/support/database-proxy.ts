@@ -15,6 +15,8 @@ export async function openDatabaseProxy(target: string) {
   let next: LossPoint | undefined
   let lostCount = 0
   let isDown = false
+  /** How many connections from now on one is to be refused. */
+  let refusedAfter = 0
 
   const end = (line: Line) => {
     lostCount += 1
@@ -25,6 +27,11 @@ export async function openDatabaseProxy(target: string) {
   const server = net.createServer({ noDelay: true }, (client) => {
     client.on('error', () => {})
     if (isDown) return void client.destroy()
+    refusedAfter -= 1
+    if (refusedAfter === 0) {
+      lostCount += 1
+      return void client.destroy()
+    }
     const upstream = net.connect({ ...addressOf(target), noDelay: true })
     const line = { client, upstream }
     lines.add(line)
@@ -59,6 +66,10 @@ export async function openDatabaseProxy(target: string) {
     /** Closes the next connection that comes to this place. */
     closeAt: (point: LossPoint | undefined) => {
       next = point
+    },
+    /** Closes the nth new connection from now on at once; 0: none. */
+    refuse: (nth: number) => {
+      refusedAfter = nth
     },
     lostCount: () => lostCount,
     /** Closes all connections now. */

@@ -1,0 +1,27 @@
+import { setTimeout } from 'node:timers/promises'
+import { type Address, closedSocket, socketTo } from './single-socket.ts'
+
+const FIRST_PAUSE_MS = 100
+const LONGEST_PAUSE_MS = 1_000
+/** A connection that was made so long ago has worked: the next one follows at once. */
+const STEADY_MS = 5_000
+
+/**
+ * The `socket` option of a Postgres.js client that reconnects. If its connections end before their
+ * start-up is answered, Postgres.js makes one after the other without a pause.
+ */
+export function pacedSockets() {
+  const ended = new AbortController()
+  const { signal } = ended
+  let pauseMs = 0
+  let madeAt = Number.NEGATIVE_INFINITY
+  const open = async (address: Address) => {
+    const isSteady = performance.now() - madeAt > STEADY_MS
+    pauseMs = isSteady ? 0 : Math.min(Math.max(FIRST_PAUSE_MS, 2 * pauseMs), LONGEST_PAUSE_MS)
+    if (pauseMs > 0) await setTimeout(pauseMs, undefined, { signal }).catch(() => {})
+    madeAt = performance.now()
+    // Postgres.js would use a socket that it gets after it was ended.
+    return signal.aborted ? closedSocket() : socketTo(address)
+  }
+  return { open, end: () => ended.abort() }
+}
