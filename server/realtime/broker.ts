@@ -127,7 +127,7 @@ export interface Interest {
 /** Carries notes between the nodes of one database. A node does not receive its own. */
 export interface Broker extends Interest {
   /**
-   * `onMissedNotes` is called whenever notes may have been missed, with for how long, and from which
+   * `onMissedNotes` is called whenever notes may have been missed, with for how long, and of which
    * node if it is one.
    */
   start(listener: {
