@@ -34,5 +34,5 @@ export function recordOutbox(storage: OutboxStorage, recorder: WireRecorder): Ou
 export function describe(operation: OutboxOperation) {
   if (operation.type === 'react' || operation.type === 'unreact')
     return `${operation.type} ${operation.emoji}`
-  return 'text' in operation ? operation.text : operation.type
+  return ('text' in operation && operation.text) || operation.type || 'send'
 }
