@@ -14,7 +14,7 @@ type Props = {
   onClose: () => void
 }
 
-/** Who a user is: their name and id, when they were last active, and what your app keeps of them. */
+/** Who a user is: name and id, when they were last active, and what your app keeps of them. */
 export function Profile({ userId, onMessage, onClose }: Props) {
   const { userId: me } = useSession()
   const { user, refusal } = useUser(userId)

@@ -101,8 +101,8 @@ type KeyLookup = { giveBack: () => void }
 
 /**
  * Counts wrong admin keys by network, or API keys that this process does not know, before they are
- * looked up. Good ones are given back, and are known from then on: bad ones stop none of these. IPv6
- * is counted by networks of /64.
+ * looked up. Good ones are given back, and are known from then on: bad ones stop none of these.
+ * IPv6 is counted by networks of /64.
  */
 function createKeyLimit(limit: number) {
   const windowOf = createRateWindows(limits.rateWindowSeconds)

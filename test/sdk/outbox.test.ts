@@ -122,7 +122,7 @@ test('a refused message can be retried and becomes sent', async () => {
   expect(out.message).toMatchObject({ status: 'sent', seq: 1 })
 })
 
-test('metadata that was edited while offline is shown merged, and stored as it was shown', async () => {
+test('metadata that was edited offline is shown merged, and stored as it was shown', async () => {
   const [ana] = await world().users('edits')
   const { id: channelId } = await ana.channels.create(GROUP)
   const { chat, proxy } = await liveChatOf(world(), 'edits')

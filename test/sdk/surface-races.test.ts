@@ -63,7 +63,7 @@ test('roots are loaded although a jump in them has failed', async () => {
   expect(texts(roots.getSnapshot())).toEqual(['hello'])
 })
 
-test('newest messages that are known are shown as roots, too, before these are loaded', async () => {
+test('known newest messages are shown as roots, too, before these are loaded', async () => {
   const { chat, channel, hold } = scriptedChat()
   const talk = channel('c')
   const root = talk.send('root')

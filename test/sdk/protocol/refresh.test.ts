@@ -41,7 +41,7 @@ test('a failing or hanging token provider keeps the socket; the refresh is repea
   expect([status(), sockets.length]).toEqual(['live', 1])
 })
 
-test('a refresh that the server refuses for the moment is repeated after growing pauses', async () => {
+test('a refresh that is refused for the moment is repeated after growing pauses', async () => {
   const { opened, status, clock } = connectionToTest()
   const socket = await opened()
   await socket.accept({ expires: true, ttl: 60 })
