@@ -22,10 +22,10 @@ const EMPTY_PAGES = 10
 
 async function nextRows<Row>(
   load: (cursor: string | undefined) => Promise<Page<Row>>,
-  cursor: string | undefined,
+  { cursor, isWanted }: { cursor: string | undefined; isWanted: () => boolean },
 ) {
   let page = await load(cursor)
-  for (let skipped = 0; skipped < EMPTY_PAGES; skipped++) {
+  for (let skipped = 0; skipped < EMPTY_PAGES && isWanted(); skipped++) {
     if (page.rows.length > 0 || page.nextCursor === null) break
     page = await load(page.nextCursor)
   }
@@ -50,13 +50,13 @@ export function usePages<Row>(
     async (cursor: string | undefined, before: Row[]) => {
       asked.current += 1
       const own = asked.current
+      const isWanted = () => own === asked.current
       setState(({ rows, nextCursor }) => ({ rows, nextCursor, isLoading: true }))
       try {
-        const { rows, nextCursor } = await nextRows(newestLoad.current, cursor)
-        if (own === asked.current)
-          setState({ rows: [...before, ...rows], nextCursor, isLoading: false })
+        const { rows, nextCursor } = await nextRows(newestLoad.current, { cursor, isWanted })
+        if (isWanted()) setState({ rows: [...before, ...rows], nextCursor, isLoading: false })
       } catch (error) {
-        if (own !== asked.current) return
+        if (!isWanted()) return
         noteFailure(error)
         setState((state) => ({ ...state, isLoading: false, problem: describeError(error) }))
       }

@@ -15,7 +15,7 @@ type Props = {
   onClose: () => void
 }
 
-/** Finds channels and people by their names: the channels that are unread come first. */
+/** Finds loaded channels and people by their names: the channels that are unread come first. */
 export function JumpTo({ onChannel, onPerson, onClose }: Props) {
   const { items: channels } = useChannels()
   const people = usePeople() ?? []

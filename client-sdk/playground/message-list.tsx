@@ -96,9 +96,14 @@ type Reading = Pick<Props, 'list' | 'unreadCount' | 'onRead'> & { isEndVisible: 
 function useReading({ list, unreadCount, isEndVisible, onRead }: Reading) {
   const { items, hasNewer } = list
   const lastSent = items.findLast(({ status }) => status === 'sent')
-  // biome-ignore lint/correctness/useExhaustiveDependencies: replies are counted, but not listed
+  /** What was marked last. A mark that is refused shows the same count once more. */
+  const marked = useRef<{ lastSent: typeof lastSent; unreadCount: number }>(undefined)
   useEffect(() => {
     if (!isEndVisible || hasNewer || !lastSent) return
+    // Replies are counted, but not listed.
+    const hasNews = (unreadCount ?? 0) > (marked.current?.unreadCount ?? 0)
+    if (marked.current?.lastSent === lastSent && !hasNews) return
+    marked.current = { lastSent, unreadCount: unreadCount ?? 0 }
     onRead?.().catch(() => {}) // the next message to be read marks this one too
   }, [isEndVisible, hasNewer, lastSent, unreadCount, onRead])
 }

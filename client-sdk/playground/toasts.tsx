@@ -82,7 +82,7 @@ const plainWords: Record<ChatErrorCode, string> = {
 
 /** What went wrong, for a person who knows no error codes. */
 export const plainWordsOf = (error: unknown) =>
-  isChatError(error) ? plainWords[error.code] : 'Something went wrong. Try again in a moment.'
+  (isChatError(error) && plainWords[error.code]) || 'Something went wrong. Try again in a moment.'
 
 /** The text and the code of an error, to show them to operators. */
 export const describeError = (error: unknown) =>

@@ -178,8 +178,11 @@ export class Session {
         else if (error.temporary) retries.later()
         else this.#handleRefusal(error)
       })
-    this.options.getToken().then(refresh, (error) => {
-      if (!this.#hasEnded) retries.later(error)
+    this.options.getToken().then(refresh, () => {
+      if (this.#hasEnded) return
+      // The provider has pauses of its own, and the server gives little more time.
+      retries.end()
+      retries.later()
     })
   }
 }
