@@ -41,11 +41,13 @@ export type HintedChange = {
   userId?: string
 } & Announced
 
+/** The node that looks up whom news concern, and the number that it has given them. */
+export type Teller = { id: string; number: number }
 /**
- * `teller` is the node that looks up whom the change concerns, and tells the users of all nodes.
- * Without, each node looks up its own users.
+ * `teller` tells the users of all nodes. Without, each node looks up its own users; `failed` could
+ * not tell them.
  */
-export type Announced = { teller?: string | undefined }
+export type Announced = { teller?: Teller | undefined; failed?: Teller | undefined }
 
 /** Credentials were revoked: caches drop them, and their sockets are closed. */
 export type RevokedNote = { kind: 'revoked'; revoked: Revoked }
@@ -94,7 +96,7 @@ export type PresenceNote = {
   lastActiveAt: string | null
 } & Announced
 export type ProfileChange = { appId: string; user: UserSummary } & Announced
-type ProfileNote = { kind: 'profile' } & ProfileChange
+export type ProfileNote = { kind: 'profile' } & ProfileChange
 
 /**
  * An event for users of `node`, in their own topics. The kind and the node come first: other nodes
@@ -105,9 +107,11 @@ export type News = {
   appId: string
   event: Envelope
   subject: string
-  /** Of the event of a channel: a lower one is older. Other news are older than the last note. */
+  /** Of the event of a channel: a lower one is older. */
   offset?: number | undefined
-} & Announced
+  /** Without, a node tells what it has found for its own users. */
+  teller?: Teller | undefined
+}
 
 /** What the notes for one node are published to, where topics have channels. */
 export const inboxOf = (nodeId: string) => `node:${nodeId}`

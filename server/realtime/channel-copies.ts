@@ -24,8 +24,8 @@ type CopiesOptions = {
  * wait, members are sent the last, and none that is heard of after a later one.
  */
 export function createChannelCopies({ db, nodeId, tell, onFailure }: CopiesOptions) {
-  /** By channel: the last event copied and the last heard of, until a moment after the copy. */
-  const turns = new Map<string, { copied: number; heard: number; isTaken: boolean }>()
+  /** By channel, until a moment after the copy. */
+  const turns = new Map<string, Turn>()
 
   /** Returns whether the channel has many members who are connected. */
   const copy = async (topic: string, offset: number) => {
@@ -41,28 +41,40 @@ export function createChannelCopies({ db, nodeId, tell, onFailure }: CopiesOptio
     tell({ appId, event: eventOf(first), subject: topic, offset }, users)
     return users.length > limits.largeChannelMembers
   }
-  return async (topic: string, offset: number) => {
-    const turn = turns.get(topic) ?? { copied: 0, heard: 0, isTaken: false }
+  const copyInTurn = async (topic: string, offset: number) => {
+    const turn = turns.get(topic) ?? { copied: 0, begun: 0, heard: 0, isTaken: false }
     turn.heard = Math.max(turn.heard, offset)
-    if (turn.isTaken || turn.heard <= turn.copied) return
+    if (turn.isTaken || turn.heard <= turn.begun) return
     turn.isTaken = true
     turns.set(topic, turn)
-    while (turn.copied < turn.heard) {
+    while (turn.begun < turn.heard) {
       const { heard } = turn
-      turn.copied = heard
+      turn.begun = heard
       const isToMany = await copy(topic, heard).catch((error: unknown) => {
         onFailure(error, topic, heard)
         return false
       })
+      turn.copied = heard
       if (isToMany) await wait(COPIES_PAUSE_MS, undefined, { ref: false })
     }
     turn.isTaken = false
-    const { copied } = turn
+    const { begun } = turn
     await wait(COPIES_PAUSE_MS, undefined, { ref: false })
     // Another one may have copied meanwhile, and be gone or followed by a turn of its own.
-    if (turn.copied === copied && turns.get(topic) === turn) turns.delete(topic)
+    if (turn.begun === begun && turns.get(topic) === turn) turns.delete(topic)
+  }
+  return {
+    copy: copyInTurn,
+    /** The last events that members have not been sent yet, by channel. */
+    uncopied: () =>
+      [...turns].flatMap(([topic, { copied, heard }]) =>
+        copied < heard ? [{ topic, offset: heard }] : [],
+      ),
   }
 }
+
+/** Of a channel's events: the last copied, the last that is being copied, the last heard of. */
+type Turn = { copied: number; begun: number; heard: number; isTaken: boolean }
 
 type EventCopy = Pick<Publication, 'type' | 'envelope'> & Connected<{ userIds: string[] }>
 type CopyQuery = { nodeId: string | null; channelId: string; topic: string; offset: number }

@@ -50,7 +50,7 @@ export function createDispatcher(options: DispatcherOptions) {
     switch (note.kind) {
       case 'hint':
         hub.handleHint(note.topic, note.offset)
-        // Workers, and nodes of earlier versions, leave counting to the others.
+        // Nodes of earlier versions leave counting to the others.
         return applyHint(note, {
           unread,
           userFanout,
@@ -60,9 +60,11 @@ export function createDispatcher(options: DispatcherOptions) {
         hub.broadcast([note.topic], note, note.onlyFor)
         return trackCounts(unread, note)
       case 'profile':
+        if (userFanout.isOutdated(note)) return
         options.missedProfiles.record(note)
         return userFanout.profileChanged(note)
       case 'presence':
+        if (userFanout.isOutdated(note)) return
         knownPresence.record(note)
         return userFanout.presenceChanged(note)
       case 'told': {

@@ -34,7 +34,7 @@ export class KnownPresence {
 
   constructor(readonly options: KnownPresenceOptions) {}
 
-  /** The change was sent to the users of this node. */
+  /** The change is being sent to the users of this node, by it or by its teller. */
   record(change: PresenceNote) {
     const key = userKey(change)
     const user = { appId: change.appId, userId: change.userId }
@@ -45,7 +45,7 @@ export class KnownPresence {
     this.#unsure.delete(key)
     this.#unsure.set(key, { user, at: performance.now() })
     this.#toldByOthers.delete(key)
-    const { teller } = change
+    const teller = change.teller?.id
     if (teller === undefined || teller === this.options.nodeId) return
     this.#toldByOthers.set(key, { user, at: performance.now(), teller })
     const [oldest] = this.#toldByOthers.keys()
@@ -70,8 +70,8 @@ export class KnownPresence {
   }
 
   /**
-   * The same of notes that other nodes, or the given one, have sent in the last milliseconds: by
-   * these they tell the users of this node.
+   * Notes that other nodes, or the given one, have sent in the last milliseconds may be missing:
+   * the next comparison sends what they tell the users of this node once more.
    */
   handleMissedNotes(milliseconds: number, nodeId?: string) {
     const since = performance.now() - milliseconds - OVERLAP_MS

@@ -59,6 +59,7 @@ export function createRealtime({ presenceGraceSeconds, ...options }: RealtimeOpt
   const graceMs = presenceGraceSeconds * 1_000
   const parts = connectParts({ ...options, timings, graceMs })
   const { hub, unread, presence, knownPresence, sessions, emulation, dispatcher } = parts
+  const { userFanout } = parts
   const { reconcile, beat, watchOthers, look, missedNotes } = parts.reconciliation
   const schedule = createSchedule(report)
   const catchUp = oneAtATime(reconcile)
@@ -117,6 +118,7 @@ export function createRealtime({ presenceGraceSeconds, ...options }: RealtimeOpt
       dispatcher.stop()
       await unread.stop()
       await presence.stop().catch((error) => report(error, 'last heartbeat write failed'))
+      await userFanout.stop()
       await broker.stop()
     },
   }
@@ -148,6 +150,7 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
     send: broker.send,
     onPresenceLost: (change) => knownPresence.handleLost(change),
     onProfileLost: (change) => missedProfiles.handleLost(change),
+    onCopyLost: () => missedCopies.missed(0),
   })
   const unread = new UnreadNotifier({
     ...local,
@@ -193,5 +196,5 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
   const missedCopies = new MissedCopies({ db, copy: userFanout.channelUpdated })
   const missed = { ...parts, missedCopies }
   const reconciliation = createReconciliation({ ...missed, db, recheck, report, timings })
-  return { ...parts, dispatcher, reconciliation }
+  return { ...parts, userFanout, dispatcher, reconciliation }
 }

@@ -1,7 +1,17 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { type Envelope, topics } from '@parley/contract'
 import { type UserRef, userKey } from '../core/user-ref.ts'
 import type { Db } from '../db/client.ts'
-import type { Announced, News, NodeNote, PresenceNote, ProfileChange, ToldNote } from './broker.ts'
+import type {
+  Announced,
+  News,
+  NodeNote,
+  PresenceNote,
+  ProfileChange,
+  ProfileNote,
+  Teller,
+  ToldNote,
+} from './broker.ts'
 import { createChannelCopies } from './channel-copies.ts'
 import { createCoMembers } from './co-members.ts'
 import { NewestNews } from './newest-news.ts'
@@ -9,6 +19,9 @@ import type { Connected, Reach } from './reach.ts'
 import type { Sessions } from './sessions.ts'
 import { timings } from './timings.ts'
 import { toldNotes } from './told-notes.ts'
+
+/** For how long a node that stops waits for what it is telling. */
+const STOP_MS = 1_000
 
 /** What looks users up and sends them events. */
 export type UserFanoutOptions = {
@@ -28,6 +41,8 @@ type NodesOptions = {
   onPresenceLost: (change: PresenceNote) => void
   /** Nor this one. */
   onProfileLost: (change: ProfileChange) => void
+  /** Nor copies of the events of a channel. */
+  onCopyLost: () => void
 }
 
 export type UserFanout = ReturnType<typeof createUserFanout>
@@ -64,7 +79,10 @@ export function createUserFanout(options: UserFanoutOptions & NodesOptions) {
     // Whose own row may be gone already.
     tellOwn(news, [user.userId, ...told.filter((userId) => userId !== user.userId)])
   }
-  const reachOf = ({ teller }: Announced): Reach => (teller === nodeId ? 'forAll' : 'forOwn')
+  const isOwn = (teller: Teller | undefined) => teller?.id === nodeId
+  const reachOf = ({ teller }: Announced): Reach => (isOwn(teller) ? 'forAll' : 'forOwn')
+  /** What this node has announced and not yet told, to leave it to each. */
+  const pending = new Map<() => void, Promise<void>>()
 
   const copiesOf = (reach: Reach) =>
     createChannelCopies({
@@ -73,63 +91,106 @@ export function createUserFanout(options: UserFanoutOptions & NodesOptions) {
       tell: (news, users) => tellOwn(news, tell(news, users)),
       onFailure: (error, topic, offset) => {
         report(error, 'user fan-out failed')
-        if (reach === 'forAll')
-          send({ kind: 'hint', topic, offset, change: { type: 'channel.updated' } })
+        options.onCopyLost()
+        if (reach === 'forAll') leaveCopyToEach(topic, offset)
       },
     })
+  const leaveCopyToEach = (topic: string, offset: number) =>
+    send({ kind: 'hint', topic, offset, change: { type: 'channel.updated' } })
   const copies = { forAll: copiesOf('forAll'), forOwn: copiesOf('forOwn') }
 
-  /** Runs `work` in the background, unless another node does it or it concerns nobody here. */
-  const run = (announced: Announced, work: () => Promise<void>, onFailure = () => {}) => {
-    const { teller } = announced
-    if (teller === undefined ? sessions.isEmpty : teller !== nodeId) return
-    work().catch((error: unknown) => {
-      report(error, 'user fan-out failed')
-      onFailure()
-    })
+  const isElsewhere = ({ teller }: Announced) => (teller ? !isOwn(teller) : sessions.isEmpty)
+
+  /**
+   * Tells the co-members of a user in the background, unless another node does. If this node cannot
+   * tell all, it leaves that to each, unless newer news have followed: these are told by another.
+   */
+  const tellLater = (ref: UserRef, { event, announced, subject, ...on }: Telling) => {
+    const { teller, failed } = announced
+    if (failed) newest.announced(subject, failed)
+    newest.announced(subject, teller)
+    if (isElsewhere(announced)) return
+    const leaveToEach = () => {
+      if (teller && !newest.isFollowed(subject, teller)) on.leaveToEach(teller)
+    }
+    const telling = tellCoMembers(ref, { appId: ref.appId, event, subject, teller })
+      .catch((error: unknown) => {
+        report(error, 'user fan-out failed')
+        leaveToEach()
+        on.lost()
+      })
+      .finally(() => pending.delete(leaveToEach))
+    pending.set(leaveToEach, telling)
   }
+  let announcements = 0
 
   return {
     /** The change, as this node announces it. */
-    announced: <Change extends object>(change: Change): Change & Announced =>
-      isHeard() ? { ...change, teller: nodeId } : change,
+    announced: <Change extends object>(change: Change): Change & Announced => {
+      if (!isHeard()) return change
+      announcements += 1
+      return { ...change, teller: { id: nodeId, number: announcements } }
+    },
+    /** Whether another node could not tell this change, and newer ones have followed. */
+    isOutdated: (note: PresenceNote | ProfileNote) =>
+      note.failed !== undefined && newest.isFollowed(subjectOf(note), note.failed),
     presenceChanged: (change: PresenceNote) => {
-      const { appId, userId, isOnline, lastActiveAt, teller } = change
+      const { appId, userId, isOnline, lastActiveAt } = change
       const type = isOnline ? 'presence.online' : 'presence.offline'
-      const event = { type, payload: { userId, lastActiveAt } } as const
-      const subject = `presence ${userKey(change)}`
-      newest.announced(subject, teller)
-      run(
-        change,
-        () => tellCoMembers({ appId, userId }, { appId, event, subject, teller }),
-        () => {
-          if (teller !== undefined) send({ ...change, teller: undefined })
-          options.onPresenceLost(change)
+      tellLater(
+        { appId, userId },
+        {
+          event: { type, payload: { userId, lastActiveAt } },
+          announced: change,
+          subject: subjectOf(change),
+          leaveToEach: (failed) => send({ ...change, teller: undefined, failed }),
+          lost: () => options.onPresenceLost(change),
         },
       )
     },
     profileChanged: (change: ProfileChange) => {
-      const { appId, user, teller } = change
-      const ref = { appId, userId: user.id }
-      const event = { type: 'user.updated', payload: { user } } as const
-      const subject = `profile ${userKey(ref)}`
-      newest.announced(subject, teller)
-      run(
-        change,
-        () => tellCoMembers(ref, { appId, event, subject, teller }),
-        () => {
-          if (teller !== undefined) send({ kind: 'profile', ...change, teller: undefined })
-          options.onProfileLost(change)
+      const { appId, user } = change
+      tellLater(
+        { appId, userId: user.id },
+        {
+          event: { type: 'user.updated', payload: { user } },
+          announced: change,
+          subject: subjectOf({ kind: 'profile', ...change }),
+          leaveToEach: (failed) => send({ kind: 'profile', ...change, teller: undefined, failed }),
+          lost: () => options.onProfileLost(change),
         },
       )
     },
     /** Sends members a copy of a channel's event. */
     channelUpdated: (topic: string, offset: number, announced: Announced = {}) => {
       const reach = reachOf(announced)
-      if (reach === 'forOwn' && newest.wasTold(topic, offset)) return
-      run(announced, () => copies[reach](topic, offset))
+      if (reach === 'forOwn' && newest.wasLaterTold(topic, offset)) return
+      if (!isElsewhere(announced)) void copies[reach].copy(topic, offset)
     },
     /** Another node has looked up whom of this one the news concern. Returns whether it is told. */
     receive: ({ news, userIds }: ToldNote) => tellOwn(news, userIds),
+    /** Waits for what is being told. What takes longer, each node looks up for its own users. */
+    stop: async () => {
+      const told = Promise.all(pending.values())
+      await Promise.race([told, wait(STOP_MS, undefined, { ref: false })])
+      for (const leaveToEach of pending.keys()) leaveToEach()
+      for (const { topic, offset } of copies.forAll.uncopied()) leaveCopyToEach(topic, offset)
+    },
   }
 }
+
+type Telling = {
+  event: Envelope
+  announced: Announced
+  subject: string
+  /** Announces the change again, for each node to look up its own users. */
+  leaveToEach: (failed: Teller) => void
+  /** The users of this node were not told. */
+  lost: () => void
+}
+
+/** What news are about: later ones of the same subject replace them. */
+const subjectOf = (note: PresenceNote | ProfileNote) =>
+  note.kind === 'presence'
+    ? `presence ${userKey(note)}`
+    : `profile ${userKey({ appId: note.appId, userId: note.user.id })}`

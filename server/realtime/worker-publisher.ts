@@ -31,6 +31,7 @@ export function createWorkerPublisher({ db, nodeId, broker, metrics, report }: W
     ...options,
     onPresenceLost: () => {},
     onProfileLost: () => {},
+    onCopyLost: () => {},
   })
   const unread = new UnreadNotifier({ ...options, pauseMs: timings.unreadPauseMs })
   const publisher: EventPublisher = {
@@ -49,5 +50,9 @@ export function createWorkerPublisher({ db, nodeId, broker, metrics, report }: W
       broker.send(change)
     },
   }
-  return { publisher, stop: () => unread.stop() }
+  const stop = async () => {
+    await unread.stop()
+    await userFanout.stop()
+  }
+  return { publisher, stop }
 }

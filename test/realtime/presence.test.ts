@@ -61,6 +61,7 @@ describe('presence', () => {
       send: () => {},
       onPresenceLost: () => {},
       onProfileLost: () => {},
+      onCopyLost: () => {},
     })
     const { appId } = world()
     const change = { kind: 'presence', appId, userId: ana.id, isOnline: true } as const

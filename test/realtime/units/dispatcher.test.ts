@@ -1,88 +1,11 @@
 import type { StoredEvent } from '@parley/server/core/event-buffer'
 import type { EphemeralEvent } from '@parley/server/core/event-bus'
-import { createRevocations } from '@parley/server/core/revocations'
-import type { NodeNote } from '@parley/server/realtime/broker'
-import { createDispatcher } from '@parley/server/realtime/dispatcher'
-import type { Emulation } from '@parley/server/realtime/emulation'
 import { hintOf } from '@parley/server/realtime/hints'
-import type { KnownPresence } from '@parley/server/realtime/known-presence'
-import type { MissedProfiles } from '@parley/server/realtime/missed-profiles'
 import { closings } from '@parley/server/realtime/protocol/codes'
-import { type Session, Sessions } from '@parley/server/realtime/sessions'
-import type { SubscriberSurvey } from '@parley/server/realtime/subscriber-survey'
-import type { UnreadNotifier } from '@parley/server/realtime/unread'
 import { expect, test } from 'vitest'
-import { appId, channelId, chat, Listener, openHub, own, pass, stopTimers } from '../hub/fixture.ts'
+import { appId, channelId, chat, Listener, own, pass, stopTimers } from '../hub/fixture.ts'
+import { openDispatcher, TYPING_MS, teller } from './dispatcher.ts'
 import { ana } from './fixture.ts'
-
-const TYPING_MS = 6_000
-
-/** A dispatcher with a session of ana's, and what it sends and calls. */
-async function openDispatcher() {
-  const { hub, memory } = await openHub()
-  const sessions = new Sessions()
-  const closed: number[] = []
-  const session: Session = {
-    ...ana,
-    generation: 0,
-    topics: [chat],
-    close: ({ code }) => void closed.push(code),
-  }
-  sessions.add(session)
-  const sent: NodeNote[] = []
-  const calls: unknown[][] = []
-  const noting =
-    (name: string) =>
-    (...given: unknown[]) =>
-      void calls.push([name, ...given])
-  const unread = {
-    markDirty: noting('markDirty'),
-    markOwn: noting('markOwn'),
-    receive: noting('receive'),
-    memberLeft: noting('memberLeft'),
-    channelDeleted: noting('channelDeleted'),
-    recordCount: noting('recordCount'),
-    recordTotal: noting('recordTotal'),
-  }
-  const revocations = createRevocations()
-  const events: number[] = []
-  const dispatcher = createDispatcher({
-    hub,
-    sessions,
-    emulation: {} as unknown as Emulation, // not called here
-    survey: {} as unknown as SubscriberSurvey, // the same
-    revocations,
-    unread: unread as unknown as UnreadNotifier, // what the dispatcher calls of it
-    userFanout: {
-      presenceChanged: noting('presenceChanged'),
-      profileChanged: noting('profileChanged'),
-      channelUpdated: (topic, offset, { teller } = {}) =>
-        void calls.push(['channelUpdated', topic, offset, ...(teller ? [teller] : [])]),
-      receive: (note) => calls.push(['receiveTold', note]) > 0,
-      announced: (change) => ({ ...change, teller: 'node' }),
-    },
-    // what the dispatcher calls of it
-    knownPresence: {
-      record: noting('recordPresence'),
-      recordTold: noting('recordTold'),
-    } as unknown as KnownPresence,
-    missedProfiles: { record: noting('recordProfile') } as unknown as MissedProfiles, // the same
-    broker: {
-      start: async () => {},
-      stop: async () => {},
-      send: (note) => void sent.push(note),
-      follow: () => {},
-      unfollow: () => {},
-      settled: () => undefined,
-      hasPeers: () => false,
-    },
-    // its counter
-    metrics: { events: { inc: (count: number) => void events.push(count) } } as never,
-    typingMs: TYPING_MS,
-    report: noting('report'),
-  })
-  return { dispatcher, hub, memory, revocations, closed, sent, calls, events }
-}
 
 test('a revocation closes sockets on every node, and is sent to the others once', async () => {
   const { dispatcher, revocations, closed, sent } = await openDispatcher()
@@ -197,6 +120,15 @@ test('counts of another node are handed on', async () => {
   expect(calls).toEqual([['receive', note]])
 })
 
+test('a change that newer ones have followed is not recorded if its teller gives up', async () => {
+  const { dispatcher, calls } = await openDispatcher()
+  const presence = { kind: 'presence', ...ana, isOnline: true, lastActiveAt: null } as const
+  dispatcher.receive({ ...presence, failed: teller })
+  const user = { id: 'ana', name: 'Ana', image: null }
+  dispatcher.receive({ kind: 'profile', appId, user, failed: teller })
+  expect(calls).toEqual([])
+})
+
 test('what changes on a node is announced by it, and told elsewhere when it says so', async () => {
   const { dispatcher, calls, sent } = await openDispatcher()
   const presence = { kind: 'presence', ...ana, isOnline: true, lastActiveAt: null } as const
@@ -204,8 +136,8 @@ test('what changes on a node is announced by it, and told elsewhere when it says
   const user = { id: 'ana', name: 'Ana', image: null }
   dispatcher.publisher.broadcast({ kind: 'profile', appId, user })
   expect(sent).toEqual([
-    { ...presence, teller: 'node' },
-    { kind: 'profile', appId, user, teller: 'node' },
+    { ...presence, teller },
+    { kind: 'profile', appId, user, teller },
   ])
   expect(calls.splice(0).map(([name]) => name)).toEqual([
     ...['recordPresence', 'presenceChanged', 'recordProfile', 'profileChanged'],

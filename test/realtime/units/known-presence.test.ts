@@ -58,15 +58,15 @@ test('changes that another node tells are told again after notes were missed', (
     nodeId: 'node',
     notify: () => {},
   })
-  known.record({ ...change(true), teller: 'node' })
+  known.record({ ...change(true), teller: { id: 'node', number: 1 } })
   known.handleMissedNotes(0)
   expect(known.hasLost).toBe(false)
-  known.record({ ...change(true), teller: 'other' })
+  known.record({ ...change(true), teller: { id: 'other', number: 1 } })
   known.handleMissedNotes(0, 'third')
   expect(known.hasLost).toBe(false)
   known.handleMissedNotes(0, 'other')
   expect(known.hasLost).toBe(true)
-  known.record({ ...change(true), teller: 'other' })
+  known.record({ ...change(true), teller: { id: 'other', number: 1 } })
   known.handleMissedNotes(0)
   expect(known.hasLost).toBe(true)
 })
@@ -74,7 +74,7 @@ test('changes that another node tells are told again after notes were missed', (
 test('a departure that was told but never announced is put right', async () => {
   const told = await compareWith((known, query) => {
     if (query > 0) return
-    known.record({ ...change(true), teller: 'other' })
+    known.record({ ...change(true), teller: { id: 'other', number: 1 } })
     known.recordTold(ana, false)
   })
   // It was noted during this comparison: the next one finds it.

@@ -1,7 +1,7 @@
 import { limits } from '@parley/contract'
 import { userKey } from '@parley/server/core/user-ref'
 import type { Db } from '@parley/server/db/client'
-import type { NodeNote } from '@parley/server/realtime/broker'
+import type { NodeNote, Teller } from '@parley/server/realtime/broker'
 import { countsNotes } from '@parley/server/realtime/received-counts'
 import { Sessions } from '@parley/server/realtime/sessions'
 import { toldNotes } from '@parley/server/realtime/told-notes'
@@ -46,6 +46,7 @@ function openFanout() {
     send: (note) => void notes.push(note),
     onPresenceLost: () => {},
     onProfileLost: () => {},
+    onCopyLost: () => void problems.push('copy lost'),
   })
   const nextRead = (number: number) => vi.waitUntil(() => reads[number - 1], patient)
   return { fanout, reads, sent, names, notes, problems, nextRead }
@@ -101,7 +102,7 @@ test('a copy that fails does not keep members from the one after it', async () =
   for (const offset of upTo(2)) fanout.channelUpdated(chat, offset)
   ;(await nextRead(1)).fail()
   expect((await nextRead(2)).offset).toBe(2)
-  expect(problems).toEqual(['user fan-out failed'])
+  expect(problems).toEqual(['user fan-out failed', 'copy lost'])
 })
 
 test('many members of a large channel are sent at most one copy a second', async () => {
@@ -115,11 +116,12 @@ test('many members of a large channel are sent at most one copy a second', async
   expect(performance.now() - startedAt).toBeGreaterThan(990)
 })
 
-const rename = (name: string, teller?: string) => ({
+const tellerOf = (id: string, number = 1) => ({ id, number })
+const rename = (name: string, teller?: Teller) => ({
   ...{ kind: 'profile' as const, appId, teller },
   user: { id: 'ben', name, image: null },
 })
-const told = (name: string, teller: string) => ({
+const told = (name: string, teller: Teller) => ({
   ...{ kind: 'told' as const, node: 'node', userIds: ['ana'] },
   news: {
     ...{ appId, teller, subject: `profile ${userKey({ appId, userId: 'ben' })}` },
@@ -129,34 +131,59 @@ const told = (name: string, teller: string) => ({
 
 test('news that another node tells after newer ones of a third are left out', () => {
   const { fanout, names } = openFanout()
-  fanout.profileChanged(rename('first', 'other'))
-  fanout.profileChanged(rename('second', 'third'))
-  fanout.receive(told('second', 'third'))
-  fanout.receive(told('first', 'other'))
+  const [first, second, third] = [tellerOf('other'), tellerOf('third'), tellerOf('other', 2)]
+  fanout.profileChanged(rename('first', first))
+  fanout.profileChanged(rename('second', second))
+  fanout.receive(told('second', second))
+  fanout.receive(told('first', first))
   expect(names).toEqual(['second'])
+  fanout.profileChanged(rename('third', third))
   // Of the same node they come in their order.
-  fanout.profileChanged(rename('third', 'other'))
-  fanout.receive(told('third', 'other'))
+  fanout.receive(told('third', third))
   expect(names).toEqual(['second', 'third'])
 })
 
 test('who cannot look up the users of all nodes leaves it to each', async () => {
   const { fanout, reads, notes, problems, nextRead } = openFanout()
   const announced = fanout.announced(rename('Ben'))
-  expect(announced.teller).toBe('node')
+  expect(announced.teller).toEqual(tellerOf('node'))
   fanout.profileChanged(announced)
   ;(await nextRead(1)).fail()
   await vi.waitUntil(() => notes.length === 1, patient)
-  expect(notes).toEqual([rename('Ben')])
-  fanout.channelUpdated(chat, 7, { teller: 'node' })
+  expect(notes).toEqual([{ ...rename('Ben'), failed: tellerOf('node') }])
+  fanout.channelUpdated(chat, 7, { teller: tellerOf('node', 2) })
   ;(await nextRead(2)).fail()
   await vi.waitUntil(() => notes.length === 2, patient)
   expect(notes[1]).toMatchObject({ kind: 'hint', offset: 7, change: { type: 'channel.updated' } })
-  expect(problems).toHaveLength(2)
+  expect(problems).toEqual(['user fan-out failed', 'user fan-out failed', 'copy lost'])
   // What others announce, they look up.
-  fanout.channelUpdated(chat, 8, { teller: 'other' })
-  fanout.profileChanged(rename('Benno', 'other'))
+  fanout.channelUpdated(chat, 8, { teller: tellerOf('other') })
+  fanout.profileChanged(rename('Benno', tellerOf('other')))
   expect(reads).toHaveLength(2)
+})
+
+test('a change that could not be told is not announced again after a newer one', async () => {
+  const { fanout, notes, problems, nextRead } = openFanout()
+  fanout.profileChanged(fanout.announced(rename('first')))
+  const read = await nextRead(1)
+  fanout.profileChanged(rename('second', tellerOf('other')))
+  read.fail()
+  await vi.waitUntil(() => problems.length === 1, patient)
+  expect(notes).toEqual([])
+})
+
+test('what a node has not told when it stops, it leaves to each', async () => {
+  const { fanout, notes, nextRead } = openFanout()
+  const renamed = fanout.announced(rename('Ben'))
+  fanout.profileChanged(renamed)
+  for (const offset of [7, 8])
+    fanout.channelUpdated(chat, offset, fanout.announced({ type: 'channel.updated' }))
+  await nextRead(2)
+  await fanout.stop()
+  expect(notes).toEqual([
+    { ...rename('Ben'), failed: renamed.teller },
+    { kind: 'hint', topic: chat, offset: 8, change: { type: 'channel.updated' } },
+  ])
 })
 
 test('a copy is not sent to members who were told a later one', async () => {
@@ -169,21 +196,25 @@ test('a copy is not sent to members who were told a later one', async () => {
     },
   })
   fanout.receive(copy(5))
-  for (const offset of [4, 5]) fanout.channelUpdated(chat, offset)
+  fanout.channelUpdated(chat, 4)
   expect([sent, reads]).toEqual([[1], []])
-  fanout.channelUpdated(chat, 6, { teller: 'node' })
-  const own = await nextRead(1)
+  // Of many members of one node some may have been told, and others not.
+  fanout.channelUpdated(chat, 5)
+  ;(await nextRead(1)).answer(['ana'])
+  await vi.waitUntil(() => sent.length === 2, patient)
+  fanout.channelUpdated(chat, 6, { teller: tellerOf('node') })
+  const own = await nextRead(2)
   // Many users of one node come in several notes.
   for (const offset of [7, 7]) fanout.receive(copy(offset))
   own.answer(['ana'])
   fanout.receive(copy(6))
-  expect(sent).toEqual([1, 1, 1])
+  expect(sent).toEqual([1, 1, 1, 1])
 })
 
 test('the users of another node come in notes that fit into a payload', () => {
   const userIds = upTo(60).map((n) => `${n}`.padStart(255, 'x'))
   const users = userIds.map((userId) => ({ nodeId: 'other', appId, userId }))
-  const notes = toldNotes(told('Ben', 'node').news, users)
+  const notes = toldNotes(told('Ben', tellerOf('node')).news, users)
   expect(notes.flatMap((note) => note.userIds)).toEqual(userIds)
   expect(notes).toHaveLength(3)
   const rows = users.map((user) => ({ ...user, channelId: 'one', count: 1, version: 2 }))

@@ -1,0 +1,83 @@
+import { createRevocations } from '@parley/server/core/revocations'
+import type { NodeNote } from '@parley/server/realtime/broker'
+import { createDispatcher } from '@parley/server/realtime/dispatcher'
+import type { Emulation } from '@parley/server/realtime/emulation'
+import type { KnownPresence } from '@parley/server/realtime/known-presence'
+import type { MissedProfiles } from '@parley/server/realtime/missed-profiles'
+import { type Session, Sessions } from '@parley/server/realtime/sessions'
+import type { SubscriberSurvey } from '@parley/server/realtime/subscriber-survey'
+import type { UnreadNotifier } from '@parley/server/realtime/unread'
+import { chat, openHub } from '../hub/fixture.ts'
+import { ana } from './fixture.ts'
+
+export const TYPING_MS = 6_000
+export const teller = { id: 'node', number: 1 }
+
+/** A dispatcher with a session of ana's, and what it sends and calls. */
+export async function openDispatcher() {
+  const { hub, memory } = await openHub()
+  const sessions = new Sessions()
+  const closed: number[] = []
+  const session: Session = {
+    ...ana,
+    generation: 0,
+    topics: [chat],
+    close: ({ code }) => void closed.push(code),
+  }
+  sessions.add(session)
+  const sent: NodeNote[] = []
+  const calls: unknown[][] = []
+  const noting =
+    (name: string) =>
+    (...given: unknown[]) =>
+      void calls.push([name, ...given])
+  const unread = {
+    markDirty: noting('markDirty'),
+    markOwn: noting('markOwn'),
+    receive: noting('receive'),
+    memberLeft: noting('memberLeft'),
+    channelDeleted: noting('channelDeleted'),
+    recordCount: noting('recordCount'),
+    recordTotal: noting('recordTotal'),
+  }
+  const revocations = createRevocations()
+  const events: number[] = []
+  const dispatcher = createDispatcher({
+    hub,
+    sessions,
+    emulation: {} as unknown as Emulation, // not called here
+    survey: {} as unknown as SubscriberSurvey, // the same
+    revocations,
+    unread: unread as unknown as UnreadNotifier, // what the dispatcher calls of it
+    userFanout: {
+      presenceChanged: noting('presenceChanged'),
+      profileChanged: noting('profileChanged'),
+      channelUpdated: (topic, offset, { teller } = {}) =>
+        void calls.push(['channelUpdated', topic, offset, ...(teller ? [teller.id] : [])]),
+      receive: (note) => calls.push(['receiveTold', note]) > 0,
+      announced: (change) => ({ ...change, teller }),
+      isOutdated: ({ failed }) => failed !== undefined,
+      stop: async () => {},
+    },
+    // what the dispatcher calls of it
+    knownPresence: {
+      record: noting('recordPresence'),
+      recordTold: noting('recordTold'),
+    } as unknown as KnownPresence,
+    missedProfiles: { record: noting('recordProfile') } as unknown as MissedProfiles, // the same
+    broker: {
+      start: async () => {},
+      stop: async () => {},
+      send: (note) => void sent.push(note),
+      follow: () => {},
+      unfollow: () => {},
+      settled: () => undefined,
+      hasPeers: () => false,
+    },
+    // its counter
+    metrics: { events: { inc: (count: number) => void events.push(count) } } as never,
+    typingMs: TYPING_MS,
+    report: noting('report'),
+  })
+  return { dispatcher, hub, memory, revocations, closed, sent, calls, events }
+}
