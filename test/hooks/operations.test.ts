@@ -1,13 +1,12 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
 import { limits } from '@parley/contract'
 import { createAskBeforeSend } from '@parley/server/core/before-send'
 import { createGuardedRequest } from '@parley/server/core/guarded-request'
 import { createMetrics } from '@parley/server/core/metrics'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
+import { waitingForRows, whileRowLocked } from '../support/locks.ts'
 import { answering } from '../support/receiver.ts'
-import { complaint, forbidden, invalid, notFound, refusal } from '../support/refusal.ts'
-import { patient, until } from '../support/until.ts'
+import { complaint, conflict, forbidden, invalid, notFound, refusal } from '../support/refusal.ts'
+import { until } from '../support/until.ts'
 import { judging, useHooks } from './fixture.ts'
 
 const { current, newScene } = useHooks()
@@ -146,6 +145,62 @@ test('a refused edit changes nothing, and only what its author may edit is judge
   expect(asked()).toHaveLength(3)
 })
 
+test('of two edits at once, each judged with the old half of both, only one is stored', async () => {
+  const { ana, send, asked, channelId } = await newScene()
+  const { receiver } = current()
+  receiver.answerWith(allow)
+  const ref = { channelId, messageId: (await send('Old')).id }
+  const held: (() => void)[] = []
+  receiver.answerWith((response) => held.push(() => allow(response)))
+  const edits = [{ text: 'New' }, { custom: { n: 1 } }].map((change) =>
+    ana.messages.edit({ ...ref, ...change }),
+  )
+  await until(() => held.length === 2)
+  for (const release of held) release()
+  const outcomes = await Promise.allSettled(edits)
+  const edited = outcomes.flatMap((each) => (each.status === 'fulfilled' ? each.value : []))
+  const refused = outcomes.flatMap((each) => (each.status === 'rejected' ? each.reason : []))
+  expect(refused).toMatchObject([conflict])
+  expect(await ana.messages.get(ref)).toEqual(edited[0])
+  const saw = asked().map(({ data: { text, custom } }) => ({ text, custom }))
+  expect(saw).toContainEqual({ text: edited[0]?.text, custom: edited[0]?.custom ?? undefined })
+})
+
+test('an edit that is not judged, as it changes nothing, undoes no other', async () => {
+  const { ana, send, channelId } = await newScene()
+  const { receiver, world } = current()
+  receiver.answerWith(allow)
+  const ref = { channelId, messageId: (await send('Old')).id }
+  const { late } = await whileRowLocked(
+    world,
+    (sql) => sql`select from channels where id = ${channelId} for update`,
+    async (sql) => {
+      const late = refusal(ana.messages.edit({ ...ref, text: 'Old' }))
+      await waitingForRows(world, 1)
+      await sql`update messages set text = 'New' where id = ${ref.messageId}`
+      return { late }
+    },
+  )
+  expect(await late).toEqual(conflict)
+  expect(await ana.messages.get(ref)).toMatchObject({ text: 'New' })
+})
+
+test('metadata that a hook allows, or whose text it repeats, ends no stream', async () => {
+  const { ana, apiKey, channelId } = await newScene()
+  const { receiver, world } = current()
+  const asAna = world.api({ apiKey, userId: 'ana' })
+  const { id: messageId } = await asAna.messages.send({ channelId, text: 'So', streaming: true })
+  const ref = { channelId, messageId }
+  receiver.answerWith(judging({ action: 'change', text: 'So', attachments: [] }))
+  expect(await ana.messages.edit({ ...ref, custom: { n: 1 } })).toMatchObject({
+    ...{ streaming: true, custom: { n: 1 } },
+  })
+  receiver.answerWith(allow)
+  expect(await ana.messages.edit({ ...ref, custom: { n: 2 } })).toMatchObject({
+    ...{ streaming: true, custom: { n: 2 } },
+  })
+})
+
 test('a hook that fails is logged once until it works again, and each verdict counts', async () => {
   const { receiver } = current()
   const { askFor, lines, countOf } = newAsker()
@@ -189,30 +244,4 @@ test('of an app a bounded number of messages waits for its hook, of another one 
   )
   receiver.answerWith(allow)
   expect(await askFor('busy')).toEqual({ action: 'allow' })
-})
-
-test('a hook that answers without reading its question keeps no connection', async () => {
-  const server = createServer({ pauseOnConnect: true }, (socket) => {
-    socket.on('error', () => {})
-    socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}')
-    onTestFinished(() => void socket.destroy())
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => void server.close())
-  const { port } = server.address() as AddressInfo // it listens on a port
-  const host = `127.0.0.1:${port}`
-  const { signal } = new AbortController()
-  // More than the buffers of the system hold.
-  const body = 'x'.repeat(16 * 1024 * 1024)
-  const request = createGuardedRequest({ allowedHosts: [host] })
-  const response = await request(new URL(`http://${host}`), {
-    method: 'POST',
-    headers: {},
-    body,
-    signal,
-  })
-  const { socket } = response
-  expect(await response.toArray()).toEqual([Buffer.from('{}')])
-  await vi.waitUntil(() => socket.destroyed, patient)
 })
