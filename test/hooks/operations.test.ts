@@ -129,7 +129,11 @@ test('a refused edit changes nothing, and only what its author may edit is judge
   expect(await refusal(ana.messages.edit({ ...ref, custom: { hidden: 'link' } }))).toEqual(
     forbidden,
   )
-  expect(asked()).toHaveLength(3)
+  // The attachments of an answer are none of the message's.
+  const attachments = [{ type: 'image', url: 'https://example.com/b.png' }]
+  receiver.answerWith(judging({ action: 'change', text: '', attachments }))
+  expect(await complaint(ana.messages.edit(link))).toBe('The message could not be checked')
+  expect(asked()).toHaveLength(4)
   const olga = await userOf('olga')
   for (const [user, error] of [
     [ben, forbidden],
@@ -142,7 +146,7 @@ test('a refused edit changes nothing, and only what its author may edit is judge
   expect(await stored()).toEqual([[1, 'Harmless']])
   await world.api({ apiKey, userId: 'ana' }).messages.edit({ ...ref, text: 'By the backend' })
   expect(await stored()).toEqual([[1, 'By the backend']])
-  expect(asked()).toHaveLength(3)
+  expect(asked()).toHaveLength(4)
 })
 
 test('of two edits at once, each judged with the old half of both, only one is stored', async () => {
@@ -185,20 +189,18 @@ test('an edit that is not judged, as it changes nothing, undoes no other', async
   expect(await ana.messages.get(ref)).toMatchObject({ text: 'New' })
 })
 
-test('metadata that a hook allows, or whose text it repeats, ends no stream', async () => {
+test('metadata whose hook repeats the text, even none, is changed and ends no stream', async () => {
   const { ana, apiKey, channelId } = await newScene()
   const { receiver, world } = current()
   const asAna = world.api({ apiKey, userId: 'ana' })
-  const { id: messageId } = await asAna.messages.send({ channelId, text: 'So', streaming: true })
+  const { id: messageId } = await asAna.messages.send({ channelId, text: '', streaming: true })
   const ref = { channelId, messageId }
-  receiver.answerWith(judging({ action: 'change', text: 'So', attachments: [] }))
-  expect(await ana.messages.edit({ ...ref, custom: { n: 1 } })).toMatchObject({
-    ...{ streaming: true, custom: { n: 1 } },
-  })
-  receiver.answerWith(allow)
-  expect(await ana.messages.edit({ ...ref, custom: { n: 2 } })).toMatchObject({
-    ...{ streaming: true, custom: { n: 2 } },
-  })
+  const repeating = judging({ action: 'change', text: '', attachments: [] })
+  for (const [n, answer] of [repeating, allow].entries()) {
+    receiver.answerWith(answer)
+    const edited = await ana.messages.edit({ ...ref, custom: { n } })
+    expect(edited).toMatchObject({ text: '', streaming: true, custom: { n } })
+  }
 })
 
 test('a hook that fails is logged once until it works again, and each verdict counts', async () => {
