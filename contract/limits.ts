@@ -165,7 +165,7 @@ export const limits = {
   },
   beforeSend: {
     timeoutMs: { min: 100, default: 1_500, max: 2_000 },
-    /** The most messages of an app that wait for an answer of its hook, on one server. */
+    /** The most messages and edits of an app that wait for its hook, on one server. */
     atOnce: 200,
   },
   streams: {

@@ -13,6 +13,15 @@ export const secret = z
   .string()
   .refine((value) => Buffer.byteLength(value) >= 32, 'expected at least 32 bytes')
 export const list = z.string().transform(splitList)
+/** Of several hosts, the driver tries one after the other without a pause while none accepts. */
+export const postgresUrl = z
+  .string()
+  .refine(hasOneHost, 'expected one host, such as that of a proxy before several')
+  .pipe(
+    z
+      .url({ protocol: /^postgres(ql)?$/, error: 'expected a postgres:// URL' })
+      .refine((url) => !/[?&]search_path=/.test(url), 'expected DATABASE_SCHEMA, not search_path'),
+  )
 export const httpUrl = z.url({ protocol: /^https?$/, error: 'expected an http(s) URL' })
 export const origin = z
   .string()
@@ -82,4 +91,10 @@ function isNetwork(entry: string) {
   if (bits === undefined) return true
   const mostBits = version === 4 ? 32 : 128
   return /^\d+$/.test(bits) && Number(bits) > 0 && Number(bits) <= mostBits
+}
+
+/** By the host as the driver reads it; a user or a password may have commas. */
+function hasOneHost(url: string) {
+  const [authority = ''] = url.slice(url.indexOf('://') + 3).split(/[?/]/)
+  return !/,|%2c/i.test(authority.slice(authority.indexOf('@') + 1))
 }

@@ -8,6 +8,7 @@ import {
   httpUrl,
   list,
   origin,
+  postgresUrl,
   redisPrefix,
   redisUrl,
   secret,
@@ -44,10 +45,7 @@ export const Variables = z.object({
   NODE_ENV: z.enum(ENVIRONMENTS, `expected one of ${ENVIRONMENTS.join(', ')}`).optional(),
   PORT: wholeNumber(0, 65_535).default(5501),
   HOST: z.string().optional(),
-  DATABASE_URL: z
-    .url({ protocol: /^postgres(ql)?$/, error: 'expected a postgres:// URL' })
-    .refine((url) => !/[?&]search_path=/.test(url), 'expected DATABASE_SCHEMA, not search_path')
-    .optional(),
+  DATABASE_URL: postgresUrl.optional(),
   DATABASE_SCHEMA: z
     .string()
     .regex(/^(?!pg_)[a-z_][a-z0-9_]{0,49}$/, 'expected a name of at most 50 of a-z, 0-9 and _')

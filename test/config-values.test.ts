@@ -62,3 +62,13 @@ test('an admin key of 15 characters and a schema of PostgreSQL are refused', () 
   const variables = { DATABASE_URL: 'postgres://db/chat', DATABASE_SCHEMA: 'pg_chat' }
   expect(() => readConfig(variables)).toThrow('DATABASE_SCHEMA: expected a name')
 })
+
+test('a database on several hosts is refused, and commas elsewhere in its URL are not', () => {
+  const urls = ['one,two/a', 'ana:word@one:5432,two:5433/a', 'one%2Ctwo/a']
+  for (const url of urls)
+    expect(() => readConfig({ DATABASE_URL: `postgres://${url}` })).toThrow(
+      /^DATABASE_URL: expected one host, such as that of a proxy before several$/,
+    )
+  const commas = 'postgres://ana:w,d@db/a,b?options=-c%20x=1,2'
+  expect(readConfig({ DATABASE_URL: commas }).databaseUrl).toBe(commas)
+})

@@ -89,12 +89,11 @@ test('the operator finds a message by a part of its text, however old it is', as
     }
     return { found, calls }
   }
-  expect(await search({ q: 'mESSAGE 123' })).toEqual({
-    found: [...Array.from({ length: 10 }, (_, n) => 1_239 - n), 123],
-    // Of some slices nothing is found, and the search goes on.
-    calls: expect.any(Number),
-  })
   const slices = Math.ceil((MESSAGES - 99) / limits.inspectSlice)
+  const { found, calls } = await search({ q: 'mESSAGE 123' })
+  expect(found).toEqual([...Array.from({ length: 10 }, (_, n) => 1_239 - n), 123])
+  // A call ends with its two, or with a slice in which there are fewer.
+  expect(calls).toBeLessThanOrEqual(slices + found.length / 2)
   expect(await search({ q: 'ge 4999' })).toEqual({ found: [4_999], calls: slices })
   expect(await search({ q: 'message 12', userId: ben.id, sentBefore: timeOf(130) })).toMatchObject({
     found: [129, 127, 125, 123, 121],

@@ -54,6 +54,37 @@ describe('token requests', () => {
     expectError(await mint(world, bad(51)), 'RATE_LIMITED')
     expect(statements.filter((statement) => statement.includes('ak.created_at'))).toHaveLength(1)
   })
+  test('while good API keys cannot be read, a flood is refused and seldom reads them', async () => {
+    const statements: string[] = []
+    const onStatement = (statement: string) => void statements.push(statement)
+    const world = await limited({ rateLimits: { ...none, tokens: 5 }, onStatement })
+    const { apiKey } = await world.operator.apps.create({ name: 'Other' })
+    const mintOther = () => mint(world, { 'X-API-Key': apiKey })
+    await world.db`alter table api_keys rename column created_at to made_at`
+    const clock = stopClock()
+    statements.length = 0
+    const bad = (key: number) => ({ 'X-API-Key': `pk_${String(key).padStart(32, '0')}` })
+    const flood = await Promise.all(upTo(50).map((key) => mint(world, bad(key))))
+    expect([count(flood, 401), count(flood, 429)]).toEqual([5, 45])
+    const reads = () => statements.filter((statement) => statement.includes('ak.created_at')).length
+    // The pauses after the failures are of 1 s, 2 s and 4 s.
+    for (const [ms, tries] of [
+      [999, 1],
+      [1_000, 2],
+      [2_999, 2],
+      [3_000, 3],
+      [6_999, 3],
+    ] as const) {
+      clock.putForward(ms)
+      const refused = await mintOther()
+      expectError(refused, 'RATE_LIMITED')
+      expect(refused.headers['retry-after']).toMatch(/^[3-6]\d$/)
+      expect(reads()).toBe(tries)
+    }
+    await world.db`alter table api_keys rename column made_at to created_at`
+    clock.putForward(7_000)
+    expect((await mintOther()).status).toBe(200)
+  })
   test('X-Forwarded-For is ignored unless a proxy is trusted', async () => {
     const world = await limited({ rateLimits: { ...none, tokens: 2 } })
     for (const address of ['1.1.1.1', '2.2.2.2'])

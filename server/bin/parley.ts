@@ -16,7 +16,7 @@ if (isTooOld) {
   // The sources themselves are run by a loader that maps their stacks.
   if (import.meta.url.endsWith('.js')) {
     const { showSources } = await import('../source-stacks.ts')
-    showSources(new URL('../', import.meta.url).href)
+    showSources()
   }
   const { runCommand } = await import('../commands/index.ts')
   process.exitCode = await runCommand(process.argv.slice(2))

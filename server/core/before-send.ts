@@ -86,11 +86,20 @@ async function post(
     }
     const { data } = BeforeSendAnswer.safeParse(parsed(await textOf(response)))
     if (!data) throw new HookError('the answer is not one of the documented ones')
-    const { text, attachments } = { ...question.data, ...data }
-    if (text === '' && attachments.length === 0)
+    if (empties(question.data, data))
       throw new HookError('the answer leaves neither text nor attachments')
     return data
   })
+}
+
+/** An edit keeps its attachments, and a message that had neither may go without. */
+function empties(message: BeforeSendQuestion['data'], answer: BeforeSendAnswer) {
+  if (answer.action !== 'change') return false
+  const isEdit = message.messageId !== undefined
+  const { text = message.text } = answer
+  const attachments = (isEdit ? undefined : answer.attachments) ?? message.attachments
+  if (isEdit && text === message.text) return false
+  return text === '' && attachments.length === 0
 }
 
 async function textOf(response: IncomingMessage) {

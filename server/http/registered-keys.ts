@@ -3,16 +3,28 @@ import type { Db } from '../db/client.ts'
 /** How many keys are read at once: those that were made or used last. */
 const MOST = 20_000
 const KEPT_MS = 10_000
+/** How long nothing is read after a failure, and twice as long after each further one. */
+const PAUSE_MS = 1_000
+
+type Read = () => Promise<Set<string>>
+type Asking = {
+  until: number
+  /** Waits for the place in the pool that the look-ups of unknown keys have. */
+  inTurn: (read: Read) => Promise<Set<string>>
+}
 
 /**
  * Tells which API keys there are while strangers send so many others that none is looked up: good
- * keys that this process has not seen yet are read all at once, at most every ten seconds.
+ * keys that this process has not seen yet are read all at once, at most every ten seconds. While
+ * that fails, those that were read last are told.
  */
 export function createRegisteredKeys(db: Pick<Db, 'use'>) {
-  let hashes = Promise.resolve(new Set<string>())
-  let readAt = Number.NEGATIVE_INFINITY
+  let hashes = new Set<string>()
+  let reading = Promise.resolve()
+  let nextAt = Number.NEGATIVE_INFINITY
+  let failures = 0
 
-  const read = async (until: number) => {
+  const select = async (until: number) => {
     const rows = await db.use(
       (tx) => tx<{ hash: string }[]>`
         select ak.hash
@@ -25,14 +37,21 @@ export function createRegisteredKeys(db: Pick<Db, 'use'>) {
     )
     return new Set(rows.map(({ hash }) => hash))
   }
-  return async (keyHash: string, until: number) => {
-    if (performance.now() - readAt >= KEPT_MS) {
-      readAt = performance.now()
-      hashes = read(until)
-      hashes.catch(() => {
-        readAt = Number.NEGATIVE_INFINITY
-      })
+  const read = async ({ until, inTurn }: Asking) => {
+    nextAt = Number.POSITIVE_INFINITY
+    try {
+      hashes = await inTurn(() => select(until))
+      failures = 0
+      nextAt = performance.now() + KEPT_MS
+    } catch {
+      // Whoever asks has sent a key too many: no news of the database, which other calls notice.
+      nextAt = performance.now() + Math.min(PAUSE_MS * 2 ** failures, KEPT_MS)
+      failures += 1
     }
-    return (await hashes).has(keyHash)
+  }
+  return async (keyHash: string, asking: Asking) => {
+    if (performance.now() >= nextAt) reading = read(asking)
+    await reading
+    return hashes.has(keyHash)
   }
 }

@@ -55,13 +55,20 @@ export function createVerifyKey({
       ? { appId: hash, lane: 'calls' as const }
       : { appId: UNKNOWN_KEYS, userId: networkOf(ip) }
 
+  /** Their caller is none of the networks, so that no flood's queue is before it. */
+  const isKept = (hash: string, until: number) =>
+    isRegistered(hash, {
+      until,
+      inTurn: (read) => admit({ appId: UNKNOWN_KEYS, userId: 'all keys', until }, read),
+    })
+
   /** Counts a key that is not known to be good. Others from its network stop no registered one. */
   const countUnknown = async (hash: string, ip: string, until: number) => {
     if (goodKeys.has(hash)) return undefined
     try {
       return takeUnknownKey(ip)
     } catch (tooMany) {
-      if (!(await isRegistered(hash, until))) throw tooMany
+      if (!(await isKept(hash, until))) throw tooMany
       goodKeys.set(hash, true)
       return undefined
     }

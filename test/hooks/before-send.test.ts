@@ -1,9 +1,12 @@
+import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
+import { type AddressInfo, createServer } from 'node:net'
 import { verifyBeforeSend, WebhookVerificationError } from '@parley/client/server'
-import { expect, test } from 'vitest'
+import { createGuardedRequest } from '@parley/server/core/guarded-request'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { answering } from '../support/receiver.ts'
 import { complaint, forbidden, notFound, refusal } from '../support/refusal.ts'
-import { until } from '../support/until.ts'
+import { patient, until } from '../support/until.ts'
 import { judging, useHooks } from './fixture.ts'
 
 const { current, newScene } = useHooks()
@@ -220,4 +223,28 @@ test('the hook is asked about each message of a batch, which keeps its order', a
   expect(results.filter(({ error }) => error?.code === 'FORBIDDEN')).toHaveLength(1)
   const accepted = results.flatMap(({ message }) => message?.text ?? [])
   expect((await stored()).map(([, text]) => text)).toEqual(accepted)
+})
+
+test('a hook that answers without reading its question keeps no connection', async () => {
+  const server = createServer({ pauseOnConnect: true }, (socket) => {
+    socket.on('error', () => {})
+    socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}')
+    onTestFinished(() => void socket.destroy())
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}` // it listens on a port
+  // More than the buffers of the system hold.
+  const body = 'x'.repeat(16 * 1024 * 1024)
+  const request = createGuardedRequest({ allowedHosts: [host] })
+  const response = await request(new URL(`http://${host}`), {
+    method: 'POST',
+    headers: {},
+    body,
+    signal: new AbortController().signal,
+  })
+  const { socket } = response
+  expect(await response.toArray()).toEqual([Buffer.from('{}')])
+  await vi.waitUntil(() => socket.destroyed, patient)
 })

@@ -1,13 +1,12 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
 import { limits } from '@parley/contract'
 import { createAskBeforeSend } from '@parley/server/core/before-send'
 import { createGuardedRequest } from '@parley/server/core/guarded-request'
 import { createMetrics } from '@parley/server/core/metrics'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
+import { waitingForRows, whileRowLocked } from '../support/locks.ts'
 import { answering } from '../support/receiver.ts'
-import { complaint, forbidden, invalid, notFound, refusal } from '../support/refusal.ts'
-import { patient, until } from '../support/until.ts'
+import { complaint, conflict, forbidden, invalid, notFound, refusal } from '../support/refusal.ts'
+import { until } from '../support/until.ts'
 import { judging, useHooks } from './fixture.ts'
 
 const { current, newScene } = useHooks()
@@ -130,7 +129,11 @@ test('a refused edit changes nothing, and only what its author may edit is judge
   expect(await refusal(ana.messages.edit({ ...ref, custom: { hidden: 'link' } }))).toEqual(
     forbidden,
   )
-  expect(asked()).toHaveLength(3)
+  // The attachments of an answer are none of the message's.
+  const attachments = [{ type: 'image', url: 'https://example.com/b.png' }]
+  receiver.answerWith(judging({ action: 'change', text: '', attachments }))
+  expect(await complaint(ana.messages.edit(link))).toBe('The message could not be checked')
+  expect(asked()).toHaveLength(4)
   const olga = await userOf('olga')
   for (const [user, error] of [
     [ben, forbidden],
@@ -143,7 +146,61 @@ test('a refused edit changes nothing, and only what its author may edit is judge
   expect(await stored()).toEqual([[1, 'Harmless']])
   await world.api({ apiKey, userId: 'ana' }).messages.edit({ ...ref, text: 'By the backend' })
   expect(await stored()).toEqual([[1, 'By the backend']])
-  expect(asked()).toHaveLength(3)
+  expect(asked()).toHaveLength(4)
+})
+
+test('of two edits at once, each judged with the old half of both, only one is stored', async () => {
+  const { ana, send, asked, channelId } = await newScene()
+  const { receiver } = current()
+  receiver.answerWith(allow)
+  const ref = { channelId, messageId: (await send('Old')).id }
+  const held: (() => void)[] = []
+  receiver.answerWith((response) => held.push(() => allow(response)))
+  const edits = [{ text: 'New' }, { custom: { n: 1 } }].map((change) =>
+    ana.messages.edit({ ...ref, ...change }),
+  )
+  await until(() => held.length === 2)
+  for (const release of held) release()
+  const outcomes = await Promise.allSettled(edits)
+  const edited = outcomes.flatMap((each) => (each.status === 'fulfilled' ? each.value : []))
+  const refused = outcomes.flatMap((each) => (each.status === 'rejected' ? each.reason : []))
+  expect(refused).toMatchObject([conflict])
+  expect(await ana.messages.get(ref)).toEqual(edited[0])
+  const saw = asked().map(({ data: { text, custom } }) => ({ text, custom }))
+  expect(saw).toContainEqual({ text: edited[0]?.text, custom: edited[0]?.custom ?? undefined })
+})
+
+test('an edit that is not judged, as it changes nothing, undoes no other', async () => {
+  const { ana, send, channelId } = await newScene()
+  const { receiver, world } = current()
+  receiver.answerWith(allow)
+  const ref = { channelId, messageId: (await send('Old')).id }
+  const { late } = await whileRowLocked(
+    world,
+    (sql) => sql`select from channels where id = ${channelId} for update`,
+    async (sql) => {
+      const late = refusal(ana.messages.edit({ ...ref, text: 'Old' }))
+      await waitingForRows(world, 1)
+      await sql`update messages set text = 'New' where id = ${ref.messageId}`
+      return { late }
+    },
+  )
+  expect(await late).toEqual(conflict)
+  expect(await ana.messages.get(ref)).toMatchObject({ text: 'New' })
+})
+
+test('metadata whose hook repeats the text, even none, is changed and ends no stream', async () => {
+  const { ana, apiKey, channelId } = await newScene()
+  const { receiver, world } = current()
+  const asAna = world.api({ apiKey, userId: 'ana' })
+  const { id: messageId } = await asAna.messages.send({ channelId, text: '', streaming: true })
+  const ref = { channelId, messageId }
+  const repeating = judging({ action: 'change', text: '', attachments: [] })
+  for (const [n, answer] of [repeating, allow].entries()) {
+    receiver.answerWith(answer)
+    const edited = await ana.messages.edit({ ...ref, custom: { n } })
+    expect(edited).toMatchObject({ text: '', streaming: true, custom: { n } })
+  }
 })
 
 test('a hook that fails is logged once until it works again, and each verdict counts', async () => {
@@ -189,30 +246,4 @@ test('of an app a bounded number of messages waits for its hook, of another one 
   )
   receiver.answerWith(allow)
   expect(await askFor('busy')).toEqual({ action: 'allow' })
-})
-
-test('a hook that answers without reading its question keeps no connection', async () => {
-  const server = createServer({ pauseOnConnect: true }, (socket) => {
-    socket.on('error', () => {})
-    socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}')
-    onTestFinished(() => void socket.destroy())
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => void server.close())
-  const { port } = server.address() as AddressInfo // it listens on a port
-  const host = `127.0.0.1:${port}`
-  const { signal } = new AbortController()
-  // More than the buffers of the system hold.
-  const body = 'x'.repeat(16 * 1024 * 1024)
-  const request = createGuardedRequest({ allowedHosts: [host] })
-  const response = await request(new URL(`http://${host}`), {
-    method: 'POST',
-    headers: {},
-    body,
-    signal,
-  })
-  const { socket } = response
-  expect(await response.toArray()).toEqual([Buffer.from('{}')])
-  await vi.waitUntil(() => socket.destroyed, patient)
 })

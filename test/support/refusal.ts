@@ -27,3 +27,4 @@ export const unauthorized = { status: 401, code: 'UNAUTHORIZED' }
 export const badToken = { status: 401, code: 'INVALID_TOKEN' }
 export const forbidden = { status: 403, code: 'FORBIDDEN' }
 export const notFound = { status: 404, code: 'NOT_FOUND' }
+export const conflict = { status: 409, code: 'CONFLICT' }

@@ -5,13 +5,16 @@ import { type ConnectionlessContext, hasKey, type UserCaller } from '../../core/
 import { ApiError } from '../../core/errors.ts'
 import type { Tx } from '../../db/client.ts'
 import { pipelined } from '../../db/pipelined.ts'
+import type { MessageRow } from '../../db/rows.ts'
 import { channelForReader } from '../access.ts'
 import { messageForAuthor } from './access.ts'
 import { contentAfter } from './content-after.ts'
 import { findRepeated } from './repeated.ts'
 
 type Send = Input<typeof contract.messages.send>
-type Edit = Input<typeof contract.messages.edit>
+/** `judged` is the content that the verdict holds for: an edit of any other is not stored. */
+export type Edit = Input<typeof contract.messages.edit> & { judged?: Content }
+type Content = Pick<MessageRow, 'text' | 'custom'>
 type Prepared = { input: Send } | { repeated: Message }
 type Asking<A extends 'user' | 'userOrKey'> = ConnectionlessContext<A>
 
@@ -39,6 +42,7 @@ export async function judge(
 /**
  * The same before an edit, of the message as it would be afterwards; otherwise what the hook
  * refuses could be sent as something harmless first. An edit that changes nothing is not judged.
+ * Of two edits at once, each judged with the other's old half, only one is stored.
  */
 export async function judgeEdit(
   { caller, services, read }: Asking<'user'>,
@@ -50,7 +54,9 @@ export async function judgeEdit(
   )
   const { text, custom } = contentAfter(message, input)
   const isSame = text === message.text && isDeepStrictEqual(custom, message.custom)
-  if (!hook || isSame) return { input }
+  if (!hook) return { input }
+  const judged = { text: message.text, custom: message.custom }
+  if (isSame) return { input: { ...input, judged } }
   const { channelId, messageId } = input
   const { silent, parentId, quotedId } = message
   const question = questionOf(caller, {
@@ -67,11 +73,18 @@ export async function judgeEdit(
   return {
     input: {
       ...input,
-      ...(changes.text !== undefined && { text: changes.text }),
+      judged,
+      // A text that the hook only repeats is no new one, which would end a stream.
+      ...(changes.text !== undefined && changes.text !== text && { text: changes.text }),
       ...(changes.custom && { custom: inPlaceOf(message.custom, changes.custom) }),
     },
   }
 }
+
+/** Whether a message, now locked, is still what the hook has judged an edit of. */
+export const isAsJudged = (message: Content, judged: Content | undefined) =>
+  judged === undefined ||
+  (message.text === judged.text && isDeepStrictEqual(message.custom, judged.custom))
 
 const isJudged = (caller: UserCaller) => caller.isScreened === true && !hasKey(caller)
 

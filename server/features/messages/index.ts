@@ -8,7 +8,7 @@ import { pipelined } from '../../db/pipelined.ts'
 import { channelForReader, isReadable, type ReaderContext, seqOf } from '../access.ts'
 import { deleteStream, enqueuePush } from '../streams/end.ts'
 import { lockedMessageForAuthor } from './access.ts'
-import { judgeEdit } from './before-send.ts'
+import { type Edit, isAsJudged, judgeEdit } from './before-send.ts'
 import { contentAfter } from './content-after.ts'
 import { remove } from './delete.ts'
 import { linksIn } from './links.ts'
@@ -122,7 +122,7 @@ const get = implementWithoutTransaction(
 
 const edit = implement(
   contract.messages.edit,
-  async (ctx, { channelId, messageId, ifEditedAt, ...changes }) => {
+  async (ctx, { channelId, messageId, ifEditedAt, judged, ...changes }: Edit) => {
     const { channel, message } = await lockedMessageForAuthor(ctx, { channelId, messageId })
     const { now } = message
     const { text, custom } = contentAfter(message, changes)
@@ -133,7 +133,9 @@ const edit = implement(
     if (!hasNewText && isDeepStrictEqual(custom, message.custom)) {
       return viewMessage(ctx, { messageId, viewer })
     }
-    if (hasNewText && ifEditedAt !== undefined && !isSameTime(ifEditedAt, message.editedAt)) {
+    const isOutdated =
+      hasNewText && ifEditedAt !== undefined && !isSameTime(ifEditedAt, message.editedAt)
+    if (isOutdated || !isAsJudged(message, judged)) {
       throw new ApiError('CONFLICT', 'The message was edited meanwhile')
     }
     // What is derived from a text that grows follows at its end.

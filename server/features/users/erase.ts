@@ -22,8 +22,8 @@ export type TargetQuery = {
 
 /**
  * The next channels where deleted users may have left something: those that they are, or once were,
- * members of. In a random order, so that a channel that fails is not always the first. No more of
- * their channels are read than are returned.
+ * members of. In a random order, so that a channel that fails is not always the first. It stops at
+ * so many.
  */
 export const selectErasureTargets = (db: Tx, query: TargetQuery) => db<ErasureTarget[]>`
   select target.app_id, target.channel_id, target.user_id

@@ -68,7 +68,8 @@ A chat backend: channels, messages, threads, reactions and read state.
 
 A backend calls \`POST /tokens\` with its API key and passes the token to its front end, which \
 uses it for every call under \`/api\`. With \`X-API-Key\` and \`X-User-Id\` the backend \
-itself makes any of these calls as a user.
+itself makes any of these calls as a user. \
+Where a call takes either of them, a bearer token counts, and not the \`X-API-Key\` beside it.
 
 Bodies are JSON in UTF-8, ids of channels and messages are UUIDs, times are ISO 8601 in UTC. \
 Unknown fields of a request are ignored, and responses may gain fields. Refused are the keys \
@@ -78,11 +79,10 @@ METHOD_NOT_ALLOWED everywhere.
 
 A user may send ${limits.rates.messages} messages and make ${grouped(limits.rates.requests)} \
 other calls a minute. An API key may make ${grouped(limits.rates.requests)} calls, and mint \
-${limits.rates.tokens} tokens from one address. The operator may have set other limits: those of a \
-call are in \`RateLimit-Limit\`, \`RateLimit-Remaining\` and \`RateLimit-Reset\` of its answer. \
-Over them it is RATE_LIMITED, with \`Retry-After\`.
-
-Where a call takes either of them, a bearer token counts, and not the \`X-API-Key\` beside it.
+${limits.rates.tokens} tokens from one address. Appends to messages that grow count apart: \
+${grouped(limits.rates.appends)} a minute for each user. The operator may have set \
+other limits: those of a call are in \`RateLimit-Limit\`, \`RateLimit-Remaining\` and \
+\`RateLimit-Reset\` of its answer. Over them it is RATE_LIMITED, with \`Retry-After\`.
 
 Every error has the body \`{"error": {"message", "code"}}\`. If several errors apply, the first of \
 401, 429, 400, 404, 403 is returned.`
