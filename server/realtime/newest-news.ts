@@ -38,7 +38,7 @@ export class NewestNews {
   }
 
   /**
-   * Whether another teller has announced newer news, or later ones were told if they have an offset.
+   * Whether another teller has announced newer news, or later ones with an offset were told.
    * Those of one teller come in their order.
    */
   isOutdated({ subject, offset, teller }: News) {

@@ -149,7 +149,7 @@ test('a refused edit changes nothing, and only what its author may edit is judge
   expect(asked()).toHaveLength(4)
 })
 
-test('of two edits at once, each judged with the old half of both, only one is stored', async () => {
+test('of two edits at once, each judged with the old half of both, one is stored', async () => {
   const { ana, send, asked, channelId } = await newScene()
   const { receiver } = current()
   receiver.answerWith(allow)
