@@ -2,10 +2,9 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { limits, parseTopic } from '@parley/contract'
 import type { UserRef } from '../core/user-ref.ts'
 import type { Db, Tx } from '../db/client.ts'
-import { isLargeChannelRow } from '../features/access.ts'
 import type { News } from './broker.ts'
 import { eventOf, type Publication } from './publication.ts'
-import type { Connected } from './reach.ts'
+import { type Connected, nodesOf, onNode, sizeOf } from './reach.ts'
 
 /** How long the next copy to the many members of a large channel waits at least. */
 const COPIES_PAUSE_MS = 1_000
@@ -85,7 +84,6 @@ type CopyQuery = { nodeId: string | null; channelId: string; topic: string; offs
  * found by the connections, those of other channels by the channel.
  */
 export const selectCopies = (db: Tx, { nodeId, channelId, topic, offset }: CopyQuery) => {
-  const onNode = nodeId === null ? db`` : db`and node_id = ${nodeId}`
   return db<EventCopy[]>`
     select e.type, e.envelope, told.node_id, told.user_ids
     from events e
@@ -95,39 +93,20 @@ export const selectCopies = (db: Tx, { nodeId, channelId, topic, offset }: CopyQ
       where id = ${channelId}
       limit 1
     ) c
-    cross join lateral (
-      select ${isLargeChannelRow(db)} and c.member_count > (
-        select count(*)
-        from (
-          select
-          from connections
-          where app_id = c.app_id
-            ${onNode}
-          limit c.member_count
-        ) connected
-      ) as is_crowded
-      offset 0
-    ) size
+    cross join lateral ${sizeOf(db, nodeId)} size
     cross join lateral (
       select connected.node_id, array_agg(connected.user_id) as user_ids
       from (
         select con.node_id, m.user_id
         from members m
-        cross join lateral (
-          select node_id
-          from connections
-          where app_id = m.app_id
-            and user_id = m.user_id
-            ${onNode}
-          offset 0
-        ) con
+        cross join lateral ${nodesOf(db, db`m`, nodeId)} con
         where m.channel_id = c.id
           and not size.is_crowded
         union all
         select con.node_id, con.user_id
         from connections con
         where con.app_id = c.app_id
-          ${onNode}
+          ${onNode(db, nodeId)}
           and size.is_crowded
           and (
             select true

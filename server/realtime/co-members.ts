@@ -4,7 +4,7 @@ import type { Db, Tx } from '../db/client.ts'
 import { isLargeChannelRow } from '../features/access.ts'
 import { coalesce } from './coalesce.ts'
 import { onceAPause } from './once-a-pause.ts'
-import type { Connected } from './reach.ts'
+import { type Connected, nodesOf } from './reach.ts'
 
 /** Of how many users it is known when that was. */
 const ENTRIES = 10_000
@@ -41,7 +41,6 @@ type Together = Connected<{ indexes: number[]; userIds: string[] }>
 export async function selectCoMembers(db: Tx, nodeId: string | null, users: UserRef[]) {
   const appIds = users.map(({ appId }) => appId)
   const userIds = users.map(({ userId }) => userId)
-  const onNode = nodeId === null ? db`` : db`and node_id = ${nodeId}`
   const rows = await db<Together[]>`
     with given as materialized (
       select app_id, user_id, index::int
@@ -79,14 +78,7 @@ export async function selectCoMembers(db: Tx, nodeId: string | null, users: User
     )
     select told.indexes, con.node_id, array_agg(told.user_id) as user_ids
     from told
-    cross join lateral (
-      select node_id
-      from connections
-      where app_id = told.app_id
-        and user_id = told.user_id
-        ${onNode}
-      offset 0
-    ) con
+    cross join lateral ${nodesOf(db, db`told`, nodeId)} con
     group by told.channel_id, told.indexes, con.node_id`
   return connectedOf(users, rows)
 }

@@ -2,6 +2,7 @@ import type { UserRef } from '../core/user-ref.ts'
 import type { Tx } from '../db/client.ts'
 import { isLargeChannelRow } from '../features/access.ts'
 import { unread, unreadVersion } from '../features/reads.ts'
+import { nodesOf, onNode, sizeOf } from './reach.ts'
 
 export type UnreadCount = UserRef & { channelId: string; count: number; version: number }
 
@@ -18,36 +19,16 @@ type Counted = { nodeId: string | null; channelIds: string[] }
  * in a channel of many is then told at the cost of those who are there.
  */
 export function selectCountsOfChannels(db: Tx, { nodeId, channelIds }: Counted) {
-  const onNode = nodeId === null ? db`` : db`and node_id = ${nodeId}`
   return db<ConnectedCount[]>`
     select
       m.node_id, m.app_id, m.user_id, m.channel_id,
       ${unread(db)} as count, ${unreadVersion(db)} as version
     from channels c
-    cross join lateral (
-      select ${isLargeChannelRow(db)} and c.member_count > (
-        select count(*)
-        from (
-          select
-          from connections
-          where app_id = c.app_id
-            ${onNode}
-          limit c.member_count
-        ) connected
-      ) as is_crowded
-      offset 0
-    ) size
+    cross join lateral ${sizeOf(db, nodeId)} size
     cross join lateral (
       select con.node_id, m.*
       from members m
-      cross join lateral (
-        select node_id
-        from connections
-        where app_id = m.app_id
-          and user_id = m.user_id
-          ${onNode}
-        offset 0
-      ) con
+      cross join lateral ${nodesOf(db, db`m`, nodeId)} con
       where m.channel_id = c.id
         and not size.is_crowded
       union all
@@ -61,7 +42,7 @@ export function selectCountsOfChannels(db: Tx, { nodeId, channelIds }: Counted) 
         limit 1
       ) m
       where con.app_id = c.app_id
-        ${onNode}
+        ${onNode(db, nodeId)}
         and size.is_crowded
     ) m
     where c.id = any(${channelIds}::uuid[])
