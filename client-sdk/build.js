@@ -4,6 +4,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
+import { publicNames } from './public-names.js'
 
 const MAX_CORE_BYTES = 30_000
 
@@ -34,18 +35,34 @@ const shared = {
   sourcemap: true,
 }
 const source = ['parley-source']
+// Nothing outside of the client has these names, which an application's minifier cannot know.
+const internal = [
+  ...['options', 'handle\\w+', '(main|thread)Windows?', 'justSent', 'was(Tried|Reflected)'],
+  ...['isReflected(In|By)', 'isConfirmedByResponse', 'isSender', 'currentLoad', 'areFetched'],
+  ...['arePinsStale', 'abandonLoads', 'loadWatched', 'loadedStatus', 'pendingReads', 'restorable'],
+  ...['serverFailures', 'stopWaiting', 'onTrimmed', 'onAccessLost', 'onGapFilled', 'needsRefetch'],
+  ...['takeSettings', 'requestTotal', '(start|end)Reading', 'loadIfIdle'],
+]
 await build({
   ...shared,
   entryPoints: { ...front, server: 'server.ts' },
   outdir: dist,
   conditions: [...source, 'node'],
 })
-await build({
+const { mangleCache: shortened } = await build({
   ...shared,
   entryPoints: front,
   outdir: join(dist, 'browser'),
   conditions: source,
+  mangleProps: new RegExp(`^(${internal.join('|')})$`),
+  reserveProps: /^handleEpoch$/,
+  mangleCache: {},
 })
+// What applications, storages and the server know keeps its name, also deep in an exported type.
+const files = [...Object.values(front), 'types.ts', 'storage.ts', 'protocol/messages.ts']
+const known = publicNames(files.map((file) => join(here, file)))
+const lost = Object.keys(shortened).filter((name) => known.has(name))
+if (lost.length > 0) throw new Error(`public names would be shortened: ${lost.join(', ')}`)
 const require = createRequire(join(here, '../package.json'))
 const tsc = join(require.resolve('typescript/package.json'), '../bin/tsc')
 const config = join(here, 'tsconfig.build.json')

@@ -31,7 +31,6 @@ const KEPT_ROOMS = 20
  */
 export const createChatClient = (options: ChatClientOptions): ChatClient => new LiveClient(options)
 
-/** A client with a connection to a server. */
 class LiveClient implements ChatClient {
   readonly api: UserApi
   readonly connection: Store<ConnectionState>
@@ -98,6 +97,7 @@ class LiveClient implements ChatClient {
         if (channelId === undefined) this.#refreshInfo()
       },
       snapshots: () => this.#coldStart.snapshots,
+      isOpen: (channelId: string) => this.#rooms.get(channelId)?.isOpen ?? false,
       onLeft: (channelId: string) => this.#left.add(channelId),
     }
     this.api = api

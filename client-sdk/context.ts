@@ -26,6 +26,8 @@ export type ClientContext = SharedContext & {
     load: (channelId: string) => Promise<void>
     startReading: (channelId: string) => void
     endReading: (channelId: string, left?: UnreadCount) => void
+    /** Forgets the records that no list shows and no open room needs. */
+    release: () => void
   }
 }
 
@@ -45,6 +47,8 @@ export type SharedContext = {
   note: (channelId?: string) => void
   /** What is stored of what is shown. */
   snapshots: () => { readonly list: RestoredList } | undefined
+  /** Whether somebody watches a room, or the record of its channel. */
+  isOpen: (channelId: string) => boolean
   /** Nobody watches a room any more. */
   onLeft: (channelId: string) => void
   /** Reports errors that no caller can catch. */

@@ -70,10 +70,16 @@ export class PresenceStores {
     const joinable = userIds.filter((id) => !id.includes(','))
     for (let start = 0; start < joinable.length; start += USERS_PER_CALL) {
       const ids = joinable.slice(start, start + USERS_PER_CALL)
-      void this.#fetch(ids, async () => (await users.list({ ids })).users)
+      void this.#fetch(ids, () => this.#listAll(ids))
     }
     for (const userId of userIds.filter((id) => id.includes(',')))
       void this.#fetch([userId], async () => [await users.get({ userId })])
+  }
+
+  /** The users with these ids, in pages: long names and images leave room for fewer. */
+  async #listAll(ids: string[], cursor?: string): Promise<User[]> {
+    const { users, nextCursor } = await this.context.api.users.list({ ids, cursor })
+    return nextCursor ? [...users, ...(await this.#listAll(ids, nextCursor))] : users
   }
 
   async #fetch(ids: string[], load: () => Promise<User[]>) {

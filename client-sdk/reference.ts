@@ -7,6 +7,8 @@ import {
   type ReferenceReflection,
   ReflectionKind,
   type SignatureReflection,
+  type SomeType,
+  UnknownType,
 } from 'typedoc'
 
 /**
@@ -20,8 +22,10 @@ async function writeReference() {
     exports.flatMap(undescribed).map((name) => `${entry}: ${name}`),
   )
   const content = pageOf(modules)
+  const untyped = content.split('\n').filter((line) => /`[^`]*\bany\b[^`]*`/.test(line))
   const isCurrent = existsSync(PAGE) && readFileSync(PAGE, 'utf8') === content
   if (missing.length > 0) fail(`without a doc comment: ${missing.join(', ')}`)
+  else if (untyped.length > 0) fail(`any is no type to document: ${untyped.join('\n')}`)
   else if (!process.argv.includes('--check')) writeFileSync(PAGE, content)
   else if (!isCurrent) fail('docs/sdk-reference.md is out of date: npm run reference')
 }
@@ -65,6 +69,9 @@ async function analyse(): Promise<Module[]> {
   })
   const project = await app.convert()
   if (!project) throw new Error('the sources cannot be read')
+  // As parts of other types methods would be printed as any.
+  for (const method of project.getReflectionsByKind(ReflectionKind.Method) as Export[])
+    method.type ??= new UnknownType(arrowText(method.signatures?.[0]))
   return entries.map(([entry, file, about]) => {
     const name = join('client-sdk', file).replace(/(\/index)?\.ts$/, '')
     const module = project.children?.find((each) => each.name === name)
@@ -117,10 +124,13 @@ function declarationLines(declaration: Export, hasMembers: boolean) {
   if (kind === ReflectionKind.Class) return [`class ${full}`]
   if (kind === ReflectionKind.Interface) return [`interface ${full}`]
   if (!hasMembers) return [`type ${full} = ${type}`]
-  const others = partsOf(type).filter((part) => part.type !== 'reflection')
+  const parts = type?.type === 'intersection' ? type.types : [type].flatMap((each) => each ?? [])
+  const others = parts.filter((part) => part.type !== 'reflection')
   if (others.length === 0) return [`type ${full}`]
-  const texts = others.map((part) => (part.type === 'union' ? `(${part})` : String(part)))
-  return [`type ${full} = ${[...texts, '{ … }'].join(' & ')}`]
+  const isIn = parts.length > 1
+  const texts = others.map((part) => (isIn && part.type === 'union' ? `(${part})` : String(part)))
+  if (others.length < parts.length) texts.push('{ … }')
+  return [`type ${full} = ${texts.join(' & ')}`]
 }
 
 function membersOf({ children = [], type }: Export): Export[] {
@@ -132,10 +142,11 @@ function membersOf({ children = [], type }: Export): Export[] {
   )
 }
 
-/** What a type consists of: the parts of an intersection, else itself. */
-function partsOf(type: Export['type']) {
+/** What a type consists of: the parts of intersections and unions, else itself. */
+function partsOf(type: Export['type']): SomeType[] {
   if (type === undefined) return []
-  return type.type === 'intersection' ? type.types : [type]
+  if (type.type !== 'intersection' && type.type !== 'union') return [type]
+  return type.types.flatMap(partsOf)
 }
 
 const titleOf = ({ name, flags }: Export) => `${name}${flags.isOptional ? '?' : ''}`
@@ -146,12 +157,18 @@ function typeText({ signatures = [], getSignature, type }: Export) {
   return code(String(getSignature?.type ?? type))
 }
 
-function signatureText({ name, parameters = [], type }: SignatureReflection) {
-  const given = parameters.map(
-    (each) => `${each.name}${each.flags.isOptional || each.defaultValue ? '?' : ''}: ${each.type}`,
-  )
-  return `${name}(${given.join(', ')}): ${type}`
-}
+const signatureText = (signature: SignatureReflection) =>
+  `${signature.name}(${givenText(signature)}): ${signature.type}`
+const arrowText = (signature: SignatureReflection | undefined) =>
+  signature ? `(${givenText(signature)}) => ${signature.type}` : 'unknown'
+
+const givenText = ({ parameters = [] }: SignatureReflection) =>
+  parameters
+    .map(
+      (each) =>
+        `${each.name}${each.flags.isOptional || each.defaultValue ? '?' : ''}: ${each.type}`,
+    )
+    .join(', ')
 
 function commentOf({ comment, signatures = [], getSignature, type }: Export): Comment | undefined {
   const inner = type?.type === 'reflection' ? type.declaration.signatures : undefined

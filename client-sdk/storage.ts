@@ -36,9 +36,22 @@ export type OutgoingChange = Stored & {
   /** The message to change: its id, or its `clientId` while it is unsent. */
   messageId: string
 } & (
-    | ({ type: 'edit'; ifEditedAt?: string | null | undefined } & MessageEdit)
-    | { type: 'delete' | 'pin' | 'unpin' }
-    | { type: 'react' | 'unreact'; emoji: string }
+    | ({
+        /** Another text, other metadata, or both. */
+        type: 'edit'
+        /** The `editedAt` of the message that was edited: another edit refuses this one. */
+        ifEditedAt?: string | null | undefined
+      } & MessageEdit)
+    | {
+        /** What is done to the message as a whole. */
+        type: 'delete' | 'pin' | 'unpin'
+      }
+    | {
+        /** Whether the reaction is added or removed. */
+        type: 'react' | 'unreact'
+        /** The reaction. */
+        emoji: string
+      }
   )
 /** A channel was read, up to a message. */
 export type OutgoingRead = Stored & {
@@ -68,7 +81,10 @@ export const ownerOf = (url: string, { appId, user }: StoredSession) =>
 
 /** Where operations wait. `owner` identifies a user of an app of a server. */
 export type OutboxStorage = {
-  /** The owner's operations, oldest first. */
+  /**
+   * The owner's operations, oldest first, each exactly as it was put: all of its fields, also those
+   * that a newer build of the application has added, and no others, as they are sent.
+   */
   load: (owner: string) => Promise<OutboxOperation[]>
   /** Adds an operation, or replaces the one with its `clientId`. */
   put: (owner: string, operation: OutboxOperation) => Promise<void>
@@ -126,7 +142,10 @@ export function indexedDbStorage(name = 'parley-outbox'): OutboxStorage {
     sharedAs: name,
     load: async (owner) => {
       const rows = await run('readonly', (messages) => messages.index('owner').getAll(owner))
-      const stored = rows as OutboxOperation[] // only `put` writes here; checked by the outbox
+      // Only `put` writes here; checked by the outbox.
+      const stored = (rows as (OutboxOperation & { owner: string })[]).map(
+        ({ owner: _, ...operation }) => operation,
+      )
       return stored.sort((a, b) => `${a.createdAt}`.localeCompare(`${b.createdAt}`))
     },
     put: async (owner, operation) => {

@@ -106,7 +106,11 @@ export class Tokens {
   #renewIn(ms: number) {
     clearTimeout(this.#timer)
     if (!this.#isRenewing) return
-    const renew = () => void this.#fetch().catch(() => {})
+    const renew = () => {
+      // Timers drop fractions of a millisecond, and would be early for the end of a pause.
+      if (this.retryInMs > 0) this.#renewIn(Math.ceil(this.retryInMs))
+      else void this.#fetch().catch(() => {})
+    }
     this.#timer = setTimeout(renew, Math.min(ms, LONGEST_TIMER_MS))
     if (typeof this.#timer === 'object') this.#timer.unref?.()
   }

@@ -55,14 +55,15 @@ export interface Api {
   }
   apps: {
     /**
-     * Lists every app with its API keys, oldest first. The keys themselves are not stored.
+     * Lists every app with its API keys, oldest first. The keys themselves are not stored. A page
+     * may end after 1 MB.
      *
      * `GET /admin/apps`
      */
     list(args?: {
       /** Page size. Above 1,000 means 1,000. */
       limit?: number | undefined
-      /** How many entries to skip. */
+      /** How many entries to skip: as many as the pages before had; a page may be short. */
       offset?: number | undefined
       /**
        * `nextCursor` of an earlier page: the list goes on after it, whatever was added or removed
@@ -436,7 +437,7 @@ export interface Api {
   jobs: {
     /**
      * Lists the background jobs of an app that were given up (link previews, pushes and updates of
-     * the push provider), newest first. They are kept for 7 days.
+     * the push provider), newest first. They are kept for 7 days. A page may end after 1 MB.
      *
      * `GET /admin/apps/{appId}/jobs`
      */
@@ -447,7 +448,7 @@ export interface Api {
       state?: 'failed' | undefined
       /** Page size. Above 1,000 means 1,000. */
       limit?: number | undefined
-      /** How many entries to skip. */
+      /** How many entries to skip: as many as the pages before had; a page may be short. */
       offset?: number | undefined
       /**
        * `nextCursor` of an earlier page: the list goes on after it, whatever was added or removed
@@ -589,14 +590,14 @@ export interface Api {
   users: {
     /**
      * Lists the users of the app by name. `q` matches a part of the name; `ids` asks for certain
-     * users, and is given without `q`, `offset` and `cursor`.
+     * users, and is given without `q` and `offset`. A page may end after 1 MB.
      *
      * `GET /api/users`
      */
     list(args?: {
       /** Page size. Above 100 means 100. */
       limit?: number | undefined
-      /** How many entries to skip. */
+      /** How many entries to skip: as many as the pages before had; a page may be short. */
       offset?: number | undefined
       /**
        * `nextCursor` of an earlier page: the list goes on after it, whatever was added or removed
@@ -754,7 +755,7 @@ export interface Api {
     list(args?: {
       /** Page size. Above 100 means 100. */
       limit?: number | undefined
-      /** How many entries to skip. */
+      /** How many entries to skip: as many as the pages before had; a page may be short. */
       offset?: number | undefined
       /** For backends only: `nextCursor` of an earlier page. */
       cursor?: string | undefined
@@ -792,7 +793,10 @@ export interface Api {
       description?: string | undefined
       /** Image URL. */
       image?: string | undefined
-      /** Further members. */
+      /**
+       * Further members; fewer at once if the channel has kilobytes of metadata, which each of them
+       * is sent.
+       */
       memberIds?: string[] | undefined
       /** The workspace it belongs to. */
       workspaceId?: string | undefined
@@ -883,7 +887,7 @@ export interface Api {
       channelId: string
       /** Page size. Above 1,000 means 1,000. */
       limit?: number | undefined
-      /** How many entries to skip. */
+      /** How many entries to skip: as many as the pages before had; a page may be short. */
       offset?: number | undefined
       /**
        * `nextCursor` of an earlier page: the list goes on after it, whatever was added or removed
@@ -907,7 +911,10 @@ export interface Api {
     add(args: {
       /** Id of the channel. */
       channelId: string
-      /** The users to add. */
+      /**
+       * The users to add; fewer at once if the channel has kilobytes of metadata, which each of
+       * them is sent.
+       */
       userIds: string[]
       /** The role they get. */
       role?: Role | undefined
@@ -1275,7 +1282,7 @@ export interface Api {
     list(args: {
       /** Id of the channel. */
       channelId: string
-      /** How many entries to skip. */
+      /** How many entries to skip: as many as the pages before had; a page may be short. */
       offset?: number | undefined
     }, options?: CallOptions): Promise<{
       /** The latest pin first. */
@@ -1385,7 +1392,7 @@ export interface Api {
       channelId: string
       /** Page size. Above 1,000 means 1,000. */
       limit?: number | undefined
-      /** How many entries to skip. */
+      /** How many entries to skip: as many as the pages before had; a page may be short. */
       offset?: number | undefined
       /**
        * `nextCursor` of an earlier page: the list goes on after it, whatever was added or removed
@@ -1481,7 +1488,7 @@ export interface Api {
       workspaceId: string
       /** Page size. Above 1,000 means 1,000. */
       limit?: number | undefined
-      /** How many entries to skip. */
+      /** How many entries to skip: as many as the pages before had; a page may be short. */
       offset?: number | undefined
       /**
        * `nextCursor` of an earlier page: the list goes on after it, whatever was added or removed
@@ -1550,7 +1557,7 @@ export interface Api {
       workspaceId: string
       /** Page size. Above 100 means 100. */
       limit?: number | undefined
-      /** How many entries to skip. */
+      /** How many entries to skip: as many as the pages before had; a page may be short. */
       offset?: number | undefined
     }, options?: CallOptions): Promise<{
       /** The newest first. */
@@ -1828,7 +1835,9 @@ export interface Api {
     }, options?: CallOptions): Promise<WebhookDelivery>
     /**
      * Sends all events that match and happened since a time, those already delivered and those from
-     * before the webhook included. Events are kept for 24 hours.
+     * before the webhook included. Events are kept for 24 hours. While one runs, another that goes
+     * further back is refused with CONFLICT, and one of later events is made after it. Repeat a
+     * call that got no answer with the same `since`.
      *
      * `POST /webhooks/{webhookId}/replay`
      */
@@ -3247,6 +3256,11 @@ export interface ImportReport {
     /** Why. */
     reason: string
   }[]
+  /**
+   * Channels of this and earlier imports that wait for the rest of their files, which are to be
+   * sent again, whole: the first 100.
+   */
+  unfinishedChannelIds: string[]
 }
 
 /** A channel, as the operator sees it. */
@@ -3800,9 +3814,15 @@ export interface Workspace {
   type: string
   /** Image URL. */
   image: string | null
-  /** How many members it has; more than 10,000 are not counted. */
+  /**
+   * How many members it has, at most 10,000: more are not counted. In a list of more than 10
+   * workspaces each is counted up to 100,000 divided by their number.
+   */
   memberCount: number
-  /** How many channels belong to it; more than 10,000 are not counted. */
+  /**
+   * How many channels belong to it, at most 10,000: more are not counted. In a list of more than 10
+   * workspaces each is counted up to 100,000 divided by their number.
+   */
   channelCount: number
   /** The caller's role. */
   role: WorkspaceRole

@@ -16,7 +16,9 @@ export type WebhookEvent = {
 export type WebhookRequest =
   | Request
   | {
+      /** The request's headers, of which three belong to the signature. */
       headers: Headers | Record<string, string | string[] | undefined>
+      /** The bytes that were sent, or their text. */
       body: string | Uint8Array
     }
 

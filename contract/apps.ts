@@ -106,7 +106,8 @@ export const apps = {
     auth: 'admin',
     summary: 'List apps',
     description:
-      'Lists every app with its API keys, oldest first. The keys themselves are not stored.',
+      'Lists every app with its API keys, oldest first. The keys themselves are not stored. A ' +
+      'page may end after 1 MB.',
     input: z.object({
       limit: field.pageSize({ default: 1_000, max: 1_000 }),
       offset: field.offset(),

@@ -161,7 +161,12 @@ export const channels = {
           .array(field.userId())
           .max(limits.membersPerCall)
           .default([])
-          .meta({ description: 'Further members.', examples: [['ben']] }),
+          .meta({
+            description:
+              'Further members; fewer at once if the channel has kilobytes of metadata, which ' +
+              'each of them is sent.',
+            examples: [['ben']],
+          }),
         workspaceId: workspaceId(field.uuid()).optional(),
         custom: customData({ title: 'CustomChannel' }).optional(),
         clientId: field.clientId().optional(),

@@ -133,7 +133,11 @@ export const offset = () =>
     .min(0)
     .max(limits.largestInteger)
     .default(0)
-    .meta({ description: 'How many entries to skip.', examples: [0] })
+    .meta({
+      description:
+        'How many entries to skip: as many as the pages before had; a page may be short.',
+      examples: [0],
+    })
 
 /** Of a list that may end early. */
 export const more = () =>

@@ -24,12 +24,8 @@ export {
 } from './events.ts'
 export { isUserId, systemUserId } from './fields.ts'
 export { BeforeSendAnswer, BeforeSendQuestion } from './hooks.ts'
-export {
-  type ImportKind,
-  ImportRecord,
-  type ImportRecordInput,
-  type ImportReport,
-} from './imports.ts'
+export type { ImportReport } from './import-report.ts'
+export { type ImportKind, ImportRecord, type ImportRecordInput } from './imports.ts'
 export { InspectedChannel } from './inspect.ts'
 export { Invite } from './invites.ts'
 export { formatIssues } from './issues.ts'

@@ -17,7 +17,8 @@ export const jobs = {
     summary: 'List the jobs that were given up',
     description:
       'Lists the background jobs of an app that were given up (link previews, pushes and updates ' +
-      `of the push provider), newest first. They are kept for ${limits.givenUpJobDays} days.`,
+      `of the push provider), newest first. They are kept for ${limits.givenUpJobDays} days. A ` +
+      'page may end after 1 MB.',
     input: z.object({
       appId: field.appId(),
       state: z

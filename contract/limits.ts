@@ -18,9 +18,9 @@ export const limits = {
   /** The most messages of a batch that one caller sends, and the size of its body. */
   messageBatch: { messages: 50, bodyBytes: 1024 * 1024 },
   /**
-   * The most bytes of messages, channels, members, readers or workspaces in an answer; the rest is
-   * for the next page. The most bytes of events in a history, in the recoveries of a frame, and in
-   * a read of gaps. A single message, channel or event that is larger is answered alone.
+   * The most bytes of messages, channels, members, users, readers, workspaces, apps or jobs in an
+   * answer; the rest is for the next page. The most bytes of events in a history, in the recoveries
+   * of a frame, and in a read of gaps. One of these that is larger is answered alone.
    */
   answerBytes: 1024 * 1024,
   /** The most calls of one tRPC request. */
@@ -93,6 +93,11 @@ export const limits = {
   reactionUsers: 10,
   pins: 100,
   membersPerCall: 1_000,
+  /**
+   * The most bytes of the events of new members in a call. Each of them is told the whole channel,
+   * so that only about 200 can be added at once to one with as much metadata as allowed.
+   */
+  newMembersBytes: 4 * 1024 * 1024,
   /** The most members that one call gives the same metadata. */
   membersWithCustomPerCall: 100,
   membersShown: 100,
@@ -111,6 +116,8 @@ export const limits = {
     /** A frame may hold many commands, each at most this long. */
     commandBytes: 4 * 1024,
     topicsPerSocket: 1_000,
+    /** The most subscriptions of a tRPC socket to one topic: each is sent the topic's events. */
+    subscriptionsPerTopic: 10,
     /** What all sockets of a server may have sent whose token was not verified yet. */
     strangersBytes: 64 * 1024 * 1024,
     /** The most sockets of a user on one server, unless configured. */
@@ -130,6 +137,8 @@ export const limits = {
      * missed more, in number or in `answerBytes`, has to fetch the state again.
      */
     recoverable: 5_000,
+    /** What a socket can recover at once, and then in a second, in whatever number of frames. */
+    recoveries: { burstBytes: 8 * 1024 * 1024, bytesPerSecond: 256 * 1024 },
   },
   usersPerCall: 1_000,
   receiptsPerCall: 200,
@@ -139,8 +148,11 @@ export const limits = {
   deviceTokenLength: 4_096,
   timezoneLength: 64,
   workspaceTypeLength: 32,
-  /** The most members, and the most channels, that are counted of a workspace. */
-  workspaceCounted: 10_000,
+  /**
+   * The most members, and the most channels, that are counted of a workspace, and of all those of a
+   * page.
+   */
+  workspaceCounted: { each: 10_000, all: 100_000 },
   invite: { maxUses: 10_000, expiresInDays: { default: 7, max: 365 } },
   /** How many channels or workspaces a call looks at, to find those without members. */
   abandoned: { slice: 1_000 },
@@ -189,6 +201,7 @@ export const limits = {
     /** How long an import that was killed keeps others of its app out. */
     leaseSeconds: 60,
     refusalsShown: 1_000,
+    unfinishedShown: 100,
     /** How many characters of a reason are shown. */
     reasonLength: 500,
     /** After how many days the channels of an unfinished import are deleted. */

@@ -61,7 +61,12 @@ export const members = {
         .array(field.userId())
         .min(1)
         .max(limits.membersPerCall)
-        .meta({ description: 'The users to add.', examples: [['ben']] }),
+        .meta({
+          description:
+            'The users to add; fewer at once if the channel has kilobytes of metadata, which ' +
+            'each of them is sent.',
+          examples: [['ben']],
+        }),
       role: Role.default('member').meta({ description: 'The role they get.' }),
       custom: customData({
         title: 'CustomMember',

@@ -116,7 +116,7 @@ export const users = {
     summary: 'List users',
     description:
       'Lists the users of the app by name. `q` matches a part of the name; `ids` asks for ' +
-      'certain users, and is given without `q`, `offset` and `cursor`.',
+      'certain users, and is given without `q` and `offset`. A page may end after 1 MB.',
     input: z
       .object({
         limit: field.pageSize(limits.page.users),
@@ -137,8 +137,8 @@ export const users = {
             examples: [['ana', 'ben']],
           }),
       })
-      .refine(({ ids, q, offset, cursor }) => ids === undefined || (!q && !offset && !cursor), {
-        error: 'expected no q, offset and cursor beside it',
+      .refine(({ ids, q, offset }) => ids === undefined || (!q && !offset), {
+        error: 'expected no q and offset beside it',
         path: ['ids'],
       }),
     output: z.object({

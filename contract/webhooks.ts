@@ -212,14 +212,16 @@ export const webhooks = {
     summary: 'Send past events again',
     description:
       'Sends all events that match and happened since a time, those already delivered and those ' +
-      `from before the webhook included. Events are kept for ${limits.eventsKeptHours} hours.`,
+      `from before the webhook included. Events are kept for ${limits.eventsKeptHours} hours. ` +
+      'While one runs, another that goes further back is refused with CONFLICT, and one of later ' +
+      'events is made after it. Repeat a call that got no answer with the same `since`.',
     input: Ref.extend({
       since: field
         .timestamp()
         .meta({ description: 'Events since then are sent.', examples: [field.examples.time] }),
     }),
     output: field.Success,
-    errors: ['NOT_FOUND'],
+    errors: ['NOT_FOUND', 'CONFLICT'],
     idempotent: true,
   }),
 }

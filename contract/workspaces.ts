@@ -18,7 +18,10 @@ const type = <S extends z.ZodType>(schema: S) =>
 const image = <S extends z.ZodType>(schema: S) =>
   schema.meta({ description: 'Image URL.', examples: ['https://example.com/acme.png'] })
 
-const counted = `more than ${grouped(limits.workspaceCounted)} are not counted.`
+const { each, all } = limits.workspaceCounted
+const counted =
+  `at most ${grouped(each)}: more are not counted. In a list of more than ` +
+  `${grouped(all / each)} workspaces each is counted up to ${grouped(all)} divided by their number.`
 
 /** A workspace as one of its members sees it. */
 export const Workspace = z
@@ -29,10 +32,10 @@ export const Workspace = z
     image: image(z.string().nullable()),
     memberCount: z
       .int()
-      .meta({ description: `How many members it has; ${counted}`, examples: [12] }),
+      .meta({ description: `How many members it has, ${counted}`, examples: [12] }),
     channelCount: z
       .int()
-      .meta({ description: `How many channels belong to it; ${counted}`, examples: [3] }),
+      .meta({ description: `How many channels belong to it, ${counted}`, examples: [3] }),
     role: WorkspaceRole.meta({ description: "The caller's role." }),
     isDefault: z.boolean().meta({
       description: 'Whether it is the workspace that the caller joined first.',

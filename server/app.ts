@@ -167,9 +167,8 @@ function connectRealtime(
 function createCalls(options: AppOptions, { admit, sharedWindows, ...parts }: Parts) {
   const { db, metrics, access, http } = options
   const { tokens, adminKey } = access
-  const { revocations, keyUses } = parts
+  const { revocations, keyUses, log } = parts
   const rateLimits = createRateLimits(http.rateLimits, sharedWindows)
-  const { takeUnknownKey, takeWrongAdminKey } = rateLimits
   return instrumentedCalls(metrics, {
     db,
     admit,
@@ -180,8 +179,8 @@ function createCalls(options: AppOptions, { admit, sharedWindows, ...parts }: Pa
       adminKey,
       revocations,
       keyUses,
-      takeUnknownKey,
-      takeWrongAdminKey,
+      log,
+      ...rateLimits,
     }),
     actAs: createActingUsers({ db, admit, revocations }),
     rateLimits,

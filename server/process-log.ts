@@ -1,3 +1,4 @@
+import { format, type InspectOptions, inspect } from 'node:util'
 import { pino } from 'pino'
 import { isProductionProcess } from './config.ts'
 import { logFormat } from './core/log-format.ts'
@@ -21,4 +22,43 @@ export const processLog = {
     isProductionProcess()
       ? pino(logFormat('info')).fatal({ err: error }, 'uncaught error: the process ends')
       : console.error(error),
+}
+
+/** The level of what is written to the console by each of these methods. */
+const CONSOLE = {
+  error: 'error',
+  warn: 'warn',
+  trace: 'warn',
+  log: 'info',
+  info: 'info',
+  debug: 'debug',
+  dirxml: 'info',
+} as const
+const METHODS = ['error', 'warn', 'trace', 'log', 'info', 'debug', 'dirxml'] as const
+
+/** Says which failures are those of an outage, which has a line of its own: `debug`. */
+type LevelOf = (error: unknown) => string
+
+/**
+ * Makes lines of the log of what libraries write to the console, and of the warnings of Node.js:
+ * in production every line is one. What comes of an outage of the database is a debug line.
+ */
+export function captureConsole(logLevel: string, levelOf: LevelOf) {
+  const log = pino(logFormat(logLevel))
+  for (const method of METHODS)
+    console[method] = (...given: unknown[]) => {
+      const err = given.find((one) => one instanceof Error)
+      const level = levelOf(err) === 'debug' ? 'debug' : CONSOLE[method]
+      log[level]({ ...(err && { err }), console: method }, textOf(given, err))
+    }
+  console.dir = (given: unknown, options?: InspectOptions) =>
+    log.info({ console: 'dir' }, inspect(given, { customInspect: false, ...options }))
+  process.removeAllListeners('warning')
+  process.on('warning', (err) => log.warn({ err }, err.message))
+}
+
+/** As the console of Node.js has it, but of the error only the message, which is no format. */
+function textOf(given: unknown[], err: Error | undefined) {
+  const texts = given.map((one) => (one === err ? err?.message : one))
+  return err && given[0] === err ? format('%s', ...texts) : format(...texts)
 }

@@ -1,6 +1,7 @@
 import { limits } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { askBounded } from './support/bounded-answer.ts'
+import { upTo } from './support/events.ts'
 import { insertMembers, insertUsers, insertWorkspace } from './support/inserted.ts'
 import { type User, useWorld } from './support/world.ts'
 
@@ -8,6 +9,8 @@ const world = useWorld()
 const CROWD = 120
 /** 8 KB. */
 const IMAGE = `https://example.com/${'😀'.repeat(limits.urlLength - 20)}`
+/** 12 KB as JSON. */
+const ESCAPED_IMAGE = `https://example.com/${'\u0001'.repeat(limits.urlLength - 20)}`
 /** Twice as long as JSON. */
 const NAME = '"'.repeat(limits.nameLength)
 
@@ -141,22 +144,52 @@ test('members of a workspace end after a megabyte, and their cursor continues', 
   expect(found).toHaveLength(2)
 })
 
+type Users = { users: { id: string }[]; nextCursor: string | null }
+
+test('users with long names and images end after a megabyte in every list', async () => {
+  const { db, appId } = world()
+  const ana = await world().user('u-ana')
+  const ids = await createCrowd('u-ana-fan-', limits.page.users.max)
+  await db`
+    update users
+    set image = ${ESCAPED_IMAGE}
+    where app_id = ${appId}
+      and id = any(${ids})`
+  const queries = ['limit=100', `limit=100&q=${'%22'.repeat(3)}`, `ids=${ids}`]
+  for (const query of queries) {
+    const found: string[] = []
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const page: Users = await askBounded(world(), ana, {
+        path: `users?${query}${cursor && `&cursor=${cursor}`}`,
+      })
+      found.push(...page.users.map(({ id }) => id))
+      cursor = page.nextCursor
+    }
+    expect(found.filter((id) => id.startsWith('u-ana-fan-')).toSorted()).toEqual(ids.toSorted())
+  }
+})
+
 type Workspaces = {
   workspaces: { id: string; isDefault: boolean; memberCount: number; channelCount: number }[]
   nextCursor: string | null
 }
 
-test('at most so many members of a workspace are counted', async () => {
+test('at most so many members of a workspace are counted, and fewer in a long list', async () => {
   const { db, appId } = world()
+  const { each, all } = limits.workspaceCounted
   const ana = await world().user('c-ana')
   const workspaceId = await insertWorkspace(world(), { [ana.id]: 'owner' })
-  const ids = await insertUsers(world(), 'counted-', limits.workspaceCounted)
+  const ids = await insertUsers(world(), 'counted-', each)
   await db`
     insert into workspace_members (app_id, workspace_id, user_id, role)
     select ${appId}, ${workspaceId}, given, 'member'
     from unnest(${ids}::text[]) given`
   const { workspaces } = await askBounded<Workspaces>(world(), ana, { path: 'workspaces' })
-  expect(workspaces).toMatchObject([{ id: workspaceId, memberCount: limits.workspaceCounted }])
+  expect(workspaces).toMatchObject([{ id: workspaceId, memberCount: each }])
+  for (const _ of upTo(19)) await insertWorkspace(world(), { [ana.id]: 'owner' })
+  const list = await askBounded<Workspaces>(world(), ana, { path: 'workspaces' })
+  const counts = list.workspaces.map(({ memberCount }) => memberCount)
+  expect(counts).toEqual([all / 20, ...Array(19).fill(1)])
 })
 
 test('workspaces are listed in pages of a hundred, or of a megabyte', async () => {
@@ -189,7 +222,7 @@ test('workspaces are listed in pages of a hundred, or of a megabyte', async () =
   expect(pages.map(({ workspaces }) => workspaces.length)).toEqual([100, 100, 30])
   await db`
     update workspaces
-    set image = ${`https://example.com/${'\u0001'.repeat(limits.urlLength - 20)}`}
+    set image = ${ESCAPED_IMAGE}
     where app_id = ${appId}
       and created_by = 'p-ana'`
   const first = await askBounded<Workspaces>(world(), ana, { path: 'workspaces?limit=1000' })

@@ -102,6 +102,9 @@ test('the usage counts what there is, and the users who were active each day', a
   await backend.users.sync({ users: [{ id: 'idle' }] })
   for (const text of ['1', '2']) await ana.messages.send({ channelId, text })
   await backend.tokens.create({ userId: 'ana' })
+  await backend.tokens.create({ userId: 'idle' })
+  await backend.users.sync({ users: [{ id: 'deleted' }] })
+  await backend.users.delete({ userId: 'deleted' })
   const exactly = (count: number) => ({ count, isExact: true })
   const today = new Date().toISOString().slice(0, 10)
   expect(await operator.apps.usage({ appId })).toMatchObject({
@@ -109,13 +112,13 @@ test('the usage counts what there is, and the users who were active each day', a
     channels: exactly(1),
     messages: exactly(2),
     connectedUsers: exactly(0),
-    activeUsers: [{ day: today, users: 1 }],
+    activeUsers: [{ day: today, users: 2 }],
   })
   await db`
     update active_users
     set day = day - 3
     where app_id = ${appId}`
   expect((await operator.apps.usage({ appId, days: 3 })).activeUsers).toEqual([])
-  expect((await operator.apps.usage({ appId, days: 4 })).activeUsers).toMatchObject([{ users: 1 }])
+  expect((await operator.apps.usage({ appId, days: 4 })).activeUsers).toMatchObject([{ users: 2 }])
   expect(await refusal(operator.apps.usage({ appId, days: 91 }))).toEqual(invalid)
 })

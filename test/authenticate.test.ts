@@ -38,7 +38,8 @@ async function onAnswers({ unknownKeys = 0 } = {}) {
   }
   const elsewhere = { use: async () => [] } as Pick<Db, 'use'> as Db // apart from the look-ups
   const keyUses = createKeyUses(elsewhere)
-  const options = { db, admit, tokens, adminKey: ADMIN_KEY, revocations, keyUses, ...limited }
+  const log = { warn: () => {} }
+  const options = { db, admit, tokens, adminKey: ADMIN_KEY, revocations, keyUses, log, ...limited }
   const authenticate = createAuthenticate(options)
   const signed = new Map<string, Promise<string>>()
   const sign = (generation: number, app: string) => {

@@ -152,6 +152,22 @@ describe('the example backend', () => {
     const all = await answered(channelId, 'Still nobody?')
     expect(all.filter(([, , text]) => text === said('Still nobody?', 9))).toHaveLength(1)
   })
+
+  test('starts again after its webhook has failed for more days than events are kept', async () => {
+    const first = await start()
+    const { id: channelId } = await first.openOrder(11, 'ana')
+    await first.stop()
+    await world.db`
+      update webhooks
+      set enabled = false, disabled_reason = 'failing', failing_since = now() - interval '5 days'
+      where url = ${webhookUrl()}
+        and app_id = ${world.appId}`
+    const ana = world.api({ apiKey: world.apiKey, userId: 'ana' })
+    await ana.messages.send({ channelId, text: 'After days?' })
+    await start()
+    const all = await answered(channelId, 'After days?')
+    expect(all.filter(([, , text]) => text === said('After days?', 11))).toHaveLength(1)
+  })
 })
 
 test('the example bot reads its file aloud to whoever writes to it', async () => {

@@ -23,6 +23,7 @@ test('deleting a user leaves tombstones, without memberships or reactions', asyn
     await ana.reactions.add({ channelId, messageId: theirs.id, emoji })
   await cem.reactions.add({ channelId, messageId: theirs.id, emoji: '👍' })
   await ana.pins.pin({ channelId, messageId: mine.id })
+  for (const reader of [ana, cem]) await reader.reads.mark({ channelId })
   await ana.users.delete({ userId: 'ana' })
   await erased(world())
 
@@ -67,6 +68,9 @@ test('deleting a user leaves tombstones, without memberships or reactions', asyn
   for (const { rev } of messages)
     expect(rev).toBeLessThanOrEqual((await ben.channels.get({ channelId })).rev)
   expect(await userEventsOf(world(), 'ana')).toEqual([])
+  const marks = await world().db`
+    select user_id from read_marks where channel_id = ${channelId} and user_id <> 'ben'`
+  expect(marks.map(({ userId }) => userId)).toEqual(['cem'])
 })
 
 test('every message of a deleted user is erased from a long history', async () => {

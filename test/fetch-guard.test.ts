@@ -48,7 +48,7 @@ const attempts = () => connections.attempts().filter((address) => address !== we
 async function fetchPage(url: string, resolver = names.resolver) {
   const stop = new AbortController()
   connections.onAttempt((address) => address !== web.host && stop.abort())
-  const fetch = createFetch({ allowedHosts: [web.host], resolver })
+  const fetch = createFetch({ allowedHosts: [web.host], resolver })('app')
   const fetched = connections.observed(() => fetch(url, { type: 'html', signal: stop.signal }))
   return fetched.catch((error) => {
     if (stop.signal.aborted) return undefined

@@ -99,7 +99,27 @@ test('jobs that were given up are kept for a week', async () => {
   await expireGivenUp(world().pool)
   expect(await givenUpJobs()).toHaveLength(1)
   await failedDaysAgo(8)
+  // One that a worker runs, and one that waits, are not given up.
+  const all = () => world().db`select from graphile_worker._private_jobs where id = ${job.id}`
+  await world().db`
+    update graphile_worker._private_jobs
+    set locked_at = now(), locked_by = 'a worker'
+    where id = ${job.id}`
   await expireGivenUp(world().pool)
+  expect(await all()).toHaveLength(1)
+  await world().db`
+    update graphile_worker._private_jobs
+    set locked_at = null, locked_by = null, max_attempts = attempts + 1,
+      run_at = now() + interval '1 day'
+    where id = ${job.id}`
+  await expireGivenUp(world().pool)
+  expect(await all()).toHaveLength(1)
+  await world().db`
+    update graphile_worker._private_jobs
+    set max_attempts = attempts
+    where id = ${job.id}`
+  await expireGivenUp(world().pool)
+  expect(await all()).toEqual([])
   expect(await givenUpJobs()).toEqual([])
 })
 

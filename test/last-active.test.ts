@@ -3,6 +3,7 @@ import type { UserRef } from '@parley/server/core/user-ref'
 import type { Tx } from '@parley/server/db/client'
 import { expect, test } from 'vitest'
 import { whileRowLocked } from './support/locks.ts'
+import { RawSocket } from './support/socket.ts'
 import { createWorld, useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -104,4 +105,15 @@ test('a server that stops writes who has sent or read in the last seconds', asyn
   await dan.messages.list({ channelId })
   await node.stop()
   expect(await Promise.all(users.map(ageOf))).toEqual([0, 0, 0, 60])
+})
+
+test('who opens a socket is active, whatever else they do', async () => {
+  const watcher = await world().user('watcher')
+  const node = await createWorld({ databaseUrl: world().databaseUrl })
+  const user = await idleUser('watcher')
+  const socket = await RawSocket.connect(node, watcher)
+  // What a node has collected is written before it stops.
+  await node.stop()
+  await socket.closed
+  expect(await ageOf(user)).toBe(0)
 })

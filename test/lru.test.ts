@@ -24,12 +24,14 @@ test('the window of a host ends after its first fetch, however many follow', () 
   vi.useFakeTimers({ toFake: ['setTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
   const clock = stopClock()
-  const count = createHostLimit({ most: 2, windowMs: 1_000 })
+  const limit = createHostLimit({ most: 2, windowMs: 1_000 })
   const countAt = (milliseconds: number) => {
     clock.putForward(milliseconds)
     // For a moment the cache remembers the time.
     vi.advanceTimersByTime(10)
-    count('example.com')
+    const fetched = { appId: 'app', host: 'example.com' }
+    limit.check(fetched)
+    limit.count(fetched)
   }
   countAt(0)
   countAt(900)

@@ -93,8 +93,13 @@ test('delivery is timed for events of this node, and of others', async () => {
 
 test('an event that nobody here subscribes to is not timed', async () => {
   const [emil] = await world().users('emil')
-  const grown = await growth()
   const { id: channelId } = await emil.channels.create({ type: 'group', name: 'Alone' })
+  // The topic is kept for those who come back soon.
+  const channel = topics.channel(world().appId, channelId)
+  const socket = await terminatedLater(RawSocket.connect(world(), emil))
+  await socket.ask({ id: 2, subscribe: { channel } })
+  await socket.ask({ id: 3, unsubscribe: { channel } })
+  const grown = await growth()
   await emil.messages.send({ channelId, text: 'to nobody' })
   await new Promise(setImmediate)
   expect(await grown('parley_delivery_seconds_count{origin="own"}')).toBe(0)

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { connectOnce } from '@parley/server/db/client'
 import { inspect, migrate, requireMigrated } from '@parley/server/db/migrate'
 import { readMigrations } from '@parley/server/db/migration-files'
+import { migrateQueue } from '@parley/server/jobs/queue'
 import { expect, onTestFinished, test } from 'vitest'
 import { createEmptyDatabase, migrateUpTo } from './support/migrations.ts'
 import { bundled, production } from './support/start.ts'
@@ -33,6 +34,7 @@ const complete = {
 const oneBehind = async () => {
   const url = await createEmptyDatabase()
   await migrateUpTo(url, readMigrations().at(-2)?.name ?? '')
+  await migrateQueue(url)
   return url
 }
 
@@ -62,6 +64,32 @@ test('with MIGRATE_ON_START=off a start needs parley migrate, which says what it
     output: `Applied ${last}\nThe schema is up to date\n`,
   })
   expect(await migrate(DATABASE_URL)).toEqual([])
+  await expect(requireMigrated(DATABASE_URL)).resolves.toBeUndefined()
+})
+
+test('with MIGRATE_ON_START=off the tables of the job queue need parley migrate, too', async () => {
+  const DATABASE_URL = await createEmptyDatabase()
+  await migrate(DATABASE_URL)
+  await expect(requireMigrated(DATABASE_URL)).rejects.toThrow(
+    'its job queue lacks migrations, and MIGRATE_ON_START=off. Run: parley migrate',
+  )
+  const variables = { DATABASE_URL, MIGRATE_ON_START: 'off' }
+  const [check, withoutJobs] = await Promise.all([
+    parley('check', variables),
+    parley('check', { ...variables, JOBS: 'off' }),
+  ])
+  expect(check).toMatchObject({
+    code: 1,
+    output: expect.stringContaining("Schema: lacks the job queue's migrations\n"),
+  })
+  // What runs no jobs has no use for these tables.
+  await expect(requireMigrated(DATABASE_URL, { hasJobs: false })).resolves.toBeUndefined()
+  expect(withoutJobs).toMatchObject({
+    code: 0,
+    output: expect.stringContaining('Schema: up to date\n'),
+  })
+  const { output } = await parley('migrate', { DATABASE_URL })
+  expect(output).toBe("Applied the job queue's migrations\nThe schema is up to date\n")
   await expect(requireMigrated(DATABASE_URL)).resolves.toBeUndefined()
 })
 
@@ -167,6 +195,7 @@ test('a schema that a newer version has migrated is refused, and is not changed'
 
 test('parley check says what a start would find, and changes nothing', async () => {
   const { databaseUrl: DATABASE_URL } = world()
+  await migrateQueue(DATABASE_URL)
   const empty = await createEmptyDatabase()
   const [good, pending, away, bad] = await Promise.all([
     parley('check', { DATABASE_URL, USER_ADMIN_ACCESS: 'bearer' }),

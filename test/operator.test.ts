@@ -34,7 +34,8 @@ test('an app is renamed and configured field by field, and null returns a settin
   const { operator } = world()
   const { appId } = await newApp()
   await operator.apps.update({ appId, name: 'New', settings: { messageRetentionDays: 30 } })
-  await operator.apps.update({ appId, settings: { rateLimits: { messages: 5 } } })
+  for (const rateLimits of [{ requests: 9 }, { messages: 5 }])
+    await operator.apps.update({ appId, settings: { rateLimits } })
   expect(await operator.apps.get({ appId })).toMatchObject({
     name: 'New',
     enabled: true,
@@ -42,7 +43,7 @@ test('an app is renamed and configured field by field, and null returns a settin
     settings: {
       messageRetentionDays: 30,
       userAdminAccess: null,
-      rateLimits: { tokens: null, messages: 5, requests: null, appends: null, appRequests: null },
+      rateLimits: { tokens: null, messages: 5, requests: 9, appends: null, appRequests: null },
     },
   })
   const reset = { messageRetentionDays: null, rateLimits: { messages: null } }

@@ -23,7 +23,7 @@ const SELECTION = [
   'unread.',
   'delivery',
 ]
-const SETTINGS = { fsync: 'off', full_page_writes: 'off', max_connections: 200, jit: 'off' }
+const SETTINGS = { fsync: 'off', full_page_writes: 'off', max_connections: 500, jit: 'off' }
 
 const [named = '', ...files] = process.argv.slice(2)
 const fetched = /^\d+$/.test(named) ? fetchOrEnd(named) : undefined

@@ -18,6 +18,29 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }))
 const WEBHOOKS = 'collecting events for webhooks failed, will retry'
 const QUEUE = 'job queue unavailable, will restart'
 
+/**
+ * Like a library that writes to the console: graphile-worker does, when it stops while it fetches.
+ * Here it does so on a signal.
+ */
+const library = `process.on('SIGUSR2', () => {
+  console.trace(new Error('Connection terminated unexpectedly'))
+  console.error('odd', 1)
+  console.error(new Error('100%s odd'), 'more')
+  console.debug('odd %s', 'detail')
+  console.log()
+  console.dir({ odd: { odd: { odd: {} } } }, { depth: 0 })
+  process.emitWarning('careful')
+})`
+const GONE = { level: 'warn', msg: 'database unavailable' }
+const AGAIN = { level: 'info', msg: 'database available again' }
+const CONSOLE = [
+  { level: 'error', msg: 'odd 1' },
+  { level: 'error', msg: '100%s odd more' },
+  { level: 'info', msg: '' },
+  { level: 'info', msg: '{ odd: [Object] }' },
+  { level: 'warn', msg: 'careful' },
+]
+
 /** A message with a link to a page that does not answer before it is released. */
 async function stagePreview(host: string) {
   const [ana] = await world().users('ana')
@@ -41,6 +64,7 @@ test('an outage has one line at its start and one at its end, jobs in progress t
     ...production,
     DATABASE_URL: proxy.url,
     LOG_LEVEL: 'debug',
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(library)}`,
     LINK_PREVIEW_ALLOW_HOSTS: web.host,
   }
   const server = children.start(settings, directory)
@@ -52,20 +76,26 @@ test('an outage has one line at its start and one at its end, jobs in progress t
   await until(() => count('started') === 1)
   await stagePreview(web.host)
   await until(() => release !== undefined)
+  await until(() => count(GONE.msg) === count(AGAIN.msg))
   const before = lines().length
 
   proxy.goDown()
   release?.()
-  await until(() => count('job put off') === 1)
+  await until(() => count('job put off') >= 1)
   await until(() => count(WEBHOOKS) >= (count(QUEUE) >= 2 ? 2 : 10))
+  server.kill('SIGUSR2')
+  await until(() => count('careful') === 1)
   proxy.comeBack()
-  await until(() => count('database available again') === 1)
-  const later = lines()
-    .slice(before)
-    .filter(({ level }) => ['info', 'warn', 'error', 'fatal'].includes(level))
-    .map(({ level, msg }) => ({ level, msg }))
-  expect(later).toEqual([
-    { level: 'warn', msg: 'database unavailable' },
-    { level: 'info', msg: 'database available again' },
-  ])
+  const later = () =>
+    lines()
+      .slice(before)
+      .filter(({ level }) => ['info', 'warn', 'error', 'fatal'].includes(level))
+      .map(({ level, msg }) => ({ level, msg }))
+  await until(() => later().at(-1)?.msg === AGAIN.msg)
+  const said = later()
+  expect(said.filter(({ msg }) => ![GONE.msg, AGAIN.msg].includes(msg))).toEqual(CONSOLE)
+  expect(count('odd detail')).toBe(1)
+  // A database that does not answer in time, on a busy machine, is one more outage.
+  const outages = said.filter(({ msg }) => [GONE.msg, AGAIN.msg].includes(msg))
+  expect(outages).toEqual(outages.map((_, index) => (index % 2 === 0 ? GONE : AGAIN)))
 })

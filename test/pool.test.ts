@@ -218,3 +218,25 @@ test('work that got its connection late may be too slow, not its database silent
   expect(failures.map(isDatabaseUnavailable)).toEqual([true, true, true])
   expect(failures.map(isStatementTimeout)).toEqual([true, false, false])
 })
+
+test('an answer after that of a statement that failed after its first rows is whole', async () => {
+  const { use, end } = createPool({
+    url: inject('databaseUrl'),
+    poolSize: 1,
+    applicationName: 'parley-test',
+    patience: unhurried,
+  })
+  onTestFinished(() => end({ timeout: 1 }))
+  await use(async (db) => {
+    const failing = () => db`select 1 / (3 - n) from generate_series(1, 5) n`
+    const rows = () => db`select n from generate_series(1, 2) n`
+    const [failed, together] = await Promise.allSettled([failing(), rows()])
+    expect(failed).toMatchObject({ reason: { code: '22012' } })
+    expect(together).toEqual({ status: 'fulfilled', value: [{ n: 1 }, { n: 2 }] })
+    await expect(failing()).rejects.toMatchObject({ code: '22012' })
+    expect(await db`select 1 where false`).toEqual([])
+    await expect(failing()).rejects.toMatchObject({ code: '22012' })
+    const later = await rows()
+    expect([later.length, later.map(({ n }) => n)]).toEqual([2, [1, 2]])
+  })
+})

@@ -1,9 +1,12 @@
 import { createFetch } from '@parley/server/jobs/previews/fetch'
 import { expect, onTestFinished, test } from 'vitest'
+import { observeConnections } from './support/connections.ts'
+import { serveNames } from './support/names.ts'
 import { page, servePages } from './support/pages.ts'
 import { usePreviews } from './support/previews.ts'
 import { until } from './support/until.ts'
 
+const connections = observeConnections()
 const scene = usePreviews({ perHost: { most: 2, windowMs: 1_000 } })
 
 test('a link whose host was fetched from too often gets its preview later', async () => {
@@ -24,12 +27,55 @@ test('fetches are counted by host, redirects included', async () => {
   })
   onTestFinished(async () => void (await Promise.all([target.stop(), other.stop()])))
   const allowedHosts = [target.host, other.host]
-  const fetchPage = createFetch({ allowedHosts, perHost: { most: 3, windowMs: 600_000 } })
-  const get = (url: string) =>
-    fetchPage(url, { type: 'html', signal: new AbortController().signal })
+  const fetchFor = createFetch({ allowedHosts, perHost: { most: 3, windowMs: 600_000 } })
+  const get = (url: string, appId = 'app') =>
+    fetchFor(appId)(url, { type: 'html', signal: new AbortController().signal })
   for (const url of [`${target.url}/page`, `${target.url}/none`, `${other.url}/to`]) await get(url)
   await expect(get(`${target.url}/page`)).rejects.toThrow('fetched 3 times')
   await expect(get(`${other.url}/to`)).rejects.toThrow('fetched 3 times')
   expect((await get(`${other.url}/page`))?.url.href).toBe(`${other.url}/page`)
   expect(target.requested).toHaveLength(3)
+  // Another app waits for none of these.
+  expect((await get(`${other.url}/to`, 'other'))?.url.href).toBe(`${target.url}/page`)
+})
+
+test('fetches are counted by address, whatever their names: of IPv6 the network', async () => {
+  const names = await serveNames({
+    'one.test': ['93.184.216.34', '8.8.8.8'],
+    'two.test': ['93.184.216.34'],
+    'three.test': ['8.8.4.4', '93.184.216.34'],
+    'four.test': ['8.8.4.4'],
+    'five.test': ['8.8.8.8'],
+  })
+  onTestFinished(() => void names.stop())
+  const { resolver } = names
+  const perAddress = { most: 2, windowMs: 600_000 }
+  const fetchFor = createFetch({ allowedHosts: [], resolver, perAddress })
+  /** Whether it was let through. No connection is made: each attempt is given up. */
+  const isLetThrough = async (host: string, appId = 'app') => {
+    connections.forget()
+    const stop = new AbortController()
+    connections.onAttempt(() => stop.abort())
+    const fetched = connections.observed(() =>
+      fetchFor(appId)(`http://${host}/`, { type: 'html', signal: stop.signal }),
+    )
+    const error: unknown = await fetched.catch((error) => error)
+    expect(connections.attempts().length > 0).toBe(stop.signal.aborted)
+    if (!stop.signal.aborted) expect(String(error)).toContain('fetched 2 times')
+    return stop.signal.aborted
+  }
+  expect([await isLetThrough('one.test'), await isLetThrough('two.test')]).toEqual([true, true])
+  for (const host of ['one.test', 'two.test', 'three.test', '93.184.216.34'])
+    expect([host, await isLetThrough(host), await isLetThrough(host, host)]).toEqual([
+      host,
+      false,
+      true,
+    ])
+  // What was refused, and addresses to which no connection was made, count for nothing.
+  for (const host of ['four.test', 'five.test', 'four.test', 'five.test'])
+    expect([host, await isLetThrough(host)]).toEqual([host, true])
+  const hosts = ['[2001:4860:4860::1]', '[2001:4860:4860::2]', '[2001:4860:4860::3]']
+  const ipv6: boolean[] = []
+  for (const host of hosts) ipv6.push(await isLetThrough(host))
+  expect(ipv6).toEqual([true, true, false])
 })

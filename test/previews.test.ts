@@ -29,6 +29,15 @@ test('a message with a link gets its preview in a single message.updated event',
   ])
 })
 
+test('a link in a message that grows has its preview once it ends', async () => {
+  const { web, ana, channelId, previewed, titles } = scene()
+  const { id: messageId } = await ana.messages.send({ channelId, text: '', streaming: true })
+  await ana.streams.append({ channelId, messageId, at: 0, text: `see ${web.url}/a` })
+  await ana.streams.finish({ channelId, messageId })
+  await previewed(messageId)
+  expect(await titles(messageId)).toEqual(['A'])
+})
+
 test('the first three different links outside code have previews, in order', async () => {
   const { web, send, previewed, titles } = scene()
   const { id } = await send(

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { createMetrics } from '@parley/server/core/metrics'
+import { createDb } from '@parley/server/db/client'
 import { openQueue } from '@parley/server/jobs/queue'
 import { createQueuePool, socketOf } from '@parley/server/jobs/queue-pool'
 import { timings } from '@parley/server/jobs/timings'
@@ -72,6 +73,36 @@ test('the job queue is closed when its connections are, also silent ones', async
     expect(sockets.map(({ destroyed }) => destroyed)).toEqual([true, true])
     expect(lost).toEqual([])
   }
+})
+
+test('a job that ends in an outage adds no line to the log above debug', async () => {
+  const proxy = await openDatabaseProxy(world().databaseUrl)
+  const db = createDb({ url: proxy.url, poolSize: 1, applicationName: 'outage' })
+  const [said, debugged] = [[] as string[], [] as string[]]
+  const say = (_: object, message: string) => void said.push(message)
+  const debug = (_: object, message: string) => void debugged.push(message)
+  const log = { info: say, warn: say, error: say, debug }
+  const queue = await openQueue({
+    ...{ databaseUrl: proxy.url, db, metrics: createMetrics(), log },
+    timings: { ...timings, pollMs: 50 },
+  })
+  let end: (() => void) | undefined
+  const wait = () => new Promise<void>((resolve) => (end = resolve))
+  const stop = queue.runTasks({ concurrency: 1, taskList: { wait } })
+  onTestFinished(async () => {
+    proxy.comeBack()
+    await stop()
+    await queue.close()
+    await db.end({ timeout: 1 })
+    await proxy.stop()
+  })
+  await world().db`select graphile_worker.add_job('wait')`
+  await until(() => end !== undefined)
+  proxy.goDown()
+  end?.()
+  await until(() => debugged.includes('job queue unavailable, will restart'))
+  expect(debugged.some((line) => line.startsWith('Failed to complete jobs'))).toBe(true)
+  expect(said).toEqual([])
 })
 
 test('a lost connection of the job queue is reported once, without the whole client', async () => {

@@ -1,5 +1,8 @@
-import { expect, test } from 'vitest'
+import { topics } from '@parley/contract'
+import { expect, onTestFinished, test } from 'vitest'
+import { payloads } from './realtime/listeners.ts'
 import { insertUsers } from './support/inserted.ts'
+import { centrifugeOf, listen } from './support/realtime.ts'
 import { forbidden, invalid, notFound, refusal } from './support/refusal.ts'
 import { type User, useWorld } from './support/world.ts'
 
@@ -66,6 +69,13 @@ test('receipts give the exact time of each reader, without the author', async ()
       ['e-ben', third],
     ],
   )
+  // Who has read on is shown with the time of that, not of the repetition.
+  const client = centrifugeOf(world(), ana)
+  onTestFinished(() => client.disconnect())
+  const listener = await listen(client, topics.channel(world().appId, channelId))
+  await ben.receipts.mark({ channelId, messageId: messages[1] ?? '' })
+  await listener.untilType('read_receipt')
+  expect(payloads(listener, 'read_receipt')).toMatchObject([{ userId: 'e-ben', readAt: third }])
 })
 
 test('authors are not counted as readers of their own messages', async () => {

@@ -1,3 +1,5 @@
+import { limits } from '@parley/contract'
+import { type SubscribeRequest, selectGrants } from '@parley/server/realtime/grants'
 import { expect, test } from 'vitest'
 import { insertUsers } from './support/inserted.ts'
 import { forbidden, refusals } from './support/refusal.ts'
@@ -35,4 +37,55 @@ test('who may not read a channel makes PostgreSQL read nothing of it', async () 
   })
   // The channel, for the check and for the page, and a message that a page begins at.
   expect(rows).toBeLessThanOrEqual(3 * calls.length)
+})
+
+/** A topic of events in storage, whose last offset may be ahead of them. */
+async function createTopic({ count, bytes }: { count: number; bytes: number }, lastOffset = count) {
+  const [ana] = await world().users('ana')
+  const { id } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: [] })
+  const { appId, db } = world()
+  const topic = `chat:${appId}:${id}`
+  await db`delete from events where topic = ${topic}`
+  await db`
+    insert into events (topic, "offset", type, envelope)
+    select ${topic}, n, 'typing.stop', rpad('{"type":"typing.stop"}', ${bytes})
+    from generate_series(1, ${count}) n`
+  await db`update channels set rev = ${lastOffset} where id = ${id}`
+  return { appId, userId: 'ana', topic, since: 0 }
+}
+
+/** How many rows these frames of subscribes read, and how many events each is answered with. */
+async function costOfFrames(frames: SubscribeRequest[][]) {
+  const outcomes: unknown[] = []
+  const rows = await rowsReadBy(world(), 'generic', async () => {
+    const grants = await world().pool.use((db) => selectGrants(db, frames))
+    const lengths = grants.map((grant) => (grant === 'postponed' ? grant : grant[0]?.missed.length))
+    outcomes.splice(0, outcomes.length, ...lengths)
+  })
+  return { rows, outcomes }
+}
+
+/** What finds the topic of a request and decides about the right, at most. */
+const ROWS_PER_REQUEST = 8
+
+test('who missed more than can be recovered makes PostgreSQL read no event', async () => {
+  const request = await createTopic({ count: 300, bytes: 100 }, limits.realtime.recoverable + 1)
+  const upToDate = { ...request, since: limits.realtime.recoverable + 1 }
+  const { rows, outcomes } = await costOfFrames([[upToDate], [request]])
+  expect(outcomes).toEqual([0, 0])
+  expect(rows).toBeLessThanOrEqual(2 * ROWS_PER_REQUEST)
+})
+
+test('missed events of postponed frames are not read, nor measured for too many', async () => {
+  const request = await createTopic({ count: 100, bytes: 100 }, limits.realtime.recoverable)
+  const { rows, outcomes } = await costOfFrames(Array.from({ length: 120 }, () => [request]))
+  expect(outcomes).toEqual([...Array(20).fill(100), ...Array(100).fill('postponed')])
+  expect(rows).toBeLessThanOrEqual((100 + 20) * 100 + 120 * ROWS_PER_REQUEST)
+})
+
+test('missed events are measured as far as an answer may be, and no further', async () => {
+  const request = await createTopic({ count: 200, bytes: 100_000 })
+  const { rows, outcomes } = await costOfFrames([[request]])
+  expect(outcomes).toEqual([0])
+  expect(rows).toBeLessThanOrEqual(20 + ROWS_PER_REQUEST)
 })

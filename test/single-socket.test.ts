@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { connectOnce, openConnection } from '@parley/server/db/client'
 import { pacedSockets } from '@parley/server/db/paced-sockets'
 import { singleSocket } from '@parley/server/db/single-socket'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 
 test('a connection that is given up before it was begun is not opened', async () => {
   let opened = 0
@@ -50,6 +50,8 @@ test('all statements that wait for a connection fail with it', async () => {
 })
 
 test('a listener whose connections are closed at once makes them at growing pauses', async () => {
+  const longest = vi.spyOn(Math, 'random').mockReturnValue(0)
+  onTestFinished(() => longest.mockRestore())
   const { url, opened } = await closingServer()
   const sockets = pacedSockets()
   const sql = connectOnce(url, { socket: sockets.open })

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { stopClock } from './support/clock.ts'
 import { upTo } from './support/events.ts'
 import { count, limited, mint, none } from './support/limited.ts'
@@ -52,7 +52,11 @@ describe('token requests', () => {
     expect([count(flood, 401), count(flood, 429)]).toEqual([5, 45])
     expect((await mint(world, { 'X-API-Key': apiKey })).status).toBe(200)
     expectError(await mint(world, bad(51)), 'RATE_LIMITED')
-    expect(statements.filter((statement) => statement.includes('ak.created_at'))).toHaveLength(1)
+    const [read = '', ...others] = statements.filter((text) => text.includes('ak.created_at'))
+    expect(others).toEqual([])
+    // However many keys there are, it reads those that were used last, by their index.
+    const plan = await world.pool.use((tx) => tx.unsafe(`explain ${read.replace('$1', '20000')}`))
+    expect(plan.map((line) => line['QUERY PLAN']).join()).toMatch(/^((?!Sort).)*api_keys_by_use/)
   })
   test('while good API keys cannot be read, a flood is refused and seldom reads them', async () => {
     const statements: string[] = []
@@ -62,6 +66,7 @@ describe('token requests', () => {
     const mintOther = () => mint(world, { 'X-API-Key': apiKey })
     await world.db`alter table api_keys rename column created_at to made_at`
     const clock = stopClock()
+    const warn = vi.spyOn(world.app.log, 'warn')
     statements.length = 0
     const bad = (key: number) => ({ 'X-API-Key': `pk_${String(key).padStart(32, '0')}` })
     const flood = await Promise.all(upTo(50).map((key) => mint(world, bad(key))))
@@ -84,6 +89,9 @@ describe('token requests', () => {
     await world.db`alter table api_keys rename column made_at to created_at`
     clock.putForward(7_000)
     expect((await mintOther()).status).toBe(200)
+    expect(warn.mock.calls.map(([, message]) => message)).toEqual([
+      'failed to read the API keys during a flood of bad ones',
+    ])
   })
   test('X-Forwarded-For is ignored unless a proxy is trusted', async () => {
     const world = await limited({ rateLimits: { ...none, tokens: 2 } })

@@ -132,6 +132,7 @@ test.each([
   ['userId', 'a b'],
   ['userId', 'a/b'],
   ['userId', '..'],
+  ['userId', 'parley.system'],
   ['userId', 'é'],
   ['userId', 'x'.repeat(256)],
   ['userId', 7],

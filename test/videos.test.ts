@@ -116,7 +116,7 @@ test('an invalid answer of a video site leaves the preview incomplete', async ()
 async function serveVideoSite() {
   const web = await servePages()
   onTestFinished(async () => void (await web.stop()))
-  const guarded = createFetch({ allowedHosts: [web.host] })
+  const guarded = createFetch({ allowedHosts: [web.host] })('app')
   const fetch: Fetch = (address, options) =>
     guarded(address.replace(/^https:\/\/(www\.youtube|vimeo)\.com/, web.url), options)
   return { web, fetch }

@@ -1,10 +1,10 @@
 import { defineConfig, mergeConfig } from 'vitest/config'
-import quick from './vitest.config.ts'
+import quick, { everywhere } from './vitest.config.ts'
 
 /** The playground in Chromium: `npm run test:browser`. A conversation goes on from test to test. */
 const { projects: _, ...test } = quick.test ?? {}
 export default mergeConfig(
-  { ...quick, test },
+  { ...quick, ...everywhere, test },
   defineConfig({
     // Some build all packages first.
     test: {

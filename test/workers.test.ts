@@ -34,6 +34,9 @@ function serveOnSecondRequest(path: string, title: string) {
   return { url: `${web.url}${path}`, requests: () => requests }
 }
 
+/** Like a library that writes to the console. */
+const library = "process.on('SIGTERM', () => console.warn('odd'))"
+
 test('a separate worker runs jobs, publishes their events, and exits on SIGTERM', async () => {
   const { world, web, provider, ana, channelId } = staging.current()
   const client = centrifugeOf(world, ana)
@@ -44,6 +47,7 @@ test('a separate worker runs jobs, publishes their events, and exits on SIGTERM'
     LINK_PREVIEW_ALLOW_HOSTS: web.host,
     PUSH_SECRET_KEY: 'key',
     PUSH_API_URL: provider.settings.apiUrl,
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(library)}`,
   })
   const { id } = await send(`${web.url}/page`)
   const { rev } = await withPreviews(id)
@@ -55,7 +59,10 @@ test('a separate worker runs jobs, publishes their events, and exits on SIGTERM'
   expect(observer.types).toEqual(['message.new', 'message.updated'])
   child.kill('SIGTERM')
   expect(await exited).toEqual([0, null])
-  expect(output()).toContain('worker started')
+  const lines = output().trim().split('\n')
+  const said = lines.map((line) => JSON.parse(line))
+  expect(said).toContainEqual(expect.objectContaining({ level: 'info', msg: 'worker started' }))
+  expect(said).toContainEqual(expect.objectContaining({ level: 'warn', msg: 'odd' }))
 })
 
 test('npm run worker without DATABASE_URL exits with an error that names it', async () => {

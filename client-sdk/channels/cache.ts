@@ -18,6 +18,7 @@ import {
 } from './reducer.ts'
 import { RecordSubscriptions } from './subscriptions.ts'
 import { type Unread, UnreadCounts } from './unread.ts'
+import { unused } from './unused.ts'
 import { isUnreadCount, type Source, type UnreadCount, VersionedParts } from './versions.ts'
 
 /** The records of the user's channels as far as they were loaded, and lists of them. */
@@ -27,8 +28,6 @@ export class ChannelsCache {
   readonly #subscriptions: RecordSubscriptions
   readonly #parts = new VersionedParts()
   readonly #profiles = new LatestProfiles()
-  /** How far the user had read a channel by events. A response may be older. */
-  readonly #reads = new Map<string, number>()
   readonly #unread: UnreadCounts
   readonly unread: Store<Unread>
   /** What snapshots store and restore. */
@@ -81,8 +80,7 @@ export class ChannelsCache {
   }
 
   handleChannelEvent(channelId: string, event: ChannelEvent) {
-    const readSeq = Math.max(ownReadSeq(event, this.#me), this.#reads.get(channelId) ?? 0)
-    if (readSeq > 0) this.#reads.set(channelId, readSeq)
+    this.#parts.takeRead(channelId, ownReadSeq(event, this.#me))
     const listed = this.#channels.get(channelId)
     if (!listed) return
     if (event.type === 'channel.deleted') return this.remove(channelId)
@@ -117,16 +115,17 @@ export class ChannelsCache {
     }
   }
 
-  remove(channelId: string) {
-    this.#subscriptions.remove(channelId)
-    this.#reads.delete(channelId)
-    this.#parts.delete(channelId)
-    if (this.#channels.delete(channelId)) this.#refresh()
+  remove(...channelIds: string[]) {
+    for (const id of channelIds)
+      for (const part of [this.#subscriptions, this.#parts, this.#channels]) part.delete(id)
+    this.#refresh()
   }
+
+  readonly release = (): void => this.remove(...unused(this))
 
   /** The connection was lost: the lists may miss changes. */
   handleDisconnect() {
-    this.#reads.clear()
+    this.#parts.clearReads()
     for (const list of this.#lists.values()) list.handleDisconnect()
   }
 
@@ -137,6 +136,7 @@ export class ChannelsCache {
   async handleReconnect({ hasGap }: { hasGap: boolean }) {
     // Versions may be those of a backup that was restored, and lower than before.
     if (hasGap) this.#parts.clear()
+    for (const list of this.#lists.values()) list.trim()
     for (const channelId of this.#channels.keys()) this.#refetch(channelId)
     this.#unread.requestTotal(this.context.catchUp, () => this.#refresh())
     await Promise.all([...this.#lists.values()].map((list) => list.reload({ hasGap })))
@@ -165,10 +165,8 @@ export class ChannelsCache {
 
   #merge(channel: Channel, { since, settingsVersion }: Source, sortKey = 0) {
     const { id } = channel
-    const merged = mergeFetched(this.#channels.get(id), channel, {
-      ...this.#parts.takeRecord(channel, settingsVersion),
-      readSeq: this.#reads.get(id) ?? 0,
-    })
+    const newest = this.#parts.takeRecord(channel, settingsVersion)
+    const merged = mergeFetched(this.#channels.get(id), channel, newest)
     const listed = this.#profiles
       .after(since)
       .reduce((result, user) => withUserProfile(result, user, this.#me), merged)
@@ -221,9 +219,11 @@ export class ChannelsCache {
     const list = new ChannelList({
       filter,
       context: this.context,
-      channels: () => this.#unread.pendingReads.showAll([...this.#channels.values()]),
+      channels: this.#channels,
+      show: (channel) => this.#unread.pendingReads.show(channel),
       totalUnread: () => this.unread.getSnapshot().total,
       startFetch: () => this.#startFetch(),
+      onTrimmed: this.release,
     })
     this.context.snapshots()?.list.showIn(list)
     return list

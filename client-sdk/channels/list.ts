@@ -34,16 +34,22 @@ export type ChannelsStore = Store<ChannelsSnapshot> & {
 type ChannelListOptions = {
   filter: ChannelsFilter
   context: SharedContext
-  channels: () => Iterable<ListedChannel>
+  channels: ReadonlyMap<string, ListedChannel>
+  /** A record, less what the user is reading now. */
+  show: (channel: Channel) => Channel
   totalUnread: () => number
   /**
    * Call before fetching; returns a function that merges the page and returns its last sort key.
    */
   startFetch: () => Merge
+  /** The list has let go of channels that were paged to. */
+  onTrimmed: () => void
 }
 
 const PAGE_SIZE = 50
 const MAX_PAGE_SIZE = 100
+/** How many channels of a list that nobody watches are loaded again after an outage. */
+const MAX_UNWATCHED = 200
 
 /** One list of the user's channels: from the newest activity down to where it was paged. */
 export class ChannelList {
@@ -93,6 +99,15 @@ export class ChannelList {
     return this.#status === 'ready'
   }
 
+  /** The load under way. */
+  get currentLoad() {
+    return this.#loading
+  }
+
+  get items() {
+    return this.#inner.getSnapshot().items
+  }
+
   /** Shows the channels down to this sort key, as stale, unless it has loaded. */
   restore(sortKey: number) {
     if (this.#status !== 'loading' && this.#status !== 'failed') return
@@ -117,6 +132,16 @@ export class ChannelList {
     this.refresh()
   }
 
+  /** For each reconnect only: while connected, a list may be paged without being watched. */
+  trim() {
+    const [last, beyond] = this.#listed().slice(MAX_UNWATCHED - 1)
+    if (this.#loading || this.#inner.isWatched || !last || !beyond) return
+    this.#lastSortKey = last.sortKey
+    this.#hasMore = true
+    this.refresh()
+    this.options.onTrimmed()
+  }
+
   /**
    * Loads the list again: everything that was paged to, or if no event was missed the first page.
    */
@@ -126,9 +151,7 @@ export class ChannelList {
     await this.#loading?.catch(() => {})
     await this.#run(() => {
       const needsAll = hasGap && !isFirstLoad
-      return this.#loadFirst(
-        needsAll ? Math.max(PAGE_SIZE, this.#compute().items.length) : PAGE_SIZE,
-      )
+      return this.#loadFirst(needsAll ? Math.max(PAGE_SIZE, this.#listed().length) : PAGE_SIZE)
     })
   }
 
@@ -189,7 +212,7 @@ export class ChannelList {
       channels,
       more = false,
       settingsVersion,
-    } = await this.#fetchPage(this.#compute().items.length, PAGE_SIZE)
+    } = await this.#fetchPage(this.#listed().length, PAGE_SIZE)
     this.#lastSortKey = Math.min(this.#lastSortKey, merge(channels, settingsVersion))
     this.#hasMore = more
   }
@@ -203,18 +226,20 @@ export class ChannelList {
     return this.options.context.connection.state.getSnapshot().status
   }
 
-  #compute(): ChannelsSnapshot {
+  #listed(): ListedChannel[] {
     const { type } = this.options.filter
     const isListed = ({ channel, sortKey }: ListedChannel) =>
       channel.role !== null &&
       (!type || channel.type === type) &&
       (!this.#hasMore || sortKey >= this.#lastSortKey)
-    const items = [...this.options.channels()]
+    return [...this.options.channels.values()]
       .filter(isListed)
       .sort((a, b) => b.sortKey - a.sortKey || b.channel.id.localeCompare(a.channel.id))
-      .map(({ channel }) => channel)
+  }
+
+  #compute(): ChannelsSnapshot {
     return {
-      items,
+      items: this.#listed().map(({ channel }) => this.options.show(channel)),
       status: this.#status,
       hasMore: this.#hasMore,
       totalUnread: this.options.totalUnread(),

@@ -6,26 +6,20 @@ import type { Channel } from '../types.ts'
  * server says how many are left, or refuses.
  */
 export class PendingReads {
-  /** By channel: how many calls that mark it as read are not answered. */
-  readonly #pending = new Map<string, number>()
+  /** Of each call that marks one as read and is not answered: the channel. */
+  readonly #pending: string[] = []
 
   start(channelId: string) {
-    this.#pending.set(channelId, (this.#pending.get(channelId) ?? 0) + 1)
+    this.#pending.push(channelId)
   }
 
   end(channelId: string) {
-    const count = this.#pending.get(channelId) ?? 0
-    if (count > 1) this.#pending.set(channelId, count - 1)
-    else this.#pending.delete(channelId)
-  }
-
-  showAll<Listed extends { channel: Channel }>(listed: Listed[]): Listed[] {
-    return listed.map((each) => ({ ...each, channel: this.show(each.channel) }))
+    this.#pending.splice(this.#pending.indexOf(channelId), 1)
   }
 
   /** A record as it is shown; the same object until it changes. */
   show(known: Channel): Channel {
-    return known.unreadCount > 0 && this.#pending.has(known.id) ? asRead(known) : known
+    return known.unreadCount > 0 && this.#pending.includes(known.id) ? asRead(known) : known
   }
 }
 

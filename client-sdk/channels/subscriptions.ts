@@ -26,7 +26,7 @@ export class RecordSubscriptions {
     else unsubscribe()
   }
 
-  remove(channelId: string) {
+  delete(channelId: string) {
     this.#unsubscribes.get(channelId)?.()
     this.#unsubscribes.delete(channelId)
   }

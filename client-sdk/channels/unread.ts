@@ -4,11 +4,14 @@ import { createStore, type Store, type WritableStore } from '../store.ts'
 import type { Channel } from '../types.ts'
 import { PendingReads } from './pending-reads.ts'
 
-/** Unread messages: the total, and by channel for the channels that were loaded. */
+/** Unread messages: the total, and by channel for those that lists show or rooms watch. */
 export type Unread = {
   /** Of all the user's channels. */
   total: number
-  /** Of the channels that were loaded, by their ids. */
+  /**
+   * By their ids, of the channels that a list shows or that are watched. Other channels may be
+   * missing: watch `room.info` of a channel whose count you need.
+   */
   byChannel: Readonly<Record<string, number>>
 }
 

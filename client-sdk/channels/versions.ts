@@ -15,23 +15,13 @@ export const isUnreadCount = (left: Partial<UnreadCount>): left is UnreadCount =
 export type Source = { since: number; settingsVersion: number }
 
 /** By channel, the newest of the values in events and responses, which arrive in any order. */
-class NewestValues<Value> {
-  readonly #values = new Map<string, { value: Value; version: number }>()
-
+class NewestValues<Value> extends Map<string, { value: Value; version: number }> {
   /** Takes a value, unless a newer one is known. Returns the newest. */
   take(channelId: string, value: Value, version: number): Value {
-    const known = this.#values.get(channelId)
+    const known = this.get(channelId)
     if (known && known.version > version) return known.value
-    this.#values.set(channelId, { value, version })
+    this.set(channelId, { value, version })
     return value
-  }
-
-  delete(channelId: string) {
-    this.#values.delete(channelId)
-  }
-
-  clear() {
-    this.#values.clear()
   }
 }
 
@@ -39,6 +29,17 @@ class NewestValues<Value> {
 export class VersionedParts {
   readonly #counts = new NewestValues<UnreadCount>()
   readonly #settings = new NewestValues<Settings>()
+  /** How far the user had read by events. A response may be older. */
+  readonly #reads = new Map<string, number>()
+
+  takeRead(channelId: string, seq: number) {
+    const known = this.#reads.get(channelId) ?? 0
+    if (seq > known) this.#reads.set(channelId, seq)
+  }
+
+  clearReads() {
+    this.#reads.clear()
+  }
 
   /** Like the other method, it returns the newest value, which is the one to show. */
   takeCount(channelId: string, { unreadCount, unreadVersion }: UnreadCount) {
@@ -52,11 +53,15 @@ export class VersionedParts {
   takeRecord(channel: Channel, settingsVersion: number) {
     const { id } = channel
     const settings = { ...channel, channelId: id }
-    return { ...this.takeCount(id, channel), ...this.takeSettings(settings, settingsVersion) }
+    return {
+      ...this.takeCount(id, channel),
+      ...this.takeSettings(settings, settingsVersion),
+      readSeq: this.#reads.get(id) ?? 0,
+    }
   }
 
   delete(channelId: string) {
-    for (const values of [this.#counts, this.#settings]) values.delete(channelId)
+    for (const values of [this.#counts, this.#settings, this.#reads]) values.delete(channelId)
   }
 
   /** From now on versions may be lower: those of a backup that was restored. */

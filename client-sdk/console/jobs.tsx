@@ -1,6 +1,6 @@
 import { useState } from 'react'
-import { useToasts } from '../playground/toasts.tsx'
 import { api } from './server.ts'
+import { useAttempt } from './session.tsx'
 import { type Column, PagedTable } from './table.tsx'
 import type { FailedJob } from './types.ts'
 import { usePages } from './use-pages.ts'
@@ -10,7 +10,7 @@ const PAGE_SIZE = 50
 
 /** The background jobs of an app that were given up. */
 export function Jobs({ appId }: { appId: string }) {
-  const { attempt } = useToasts()
+  const attempt = useAttempt()
   const [retried, setRetried] = useState<ReadonlySet<string>>(new Set())
   const pages = usePages(async (cursor) => {
     const { jobs, nextCursor } = await api.jobs.list({ appId, limit: PAGE_SIZE, cursor })

@@ -87,18 +87,43 @@ function timeOf(local: string) {
   return Number.isNaN(time.getTime()) ? undefined : time.toISOString()
 }
 
+/** What sets a message apart from a plain one. */
+function marksOf(message: Message) {
+  const marks = {
+    Reply: message.parentId !== null,
+    Pinned: message.pinned,
+    Edited: message.editedAt !== null,
+    System: message.type === 'system',
+    Silent: message.silent,
+    Streaming: message.streaming,
+    Interrupted: message.interrupted,
+  }
+  return Object.entries(marks).flatMap(([mark, applies]) => (applies ? [mark] : []))
+}
+
 const MessageRow = ({ message }: { message: Message }) => (
   <li>
     <header>
       <strong>{message.user.name}</strong>
       <span className="id">{message.user.id}</span>
       <When iso={message.createdAt} isExact />
-      {message.parentId !== null && <span className="badge">Reply</span>}
-      {message.pinned && <span className="badge">Pinned</span>}
+      {marksOf(message).map((mark) => (
+        <span key={mark} className="badge">
+          {mark}
+        </span>
+      ))}
       <span className="id">#{message.seq}</span>
     </header>
     {message.deletedAt === null ? (
-      <p>{message.text}</p>
+      <>
+        {message.text !== '' && <p>{message.text}</p>}
+        {message.attachments.map(({ url }, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: they never change places
+          <p key={index} className="muted">
+            Attached: <span className="id">{url}</span>
+          </p>
+        ))}
+      </>
     ) : (
       <p className="muted">
         Deleted <When iso={message.deletedAt} isExact />

@@ -1,5 +1,6 @@
 import { isChatError } from '@parley/client'
 import { createContext, type ReactNode, useCallback, useContext, useMemo, useState } from 'react'
+import { useToasts } from '../playground/toasts.tsx'
 import { signOut } from './server.ts'
 import { SignIn } from './sign-in.tsx'
 
@@ -23,6 +24,16 @@ export function SessionGate({ children }: { children: ReactNode }) {
   const session = useMemo(() => ({ end, noteFailure }), [end, noteFailure])
   if (isEnded) return <SignIn onDone={() => setEnded(false)} />
   return <Context.Provider value={session}>{children}</Context.Provider>
+}
+
+/** Shows the error if an action of the operator fails, or the form if the session has ended. */
+export function useAttempt() {
+  const { attempt } = useToasts()
+  const { noteFailure } = useSession()
+  return <T,>(action: Promise<T>) => {
+    action.catch(noteFailure)
+    return attempt(action)
+  }
 }
 
 export function useSession(): Session {

@@ -1,8 +1,8 @@
 import { type FormEvent, useState } from 'react'
-import { useToasts } from '../playground/toasts.tsx'
 import { FormDialog, TextField } from './form-dialog.tsx'
 import { addressOf } from './route.ts'
 import { api } from './server.ts'
+import { useAttempt } from './session.tsx'
 import type { AppRecord } from './types.ts'
 
 type Props = { app: AppRecord; onChange: () => void }
@@ -27,7 +27,7 @@ const rateNames = Object.keys(rates) as Rate[] // these are all its keys
 
 function Fields({ app, onChange }: Props) {
   const { settings } = app
-  const { attempt } = useToasts()
+  const attempt = useAttempt()
   const [name, setName] = useState(app.name)
   const [days, setDays] = useState(textOf(settings.messageRetentionDays))
   const [access, setAccess] = useState(settings.userAdminAccess)
@@ -100,7 +100,7 @@ function Fields({ app, onChange }: Props) {
 
 function DangerZone({ app, onChange }: Props) {
   const [dialog, setDialog] = useState<'disable' | 'delete'>()
-  const { attempt } = useToasts()
+  const attempt = useAttempt()
   const close = () => setDialog(undefined)
   const setEnabled = async (enabled: boolean) => {
     await api.apps.update({ appId: app.id, enabled })

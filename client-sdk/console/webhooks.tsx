@@ -22,17 +22,29 @@ const columnsOf = (appId: string): Column<Webhook>[] => [
     cell: ({ id, url }) => <a href={addressOf(['apps', appId, 'webhooks', id])}>{url}</a>,
   },
   { title: 'Events', cell: ({ events }) => events.join(', '), isMinor: true },
-  {
-    title: 'State',
-    cell: ({ enabled }) =>
-      enabled ? (
-        <span className="badge badge-good">On</span>
-      ) : (
-        <span className="badge badge-bad">Off</span>
-      ),
-  },
+  { title: 'State', cell: (webhook) => <State webhook={webhook} /> },
   { title: 'Created', cell: ({ createdAt }) => <When iso={createdAt} />, isMinor: true },
 ]
+
+function State({ webhook: { enabled, disabledReason, failingSince } }: { webhook: Webhook }) {
+  const failing = failingSince !== null && (
+    <span className="muted">
+      failing since <When iso={failingSince} />
+    </span>
+  )
+  if (enabled)
+    return (
+      <>
+        <span className="badge badge-good">On</span> {failing}
+      </>
+    )
+  const reason = disabledReason === 'gone' && <span className="muted">it answered 410</span>
+  return (
+    <>
+      <span className="badge badge-bad">Off</span> {reason || failing}
+    </>
+  )
+}
 
 /** What a webhook was sent, and will be. */
 export function Deliveries({ appId, webhookId }: { appId: string; webhookId: string }) {

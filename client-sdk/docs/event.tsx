@@ -2,7 +2,7 @@ import { addressOf } from '../console/route.ts'
 import { Code, Json } from './code.tsx'
 import { useDocuments } from './context.ts'
 import type { EventMessage, TopicDoc } from './documents.ts'
-import { Markdown } from './markdown.tsx'
+import { InlineMarkdown, Markdown } from './markdown.tsx'
 import { Fields } from './schema.tsx'
 
 /** An event: when it comes and what it has, and beside that an example. */
@@ -59,7 +59,9 @@ export const TopicPage = ({ topic }: { topic: TopicDoc }) => (
         <li key={name}>
           <a href={addressOf(['events', topic.id, name])}>
             <strong>{name}</strong>
-            <span className="muted">{summary}</span>
+            <span className="muted">
+              <InlineMarkdown text={summary} />
+            </span>
           </a>
         </li>
       ))}

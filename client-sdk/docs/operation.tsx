@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { Fragment, useState } from 'react'
 import { addressOf } from '../console/route.ts'
 import { Code, Json } from './code.tsx'
 import { useDocuments } from './context.ts'
@@ -20,7 +20,7 @@ export function OperationPage({ operation }: { operation: Operation }) {
         </p>
         <h2>{summary}</h2>
         <p className="endpoint">
-          <Method method={method} /> <code>{path}</code>
+          <Method method={method} /> <Path path={path} />
         </p>
         <Callers operation={operation} />
       </header>
@@ -39,6 +39,18 @@ export function OperationPage({ operation }: { operation: Operation }) {
     </article>
   )
 }
+
+/** A path, which breaks between its parts. */
+export const Path = ({ path }: { path: string }) => (
+  <code>
+    {[...path.matchAll(/\/[^/]*/g)].map(({ 0: part, index }) => (
+      <Fragment key={index}>
+        {part}
+        <wbr />
+      </Fragment>
+    ))}
+  </code>
+)
 
 export const Method = ({ method }: { method: string }) => (
   <span className={`method method-${method.toLowerCase()}`}>{method}</span>

@@ -3,8 +3,8 @@ import { useDocuments } from './context.ts'
 import { CredentialsButton } from './credentials.tsx'
 import type { Documents } from './documents.ts'
 import { guideGroups } from './guides.ts'
-import { Markdown } from './markdown.tsx'
-import { Method } from './operation.tsx'
+import { InlineMarkdown, Markdown } from './markdown.tsx'
+import { Method, Path } from './operation.tsx'
 
 /** The first page: what there is to read. */
 export function Overview() {
@@ -44,7 +44,9 @@ export function Overview() {
             <li key={noun.name}>
               <a href={addressOf(['api', noun.name])}>
                 <strong>{noun.name}</strong>
-                <span className="muted">{noun.description}</span>
+                <span className="muted">
+                  <InlineMarkdown text={noun.description} />
+                </span>
               </a>
             </li>
           ))}
@@ -69,7 +71,7 @@ export const NounPage = ({ noun }: { noun: Documents['nouns'][number] }) => (
           <a href={addressOf(['api', noun.name, operationId])}>
             <strong>{summary}</strong>
             <span className="endpoint-small">
-              <Method method={method} /> <code>{path}</code>
+              <Method method={method} /> <Path path={path} />
             </span>
           </a>
         </li>

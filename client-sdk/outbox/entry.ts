@@ -60,7 +60,8 @@ export const lineOf = ({ type, channelId }: OutboxOperation) =>
 /** Of operations with the same key only the last one matters. Messages all matter. */
 export function keyOf(operation: OutboxOperation): string | undefined {
   if (isSend(operation)) return undefined
-  // Two changes of metadata are not the same as one.
+  // Two changes of metadata are not the same as one, and who knows of the rest?
+  if (hasUnknownFields(operation)) return undefined
   if (operation.type === 'edit' && operation.custom !== undefined) return undefined
   const emoji = 'emoji' in operation ? operation.emoji : ''
   // A pin and its removal have the same key, and so have a reaction and its own.
@@ -76,6 +77,17 @@ export function withEdit<Edited extends Pick<Outgoing, 'text' | 'custom'>>(
   const all = Object.entries({ ...(custom && message.custom), ...custom })
   return { ...message, text, custom: Object.fromEntries(all.filter(([, value]) => value !== null)) }
 }
+
+/** The fields of an edit. */
+const KNOWN = /^(type|clientId|channelId|createdAt|failure|messageId|text|custom|ifEditedAt)$/
+
+/** What an edit of a newer build of the application, in another tab, says beside what is known. */
+export const unknownFields = (edit: object) =>
+  Object.fromEntries(Object.entries(edit).filter(([name]) => !KNOWN.test(name)))
+
+/** Whether an edit is of a newer build: it is sent as it is. */
+export const hasUnknownFields = (operation: OutboxOperation) =>
+  operation.type === 'edit' && Object.keys(unknownFields(operation)).length > 0
 
 /** What each type has. Other rows are damaged, or of a later version of this client. */
 const FIELDS: Record<string, string[]> = {

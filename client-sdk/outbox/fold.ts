@@ -2,11 +2,13 @@ import { ChatError } from '../error.ts'
 import type { OutboxOperation } from '../storage.ts'
 import type { Message } from '../types.ts'
 import {
+  hasUnknownFields,
   isOutgoing,
   keyOf,
   type OutboxEntry,
   type OutgoingEntry,
   targetOf,
+  unknownFields,
   withEdit,
 } from './entry.ts'
 
@@ -40,7 +42,8 @@ export function prepare(entry: OutboxEntry, fold: Fold): boolean {
 /** What is done to a message that was refused never reaches the server. */
 function changeFailed(entry: OutboxEntry, failed: OutgoingEntry, fold: Fold) {
   const { operation } = entry
-  if (operation.type === 'edit') fold.update(failed, withEdit(failed.operation, operation))
+  if (operation.type === 'edit')
+    fold.update(failed, { ...withEdit(failed.operation, operation), ...unknownFields(operation) })
   if (operation.type === 'delete') fold.discard(failed)
   if (operation.type === 'edit' || operation.type === 'delete') fold.complete(entry)
   else fold.refuse(entry, failed.error ?? new ChatError('it was not sent', { code: 'ABORTED' }))
@@ -85,6 +88,7 @@ function foldIntoMessage(entry: OutgoingEntry, later: readonly OutboxEntry[], fo
   }
   for (const change of changes) {
     if (change.operation.type !== 'edit') continue
+    if (hasUnknownFields(change.operation)) break
     fold.update(entry, withEdit(entry.operation, change.operation))
     fold.replace(change, entry)
   }

@@ -11,31 +11,34 @@ export async function perform(
   { messages, reactions, pins, reads }: OutboxApi,
   { operation, wasTried }: { operation: StoredChange; wasTried: boolean },
 ): Promise<unknown> {
-  const { channelId } = operation
   if (operation.type === 'read') {
-    const { messageId, isEverything } = operation
+    const { channelId, messageId, isEverything } = operation
     // What arrived since the first attempt was not seen.
     const upTo = messageId === undefined || (isEverything && !wasTried) ? {} : { messageId }
     return reads.mark({ channelId, ...upTo })
   }
-  const ref = { channelId, messageId: operation.messageId }
-  switch (operation.type) {
-    case 'edit': {
-      const { text, custom, ifEditedAt } = operation
-      return messages.edit({ ...ref, text, custom, ifEditedAt })
-    }
-    case 'delete':
-      return messages.delete(ref)
-    case 'react':
-      return reactions.add({ ...ref, emoji: operation.emoji })
-    case 'unreact':
-      return reactions.remove({ ...ref, emoji: operation.emoji })
-    case 'pin':
-      return pins.pin(ref)
-    case 'unpin':
-      return pins.unpin(ref)
-  }
+  const call = {
+    edit: messages.edit,
+    delete: messages.delete,
+    react: reactions.add,
+    unreact: reactions.remove,
+    pin: pins.pin,
+    unpin: pins.unpin,
+  }[operation.type] as (input: object) => Promise<unknown> // an operation has its call's fields
+  const { clientId: _, ...input } = inputOf(operation)
+  return call(input)
 }
+
+/**
+ * What an operation's call says. A tab with a newer build of the application may have stored more
+ * than this one knows, and that is sent as well.
+ */
+const inputOf = <Operation extends OutboxOperation>({
+  type: _type,
+  createdAt: _createdAt,
+  failure: _failure,
+  ...input
+}: Operation) => input
 
 /** A repeated deletion finds nothing left to delete. */
 export const isDoneAlready = ({ type }: OutboxOperation, error: ChatError, wasTried: boolean) =>
@@ -50,19 +53,14 @@ export async function sendAll(
 ): Promise<SendOutcome[]> {
   const [first] = outgoing
   if (!first) return []
+  if (outgoing.length === 1) return [await messages.send(inputOf(first))]
   const { channelId } = first
-  if (outgoing.length === 1) return [await messages.send({ channelId, ...draftOf(first) })]
-  const { results } = await messages.sendBatch({ channelId, messages: outgoing.map(draftOf) })
+  const { results } = await messages.sendBatch({ channelId, messages: outgoing.map(inputOf) })
   const lost = { code: 'UNAVAILABLE', message: 'the server left out a message' } as const
   return outgoing.map((_, index) => {
     const { message, error = lost } = results[index] ?? {}
     return message ?? toError(error)
   })
-}
-
-const draftOf = (outgoing: Outgoing) => {
-  const { clientId, text, attachments, parentId, quotedMessageId, custom } = outgoing
-  return { clientId, text, attachments, parentId, quotedMessageId, custom }
 }
 
 function toError({ code, message, retryAfterSeconds }: BatchError) {

@@ -1,5 +1,5 @@
 import type { Channel, ChatMessage, MessagesSnapshot } from '@parley/client'
-import { type MessageActions, useMembers, useMessages } from '@parley/client/react'
+import { type MessageActions, useChat, useMembers, useMessages } from '@parley/client/react'
 import { useCallback, useState } from 'react'
 import { ChannelHeader } from './channel-header.tsx'
 import { Composer } from './composer.tsx'
@@ -13,10 +13,15 @@ import { Thread } from './thread.tsx'
 import { useToasts } from './toasts.tsx'
 import { Typing } from './typing.tsx'
 
-type OpenDrawer = { kind: 'thread'; parentId: string } | { kind: 'pins' } | { kind: 'details' }
+type Target = { id: string }
+type OpenDrawer =
+  | { kind: 'thread'; parentId: string; target?: Target }
+  | { kind: 'pins' }
+  | { kind: 'details' }
 
 /** An open channel: its messages, and beside them a thread or the pinned messages. */
 export function Conversation({ channel, onBack }: { channel: Channel; onBack: () => void }) {
+  const chat = useChat()
   const { userId: me } = useSession()
   const { attempt } = useToasts()
   const messages = useMessages(channel.id, { replies: false })
@@ -27,13 +32,17 @@ export function Conversation({ channel, onBack }: { channel: Channel; onBack: ()
   const [quoted, setQuoted] = useState<ChatMessage>()
   const [isInviting, setInviting] = useState(false)
   /** The message to scroll to. A new object scrolls there again. */
-  const [target, setTarget] = useState<{ id: string }>()
+  const [target, setTarget] = useState<Target>()
   const [unreadSince] = useState(() => (channel.unreadCount > 0 ? channel.lastReadSeq : undefined))
   const openThread = useCallback((parentId: string) => setDrawer({ kind: 'thread', parentId }), [])
   const show: OpenChannel['show'] = async ({ id, parentId }) => {
-    if (parentId) return openThread(parentId)
-    const isLoaded = messages.items.some((message) => message.id === id)
-    if (!isLoaded) await attempt(actions.jumpTo(id))
+    const loaded = messages.items.find((message) => message.id === id)
+    const find = () => attempt(chat.api.messages.get({ channelId: channel.id, messageId: id }))
+    const message = parentId === undefined ? (loaded ?? (await find())) : { parentId }
+    if (!message) return
+    if (message.parentId !== null)
+      return setDrawer({ kind: 'thread', parentId: message.parentId, target: { id } })
+    if (!loaded) await attempt(actions.jumpTo(id))
     setDrawer(undefined) // on a narrow screen it covers the messages
     setTarget({ id })
   }
@@ -78,7 +87,7 @@ export function Conversation({ channel, onBack }: { channel: Channel; onBack: ()
           />
         </section>
         {drawer?.kind === 'thread' && (
-          <Thread key={drawer.parentId} parentId={drawer.parentId} onClose={closeDrawer} />
+          <Thread key={drawer.parentId} {...drawer} onClose={closeDrawer} />
         )}
         {drawer?.kind === 'pins' && <Pins onClose={closeDrawer} />}
         {drawer?.kind === 'details' && (

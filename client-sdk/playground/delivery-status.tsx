@@ -22,8 +22,7 @@ export function DeliveryStatus({ message, onEdit }: { message: ChatMessage; onEd
     )
   return (
     <p className="delivery delivery-failed" role="alert">
-      {/* The app's backend may have refused it, with a reason for its author. */}
-      <span>Not sent. {error?.code === 'FORBIDDEN' ? error.message : plainWordsOf(error)}</span>
+      <span>Not sent. {plainWordsOf(error)}</span>
       {error?.retryable && (
         <button
           type="button"

@@ -105,7 +105,11 @@ function Ending() {
         Leave
       </button>
       {channel.role === 'owner' && (
-        <button type="button" className="button button-danger" onClick={() => setAsked('delete')}>
+        <button
+          type="button"
+          className="button button-quiet button-warn"
+          onClick={() => setAsked('delete')}
+        >
           Delete channel
         </button>
       )}

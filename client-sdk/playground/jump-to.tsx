@@ -1,6 +1,6 @@
 import type { Channel, User } from '@parley/client'
 import { useChannels } from '@parley/client/react'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { PresentAvatar } from './avatar.tsx'
 import { ChannelIcon } from './channel-icon.tsx'
 import { Dialog } from './dialog.tsx'
@@ -15,11 +15,15 @@ type Props = {
   onClose: () => void
 }
 
-/** Finds loaded channels and people by their names: the channels that are unread come first. */
+/** Finds channels and people by their names: the channels that are unread come first. */
 export function JumpTo({ onChannel, onPerson, onClose }: Props) {
-  const { items: channels } = useChannels()
+  const { items: channels, status, hasMore, loadMore } = useChannels()
   const people = usePeople() ?? []
   const [query, setQuery] = useState('')
+  // biome-ignore lint/correctness/useExhaustiveDependencies: after each page there may be another
+  useEffect(() => {
+    if (hasMore && status === 'ready') loadMore().catch(() => {}) // those that are loaded are found
+  }, [channels, hasMore, status, loadMore])
   const found = placesOf(channels, people).filter((place) => isMatch(nameOf(place), query))
   return (
     <Dialog title="Jump to" onClose={onClose}>

@@ -51,7 +51,7 @@ function MemberRow({ member: { userId, user, role } }: { member: Member }) {
           ))}
         </select>
       ) : (
-        !isDirect && <span className="muted">{role}</span>
+        !isDirect && <span className="muted role-name">{role}</span>
       )}
       {mayRemove && !isDirect && (
         <IconButton

@@ -9,7 +9,7 @@ import {
 } from 'react'
 import { plural } from './format.ts'
 import { Icon } from './icons.tsx'
-import { keyOf } from './message.tsx'
+import { keyOf, rowIdOf } from './message.tsx'
 import { MessageRows } from './message-rows.tsx'
 import { moveFocus } from './move-focus.ts'
 import { useOpenChannel } from './open-channel.ts'
@@ -35,7 +35,7 @@ type Props = {
 export function MessageList(props: Props) {
   const { list, label, unreadSince, unreadCount, target, onRead } = props
   const { items, status, hasNewer } = list
-  const { me, actions } = useOpenChannel()
+  const { me, actions, isThread } = useOpenChannel()
   const { attempt } = useToasts()
   const top = useRef<HTMLDivElement>(null)
   const end = useRef<HTMLDivElement>(null)
@@ -47,7 +47,7 @@ export function MessageList(props: Props) {
   const isLoading = useLoadingAtEdges(list, { box: scroll.box, top, end })
 
   useReading({ list, unreadCount, isEndVisible, onRead })
-  useScrollTo(target && `message-${me}-${target.id}`, target)
+  useScrollTo(target && rowIdOf(target.id, { me, isThread }), { request: target, items })
   const goToLatest = async () => {
     if (hasNewer) await attempt(actions.jumpToLatest())
     scroll.position.toEnd()
@@ -108,14 +108,19 @@ function useReading({ list, unreadCount, isEndVisible, onRead }: Reading) {
   }, [isEndVisible, hasNewer, lastSent, unreadCount, onRead])
 }
 
-/** Scrolls to a row and focuses it, once for each `request`. */
-function useScrollTo(rowId: string | undefined, request: unknown) {
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new request scrolls there again
+type ScrollRequest = { request: unknown; items: readonly unknown[] }
+
+/** Scrolls to a row and focuses it, once for each `request`, as soon as it is among the items. */
+function useScrollTo(rowId: string | undefined, { request, items }: ScrollRequest) {
+  const done = useRef<unknown>(undefined)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: new items may have the row
   useLayoutEffect(() => {
     const row = rowId === undefined ? null : document.getElementById(rowId)
-    row?.scrollIntoView({ block: 'center' })
-    row?.focus({ preventScroll: true })
-  }, [rowId, request])
+    if (!row || done.current === request) return
+    done.current = request
+    row.scrollIntoView({ block: 'center' })
+    row.focus({ preventScroll: true })
+  }, [rowId, request, items])
 }
 
 /** Notes above the messages, or in their place: that more are loading, or why there are none. */

@@ -29,6 +29,11 @@ type Props = {
 /** A key that stays the same once an outgoing message is stored. */
 export const keyOf = ({ clientId, id }: ChatMessage) => clientId ?? id
 
+type Place = { me: string; isThread: boolean }
+/** The element of a message: a thread may show the same as the channel beside it. */
+export const rowIdOf = (id: string, { me, isThread }: Place) =>
+  `${isThread ? 'reply' : 'message'}-${me}-${id}`
+
 /** A message with its previews, reactions and replies; its tools while it is active. */
 export const MessageRow = memo(function MessageRow(props: Props) {
   const { message, isGrouped, isActive, isInTabOrder, isTarget, onActive } = props
@@ -40,7 +45,7 @@ export const MessageRow = memo(function MessageRow(props: Props) {
   const targeted = isTarget ? 'message-target' : ''
   return (
     <article
-      id={isThread ? undefined : `message-${me}-${id}`}
+      id={rowIdOf(id, { me, isThread })}
       className={`message ${grouped} ${targeted}`}
       data-row
       data-status={status}

@@ -11,7 +11,10 @@ export type OpenChannel = {
   openThread: (messageId: string) => void
   /** Quotes a message in the next one. */
   quote: (message: ChatMessage) => void
-  /** Scrolls to a message, and loads it first if necessary; of a reply, opens the thread. */
+  /**
+   * Scrolls to a message, in its thread if it is a reply. Without a `parentId` it is looked up, and
+   * what is not loaded is loaded first.
+   */
   show: (message: { id: string; parentId?: string | null }) => void
   /** Whether this is the inside of a thread. */
   isThread: boolean

@@ -61,7 +61,7 @@ export function Toasts({ children }: { children: ReactNode }) {
   )
 }
 
-const plainWords: Record<ChatErrorCode, string> = {
+const plainWords: Record<Exclude<ChatErrorCode, 'FORBIDDEN'>, string> = {
   NETWORK_ERROR: 'That needs the network. Try again when you are back online.',
   TIMEOUT: 'The server takes too long to answer. Try again in a moment.',
   ABORTED: 'That was cancelled.',
@@ -69,7 +69,6 @@ const plainWords: Record<ChatErrorCode, string> = {
   VALIDATION_ERROR: 'That is not accepted as it is: something is missing, too long or not allowed.',
   UNAUTHORIZED: 'You are not signed in any more. Reload the page.',
   INVALID_TOKEN: 'You are not signed in any more. Reload the page.',
-  FORBIDDEN: 'You are not allowed to do that here.',
   APP_DISABLED: 'This app is switched off.',
   NOT_FOUND: 'That is not there any more.',
   METHOD_NOT_ALLOWED: 'That is not possible here.',
@@ -80,9 +79,18 @@ const plainWords: Record<ChatErrorCode, string> = {
   UNAVAILABLE: 'The server is busy. Try again in a moment.',
 }
 
-/** What went wrong, for a person who knows no error codes. */
-export const plainWordsOf = (error: unknown) =>
-  (isChatError(error) && plainWords[error.code]) || 'Something went wrong. Try again in a moment.'
+/**
+ * What went wrong, for a person who knows no error codes. Only who forbids something knows why: it
+ * may be the app's backend, with a reason for the author.
+ */
+export function plainWordsOf(error: unknown) {
+  const unknown = 'Something went wrong. Try again in a moment.'
+  if (!isChatError(error)) return unknown
+  return error.code === 'FORBIDDEN' ? sentence(error.message) : (plainWords[error.code] ?? unknown)
+}
+
+const sentence = (text: string) =>
+  text.replace(/^./u, (first) => first.toUpperCase()).replace(/[^.!?…]$/u, '$&.')
 
 /** The text and the code of an error, to show them to operators. */
 export const describeError = (error: unknown) =>

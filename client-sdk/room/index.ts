@@ -96,6 +96,10 @@ export class LiveRoom implements Room {
     for (const { operation } of context.outbox.entriesOf(id)) this.#mutations.show(operation)
   }
 
+  get isOpen() {
+    return this.sync.isActive || this.#stores.info.isWatched
+  }
+
   thread(parentId: string): Paged<ThreadSnapshot> {
     return this.#stores.thread(parentId)
   }
@@ -192,6 +196,7 @@ export class LiveRoom implements Room {
   free() {
     this.sync.free()
     this.#stores.forget()
+    this.#context.records.release()
   }
   applyProfile(user: UserSummary) {
     this.sync.apply((state) => applyProfiles(state, profilesOf(user)))

@@ -37,6 +37,10 @@ export class RoomInfoStore {
     this.store = { subscribe: this.#inner.subscribe, getSnapshot }
   }
 
+  get isWatched() {
+    return this.#inner.isWatched
+  }
+
   refresh() {
     this.#inner.set(keepIfEqual(this.#inner.getSnapshot(), this.#compute()))
   }

@@ -1,4 +1,5 @@
 import type { ClientContext } from '../context.ts'
+import { isChatError } from '../error.ts'
 import type { Member, PinnedMessage, UserApi } from '../types.ts'
 import { applyProfiles, profilesOf } from './profiles.ts'
 import { upsertMessages } from './reducer.ts'
@@ -73,9 +74,12 @@ export function createLoaders({ api, catchUp }: ClientContext, channelId: string
       const ref = { channelId, messageId: parentId }
       const [page, parent] = await Promise.all([
         api.messages.replies({ ...ref, limit: PAGE_SIZE }),
-        api.messages.get(ref),
+        // A thread stays although its first message was deleted.
+        api.messages.get(ref).catch((error) => {
+          if (!isChatError(error, 'NOT_FOUND')) throw error
+        }),
       ])
-      return (state) => upsertMessages(putNewest(page, { parentId })(state), [parent])
+      return (state) => upsertMessages(putNewest(page, { parentId })(state), parent ? [parent] : [])
     }
   return (name: ResourceName): Loader =>
     loaders[name] ?? threadLoader(timelineOf(name).parentId ?? '')

@@ -88,10 +88,11 @@ export async function startBackend({ port, webhookUrl, inbox, ...server }: Backe
     : await parley.webhooks.create({ url: webhookUrl, events: ['message.new'] })
   secret = webhook.secret
   if (known && !known.enabled) {
-    // It failed for five days. What is sent again is answered once.
-    const webhookId = known.id
-    await parley.webhooks.update({ webhookId, enabled: true })
-    await parley.webhooks.replay({ webhookId, since: known.failingSince ?? known.createdAt })
+    // It failed for five days; events are kept for one. What is sent again is answered once.
+    await parley.webhooks.update({ webhookId: known.id, enabled: true })
+    const kept = new Date(Date.now() - 23 * 3_600_000).toISOString()
+    const failing = known.failingSince ?? known.createdAt
+    await parley.webhooks.replay({ webhookId: known.id, since: failing > kept ? failing : kept })
   }
   for (const id of left) await handle(id, false)
   return { openOrder, stop: () => receiver.close() }

@@ -4,6 +4,7 @@ import { inspect } from '../db/migrate.ts'
 import { localUrl, wsUrlOf } from '../urls.ts'
 import { connectionWarnings } from './connections.ts'
 import { databaseError } from './database-error.ts'
+import { QUEUE_MIGRATIONS } from './open.ts'
 
 /** `parley check`: says whether a start would succeed. It changes nothing, and starts nothing. */
 export async function check() {
@@ -17,13 +18,16 @@ export async function check() {
 }
 
 async function checkDatabase(url: string, config: Config) {
-  const { version, pending } = await inspect(url).catch((error) => {
+  const { version, pending, isQueueBehind } = await inspect(url).catch((error) => {
     throw databaseError(error)
   })
   console.log(`Database: PostgreSQL ${version}`)
   for (const warning of await connectionWarnings(url, config)) console.log(`Warning: ${warning}`)
-  if (pending.length === 0) return console.log('Schema: up to date')
-  console.log(`Schema: lacks ${pending.join(', ')}`)
+  // A start without jobs does not look at the tables of the queue, nor migrate them.
+  const isBehind = isQueueBehind && config.jobs !== 'off'
+  const lacks = isBehind ? [...pending, QUEUE_MIGRATIONS] : pending
+  if (lacks.length === 0) return console.log('Schema: up to date')
+  console.log(`Schema: lacks ${lacks.join(', ')}`)
   if (!config.migrateOnStart)
     throw new Error('MIGRATE_ON_START=off: run `parley migrate` before a start')
 }

@@ -11,6 +11,9 @@ import { grantIfMigrated } from './grants.ts'
 
 /** What commands do alike with the database. */
 
+/** How the queue's migrations are named, which are graphile-worker's. */
+export const QUEUE_MIGRATIONS = "the job queue's migrations"
+
 type Waiting = Pick<Config, 'waitSeconds'>
 
 /** Repeats `work` while the database is starting. Its errors say that they are the database's. */
@@ -37,9 +40,11 @@ type Migrating = Waiting & Pick<Config, 'migrateOnStart' | 'jobs'>
 
 /** Brings the schema and that of the queue up to date, or only looks whether ours is. */
 export async function prepareSchema(url: string, config: Migrating) {
-  if (!config.migrateOnStart) return whenDatabaseIsReady(() => requireMigrated(url), config)
+  const hasJobs = config.jobs !== 'off'
+  if (!config.migrateOnStart)
+    return whenDatabaseIsReady(() => requireMigrated(url, { hasJobs }), config)
   await migrateWhenReady(url, config)
-  if (config.jobs !== 'off') await whenDatabaseIsReady(() => migrateQueue(url), config)
+  if (hasJobs) await whenDatabaseIsReady(() => migrateQueue(url), config)
   // Servers of other roles, which were granted the tables of before, also use the new ones.
   await whenDatabaseIsReady(() => grantIfMigrated(url), config)
 }

@@ -23,7 +23,7 @@ import { levelOf } from '../jobs/log.ts'
 import { createProviderPreferences } from '../jobs/push/preferences.ts'
 import { watchWorkers } from '../jobs/watch-workers.ts'
 import { runProcess, type StopFunction, stopWithParent } from '../lifecycle.ts'
-import { processLog } from '../process-log.ts'
+import { captureConsole, processLog } from '../process-log.ts'
 import { localUrl, wsUrlOf } from '../urls.ts'
 import { listenError } from './listen-error.ts'
 import { prepareDatabase } from './open.ts'
@@ -52,6 +52,7 @@ export const start = () =>
 
 async function startServer(stop: (exitCode?: number) => void) {
   const config = readConfig()
+  if (config.isProduction) captureConsole(config.logLevel, levelOf)
   const worker = handed()
   if (config.isStartedByNpm) stopWithParent(stop)
   const databaseUrl =

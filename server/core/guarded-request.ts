@@ -16,11 +16,19 @@ export type GuardOptions = {
   /** Makes a new resolver for each request. */
   resolver?: (() => Resolver) | undefined
 }
+/** Counts the connections to each address. */
+type Visits = {
+  /** Called with every public address of a host first; what it throws refuses the request. */
+  check: (address: string) => void
+  /** A connection to it is attempted. */
+  count: (address: string) => void
+}
 type RequestOptions = {
   method?: 'GET' | 'POST'
   headers: Record<string, string>
   body?: string
   signal: AbortSignal
+  visits?: Visits
 }
 export type GuardedRequest = (url: URL, options: RequestOptions) => Promise<IncomingMessage>
 
@@ -41,12 +49,15 @@ export function createGuardedRequest({
     const host = hostOf(url)
     if (isIpAddress(host)) {
       if (!isPublicAddress(host)) throw new UnfetchableError(`not public: ${host}`)
+      options.visits?.check(host)
+      options.visits?.count(host)
       return send(url, options)
     }
     const addresses = await resolve(resolver(), host, options.signal)
     const arePublic = addresses.every(({ address }) => isPublicAddress(address))
     if (addresses.length === 0) throw new UnfetchableError(`no address found: ${host}`)
     if (!arePublic) throw new UnfetchableError(`not public: ${host}`)
+    for (const { address } of addresses) options.visits?.check(address)
     return send(url, { ...options, lookup: lookupReturning(addresses) })
   }
 }
@@ -84,19 +95,19 @@ async function resolve(
 
 /**
  * Pins a connection to addresses that were checked, even if the name resolves differently by then.
+ * It answers late, so that whoever gets the socket sees each attempt to connect.
  */
 const lookupReturning =
   (addresses: LookupAddress[]): LookupFunction =>
   (_host, { all }, done) => {
     const [first] = addresses
-    if (all) done(null, addresses)
-    else done(null, first?.address ?? '', first?.family)
+    if (all) setImmediate(done, null, addresses)
+    else setImmediate(done, null, first?.address ?? '', first?.family)
   }
 
-const send = (
-  url: URL,
-  { method = 'GET', headers, body, signal, lookup }: RequestOptions & { lookup?: LookupFunction },
-) =>
+type SendOptions = RequestOptions & { lookup?: LookupFunction }
+
+const send = (url: URL, { method = 'GET', headers, body, signal, visits, lookup }: SendOptions) =>
   new Promise<IncomingMessage>((onResponse, reject) => {
     const { request } = url.protocol === 'https:' ? https : http
     const options = { agent: false, method, headers, signal, ...(lookup && { lookup }) } as const
@@ -105,6 +116,8 @@ const send = (
       response.on('close', () => sent.destroy())
       onResponse(response)
     })
+    if (lookup && visits)
+      sent.on('socket', (socket) => socket.on('connectionAttempt', visits.count))
     sent
       .on('error', reject)
       // Node.js tells nobody else of 101, and the signal cannot end what is closed.

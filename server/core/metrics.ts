@@ -192,6 +192,13 @@ export function createMetrics() {
       labelNames: ['broker'] as const,
       registers,
     }),
+    editsGivenUp: new Counter({
+      name: 'parley_channel_edits_given_up_total',
+      help:
+        'Edits of channels that members on this process were not told of: that failed for ten ' +
+        'minutes, or for too many channels.',
+      registers,
+    }),
     gapsFilled: new Counter({
       name: 'parley_gaps_filled_total',
       help:

@@ -3,6 +3,7 @@ import type { pacedSockets } from './paced-sockets.ts'
 import type { singleSocket } from './single-socket.ts'
 import { readTls } from './tls.ts'
 import { valueTypes } from './value-types.ts'
+import { withWholeAnswers } from './whole-answers.ts'
 
 /** The database for operations: they can query, but not begin, commit or nest transactions. */
 export type Tx = postgres.ISql & Pick<postgres.Sql, 'options'>
@@ -111,30 +112,34 @@ export const openConnection = ({
   // Given from the start, each query and each fragment of one would keep a stack: a tenth of all
   // CPU time. Connections ask for it with each statement.
   if (onStatement) sql.options.debug = (_, statement) => onStatement(statement)
-  return sql
+  return withWholeAnswers(sql)
 }
 
 type OnceOptions = {
   socket?: ReturnType<typeof singleSocket> | ReturnType<typeof pacedSockets>['open']
+  /** The seconds before the next connection, beside the pauses of `socket`. */
+  backoff?: () => number
   applicationName?: string
   fetch_types?: boolean
 }
 
 /** A connection outside the pools: to listen, for migrations and administration. */
 export const connectOnce = (url: string, { applicationName, ...options }: OnceOptions = {}) =>
-  postgres(readTls(url).url, {
-    ...serverOf(url),
-    ...options,
-    max: 1,
-    connect_timeout: 10,
-    keep_alive: KEEP_ALIVE_SECONDS,
-    onnotice: () => {},
-    connection: {
-      ...(applicationName && { application_name: applicationName }),
-      idle_in_transaction_session_timeout: IDLE_OUTSIDE_POOLS_MS,
-      ...goneClients,
-    },
-  })
+  withWholeAnswers(
+    postgres(readTls(url).url, {
+      ...serverOf(url),
+      ...options,
+      max: 1,
+      connect_timeout: 10,
+      keep_alive: KEEP_ALIVE_SECONDS,
+      onnotice: () => {},
+      connection: {
+        ...(applicationName && { application_name: applicationName }),
+        idle_in_transaction_session_timeout: IDLE_OUTSIDE_POOLS_MS,
+        ...goneClients,
+      },
+    }),
+  )
 
 /**
  * How to encrypt, and the socket directory of a URL like `postgres://user@%2Frun/name`, which

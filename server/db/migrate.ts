@@ -5,7 +5,7 @@ import type { Migration } from './migration-files.ts'
 import { migrationsSchema, ownSchema } from './own-schema.ts'
 import { requireDirectConnection } from './require-direct.ts'
 import { requireSchema, requireVersion } from './requirements.ts'
-import { pendingMigrations } from './schema-state.ts'
+import { isQueueBehind, pendingMigrations } from './schema-state.ts'
 import { transaction } from './transaction.ts'
 import { useOnce } from './use-once.ts'
 
@@ -45,15 +45,20 @@ export const migrate = (url: string, { onNotice = () => {} }: MigrateOptions = {
     return pending.map(({ name }) => name)
   })
 
-/** Throws if the schema is not that of this version. The role may be one that owns nothing. */
-export const requireMigrated = (url: string) =>
-  withConnection(url, requireNothingPending, { mayCreate: false })
+/**
+ * Throws if a schema is not that of this version, or that of the queue unless there are no jobs.
+ * The role may be one that owns nothing.
+ */
+export const requireMigrated = (url: string, { hasJobs = true } = {}) =>
+  withConnection(url, (db) => requireNothingPending(db, hasJobs), { mayCreate: false })
 
-async function requireNothingPending(db: Tx) {
+async function requireNothingPending(db: Tx, hasJobs: boolean) {
   const { length: missing } = await pendingMigrations(db)
-  if (missing === 0) return
+  const isBehind = hasJobs && (await isQueueBehind(db))
+  if (missing === 0 && !isBehind) return
   const lack = missing === 1 ? '1 migration' : `${missing} migrations`
-  throw new Error(`its schema lacks ${lack}, and MIGRATE_ON_START=off. Run: parley migrate`)
+  const problem = missing === 0 ? 'its job queue lacks migrations' : `its schema lacks ${lack}`
+  throw new Error(`${problem}, and MIGRATE_ON_START=off. Run: parley migrate`)
 }
 
 /** What would be migrated, and the server's version. */
@@ -63,6 +68,7 @@ export const inspect = (url: string) =>
     async (db) => ({
       version: await requireVersion(db),
       pending: (await pendingMigrations(db)).map(({ name }) => name),
+      isQueueBehind: await isQueueBehind(db),
     }),
     { mayCreate: false },
   )

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
 
 /** A migration as drizzle-kit wrote it. */
 export type Migration = {
@@ -28,4 +30,11 @@ export function readMigrations(): Migration[] {
       statements: text.split('--> statement-breakpoint'),
     }
   })
+}
+
+/** The number of the last migration of graphile-worker, which makes its tables itself. */
+export function lastQueueMigration() {
+  const folder = dirname(createRequire(import.meta.url).resolve('graphile-worker/package.json'))
+  const numbers = readdirSync(join(folder, 'sql')).map((file) => Number.parseInt(file, 10))
+  return Math.max(...numbers)
 }

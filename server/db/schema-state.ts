@@ -1,5 +1,5 @@
 import type { Tx } from './client.ts'
-import { readMigrations } from './migration-files.ts'
+import { lastQueueMigration, readMigrations } from './migration-files.ts'
 import { hasMigrations, hasQueue, migrationsSchema, queueSchema } from './own-schema.ts'
 
 const NEWER =
@@ -34,3 +34,7 @@ export async function pendingMigrations(db: Tx) {
   if (all.every(({ writtenAt }) => writtenAt < latest)) throw new Error(NEWER)
   return all.filter(({ writtenAt }) => writtenAt > latest)
 }
+
+/** Whether the tables of the queue are not those of this version yet, or do not exist. */
+export const isQueueBehind = async (db: Tx) =>
+  (await latestQueueMigration(db)) < lastQueueMigration()

@@ -213,10 +213,11 @@ export const mayJoin: AccessRule = ({ type, workspaceRole }) =>
   isOpen(type) || (type === 'team' && workspaceRole !== null)
 export const mayRead: AccessRule = (facts) => isMember(facts) || mayJoin(facts)
 /** The same rule in SQL, for channel row `c` and the rows `m` and `wm` of a user. */
-const mayReadRow = (db: Tx) => db`
+export const mayReadRow = (db: Tx) => db`(
   m.user_id is not null
   or c.type in ('public', 'livestream')
-  or (c.type = 'team' and wm.user_id is not null)`
+  or (c.type = 'team' and wm.user_id is not null)
+)`
 /** Everyone in the app reads it, and the first message makes its author a member. */
 export const isOpen = (type: ChannelType) => type === 'public' || type === 'livestream'
 

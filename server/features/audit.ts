@@ -31,7 +31,7 @@ async function selectEntries(db: Tx, { limit, cursor, ...filter }: Filter) {
       aud.operation, aud.target, aud.request_id
     from audit aud
     where ${ofApp(db, filter.appId)}
-      and aud.id between ${slice.oldest}::bigint and ${slice.newest}::bigint
+      and ${isWithin(db, filter.appId, slice)}
       and ${filter.operation === undefined ? db`true` : db`aud.operation = ${filter.operation}`}
       and ${filter.actor === undefined ? db`true` : db`aud.actor = ${filter.actor}`}
       and ${filter.userId === undefined ? db`true` : db`aud.user_id = ${filter.userId}`}
@@ -69,3 +69,11 @@ const selectSlice = (
 
 const ofApp = (db: Tx, appId: string | undefined) =>
   appId === undefined ? db`true` : db`aud.app_id = ${appId}`
+
+/** By the index of an app: that of all ids would read the entries of other apps as well. */
+const isWithin = (db: Tx, appId: string | undefined, { oldest, newest }: Slice) =>
+  appId === undefined
+    ? db`aud.id between ${oldest}::bigint and ${newest}::bigint`
+    : db`
+      (aud.app_id, aud.id) >= (${appId}, ${oldest}::bigint)
+      and (aud.app_id, aud.id) <= (${appId}, ${newest}::bigint)`

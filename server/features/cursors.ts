@@ -1,3 +1,4 @@
+import { limits } from '@parley/contract'
 import { ApiError } from '../core/errors.ts'
 import type { Tx } from '../db/client.ts'
 
@@ -47,11 +48,22 @@ const isCursorPair = (values: unknown): values is [string, string] =>
 
 /**
  * Cuts a list, read with one row more than fits, to a page, and makes the cursor of the next page.
+ * A page ends where an answer has no more room, but has at least one row.
  */
 export function toPage<Row>(rows: Row[], limit: number, cursorOf: (row: Row) => string) {
-  const page = rows.slice(0, limit)
-  const last = rows.length > limit ? page.at(-1) : undefined
+  const page = rows.slice(0, Math.min(limit, fittingRows(rows)))
+  const last = rows.length > page.length ? page.at(-1) : undefined
   return { page, nextCursor: last === undefined ? null : cursorOf(last) }
+}
+
+/** How many of these rows fit into an answer, beside a cursor. */
+function fittingRows(rows: unknown[]) {
+  let room = limits.answerBytes - limits.cursorLength
+  const end = rows.findIndex((row) => {
+    room -= Buffer.byteLength(JSON.stringify(row)) + 1
+    return room < 0
+  })
+  return end < 0 ? rows.length : Math.max(1, end)
 }
 
 /**

@@ -1,6 +1,7 @@
+import type { FastifyBaseLogger } from 'fastify'
 import type { Db } from '../db/client.ts'
 
-/** How many keys are read at once: those that were made or used last. */
+/** How many keys are read at once: those that were made or used last, by their index. */
 const MOST = 20_000
 const KEPT_MS = 10_000
 /** How long nothing is read after a failure, and twice as long after each further one. */
@@ -12,13 +13,14 @@ type Asking = {
   /** Waits for the place in the pool that the look-ups of unknown keys have. */
   inTurn: (read: Read) => Promise<Set<string>>
 }
+type RegisteredKeysOptions = { db: Pick<Db, 'use'>; log: Pick<FastifyBaseLogger, 'warn'> }
 
 /**
  * Tells which API keys there are while strangers send so many others that none is looked up: good
  * keys that this process has not seen yet are read all at once, at most every ten seconds. While
  * that fails, those that were read last are told.
  */
-export function createRegisteredKeys(db: Pick<Db, 'use'>) {
+export function createRegisteredKeys({ db, log }: RegisteredKeysOptions) {
   let hashes = new Set<string>()
   let reading = Promise.resolve()
   let nextAt = Number.NEGATIVE_INFINITY
@@ -28,11 +30,14 @@ export function createRegisteredKeys(db: Pick<Db, 'use'>) {
     const rows = await db.use(
       (tx) => tx<{ hash: string }[]>`
         select ak.hash
-        from api_keys ak
+        from (
+          select ak.hash, ak.expires_at
+          from api_keys ak
+          order by greatest(ak.created_at, ak.last_used_at) desc
+          limit ${MOST}
+        ) ak
         where ak.expires_at is null
-          or ak.expires_at > now()
-        order by greatest(ak.created_at, ak.last_used_at) desc
-        limit ${MOST}`,
+          or ak.expires_at > now()`,
       until,
     )
     return new Set(rows.map(({ hash }) => hash))
@@ -43,8 +48,10 @@ export function createRegisteredKeys(db: Pick<Db, 'use'>) {
       hashes = await inTurn(() => select(until))
       failures = 0
       nextAt = performance.now() + KEPT_MS
-    } catch {
-      // Whoever asks has sent a key too many: no news of the database, which other calls notice.
+    } catch (err) {
+      // Whoever asks has sent a key too many, and is told no more than that.
+      if (failures === 0)
+        log.warn({ err }, 'failed to read the API keys during a flood of bad ones')
       nextAt = performance.now() + Math.min(PAUSE_MS * 2 ** failures, KEPT_MS)
       failures += 1
     }

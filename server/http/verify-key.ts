@@ -1,3 +1,4 @@
+import type { FastifyBaseLogger } from 'fastify'
 import { networkOf } from '../core/addresses.ts'
 import type { Admit } from '../core/admission.ts'
 import { isApiKey } from '../core/api-keys.ts'
@@ -18,6 +19,7 @@ type VerifyKeyOptions = {
   admit: Admit
   revocations: Revocations
   keyUses: KeyUses
+  log: Pick<FastifyBaseLogger, 'warn'>
   /** Counts a key that is not known to be good; throws if its address sent too many bad ones. */
   takeUnknownKey: ReturnType<typeof createRateLimits>['takeUnknownKey']
 }
@@ -31,13 +33,14 @@ export function createVerifyKey({
   admit,
   revocations,
   keyUses,
+  log,
   takeUnknownKey,
 }: VerifyKeyOptions) {
   const keys = createLookupCache<KeyFacts>()
   const badKeys = createLru<true>({ entries: CACHE_ENTRIES, ttl: CACHE_MS })
   /** Keys that were good when they were last looked up. */
   const goodKeys = createLru<true>({ entries: CACHE_ENTRIES })
-  const isRegistered = createRegisteredKeys(db)
+  const isRegistered = createRegisteredKeys({ db, log })
   revocations.subscribe((revoked) => {
     if ('keyHash' in revoked) {
       keys.drop(revoked.keyHash)

@@ -51,7 +51,7 @@ export async function startJobs({ timings: overrides, ...options }: JobsOptions)
   const { db, databaseUrl, staging, publisher, metrics, cleanup, log } = options
   const timings = { ...defaults, ...overrides }
   const handlers: Partial<Handlers> = {
-    ...createPreviews({ db, metrics, publisher, fetch: createFetch(options.previews) }),
+    ...createPreviews({ db, metrics, publisher, fetchFor: createFetch(options.previews) }),
     ...createPushes({ db, push: options.push, metrics, log }),
   }
   // From 0: a counter that first appears at 1 shows no increase.

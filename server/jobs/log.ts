@@ -20,12 +20,15 @@ const isQueueOutage = (error: unknown): boolean => {
   return error instanceof AggregateError && error.errors.some(isQueueOutage)
 }
 
+/** A runner that stops although it was not asked to: who starts the next one logs its error. */
+const STOPPING = 'Runner stopping'
+
 /**
  * Passes graphile-worker's log lines on. Its info lines are routine, so they become debug lines.
  */
 export const queueLogger = (log: Log) =>
   new Logger(() => (level, message, meta) => {
-    if (level === 'error') log[levelOf(meta?.error, 'error')]({}, message)
-    else if (level === 'warning') log.warn({}, message)
+    if (level === 'error') log[levelOf(meta?.fatalError ?? meta?.error, 'error')]({}, message)
+    else if (level === 'warning' && !message.startsWith(STOPPING)) log.warn({}, message)
     else log.debug({}, message)
   })

@@ -3,6 +3,7 @@ import { deleteEntries, noteJob } from '../core/audit.ts'
 import { runInTransaction } from '../core/context.ts'
 import type { EventPublisher } from '../core/event-bus.ts'
 import type { JobStaging } from '../core/jobs.ts'
+import { replayKey } from '../core/webhook-replays.ts'
 import type { DbConnection, Tx } from '../db/client.ts'
 import { hasQueue, queueSchema } from '../db/own-schema.ts'
 import {
@@ -156,6 +157,13 @@ const rowsOfApp: Owned[] = [
 
 const lastRowsOf = (appId: string): Remove[] => [
   (db, limit) => removeEntries(db, { appId, limit }),
+  (db) => db`
+    delete from service
+    where key in (
+      select ${replayKey('')} || wh.id
+      from webhooks wh
+      where wh.app_id = ${appId}
+    )`,
   async (db) => {
     if (!(await hasQueue(db))) return { count: 0 }
     return db`

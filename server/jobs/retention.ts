@@ -27,7 +27,7 @@ export async function purgeChannels(context: RetentionContext) {
   for (const { id } of deleted) await context.attempt(() => purgeChannel(context, id))
 }
 
-/** Channels of imports that nobody has finished. */
+/** Channels of imports that nobody has finished; not one whose file is just sent again. */
 const deleteUnfinished = (db: DbConnection) => db`
   update channels
   set deleted_at = now()
@@ -37,7 +37,9 @@ const deleteUnfinished = (db: DbConnection) => db`
     where c.deleted_at = 'infinity'
       and c.updated_at < now() - ${limits.imports.unfinishedDays} * interval '1 day'
     limit ${BATCH}
-  )`
+  )
+    and deleted_at = 'infinity'
+    and updated_at < now() - ${limits.imports.unfinishedDays} * interval '1 day'`
 
 /** Rows that refer to another are deleted before it: a cascade would have no limit. */
 const rowsOfChannel: Owned[] = [

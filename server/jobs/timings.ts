@@ -25,6 +25,8 @@ export const timings = {
   webhookSweepMs: 30_000,
   /** How long a worker may send the deliveries of a webhook before another one may. */
   webhookLeaseMs: 60_000,
+  /** How long a replay may read before the deliveries that it has made are sent. */
+  webhookReplayMs: 5_000,
   /** How long a receiver may take to answer. */
   webhookTimeoutMs: 10_000,
 }

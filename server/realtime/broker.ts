@@ -99,10 +99,17 @@ export type ProfileChange = { appId: string; user: UserSummary } & Announced
 export type ProfileNote = { kind: 'profile' } & ProfileChange
 
 /**
- * An event for users of `node`, in their own topics. The kind and the node come first: other nodes
- * read no more. It is news about a subject, of which the node may have heard newer news.
+ * Events for users of `node`, in their own topics. The kind and the node come first: other nodes
+ * read no more. The users of a group are told the news whose bits are set in its `places`, which
+ * are base64 and begin with the lowest bit.
  */
-export type ToldNote = { kind: 'told'; node: string; news: News; userIds: string[] }
+export type ToldNote = {
+  kind: 'told'
+  node: string
+  news: News[]
+  groups: [places: string, userIds: string[]][]
+}
+/** An event about a subject, of which the node may have heard newer news. */
 export type News = {
   appId: string
   event: Envelope

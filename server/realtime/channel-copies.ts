@@ -1,13 +1,24 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { limits, parseTopic } from '@parley/contract'
+import { settleInHalves } from '../core/settle-batch.ts'
 import type { UserRef } from '../core/user-ref.ts'
-import type { Db, Tx } from '../db/client.ts'
+import { type Db, isDatabaseUnavailable, isStatementTimeout, type Tx } from '../db/client.ts'
+import { ofCrowded, sizeOf } from '../features/connected.ts'
 import type { News } from './broker.ts'
+import { inPieces } from './chunks.ts'
 import { eventOf, type Publication } from './publication.ts'
-import { type Connected, nodesOf, onNode, sizeOf } from './reach.ts'
+import { type Connected, nodesOf } from './reach.ts'
 
 /** How long the next copy to the many members of a large channel waits at least. */
 const COPIES_PAUSE_MS = 1_000
+/** How many channels one statement reads of those that were missed, and about how many members. */
+const CHANNELS_PER_STATEMENT = 100
+const MEMBERS_PER_STATEMENT = 10_000
+
+/** The event of a channel that its members are sent a copy of. */
+export type ChannelEvent = { topic: string; offset: number }
+/** One that may have been missed. */
+export type MissedEvent = ChannelEvent & { memberCount: number }
 
 type CopiesOptions = {
   db: Db
@@ -15,7 +26,7 @@ type CopiesOptions = {
   nodeId: string | null
   tell: (news: News, users: Connected<UserRef>[]) => void
   /** The event could not be copied. */
-  onFailure: (error: unknown, topic: string, offset: number) => void
+  onFailure: (error: unknown, event: ChannelEvent) => void
 }
 
 /**
@@ -26,19 +37,27 @@ export function createChannelCopies({ db, nodeId, tell, onFailure }: CopiesOptio
   /** By channel, until a moment after the copy. */
   const turns = new Map<string, Turn>()
 
-  /** Returns whether the channel has many members who are connected. */
-  const copy = async (topic: string, offset: number) => {
-    const channel = parseTopic(topic)
-    if (channel?.kind !== 'chat') return false
-    const { appId, channelId } = channel
-    const rows = await db.use((db) => selectCopies(db, { nodeId, channelId, topic, offset }))
+  /** Tells the members of these channels. Returns for each how many of them are connected. */
+  const tellCopies = async (events: ChannelEvent[]) => {
+    const found = new Map<string, EventCopy[]>()
+    for (const row of await db.use((db) => selectCopies(db, nodeId, events)))
+      found.set(row.topic, [...(found.get(row.topic) ?? []), row])
+    return events.map(({ topic, offset }) => tellCopy(found.get(topic) ?? [], { topic, offset }))
+  }
+  const tellCopy = (rows: EventCopy[], { topic, offset }: ChannelEvent) => {
     const [first] = rows
-    if (!first) return false
+    const appId = parseTopic(topic)?.appId
+    if (!first || appId === undefined) return 0
     const users = rows.flatMap(({ nodeId, userIds }) =>
       userIds.map((userId) => ({ nodeId, appId, userId })),
     )
     tell({ appId, event: eventOf(first), subject: topic, offset }, users)
-    return users.length > limits.largeChannelMembers
+    return users.length
+  }
+  /** Returns whether the channel has many members who are connected. */
+  const copy = async (event: ChannelEvent) => {
+    const [told = 0] = await tellCopies([event])
+    return told > limits.largeChannelMembers
   }
   const copyInTurn = async (topic: string, offset: number) => {
     const turn = turns.get(topic) ?? { copied: 0, begun: 0, heard: 0, isTaken: false }
@@ -49,8 +68,9 @@ export function createChannelCopies({ db, nodeId, tell, onFailure }: CopiesOptio
     while (turn.begun < turn.heard) {
       const { heard } = turn
       turn.begun = heard
-      const isToMany = await copy(topic, heard).catch((error: unknown) => {
-        onFailure(error, topic, heard)
+      const event = { topic, offset: heard }
+      const isToMany = await copy(event).catch((error: unknown) => {
+        onFailure(error, event)
         return false
       })
       turn.copied = heard
@@ -62,8 +82,24 @@ export function createChannelCopies({ db, nodeId, tell, onFailure }: CopiesOptio
     // Another one may have copied meanwhile, and be gone or followed by a turn of its own.
     if (turn.begun === begun && turns.get(topic) === turn) turns.delete(topic)
   }
+  const copyMissed = async (missed: MissedEvent[]) => {
+    for (const some of inPieces(missed, PIECES)) {
+      const settled = await settleInHalves(some, tellCopies)
+      for (const [index, event] of some.entries()) {
+        const result = settled[index]
+        if (result?.status !== 'rejected') continue
+        if (isOutOfReach(result.reason, settled)) throw result.reason
+        onFailure(result.reason, event)
+      }
+    }
+  }
   return {
     copy: copyInTurn,
+    /**
+     * Copies events of many channels by few statements, one after the other. Fails if the database
+     * is out of reach, or too slow for several channels; other failures are those of single ones.
+     */
+    copyMissed,
     /** The last events that members have not been sent yet, by channel. */
     uncopied: () =>
       [...turns].flatMap(([topic, { copied, heard }]) =>
@@ -72,25 +108,55 @@ export function createChannelCopies({ db, nodeId, tell, onFailure }: CopiesOptio
   }
 }
 
+/**
+ * A statement that takes too long does so again, and must not keep all others from being made. But
+ * if those for all channels of a piece take too long, it is the database that is slow.
+ */
+const isOutOfReach = (error: unknown, piece: PromiseSettledResult<unknown>[]) =>
+  isStatementTimeout(error)
+    ? piece.length > 1 && piece.every(isTimeout)
+    : isDatabaseUnavailable(error)
+
+const isTimeout = (result: PromiseSettledResult<unknown>) =>
+  result.status === 'rejected' && isStatementTimeout(result.reason)
+
+const PIECES = {
+  mostBytes: MEMBERS_PER_STATEMENT,
+  bytesOf: ({ memberCount }: MissedEvent) =>
+    memberCount + MEMBERS_PER_STATEMENT / CHANNELS_PER_STATEMENT,
+}
+
 /** Of a channel's events: the last copied, the last that is being copied, the last heard of. */
 type Turn = { copied: number; begun: number; heard: number; isTaken: boolean }
 
-type EventCopy = Pick<Publication, 'type' | 'envelope'> & Connected<{ userIds: string[] }>
-type CopyQuery = { nodeId: string | null; channelId: string; topic: string; offset: number }
+type EventCopy = Pick<Publication, 'type' | 'envelope'> &
+  Connected<{ topic: string; userIds: string[] }>
 
 /**
- * An event of a channel, and its members who are connected to any node or to the given one, by
- * their nodes. Those of a large channel that has more members than its app has connected users are
- * found by the connections, those of other channels by the channel.
+ * Events of channels, and their members who are connected to any node or to the given one, by their
+ * nodes. Those of a large channel that has more members than its app has connected users are found
+ * by the connections, those of other channels by the channel.
  */
-export const selectCopies = (db: Tx, { nodeId, channelId, topic, offset }: CopyQuery) => {
+export const selectCopies = (db: Tx, nodeId: string | null, events: ChannelEvent[]) => {
+  const refs = events.map(({ topic }) => parseTopic(topic))
+  const channelIds = refs.map((ref) => (ref?.kind === 'chat' ? ref.channelId : null))
+  const topics = events.map(({ topic }) => topic)
+  const offsets = events.map(({ offset }) => offset)
   return db<EventCopy[]>`
-    select e.type, e.envelope, told.node_id, told.user_ids
-    from events e
+    select e.topic, e.type, e.envelope, told.node_id, told.user_ids
+    from unnest(${channelIds}::uuid[], ${topics}::text[], ${offsets}::int[])
+      as given (channel_id, topic, "offset")
+    cross join lateral (
+      select topic, type, envelope
+      from events
+      where topic = given.topic
+        and "offset" = given."offset"
+      limit 1
+    ) e
     cross join lateral (
       select *
       from channels
-      where id = ${channelId}
+      where id = given.channel_id
       limit 1
     ) c
     cross join lateral ${sizeOf(db, nodeId)} size
@@ -104,19 +170,8 @@ export const selectCopies = (db: Tx, { nodeId, channelId, topic, offset }: CopyQ
           and not size.is_crowded
         union all
         select con.node_id, con.user_id
-        from connections con
-        where con.app_id = c.app_id
-          ${onNode(db, nodeId)}
-          and size.is_crowded
-          and (
-            select true
-            from members m
-            where m.channel_id = c.id
-              and m.user_id = con.user_id
-          )
+        ${ofCrowded(db, nodeId)}
       ) connected
       group by connected.node_id
-    ) told
-    where e.topic = ${topic}
-      and e."offset" = ${offset}`
+    ) told`
 }

@@ -6,31 +6,61 @@ type Pending<Item, Result> = {
   reject: (error: unknown) => void
 }
 
+/** How long calls are collected after a batch of several, for each of them and at most. */
+const COLLECT_MS = 20
+const LONGEST_COLLECT_MS = 500
+
 /**
  * Joins concurrent calls into batches: calls that arrive during a run are served together by the
  * next one. So a storm of reconnects costs a few large queries instead of thousands of small ones.
  * `run` returns one result for each item, in order. `sizeOf` is the part of `maxBatch` that an item
  * takes, by default 1; an item that is larger than a batch has one to itself. Items of different
  * lanes share no batch, and no lane waits for another. Unless `answer` says otherwise, a batch that
- * takes too long is tried in halves.
+ * takes too long is tried in halves. With `isPaced`, a batch of several is followed by a pause in
+ * which more are collected, however fast the answers are, unless as many wait as a batch has. Calls
+ * that come one after the other, each after the answer to the last, do not wait. Items whose result
+ * `isPostponed` are run again: at most `mostPostponed`, the oldest, in each batch, beside others.
  */
 export function coalesce<Item, Result>(
   run: (items: Item[], lane: string) => Promise<Result[]>,
-  { maxBatch, sizeOf = () => 1, laneOf = () => '', answer = answerInHalves }: CoalesceOptions<Item>,
+  options: CoalesceOptions<Item, Result>,
 ) {
+  const { maxBatch, sizeOf = () => 1, laneOf = () => '', answer = answerInHalves } = options
+  const { mostPostponed = 0 } = options
   const lanes = new Map<string, Pending<Item, Result>[]>()
 
-  const takeBatch = (pending: Pending<Item, Result>[]) => {
+  /** The oldest of those that were postponed, and others. */
+  const takeBatch = (postponed: Pending<Item, Result>[], pending: Pending<Item, Result>[]) => {
+    const again = postponed.slice(0, mostPostponed)
+    const next = [...again, ...pending]
     let size = 0
-    const end = pending.findIndex(({ item }, index) => {
+    const end = next.findIndex(({ item }, index) => {
       size += sizeOf(item)
       return size > maxBatch && index > 0
     })
-    return pending.splice(0, end === -1 ? pending.length : end)
+    const batch = next.slice(0, end === -1 ? next.length : end)
+    const old = batch.slice(0, again.length)
+    postponed.splice(0, old.length)
+    pending.splice(0, batch.length - old.length)
+    return { batch, old }
   }
   const runAll = async (lane: string, pending: Pending<Item, Result>[]) => {
-    while (pending.length > 0) {
-      await answer(takeBatch(pending), (items) => run(items, lane))
+    const postponed: Pending<Item, Result>[] = []
+    while (pending.length + postponed.length > 0) {
+      const { batch, old } = takeBatch(postponed, pending)
+      const stillPostponed: Pending<Item, Result>[] = []
+      const settled = batch.map((each) => ({
+        ...each,
+        resolve: (result: Result) => {
+          if (!options.isPostponed?.(each.item, result)) each.resolve(result)
+          else if (old.includes(each)) stillPostponed.push(each)
+          else postponed.push(each)
+        },
+      }))
+      await answer(settled, (items) => run(items, lane))
+      postponed.unshift(...stillPostponed)
+      const isFull = pending.length >= maxBatch
+      if (options.isPaced && batch.length > 1 && !isFull) await collected(batch.length)
     }
     lanes.delete(lane)
   }
@@ -46,10 +76,19 @@ export function coalesce<Item, Result>(
     })
 }
 
-type CoalesceOptions<Item> = {
+const collected = (size: number) =>
+  new Promise((resolve) => {
+    setTimeout(resolve, Math.min(size * COLLECT_MS, LONGEST_COLLECT_MS)).unref()
+  })
+
+type CoalesceOptions<Item, Result> = {
   maxBatch: number
   sizeOf?: (item: Item) => number
   laneOf?: (item: Item) => string
   /** How a batch is run and its callers are answered. */
   answer?: typeof answerInHalves
+  isPaced?: boolean
+  mostPostponed?: number
+  /** Asked once for each result. */
+  isPostponed?: (item: Item, result: Result) => boolean
 }

@@ -7,6 +7,7 @@ import type { UserRef } from '../core/user-ref.ts'
 import type { Db } from '../db/client.ts'
 import type { Broker } from './broker.ts'
 import { coalesce } from './coalesce.ts'
+import { CommandTurns } from './connection/command-turns.ts'
 import type { Emulation } from './emulation.ts'
 import { terminateLater } from './endpoint.ts'
 import type { Hub } from './hub.ts'
@@ -54,7 +55,7 @@ export function createRealtimeNode(parts: NodeParts): RealtimeNode {
         db.use((db) => selectGenerations(db, users), until),
       )
     },
-    { maxBatch: 1_000, laneOf: ({ appId }) => appId },
+    { maxBatch: 1_000, laneOf: ({ appId }) => appId, isPaced: true },
   )
   return {
     hub,
@@ -66,6 +67,7 @@ export function createRealtimeNode(parts: NodeParts): RealtimeNode {
     report,
     generation,
     terminateLater,
+    commandTurns: new CommandTurns(),
     writeBuffer: new WriteBuffer(),
     sendMemory: new SendMemory({
       mostBytes: parts.sendMemoryBytes,
@@ -79,7 +81,10 @@ export function createRealtimeNode(parts: NodeParts): RealtimeNode {
       if (!sessions.has(session)) broker.follow(topics.user(session.appId, session.userId))
       sessions.add(session)
       lastActive.touch(session)
-      const [current] = await Promise.all([generation(session), presence.userConnected(session)])
+      const current = await generation(session)
+      // Connects of an app are paced by this look-up, and those of others do not wait for them.
+      if (current === session.generation && sessions.has(session))
+        await presence.userConnected(session)
       return current
     },
     subscribed: (session, topic) => {

@@ -1,3 +1,6 @@
+import { limits } from '@parley/contract'
+import type { DurablePublication } from './publication.ts'
+
 /** A token bucket of commands: its size, and how many a connection earns in a second. */
 const COMMAND_BURST = 2_500
 const COMMANDS_PER_SECOND = 100
@@ -27,3 +30,57 @@ export class Credit {
     return this.#credit < -MAX_REFUSED
   }
 }
+
+const { burstBytes, bytesPerSecond } = limits.realtime.recoveries
+
+/**
+ * The bytes of missed events that a socket may still recover, in whatever number of subscribes.
+ * Those in the database count when they are measured, those from memory when they are sent.
+ */
+export class Recoveries {
+  #left: number = burstBytes
+  #earnedAt = performance.now()
+
+  /**
+   * Pays for a recovery. However much it was, the debt is at most one burst, so a socket recovers
+   * again after it has earned that.
+   */
+  take(bytes: number) {
+    this.#earn()
+    this.#left = Math.max(-burstBytes, this.#left - bytes)
+  }
+
+  /** Missed events are not to be read: the client has to load the current state. */
+  get isUsedUp() {
+    this.#earn()
+    return this.#left <= 0
+  }
+
+  #earn() {
+    const now = performance.now()
+    const earned = ((now - this.#earnedAt) / 1000) * bytesPerSecond
+    this.#left = Math.min(burstBytes, this.#left + earned)
+    this.#earnedAt = now
+  }
+}
+
+export type FrameBudget = { bytes: number; recoveries: Recoveries }
+
+/** What is sent to a subscriber: from memory, then from the database. */
+type Sent = { remembered: DurablePublication[]; missed: DurablePublication[] }
+
+/**
+ * Takes the bytes of publications off the budget of a frame, and pays for those that were not read
+ * from the database. False if they exceed it.
+ */
+export function takeFrom(budget: FrameBudget, { remembered, missed }: Sent) {
+  const rememberedBytes = bytesOf(remembered)
+  const bytes = rememberedBytes + bytesOf(missed)
+  if (bytes > budget.bytes) return false
+  budget.bytes -= bytes
+  budget.recoveries.take(rememberedBytes)
+  return true
+}
+
+const bytesOf = (publications: DurablePublication[]) =>
+  publications.reduce((sum, { envelope }) => sum + Buffer.byteLength(envelope), 0)

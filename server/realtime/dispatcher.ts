@@ -12,6 +12,7 @@ import type { MissedProfiles } from './missed-profiles.ts'
 import { closings } from './protocol/codes.ts'
 import type { Sessions } from './sessions.ts'
 import type { SubscriberSurvey } from './subscriber-survey.ts'
+import { type Told, toldBy } from './told-notes.ts'
 import { TypingTracker } from './typing-tracker.ts'
 import type { UnreadNotifier } from './unread.ts'
 import type { UserFanout } from './user-fanout.ts'
@@ -67,13 +68,8 @@ export function createDispatcher(options: DispatcherOptions) {
         if (userFanout.isOutdated(note)) return
         knownPresence.record(note)
         return userFanout.presenceChanged(note)
-      case 'told': {
-        const { appId, event } = note.news
-        if (!userFanout.receive(note)) return
-        if (event.type === 'presence.online' || event.type === 'presence.offline')
-          knownPresence.recordTold({ ...event.payload, appId }, event.type === 'presence.online')
-        return
-      }
+      case 'told':
+        return toldBy(note).forEach(receiveTold)
       case 'counts':
         return unread.receive(note)
       case 'revoked':
@@ -89,6 +85,12 @@ export function createDispatcher(options: DispatcherOptions) {
       case 'surveyed':
         return survey.handleSurveyed(note)
     }
+  }
+  const receiveTold = (told: Told) => {
+    const { appId, event } = told.news
+    if (!userFanout.receive(told)) return
+    if (event.type === 'presence.online' || event.type === 'presence.offline')
+      knownPresence.recordTold({ ...event.payload, appId }, event.type === 'presence.online')
   }
   /** Handles a note from another node. */
   const receive = (note: NodeNote) => {

@@ -1,9 +1,16 @@
 import { limits, parseTopic } from '@parley/contract'
-import type { Admit } from '../core/admission.ts'
+import { AdmissionError, type Admit, FULL } from '../core/admission.ts'
+import type { Metrics } from '../core/metrics.ts'
 import type { Db, Tx } from '../db/client.ts'
 import type { Interest } from './broker.ts'
 import { coalesce } from './coalesce.ts'
-import { type SubscribeGrant, type SubscribeRequest, selectGrants } from './grants.ts'
+import {
+  type FrameGrants,
+  FULL_FRAMES,
+  type SubscribeGrant,
+  type SubscribeRequest,
+  selectGrants,
+} from './grants.ts'
 import type { DurablePublication } from './publication.ts'
 
 /** A topic, and the offset up to which it has been read. */
@@ -11,34 +18,52 @@ type TopicOffset = [topic: string, after: number]
 
 export type EventLog = ReturnType<typeof createEventLog>
 
-type EventLogOptions = { db: Db; admit: Admit; interest: Pick<Interest, 'settled'> }
+/** The subscribes of a frame, and until when they may be postponed. */
+type Frame = { requests: SubscribeRequest[]; until: number }
 
-/** How many topics one statement authorises, in at most 20 frames. */
+type EventLogOptions = {
+  db: Db
+  admit: Admit
+  interest: Pick<Interest, 'settled'>
+  metrics: Pick<Metrics, 'callsRefused'>
+}
+
+/** How many topics one statement authorises, in at most 200 frames. */
 const TOPICS_PER_STATEMENT = 1_000
-const LEAST_FRAME_SIZE = TOPICS_PER_STATEMENT / 20
+const LEAST_FRAME_SIZE = TOPICS_PER_STATEMENT / 200
 
 /** What the hub reads from the database. */
-export function createEventLog({ db, admit, interest }: EventLogOptions) {
-  /**
-   * Authorises all requests of a frame by one snapshot. Concurrent frames of an app share a
-   * statement.
-   */
-  const authorise = coalesce<SubscribeRequest[], SubscribeGrant[]>(
+export function createEventLog({ db, admit, interest, metrics }: EventLogOptions) {
+  const select = coalesce<Frame, FrameGrants>(
     async (frames, appId) => {
+      const requests = frames.map((frame) => frame.requests)
       // What is committed after the query is announced to this node.
       await interest.settled()
       const until = db.newDeadline()
-      const grants = await admit({ appId, lane: 'subscribes', until }, () =>
-        db.use((db) => selectGrants(db, frames), until),
+      return admit({ appId, lane: 'subscribes', until }, () =>
+        db.use((db) => selectGrants(db, requests), until),
       )
-      return frames.map((frame) => grants.splice(0, frame.length))
     },
     {
       maxBatch: TOPICS_PER_STATEMENT,
-      sizeOf: ({ length }) => Math.max(length, LEAST_FRAME_SIZE),
-      laneOf: ([request]) => request?.appId ?? '',
+      sizeOf: ({ requests }) => Math.max(requests.length, LEAST_FRAME_SIZE),
+      laneOf: ({ requests: [request] }) => request?.appId ?? '',
+      mostPostponed: FULL_FRAMES,
+      isPostponed: ({ until }, grants) => grants === 'postponed' && performance.now() < until,
     },
   )
+  /**
+   * Authorises all requests of a frame by one snapshot. Concurrent frames of an app share a
+   * statement, as far as the publications that they missed are few enough for one: some of the
+   * others, the oldest, are in each of the next. A frame that waits for longer than a call may take
+   * is refused with an AdmissionError.
+   */
+  const authorise = async (requests: SubscribeRequest[]): Promise<SubscribeGrant[]> => {
+    const grants = await select({ requests, until: db.newDeadline() })
+    if (grants !== 'postponed') return grants
+    metrics.callsRefused.inc({ reason: 'late' })
+    throw new AdmissionError(FULL)
+  }
   return {
     authorise,
     epoch: () => db.use(selectEpoch),

@@ -4,6 +4,7 @@ import type { Metrics } from '../core/metrics.ts'
 import type { UserRef } from '../core/user-ref.ts'
 import { Backfill, type GapReason } from './backfill.ts'
 import { inChunks } from './chunks.ts'
+import { type FrameBudget, takeFrom } from './credit.ts'
 import type { EventLog } from './event-log.ts'
 import { isWithinReach, type SubscribeGrant } from './grants.ts'
 import type { DurablePublication, OutgoingPublication } from './publication.ts'
@@ -72,17 +73,18 @@ export class Hub {
     subscriber: Subscriber & { appId: string },
     requests: TopicRequest[],
   ): Promise<(Subscribed | null)[]> {
-    const { appId, userId } = subscriber
+    const { appId, userId, recoveries } = subscriber
     const pending = requests
       .filter(({ topic }) => isWithinReach(topic, { appId, userId }))
       .map((request) => this.#join(subscriber, request))
     if (pending.length === 0) return requests.map(() => null)
     try {
+      const own = { appId, userId, recoveries }
       const grants = await this.log.authorise(
-        pending.map(({ request, since }) => ({ appId, userId, topic: request.topic, since })),
+        pending.map(({ request: { topic }, since }) => ({ ...own, topic, since })),
       )
       const results = new Map<string, Subscribed | null>()
-      const budget = { bytes: limits.answerBytes }
+      const budget = { bytes: limits.answerBytes, recoveries }
       for (const [index, joined] of pending.entries()) {
         results.set(joined.request.topic, this.#settle(joined, grants[index] ?? null, budget))
       }
@@ -159,7 +161,8 @@ export class Hub {
   #join(subscriber: Subscriber, request: TopicRequest): PendingSubscribe {
     const topic = this.topics.open(request.topic)
     const after = request.recover?.epoch === this.#epoch ? request.recover.offset : null
-    const remembered = after === null ? undefined : topic.after(after)
+    const isForgotten = after === null || subscriber.recoveries.isUsedUp
+    const remembered = isForgotten ? undefined : topic.after(after)
     return {
       request,
       after,
@@ -172,7 +175,7 @@ export class Hub {
   #settle(
     { request, after, remembered, since, subscription }: PendingSubscribe,
     grant: SubscribeGrant,
-    budget: { bytes: number },
+    budget: FrameBudget,
   ): Subscribed | null {
     if (!grant) {
       this.#leave(subscription)
@@ -187,7 +190,7 @@ export class Hub {
       since !== null &&
       after <= lastOffset &&
       missed.length === lastOffset - since &&
-      takeFrom(budget, [...remembered, ...missed])
+      takeFrom(budget, { remembered, missed })
     topic.start(lastOffset)
     if (isComplete) {
       for (const publication of missed) topic.accept(publication)
@@ -229,14 +232,6 @@ export class Hub {
     this.topics.remove(topic)
     topic.endAll('insufficient state')
   }
-}
-
-/** Takes the bytes of the publications off the budget of a frame. False if they exceed it. */
-function takeFrom(budget: { bytes: number }, publications: DurablePublication[]) {
-  const bytes = publications.reduce((sum, { envelope }) => sum + Buffer.byteLength(envelope), 0)
-  if (bytes > budget.bytes) return false
-  budget.bytes -= bytes
-  return true
 }
 
 type PendingSubscribe = {

@@ -1,18 +1,41 @@
+import { limits } from '@parley/contract'
+import type { Metrics } from '../core/metrics.ts'
 import type { Db, Tx } from '../db/client.ts'
+import type { ChannelEvent, MissedEvent } from './channel-copies.ts'
 
 type MissedCopiesOptions = {
   db: Db
-  /** Sends members on this node a copy of a channel's event, unless they were sent a later one. */
-  copy: (topic: string, offset: number) => void
+  /**
+   * Sends members on this node copies of these events, unless they were sent later ones. Fails if
+   * the database is out of reach; of others it says that they were lost.
+   */
+  copy: (events: MissedEvent[]) => Promise<void>
+  metrics: Pick<Metrics, 'editsGivenUp'>
+  report: (error: unknown, problem: string) => void
 }
 
 /** Overlap: transactions may commit after the gap began although their events are older. */
 const OVERLAP_MS = 15_000
+/** For how long a copy is tried again that was lost. */
+const RETRY_MS = 600_000
+/** Of how many channels the last copy may be lost; with one more, the oldest is given up. */
+const MOST_LOST = 10_000
+/** How many channels a statement reads at most. */
+const PAGE = 10_000
+
+/** A copy that failed, since when, and when it was last tried. */
+type Lost = MissedEvent & { since: number; triedAt: number }
 
 /** Finds the edits of channels of which the users of this node may not have been sent a copy. */
 export class MissedCopies {
   /** Since when, by the monotonic clock; undefined if none was missed. */
   #since: number | undefined
+  /** By topic. */
+  readonly #lost = new Map<string, Lost>()
+  /** Those that are being tried again. */
+  #tried = new Map<string, Lost>()
+  /** How many were given up and not yet reported. */
+  #givenUp = 0
 
   constructor(readonly options: MissedCopiesOptions) {}
 
@@ -22,27 +45,94 @@ export class MissedCopies {
     this.#since = Math.min(since, this.#since ?? since)
   }
 
-  /** Copies what was missed. If that fails, it is still missed. */
+  /** The copy of this event failed: it is tried again, after growing pauses. */
+  handleLost({ topic, offset }: ChannelEvent) {
+    const now = performance.now()
+    const known = this.#lost.get(topic) ?? this.#tried.get(topic)
+    const event = { topic, offset: Math.max(offset, known?.offset ?? 0) }
+    this.#lost.delete(topic)
+    const [oldest] = this.#lost.keys()
+    if (oldest !== undefined && this.#lost.size >= MOST_LOST) this.#giveUp(oldest)
+    // The number of its members is not known: enough not to share a statement with many others.
+    const memberCount = limits.largeChannelMembers
+    this.#lost.set(topic, { ...event, memberCount, since: known?.since ?? now, triedAt: now })
+  }
+
+  /** Copies what was missed. If the database is out of reach, all of it is still missed. */
   async catchUp() {
-    const since = this.#since
-    if (since === undefined) return
+    let since = this.#since
+    this.#tried = this.#takeDue()
+    this.#reportGivenUp()
     this.#since = undefined
     try {
-      const milliseconds = performance.now() - since
-      const updates = await this.options.db.use((db) => selectUpdates(db, milliseconds))
-      for (const { topic, offset } of updates) this.options.copy(topic, offset)
+      if (since !== undefined) await this.#copySince(since)
+      since = undefined
+      await this.options.copy([...this.#tried.values()])
     } catch (error) {
-      this.#since = Math.min(since, this.#since ?? since)
+      if (since !== undefined) this.#since = Math.min(since, this.#since ?? since)
+      const triedAt = performance.now()
+      for (const [topic, lost] of this.#tried)
+        this.#lost.set(topic, this.#lost.get(topic) ?? { ...lost, triedAt })
       throw error
+    }
+  }
+
+  /** The lost copies that are due: each pause is as long as all before it. */
+  #takeDue() {
+    const now = performance.now()
+    const due = new Map<string, Lost>()
+    for (const [topic, lost] of this.#lost) {
+      if (now - lost.triedAt < lost.triedAt - lost.since) continue
+      if (now - lost.since < RETRY_MS) {
+        this.#lost.delete(topic)
+        due.set(topic, lost)
+      } else this.#giveUp(topic)
+    }
+    return due
+  }
+
+  #giveUp(topic: string) {
+    this.#lost.delete(topic)
+    this.#givenUp += 1
+  }
+
+  /** Many may be given up at once: they share a line of the log. */
+  #reportGivenUp() {
+    if (this.#givenUp === 0) return
+    const { metrics, report } = this.options
+    metrics.editsGivenUp.inc(this.#givenUp)
+    report(new Error(`in ${this.#givenUp} channels`), 'copies of edits given up')
+    this.#givenUp = 0
+  }
+
+  async #copySince(since: number) {
+    let after: string | undefined = ''
+    while (after !== undefined) {
+      const from: string = after
+      const milliseconds = performance.now() - since
+      const page = await this.options.db.use((db) => selectUpdates(db, { milliseconds, from }))
+      await this.options.copy(page)
+      after = page.length < PAGE ? undefined : page.at(-1)?.topic
     }
   }
 }
 
-/** The last edit of each channel that was edited in the last milliseconds. */
-const selectUpdates = (db: Tx, milliseconds: number) => db<{ topic: string; offset: number }[]>`
-  select topic, max("offset") as "offset"
-  from events
-  where created_at > now() - ${milliseconds} * interval '1 millisecond'
-    and topic like 'chat:%'
-    and type = 'channel.updated'
-  group by topic`
+/** The last edit of each channel that was edited in the last milliseconds, by the topics. */
+const selectUpdates = (
+  db: Tx,
+  { milliseconds, from }: { milliseconds: number; from: string },
+) => db<MissedEvent[]>`
+  with edited as materialized (
+    select topic, max("offset") as "offset"
+    from events
+    where created_at > now() - ${milliseconds} * interval '1 millisecond'
+      and topic like 'chat:%'
+      and type = 'channel.updated'
+    group by topic
+  )
+  select edited.topic, edited."offset", coalesce(c.member_count, 0) as member_count
+  from edited
+  left join channels c on c.id = split_part(edited.topic, ':', 3)::uuid
+  where edited.topic > ${from}
+  order by edited.topic
+  limit ${PAGE}`

@@ -1,4 +1,5 @@
 import type { Claims, Tokens } from '../core/tokens.ts'
+import type { CommandTurns } from './connection/command-turns.ts'
 import type { Emulation } from './emulation.ts'
 import type { Hub } from './hub.ts'
 import type { SendMemory } from './send-memory.ts'
@@ -13,6 +14,8 @@ import type { WriteBuffer } from './write-buffer.ts'
 export type RealtimeNode = {
   hub: Hub
   emulation: Emulation
+  /** In which connections decode and handle their commands. */
+  commandTurns: CommandTurns
   writeBuffer: WriteBuffer
   sendMemory: SendMemory
   tokens: Tokens

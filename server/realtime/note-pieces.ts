@@ -5,7 +5,7 @@ const MARK = '+'
 
 /**
  * A note as lines of at most so many bytes, for payloads that cannot hold it whole. Each has the id
- * of the note and its own place: PostgreSQL drops equal payloads of one transaction.
+ * of the note and its own place: where some were lost, the rest is not taken for a whole note.
  */
 export function piecesOf(note: string, lineBytes: number): string[] {
   const id = randomUUID()

@@ -135,7 +135,11 @@ type Listener = ReturnType<typeof openListener>
 /** The connection that listens. It reconnects by itself. */
 function openListener(url: string) {
   const sockets = pacedSockets()
-  const sql = connectOnce(url, { applicationName: 'parley-listener', socket: sockets.open })
+  const sql = connectOnce(url, {
+    applicationName: 'parley-listener',
+    socket: sockets.open,
+    backoff: () => 0,
+  })
   return {
     listen: sql.listen,
     end: (timeout: number) => {

@@ -138,7 +138,7 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
     if (event.type === 'channel.added') unread.channelAdded(user, event.payload.channel)
     if (event.type === 'channel.removed') unread.memberLeft(user)
   }
-  const eventLog = createEventLog({ db, admit, interest: broker })
+  const eventLog = createEventLog({ db, admit, interest: broker, metrics })
   const hub = new Hub(eventLog, { ...options, interest: broker, onChannelsChanged })
   const broadcast = (topics: string[], event: Envelope) => hub.broadcast(topics, event)
   const local = { db, nodeId, sessions, broadcast, report }
@@ -150,7 +150,7 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
     send: broker.send,
     onPresenceLost: (change) => knownPresence.handleLost(change),
     onProfileLost: (change) => missedProfiles.handleLost(change),
-    onCopyLost: () => missedCopies.missed(0),
+    onCopyLost: (event) => missedCopies.handleLost(event),
   })
   const unread = new UnreadNotifier({
     ...local,
@@ -193,7 +193,7 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
     report,
   })
   const { recheck } = dispatcher
-  const missedCopies = new MissedCopies({ db, copy: userFanout.channelUpdated })
+  const missedCopies = new MissedCopies({ ...local, metrics, copy: userFanout.copyMissed })
   const missed = { ...parts, missedCopies }
   const reconciliation = createReconciliation({ ...missed, db, recheck, report, timings })
   return { ...parts, userFanout, dispatcher, reconciliation }

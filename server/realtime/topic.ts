@@ -1,4 +1,5 @@
 import type { Metrics } from '../core/metrics.ts'
+import type { Recoveries } from './credit.ts'
 import { EarlyPublications } from './early-publications.ts'
 import { type DurablePublication, OutgoingPublication, type Publication } from './publication.ts'
 import { RecentEvents } from './recent-events.ts'
@@ -180,6 +181,7 @@ export class Topic {
 export interface Subscriber {
   readonly id: string
   readonly userId: string
+  readonly recoveries: Recoveries
   deliver(outgoing: OutgoingPublication): void
   /** The server ended the subscription. */
   subscriptionEnded(topic: string, reason: EndReason): void

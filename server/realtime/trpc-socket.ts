@@ -4,13 +4,14 @@ import type { WebSocket } from 'ws'
 import { ApiError } from '../core/errors.ts'
 import { memoryOf } from './connection/frame-queue.ts'
 import { identify } from './counted-socket.ts'
-import { Credit } from './credit.ts'
+import { Credit, Recoveries } from './credit.ts'
 import type { RealtimeNode } from './node.ts'
 import { type Closing, closings } from './protocol/codes.ts'
 import { untilExpiry } from './timings.ts'
 import { subscribeToTopic } from './trpc-subscription.ts'
 
-const { bufferedBytes, commandBytes, frameBytes, topicsPerSocket } = limits.realtime
+const { bufferedBytes, commandBytes, frameBytes, subscriptionsPerTopic, topicsPerSocket } =
+  limits.realtime
 
 /** A subscription as JSON has two or three objects: itself, its parameters and its input. */
 const OBJECTS_PER_COMMAND = 3
@@ -29,8 +30,10 @@ export class TrpcSocket extends EventEmitter {
   #waiting: { frame: Buffer; isBinary: boolean }[] = []
   #waitingBytes = 0
   #subscriptions = 0
+  readonly #ofTopic = new Map<string, number>()
   #allowedBytes: number = bufferedBytes
   readonly #credit = new Credit()
+  readonly #recoveries = new Recoveries()
   /** For the token first, later for its expiry. */
   #timer: NodeJS.Timeout
 
@@ -71,12 +74,21 @@ export class TrpcSocket extends EventEmitter {
   async *subscribe(input: TopicInput & { signal: AbortSignal | undefined }) {
     if (this.#subscriptions >= topicsPerSocket)
       throw new ApiError('RATE_LIMITED', `A socket has at most ${topicsPerSocket} subscriptions`)
+    const ofTopic = this.#ofTopic.get(input.topic) ?? 0
+    if (ofTopic >= subscriptionsPerTopic)
+      throw new ApiError(
+        'RATE_LIMITED',
+        `A socket has at most ${subscriptionsPerTopic} subscriptions to one topic`,
+      )
     this.#subscriptions += 1
+    this.#ofTopic.set(input.topic, ofTopic + 1)
     try {
       const onRecovered = (bytes: number) => this.#allow(bytes)
-      yield* subscribeToTopic(this.node, { ...input, token: this.#token, onRecovered })
+      const own = { token: this.#token, recoveries: this.#recoveries, onRecovered }
+      yield* subscribeToTopic(this.node, { ...input, ...own })
     } finally {
       this.#subscriptions -= 1
+      this.#leave(input.topic)
     }
   }
 
@@ -103,6 +115,12 @@ export class TrpcSocket extends EventEmitter {
   /** Publications that the client missed may exceed the limit: it requested them. */
   #allow(bytes: number) {
     this.#allowedBytes = Math.max(this.#allowedBytes, bufferedBytes + bytes)
+  }
+
+  #leave(topic: string) {
+    const left = (this.#ofTopic.get(topic) ?? 0) - 1
+    if (left > 0) this.#ofTopic.set(topic, left)
+    else this.#ofTopic.delete(topic)
   }
 
   #closeAt(seconds: number) {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Envelope, TopicInput } from '@parley/contract'
 import { ApiError } from '../core/errors.ts'
 import type { Claims } from '../core/tokens.ts'
+import type { Recoveries } from './credit.ts'
 import type { RealtimeNode } from './node.ts'
 import { type Closing, closings } from './protocol/codes.ts'
 import { eventOf, type OutgoingPublication, type Publication } from './publication.ts'
@@ -18,6 +19,8 @@ const MAX_QUEUED = 2_000
 type TopicOptions = {
   token: string
   signal: AbortSignal | undefined
+  /** Of its socket. */
+  recoveries: Recoveries
   /** Called with the size of the publications that the subscriber missed, before they come. */
   onRecovered: (bytes: number) => void
 }
@@ -25,12 +28,12 @@ type TopicOptions = {
 /** Subscribes to one topic for tRPC: its publications as an async iterable. */
 export async function* subscribeToTopic(
   node: RealtimeNode,
-  { token, topic, since, lastEventId, signal, onRecovered }: TopicInput & TopicOptions,
+  { token, topic, since, lastEventId, signal, recoveries, onRecovered }: TopicInput & TopicOptions,
 ): AsyncGenerator<TopicItem> {
   const claims = await node.tokens.verify('ws', token)
   if (claims === 'expired' || claims === 'invalid')
     throw new ApiError('INVALID_TOKEN', `The wsToken is ${claims}`)
-  const subscriber = new TrpcSubscriber(claims, topic)
+  const subscriber = new TrpcSubscriber(claims, { topic, recoveries })
   const expiry = setTimeout(
     () => subscriber.close(closings.expired),
     untilExpiry(claims.expiresAt, node.timings),
@@ -94,15 +97,20 @@ class TrpcSubscriber implements Subscriber, Session {
   readonly userId: string
   readonly generation: number
   readonly topics: string[]
+  readonly recoveries: Recoveries
   #queued: OutgoingPublication[] = []
   #end: ApiError | undefined
   #wake = () => {}
 
-  constructor({ appId, userId, generation }: Claims, topic: string) {
+  constructor(
+    { appId, userId, generation }: Claims,
+    { topic, recoveries }: { topic: string; recoveries: Recoveries },
+  ) {
     this.appId = appId
     this.userId = userId
     this.generation = generation
     this.topics = [topic]
+    this.recoveries = recoveries
   }
 
   deliver(outgoing: OutgoingPublication) {

@@ -1,8 +1,8 @@
 import type { UserRef } from '../core/user-ref.ts'
 import type { Tx } from '../db/client.ts'
-import { isLargeChannelRow } from '../features/access.ts'
+import { onNode, sizeOf } from '../features/connected.ts'
 import { unread, unreadVersion } from '../features/reads.ts'
-import { nodesOf, onNode, sizeOf } from './reach.ts'
+import { nodesOf } from './reach.ts'
 
 export type UnreadCount = UserRef & { channelId: string; count: number; version: number }
 
@@ -13,10 +13,10 @@ export type ConnectedCount = UnreadCount & { nodeId: string }
 type Counted = { nodeId: string | null; channelIds: string[] }
 
 /**
- * The counts of these channels' members who are connected, to any node or to the given one. Large
- * livestreams are left out. The members of a large channel that has more of them than its app has
- * connected users are found by the connections, those of other channels by the channel: a message
- * in a channel of many is then told at the cost of those who are there.
+ * The counts of these channels' members who are connected, to any node or to the given one. The
+ * members of a large channel that has more of them than its app has connected users are found by
+ * the connections, those of other channels by the channel: a message in a channel of many is then
+ * told at the cost of those who are there.
  */
 export function selectCountsOfChannels(db: Tx, { nodeId, channelIds }: Counted) {
   return db<ConnectedCount[]>`
@@ -46,8 +46,7 @@ export function selectCountsOfChannels(db: Tx, { nodeId, channelIds }: Counted) 
         and size.is_crowded
     ) m
     where c.id = any(${channelIds}::uuid[])
-      and num_nulls(c.deleted_at) = 1
-      and not (c.type = 'livestream' and ${isLargeChannelRow(db)})`
+      and num_nulls(c.deleted_at) = 1`
 }
 
 /** `readWithinSeconds`: 0 by default. */

@@ -10,15 +10,14 @@ import type {
   ProfileChange,
   ProfileNote,
   Teller,
-  ToldNote,
 } from './broker.ts'
-import { createChannelCopies } from './channel-copies.ts'
+import { type ChannelEvent, createChannelCopies, type MissedEvent } from './channel-copies.ts'
 import { createCoMembers } from './co-members.ts'
 import { NewestNews } from './newest-news.ts'
 import type { Connected, Reach } from './reach.ts'
 import type { Sessions } from './sessions.ts'
 import { timings } from './timings.ts'
-import { toldNotes } from './told-notes.ts'
+import { createToldSender, type Told } from './told-notes.ts'
 
 /** For how long a node that stops waits for what it is telling. */
 const STOP_MS = 1_000
@@ -41,8 +40,8 @@ type NodesOptions = {
   onPresenceLost: (change: PresenceNote) => void
   /** Nor this one. */
   onProfileLost: (change: ProfileChange) => void
-  /** Nor copies of the events of a channel. */
-  onCopyLost: () => void
+  /** Nor a copy of this event. */
+  onCopyLost: (event: ChannelEvent) => void
 }
 
 export type UserFanout = ReturnType<typeof createUserFanout>
@@ -56,6 +55,7 @@ export function createUserFanout(options: UserFanoutOptions & NodesOptions) {
   const { db, nodeId, sessions, broadcast, report, isHeard, send } = options
   const pauseMs = options.coMembersPauseMs ?? timings.coMembersPauseMs
   const newest = new NewestNews()
+  const told = createToldSender(send)
   const coMembersOf = {
     forAll: createCoMembers({ db, nodeId: null, pauseMs }),
     forOwn: createCoMembers({ db, nodeId, pauseMs }),
@@ -71,13 +71,13 @@ export function createUserFanout(options: UserFanoutOptions & NodesOptions) {
   const tell = (news: News, users: Connected<UserRef>[]) => {
     const own = users.filter((user) => user.nodeId === nodeId)
     const others = users.filter((user) => user.nodeId !== nodeId)
-    for (const note of toldNotes(news, others)) send(note)
+    if (others.length > 0) told.tell({ news, users: others })
     return own.map(({ userId }) => userId)
   }
   const tellCoMembers = async (user: UserRef, news: News) => {
-    const told = tell(news, await coMembersOf[reachOf(news)](user))
+    const own = tell(news, await coMembersOf[reachOf(news)](user))
     // Whose own row may be gone already.
-    tellOwn(news, [user.userId, ...told.filter((userId) => userId !== user.userId)])
+    tellOwn(news, [user.userId, ...own.filter((userId) => userId !== user.userId)])
   }
   const isOwn = (teller: Teller | undefined) => teller?.id === nodeId
   const reachOf = ({ teller }: Announced): Reach => (isOwn(teller) ? 'forAll' : 'forOwn')
@@ -89,13 +89,13 @@ export function createUserFanout(options: UserFanoutOptions & NodesOptions) {
       db,
       nodeId: reach === 'forAll' ? null : nodeId,
       tell: (news, users) => tellOwn(news, tell(news, users)),
-      onFailure: (error, topic, offset) => {
+      onFailure: (error, { topic, offset }) => {
         report(error, 'user fan-out failed')
-        options.onCopyLost()
-        if (reach === 'forAll') leaveCopyToEach(topic, offset)
+        options.onCopyLost({ topic, offset })
+        if (reach === 'forAll') leaveCopyToEach({ topic, offset })
       },
     })
-  const leaveCopyToEach = (topic: string, offset: number) =>
+  const leaveCopyToEach = ({ topic, offset }: ChannelEvent) =>
     send({ kind: 'hint', topic, offset, change: { type: 'channel.updated' } })
   const copies = { forAll: copiesOf('forAll'), forOwn: copiesOf('forOwn') }
 
@@ -167,14 +167,21 @@ export function createUserFanout(options: UserFanoutOptions & NodesOptions) {
       if (reach === 'forOwn' && newest.wasLaterTold(topic, offset)) return
       if (!isElsewhere(announced)) void copies[reach].copy(topic, offset)
     },
+    /** Sends members on this node copies of events that they may not have been told of. */
+    copyMissed: async (events: MissedEvent[]) => {
+      if (sessions.isEmpty) return
+      const missed = events.filter(({ topic, offset }) => !newest.wasLaterTold(topic, offset))
+      await copies.forOwn.copyMissed(missed)
+    },
     /** Another node has looked up whom of this one the news concern. Returns whether it is told. */
-    receive: ({ news, userIds }: ToldNote) => tellOwn(news, userIds),
+    receive: ({ news, userIds }: Told) => tellOwn(news, userIds),
     /** Waits for what is being told. What takes longer, each node looks up for its own users. */
     stop: async () => {
-      const told = Promise.all(pending.values())
-      await Promise.race([told, wait(STOP_MS, undefined, { ref: false })])
+      const all = Promise.all(pending.values())
+      await Promise.race([all, wait(STOP_MS, undefined, { ref: false })])
+      told.flush()
       for (const leaveToEach of pending.keys()) leaveToEach()
-      for (const { topic, offset } of copies.forAll.uncopied()) leaveCopyToEach(topic, offset)
+      for (const event of copies.forAll.uncopied()) leaveCopyToEach(event)
     },
   }
 }

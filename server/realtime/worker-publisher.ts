@@ -43,12 +43,7 @@ export function createWorkerPublisher({ db, nodeId, broker, metrics, report }: W
         broker.send(withoutCounts(hint))
       }
     },
-    broadcast: (note) => {
-      if (note.kind !== 'profile') return broker.send(note)
-      const change = userFanout.announced(note)
-      userFanout.profileChanged(change)
-      broker.send(change)
-    },
+    broadcast: broker.send,
   }
   const stop = async () => {
     await unread.stop()

@@ -236,19 +236,20 @@ test('a file that was cut off is gone on with where it ended, by the same file o
   }
 })
 
-test('an import that nobody has finished for a week is purged', async () => {
+test('an import left unfinished for a week is purged, and no provider is told', async () => {
   const database = await cloneDatabase()
   const { appId } = world()
   await parleyOn(database.url, 'app:import', folder.path('cut'))
   const other = await createWorld({ databaseUrl: database.url })
   try {
     const { db } = other
-    const cleanup = cleanupElsewhere(other)
+    const cleanup = cleanupElsewhere(other, { hasPush: true })
     await cleanup.pass()
     expect(await db`select from apps where id = ${appId}`).toHaveLength(1)
     await db`update app_imports set updated_at = now() - interval '8 days'`
     await cleanup.pass()
     expect(await db`select from apps where id = ${appId}`).toHaveLength(0)
+    expect(await db`select from staged_jobs`).toHaveLength(0)
   } finally {
     await other.stop()
     await database.drop()

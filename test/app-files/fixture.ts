@@ -32,6 +32,10 @@ export async function populate({ users: addUsers, backend, operator, appId, db }
   await ana.devices.create({ platform: 'ios', provider: 'apns', token: 'a-push-token' })
   await backend.webhooks.create({ url: 'https://8.8.8.8/hook', events: ['message.new'] })
   await operator.apps.update({ appId, settings: { messageRetentionDays: 400 } })
+  // As a server of an older version leaves it, that has shown an imported channel.
+  await db`
+    insert into imported_rows (app_id, record, key, channel_id, line, "row")
+    values (${appId}, 'channel', ${channelId}, ${channelId}, 1, '{}')`
   await db`update users set deleted_at = now() where app_id = ${appId} and id = 'gone'`
   return { ana, ben, channelId, growingId, deletedId }
 }

@@ -17,6 +17,11 @@ export async function createDatabase(serverUrl: string, name: string) {
   return url.href
 }
 
+/** The sources, or their bundle if the environment names one: it starts in a fifth of the time. */
+const program = process.env.BENCH_PROGRAM
+  ? [process.env.BENCH_PROGRAM]
+  : ['--conditions=parley-source', '--import', 'tsx', 'server/bin/parley.ts']
+
 /**
  * A server in a process of its own, as in production, without limits. With `profileDir` it leaves a
  * profile of its CPU there when it stops.
@@ -26,11 +31,8 @@ export async function startServer(variables: Record<string, string>, profileDir?
   const child = spawn(
     process.execPath,
     [
-      '--conditions=parley-source',
       ...(profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`]),
-      '--import',
-      'tsx',
-      'server/bin/parley.ts',
+      ...program,
       'start',
     ],
     {

@@ -1,7 +1,7 @@
 import { createApi } from '@parley/client/api'
 import { expect, test } from 'vitest'
 import { expectAccessible, expectHidden, expectVisible, screenshot } from '../support/browser.ts'
-import { composer, message, rowOf, usePlayground } from '../support/playground.ts'
+import { composer, message, rowOf, usePlayground, useTool } from '../support/playground.ts'
 import { forbidden, refusal } from '../support/refusal.ts'
 import { patient } from '../support/until.ts'
 
@@ -44,5 +44,9 @@ test("what the app's backend refuses is shown as not sent, with the reason it gi
   await composer(page, 'Welcome').press('Enter')
   await expectVisible(message(page, 'Soup?').getByText('Not sent. No soup on Mondays'))
   await screenshot(page, 'refused-by-hook')
+  await useTool(message(page, 'Welcome to the playground').first(), 'Edit')
+  await page.getByRole('textbox', { name: 'Edit message' }).fill('Soup!')
+  await page.keyboard.press('Enter')
+  await expectVisible(page.locator('.toast').getByText('No soup on Mondays.', { exact: true }))
   expect(playground.problems.splice(0).every((problem) => problem.includes('403'))).toBe(true)
 })

@@ -43,6 +43,8 @@ async function createApp(name: string) {
   })
   await ana.channels.create({ type: 'group', name: 'Kitchen team', memberIds: ['ben'] })
   for (const text of ['Pumpkin today', 'With ginger']) await ana.messages.send({ channelId, text })
+  const attachments = [{ type: 'image' as const, url: 'https://example.com/soup.jpg' }]
+  await ana.messages.send({ channelId, text: '', attachments, silent: true })
   return { ...app, channelId }
 }
 
@@ -113,6 +115,8 @@ test('the operator finds a user, their channels and a message, and what was audi
   await expectHidden(messages.getByText('With ginger'))
   await page.getByRole('searchbox', { name: 'Author' }).fill('ana')
   await expectVisible(messages.getByText('With ginger'))
+  const picture = messages.getByRole('listitem').filter({ hasText: 'https://example.com/soup.jpg' })
+  await expectVisible(picture.getByText('Silent', { exact: true }))
   await screenshot(page, 'console-messages')
   await page.getByLabel('Sent before').fill('2026-01-01T14:04:00')
   await expectVisible(page.getByText('No messages here.'))
@@ -143,6 +147,7 @@ test('the operator sees why a delivery failed, and what was audited in all apps'
     )
   }, patient)
   const page = await openConsole(`#/apps/${app.id}/webhooks`)
+  await expectVisible(rowOf(page, url).getByText('failing since'))
   await link(page, url).click()
   const delivery = rowOf(page, 'webhook.test')
   await expectVisible(delivery)
@@ -165,6 +170,11 @@ test('a disabled app refuses its backend until it is enabled again', async () =>
   await button(page, 'Enable').click()
   await expectVisible(button(page, 'Disable'))
   expect((await backend.tokens.create({ userId: 'ana' })).user.id).toBe('ana')
+  // The session has ended meanwhile.
+  await page.context().clearCookies()
+  await button(page, 'Save').click()
+  await expectVisible(page.getByLabel('Admin key'))
+  expect(playground.problems.splice(0).every((problem) => problem.includes('401'))).toBe(true)
 })
 
 test('settings are saved, and an app is deleted once its name is typed', async () => {
@@ -216,29 +226,22 @@ test.each(['light', 'dark'] as const)(
     const app = await createApp(`Colours ${colorScheme}`)
     const page = await openConsole('', { colorScheme })
     await expectVisible(link(page, 'Demo'))
-    const views = {
-      apps: '#/',
-      overview: `#/apps/${app.id}`,
-      keys: `#/apps/${app.id}/keys`,
-      users: `#/apps/${app.id}/users`,
-      channels: `#/apps/${app.id}/channels`,
-      messages: `#/apps/${app.id}/channels/${app.channelId}`,
-      webhooks: `#/apps/${app.id}/webhooks`,
-      jobs: `#/apps/${app.id}/jobs`,
-      audit: `#/apps/${app.id}/audit`,
-      settings: `#/apps/${app.id}/settings`,
-    }
-    for (const [name, hash] of Object.entries(views)) {
+    const sections = ['keys', 'users', 'channels', 'webhooks', 'jobs', 'audit', 'settings']
+    const ofApp = ['', ...sections, `channels/${app.channelId}`].map((path) => [
+      path.replace(app.channelId, 'messages').replace('/', '-') || 'overview',
+      `#/apps/${app.id}/${path}`,
+    ])
+    for (const [name, hash = ''] of [['apps', '#/'], ...ofApp]) {
       await page.goto(new URL(hash, page.url()).href)
       await page.waitForFunction(() => document.querySelector('.skeletons') === null)
       for (const [size, viewport] of Object.entries({ wide, phone })) {
         await page.setViewportSize(viewport)
         await screenshot(page, `console-${name}-${size}-${colorScheme}`)
-        const { scrollWidth, clientWidth } = await page.evaluate(() => {
+        const overflow = await page.evaluate(() => {
           const { scrollWidth, clientWidth } = document.documentElement
-          return { scrollWidth, clientWidth }
+          return scrollWidth - clientWidth
         })
-        expect(scrollWidth, `${name}, ${size}`).toBeLessThanOrEqual(clientWidth)
+        expect(overflow, `${name}, ${size}`).toBeLessThanOrEqual(0)
       }
       await expectAccessible(page)
     }

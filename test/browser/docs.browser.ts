@@ -36,6 +36,8 @@ test.each(['light', 'dark'] as const)(
 )
 
 test('the page of an event shows the fields of its payload, and an example of them', async () => {
+  await show('#/events/channel')
+  await expectVisible(docs.locator('.cards code').getByText('typing.stop', { exact: true }))
   await show('#/events/channel/typing.start')
   const fields = docs.getByRole('list', { name: 'Fields of the payload' })
   await expectVisible(fields.getByText('channelId', { exact: true }))

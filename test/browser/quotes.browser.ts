@@ -14,6 +14,10 @@ test.each([
 ] as const)('on a %s %s screen a message quotes another', async (name, colorScheme, viewport) => {
   const page = await playground.open('?user=ben', { viewport, colorScheme })
   await rowOf(page, 'Welcome').click()
+  await expectVisible(message(page, 'Then take Ben offline'))
+  const top = await page.getByRole('log').evaluate((log) => log.getBoundingClientRect().top)
+  // What is above the messages takes at most 14 % of a phone's 844 pixels.
+  if (name === 'narrow') expect(top).toBeLessThanOrEqual(0.14 * 844)
   await useTool(message(page, 'Then take Ben offline').first(), 'Quote')
   await expectVisible(page.locator('.composer-quote'))
   await page.keyboard.press('Escape')
@@ -30,5 +34,33 @@ test.each([
   await expectVisible(page.getByText(/^Sent$|^Seen by /))
   await screenshot(page, `quote-${name}-${colorScheme}`)
   await expectAccessible(page)
+  await page.context().close()
+})
+
+test('the quote of a reply leads to its thread, also once that has lost its root', async () => {
+  const ben = playground.backend().as('ben')
+  const { channels } = await ben.channels.list({})
+  const { id: channelId = '' } = channels.find(({ name }) => name === 'Welcome') ?? {}
+  const root = await ben.messages.send({ channelId, text: 'The root of a thread' })
+  const reply = { channelId, parentId: root.id }
+  const { id: quotedMessageId } = await ben.messages.send({ ...reply, text: 'The reply' })
+  for (let number = 0; number < 60; number++)
+    await ben.messages.send({ ...reply, text: `Reply ${number}` })
+  await ben.messages.send({ channelId, text: 'A quote of it', quotedMessageId })
+  const page = await playground.open('?user=ben')
+  await rowOf(page, 'Welcome').click()
+  const thread = page.getByRole('complementary', { name: 'Thread' })
+  const found = message(thread, 'The reply').and(page.locator(':focus'))
+  await message(page, 'A quote of it').locator('button.quoted').click()
+  await expectVisible(found)
+  await expectVisible(message(thread, 'The root of a thread'))
+  await ben.messages.delete({ channelId, messageId: root.id })
+  await page.reload()
+  await rowOf(page, 'Welcome').click()
+  await message(page, 'A quote of it').locator('button.quoted').click()
+  await expectVisible(found)
+  await expectVisible(thread.getByText('The message that began it was deleted.'))
+  // The root itself is asked for.
+  expect(playground.problems.splice(0).every((problem) => problem.includes('404'))).toBe(true)
   await page.context().close()
 })

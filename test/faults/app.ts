@@ -5,30 +5,40 @@ import { ADMIN_KEY } from '../support/secrets.ts'
 export const MEMBERS = ['ana', 'ben', 'cem', 'dan', 'eva', 'fay']
 export const VISITORS = ['gus', 'hal']
 const CHANNELS = 3
+/** Who asks a node whether it serves, and sends to a channel where nobody else is. */
+export const probeOf = (node: number) => `probe-${node}`
+
+type AppOptions = { url: string; nodes: number; webhookUrl: string | false | undefined }
 
 /** Makes an app with users, their tokens, and channels of all of them. */
-export async function createAppWith(url: string, webhookUrl: string | false | undefined) {
+export async function createAppWith({ url, nodes, webhookUrl }: AppOptions) {
   const { id: appId, apiKey } = await createApi({ url, adminKey: ADMIN_KEY }).apps.create({
     name: 'Faults',
   })
   const backend = createApi({ url, apiKey })
   // It is sent everything from the first event on.
   if (webhookUrl) await backend.webhooks.create({ url: webhookUrl, events: ['*'] })
-  const users = [...MEMBERS, ...VISITORS]
+  const talkers = [...MEMBERS, ...VISITORS]
+  const probes = Array.from({ length: nodes }, (_, index) => probeOf(index))
+  const users = [...talkers, ...probes]
   const minted = await Promise.all(users.map((userId) => backend.tokens.create({ userId })))
   const tokens = new Map(users.map((userId, index) => [userId, minted[index]]))
-  const owner = createApi({ url, token: minted[0]?.token ?? '' })
-  const channels: { id: string; topic: string }[] = []
-  for (let index = 0; index < CHANNELS; index++) {
-    const given = { type: 'group', name: `Talk ${index}`, memberIds: users.slice(1) } as const
-    const { id } = await owner.channels.create(given)
-    channels.push({ id, topic: topics.channel(appId, id) })
+  const tokenOf = (userId: string) => tokens.get(userId)?.token ?? ''
+  const create = async (name: string, [owner = '', ...memberIds]: string[]) => {
+    const api = createApi({ url, token: tokenOf(owner) })
+    const { id } = await api.channels.create({ type: 'group', name, memberIds })
+    return { id, topic: topics.channel(appId, id) }
   }
+  const channels: { id: string; topic: string }[] = []
+  for (let index = 0; index < CHANNELS; index++)
+    channels.push(await create(`Talk ${index}`, talkers))
   return {
     appId,
     apiKey,
     channels,
-    tokenOf: (userId: string) => tokens.get(userId)?.token ?? '',
+    /** By node. */
+    probeChannels: await Promise.all(probes.map((probe) => create(`Of ${probe}`, [probe]))),
+    tokenOf,
     wsTokenOf: (userId: string) => tokens.get(userId)?.wsToken ?? '',
   }
 }

@@ -1,5 +1,5 @@
 import { type Break, receivedLast, subscription } from './breaks.ts'
-import { ephemeral } from './example.ts'
+import { ephemeral } from './heard.ts'
 import type { FoundMessage, Heard, History, Stream } from './history.ts'
 import type { Violation } from './violations.ts'
 

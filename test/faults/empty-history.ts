@@ -6,7 +6,6 @@ export const emptyHistory = (
 ): History => ({
   ...bounds,
   closures: 0,
-  staysConnected: false,
   told: [],
   calls: [],
   faults: [],

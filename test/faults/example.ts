@@ -1,3 +1,4 @@
+import { ephemeral } from './heard.ts'
 import type { FoundEvent, FoundMessage, Heard, History, SentMessage } from './history.ts'
 
 const CHANNEL = 'talk'
@@ -38,7 +39,6 @@ export function goodHistory(): History {
     deaths: [],
     closures: 0,
     returnWithinMs: 10_000,
-    staysConnected: true,
     told: [800],
     toldWithinMs: 15_000,
     messages,
@@ -154,14 +154,4 @@ const heardOf = ({ offset, messageId }: FoundEvent): Heard => ({
   channelId: CHANNEL,
   userId: undefined,
   count: undefined,
-})
-
-export const ephemeral = (type: string, about: Partial<Heard>): Heard => ({
-  offset: undefined,
-  type,
-  messageId: undefined,
-  channelId: undefined,
-  userId: undefined,
-  count: undefined,
-  ...about,
 })

@@ -1,6 +1,7 @@
-import { createApi } from '@parley/client/api'
+import { type Api, createApi } from '@parley/client/api'
 import type { Envelope, Message } from '@parley/contract'
 import { wrongCounters } from '../imports/counters.ts'
+import { MEMBERS, probeOf } from './app.ts'
 import type { Found, FoundEvent, FoundMessage, Listing } from './history.ts'
 import type { Node, Rig } from './rig.ts'
 
@@ -10,7 +11,11 @@ type MemberRow = { user_id: string; channel_id: string; last_read_seq: number; u
 
 /** Reads from the rows and from each node what there is. */
 export async function find(rig: Rig): Promise<Found> {
-  const { database, history, channels, nodes } = rig
+  const { database, history, nodes, probeChannels } = rig
+  const channels = [
+    ...rig.channels.map((channel) => ({ ...channel, reader: MEMBERS[0] ?? '' })),
+    ...probeChannels.map((channel, index) => ({ ...channel, reader: probeOf(index) })),
+  ]
   const channelRows = await database.ask<ChannelRow>(`
     select id, last_seq, rev
     from channels`)
@@ -35,9 +40,10 @@ export async function find(rig: Rig): Promise<Found> {
   const redis: Found['redis'] = []
   for (const node of nodes) {
     if (rig.redis) redis.push({ node: node.index, state: await redisStateOf(node) })
-    for (const { id: channelId } of channels) {
-      listings.push({ node: node.index, channelId, messages: await listed(rig, node, channelId) })
-      const { frozen: isFrozen } = await apiOf(rig, node, 'ana').channels.get({ channelId })
+    for (const { id: channelId, reader } of channels) {
+      const api = apiOf(rig, node, reader)
+      listings.push({ node: node.index, channelId, messages: await listed(api, channelId) })
+      const { frozen: isFrozen } = await api.channels.get({ channelId })
       frozen.push({ node: node.index, channelId, isFrozen })
     }
     for (const userId of history.members) unread.push(await unreadOf(rig, node, userId))
@@ -100,7 +106,7 @@ async function countWrong(app: Parameters<typeof wrongCounters>[0]) {
 }
 
 /** What a node says. */
-export async function isOnline(rig: Rig, node: Node, userId: string) {
+async function isOnline(rig: Rig, node: Node, userId: string) {
   const { online } = await apiOf(rig, node, 'ana').users.get({ userId })
   return online
 }
@@ -120,8 +126,7 @@ async function unreadOf(rig: Rig, node: Node, userId: string) {
 }
 
 /** All messages of a channel, tombstones included. */
-async function listed(rig: Rig, node: Node, channelId: string): Promise<FoundMessage[]> {
-  const api = apiOf(rig, node, 'ana')
+async function listed(api: Api, channelId: string): Promise<FoundMessage[]> {
   const found: FoundMessage[] = []
   for (;;) {
     const since_seq = found.at(-1)?.seq ?? 0

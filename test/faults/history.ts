@@ -24,8 +24,6 @@ export type History = {
    * online, and after the last call all users were told their counts and who is online.
    */
   told: number[]
-  /** Whether no fault kept callers from their nodes, so that they heard of everything. */
-  staysConnected: boolean
   /** How soon that must be. */
   toldWithinMs: number
   messages: SentMessage[]
@@ -75,7 +73,12 @@ export type Fault = {
 /** A database that accepted connections again, and how soon a node served again. */
 type Return = { node: number; milliseconds: number; asked?: Asked[] }
 /** A call that ended before that: when it was made, and how long its answer took. */
-export type Asked = { status: number | undefined; at: number; tookMs: number }
+export type Asked = {
+  kind: 'read' | 'send'
+  status: number | undefined
+  at: number
+  tookMs: number
+}
 
 /** An answer to a send. Repeats of an ambiguous send have more than one. */
 type Acknowledgement = { id: string; seq: number; createdAt: string }

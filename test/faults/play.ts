@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { violationsOf } from './checks/index.ts'
 import { presenceTold, unreadTold } from './checks/told.ts'
@@ -7,11 +6,14 @@ import { find } from './find.ts'
 import { openRig, type Rig, type RigOptions } from './rig.ts'
 import { harm, type Scenario } from './scenarios.ts'
 import { startSenders } from './senders.ts'
-import { startSubscribers, startVisitors } from './subscribers.ts'
+import { startSubscribers } from './subscribers.ts'
 import { measureTyping, startTypists } from './typists.ts'
+import { startVisitors } from './visitors.ts'
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 const SHOWN = 5
+/** For how long the load goes on when all nodes must serve. */
+const QUIET_MS = 1_000
 
 export type Played = Awaited<ReturnType<typeof play>>
 
@@ -27,31 +29,26 @@ export async function play(
     const began = rig.now()
     const subscribers = await startSubscribers(rig, scenario.transports ?? ['websocket'])
     const load = new AbortController()
-    const { hasVisitors, staysConnected = false } = scenario
-    rig.history.staysConnected = staysConnected
-    const isCalm = once(load.signal, 'abort').then(subscribers.ready)
-    const senders = startSenders(rig, {
-      signal: load.signal,
-      isCalm,
-      sendsAgain: !staysConnected,
-    })
+    const senders = startSenders(rig, load.signal)
     const harmDone = new AbortController()
-    const visitors = hasVisitors ? startVisitors(rig, harmDone.signal) : undefined
-    const typists = staysConnected ? startTypists(rig, harmDone.signal) : undefined
+    const visitors = startVisitors(rig, harmDone.signal)
+    const typists = startTypists(rig, harmDone.signal)
     const timer = setTimeout(() => harmDone.abort(), seconds * 1_000)
     await Promise.race([harm(scenario, rig, harmDone.signal), senders])
     clearTimeout(timer)
-    await Promise.all([visitors?.ended, typists])
+    await Promise.all([visitors.ended, typists])
+    // No call may be refused from then on, for which there must be calls.
+    if (options.isMachineIdle || scenario.loadGoesOn)
+      await delay(rig.history.returnWithinMs + QUIET_MS)
     load.abort()
     await senders
-    if (!staysConnected) await visitors?.changeTwice()
     const quietAt = rig.now()
-    const isTypingSeen = staysConnected ? measureTyping(rig) : undefined
+    const isTypingSeen = measureTyping(rig)
     await settle(rig, settleSeconds)
     await isTypingSeen
     const violations = violationsOf(rig.history)
     const figures = { ...figuresOf(rig.history), settleMs: Math.round(rig.now() - quietAt) }
-    visitors?.stop()
+    visitors.stop()
     subscribers.stop()
     return {
       figures: { seconds: Math.round((rig.now() - began) / 1_000), ...figures },

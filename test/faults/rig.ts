@@ -2,11 +2,12 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createDataFolder } from '../support/folders.ts'
 import { serveProvider } from '../support/provider.ts'
-import { createAppWith, MEMBERS, VISITORS } from './app.ts'
+import { createAppWith, MEMBERS, probeOf, VISITORS } from './app.ts'
 import { type DatabaseOptions, startDatabase } from './database.ts'
 import { emptyHistory } from './empty-history.ts'
 import type { Fault, History } from './history.ts'
 import { openLine } from './line.ts'
+import { probesOf } from './probes.ts'
 import { createPrograms } from './programs.ts'
 import { createRandom } from './random.ts'
 import { serveHooks } from './receiver.ts'
@@ -59,7 +60,11 @@ export async function openRig({ seed, programs, nodes: count, ...options }: RigO
     const choice = running.length > 0 ? running : nodes
     return choice[turn++ % choice.length]?.url ?? ''
   })
-  const app = await createAppWith(nodes[0]?.url ?? '', options.hasWebhook && receiver.url)
+  const app = await createAppWith({
+    url: nodes[0]?.url ?? '',
+    nodes: count,
+    webhookUrl: options.hasWebhook && receiver.url,
+  })
   history.members = MEMBERS
   history.hasWebhook = options.hasWebhook === true
   history.visitors = VISITORS.map((userId) => ({ userId, isConnected: false }))
@@ -86,9 +91,11 @@ export async function openRig({ seed, programs, nodes: count, ...options }: RigO
     /** Waits until each of these nodes serves, and keeps how long that took. */
     measureReturn: (back: { url: string; index: number }[]) =>
       Promise.all(
-        back.map(async ({ url, index }) => {
-          const returned = await untilServing(url, app.tokenOf('ana'))
-          history.returns.push({ node: index, ...returned })
+        back.map(async (node) => {
+          const token = app.tokenOf(probeOf(node.index))
+          const channelId = app.probeChannels[node.index]?.id ?? ''
+          const returned = await untilServing(probesOf({ history, node, token, channelId }))
+          history.returns.push({ node: node.index, ...returned })
         }),
       ),
     stop: async () => {

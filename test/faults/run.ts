@@ -8,6 +8,9 @@ import { quick, scenarios } from './scenarios.ts'
 import { RETURN_MS } from './serving.ts'
 import { type Line, linesIn, tableOf } from './table.ts'
 
+/** How many calls of a late return are shown: the last ones. */
+const SHOWN = 10
+
 /**
  * `npm run test:faults`: runs programs under load, breaks what they stand on, and checks that every
  * promise was kept. One line of figures for each scenario, with its violations, then their table.
@@ -18,6 +21,7 @@ const { values: options } = parseArgs({
     scenario: { type: 'string' },
     /** Decides the faults, their order and the load. */
     seed: { type: 'string', default: '1' },
+    nodes: { type: 'string', default: '3' },
     /** How long each scenario does harm. */
     seconds: { type: 'string' },
     /** The time in which everything must become right after the last fault, in seconds. */
@@ -76,13 +80,13 @@ async function playOne(
       settleSeconds: Number(options.settle),
       seed,
       programs,
-      nodes: 3,
+      nodes: Number(options.nodes),
       isMachineIdle: options.idle,
     })
     const line = { scenario: name, seed, ...figures, violations }
     console.log(JSON.stringify(line))
     for (const slow of trace.history.returns.filter(({ milliseconds }) => milliseconds > RETURN_MS))
-      console.error(`back late: ${JSON.stringify(slow)}`)
+      console.error(`back late: ${JSON.stringify({ ...slow, asked: slow.asked?.slice(-SHOWN) })}`)
     if (Object.keys(violations).length === 0) return line
     const path = join(tmpdir(), `parley-faults-${name}-${seed}.json`)
     writeFileSync(path, JSON.stringify(trace))

@@ -18,20 +18,11 @@ const EMOJI = ['👍', '🎉', '🙂']
 /**
  * Every member writes, one call after the other, each to any node; so does the app's backend. A
  * call whose outcome is unknown is repeated, at any node, until its outcome is known. That ends
- * with `signal`. When the subscribers are connected, each member may write to each channel once
- * more.
+ * with `signal`.
  */
-export const startSenders = (
-  rig: Rig,
-  {
-    signal,
-    isCalm,
-    sendsAgain,
-  }: { signal: AbortSignal; isCalm: Promise<void>; sendsAgain: boolean },
-) => {
-  const backend = startBackend(rig, signal)
-  return Promise.all([
-    backend,
+export const startSenders = (rig: Rig, signal: AbortSignal) =>
+  Promise.all([
+    startBackend(rig, signal),
     ...rig.history.members.map(async (userId) => {
       const random = rig.random.fork()
       const api = createApi({
@@ -44,13 +35,8 @@ export const startSenders = (
         await act(sender)
         await delay(random.between(PAUSE_MS, 3 * PAUSE_MS))
       }
-      if (!sendsAgain) return
-      // Whoever was not connected missed how many are unread. All are now, and hear of each count.
-      await Promise.all([isCalm, backend])
-      for (const { id } of rig.channels) await send(sender, { channelId: id })
     }),
   ])
-}
 
 /** One call, chosen by chance: most are sends. */
 async function act(sender: Sender) {
@@ -152,7 +138,9 @@ async function react({ rig, api, userId, random }: Sender) {
   const { messages, reactions } = rig.history
   const sent = messages.at(-random.between(1, 30))
   const [first] = sent?.acknowledged ?? []
-  if (!sent || !first || sent.isDeleted) return
+  // Those that ask a node whether it serves do so among themselves.
+  const isSeen = rig.channels.some(({ id }) => id === sent?.channelId)
+  if (!sent || !first || sent.isDeleted || !isSeen) return
   const emoji = random.pick(EMOJI)
   const known = reactions.find(
     (one) => one.messageId === first.id && one.userId === userId && one.emoji === emoji,

@@ -1,24 +1,25 @@
-import { setTimeout as delay } from 'node:timers/promises'
-import { type Envelope, streamPaths, topics } from '@parley/contract'
+import { type Envelope, topics } from '@parley/contract'
 import type { TransportName } from '@parley/server/realtime/transport'
-import { Centrifuge } from 'centrifuge'
-import { WebSocket } from 'ws'
-import { TestEventSource } from '../support/event-source.ts'
-import { isOnline } from './find.ts'
-import { GRACE_MS, type Heard, type Subscription } from './history.ts'
+import type { Centrifuge } from 'centrifuge'
+import { clientOf } from './client.ts'
+import { fetchMissed } from './fetch-missed.ts'
+import { forgetTypists } from './heard.ts'
+import type { Heard, Subscription } from './history.ts'
 import type { Rig } from './rig.ts'
 
 const READY_MS = 60_000
-const ASK_EVERY_MS = 200
 
 /**
  * Connects every member with an unmodified client, to all channels and their own topic. The members
- * use the transports in turn.
+ * use the transports in turn. After a reconnect they fetch what is not recovered.
  */
 export async function startSubscribers(rig: Rig, transports: readonly TransportName[]) {
+  const ended = new AbortController()
   const clients = rig.history.members.map((userId, index) => {
     const client = clientOf(rig, userId, transports[index % transports.length])
-    const lost = topicsOf(rig, userId).map((topic) => subscribe(rig, { client, userId, topic }))
+    const lost = topicsOf(rig, userId).map((topic) =>
+      subscribe(rig, { client, userId, topic, signal: ended.signal }),
+    )
     client.on('disconnected', ({ code, reason }) => {
       if (code === 0) return
       for (const { losses } of lost) losses.push(`disconnected: ${code} ${reason}`)
@@ -26,77 +27,17 @@ export async function startSubscribers(rig: Rig, transports: readonly TransportN
     client.connect()
     return client
   })
-  const ready = async () => {
-    await Promise.all(
-      clients.flatMap((client) =>
-        Object.values(client.subscriptions()).map((subscription) => subscription.ready(READY_MS)),
-      ),
-    )
-  }
-  await ready()
+  await Promise.all(
+    clients.flatMap((client) =>
+      Object.values(client.subscriptions()).map((subscription) => subscription.ready(READY_MS)),
+    ),
+  )
   return {
-    /** Resolves when all are connected and subscribed. */
-    ready,
     stop: () => {
+      ended.abort()
       for (const client of clients) client.disconnect()
     },
   }
-}
-
-/** Lets the visitors come and go until `signal`. */
-export function startVisitors(rig: Rig, signal: AbortSignal) {
-  const guests = rig.history.visitors.map((visitor) => ({
-    visitor,
-    client: clientOf(rig, visitor.userId),
-    random: rig.random.fork(),
-  }))
-  type Guest = (typeof guests)[number]
-  const change = ({ visitor, client }: Guest) => {
-    visitor.isConnected = !visitor.isConnected
-    if (visitor.isConnected) client.connect()
-    else client.disconnect()
-  }
-  const visit = async (guest: Guest) => {
-    while (!signal.aborted) {
-      change(guest)
-      await delay(guest.random.between(300, 4_000), undefined, { signal }).catch(() => {})
-    }
-  }
-  /** Resolves when all nodes say so. */
-  const isKnown = async ({ visitor: { userId, isConnected } }: Guest) => {
-    const began = rig.now()
-    for (const node of rig.nodes)
-      while ((await isOnline(rig, node, userId)) !== isConnected) await delay(ASK_EVERY_MS)
-    rig.history.told.push(rig.now() - began - (isConnected ? 0 : GRACE_MS))
-  }
-  return {
-    ended: Promise.all(guests.map(visit)),
-    /** Whoever was not connected missed who came and left. Each visitor does both once more. */
-    changeTwice: () =>
-      Promise.all(
-        guests.map(async (guest) => {
-          change(guest)
-          await isKnown(guest)
-          change(guest)
-        }),
-      ),
-    stop: () => {
-      for (const { client } of guests) client.disconnect()
-    },
-  }
-}
-
-function clientOf({ url, wsTokenOf }: Rig, userId: string, transport: TransportName = 'websocket') {
-  const path = transport === 'websocket' ? '/connection/websocket' : streamPaths[transport]
-  const endpoint = `${transport === 'websocket' ? url.replace('http', 'ws') : url}${path}`
-  return new Centrifuge([{ transport, endpoint }], {
-    token: wsTokenOf(userId),
-    websocket: WebSocket,
-    eventsource: TestEventSource,
-    emulationEndpoint: `${url}${streamPaths.emulation}`,
-    minReconnectDelay: 50,
-    maxReconnectDelay: 1_000,
-  })
 }
 
 const topicsOf = ({ channels, appId }: Rig, userId: string) => [
@@ -104,23 +45,37 @@ const topicsOf = ({ channels, appId }: Rig, userId: string) => [
   topics.user(appId, userId),
 ]
 
-function subscribe(
-  { history, now }: Rig,
-  { client, userId, topic }: { client: Centrifuge; userId: string; topic: string },
-) {
+type SubscribeOptions = {
+  client: Centrifuge
+  userId: string
+  topic: string
+  signal: AbortSignal
+}
+
+function subscribe(rig: Rig, { client, userId, topic, signal }: SubscribeOptions) {
   const record: Subscription = { userId, topic, start: -1, heard: [], losses: [] }
-  history.subscriptions.push(record)
+  rig.history.subscriptions.push(record)
+  const random = rig.random.fork()
+  let life = new AbortController()
   const subscription = client.newSubscription(topic)
   subscription.on('subscribed', ({ streamPosition, wasRecovering, recovered }) => {
-    if (record.start < 0) record.start = streamPosition?.offset ?? 0
-    else if (!wasRecovering || !recovered) record.losses.push('subscribed again without recovery')
+    if (record.start < 0) {
+      record.start = streamPosition?.offset ?? 0
+      return
+    }
+    if (!wasRecovering || !recovered) record.losses.push('subscribed again without recovery')
+    life.abort()
+    life = new AbortController()
+    const connected = AbortSignal.any([life.signal, signal])
+    if (topic.startsWith('user:')) void fetchMissed(rig, { record, random, signal: connected })
+    else forgetTypists(record)
   })
   subscription.on('unsubscribed', ({ code, reason }) => {
     if (code !== 0) record.losses.push(`unsubscribed: ${code} ${reason}`)
   })
   subscription.on('publication', ({ offset, data }) => {
     const event = data as Envelope // from our own server, in JSON
-    record.heard.push({ ...heardOf(offset, event), ...growthOf(event, now()) })
+    record.heard.push({ ...heardOf(offset, event), ...growthOf(event, rig.now()) })
   })
   subscription.subscribe()
   return record

@@ -13,7 +13,7 @@ import {
   subscription,
 } from './breaks.ts'
 import type { checks } from './checks/index.ts'
-import { ephemeral } from './example.ts'
+import { ephemeral } from './heard.ts'
 import { CLOSED_IN_TRANSACTIONS, type FoundMessage } from './history.ts'
 
 export type Violation = [string, (keyof typeof checks)[], Break]
@@ -187,7 +187,22 @@ export const violations: Violation[] = [
   ],
   ['a message without its push', ['pushedAsSent'], ({ pushes }) => pushes.shift()],
   ['an error of the server', ['answeredOr503'], call({ status: 500, hasRetryAfter: true })],
-  ['a 503 without Retry-After', ['answeredOr503'], call({ status: 503 })],
+  ['a 503 without Retry-After', ['answeredOr503'], call({ status: 503 }, [{}])],
+  [
+    'a call that was refused although nothing was wrong',
+    ['servedAfterFaults'],
+    call({ status: 503, hasRetryAfter: true }),
+  ],
+  [
+    'a call that was refused before the first fault',
+    ['servedAfterFaults'],
+    call({ status: 503, hasRetryAfter: true }, [{ from: 200 }]),
+  ],
+  [
+    'a call that was refused long after the last fault',
+    ['servedAfterFaults'],
+    call({ status: 503, hasRetryAfter: true, startedAt: 11_100, endedAt: 11_150 }, [{}]),
+  ],
   ['a call that took 10 s', ['answeredInTime'], call({ endedAt: 10_101 })],
   [
     'a call that took 10 s because the database failed',

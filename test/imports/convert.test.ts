@@ -122,6 +122,19 @@ test("an export of Stream's second version becomes records that can be imported"
   expect(profile).toMatchObject({ name: 'Ana', custom: { favourite: 'soup' } })
 })
 
+test('a quote of a reply, which comes after the messages of no thread, is counted', async () => {
+  const place = { cid: 'team:kitchen', user: ana, created_at: createdAt, type: 'regular' }
+  const messages = [
+    { ...place, id: 'root' },
+    { ...place, id: 'quotes-reply', quoted_message_id: 'reply' },
+    { ...place, id: 'quotes-root', quoted_message_id: 'root' },
+    { ...place, id: 'reply', parent_id: 'root', quoted_message_id: 'quotes-root' },
+  ]
+  const text = messages.map((item) => JSON.stringify({ type: 'message', item })).join('\n')
+  const { problems } = await converted(streamExport, text)
+  expect(problems).toEqual({ 'message: it quotes a reply, which may get lost': 1 })
+})
+
 test('a whole channel in one object becomes the same records', async () => {
   const [, channel, member, reply, root] = streamEntities.map(({ item }) => item)
   const whole = { channel, members: [member], messages: [reply, root], read: [] }

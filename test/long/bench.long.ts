@@ -2,13 +2,19 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { hasRedis } from '../support/redis.ts'
+import { bundled } from '../support/start.ts'
 
 /** What a benchmark prints as JSON. */
 async function figuresOf(program: string, ...options: string[]): Promise<unknown> {
+  const [server] = bundled()
   const { stdout } = await promisify(execFile)(
     'npm',
     ['run', '--silent', program, '--', '--smoke', '--json', ...options],
-    { cwd: new URL('../..', import.meta.url), timeout: 280_000 },
+    {
+      cwd: new URL('../..', import.meta.url),
+      timeout: 280_000,
+      env: { ...process.env, BENCH_PROGRAM: server },
+    },
   )
   return JSON.parse(stdout)
 }

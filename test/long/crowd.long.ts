@@ -12,6 +12,15 @@ const MEMBERS = 5_000
 const FRAMES_A_MEMBER = 4
 /** With those of each reconciliation, which is every 5 s. */
 const MOST_STATEMENTS = 100
+/**
+ * What the longest use of a connection may take: that of two statements of 50 ms each, since it may
+ * wait for a connection and for the node; or as many times the control, which takes 5 ms where
+ * nothing else runs. `crowd-statements` measures each statement alone.
+ */
+const MOST_MS = 100
+const MOST_CONTROLS = 20
+/** Of the times the best one counts: what slows down the machine for a moment spares another. */
+const ROUNDS = 4
 
 const world = useWorld()
 const { url, work } = useMeasuredNode(world)
@@ -50,15 +59,19 @@ test('a message to 5,000 members online takes few statements, and few frames eac
   await send('first')
   await until(() => heard('first') && told(1))
   await work()
-  frames = 0
-  const startedAt = performance.now()
-  await send('second')
-  await until(() => heard('second'))
-  const heardMs = performance.now() - startedAt
-  await until(() => told(2))
-  const { statements, longestUseMs } = await work()
-  console.log({ heardMs, longestUseMs, frames, statements: statements.length })
-  expect(frames).toBeLessThanOrEqual(FRAMES_A_MEMBER * MEMBERS)
-  expect(statements.length).toBeLessThanOrEqual(MOST_STATEMENTS)
+  const rounds: { frames: number; statements: number; timesOfLimit: number }[] = []
+  for (let sent = 2; sent < 2 + ROUNDS; sent++) {
+    frames = 0
+    await send(`message ${sent}`)
+    await until(() => heard(`message ${sent}`) && told(sent))
+    const { statements, longestUseMs, controlMs } = await work()
+    const mostMs = Math.max(MOST_MS, MOST_CONTROLS * controlMs)
+    rounds.push({ frames, statements: statements.length, timesOfLimit: longestUseMs / mostMs })
+    console.log({ longestUseMs, controlMs })
+  }
+  console.table(rounds)
+  expect(rounds[0]?.frames).toBeLessThanOrEqual(FRAMES_A_MEMBER * MEMBERS)
+  expect(rounds[0]?.statements).toBeLessThanOrEqual(MOST_STATEMENTS)
+  expect(Math.min(...rounds.map(({ timesOfLimit }) => timesOfLimit))).toBeLessThan(1)
   for (const { socket } of sockets) socket.terminate()
 })

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { selectConnected } from '@parley/server/features/connected'
 import { expect, onTestFinished, test } from 'vitest'
 import { createGroup, payloads, useListeners } from '../realtime/listeners.ts'
 import { planAnew, rowsReadBy } from '../support/rows-read.ts'
@@ -86,7 +87,7 @@ test('notifying the co-members of a user reads no rows of large or other channel
   }
 })
 
-test('a message in a large group reads only the members who are connected', async () => {
+test('a message or deletion in a large group reads only connected members', async () => {
   const [ana, ben] = await newUsers()
   const channelId = await createGroup(ana, ben)
   await world().pool.use(async (db) => {
@@ -131,5 +132,9 @@ test('a message in a large group reads only the members who are connected', asyn
   for (const plan of ['generic', 'custom'] as const) {
     const rows = await rowsReadBy(world(), plan, tell)
     expect.soft(rows, plan).toBeLessThanOrEqual(100)
+    const connected = () => world().pool.use((db) => selectConnected(db, channelId))
+    expect((await connected()).map(({ userId }) => userId)).toEqual([ben.id])
+    const read = await rowsReadBy(world(), plan, connected)
+    expect.soft(read, `deletion, ${plan}`).toBeLessThanOrEqual(100)
   }
 })

@@ -1,5 +1,6 @@
 import { connectOnce } from '@parley/server/db/client'
 import { expect, test } from 'vitest'
+import { insertUsers, insertWorkspace } from '../support/inserted.ts'
 import { pagesReadBy, planAnew, rowsReadBy } from '../support/rows-read.ts'
 import { useWorld } from '../support/world.ts'
 
@@ -37,6 +38,60 @@ test('a total of unread messages reads few pages for each channel', async () => 
   expect(pages).toBeLessThanOrEqual(9 * size)
 })
 
+/** Workspaces of gil, in the first of which are others, and channels that were deleted. */
+const insertWorkspaces = (size: number) => world().db`
+  with made as (
+    insert into workspaces (id, app_id, name, type, created_by)
+    select gen_random_uuid(), ${world().appId}, 'Acme', 'team', 'gil'
+    from generate_series(0, ${size}::int)
+    returning app_id, id
+  ),
+  joined as (
+    insert into workspace_members (app_id, workspace_id, user_id, role, joined_at)
+    select app_id, id, 'gil', 'owner', now() - row_number() over () * interval '1 s'
+    from made
+    returning app_id, workspace_id, joined_at
+  ),
+  large as (
+    select app_id, workspace_id
+    from joined
+    order by joined_at
+    limit 1
+  ),
+  deleted as (
+    insert into channels (id, app_id, cid, type, created_by, workspace_id, deleted_at)
+    select gen_random_uuid(), app_id, 'gil' || n, 'team', 'gil', workspace_id, now()
+    from large, generate_series(1, ${size}::int) n
+  ),
+  others as (
+    insert into users (app_id, id)
+    select app_id, 'other' || n
+    from large, generate_series(1, ${size}::int) n
+    returning app_id, id
+  )
+  insert into workspace_members (app_id, workspace_id, user_id, role)
+  select app_id, workspace_id, id, 'member'
+  from large
+  join others using (app_id)`
+
+test('a page of workspaces, or of the members of one, reads no others', async () => {
+  const [gil] = await world().users('gil')
+  const size = 1_000
+  await insertWorkspaces(size)
+  await world().db`analyze`
+  await planAnew(world())
+  const list = () => gil.workspaces.list({ limit: 10 })
+  const { workspaces: page } = await list()
+  expect(page.map(({ memberCount }) => memberCount)).toEqual([size + 1, ...Array(9).fill(1)])
+  const workspaceId = page[0]?.id ?? ''
+  for (const plan of ['generic', 'custom'] as const) {
+    // The members of the first are counted. Its deleted channels are not read.
+    expect(await rowsReadBy(world(), plan, list)).toBeLessThan(size + 150)
+    const members = () => gil.workspaces.members({ workspaceId, limit: 10 })
+    expect(await rowsReadBy(world(), plan, members)).toBeLessThan(100)
+  }
+})
+
 test('expiry looks at each event once, also while a transaction still sees them', async () => {
   const { db, appId, databaseUrl, cleanup } = world()
   const size = 6_000
@@ -65,5 +120,59 @@ test('expiry looks at each event once, also while a transaction still sees them'
     expect(left).toHaveLength(0)
   } finally {
     await reader.end()
+  }
+})
+
+const MANY = 2_000
+const INVITES = 200
+
+/** A workspace of gus with many members, one of whom leaves whenever a removal is measured. */
+async function insertWorkspaceOfMany() {
+  const { db, appId } = world()
+  const workspaceId = await insertWorkspace(world(), { gus: 'owner' })
+  const ids = await insertUsers(world(), 'guest', MANY)
+  await db`
+    insert into workspace_members (app_id, workspace_id, user_id, role)
+    select ${appId}, ${workspaceId}, given, 'member'
+    from unnest(${ids}::text[]) given`
+  return workspaceId
+}
+
+test('an invite or a removal reads none of the other members of a workspace', async () => {
+  const [gus] = await world().users('gus')
+  const workspaceId = await insertWorkspaceOfMany()
+  const { db, appId } = world()
+  await db`
+    insert into workspace_invites (
+      id, app_id, workspace_id, token_hash, role, created_by, expires_at
+    )
+    select
+      gen_random_uuid(), ${appId}, ${workspaceId}, n, 'member', 'gus', now() + interval '1 day'
+    from generate_series(1, ${INVITES}::int) n`
+  await db`analyze`
+  let left = 0
+  const remove = () => gus.workspaces.removeMember({ workspaceId, userId: `guest${++left}` })
+  for (const plan of ['generic', 'custom'] as const) {
+    const listed = await rowsReadBy(world(), plan, () => gus.invites.list({ workspaceId }))
+    const removed = await rowsReadBy(world(), plan, remove)
+    expect(listed, `list, ${plan} plan`).toBeLessThanOrEqual(4 * INVITES)
+    expect(removed, `removal, ${plan} plan`).toBeLessThanOrEqual(50)
+  }
+})
+
+test("an app's part of the audit log is read without the entries of others", async () => {
+  const { db, operator } = world()
+  const { id: appId } = await operator.apps.create({ name: 'Quiet' })
+  await db`
+    insert into audit (app_id, actor, operation, target)
+    select
+      case when n = ${MANY} then ${appId}::uuid else ${world().appId} end, 'key', 'none', '{}'
+    from generate_series(1, ${MANY}) n`
+  await db`analyze audit`
+  for (const plan of ['generic', 'custom'] as const) {
+    const rows = await rowsReadBy(world(), plan, async () =>
+      expect((await operator.audit.listOfApp({ appId })).entries).toHaveLength(2),
+    )
+    expect(rows, `${plan} plan`).toBeLessThanOrEqual(50)
   }
 })

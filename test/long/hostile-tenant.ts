@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { constants, setPriority } from 'node:os'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { topics } from '@parley/contract'
+import { limits, topics } from '@parley/contract'
 import { RawSocket } from '../support/socket.ts'
 
 /** The users of a hostile tenant, and a channel that all of them are members of. */
@@ -11,6 +11,7 @@ export type Attack = {
   url: string
   appId: string
   channelId: string
+  apiKey: string
   users: { token: string; wsToken: string }[]
 }
 /** How often each kind of call was made. */
@@ -24,7 +25,7 @@ export type Counts = Record<string, number>
 setPriority(constants.priority.PRIORITY_LOW)
 const AT_ONCE = 4
 const [attack] = await once(process, 'message')
-const { url, appId, channelId, users } = attack as Attack // as the test sends it
+const { url, appId, channelId, apiKey, users } = attack as Attack // as the test sends it
 
 let turn = 0
 const nextUser = () => users[turn++ % users.length] ?? { token: '', wsToken: '' }
@@ -64,18 +65,55 @@ async function flood() {
   sockets.delete(socket)
 }
 
+/** As many sockets of one user as may be open, each asking who else is there. */
+async function crowdOfSockets() {
+  const { wsToken } = nextUser()
+  const opened = await Promise.all(
+    Array.from({ length: limits.realtime.socketsPerUser }, () => RawSocket.open({ url })),
+  )
+  const asks = Array.from({ length: 2_400 }, (_, id) => ({ id: id + 2, presence: { channel } }))
+  for (const socket of opened) {
+    sockets.add(socket)
+    socket.send({ id: 1, connect: { token: wsToken } })
+    if (!isAttacking) socket.terminate()
+  }
+  await Promise.all(
+    opened.map(async (socket) => {
+      try {
+        await socket.reply(1)
+        socket.send(...asks)
+        await socket.reply(asks.length + 1)
+      } finally {
+        socket.socket.terminate()
+        sockets.delete(socket)
+      }
+    }),
+  )
+}
+
 const batch = Array.from({ length: 20 }, () => 'channels.list').join()
+/** A user who is over the limit of messages, and repeats none. */
+const loud = users[0]
+const sends = `/api/channels/${channelId}/messages`
+const fresh = () => ({ text: 'x', clientId: randomBytes(8).toString('hex') })
 const ways: Record<string, () => Promise<void>> = {
   lists: () => ask('/api/channels?limit=100'),
   searches: () => ask(`/api/channels?discover=true&q=${randomBytes(1).toString('hex')}`),
   people: () => ask('/api/users?limit=100&offset=1000&q=a'),
   histories: () => ask(`/api/channels/${channelId}/messages?limit=200`),
-  sends: () => ask(`/api/channels/${channelId}/messages`, { body: { text: 'x'.repeat(1_000) } }),
+  sends: () => ask(sends, { body: { text: 'x'.repeat(1_000) } }),
+  overLimit: () =>
+    ask(sends, { headers: { authorization: `Bearer ${loud?.token}` }, body: fresh() }),
+  messageBatches: () =>
+    ask(`${sends}/batch`, { body: { messages: Array.from({ length: 50 }, fresh) } }),
+  minting: () =>
+    ask('/tokens', { headers: { 'x-api-key': apiKey }, body: { userId: `new${turn++}` } }),
   syncs: () => ask('/api/sync', { body: { channels: { [channelId]: 0 } } }),
   batches: () => ask(`/trpc/${batch}?batch=1`),
   keys: () => ask('/tokens', { headers: { 'x-api-key': newKey() }, body: { userId: 'x' } }),
   tokens: () => ask('/api/channels', { headers: { authorization: `Bearer ${newKey()}` } }),
   floods: flood,
+  crowdsOfSockets: crowdOfSockets,
 }
 
 let isAttacking = false

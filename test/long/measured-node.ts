@@ -4,8 +4,11 @@ import { afterAll, beforeAll } from 'vitest'
 import type { World } from '../support/world.ts'
 import type { Probed } from './probe.ts'
 
-/** What a node has done since it was last asked. */
-type Work = { statements: string[]; longestUseMs: number }
+/**
+ * What a node has done since it was last asked, and what a statement takes at the moment that takes
+ * about 5 ms where nothing else runs.
+ */
+type Work = { statements: string[]; longestUseMs: number; controlMs: number }
 /**
  * The delay that all but a thousandth stay below, the one that the node stays below for all but a
  * thousandth of the time, and the longest one.

@@ -8,6 +8,7 @@ import { createTokens } from '@parley/server/core/tokens'
 import { createDb } from '@parley/server/db/client'
 import { createCleanup } from '@parley/server/jobs/cleanup'
 import { createProviderPreferences } from '@parley/server/jobs/push/preferences'
+import { medianMs } from '../support/median-ms.ts'
 import { ADMIN_KEY, SECRET } from '../support/secrets.ts'
 
 /** What a test may choose: as JSON, after the URL of the database. */
@@ -97,10 +98,19 @@ const use: typeof pool.use = async (work, deadline) => {
   }
 }
 const db = { ...pool, use }
-process.on('message', (message) => {
+process.on('message', async (message) => {
   if (message !== 'work') return
-  process.send?.({ statements: statements.splice(0), longestUseMs })
+  const work = { statements: statements.splice(0), longestUseMs }
+  const controlMs = await medianMs(() =>
+    pool.use(
+      (tx) => tx`
+        select count(*)
+        from generate_series(1, 50000)`,
+    ),
+  )
+  statements.length = 0
   longestUseMs = 0
+  process.send?.({ ...work, controlMs })
 })
 const bus = createEventBus()
 const publisher: typeof bus.publisher = {

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { onTestFinished, test } from 'vitest'
+import { inject, onTestFinished, test } from 'vitest'
 import { copyProject } from '../support/copy.ts'
 import { addPolls } from '../support/noun.ts'
 
@@ -15,6 +15,8 @@ test('a noun that is added by the list of CONTRIBUTING.md passes the checks and 
       cwd: tree,
       encoding: 'utf8',
       stdio: 'pipe',
+      // The tests of the copy use the PostgreSQL of this run, with a template of their own.
+      env: { ...process.env, DATABASE_URL: inject('databaseUrl') },
     })
 
   addPolls(tree)
@@ -23,5 +25,7 @@ test('a noun that is added by the list of CONTRIBUTING.md passes the checks and 
   npm('client')
   npm('reference')
   npm('check')
-  npm('test', '--', 'polls', 'rights/operations', 'app-files', '/statements.test', 'tenants')
-}, 900_000)
+  // Each worker loads the server once more, and others use the machine as well.
+  const tests = ['polls', 'rights/operations', 'app-files', '/statements.test', 'tenants']
+  npm('test', '--', '--maxWorkers', '2', ...tests)
+}, 1_800_000)

@@ -1,3 +1,4 @@
+import { limits } from '@parley/contract'
 import { describe, expect, test } from 'vitest'
 import { channelEventsOf, upTo, userEventsOf } from '../support/events.ts'
 import { unknownId } from '../support/ids.ts'
@@ -167,4 +168,31 @@ test('the members of a channel of another app, and malformed user ids, are not f
     expect(
       (await rest(world(), ana)('DELETE', `/api/channels/${channelId}/members/${userId}`)).status,
     ).toBe(404)
+})
+
+test('the events for new members of a large channel have at most 4 MB a call', async () => {
+  const { db, appId } = world()
+  const ids = await insertUsers(world(), 'told-', limits.membersPerCall)
+  const large = {
+    type: 'group' as const,
+    name: '😀'.repeat(limits.nameLength),
+    description: '\u0001'.repeat(limits.descriptionLength),
+    custom: { text: '\u0001'.repeat(1_300) },
+  }
+  const [ana] = await world().users('ana', 'ben')
+  const { id: channelId } = await ana.channels.create(large)
+  const add = (count: number) => ana.members.add({ channelId, userIds: ids.slice(0, count) })
+  expect(await refusal(add(ids.length))).toEqual(invalid)
+  const [, most = '0'] = (await complaint(add(ids.length))).match(/at most (\d+) new members/) ?? []
+  expect(await refusal(add(Number(most) + 1))).toEqual(invalid)
+  expect(await rolesIn(ana, channelId)).toEqual(['ana owner'])
+  expect((await add(Number(most))).memberCount).toBe(Number(most) + 1)
+  const [told] = await db`
+    select sum(octet_length(envelope))::int as bytes
+    from events
+    where topic like ${`user:${appId}:told-%`}`
+  expect(told?.bytes).toBeLessThan(limits.newMembersBytes)
+  expect(told?.bytes).toBeGreaterThan(0.9 * limits.newMembersBytes)
+  expect(await refusal(ana.channels.create({ ...large, memberIds: ids }))).toEqual(invalid)
+  expect((await ana.channels.create({ ...large, memberIds: ['ben'] })).memberCount).toBe(2)
 })

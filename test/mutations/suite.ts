@@ -11,8 +11,9 @@ const SECONDS_PER_FILE = 60 * slowness
 const RUNS_PER_HOST = 8
 
 /** A host bundles the programs once, with the defect that is planted when it starts. */
+const PROGRAM = /support\/start\.ts'|\bstartWorker\b/
 const startsPrograms = (file: string) =>
-  file.includes('/embedded/') || readFileSync(file, 'utf8').includes("support/start.ts'")
+  file.includes('/embedded/') || PROGRAM.test(readFileSync(file, 'utf8'))
 
 export type SuiteRequest = { tests: string[]; changed: string[] }
 /** `error`: the tests did not run, which proves nothing. */

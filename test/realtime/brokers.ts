@@ -30,8 +30,8 @@ export function useBrokers(world: () => World) {
       await secure?.kill()
     })
   }
-  const createPostgres = async ({ url, nodeId, report }: Created) => ({
-    ...createPostgresBroker({ url, nodeId, report }),
+  const createPostgres = async (options: Created) => ({
+    ...createPostgresBroker(options),
     isUp: () => true,
   })
   const createRedis = async ({ url, report, ...options }: Created) =>

@@ -48,6 +48,9 @@ describe.each(['PostgreSQL', 'Redis'] as const)('on nodes connected by %s', (kin
       const { databaseUrl } = world()
       nodes[index] = await createWorld({ ...quiet, ...shared, databaseUrl, onStatement })
     }
+    // A node that begins to listen may have missed notes: it looks for edits last.
+    const hasCaughtUp = (own: string[]) => own.some((each) => /'channel\.updated'/.test(each))
+    await vi.waitUntil(() => statements.every(hasCaughtUp), patient)
   })
   afterAll(async () => {
     for (const node of nodes) await node.stop()
@@ -99,10 +102,17 @@ describe.each(['PostgreSQL', 'Redis'] as const)('on nodes connected by %s', (kin
   check('presence, names and edits of channels are looked up once, for all nodes', async () => {
     const here = await world().user('mover')
     const watching = await world().users(...upTo(OTHERS).map((n) => `watcher${n}`))
-    const channelId = await createGroup(here, ...watching)
+    const mover = node(0).api({ token: here.token })
+    const group = { name: 'Talk', memberIds: watching.map(({ id }) => id) }
+    const { id: channelId } = await mover.channels.create({ type: 'group', ...group })
     const listeners = await Promise.all(
       watching.map((user, index) => listenAs(user, userTopic(user), node(index + 1))),
     )
+    // Users who are seen for the first time have all their counts loaded, once: those who joined
+    // are counted by the first node as well, and before this.
+    await mover.messages.send({ channelId, text: 'hello' })
+    for (const listener of listeners)
+      await listener.until(() => counts(listener, 'channel.total_unread_changed').at(-1) === 1)
     /** What happens on the first node, and the statements of all until every listener knows. */
     const statementsUntil = async (
       type: Envelope['type'],
@@ -129,8 +139,7 @@ describe.each(['PostgreSQL', 'Redis'] as const)('on nodes connected by %s', (kin
     })
     const edited = await statementsUntil('channel.updated', {
       tells: () => true,
-      happen: () =>
-        node(0).api({ token: here.token }).channels.update({ channelId, name: 'Moved' }),
+      happen: () => mover.channels.update({ channelId, name: 'Moved' }),
     })
     expect([online, renamed, edited]).toEqual([1, 1, 1])
     // Users are told of themselves, too.
@@ -164,15 +173,9 @@ describe.each(['PostgreSQL', 'Redis'] as const)('on nodes connected by %s', (kin
     const payload = { channelId, messageId: sent.id }
     const event = { type: 'message.deleted', payload, envelope: '{}' }
     worker.publisher.publish([{ ...about, ...event } as never]) // the payload is not read
-    worker.publisher.broadcast({
-      ...{ kind: 'profile', appId },
-      user: { id: robot.id, name: 'Robot', image: null },
-    })
     await worker.stop()
-    for (const listener of listeners) {
+    for (const listener of listeners)
       await listener.until(() => counts(listener, 'channel.unread_changed').length === 2)
-      await listener.until(() => namesOf(listener, robot.id).length === 1)
-    }
     expect(statements).toEqual(statements.map(() => []))
   })
   check('a reconciliation counts no channel that nobody on its node has', async () => {

@@ -48,6 +48,17 @@ test('a user of a dead node stays online on another node', async () => {
   expect([(await dead.rows()).length, (await here.rows()).length]).toEqual([0, 1])
 })
 
+test('a user who leaves one of two nodes stays connected to the other', async () => {
+  const [one, other] = [await openNode(), await openNode()]
+  const user = await newUser('on-two')
+  const leave = await one.connect(user)
+  await other.connect(user)
+  leave()
+  await until(async () => (await one.rows()).length === 0)
+  expect(await other.rows()).toEqual([{ userId: 'on-two' }])
+  expect([...one.changes, ...other.changes]).toEqual(['on-two online'])
+})
+
 test('a dead node whose removal was not answered leaves nobody online', async () => {
   const proxy = await openDatabaseProxy(world().databaseUrl)
   const options = { poolSize: 1, applicationName: 'parley-test', patience: unhurried }

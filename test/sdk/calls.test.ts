@@ -106,6 +106,29 @@ test('a call that gets no answer says whether it was aborted, late or lost', asy
   expect(await failure(lost.service.live())).toMatchObject({ code: 'NETWORK_ERROR', status: 0 })
 })
 
+test('an import sends all records, and says whether it was refused, aborted or lost', async () => {
+  const importWith = (fetch: typeof globalThis.fetch, signal?: AbortSignal) =>
+    createChatServer({ url: 'http://test/', apiKey: 'pk_test', fetch }).imports.run(
+      [
+        { record: 'user', id: 'ana' },
+        { record: 'user', id: 'ben' },
+      ],
+      signal && { signal },
+    )
+  const sent: string[] = []
+  await importWith(async (url, request) => {
+    sent.push(String(url), await new Response(request?.body).text())
+    return Response.json({ lines: 2 })
+  })
+  const lines = '{"record":"user","id":"ana"}\n{"record":"user","id":"ben"}\n'
+  expect(sent).toEqual(['http://test/import', lines])
+  const forbidden = importWith(async () => refused(403, 'FORBIDDEN'))
+  expect(await failure(forbidden)).toMatchObject({ code: 'FORBIDDEN', status: 403 })
+  const lose = () => Promise.reject(new Error('lost'))
+  expect(await failure(importWith(lose, AbortSignal.abort()))).toMatchObject({ code: 'ABORTED' })
+  expect(await failure(importWith(lose))).toMatchObject({ code: 'NETWORK_ERROR' })
+})
+
 test.each([
   [404, { code: 'NOT_FOUND', status: 404 }],
   [200, { code: 'NETWORK_ERROR', status: 0 }],

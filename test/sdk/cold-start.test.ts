@@ -1,4 +1,5 @@
 import { memoryStorage, type OutboxStorage } from '@parley/client'
+import { createRecent } from '@parley/client/internal/recent'
 import { createSnapshots, indexedDbSnapshotStorage } from '@parley/client/snapshots'
 import { IDBFactory } from 'fake-indexeddb'
 import { expect, test } from 'vitest'
@@ -73,6 +74,29 @@ test('a start without a network shows what was seen last, and what waits to be s
   )
   expect(texts(current)).toEqual(['edited', 'waits', 'and more'])
   await until(list, ready)
+})
+
+test('what was stored replaces nothing that has loaded before it is read', async () => {
+  const { before, talk, rows, again } = await coldStart()
+  before.disconnect()
+  talk.send('newer')
+  const { load } = rows
+  let read = () => {}
+  const opened = new Promise<void>((resolve) => (read = resolve))
+  rows.load = (owner) => opened.then(() => load(owner))
+  const { chat, list } = again()
+  await chat.connect()
+  await until(list, ready)
+  read()
+  await quiet()
+  expect(list.getSnapshot().items).toMatchObject([{ lastMessage: { text: 'newer' } }])
+})
+
+test('of many rooms those that were used last are kept', () => {
+  const forgotten: string[] = []
+  const recent = createRecent(2, (id) => forgotten.push(id))
+  for (const id of ['a', 'b', 'a', 'c', 'd']) recent.add(id)
+  expect(forgotten).toEqual(['b', 'a'])
 })
 
 test('what was shown for a moment before an outage is stored', async () => {
@@ -190,9 +214,8 @@ test('rooms of another numbering are dropped where no list was shown, opened or 
     .toContain('restored in a')
   expect(await kept()).toEqual(['room a'])
   // A client that knows the numbering before it has read what is stored, and another after that.
-  await rows.put('http://chat app:me', 'room b', {
-    ...{ version: 1, epoch: 'another', rev: 1, from: 0, messages: [] },
-  })
+  const foreign = { version: 1, epoch: 'another', rev: 1, from: 0, messages: [] }
+  await rows.put('http://chat app:me', 'room b', foreign)
   const later = scriptedChat({ ...all, storage, userId: undefined })
   later.channel('a')
   await later.chat.connect()
@@ -201,12 +224,8 @@ test('rooms of another numbering are dropped where no list was shown, opened or 
 
 test('a snapshot has at most so many rooms, messages and characters', async () => {
   const rows = indexedDbSnapshotStorage(`snapshots-${storages++}`)
-  const snapshots = createSnapshots(rows, {
-    intervalMs: 0,
-    rooms: 2,
-    messages: 3,
-    length: 2_500,
-  })
+  const limits = { rooms: 2, messages: 3, length: 2_500 }
+  const snapshots = createSnapshots(rows, { intervalMs: 0, ...limits })
   const { chat, channel } = scriptedChat({ storage: memoryStorage(), snapshots, userId: 'me' })
   await chat.connect()
   for (const id of ['a', 'b', 'c']) {

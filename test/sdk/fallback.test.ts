@@ -11,6 +11,7 @@ import {
   texts,
   until,
 } from '../support/chat.ts'
+import { quiet } from '../support/scripted/index.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
 import { useWorld } from '../support/world.ts'
 
@@ -118,6 +119,66 @@ test('where an address has no streams, only WebSockets are tried', async () => {
   await transports.failed()
   expect(next('wss://chat.example.com/socket')).toBe('WebSocket')
 })
+
+test('a stream passes lines on as they were sent, and sends each frame in its turn', async () => {
+  const { socket, write, heard, sent } = await openStream()
+  // A character that two chunks share.
+  const line = Buffer.from('{"text":"€"}\n')
+  write(line.subarray(0, -4))
+  write(line.subarray(-4))
+  await expect.poll(() => heard).toEqual([CONNECTED, '{"text":"€"}'])
+  for (const data of ['one', 'two']) {
+    socket.send(data)
+    await expect.poll(() => sent.at(-1)).toEqual({ session: 's', node: 'n', data })
+  }
+})
+
+test('a stream that ends, or whose frame is refused, is closed once', async () => {
+  const ending = await openStream()
+  ending.end()
+  await expect.poll(() => ending.closed).toEqual([1006])
+  const refused = await openStream(404)
+  refused.socket.send('one')
+  await expect.poll(() => refused.closed).toEqual([1006])
+  refused.end()
+  await quiet()
+  expect(refused.closed).toEqual([1006])
+})
+
+test('a stream that was closed passes nothing on', async () => {
+  const { socket, write, heard, closed } = await openStream()
+  socket.close()
+  write(Buffer.from('{"text":"late"}\n'))
+  await quiet()
+  expect([heard, closed]).toEqual([[CONNECTED], []])
+})
+
+const CONNECTED = '{"id":1,"connect":{"session":"s","node":"n"}}'
+
+/** A stream whose answer is written by hand. Frames that are sent later get this status. */
+async function openStream(status = 204) {
+  let body: ReadableStreamDefaultController<Uint8Array> | undefined
+  const sent: unknown[] = []
+  const answer = async (address: string, request: RequestInit = {}) => {
+    const start = (controller: typeof body) => {
+      body = controller
+    }
+    if (address.endsWith('/http_stream')) return new Response(new ReadableStream({ start }))
+    sent.push(JSON.parse(String(request.body)))
+    return new Response(null, { status })
+  }
+  const socket = new StreamSocket(URL, answer as typeof fetch) // it is given texts
+  const heard: string[] = []
+  const closed: number[] = []
+  socket.onmessage = ({ data }) => void heard.push(data)
+  socket.onclose = ({ code }) => void closed.push(code)
+  socket.send('{"id":1,"connect":{}}')
+  await expect.poll(() => body).toBeDefined()
+  const write = (chunk: Uint8Array) => body?.enqueue(chunk)
+  write(Buffer.from(`${CONNECTED}\n`))
+  await expect.poll(() => heard).toEqual([CONNECTED])
+  return { socket, write, end: () => body?.close(), heard, closed, sent }
+}
 
 const URL = 'ws://chat.example.com/connection/websocket'
 

@@ -1,5 +1,5 @@
 import { memoryStorage } from '@parley/client'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { ready, until } from '../support/chat.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
 
@@ -78,4 +78,60 @@ test('of a reaction and its removal that wait, only the last is sent', async () 
   await chat.connect()
   await Promise.all(all)
   expect(changes(requests)).toEqual(['POST /api/channels/c/messages/c-0001/reactions'])
+})
+
+test('an edit of a newer build in another tab is sent whole and by itself', async () => {
+  const storage = { ...memoryStorage(), sharedAs: 'builds' }
+  const { chat, channel, hold, bodies, count } = scriptedChat({ storage })
+  const { id: messageId } = channel('c').send('0', { by: 'me' })
+  await chat.connect()
+  const room = chat.channel('c')
+  room.watch()
+  await until(room.messages, ready)
+  const [sending, editing] = [hold(SEND), hold(/PATCH/)]
+  room.send({ text: 'first' })
+  await sending.asked
+  const newer = { type: 'edit', channelId: 'c', clientId: 'e', messageId, text: '1', mood: 'glad' }
+  const tab = new BroadcastChannel('builds http://chat app:me')
+  onTestFinished(() => tab.close())
+  const createdAt = new Date(0).toISOString()
+  tab.postMessage({ kind: 'put', operation: { ...newer, createdAt } })
+  await until(room.messages, ({ items }) => items[0]?.text === '1')
+  const edited = room.edit(messageId, { text: '2' })
+  sending.release()
+  await editing.asked
+  const request = `PATCH /api/channels/c/messages/${messageId}`
+  expect(bodies.get(request)).toEqual({ text: '1', mood: 'glad' })
+  editing.release()
+  await edited
+  expect([count(/PATCH/), bodies.get(request)]).toEqual([2, expect.objectContaining({ text: '2' })])
+})
+
+test('what a newer build changed of a refused message is sent with it at a retry', async () => {
+  const storage = { ...memoryStorage(), sharedAs: 'refused' }
+  const { chat, channel, refuseRequests, bodies } = scriptedChat({ storage })
+  channel('c')
+  await chat.connect()
+  const room = chat.channel('c')
+  room.watch()
+  await until(room.messages, ready)
+  refuseRequests(SEND, { status: 400, code: 'VALIDATION_ERROR' })
+  const out = room.send({ text: '0', custom: { kept: 1 } })
+  out.sent.catch(() => {})
+  await until(room.messages, ({ items }) => items[0]?.status === 'failed')
+  const tab = new BroadcastChannel('refused http://chat app:me')
+  onTestFinished(() => tab.close())
+  const edit = { type: 'edit', channelId: 'c', clientId: 'e', text: '1', mood: 'glad' }
+  const createdAt = new Date().toISOString()
+  const operation = { ...edit, createdAt, messageId: out.clientId, ifEditedAt: null }
+  tab.postMessage({ kind: 'put', operation })
+  await until(room.messages, ({ items }) => items[0]?.text === '1')
+  refuseRequests()
+  out.retry()
+  await out.sent
+  const { clientId } = out
+  expect(bodies.get('POST /api/channels/c/messages')).toEqual({
+    ...{ clientId, text: '1', mood: 'glad' },
+    ...{ custom: { kept: 1 }, attachments: [] },
+  })
 })

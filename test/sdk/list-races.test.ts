@@ -140,7 +140,7 @@ test('a list that failed is loaded again after growing pauses, but not while off
   await clock.forward(60_000)
   expect(count(LIST)).toBe(asked)
   void chat.connect()
-  await until(list, ready)
+  expect((await until(list, ready)).error).toBeUndefined()
 })
 
 test('a record fetched before an edit does not undo the edit', async () => {

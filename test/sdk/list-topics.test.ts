@@ -1,6 +1,7 @@
 import { RecordSubscriptions } from '@parley/client/internal/channels/subscriptions'
 import { expect, test } from 'vitest'
-import { ready, until } from '../support/chat.ts'
+import { isLive, isOffline, ready, until } from '../support/chat.ts'
+import { timeOf } from '../support/scripted/channel.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
 import { listed } from '../support/scripted/listed.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
@@ -70,7 +71,7 @@ test('a list subscribes to 500 topics, and to another once one of them has gone'
   } as unknown as ConstructorParameters<typeof RecordSubscriptions>[0]) // all that it uses
   for (let index = 0; index < 502; index++) subscriptions.add(`c${index}`, () => {})
   expect([subscribed.size, subscribed.has('c500')]).toEqual([500, false])
-  subscriptions.remove('c0')
+  subscriptions.delete('c0')
   subscriptions.add('c500', () => {})
   subscriptions.add('c501', () => {})
   expect([subscribed.size, subscribed.has('c500'), subscribed.has('c501')]).toEqual([
@@ -78,6 +79,97 @@ test('a list subscribes to 500 topics, and to another once one of them has gone'
     true,
     false,
   ])
+})
+
+test('an outage trims a list that nobody watches to 200 channels and the open rooms', async () => {
+  const { chat, channel, topics, count, cut, mend } = scriptedChat()
+  for (let index = 0; index < 240; index++)
+    Object.assign(channel(`c${index}`).send('hello'), { createdAt: timeOf(index) })
+  await chat.connect()
+  const list = chat.channels()
+  const known = () => Object.keys(chat.unread.getSnapshot().byChannel)
+  const reconnect = async () => {
+    cut()
+    await isOffline(chat)
+    mend()
+    chat.wake()
+    await isLive(chat)
+    await quiet()
+  }
+  // Paging needs no watcher.
+  while ((await until(list, ready)).hasMore) await list.loadMore()
+  const [shown] = list.getSnapshot().items
+  const oldest = list.getSnapshot().items.at(-1)?.id ?? ''
+  const leave = list.subscribe(() => {})
+  await reconnect()
+  expect([list.getSnapshot().items.length, known().length]).toEqual([240, 240])
+  const close = chat.channel(oldest).info.subscribe(() => {})
+
+  leave()
+  await reconnect()
+  expect([list.getSnapshot().items.length, list.getSnapshot().hasMore]).toEqual([200, true])
+  expect([list.getSnapshot().items[0], known().length]).toEqual([shown, 201])
+  expect(topics()).toHaveLength(202)
+  expect(chat.channel(oldest).info.getSnapshot()).toMatchObject({ status: 'ready' })
+
+  // Paging goes on from there, and a room that was left is released with the next channels.
+  close()
+  const lists = count(LIST)
+  await list.loadMore()
+  expect([list.getSnapshot().items.length, count(LIST) - lists]).toEqual([240, 1])
+  await reconnect()
+  expect(known()).toHaveLength(200)
+  expect(known()).not.toContain(oldest)
+})
+
+test('a page asked for before a count does not overwrite it, whatever is released', async () => {
+  const clock = stoppedClock()
+  const { chat, channel, hold, tellUnread } = scriptedChat()
+  const oldest = '00000000-0000-4000-8000-000000000000'
+  channel(oldest).send('hello')
+  for (let index = 2; index < 60; index++)
+    Object.assign(channel(`c${index}`).send('hello'), { createdAt: timeOf(index) })
+  await chat.connect()
+  const list = chat.channels()
+  await until(list, ready)
+  const close = chat.channel(oldest).info.subscribe(() => {})
+  await clock.forward(1_000)
+  close()
+  const page = hold(LIST)
+  const loaded = list.loadMore()
+  await page.asked
+  tellUnread(oldest, 3)
+  await quiet()
+  expect(chat.unread.getSnapshot().byChannel[oldest]).toBe(3)
+  // Rooms beyond the last 20 are freed, and with them the records that nothing needs.
+  for (let index = 2; index < 25; index++) chat.channel(`c${index}`).watch()()
+  await clock.forward(10_000)
+  page.release()
+  await loaded
+  expect(list.getSnapshot().items.at(-1)).toMatchObject({ id: oldest, unreadCount: 3 })
+})
+
+test('what is let go of while a list loads is released at the end of the load', async () => {
+  const clock = stoppedClock()
+  const { chat, channel, hold, tellUnread } = scriptedChat()
+  for (let index = 0; index < 60; index++)
+    Object.assign(channel(`c${index}`).send('hello'), { createdAt: timeOf(index) })
+  await chat.connect()
+  await until(chat.channels(), ready)
+  const known = () => Object.keys(chat.unread.getSnapshot().byChannel)
+  const page = hold(LIST)
+  const groups = chat.channels({ type: 'group' })
+  groups.subscribe(() => {})
+  await page.asked
+  tellUnread('c0', 1)
+  await quiet()
+  for (let index = 10; index < 40; index++) chat.channel(`c${index}`).watch()()
+  await clock.forward(10_000)
+  expect(known()).toContain('c0')
+  page.release()
+  await until(groups, ready)
+  await quiet()
+  expect(known()).not.toContain('c0')
 })
 
 test('a channel of which the server says that it is removed goes from the list', async () => {

@@ -4,8 +4,9 @@ import {
   withChannelProfile,
   withUserProfile,
 } from '@parley/client/internal/channels/reducer'
+import { VersionedParts } from '@parley/client/internal/channels/versions'
 import { expect, test } from 'vitest'
-import { ready, until } from '../support/chat.ts'
+import { isLive, isOffline, ready, until } from '../support/chat.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
 
@@ -92,4 +93,46 @@ test('a fetched record overwrites no count, setting or read that is newer', () =
     const merged = merge(known, rev, 4)
     expect(merged).toMatchObject({ ...newest, rev: Math.max(rev, record.rev), lastReadSeq: 4 })
   }
+})
+
+test('channels of the same moment are listed by id, in whichever order they come', async () => {
+  const { chat, channel, tell } = scriptedChat()
+  await chat.connect()
+  const list = chat.channels()
+  await until(list, ready)
+  for (const id of ['b', 'a', 'c']) tell('channel.added', { channel: channel(id).record() })
+  const { items } = await until(list, (listed) => listed.items.length === 3)
+  expect(items.map(({ id }) => id)).toEqual(['c', 'b', 'a'])
+})
+
+test('of the pages of a list the oldest says how old their settings are', async () => {
+  const { chat, channel, hold, cut, mend, loseEvents, tellSettings } = scriptedChat()
+  for (let n = 100; n < 220; n++) channel(`c${n}`)
+  await chat.connect()
+  const list = chat.channels()
+  await until(list, ready)
+  for (let page = 2; page <= 3; page++) await list.loadMore()
+  cut()
+  await isOffline(chat)
+  loseEvents()
+  mend()
+  const first = hold(/^GET .*channels\?.*limit=100/)
+  await first.asked
+  tellSettings('c219', { starred: true, muted: false })
+  await quiet()
+  first.release()
+  await isLive(chat)
+  const { items } = await until(list, ready)
+  expect([items.length, items[0]?.id, items[0]?.starred]).toEqual([120, 'c219', true])
+})
+
+test('after a restore counts and settings of lower versions are taken', () => {
+  const parts = new VersionedParts()
+  parts.takeCount('c', { unreadCount: 3, unreadVersion: 9 })
+  parts.takeSettings({ channelId: 'c', starred: true, muted: true }, 9)
+  parts.clear()
+  const count = { unreadCount: 1, unreadVersion: 2 }
+  expect(parts.takeCount('c', count)).toEqual(count)
+  const settings = { starred: false, muted: false }
+  expect(parts.takeSettings({ channelId: 'c', ...settings }, 2)).toEqual(settings)
 })

@@ -5,6 +5,7 @@ import { createRoot } from 'react-dom/client'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { chatOf, GROUP, isLive, isOffline, liveChatOf, ready, until } from '../support/chat.ts'
 import { useDom } from '../support/dom.ts'
+import { insertUsers } from '../support/inserted.ts'
 import { patient } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
 
@@ -144,4 +145,19 @@ test('a name changed while offline shows later in messages, members and lists', 
   await until(room.messages, ({ items }) => items[0]?.user.name === 'One II')
   await until(room.members, ({ items }) => items.some(({ user }) => user.name === 'One II'))
   await until(chat.channels(), ({ items }) => items[0]?.lastMessage?.user.name === 'One II')
+})
+
+test('presence is loaded of all users, however long their names and images are', async () => {
+  const { db, appId } = world()
+  const ids = await insertUsers(world(), 'wordy-', 100)
+  await db`
+    update users
+    set image = ${`https://example.com/${'\u0001'.repeat(2_000)}`}, last_active_at = now()
+    where app_id = ${appId}
+      and id = any(${ids})`
+  await world().user('ana')
+  const { chat } = await liveChatOf(world(), 'ana')
+  const all = ids.map((id) => chat.presence(id))
+  for (const presence of all) onTestFinished(presence.subscribe(() => {}))
+  for (const presence of all) await until(presence, ({ lastActiveAt }) => lastActiveAt !== null)
 })

@@ -16,6 +16,8 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { GROUP, isLive, liveChatOf, until } from '../support/chat.ts'
 import { useDom } from '../support/dom.ts'
 import { createProxy } from '../support/network.ts'
+import { scriptedChat } from '../support/scripted/index.ts'
+import { stoppedClock } from '../support/scripted/time.ts'
 import { patient } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
 
@@ -172,5 +174,54 @@ test('hooks accept ids that are not known yet, and a thread can do what a room c
   await act(async () => thread?.markRead())
   await act(async () => thread?.delete(out?.id ?? ''))
   await shows('Talk ready 1 0 ready')
+  const second = await ana.messages.send({ channelId, text: 'second root' })
+  await render({ id: channelId, parentId: second.id })
+  const there = await act(async () => thread?.send({ text: 'there' }).sent)
+  expect(there?.parentId).toBe(second.id)
+  await act(async () => thread?.delete(there?.id ?? ''))
   await isLive(chat)
+})
+
+test('actions are the same functions until what they act on changes', async () => {
+  const { chat, channel } = scriptedChat()
+  channel('c')
+  let shown: ReturnType<typeof useMessages> | undefined
+  const Messages = ({ replies }: { replies: boolean }) => {
+    shown = useMessages('c', { replies })
+    return shown.status
+  }
+  const { root } = mount()
+  const loadOlder = async (replies: boolean) => {
+    const messages = createElement(Messages, { replies })
+    await act(() => root.render(createElement(ChatProvider, { client: chat }, messages)))
+    return shown?.loadOlder
+  }
+  const all = await loadOlder(true)
+  expect(await loadOlder(true)).toBe(all)
+  expect(await loadOlder(false)).not.toBe(all)
+})
+
+test('a client that is used again soon stays, and asks the provider given last', async () => {
+  const clock = stoppedClock()
+  const asked: string[] = []
+  const clients = new Set<ChatClient>()
+  const Page = ({ provider }: { provider: string }) => {
+    const token = async () => {
+      asked.push(provider)
+      throw new Error('no token')
+    }
+    const chat = useChatClient({ url: 'http://chat', userId: 'me', token })
+    if (chat) clients.add(chat)
+    return null
+  }
+  const { root } = mount()
+  const render = (provider?: string) =>
+    act(() => root.render(provider === undefined ? null : createElement(Page, { provider })))
+  for (const provider of ['first', undefined, 'second']) await render(provider)
+  await clock.forward(5_000)
+  for (const provider of [undefined, 'third', 'fourth']) await render(provider)
+  expect(clients.size).toBe(1)
+  const [chat] = clients
+  await expect(chat?.api.users.list()).rejects.toMatchObject({ code: 'TOKEN_PROVIDER_FAILED' })
+  expect(asked).toEqual(['fourth'])
 })

@@ -108,6 +108,7 @@ test('a thread is live, and a reply shows at once in the thread and in the chann
   const { chat } = await liveChatOf(world(), 'ben')
   const room = chat.channel(channelId)
   const thread = room.thread(parentId)
+  expect(room.thread(parentId)).toBe(thread)
   room.watch()
   await until(thread, (shown) => ready(shown) && shown.parent?.replyCount === 1)
   const out = room.send({ text: 'two', parentId })
@@ -150,4 +151,17 @@ test('keystrokes and reads are throttled', async () => {
     proxy.requests.filter((request) => request.endsWith(path)).length
   await vi.waitUntil(() => requests('/typing') > 0, patient)
   expect([requests('/typing'), requests('/read')]).toEqual([1, 1])
+})
+
+test('a thread is loaded although its first message was deleted', async () => {
+  const [ana] = await world().users('ana', 'ben')
+  const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: ['ben'] })
+  const { id: parentId } = await ana.messages.send({ channelId, text: 'root' })
+  await ana.messages.send({ channelId, text: 'reply', parentId })
+  await ana.messages.delete({ channelId, messageId: parentId })
+  const { chat } = await liveChatOf(world(), 'ben')
+  const thread = chat.channel(channelId).thread(parentId)
+  thread.subscribe(() => {})
+  expect(texts(await until(thread, ready))).toEqual(['reply'])
+  expect(thread.getSnapshot().parent).toBeUndefined()
 })

@@ -42,6 +42,43 @@ test('a listener is not called after its unsubscribe, even within the same chang
   expect(called.sort()).toEqual(['first 0', 'first 1', 'first 2'])
 })
 
+test('a listener that throws keeps no other from hearing, and is reported', async () => {
+  const errors: unknown[] = []
+  const { chat, channel } = scriptedChat({ onError: (error) => errors.push(error) })
+  const talk = channel('c')
+  const room = chat.channel('c')
+  await chat.connect()
+  room.messages.subscribe(() => {})
+  await until(room.messages, ready)
+  const heard = new Set<string>()
+  const fail = () => {
+    throw new Error('of the application')
+  }
+  for (const listener of [fail, () => heard.add('store')]) room.messages.subscribe(listener)
+  for (const listener of [fail, () => heard.add('event')]) chat.on('message.new', listener)
+  talk.send('one')
+  await quiet()
+  expect([...heard].sort()).toEqual(['event', 'store'])
+  expect(errors.length).toBeGreaterThan(1)
+})
+
+test('a selected part tells its own changes only', async () => {
+  const { chat, channel } = scriptedChat()
+  const talk = channel('c')
+  const room = chat.channel('c')
+  await chat.connect()
+  room.messages.subscribe(() => {})
+  await until(room.messages, ready)
+  const count = select(room.messages, ({ items }) => items.length)
+  const told: number[] = []
+  count.subscribe(() => told.push(count.getSnapshot()))
+  const message = talk.send('one')
+  await quiet()
+  talk.edit(message.id, 'edited')
+  await until(room.messages, ({ items }) => items[0]?.text === 'edited')
+  expect(told).toEqual([1])
+})
+
 test('roots are loaded although a jump in them has failed', async () => {
   const { chat, channel, hold, refuseRequests } = scriptedChat()
   const talk = channel('c')

@@ -1,4 +1,6 @@
-import { expect, test } from 'vitest'
+import type { TokenResult } from '@parley/client'
+import { Tokens } from '@parley/client/internal/tokens'
+import { expect, onTestFinished, test } from 'vitest'
 import { isOffline } from '../support/chat.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
@@ -70,4 +72,52 @@ test('a token is renewed before it expires while connected, not after disconnect
   expect(minted()).toBe(2)
   await chat.api.users.get({ userId: 'ana' })
   expect([minted(), clock.timers()]).toEqual([3, 0])
+})
+
+const MINTED: TokenResult = {
+  token: 'token',
+  wsToken: 'socket',
+  user: { id: 'me', name: 'Me', image: null },
+  expiresIn: 1_000,
+  appId: 'app',
+  wsUrl: 'ws://chat',
+}
+
+test('a renewal that failed is tried again, and pauses begin again once one works', async () => {
+  const clock = stoppedClock()
+  let isDown = false
+  let calls = 0
+  const tokens = new Tokens(
+    async () => {
+      calls += 1
+      if (isDown) throw new Error('down')
+      return MINTED
+    },
+    () => {},
+  )
+  onTestFinished(() => tokens.stop())
+  tokens.start()
+  for (const _ of ['first', 'second']) {
+    isDown = false
+    await clock.forward(61_000)
+    await tokens.get()
+    const before = calls
+    isDown = true
+    await clock.forward(999_000)
+    expect(calls - before).toBeGreaterThan(5)
+  }
+})
+
+test('a provider that does not answer has failed after half a minute', async () => {
+  const clock = stoppedClock()
+  const tokens = new Tokens(
+    () => new Promise(() => {}),
+    () => {},
+  )
+  const codes: string[] = []
+  tokens.get().catch(({ code }) => codes.push(code))
+  await clock.forward(29_000)
+  expect(codes).toEqual([])
+  await clock.forward(2_000)
+  expect(codes).toEqual(['TOKEN_PROVIDER_FAILED'])
 })

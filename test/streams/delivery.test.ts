@@ -1,7 +1,9 @@
 import { limits, topics } from '@parley/contract'
+import { createDeltas } from '@parley/server/realtime/streams/deltas'
+import { createTurns } from '@parley/server/realtime/streams/turns'
 import { expect, onTestFinished, test } from 'vitest'
 import { payloads } from '../realtime/listeners.ts'
-import { channelEventsOf } from '../support/events.ts'
+import { channelEventsOf, upTo } from '../support/events.ts'
 import { insertUsers } from '../support/inserted.ts'
 import { centrifugeOf, listen } from '../support/realtime.ts'
 import { until } from '../support/until.ts'
@@ -159,6 +161,52 @@ test('nothing is left of what grew in a channel that is deleted', async () => {
     async () =>
       (await db`select from message_streams where message_id = ${messageId}`).length === 0,
   )
+})
+
+test('an app with many messages that grow keeps no other app waiting', async () => {
+  const inTurn = createTurns(2)
+  const order: string[] = []
+  const open: (() => void)[] = []
+  const work = (app: string, name: string) =>
+    inTurn(app, () => {
+      order.push(name)
+      return new Promise<void>((resolve) => open.push(resolve))
+    })
+  const all = [
+    ...upTo(6).map((n) => work('busy', `busy ${n}`)),
+    ...upTo(2).map((n) => work('other', `other ${n}`)),
+  ]
+  expect(order).toEqual(['busy 1', 'busy 2'])
+  const failed = inTurn('third', () => Promise.reject(new Error())).catch(() => 'failed')
+  for (const count of upTo(all.length)) {
+    await until(() => order.length >= count)
+    open[count - 1]?.()
+  }
+  expect(await failed).toBe('failed')
+  await Promise.all(all)
+  const others = ['other 1', 'busy 4', 'other 2', 'busy 5']
+  expect(order).toEqual(['busy 1', 'busy 2', 'busy 3', ...others, 'busy 6'])
+})
+
+test('appends to a large channel that do not follow each other are not joined', () => {
+  const sent: unknown[] = []
+  const publisher = { broadcast: ({ payload }: { payload?: unknown }) => void sent.push(payload) }
+  const deltas = createDeltas({ publisher: publisher as never, pauseMs: never }) // one kind of note
+  const ref = { appId: 'app', channelId: 'c', messageId: 'm', isLarge: true, cause: {} }
+  // Another node has taken "two" and "three" between those of this one.
+  const texts: [number, string][] = [
+    [0, 'zero'],
+    [4, 'one'],
+    [15, 'four'],
+    [19, 'five'],
+  ]
+  for (const [at, text] of texts) deltas.add({ ...ref, at, text })
+  deltas.stop()
+  expect(sent).toMatchObject([
+    { at: 0, text: 'zero' },
+    { at: 4, text: 'one' },
+    { at: 15, text: 'fourfive' },
+  ])
 })
 
 test('a large channel is sent appends together, and no part of the text is missing', async () => {

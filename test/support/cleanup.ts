@@ -1,4 +1,5 @@
 import { createEventBus } from '@parley/server/core/event-bus'
+import { acceptedTasks, createJobStaging } from '@parley/server/core/jobs'
 import { createMetrics } from '@parley/server/core/metrics'
 import { createDb, type Patience } from '@parley/server/db/client'
 import { createCleanup } from '@parley/server/jobs/cleanup'
@@ -14,12 +15,14 @@ type Elsewhere = {
   auditRetentionDays?: number
   patience?: Patience
   mayFail?: boolean
+  /** Stages jobs for the push provider, which nobody runs. */
+  hasPush?: boolean
 }
 
 /** The cleanup of a second node on the same database. */
 export function cleanupElsewhere(
   { databaseUrl }: Pick<World, 'databaseUrl'>,
-  { patience = unhurried, mayFail = false, ...timings }: Elsewhere = {},
+  { patience = unhurried, mayFail = false, hasPush = false, ...timings }: Elsewhere = {},
 ) {
   let passes = 0
   const db = createDb({
@@ -38,6 +41,7 @@ export function cleanupElsewhere(
   const cleanup = createCleanup({
     db,
     publisher: createEventBus().publisher,
+    ...(hasPush && { staging: createJobStaging(acceptedTasks({ isOn: true, hasPush })) }),
     metrics,
     onError: (error) => errors.push(error),
     ...timings,

@@ -18,7 +18,7 @@ export function useFoundPreviews() {
   }
   const lookAt = (path: string) =>
     findPreview(`${web().url}${path}`, {
-      fetch: createFetch({ allowedHosts: [web().host] }),
+      fetch: createFetch({ allowedHosts: [web().host] })('app'),
       signal: AbortSignal.timeout(30_000),
     })
   const find = async (

@@ -3,36 +3,55 @@ import type { World } from './world.ts'
 /** How PostgreSQL plans a prepared statement: for any parameters, or for those of each call. */
 export type PlanKind = 'generic' | 'custom'
 
+/** What is counted: the rows that are looked at, those of scanned tables, and the pages. */
+type Kind = 'rows' | 'scanned' | 'pages'
+export type Cost = Record<Kind, number>
+
 /**
- * The rows that PostgreSQL looks at in all tables and indexes while `work` runs, by its own
- * statistics. The world must have a pool of one connection, and no other work. The least of three
- * runs counts: connections that worked before report theirs late.
+ * What PostgreSQL looks at in all tables and indexes while `work` runs, by its own statistics: all
+ * rows, those that it walks through tables from end to end for, and pages. The world must have a
+ * pool of one connection, and no other work. The least of three runs counts, or the first that is
+ * little enough: connections that worked before report theirs late.
  */
-export async function rowsReadBy(world: World, plan: PlanKind, work: () => Promise<unknown>) {
+export async function costOf(
+  world: World,
+  plan: PlanKind,
+  { work, isLittle }: { work: () => Promise<unknown>; isLittle?: (cost: Cost) => boolean },
+) {
   await onConnection(world, `set plan_cache_mode = force_${plan}_plan`)
   await work()
-  return leastOfThree(world, 'rows', work)
+  return leastOfThree(world, work, isLittle)
 }
 
-/** The rows that `work` reads by walking through tables from end to end. */
-export const rowsScannedBy = (world: World, work: () => Promise<unknown>) =>
-  leastOfThree(world, 'scanned', work)
+/** The rows alone. */
+export const rowsReadBy = async (world: World, plan: PlanKind, work: () => Promise<unknown>) =>
+  (await costOf(world, plan, { work })).rows
 
 /** The pages of tables and indexes that `work` looks at, one after the other. */
-export const pagesReadBy = (world: World, work: () => Promise<unknown>) =>
-  leastOfThree(world, 'pages', work)
+export const pagesReadBy = async (world: World, work: () => Promise<unknown>) =>
+  (await leastOfThree(world, work)).pages
 
-type Kind = 'rows' | 'scanned' | 'pages'
-
-async function leastOfThree(world: World, kind: Kind, work: () => Promise<unknown>) {
-  const counts: number[] = []
-  for (let run = 0; run < 3; run++) {
+async function leastOfThree(
+  world: World,
+  work: () => Promise<unknown>,
+  isLittle = (_: Cost) => false,
+): Promise<Cost> {
+  const costs: Cost[] = []
+  const least = (kind: Kind) => Math.min(...costs.map((cost) => cost[kind]))
+  const leastOfAll = () => ({
+    rows: least('rows'),
+    scanned: least('scanned'),
+    pages: least('pages'),
+  })
+  while (costs.length === 0 || (costs.length < 3 && !isLittle(leastOfAll()))) {
     await forgetDeadRows(world)
     const before = await readStatistics(world)
     await work()
-    counts.push((await readStatistics(world))[kind] - before[kind])
+    const after = await readStatistics(world)
+    const since = (kind: Kind) => after[kind] - before[kind]
+    costs.push({ rows: since('rows'), scanned: since('scanned'), pages: since('pages') })
   }
-  return Math.min(...counts)
+  return leastOfAll()
 }
 
 /** Forgets the plans that were made while tables were empty, as PostgreSQL does after ANALYZE. */
@@ -47,7 +66,7 @@ const forgetDeadRows = (world: World) => onConnection(world, 'vacuum service')
 
 async function readStatistics(world: World) {
   await onConnection(world, 'select pg_stat_force_next_flush()')
-  const [row] = await world.db<Record<Kind, number>[]>`
+  const [row] = await world.db<Cost[]>`
     select
       (tables.rows + indexes.rows)::float8 as rows,
       tables.rows::float8 as scanned,

@@ -52,8 +52,9 @@ export async function shown(chat: ChatClient, { channelId }: Scene, roots: strin
     reads: Object.fromEntries(
       Object.entries(reads).map(([userId, { lastReadSeq }]) => [userId, lastReadSeq]),
     ),
-    threads: replies.map((thread) =>
-      thread.status === 'failed' || thread.parent?.deletedAt ? 'gone' : sentMessages(thread.items),
+    // The replies stay when their root is deleted.
+    threads: replies.map(({ status, items }) =>
+      status === 'failed' ? 'gone' : sentMessages(items),
     ),
   }
 }

@@ -19,6 +19,22 @@ async function listen(tenant: Tenant, user: User) {
     expect((await raw.ask({ id: 10 + index, subscribe: { channel } })).subscribe).toBeDefined()
   return raw
 }
+/** Where a new subscription to the user's own topic begins, as it is told. */
+async function positionOf({ appId }: Tenant, user: User) {
+  const raw = await terminatedLater(RawSocket.connect(world(), user))
+  const { subscribe } = await raw.ask({
+    id: 10,
+    subscribe: { channel: topics.user(appId, user.id), recover: true },
+  })
+  return subscribe.offset ?? 0
+}
+async function lastOffsetOf({ appId }: Tenant, { id }: User) {
+  const [row] = await world().db<{ lastOffset: number }[]>`
+    select last_offset as "lastOffset"
+    from user_streams
+    where app_id = ${appId} and user_id = ${id}`
+  return row?.lastOffset ?? 0
+}
 const heard = ({ messages }: RawSocket) =>
   messages.flatMap(({ push }) => (push?.pub ? [push.pub.data] : []))
 const hears = (raw: RawSocket, type: string) => raw.pushed((push) => push.pub?.data.type === type)
@@ -103,6 +119,8 @@ test('namesakes in another app receive nothing of what happens in the first', as
     for (const user of [ana, ben]) expect(presenceOf(raw, user).length).toBeLessThanOrEqual(1)
   }
   expect(presenceOf(benThere, ana)).toEqual(['presence.online'])
+  const positions = [await positionOf(ours, ana), await positionOf(theirs, theirs.ana)]
+  expect(positions).toEqual([await lastOffsetOf(ours, ana), await lastOffsetOf(theirs, theirs.ana)])
 })
 
 test('unread counts leave out the channels of a namesake in another app', async () => {

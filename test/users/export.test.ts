@@ -38,6 +38,7 @@ test('an export has everything of the user, nothing of others and no secret', as
   await ana.reactions.add({ channelId, messageId: theirs.id, emoji: '👍' })
   await ana.reactions.add({ channelId, messageId: theirs.id, emoji: '❤️' })
   await ana.reads.mark({ channelId, messageId: theirs.id })
+  await ben.reads.mark({ channelId, messageId: theirs.id })
   await ana.pins.pin({ channelId, messageId: theirs.id })
   const other = await ben.messages.send({ channelId, text: 'pinned by ben' })
   await ben.pins.pin({ channelId, messageId: other.id })
@@ -57,14 +58,16 @@ test('an export has everything of the user, nothing of others and no secret', as
   expect(of(items, 'reaction').map(({ emoji }) => emoji)).toEqual(
     expect.arrayContaining(['👍', '❤️']),
   )
-  expect(of(items, 'read').map(({ channelId }) => channelId)).toContain(channelId)
+  const reads = of(items, 'read').map(({ channelId, seq }) => `${channelId} ${seq}`)
+  expect(reads.join()).toContain(channelId)
+  expect(new Set(reads).size).toBe(reads.length)
   expect(of(items, 'pin')).toEqual([
     { channelId, messageId: theirs.id, pinnedAt: expect.stringMatching(/^\d{4}-.*Z$/) },
   ])
   expect(of(items, 'formerMembership')).toEqual([{ channelId: leftId }])
   expect(JSON.stringify(items)).not.toMatch(/secret-push-token|the words of ben/)
   const stream = await fetch(`${world().url}/api/users/ana/export`, {
-    headers: { 'X-API-Key': world().apiKey, Accept: 'application/x-ndjson' },
+    headers: { 'X-API-Key': world().apiKey, Accept: 'application/x-ndjson, */*;q=0.5' },
   })
   expect(stream.headers.get('content-type')).toBe('application/x-ndjson')
   const lines = (await stream.text())
@@ -73,6 +76,10 @@ test('an export has everything of the user, nothing of others and no secret', as
     .map((line) => JSON.parse(line))
   expect(lines.at(-1)).toEqual({ kind: 'end' })
   expect(lines.slice(0, -1)).toEqual(items)
+  // Each export once, however many pages it has.
+  const noted = { appId: world().appId, operation: 'users.export' }
+  const { entries } = await world().operator.audit.listOfApp(noted)
+  expect(entries.filter(({ target }) => target.userId === 'ana')).toHaveLength(2)
 })
 
 test('a page of an export has about a megabyte, and large messages are in it once', async () => {

@@ -2,6 +2,7 @@ import type { EventPattern } from '@parley/contract'
 import { createGuardedRequest } from '@parley/server/core/guarded-request'
 import { timings as defaults, type Timings } from '@parley/server/jobs/timings'
 import { startWebhooks } from '@parley/server/jobs/webhooks/index'
+import { createReplays } from '@parley/server/jobs/webhooks/replay'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import { silentLog } from '../support/jobs.ts'
 import { serveReceiver } from '../support/receiver.ts'
@@ -74,6 +75,7 @@ export function useWebhooks() {
       metrics: world.metrics,
       log: silentLog,
       signal: new AbortController().signal,
+      replays: createReplays(),
     }
   }
 

@@ -1,7 +1,10 @@
 import { topics } from '@parley/contract'
+import type { Tx } from '@parley/server/db/client'
+import { createCollector } from '@parley/server/jobs/webhooks/collect'
 import { deliverDue } from '@parley/server/jobs/webhooks/deliver'
 import { leaseWebhooks, releaseWebhook } from '@parley/server/jobs/webhooks/leases'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { waitingForRows, whileRowLocked } from '../support/locks.ts'
 import { useWebhooks } from './fixture.ts'
 
 const { current, deliverContext, newScene } = useWebhooks()
@@ -70,4 +73,163 @@ test('a webhook in whose line all waits rests the longer the more of it was read
       and "offset" > 1000`
   await restUntil(0)
   expect(await turn()).toBe(0)
+})
+
+test('what waits is due at once when its webhook is enabled again or has another URL', async () => {
+  const { world } = current()
+  const { backend, webhookId, appId, path } = await newScene()
+  const wait = () => world.db`
+    insert into webhook_deliveries (app_id, webhook_id, event_type, status, next_attempt_at)
+    select ${appId}, ${webhookId}, 'webhook.test', status, now() + interval '1 hour'
+    from unnest(${['pending', 'retrying', 'delivered']}::text[]) as given (status)`
+  const left = async () => {
+    const [row] = await world.db<{ waiting: number }[]>`
+      select count(*)::int as waiting
+      from webhook_deliveries
+      where app_id = ${appId}
+        and status in ('pending', 'retrying')
+        and next_attempt_at > now()`
+    return row?.waiting
+  }
+  await wait()
+  const { url } = (await backend.webhooks.list()).webhooks[0] ?? {}
+  await backend.webhooks.update({ webhookId, url, enabled: true, description: 'Same' })
+  await backend.webhooks.update({ webhookId, enabled: false })
+  expect(await left()).toBe(2)
+  await backend.webhooks.update({ webhookId, enabled: true })
+  expect(await left()).toBe(0)
+  await wait()
+  await backend.webhooks.update({ webhookId, url: url?.replace(path, '/mended') })
+  expect(await left()).toBe(0)
+})
+
+test('enabling a webhook locks its deliveries in the order in which replays do', async () => {
+  const { world } = current()
+  const { backend, webhookId, appId, channelId } = await newScene()
+  const topic = topics.channel(appId, channelId)
+  // Made in the other order than that of their events.
+  await world.db`
+    insert into webhook_deliveries (
+      app_id, webhook_id, topic, "offset", event_type, next_attempt_at
+    )
+    select ${appId}, ${webhookId}, ${topic}, n, 'message.new', now() + interval '1 hour'
+    from unnest(array[2, 1]) as given (n)`
+  await backend.webhooks.update({ webhookId, enabled: false })
+  const lock = (sql: Tx, offset: number) => sql`
+    select
+    from webhook_deliveries
+    where app_id = ${appId}
+      and "offset" = ${offset}
+    for update`
+  const { enabled } = await whileRowLocked(
+    world,
+    (sql) => lock(sql, 1),
+    async (sql) => {
+      const enabling = backend.webhooks.update({ webhookId, enabled: true })
+      await waitingForRows(world, 1)
+      await lock(sql, 2)
+      return { enabled: enabling }
+    },
+  )
+  expect(await enabled).toMatchObject({ enabled: true })
+})
+
+const hour = 3_600_000
+
+/** A process that collects. `before` is called with the number of each statement of a pass. */
+function newProcess(before: (statement: number) => Promise<unknown> = async () => {}) {
+  const { pool } = current().world
+  let statements = 0
+  const use: typeof pool.use = async (...given) => {
+    statements += 1
+    await before(statements)
+    return pool.use(...given)
+  }
+  const { timings: defaults, signal } = deliverContext()
+  // However slow the machine is.
+  const timings = { ...defaults, pollMs: hour, webhookSweepMs: hour }
+  const { collect, leave } = createCollector({ db: { use }, timings, signal })
+  onTestFinished(async () => void (await leave()))
+  /** How many statements a pass takes. */
+  const pass = async () => {
+    statements = 0
+    expect(await collect()).toEqual({ areWanted: true })
+    return statements
+  }
+  return { pass, leave }
+}
+
+/** When the turn of the process that collects ends. */
+const endIn = (milliseconds: number) => current().world.db`
+  update service
+  set value = (
+    value::jsonb || jsonb_build_object('until', now() + ${milliseconds} * interval '1 ms')
+  )::text
+  where key = 'webhooks_collector'`
+
+test('of several processes one reads the log of events, until it leaves or is late', async () => {
+  const { world } = current()
+  const { send, webhookId, appId } = await newScene()
+  const [one, two] = [newProcess(), newProcess()]
+  await send('hello')
+  expect([await two.pass(), await one.pass(), await one.pass()]).toEqual([4, 1, 1])
+  expect(await two.pass()).toBe(3)
+  const made = await world.db`
+    select
+    from webhook_deliveries
+    where webhook_id = ${webhookId}
+      and app_id = ${appId}`
+  expect(made).toHaveLength(1)
+  await two.leave()
+  expect([await one.pass(), await two.pass()]).toEqual([4, 1])
+  // It does not end for one that comes late, but for the other one.
+  await endIn(-1)
+  expect([await two.pass(), await one.pass()]).toEqual([3, 1])
+  // As after the clock was set back.
+  await endIn(20 * hour)
+  expect([await one.pass(), await two.pass()]).toEqual([3, 1])
+})
+
+test('a pass of many pages is that of one process, however long it takes', async () => {
+  const { world } = current()
+  const { appId } = await newScene()
+  const topic = topics.user(appId, 'ana')
+  await world.db`
+    insert into events (topic, "offset", type, envelope)
+    select ${topic}, 100 + n, 'channel.added', '{}'
+    from generate_series(1, 5001) as n`
+  onTestFinished(async () => void (await world.db`delete from events where topic = ${topic}`))
+  const two = newProcess()
+  const passes: number[] = []
+  // The first page takes longer than a turn, and the second one is not read yet.
+  const slow = newProcess(async (statement) => {
+    if (statement === 4) await endIn(-1)
+    if (statement === 5) passes.push(await two.pass())
+  })
+  passes.push(await slow.pass())
+  expect(passes).toEqual([1, 6])
+  await slow.leave()
+  // Here another process begins meanwhile: the first one ends.
+  const late = newProcess(async (statement) => {
+    if (statement !== 4) return
+    await endIn(-1)
+    passes.push(await two.pass())
+  })
+  passes.push(await late.pass())
+  expect(passes).toEqual([1, 6, 6, 4])
+})
+
+test('a process that leaves the log of events to another locks nothing', async () => {
+  const { world } = current()
+  await newScene()
+  const [one, two] = [newProcess(), newProcess()]
+  expect(await one.pass()).toBeGreaterThan(1)
+  const lock = (sql: Tx) => sql`
+    select
+    from service
+    where key = 'webhooks_collector'
+    for update`
+  await whileRowLocked(world, lock, async () => {
+    expect(await two.pass()).toBe(1)
+  })
 })

@@ -201,6 +201,10 @@ test('pages of deliveries have each delivery once, the newest first', async () =
     expect(await refusal(backend.webhooks.deliveries({ webhookId, cursor: bad }))).toMatchObject({
       code: 'VALIDATION_ERROR',
     })
+  for (const deliveryId of [`${ids[0]}x`, `x${ids[0]}`, '0'])
+    expect(await refusal(backend.webhooks.retry({ webhookId, deliveryId }))).toMatchObject({
+      code: 'NOT_FOUND',
+    })
 })
 
 test('a replay begins within the time for which events are kept', async () => {

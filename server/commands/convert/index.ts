@@ -44,6 +44,7 @@ type Conversion = { open: () => AsyncIterable<Uint8Array>; print: (line: string)
 export async function convertFile({ convert, lists }: Format, { open, print }: Conversion) {
   const problems = new Map<string, number>()
   const printed = new Set<string>()
+  const quotes = createQuotes()
   for (const [pass, kinds] of PASSES.entries()) {
     for await (const entity of entitiesOf(open(), lists)) {
       for (const record of convert(entity)) {
@@ -53,15 +54,32 @@ export async function convertFile({ convert, lists }: Format, { open, print }: C
         }
         if (!(kinds as readonly string[]).includes(kindOf(record)) || isRepeat(record, printed))
           continue
+        quotes.note(record)
         print(JSON.stringify(record))
       }
     }
   }
+  if (quotes.late() > 0)
+    problems.set('message: it quotes a reply, which may get lost', quotes.late())
   return problems
 }
 
 const kindOf = (record: ImportRecordInput) =>
   record.record === 'message' && record.parentId !== undefined ? 'reply' : record.record
+
+/** Counts quotes of replies by messages of no thread, which are printed before these. */
+function createQuotes() {
+  const quoted = new Map<string, number>()
+  let late = 0
+  const note = (record: ImportRecordInput) => {
+    if (record.record !== 'message') return
+    const { id, parentId, quotedMessageId } = record
+    if (parentId !== undefined) late += quoted.get(id) ?? 0
+    else if (quotedMessageId !== undefined)
+      quoted.set(quotedMessageId, (quoted.get(quotedMessageId) ?? 0) + 1)
+  }
+  return { note, late: () => late }
+}
 
 /** Users and channels are named by many entities. */
 function isRepeat(record: ImportRecordInput, printed: Set<string>) {

@@ -59,7 +59,10 @@ export const apiKeys = pgTable(
     /** Accurate to about a minute. */
     lastUsedAt: instant(),
   },
-  (t) => [index().on(t.appId)],
+  (t) => [
+    index().on(t.appId),
+    index('api_keys_by_use').on(sql`greatest(created_at, last_used_at)`).concurrently(),
+  ],
 )
 
 /** How many users of an app were active on a day, in UTC. */

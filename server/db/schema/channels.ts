@@ -68,9 +68,9 @@ export const channels = pgTable(
       .concurrently()
       .where(sql`type in ('public', 'livestream') and num_nulls(deleted_at) = 1`)
       .with({ gin_pending_list_limit: 256 }),
-    // The deletion of a workspace looks for its channels, with no other condition.
-    index('channels_of_workspace')
-      .on(t.workspaceId)
+    // The deletion of a workspace looks for all of its channels, its list counts the live ones.
+    index('channels_by_workspace')
+      .on(t.workspaceId, t.deletedAt)
       .concurrently()
       .where(sql`workspace_id is not null`),
     uniqueIndex('channels_importing')

@@ -20,14 +20,16 @@ export const imports = pgTable('imports', {
 })
 
 /**
- * What an import has read of channels that nobody sees yet, until it is put in order. `refresh` is
- * a member whose clients are to load their channels again.
+ * What an import has read of channels that nobody sees yet, until it is put in order. `channel` is
+ * one whose line a run has read, `refresh` a member whose clients are to load their channels again.
  */
 export const importedRows = pgTable(
   'imported_rows',
   {
     appId: appId(),
-    record: text().$type<'message' | 'reaction' | 'pin' | 'read' | 'refresh'>().notNull(),
+    record: text()
+      .$type<'channel' | 'message' | 'reaction' | 'pin' | 'read' | 'refresh'>()
+      .notNull(),
     /** Unique among the records of its kind. */
     key: text().notNull(),
     channelId: uuid().notNull(),

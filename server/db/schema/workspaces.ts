@@ -49,7 +49,9 @@ export const workspaceMembers = pgTable(
     primaryKey({ columns: [t.workspaceId, t.userId] }),
     referencesWorkspace(t).onDelete('cascade'),
     referencesUser(t).onDelete('cascade'),
-    index().on(t.appId, t.userId),
+    // In the orders of the two lists.
+    index('workspaces_of_user').on(t.appId, t.userId, t.joinedAt, t.workspaceId).concurrently(),
+    index('members_of_workspace').on(t.workspaceId, t.joinedAt, t.userId).concurrently(),
   ],
 )
 

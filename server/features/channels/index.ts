@@ -9,7 +9,8 @@ import type { Tx } from '../../db/client.ts'
 import { pipelined } from '../../db/pipelined.ts'
 import type { ChannelRow } from '../../db/rows.ts'
 import { containing } from '../../db/sql.ts'
-import { channelForReader, isLargeChannel, isReadable, lockedChannelForMember } from '../access.ts'
+import { channelForReader, isReadable, lockedChannelForMember } from '../access.ts'
+import { selectConnected } from '../connected.ts'
 import { decodeIdCursor, encodeCursor } from '../cursors.ts'
 import { mergeCustom } from '../custom.ts'
 import { isStaff } from '../members/index.ts'
@@ -133,8 +134,7 @@ const remove = implement(contract.channels.delete, async (ctx, { channelId }) =>
   markDeleted(ctx, channel)
   noteAct(ctx, { operation: 'channels.delete', target: { channelId } })
   // Read now: once the channel is deleted, its members are unknown.
-  const isLargeLivestream = channel.type === 'livestream' && isLargeChannel(channel)
-  const connected = isLargeLivestream ? [] : await selectConnected(ctx.db, channelId)
+  const connected = await selectConnected(ctx.db, channelId)
   ctx.afterCommit(() => {
     for (const { userId } of connected) {
       broadcastToUser(ctx, userId, { type: 'channel.deleted', payload: { channelId } })
@@ -143,17 +143,6 @@ const remove = implement(contract.channels.delete, async (ctx, { channelId }) =>
   ctx.afterCommit(ctx.services.erasure.wake)
   return { success: true }
 })
-
-/** The members who are connected, to any node. */
-const selectConnected = (db: Tx, channelId: string) => db<{ userId: string }[]>`
-  select m.user_id
-  from members m
-  where m.channel_id = ${channelId}
-    and exists (
-      select from connections con
-      where con.app_id = m.app_id
-        and con.user_id = m.user_id
-    )`
 
 const updateSettings = implement(
   contract.channels.updateSettings,

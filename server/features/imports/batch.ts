@@ -8,6 +8,7 @@ import {
   selectTakenPairs,
   selectUserFacts,
 } from './facts.ts'
+import { noteChannels } from './read-channels.ts'
 import { idOf, type Read } from './records.ts'
 import * as rules from './rules.ts'
 import {
@@ -24,14 +25,14 @@ import {
 
 /** What becomes of a record. */
 export type Outcome = { line: number; kind: ImportKind; verdict: rules.Verdict }
-type Batch = { appId: string; reads: Read[] }
+type Batch = { appId: string; runId: string; reads: Read[] }
 
 /**
  * Imports the records of a batch, in one transaction and in a number of statements that does not
  * depend on its size. Users, channels and members are stored at once. The rest waits in
  * `imported_rows` until the whole file was read, since its order is not known before.
  */
-export async function applyBatch(db: Tx, { appId, reads }: Batch): Promise<Outcome[]> {
+export async function applyBatch(db: Tx, { appId, runId, reads }: Batch): Promise<Outcome[]> {
   const of = <K extends ImportKind>(kind: K) =>
     reads.filter(({ record }) => record.record === kind) as unknown as Read<K>[] // of that kind
   const outcomes: Outcome[] = []
@@ -50,6 +51,12 @@ export async function applyBatch(db: Tx, { appId, reads }: Batch): Promise<Outco
   const channels = judge(of('channel'), rules.judgeChannel(facts))
   const newChannels = channels.map((read) => ({ ...read, id: facts.channelId(read.record.id) }))
   await insertChannels(db, appId, newChannels)
+  const readChannels = of('channel').map(({ record, line }) => ({
+    id: facts.channelId(record.id),
+    line,
+  }))
+  const hidden = readChannels.filter(({ id }) => facts.channels.get(id)?.state === 'importing')
+  await noteChannels(db, { appId, runId }, hidden)
   const members = judge(of('member'), rules.judgeMember(facts))
   const newMembers = members.map((read) => ({
     ...read,
@@ -76,7 +83,7 @@ const isRepeat = ({ kind, line, verdict }: Outcome, stored: ReadonlySet<number>)
   verdict === 'imported' && WAITING.has(kind) && !stored.has(line)
 
 /** Everything that the verdicts depend on, with the ids that records get here. */
-async function readFacts(db: Tx, { appId, reads }: Batch): Promise<rules.Facts> {
+async function readFacts(db: Tx, { appId, reads }: Omit<Batch, 'runId'>): Promise<rules.Facts> {
   const channelId = (id: string) => idOf(appId, 'channel', id)
   const messageId = (id: string) => idOf(appId, 'message', id)
   const refs = reads.map(({ record }) => refsOf(record))

@@ -10,7 +10,8 @@ export type MessageFact = {
   channelId: string
   /** The root of its thread, if it is a reply. */
   parentId: string | null
-  createdAt: string
+  /** In microseconds since 1970. */
+  createdMicros: number
   /** Null: it has none yet. */
   seq: number | null
 }
@@ -68,7 +69,9 @@ export async function selectMessageFacts(db: Tx, appId: string, ids: string[]) {
       given.id,
       coalesce(msg.channel_id, waiting.channel_id) as channel_id,
       coalesce(msg.parent_id, waiting.parent_id) as parent_id,
-      coalesce(msg.created_at, waiting.created_at) as created_at,
+      (
+        extract(epoch from coalesce(msg.created_at, waiting.created_at)) * 1000000
+      )::float8 as created_micros,
       msg.seq
     from unnest(${ids}::uuid[]) as given (id)
     left join lateral (

@@ -1,7 +1,9 @@
 import type { Tx } from '../../db/client.ts'
 import { storePins, storeReactions, storeReads } from './marks.ts'
 import { STEP, storeMessages } from './number.ts'
+import { forgetRead, type ReadChannel, selectRead } from './read-channels.ts'
 import type { Refusal } from './records.ts'
+import { TAKEN_PAIR } from './rules.ts'
 import { UNSET_MARKER } from './store.ts'
 
 /** How many channels are finished together. */
@@ -9,19 +11,20 @@ const CHANNELS = 20
 
 type Finish = {
   appId: string
+  runId: string
   /** Runs a step in a transaction of its own. */
   step: <T>(work: (db: Tx) => Promise<T>) => Promise<T>
   onRefusal: (refusal: Refusal) => void
 }
 
 /**
- * Puts what an import has read in order, and shows its channels, some at a time. Each step is a
- * short transaction that takes what it stores out of the waiting records, so whatever ends in
- * between, the next import goes on there.
+ * Puts what an import has read in order, and shows the channels of its file, some at a time: those
+ * of other files wait for the rest of these. Each step is a short transaction that takes what it
+ * stores out of the waiting records, so whatever ends in between, the next import goes on there.
  */
-export async function finishChannels({ appId, step, onRefusal }: Finish) {
+export async function finishChannels({ appId, runId, step, onRefusal }: Finish) {
   for (let after = ''; ; ) {
-    const channels = await step((db) => selectImporting(db, appId, after))
+    const channels = await step((db) => selectRead(db, { appId, runId, after, most: CHANNELS }))
     const channelIds = channels.map(({ id }) => id)
     const last = channelIds.at(-1)
     if (last === undefined) break
@@ -36,7 +39,7 @@ export async function finishChannels({ appId, step, onRefusal }: Finish) {
       })
     }
     await repeat(() => step((db) => setMarkers(db, query)))
-    await step((db) => publish(db, query))
+    for (const refusal of await step((db) => publish(db, { appId, channels }))) onRefusal(refusal)
   }
   await repeat(() => step((db) => refreshMembers(db, appId)))
 }
@@ -45,15 +48,6 @@ export async function finishChannels({ appId, step, onRefusal }: Finish) {
 async function repeat(step: () => Promise<number>) {
   while ((await step()) >= STEP);
 }
-
-const selectImporting = (db: Tx, appId: string, after: string) => db<{ id: string }[]>`
-  select c.id
-  from channels c
-  where c.app_id = ${appId}
-    and c.deleted_at = 'infinity'
-    and c.id > ${after === '' ? '00000000-0000-0000-0000-000000000000' : after}
-  order by c.id
-  limit ${CHANNELS}`
 
 /**
  * Members without a read position have no unread messages, as if they had just joined. Notes whose
@@ -91,11 +85,15 @@ async function setMarkers(db: Tx, { appId, channelIds }: { appId: string; channe
   return set.count
 }
 
+type Publish = { appId: string; channels: ReadChannel[] }
+
 /**
  * Shows channels, with exact counters. A direct message whose two users have started another
- * meanwhile stays hidden. Users who were deleted meanwhile are erased again, here too.
+ * meanwhile stays hidden, and is refused. Users who were deleted meanwhile are erased again, here
+ * too.
  */
-async function publish(db: Tx, { appId, channelIds }: { appId: string; channelIds: string[] }) {
+async function publish(db: Tx, { appId, channels }: Publish): Promise<Refusal[]> {
+  const channelIds = channels.map(({ id }) => id)
   await db`
     update channels c
     set
@@ -118,6 +116,7 @@ async function publish(db: Tx, { appId, channelIds }: { appId: string; channelId
           and other.dm_key = c.dm_key
           and other.deleted_at is null
       )`
+  await forgetRead(db, { appId, ids: channelIds })
   await db`
     update users u
     set forgotten_at = null
@@ -133,6 +132,14 @@ async function publish(db: Tx, { appId, channelIds }: { appId: string; channelId
         from former_members fm
         where fm.channel_id = any(${channelIds}::uuid[])
       )`
+  const hidden = await db<{ id: string }[]>`
+    select c.id
+    from channels c
+    where c.id = any(${channelIds}::uuid[])
+      and c.app_id is not distinct from ${appId}
+      and c.deleted_at = 'infinity'`
+  const ids = new Set(hidden.map(({ id }) => id))
+  return channels.flatMap(({ id, line }) => (ids.has(id) ? { line, reason: TAKEN_PAIR } : []))
 }
 
 /**

@@ -6,13 +6,17 @@ import type { Refusal } from './records.ts'
 /** What belongs to messages: stored once all messages of its channels are. */
 
 type Channels = { appId: string; channelIds: string[] }
-type StoredMark = { line: number; isStored: boolean }
+/** `isGone`: its message or its user was deleted since it was read. */
+type StoredMark = { line: number; isStored: boolean; isGone: boolean }
 type Step = { count: number; refusals: Refusal[] }
 
 const stepOf = (marks: StoredMark[], reason: string): Step => ({
   count: marks.length,
-  refusals: marks.flatMap(({ line, isStored }) => (isStored ? [] : { line, reason })),
+  refusals: marks.flatMap(({ line, isStored, isGone }) =>
+    isStored ? [] : { line, reason: isGone ? GONE : reason },
+  ),
 })
+const GONE = 'messageId: the message or the user was deleted during the import'
 
 /** Stores the next reactions. */
 export async function storeReactions(db: Tx, { appId, channelIds }: Channels) {
@@ -26,7 +30,8 @@ export async function storeReactions(db: Tx, { appId, channelIds }: Channels) {
         msg.deleted_at is null and u.deleted_at is null as is_possible,
         existing.is_known,
         existing.kinds + dense_rank() over (
-          partition by msg.id, existing.is_known order by due."row" ->> 'emoji'
+          partition by msg.id, existing.is_known, u.deleted_at is null
+          order by due."row" ->> 'emoji'
         ) as kinds
       from due
       join messages msg on msg.id = (due."row" ->> 'messageId')::uuid
@@ -59,7 +64,10 @@ export async function storeReactions(db: Tx, { appId, channelIds }: Channels) {
       )
       on conflict do nothing
     )
-    select line, is_possible and (is_known or kinds <= ${limits.reactionKinds}) as is_stored
+    select
+      line,
+      is_possible and (is_known or kinds <= ${limits.reactionKinds}) as is_stored,
+      not is_possible as is_gone
     from judged`
   return stepOf(marks, `emoji: a message can have at most ${limits.reactionKinds} kinds`)
 }
@@ -72,10 +80,11 @@ export async function storePins(db: Tx, { appId, channelIds }: Channels) {
     taken as (${takeDue(db, query)}),
     judged as materialized (
       select
-        due.*, msg.id as message_id,
+        due.*, msg.id as message_id, msg.deleted_at is not null as is_gone,
         msg.deleted_at is null
           and existing.pins + row_number() over (
-            partition by due.channel_id order by due.created_at, due.position
+            partition by due.channel_id, msg.deleted_at is null
+            order by due.created_at, due.position
           ) <= ${limits.pins} as is_stored
       from due
       join messages msg on msg.id = due.key::uuid
@@ -92,7 +101,7 @@ export async function storePins(db: Tx, { appId, channelIds }: Channels) {
       where is_stored
       on conflict do nothing
     )
-    select line, is_stored
+    select line, is_stored, is_gone
     from judged`
   return stepOf(marks, `messageId: a channel can have at most ${limits.pins} pins`)
 }
@@ -123,7 +132,7 @@ export async function storeReads(db: Tx, { appId, channelIds }: Channels) {
       join moved using (channel_id, user_id)
       on conflict do nothing
     )
-    select line, true as is_stored
+    select line, true as is_stored, false as is_gone
     from position`
   return stepOf(marks, '')
 }

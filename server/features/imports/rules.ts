@@ -30,6 +30,9 @@ export const judgeUser = ({ users }: Facts, created: Set<string>) => {
   }
 }
 
+/** Also if the two began it while the import ran. */
+export const TAKEN_PAIR = 'memberIds: the two have a direct message already'
+
 export const judgeChannel = (facts: Facts) => {
   const { channels, users, takenPairs } = facts
   return ({ record }: Read<'channel'>): Verdict => {
@@ -43,7 +46,7 @@ export const judgeChannel = (facts: Facts) => {
       return refuse('memberIds: unknown user')
     const pair = record.memberIds?.toSorted().join(' ')
     if (pair !== undefined) {
-      if (takenPairs.has(pair)) return refuse('memberIds: the two have a direct message already')
+      if (takenPairs.has(pair)) return refuse(TAKEN_PAIR)
       takenPairs.add(pair)
       for (const userId of record.memberIds ?? [])
         facts.members.set(memberKey({ channelId: id, userId }), 0)
@@ -91,15 +94,22 @@ export const judgeMessage =
       return refuse('userId: unknown user')
     const parentKey = record.parentId === undefined ? undefined : facts.messageId(record.parentId)
     const parent = parentKey === undefined ? undefined : messages.get(parentKey)
+    const createdMicros = microsOf(record.createdAt)
     if (parentKey !== undefined) {
       if (parent?.channelId !== channelId) return refuse('parentId: unknown message of the channel')
-      if (new Date(record.createdAt) < new Date(parent.createdAt))
+      if (createdMicros < parent.createdMicros)
         return refuse('createdAt: expected no time before that of the parent')
     }
     const parentId = parentKey === undefined ? null : (parent?.parentId ?? parentKey)
-    messages.set(id, { channelId, parentId, createdAt: record.createdAt, seq: null })
+    messages.set(id, { channelId, parentId, createdMicros, seq: null })
     return 'imported'
   }
+
+/** As exact as the database keeps it. */
+function microsOf(time: string) {
+  const [fraction = '0'] = /\.\d+/.exec(time) ?? []
+  return Math.floor(Date.parse(time) / 1_000) * 1e6 + Math.round(Number(fraction) * 1e6)
+}
 
 /** What reactions and pins have in common. */
 const judgeMark = (

@@ -7,6 +7,7 @@ import type { Tx } from '../../db/client.ts'
 import { applyBatch } from './batch.ts'
 import { finishChannels } from './finish.ts'
 import { batchesOf, type Line } from './lines.ts'
+import { selectUnfinished } from './read-channels.ts'
 import { isJson, parseLine, plurals, type Read, type Refusal, timesOf } from './records.ts'
 
 type ImportOptions = {
@@ -60,7 +61,10 @@ async function readImport(options: ImportOptions): Promise<ImportReport> {
       for (const refusal of refusals) onRefusal(refusal)
       const outcomes = await step((db, now) => {
         const { past, refusals } = withoutFuture(reads, now)
-        return applyBatch(db, { appId, reads: past }).then((judged) => ({ judged, refusals }))
+        return applyBatch(db, { appId, runId, reads: past }).then((judged) => ({
+          judged,
+          refusals,
+        }))
       })
       for (const refusal of outcomes.refusals) onRefusal(refusal)
       for (const { line, kind, verdict } of outcomes.judged) {
@@ -75,12 +79,13 @@ async function readImport(options: ImportOptions): Promise<ImportReport> {
       onProgress?.(report)
     }
     if (report.lines > 0 && !isCutOff) {
-      await finishChannels({ appId, step, onRefusal })
+      await finishChannels({ appId, runId, step, onRefusal })
       const { imported, refused } = report
       const target = { runId, imported, refused }
       await step(async (db) => await note(db, { operation: 'imports.finished', appId, target }))
       report.isFinished = true
     }
+    report.unfinishedChannelIds = await step((db) => selectUnfinished(db, appId))
     return report
   } finally {
     // It ends by itself, should this fail.
@@ -105,6 +110,7 @@ const emptyReport = (): ImportReport => ({
   skipped: noCounts(),
   refused: 0,
   refusals: [],
+  unfinishedChannelIds: [],
 })
 
 function refuse(report: ImportReport, { line, reason }: Refusal) {

@@ -1,4 +1,4 @@
-import type { Member, Role, UserSummary } from '@parley/contract'
+import { grouped, limits, type Member, type Role, type UserSummary } from '@parley/contract'
 import type { WriteContext } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
 import type { LockedChannel } from '../../core/event-buffer.ts'
@@ -89,7 +89,10 @@ function insertMembers(db: Tx, channel: LockedChannel, newMembers: NewMember[]) 
     from joined`
 }
 
-/** Sends each new member the channel as that member sees it. */
+/**
+ * Sends each new member the channel as that member sees it. Each event has the whole channel, so
+ * there may be fewer new members at once if the channel is large.
+ */
 async function notifyAdded(
   ctx: MemberContext,
   { appId, id, type, name }: LockedChannel,
@@ -97,6 +100,7 @@ async function notifyAdded(
 ) {
   const channel = await viewForNewMember(ctx.db, { appId, id })
   if (!channel) return
+  requireRoom(channel, members)
   for (const { userId, role } of members) {
     const others = type === 'messaging' ? members.filter((other) => other.userId !== userId) : []
     const peer = others[0]?.user
@@ -106,6 +110,19 @@ async function notifyAdded(
     })
   }
 }
+
+/** Before the events are written as JSON: together they may be many times the largest answer. */
+function requireRoom(channel: object, members: Member[]) {
+  const bytesEach = byteSize(channel) + byteSize(members) / members.length
+  const most = Math.max(1, Math.floor(limits.newMembersBytes / bytesEach))
+  if (members.length > most)
+    throw new ApiError(
+      'VALIDATION_ERROR',
+      `A channel of this size can have at most ${grouped(most)} new members at once`,
+    )
+}
+
+const byteSize = (value: object) => Buffer.byteLength(JSON.stringify(value))
 
 /**
  * Takes a member out of a locked channel. A last owner is followed by the oldest moderator, else

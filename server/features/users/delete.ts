@@ -1,6 +1,6 @@
 import type { WriteContext } from '../../core/context.ts'
 import type { Tx } from '../../db/client.ts'
-import { leaveWorkspaces } from '../workspaces/leave.ts'
+import { leaveWorkspaces, lockMemberships } from '../workspaces/leave.ts'
 
 type DeleteContext = Pick<WriteContext, 'db' | 'write' | 'enqueue' | 'afterCommit' | 'services'>
 
@@ -14,7 +14,7 @@ export async function deleteUsers(ctx: DeleteContext, appId: string, userIds: st
   const deleted = await lockUsers(db, appId, userIds)
   const ids = deleted.map(({ id }) => id)
   if (ids.length === 0) return []
-  await leaveWorkspaces(ctx, { appId, userIds: ids })
+  await leaveWorkspaces(ctx, await lockMemberships(db, appId, ids))
   ctx.write(wipeUsers(db, appId, ids))
   for (const userId of ids) ctx.enqueue('subscriber-removal', { userId })
   ctx.afterCommit(() => {

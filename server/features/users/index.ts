@@ -5,17 +5,14 @@ import { ApiError } from '../../core/errors.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
 import { deleteUsers } from './delete.ts'
 import { exportUser } from './export.ts'
-import { listUsers } from './list.ts'
+import { listUsers, listUsersById } from './list.ts'
 import { upsertUsers } from './upsert.ts'
-import { selectListedById, selectProfiles } from './view.ts'
+import { selectProfiles } from './view.ts'
 
 const list = implementWithoutTransaction(
   contract.users.list,
   async ({ db, caller: { appId } }, { limit, offset, cursor, q, ids }) => {
-    if (ids !== undefined) {
-      const users = await selectListedById(db, { appId, ids: db`${ids}` })
-      return { users, nextCursor: null }
-    }
+    if (ids !== undefined) return listUsersById(db, { appId, ids, cursor })
     return listUsers(db, { appId, limit, offset, cursor, q })
   },
 )

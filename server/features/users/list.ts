@@ -1,3 +1,4 @@
+import { limits, type User } from '@parley/contract'
 import type { Tx } from '../../db/client.ts'
 import { encodeCursor, toPage } from '../cursors.ts'
 import { namedAfter, selectNamedIds } from './search.ts'
@@ -27,6 +28,23 @@ export async function listUsers(db: Tx, { appId, limit, offset, cursor, q }: Use
           appId,
           ids: db`array(${selectNamedIds(db, { appId, q, cursor, ...rows })})`,
         })
+  return toUsersPage(listed, limit)
+}
+
+/** Users by their ids: those without room in an answer are on the next page. */
+export async function listUsersById(
+  db: Tx,
+  { appId, ids, cursor }: Pick<UsersPage, 'appId' | 'cursor'> & { ids: string[] },
+) {
+  const listed = await selectListedById(db, {
+    appId,
+    ids: db`${ids}`,
+    which: namedAfter(db, cursor),
+  })
+  return toUsersPage(listed, limits.page.users.max)
+}
+
+function toUsersPage(listed: User[], limit: number) {
   const { page, nextCursor } = toPage(listed, limit, ({ name, id }) => encodeCursor(name, id))
   return { users: page, nextCursor }
 }

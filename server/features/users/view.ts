@@ -55,13 +55,17 @@ const usersWhich = (db: Tx, { appId, which }: ProfileQuery) => db`
 
 /**
  * The same of the users with these ids. Each is looked up by itself: with the ids as a condition,
- * an app that PostgreSQL took for small was read from end to end, by its index of names.
+ * an app that PostgreSQL took for small was read from end to end, by its index of names. `which`
+ * is a condition on rows `u`.
  */
-export const selectListedById = (db: Tx, { appId, ids }: { appId: string; ids: Fragment }) =>
+export const selectListedById = (
+  db: Tx,
+  { appId, ids, which = db`true` }: { appId: string; ids: Fragment; which?: Fragment },
+) =>
   listed(
     db,
     db`
-      select found.*
+      select u.*
       from (
         select distinct id
         from unnest(${ids}::text[]) id
@@ -73,7 +77,8 @@ export const selectListedById = (db: Tx, { appId, ids }: { appId: string; ids: F
           and u.id = wanted.id
           and u.deleted_at is null
         limit 1
-      ) found`,
+      ) u
+      where ${which}`,
   )
 
 const listed = (db: Tx, rows: Fragment) => db<User[]>`

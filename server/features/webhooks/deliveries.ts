@@ -2,6 +2,7 @@ import { contract, type Input, limits, type WebhookDelivery } from '@parley/cont
 import { noteAct } from '../../core/audit.ts'
 import { ApiError } from '../../core/errors.ts'
 import { implement, implementWithoutTransaction } from '../../core/operation.ts'
+import { replayKey } from '../../core/webhook-replays.ts'
 import type { Tx } from '../../db/client.ts'
 import { decodeNumberCursor, encodeCursor, toPage } from '../cursors.ts'
 import { deliveryColumns, found, requireWebhook } from './view.ts'
@@ -60,24 +61,61 @@ export const retry = implement(contract.webhooks.retry, async (ctx, { webhookId,
   return delivery
 })
 
-/** The events are read by a worker: there may be many. */
+/**
+ * The events are read by a worker: there may be many. One that has begun goes on, so that it ends
+ * however often another is asked for. It may be past events that one of later events is to send,
+ * which is made after it. One since the same time is the same one, asked for by a repeated call.
+ */
 export const replay = implement(contract.webhooks.replay, async (ctx, { webhookId, since }) => {
   const { db, caller } = ctx
   await requireWebhook(db, { appId: caller.appId, webhookId })
   // PostgreSQL refuses texts that are times here, like one of the year 0.
   const time = db`to_timestamp(${Date.parse(since) / 1_000}::float8)`
-  const { count } = await db`
-    update webhooks
-    set replay_since = least(replay_since, ${time})
-    where id = ${webhookId}
-      and app_id = ${caller.appId}
+  const [asked] = await db<{ isCovered: boolean }[]>`
+    update webhooks wh
+    set replay_since = case
+        when ${hasBegun(db)} then wh.replay_since
+        else least(wh.replay_since, ${time})
+      end
+    where wh.id = ${webhookId}
+      and wh.app_id = ${caller.appId}
       and ${time}
-        between now() - ${limits.eventsKeptHours} * interval '1 hour' and now()`
-  if (count === 0)
+        between now() - ${limits.eventsKeptHours} * interval '1 hour' and now()
+    returning wh.replay_since <= ${time} as is_covered`
+  if (!asked)
     throw new ApiError(
       'VALIDATION_ERROR',
       `since: expected a time of the last ${limits.eventsKeptHours} hours`,
     )
+  if (!asked.isCovered)
+    throw new ApiError('CONFLICT', 'A replay of later events is running: wait for its end')
+  await db`
+    update service s
+    set value = (
+      s.value::jsonb || jsonb_build_object(
+        'again', least((s.value::jsonb ->> 'again')::timestamptz, ${time})
+      )
+    )::text
+    from webhooks wh
+    where wh.id = ${webhookId}
+      and wh.app_id = ${caller.appId}
+      and wh.enabled
+      and wh.replay_since < ${time}
+      and s.key = ${replayKey('')} || wh.id`
   noteAct(ctx, { operation: 'webhooks.replay', target: { webhookId, since } })
   return { success: true }
 })
+
+/**
+ * Whether the replay that was asked of webhook `wh` has begun, and is not at its end. That of a
+ * disabled webhook begins again.
+ */
+const hasBegun = (db: Tx) => db`(
+  wh.enabled
+  and wh.replay_since is not null
+  and exists (
+    select
+    from service s
+    where s.key = ${replayKey('')} || wh.id
+  )
+)`

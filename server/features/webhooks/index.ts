@@ -4,7 +4,9 @@ import { auditedUrl, noteAct } from '../../core/audit.ts'
 import { ApiError } from '../../core/errors.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
 import { newWebhookSecret } from '../../core/signed-request.ts'
+import { replayKey } from '../../core/webhook-replays.ts'
 import { deliveries, replay, retry, test } from './deliveries.ts'
+import { resumeDeliveries } from './resume.ts'
 import { requireUrl } from './url.ts'
 import { found, selectWebhooks, webhookColumns } from './view.ts'
 
@@ -51,6 +53,11 @@ const update = implement(
   async (ctx, { webhookId, url, events, description, enabled }) => {
     const { db, caller, services } = ctx
     if (url !== undefined) requireUrl(services, url)
+    await resumeDeliveries(db, {
+      ...{ appId: caller.appId, webhookId },
+      ...(enabled !== undefined && { enabled }),
+      ...(url !== undefined && { url }),
+    })
     const isEnabledAgain = db`(${enabled === true} and not wh.enabled)`
     const isAnother = db`(${url ?? null}::text is distinct from wh.url and ${url !== undefined})`
     const [webhook] = await db<Webhook[]>`
@@ -82,6 +89,15 @@ const update = implement(
 
 const remove = implement(contract.webhooks.delete, async (ctx, { webhookId }) => {
   const [deleted] = await ctx.db<{ id: string }[]>`
+    with forgotten as (
+      delete from service
+      where key in (
+        select ${replayKey('')} || wh.id
+        from webhooks wh
+        where wh.id = ${webhookId}
+          and wh.app_id = ${ctx.caller.appId}
+      )
+    )
     delete from webhooks
     where id = ${webhookId}
       and app_id = ${ctx.caller.appId}

@@ -87,7 +87,7 @@ const removeMember = implement(
     if (userId !== ctx.caller.userId && !mayRemove(own.role, member.role)) {
       throw new ApiError('FORBIDDEN', 'Your role in this workspace does not allow this')
     }
-    await leaveWorkspaces(ctx, { appId, userIds: [userId], workspaceId })
+    await leaveWorkspaces(ctx, [{ workspaceId, userId }])
     ctx.emitToUser(userId, 'workspace.removed', { workspaceId })
     if (userId !== ctx.caller.userId)
       noteAct(ctx, { operation: 'workspaces.removeMember', target: { workspaceId, userId } })

@@ -1,48 +1,58 @@
+import type { WorkspaceRole } from '@parley/contract'
 import type { Transaction } from '../../core/context.ts'
 import type { Tx } from '../../db/client.ts'
 
-type Leavers = { appId: string; userIds: string[]; workspaceId?: string }
+type Membership = { workspaceId: string; userId: string }
 
 /**
- * Takes users out of a workspace, or of all, and voids their invites to it. A last owner is
- * followed by the oldest admin, else the oldest member.
+ * Ends memberships of workspaces that are locked, and voids the invites of those who leave. A last
+ * owner is followed by the oldest admin, else the oldest member.
  */
-export async function leaveWorkspaces({ db }: Pick<Transaction, 'db'>, leavers: Leavers) {
-  const locked = await lockWorkspaces(db, leavers)
-  if (locked.length === 0) return
-  const ids = locked.map(({ id }) => id)
+export async function leaveWorkspaces({ db }: Pick<Transaction, 'db'>, ended: Membership[]) {
+  if (ended.length === 0) return
+  const workspaceIds = ended.map(({ workspaceId }) => workspaceId)
+  const userIds = ended.map(({ userId }) => userId)
+  const given = db`
+    unnest(${workspaceIds}::uuid[], ${userIds}::text[]) as given (workspace_id, user_id)`
+  const left = await db<{ workspaceId: string; role: WorkspaceRole }[]>`
+    delete from workspace_members wm
+    using ${given}
+    where wm.workspace_id = given.workspace_id
+      and wm.user_id = given.user_id
+    returning wm.workspace_id, wm.role`
   await db`
-    delete from workspace_members
-    where workspace_id = any(${ids}::uuid[])
-      and user_id = any(${leavers.userIds})`
-  await db`
-    update workspace_invites
+    update workspace_invites wi
     set expires_at = now()
-    where workspace_id = any(${ids}::uuid[])
-      and created_by = any(${leavers.userIds})
-      and expires_at > now()`
-  await appointOwners(db, ids)
+    from ${given}
+    where wi.workspace_id = given.workspace_id
+      and wi.created_by = given.user_id
+      and wi.expires_at > now()`
+  // Only then: all members of a workspace are looked at.
+  const ofOwners = left.filter(({ role }) => role === 'owner').map((each) => each.workspaceId)
+  if (ofOwners.length > 0) await appointOwners(db, [...new Set(ofOwners)])
   await db`
     update workspaces w
     set updated_at = clock_timestamp()
-    where w.id = any(${ids}::uuid[])
+    where w.id = any(${workspaceIds}::uuid[])
       and ${hasNoMembers(db)}`
 }
 
-function lockWorkspaces(db: Tx, { appId, userIds, workspaceId }: Leavers) {
-  const isLeft = workspaceId === undefined ? db`true` : db`workspace_id = ${workspaceId}`
-  return db<{ id: string }[]>`
-    select id
-    from workspaces
+/** The memberships of users, and locks on their workspaces. */
+export async function lockMemberships(db: Tx, appId: string, userIds: string[]) {
+  const ofThem = db`app_id = ${appId} and user_id = any(${userIds})`
+  await db`
+    select from workspaces
     where id in (
       select workspace_id
       from workspace_members
-      where app_id = ${appId}
-        and user_id = any(${userIds})
-        and ${isLeft}
+      where ${ofThem}
     )
     order by id
     for no key update`
+  return db<Membership[]>`
+    select workspace_id, user_id
+    from workspace_members
+    where ${ofThem}`
 }
 
 /** Makes the next member an owner in each of these workspaces that has none left. */
@@ -61,8 +71,13 @@ const appointOwners = (db: Tx, workspaceIds: string[]) => db`
     order by workspace_id, role = 'admin' desc, joined_at, user_id
   )`
 
-/** Whether workspace `w` has no members. */
-export const hasNoMembers = (db: Tx) => db`not exists (
-  select from workspace_members wm
+/**
+ * Whether workspace `w` has no members: a look-up of one row. `not exists` becomes a join, for
+ * which PostgreSQL may read the members of all workspaces.
+ */
+export const hasNoMembers = (db: Tx) => db`(
+  select true
+  from workspace_members wm
   where wm.workspace_id = w.id
-)`
+  limit 1
+) is null`

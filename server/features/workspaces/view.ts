@@ -33,7 +33,7 @@ export const selectWorkspaces = (db: Tx, { appId, userId, which }: WorkspaceQuer
       from (
         select from workspace_members member
         where member.workspace_id = w.id
-        limit ${limits.workspaceCounted}
+        limit ${mostCounted(db)}
       ) counted
     ) as member_count,
     (
@@ -42,7 +42,7 @@ export const selectWorkspaces = (db: Tx, { appId, userId, which }: WorkspaceQuer
         select from channels c
         where c.workspace_id = w.id
           and c.deleted_at is null
-        limit ${limits.workspaceCounted}
+        limit ${mostCounted(db)}
       ) counted
     ) as channel_count,
     ${joinedMicros(db, db`wm`)} as joined_micros,
@@ -52,6 +52,7 @@ export const selectWorkspaces = (db: Tx, { appId, userId, which }: WorkspaceQuer
       wm.*,
       (row_number() over joined)::int as place,
       lead(true) over joined as has_next,
+      (count(*) over ())::int as listed,
       sum(octet_length(jsonb_build_array(w.name, w.type, w.image)::text) + ${AROUND_BYTES})
         over joined as bytes
     from (
@@ -67,3 +68,7 @@ export const selectWorkspaces = (db: Tx, { appId, userId, which }: WorkspaceQuer
   join workspaces w on w.id = wm.workspace_id
   where wm.bytes <= ${limits.answerBytes} or wm.place = 1
   order by wm.joined_at, w.id`
+
+/** Of so many members, or channels, of workspace `wm` the number is told: fewer in a long list. */
+const mostCounted = (db: Tx) => db`
+  least(${limits.workspaceCounted.each}::int, ${limits.workspaceCounted.all}::int / wm.listed)`

@@ -8,12 +8,14 @@ export class BusyError extends Error {
 /** How many hosts are remembered, for one window each. */
 const MOST_HOSTS = 10_000
 
-/** How many fetches may go to one host in a window of time. */
+/** `host`: the name and port that an app fetched from, or the network of the address. */
+type Fetched = { appId: string; host: string }
+/** How many fetches of an app may go to one host in a window of time. */
 export type HostLimit = { most: number; windowMs: number }
 
 /**
- * Limits the fetches from one host, redirects included: a user who writes many links must not make
- * this server flood another.
+ * Limits the fetches of an app from one host, redirects included: a user who writes many links must
+ * not make this server flood another. Other apps have budgets of their own.
  */
 export function createHostLimit({ most, windowMs }: HostLimit) {
   const counts = createLru<number>({
@@ -21,10 +23,17 @@ export function createHostLimit({ most, windowMs }: HostLimit) {
     ttl: windowMs,
     noUpdateTTL: true,
   })
-  return (host: string) => {
-    const count = counts.get(host) ?? 0
-    if (count >= most) throw new BusyError(`fetched ${most} times from ${host} of late`)
-    counts.set(host, count + 1)
+  const keyOf = ({ appId, host }: Fetched) => `${appId} ${host}`
+  const check = (fetched: Fetched) => {
+    const count = counts.get(keyOf(fetched)) ?? 0
+    if (count >= most) throw new BusyError(`fetched ${most} times from ${fetched.host} of late`)
+  }
+  const count = (fetched: Fetched) =>
+    void counts.set(keyOf(fetched), (counts.get(keyOf(fetched)) ?? 0) + 1)
+  return {
+    /** Throws a BusyError if no more may be fetched. */
+    check,
+    count,
   }
 }
 

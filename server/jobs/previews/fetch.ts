@@ -1,4 +1,4 @@
-import { hostAndPortOf } from '../../core/addresses.ts'
+import { hostAndPortOf, networkOf } from '../../core/addresses.ts'
 import {
   createGuardedRequest,
   type GuardOptions,
@@ -15,10 +15,18 @@ export type Fetch = (
   address: string,
   options: { type: ContentType; signal: AbortSignal },
 ) => Promise<FetchResult | undefined>
+/** Fetches for an app. */
+export type FetchFor = (appId: string) => Fetch
+type Hop = { appId: string; signal: AbortSignal }
 
-export type FetchOptions = GuardOptions & { perHost?: HostLimit }
+export type FetchOptions = GuardOptions & {
+  perHost?: HostLimit
+  perAddress?: HostLimit
+}
 
 const PER_HOST: HostLimit = { most: 60, windowMs: 60_000 }
+/** Any number of names may be those of one address. It may be that of many sites, behind a CDN. */
+const PER_ADDRESS: HostLimit = { most: 600, windowMs: 60_000 }
 
 const TOTAL_TIMEOUT_MS = 8_000
 const MAX_BYTES = 512 * 1024
@@ -33,31 +41,42 @@ const contentTypes: Record<ContentType, { accept: string; pattern: RegExp }> = {
 
 /**
  * Fetches URLs that strangers chose, from the public internet only: each hop is a guarded request.
- * Returns undefined if there is no usable response; throws a BusyError if too many fetches went to
- * a host.
+ * Returns undefined if there is no usable response; throws a BusyError if too many fetches of the
+ * app went to a host, or to the address that its name stands for.
  */
-export function createFetch({ perHost = PER_HOST, ...guard }: FetchOptions): Fetch {
-  const countFetch = createHostLimit(perHost)
+export function createFetch({
+  perHost = PER_HOST,
+  perAddress = PER_ADDRESS,
+  ...guard
+}: FetchOptions): FetchFor {
+  const ofHost = createHostLimit(perHost)
+  const ofAddress = createHostLimit(perAddress)
   const request = createGuardedRequest(guard)
 
-  const open = (url: URL, { accept, signal }: { accept: string; signal: AbortSignal }) => {
-    countFetch(hostAndPortOf(url))
+  const open = (url: URL, { appId, accept, signal }: Hop & { accept: string }) => {
+    const fetched = { appId, host: hostAndPortOf(url) }
+    ofHost.check(fetched)
+    ofHost.count(fetched)
     const headers = { accept, 'accept-encoding': 'identity', 'user-agent': 'Parley link preview' }
-    return request(url, { headers, signal })
+    const visits = {
+      check: (address: string) => ofAddress.check({ appId, host: networkOf(address) }),
+      count: (address: string) => ofAddress.count({ appId, host: networkOf(address) }),
+    }
+    return request(url, { headers, signal, visits })
   }
 
   const follow = async (
     url: URL,
-    { type, signal }: { type: ContentType; signal: AbortSignal },
+    { type, ...hop }: Hop & { type: ContentType },
     redirects = 0,
   ): Promise<FetchResult> => {
-    const response = await open(url, { accept: contentTypes[type].accept, signal })
+    const response = await open(url, { accept: contentTypes[type].accept, ...hop })
     const { statusCode = 0, headers } = response
     if (statusCode >= 300 && statusCode < 400 && headers.location !== undefined) {
       response.destroy()
       if (redirects === MAX_REDIRECTS || !URL.canParse(headers.location, url.href))
         throw new UnfetchableError('too many redirects, or an invalid one')
-      return follow(new URL(headers.location, url), { type, signal }, redirects + 1)
+      return follow(new URL(headers.location, url), { type, ...hop }, redirects + 1)
     }
     const contentType = headers['content-type'] ?? ''
     const isUsable =
@@ -71,18 +90,19 @@ export function createFetch({ perHost = PER_HOST, ...guard }: FetchOptions): Fet
     return { url, contentType, body: await readUpTo(response, MAX_BYTES) }
   }
 
-  return async (address, { type, signal }) => {
-    if (!URL.canParse(address)) return undefined
-    try {
-      return await withTimeout(TOTAL_TIMEOUT_MS, signal, (signal) =>
-        follow(new URL(address), { type, signal }),
-      )
-    } catch (error) {
-      signal.throwIfAborted()
-      // Network and protocol errors carry a code; an error without one is a bug here.
-      const hasCode = error instanceof Error && 'code' in error
-      if (error instanceof UnfetchableError || hasCode) return undefined
-      throw error
+  return (appId) =>
+    async (address, { type, signal }) => {
+      if (!URL.canParse(address)) return undefined
+      try {
+        return await withTimeout(TOTAL_TIMEOUT_MS, signal, (signal) =>
+          follow(new URL(address), { type, appId, signal }),
+        )
+      } catch (error) {
+        signal.throwIfAborted()
+        // Network and protocol errors carry a code; an error without one is a bug here.
+        const hasCode = error instanceof Error && 'code' in error
+        if (error instanceof UnfetchableError || hasCode) return undefined
+        throw error
+      }
     }
-  }
 }

@@ -8,7 +8,7 @@ import { attachPreviews } from '../../features/messages/previews.ts'
 import { type Handlers, RetryLaterError } from '../tasks.ts'
 import { cacheResults, selectCached } from './cache.ts'
 import { BusyError, createUserShare } from './fair-share.ts'
-import type { Fetch } from './fetch.ts'
+import type { FetchFor } from './fetch.ts'
 import { findPreview, type PreviewResult } from './find-preview.ts'
 
 /** How many messages of a user are given previews at once, of the ten of a process. */
@@ -16,7 +16,7 @@ const MOST_PER_USER = 3
 /** How long a message waits, at least, if its author or a host of its links has to. */
 const BUSY_SECONDS = 1
 
-type PreviewsOptions = { db: Db; metrics: Metrics; fetch: Fetch; publisher: EventPublisher }
+type PreviewsOptions = { db: Db; metrics: Metrics; fetchFor: FetchFor; publisher: EventPublisher }
 type LinkingMessage = { channelId: string; userId: string; text: string }
 /** What is known so far, and why the rest has to wait. */
 type FoundPreviews = { previews: LinkPreview[]; busy: BusyError | undefined }
@@ -28,7 +28,7 @@ type FoundPreviews = { previews: LinkPreview[]; busy: BusyError | undefined }
 export function createPreviews({
   db,
   metrics,
-  fetch,
+  fetchFor,
   publisher,
 }: PreviewsOptions): Pick<Handlers, 'preview'> {
   const withinShare = createUserShare(MOST_PER_USER)
@@ -65,7 +65,9 @@ export function createPreviews({
     const missing = links.filter((link) => !cached.has(link))
     const outcomes = await Promise.all(
       missing.map((link) =>
-        findPreview(link, { fetch, signal }).catch((error: unknown) => ifBusy(error).busy),
+        findPreview(link, { fetch: fetchFor(appId), signal }).catch(
+          (error: unknown) => ifBusy(error).busy,
+        ),
       ),
     )
     const results = outcomes.filter(isResult)

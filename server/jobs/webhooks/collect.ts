@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
-import type { Db, Tx } from '../../db/client.ts'
+import { type Db, patience, type Tx } from '../../db/client.ts'
 import type { Timings } from '../timings.ts'
 import {
   appOf,
@@ -19,10 +20,17 @@ import {
 const LONGEST_TRANSACTION_SECONDS = 60
 /** The key in `service` of the time up to which all events have been collected. */
 const COLLECTED = 'webhooks_collected_until'
+/** The key in `service` of the process that collects, and until when the others leave it to it. */
+const COLLECTOR = 'webhooks_collector'
+/** So many polls without a pass, and another process collects. */
+const MISSED_POLLS = 5
+/** A page that takes too long is read once more, in half, before the turn is renewed. */
+const PAGE_MS = 2 * patience.statementMs
 
 type CollectorOptions = { db: Pick<Db, 'use'>; timings: Timings; signal: AbortSignal }
 type StartRow = {
   startedAt: string
+  isTurn: boolean
   since: string | null
   until: string | null
   isAhead: boolean | null
@@ -32,15 +40,26 @@ type StartRow = {
  * Makes deliveries of the events of apps that have webhooks, once for each webhook and event. The
  * log of events is all that it reads: writes stage nothing for webhooks. Each pass looks back a
  * moment; now and then one looks back as far as a transaction may have committed late, or as long
- * as all workers were down. Returns whether any webhook wants events.
+ * as all workers were down. One process does so for all, until it fails or ends; should two of them
+ * for a moment, nothing is sent twice. Returns whether any webhook wants events.
  */
 export function createCollector({ db, timings, signal }: CollectorOptions) {
+  const turn = { id: randomUUID(), leaseMs: MISSED_POLLS * timings.pollMs + PAGE_MS }
   let lastStartedAt: string | undefined
   let sweptAt = Number.NEGATIVE_INFINITY
 
   const collect = async () => {
-    const [start] = await selectStart(db)
+    const [start] = await takeTurn(db, turn)
     if (!start || start.since === null) return { areWanted: false }
+    if (!start.isTurn) return { areWanted: true }
+    try {
+      return await pass({ ...start, since: start.since })
+    } catch (error) {
+      await leave().catch(() => {})
+      throw error
+    }
+  }
+  const pass = async (start: StartRow & { since: string }) => {
     if (start.isAhead) await resetActiveSince(db)
     const isSweep = performance.now() - sweptAt >= timings.webhookSweepMs
     const { startedAt, since, until } = start
@@ -50,8 +69,9 @@ export function createCollector({ db, timings, signal }: CollectorOptions) {
       backMs: isSweep ? 0 : timings.webhookOverlapMs,
       startedAt,
     })
-    const isDone = await eachPage(db, place, collectPage, () => !signal.aborted)
-    if (!isDone) return { areWanted: false }
+    const mayContinue = async () => !signal.aborted && (await renewTurn(db, turn))
+    const isDone = await eachPage(db, place, collectPage, mayContinue)
+    if (!isDone) return { areWanted: true }
     lastStartedAt = startedAt
     if (isSweep) {
       await markCollected(db, startedAt)
@@ -59,25 +79,92 @@ export function createCollector({ db, timings, signal }: CollectorOptions) {
     }
     return { areWanted: true }
   }
-  return collect
+  /** Leaves the turn to another process. */
+  const leave = () =>
+    db.use(
+      (db) => db`
+        delete from service
+        where key = ${COLLECTOR}
+          and value::jsonb ->> 'id' = ${turn.id}`,
+    )
+  return { collect, leave }
 }
 
-/** When a pass starts, and since when any webhook wants events. */
-const selectStart = (db: Pick<Db, 'use'>) =>
+type Turn = { id: string; leaseMs: number }
+
+/**
+ * When a pass starts, since when any webhook wants events, and whether this process collects them.
+ * All ask for it with each poll: where it is another's, they only read.
+ */
+const takeTurn = (db: Pick<Db, 'use'>, turn: Turn) =>
   db.use(
     (db) => db<StartRow[]>`
+      with wanted as materialized (
+        select
+          min(wh.active_since)::text as since,
+          bool_or(wh.active_since > now()) as is_ahead
+        from webhooks wh
+        where wh.enabled
+      ),
+      turn as (
+        insert into service as s (key, value)
+        select ${COLLECTOR}, ${storedTurn(db, turn)}
+        from wanted
+        where wanted.since is not null
+          and not exists (
+            select
+            from service s
+            where s.key = ${COLLECTOR}
+              and ${isOfAnother(db, turn)}
+          )
+        on conflict (key) do update
+        set value = excluded.value
+        where not ${isOfAnother(db, turn)}
+        returning s.key
+      )
       select
         now()::text as started_at,
-        min(wh.active_since)::text as since,
-        bool_or(wh.active_since > now()) as is_ahead,
+        wanted.since, wanted.is_ahead,
+        exists (
+          select
+          from turn
+        ) as is_turn,
         (
           select s.value
           from service s
           where s.key = ${COLLECTED}
         ) as until
-      from webhooks wh
-      where wh.enabled`,
+      from wanted`,
   )
+
+/** Whether the turn is still that of this process, from now on for as long as one lasts. */
+async function renewTurn(db: Pick<Db, 'use'>, turn: Turn) {
+  const renewed = await db.use(
+    (db) => db`
+      update service s
+      set value = ${storedTurn(db, turn)}
+      where s.key = ${COLLECTOR}
+        and s.value::jsonb ->> 'id' = ${turn.id}
+      returning s.key`,
+  )
+  return renewed.length > 0
+}
+
+const storedTurn = (db: Tx, { id, leaseMs }: Turn) => db`
+  jsonb_build_object(
+    'id', ${id}::text,
+    'until', clock_timestamp() + ${leaseMs} * interval '1 millisecond'
+  )::text`
+
+/**
+ * Whether the turn in row `s` is that of another process, and not over. One that ends too late is
+ * from before the clock was set back.
+ */
+const isOfAnother = (db: Tx, { id, leaseMs }: Turn) => db`(
+  s.value::jsonb ->> 'id' <> ${id}
+  and (s.value::jsonb ->> 'until')::timestamptz between clock_timestamp()
+    and clock_timestamp() + ${2 * leaseMs} * interval '1 millisecond'
+)`
 
 /** After the clock was set back, the events of now are from before a webhook wanted any. */
 const resetActiveSince = (db: Pick<Db, 'use'>) =>

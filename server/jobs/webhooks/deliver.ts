@@ -14,7 +14,7 @@ import {
   WINDOW,
 } from './leases.ts'
 import { afterFailure, type Candidate, groupsOf, isPersistent, type NextTry } from './line.ts'
-import { replay } from './replay.ts'
+import type { Replays } from './replay.ts'
 import { bodyOf, type DeliveryOutcome, failure, type LoggedEvent, post } from './request.ts'
 
 export type DeliverContext = {
@@ -24,6 +24,7 @@ export type DeliverContext = {
   metrics: Pick<Metrics, 'webhookDeliveries' | 'webhooksDisabled'>
   log: Log
   signal: AbortSignal
+  replays: Replays
 }
 
 /** How much of a line is read in a turn, in which nothing may be sent. */
@@ -43,7 +44,7 @@ const TURN_SHARE = 3
 export async function deliverDue(context: DeliverContext, lease: Lease) {
   const { db, timings, signal } = context
   const turnEnds = performance.now() + timings.webhookLeaseMs / TURN_SHARE
-  await replay(db, lease)
+  await context.replays.run(db, lease, timings)
   const { groups, windows } = await dueGroups(db, lease)
   const health = { isFailing: lease.failingSince !== null, isOver: false }
   const isOver = () => health.isOver || signal.aborted || performance.now() > turnEnds

@@ -6,6 +6,7 @@ import type { Timings } from '../timings.ts'
 import { createCollector } from './collect.ts'
 import { type DeliverContext, deliverDue, MOST_REST } from './deliver.ts'
 import { type Lease, leaseWebhooks, releaseWebhook } from './leases.ts'
+import { createReplays } from './replay.ts'
 
 export type WebhooksOptions = {
   db: Db
@@ -29,10 +30,10 @@ const AT_ONCE = 16
 export function startWebhooks({ db, metrics, webhooks, timings, log }: WebhooksOptions) {
   const stopping = new AbortController()
   const { signal } = stopping
-  const collect = createCollector({ db, timings, signal })
+  const collector = createCollector({ db, timings, signal })
   const request = createGuardedRequest(webhooks)
   const serving = createServing(
-    { db, request, timings, metrics, log, signal },
+    { db, request, timings, metrics, log, signal, replays: createReplays() },
     {
       onDelivered: () => (isWanted = true),
       onServed: () => {
@@ -47,7 +48,7 @@ export function startWebhooks({ db, metrics, webhooks, timings, log }: WebhooksO
   const pass = async () => {
     isWanted = false
     try {
-      const { areWanted } = await collect()
+      const { areWanted } = await collector.collect()
       if (areWanted && !signal.aborted) await serving.start()
     } catch (error) {
       log[levelOf(error)]({ err: error }, 'collecting events for webhooks failed, will retry')
@@ -71,7 +72,8 @@ export function startWebhooks({ db, metrics, webhooks, timings, log }: WebhooksO
     stopping.abort()
     clearTimeout(timer)
     await current
-    await serving.ended()
+    // The turn ends by itself, should this fail.
+    await Promise.all([collector.leave().catch(() => {}), serving.ended()])
   }
 }
 

@@ -1,37 +1,128 @@
 import { performance } from 'node:perf_hooks'
+import { replayKey } from '../../core/webhook-replays.ts'
 import type { Db } from '../../db/client.ts'
+import { createBatchSize } from '../batch-size.ts'
+import type { Timings } from '../timings.ts'
 import type { Lease } from './leases.ts'
-import {
-  appOf,
-  eachPage,
-  endOf,
-  eventsAfter,
-  type LogPosition,
-  type PageRow,
-  startOf,
-  wants,
-} from './log-pages.ts'
+import { appOf, wants } from './log-pages.ts'
+import { nextTopics } from './topics-of-app.ts'
 
-/** How long a replay may read before the deliveries that it has made are sent. */
-const TURN_MS = 5_000
+/** How many replays a process makes at once: it may share its connections with calls. */
+const AT_ONCE = 2
+type Sizes = { topics: number; page: number }
+/** How many topics are read side by side, and how many events of them all one statement reads. */
+const SIZES: Sizes = { topics: 250, page: 5_000 }
+
+/** A topic that is being read, and how far. */
+type Place = { topic: string; offset: number }
+/**
+ * How far a replay of the events since a time is: the last topic that was begun, and those of which
+ * there may be more. Beside it `again` may be stored: since when to replay events once more.
+ */
+type Progress = { since: string; after: string; places: Place[] }
+/** Where each replay begins. Older servers find no `since` here, and these two. */
+const START: Omit<Progress, 'since'> = { after: '', places: [] }
+type Pool = Pick<Db, 'use'>
+
+export type Replays = ReturnType<typeof createReplays>
+
+/** The replays of a process. Further ones wait for another turn. */
+export function createReplays(sizes = SIZES) {
+  let running = 0
+  /** Makes the deliveries that a webhook has asked for again, for the time of a turn. */
+  const run = async (db: Pool, lease: Lease, timings: Pick<Timings, 'webhookReplayMs'>) => {
+    if (lease.replaySince === null || running >= AT_ONCE) return
+    running += 1
+    try {
+      await replay(db, lease, { turnMs: timings.webhookReplayMs, sizes })
+    } finally {
+      running -= 1
+    }
+  }
+  return { run }
+}
+
+type Turn = { turnMs: number; sizes: Sizes }
 
 /**
- * Makes the events since a time deliveries again, also those that were delivered. The next turn
- * continues where this one ended.
+ * Makes the events of an app since a time deliveries again, also those that were delivered. It
+ * walks through the app's own topics, and the next turn continues where this one ended.
  */
-export async function replay(db: Pick<Db, 'use'>, { id, replaySince }: Lease) {
-  if (replaySince === null) return
-  const until = performance.now() + TURN_MS
-  let reached = replaySince
-  const mayContinue = ({ at }: LogPosition) => {
-    reached = at
-    return performance.now() < until
+async function replay(db: Pool, lease: Lease, { turnMs, sizes }: Turn) {
+  const until = performance.now() + turnMs
+  const begun = await begin(db, lease)
+  if (!begun) return
+  const { since } = begun
+  const size = createBatchSize(sizes.page)
+  let { after, places } = begun
+  for (;;) {
+    if (places.length === 0) {
+      const found = await nextTopics(db, { appId: lease.appId, after, most: sizes.topics })
+      const last = found.at(-1)
+      if (last === undefined) break
+      after = last
+      places = found.map((topic) => ({ topic, offset: 0 }))
+    }
+    const read = places
+    places = await size.run((most) => replayPage(db, { lease, places: read, most, since }))
+    if (performance.now() < until) continue
+    await keep(db, lease, { since, after, places })
+    return
   }
-  const isDone = await eachPage(
-    db,
-    startOf(replaySince),
-    (db, from) => db<PageRow[]>`
-      with page as materialized (${eventsAfter(db, from)}),
+  await end(db, lease, since)
+}
+
+/**
+ * Notes that it has begun: from now on it goes no further back. Where the last turn ended counts
+ * only if that one replayed the events since the same time.
+ */
+async function begin(db: Pool, { id }: Lease): Promise<Progress | undefined> {
+  const [noted] = await db.use(
+    (db) => db<{ value: string }[]>`
+      insert into service as s (key, value)
+      select ${replayKey(id)}, ${JSON.stringify(START)}
+      from webhooks wh
+      where wh.id = ${id}
+      on conflict (key) do update
+      set value = s.value
+      returning s.value`,
+  )
+  const [webhook] = await db.use(
+    (db) => db<{ since: string | null }[]>`
+      select wh.replay_since::text as since
+      from webhooks wh
+      where wh.id = ${id}`,
+  )
+  if (!noted || !webhook || webhook.since === null) return undefined
+  const progress = JSON.parse(noted.value) as Progress // as `keep` wrote it, but for `since`
+  return progress.since === webhook.since ? progress : { ...START, since: webhook.since }
+}
+
+type Page = { lease: Lease; places: Place[]; since: string; most: number }
+
+/**
+ * Makes deliveries of the next events of these topics, as many of each. Returns the topics that may
+ * have more. Offsets, and not times, bound what it reads of a topic.
+ */
+async function replayPage(db: Pool, { lease, places, since, most }: Page): Promise<Place[]> {
+  const each = Math.max(1, Math.floor(most / places.length))
+  const reached = await db.use(
+    (db) => db<(Place & { count: number })[]>`
+      with page as materialized (
+        select e.*
+        from unnest(
+          ${places.map(({ topic }) => topic)}::text[],
+          ${places.map(({ offset }) => offset)}::int[]
+        ) as given (topic, "offset")
+        cross join lateral (
+          select e.topic, e."offset", e.type, e.created_at
+          from events e
+          where e.topic = given.topic
+            and e."offset" > given."offset"
+          order by e."offset"
+          limit ${each}
+        ) e
+      ),
       replayed as (
         insert into webhook_deliveries as wd (
           app_id, webhook_id,
@@ -39,8 +130,9 @@ export async function replay(db: Pick<Db, 'use'>, { id, replaySince }: Lease) {
         )
         select wh.app_id, wh.id, page.topic, page."offset", page.type
         from page
-        join webhooks wh on wh.id = ${id}
+        join webhooks wh on wh.id = ${lease.id}
         where wh.app_id = ${appOf(db)}
+          and page.created_at >= ${since}::timestamptz
           and ${wants(db)}
         order by page.topic, page."offset"
         on conflict (webhook_id, topic, "offset") do update
@@ -51,14 +143,48 @@ export async function replay(db: Pick<Db, 'use'>, { id, replaySince }: Lease) {
           error = null
         where wd.status <> 'pending'
       )
-      ${endOf(db)}`,
-    mayContinue,
+      select page.topic, max(page."offset") as "offset", count(*)::int as count
+      from page
+      group by page.topic
+      order by page.topic`,
   )
-  await db.use(
-    (db) => db`
-      update webhooks
-      set replay_since = ${isDone ? null : reached}::timestamptz
-      where id = ${id}
-        and replay_since = ${replaySince}::timestamptz`,
-  )
+  return reached.flatMap(({ topic, offset, count }) => (count < each ? [] : { topic, offset }))
 }
+
+const keep = (db: Pool, { id }: Lease, progress: Progress) =>
+  db.use(
+    (db) => db`
+      update service s
+      set value = (s.value::jsonb || ${JSON.stringify(progress)}::text::jsonb)::text
+      where s.key = ${replayKey(id)}`,
+  )
+
+/**
+ * Another one may begin now, and one does that was asked for meanwhile. If the webhook was disabled
+ * meanwhile or is to replay events since another time, then this was not the end: it begins again.
+ */
+const end = (db: Pool, { id }: Lease, since: string) =>
+  db.use(
+    (db) => db`
+      with ended as materialized (
+        select wh.id
+        from webhooks wh
+        where wh.id = ${id}
+          and wh.enabled
+          and wh.replay_since = ${since}::timestamptz
+        for no key update
+      ),
+      forgotten as (
+        delete from service s
+        where s.key = ${replayKey(id)}
+          and exists (
+            select
+            from ended
+          )
+        returning (s.value::jsonb ->> 'again')::timestamptz as again
+      )
+      update webhooks wh
+      set replay_since = forgotten.again
+      from forgotten
+      where wh.id = ${id}`,
+  )

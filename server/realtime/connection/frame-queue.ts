@@ -5,7 +5,7 @@ import type { Codec } from '../protocol/codec.ts'
 const FRAME_BYTES = 256
 export const memoryOf = (frame: Buffer) => Math.max(FRAME_BYTES, frame.length)
 
-/** The frames of a socket that are not decoded to their ends, at most as much as one may hold. */
+/** What the frames of a socket still hold that is not decoded: at most as much as one may hold. */
 export class FrameQueue {
   readonly #frames: { messages: Iterator<Buffer, void>; bytes: number }[] = []
   #bytes = 0
@@ -28,7 +28,12 @@ export class FrameQueue {
       const [first] = this.#frames
       if (!first) return undefined
       const { value } = first.messages.next()
-      if (value) return value
+      if (value) {
+        const bytes = Math.min(value.length, first.bytes)
+        first.bytes -= bytes
+        this.#bytes -= bytes
+        return value
+      }
       this.#frames.shift()
       this.#bytes -= first.bytes
     }

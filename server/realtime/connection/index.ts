@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { limits, topics } from '@parley/contract'
 import type { Claims } from '../../core/tokens.ts'
-import { Credit } from '../credit.ts'
+import { Credit, Recoveries } from '../credit.ts'
 import type { RealtimeNode } from '../node.ts'
 import type { ClientCommand, Codec, Reply } from '../protocol/codec.ts'
 import {
@@ -21,9 +20,6 @@ import type { BufferedSocket, WriteBuffer } from '../write-buffer.ts'
 import { FrameQueue } from './frame-queue.ts'
 import { Pings } from './pings.ts'
 
-/** How many commands are decoded, and how many handled, before others get the event loop. */
-const COMMANDS_PER_TURN = 1_000
-
 /** Handles the next command of a connection, or the next consecutive subscribes. */
 type CommandHandler = (connection: Connection, commands: ClientCommand[]) => Promise<void> | void
 
@@ -34,15 +30,13 @@ type ConnectionOptions = {
   handle: CommandHandler
 }
 
-/**
- * One connection of the protocol: its user, its subscriptions, its timers and its buffers. The
- * commands are implemented in commands.ts.
- */
+/** One connection: its user, subscriptions, timers and buffers. Its commands: commands.ts. */
 export class Connection implements Session, Subscriber, BufferedSocket {
   readonly id = randomUUID()
   appId = ''
   userId = ''
   generation = 0
+  readonly recoveries = new Recoveries()
   readonly subscriptions = new Map<string, Subscription>()
   /** Topics with a subscribe command that is being handled. */
   readonly joining = new Set<string>()
@@ -50,6 +44,7 @@ export class Connection implements Session, Subscriber, BufferedSocket {
   stage: 'new' | 'connected' | 'rejected' | 'closed' = 'new'
   readonly #frames: FrameQueue
   #commands: ClientCommand[] = []
+  #isDecodedLater = false
   #isHandling = false
   /** The first command is being handled. Nothing else is decoded until it turns out to be good. */
   #isConnecting = false
@@ -102,13 +97,15 @@ export class Connection implements Session, Subscriber, BufferedSocket {
 
   /** Decodes as far as the credit goes. The first command is handled before the next is decoded. */
   #decode() {
-    for (let count = 0; count < COMMANDS_PER_TURN; count++) {
-      if (!this.#decodeNext()) {
-        if (!this.#isHandling) void this.#handleAll()
-        return
-      }
+    if (this.#isDecodedLater) return
+    for (let decoded = 0; this.node.commandTurns.hasRoom(decoded); decoded++) {
+      if (!this.#decodeNext()) return void this.#handleAll()
     }
-    setImmediate(() => this.#decode())
+    this.#isDecodedLater = true
+    this.node.commandTurns.wait(this.appId, () => {
+      this.#isDecodedLater = false
+      this.#decode()
+    })
   }
 
   #decodeNext() {
@@ -124,6 +121,7 @@ export class Connection implements Session, Subscriber, BufferedSocket {
   }
 
   #accept(message: Buffer) {
+    this.node.commandTurns.take()
     this.#credit.take()
     if (this.#credit.isAbused) return this.close(closings.tooManyRequests)
     if (message.length > limits.realtime.commandBytes) throw new Error('expected a short command')
@@ -136,15 +134,17 @@ export class Connection implements Session, Subscriber, BufferedSocket {
 
   /** Handles commands strictly in order. Consecutive subscribes are handled together. */
   async #handleAll() {
+    if (this.#isHandling) return
     this.#isHandling = true
     try {
-      for (let count = 1; this.#commands.length > 0 && this.isOpen; count++) {
+      while (this.#commands.length > 0) {
+        await this.node.commandTurns.toHandle(this.appId)
+        if (!this.isOpen) break
         await this.#handle(this, this.#nextCommands())
         if (this.#isConnecting) {
           this.#isConnecting = false
           this.#decode()
         }
-        if (count % COMMANDS_PER_TURN === 0) await nextTurn()
       }
     } catch (error) {
       this.node.report(error, 'realtime command failed')

@@ -7,6 +7,7 @@ import { type StreamRef, selectUnstored, storeStream } from '../../features/stre
 import { createSchedule } from '../schedule.ts'
 import { timings as defaults, type Timings } from '../timings.ts'
 import { createDeltas } from './deltas.ts'
+import { createTurns } from './turns.ts'
 
 /** How many messages a node stores at once, and how many it looks up that others have left. */
 const STORES_AT_ONCE = 2
@@ -53,7 +54,7 @@ export function createStreams({ db, publisher, staging, report, timings: given }
     if (timers.has(messageId)) return
     const storeNow = async () => {
       timers.delete(messageId)
-      const dueInMs = await inTurn(() => store(ref, cause))
+      const dueInMs = await inTurn(ref.appId, () => store(ref, cause))
       if (dueInMs > 0) storeLater(ref, cause, dueInMs)
     }
     // What fails is found by the next look at what was left.
@@ -64,7 +65,7 @@ export function createStreams({ db, publisher, staging, report, timings: given }
   const tryToStore = async (ref: StreamRef) => {
     if (isStopped) return false
     try {
-      await inTurn(() => store(ref, {}))
+      await inTurn(ref.appId, () => store(ref, {}))
       return true
     } catch (error) {
       report(error, PROBLEM)
@@ -104,16 +105,4 @@ export function createStreams({ db, publisher, staging, report, timings: given }
       for (const { timer } of timers.values()) clearTimeout(timer)
     },
   } satisfies Streams & { start: () => void; stop: () => Promise<void> }
-}
-
-/** Runs so many works at once; the others wait for their turn. */
-function createTurns(atOnce: number) {
-  const lanes = Array.from({ length: atOnce }, () => Promise.resolve<unknown>(undefined))
-  let next = 0
-  return <T>(work: () => Promise<T>): Promise<T> => {
-    const lane = next++ % atOnce
-    const result = (lanes[lane] ?? Promise.resolve()).then(work)
-    lanes[lane] = result.catch(() => {})
-    return result
-  }
 }

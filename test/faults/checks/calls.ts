@@ -10,6 +10,16 @@ export const answeredOr503: Check = ({ calls }) =>
     .filter(({ status = 0, hasRetryAfter }) => status >= 500 && !(status === 503 && hasRetryAfter))
     .map((call) => `${nameOf(call)} was answered with ${call.status}, without Retry-After`)
 
+/** A call is refused with 503 only while something is wrong, or was a moment before. */
+export const servedAfterFaults: Check = ({ calls, faults, returnWithinMs }) =>
+  calls
+    .filter(({ status }) => status === 503)
+    .filter(
+      ({ startedAt, endedAt }) =>
+        !faults.some(({ from, to }) => endedAt >= from && startedAt <= to + returnWithinMs),
+    )
+    .map((call) => `${nameOf(call)} was refused, long after the last fault`)
+
 /** No call takes longer than 10 s, unless its node was stopped or the way to it was broken. */
 export const answeredInTime: Check = ({ calls, faults }) =>
   calls

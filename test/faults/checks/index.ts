@@ -1,5 +1,11 @@
 import type { History } from '../history.ts'
-import { answeredInTime, answeredOr503, answeredUnlessBroken, nothingRefused } from './calls.ts'
+import {
+  answeredInTime,
+  answeredOr503,
+  answeredUnlessBroken,
+  nothingRefused,
+  servedAfterFaults,
+} from './calls.ts'
 import { changesAsAcknowledged, countsOfReplies, reactionsAsAcknowledged } from './changes.ts'
 import { eachHeardAsStored, nothingLost, offsetsWithoutGaps } from './deliveries.ts'
 import { frozenAsAcknowledged, onlyBackendWhileFrozen, refusedAreAbsent } from './frozen.ts'
@@ -53,6 +59,7 @@ export const checks = {
   countersExact,
   redisBack,
   answeredOr503,
+  servedAfterFaults,
   answeredInTime,
   answeredUnlessBroken,
   nothingRefused,

@@ -49,7 +49,11 @@ export const presenceTold: Check = (history) => {
   })
 }
 
-/** Nobody waits longer for the truth, and nobody has to reconnect for it. */
+/**
+ * All nodes know soon enough who is online after a fault or change, and users are told that and
+ * their counts after the last call, without a reconnect. What is never told violates `unreadTold`
+ * or `presenceTold`.
+ */
 export const toldInTime: Check = ({ told, toldWithinMs }) =>
   told
     .filter((milliseconds) => milliseconds > toldWithinMs)

@@ -1,6 +1,7 @@
 import { type Envelope, topics } from '@parley/contract'
 import type { StoredEvent } from '@parley/server/core/event-buffer'
 import { createMetrics } from '@parley/server/core/metrics'
+import { Recoveries } from '@parley/server/realtime/credit'
 import type { EventLog } from '@parley/server/realtime/event-log'
 import type { SubscribeGrant } from '@parley/server/realtime/grants'
 import { Hub } from '@parley/server/realtime/hub'
@@ -127,6 +128,7 @@ class MemoryLog {
 export class Listener implements Subscriber {
   readonly id = 'listener'
   readonly appId = appId
+  readonly recoveries = new Recoveries()
   readonly received: (number | string)[] = []
   readonly ended: string[] = []
 

@@ -1,3 +1,4 @@
+import { parseTopic } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { upTo } from '../../support/events.ts'
 import {
@@ -177,6 +178,7 @@ test("only channels of one's own app and one's own user topic are within reach",
   const topics = [
     `user:${appId}:ben`,
     `chat:${channelId}:${channelId}`,
+    `chat:${appId}:nonsense`,
     `user:${channelId}:ana`,
     'chat',
     own,
@@ -186,6 +188,10 @@ test("only channels of one's own app and one's own user topic are within reach",
     listener,
     topics.map((topic) => ({ topic, recover: null })),
   )
-  expect(results.map((result) => result !== null)).toEqual([false, false, false, false, true, true])
+  expect(results.map((result) => result !== null)).toEqual([
+    ...[false, false, false, false, false],
+    ...[true, true],
+  ])
   expect(await hub.authorise(listener, topics)).toEqual(topics.map(() => null))
+  expect(parseTopic(`chat:${appId}:nonsense`)).toBeNull()
 })

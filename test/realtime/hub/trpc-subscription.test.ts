@@ -1,3 +1,4 @@
+import { Recoveries } from '@parley/server/realtime/credit'
 import type { RealtimeNode } from '@parley/server/realtime/node'
 import { closings } from '@parley/server/realtime/protocol/codes'
 import type { Session } from '@parley/server/realtime/sessions'
@@ -13,7 +14,7 @@ type Options = Omit<Parameters<typeof subscribeToTopic>[1], 'token' | 'topic'>
 async function open({
   generation = 0,
   ...options
-}: Partial<Omit<Options, 'onRecovered'>> & { generation?: number }) {
+}: Partial<Omit<Options, 'onRecovered' | 'recoveries'>> & { generation?: number }) {
   const { hub, memory } = await openHub()
   const sessions = new Set<Session>()
   const claims = { appId, userId: 'ana', generation: 0, expiresAt: Date.now() / 1_000 + 60 }
@@ -28,7 +29,8 @@ async function open({
     unregister: (session: Session) => void sessions.delete(session),
     subscribed: () => {},
   } as unknown as RealtimeNode // as much of a node as a subscription uses
-  const given = { token: '', topic: chat, signal: undefined, onRecovered: () => {} }
+  const recoveries = new Recoveries()
+  const given = { token: '', topic: chat, signal: undefined, recoveries, onRecovered: () => {} }
   const items = subscribeToTopic(node, { ...given, ...options })
   return { hub, memory, sessions, items }
 }

@@ -1,5 +1,8 @@
 import { limits } from '@parley/contract'
+import { createMetrics } from '@parley/server/core/metrics'
+import type { Db } from '@parley/server/db/client'
 import { createEventLog } from '@parley/server/realtime/event-log'
+import { selectGrants } from '@parley/server/realtime/grants'
 import { expect, test } from 'vitest'
 import { centrifugeOf, listen } from '../../support/realtime.ts'
 import { useWorld } from '../../support/world.ts'
@@ -64,10 +67,134 @@ test('a frame recovers at most a megabyte: topics beyond that have to be loaded'
   ])
 })
 
+test('clients that missed much recover all of it, whoever comes back with them', async () => {
+  const { topic } = await createHeavy(9)
+  const [sockets, epoch] = [25, await currentEpoch()]
+  const since = { recover: true, epoch, offset: 5 }
+  const raws = await Promise.all(Array.from({ length: sockets }, () => connected()))
+  const replies = raws.map((raw) => raw.ask({ id: 2, subscribe: { channel: topic, ...since } }))
+  for (const { subscribe } of await Promise.all(replies))
+    expect(subscribe).toMatchObject({ recovered: true, publications: { length: 9 } })
+})
+
+test('frames that missed more than a statement reads wait, but never the first', async () => {
+  const { topic } = await createHeavy(9)
+  const request = { appId: world().appId, userId: 'ana', topic, since: 5 }
+  const frames = Array.from({ length: 24 }, () => [request])
+  const readBy = async (db: Db) => {
+    const interest = { settled: () => undefined }
+    const log = createEventLog({
+      db,
+      admit: (_, work) => work(),
+      interest,
+      metrics: createMetrics(),
+    })
+    const settled = await Promise.allSettled(frames.map(log.authorise))
+    return settled.map((each) =>
+      each.status === 'fulfilled' ? each.value[0]?.missed.length : each.reason.name,
+    )
+  }
+  const { pool } = world()
+  expect(await readBy(pool)).toEqual(Array(24).fill(9))
+  // Where a call may take no time, nothing is postponed.
+  const hurried: Db = {
+    ...pool,
+    use: (work) => pool.use(work),
+    newDeadline: () => performance.now(),
+  }
+  expect(await readBy(hurried)).toEqual([...Array(23).fill(9), 'AdmissionError'])
+})
+
+test('frames to which nothing is read do not wait, and let no others wait', async () => {
+  const { topic } = await createHeavy(9)
+  const far = await createLively()
+  await world().db`update channels set rev = 6000 where id = ${far.id}`
+  const large = await createHeavy(11)
+  await world().db`update channels set rev = 5000 where id = ${large.id}`
+  await world().users('cleo')
+  const request = { appId: world().appId, userId: 'ana', topic, since: 5 }
+  const ends = [
+    { ...request, since: 14 },
+    { ...request, topic: far.topic },
+  ]
+  const frames = [
+    ...Array.from({ length: 25 }, () => [{ ...request, topic: far.topic }]),
+    ...Array.from({ length: 25 }, () => [{ ...request, userId: 'cleo' }]),
+    ...Array.from({ length: 25 }, () => [{ ...request, topic: large.topic }]),
+    // The first of these is answered as far as a frame may be.
+    ...Array.from({ length: 24 }, () => [request, { ...request, since: 4 }]),
+    ...ends.map((each) => [each]),
+  ]
+  const grants = await world().pool.use((db) => selectGrants(db, frames))
+  const outcomes = grants.map((grant) =>
+    grant === 'postponed' ? grant : grant.map((topic) => topic?.missed.length ?? null),
+  )
+  expect(outcomes).toEqual([
+    ...Array(25).fill([0]),
+    ...Array(25).fill([null]),
+    ...Array(25).fill([0]),
+    ...Array(23).fill([9, 0]),
+    'postponed',
+    [0],
+    [0],
+  ])
+})
+
+test('a socket recovers so many bytes a second, in whatever number of frames', async () => {
+  const { topic: channel } = await createHeavy(9)
+  const [raw, epoch] = [await connected(), await currentEpoch()]
+  const { burstBytes, bytesPerSecond } = limits.realtime.recoveries
+  const began = performance.now()
+  let id = 2
+  const recover = async (offset: number) => {
+    const request = { channel, recover: true, epoch, offset }
+    const { subscribe } = await raw.ask({ id: id++, subscribe: request })
+    await raw.ask({ id: id++, unsubscribe: { channel } })
+    return subscribe.recovered === true
+  }
+  let bytes = 0
+  while (bytes < 100_000_000 && (await recover(5))) bytes += 900_000
+  const earned = ((performance.now() - began) / 1_000) * bytesPerSecond
+  expect(bytes).toBeGreaterThanOrEqual(burstBytes)
+  expect(bytes).toBeLessThan(burstBytes + earned + 900_000)
+  // A socket that has missed nothing has nothing to load.
+  expect(await recover(14)).toBe(true)
+})
+
+test('what a socket missed counts as recovered, whether it was sent or too much', async () => {
+  const [large, small] = [await createHeavy(25), await createHeavy(1)]
+  const [raw, epoch] = [await connected(), await currentEpoch()]
+  const { burstBytes, bytesPerSecond } = limits.realtime.recoveries
+  const began = performance.now()
+  let id = 2
+  const recover = async ({ topic: channel }: typeof large) => {
+    const { subscribe } = await raw.ask({
+      id: id++,
+      subscribe: { channel, recover: true, epoch, offset: 5 },
+    })
+    await raw.ask({ id: id++, unsubscribe: { channel } })
+    return subscribe.recovered === true
+  }
+  let bytes = 0
+  while (bytes < 100_000_000 && (await recover(small))) {
+    expect(await recover(large)).toBe(false)
+    // What is too much is measured up to the first event beyond a megabyte.
+    bytes += 100_000 + 1_100_000
+  }
+  const earned = ((performance.now() - began) / 1_000) * bytesPerSecond
+  expect(bytes).toBeGreaterThanOrEqual(burstBytes)
+  expect(bytes).toBeLessThan(burstBytes + earned + 1_200_000)
+})
+
 test('a read of gaps has at most a megabyte, and goes on until all are filled', async () => {
   const heavy = [await createHeavy(), await createHeavy()]
   const interest = { settled: () => undefined }
-  const log = createEventLog({ db: world().pool, admit: (_, work) => work(), interest })
+  const log = createEventLog({
+    db: world().pool,
+    admit: (_, work) => work(),
+    interest,
+    metrics: createMetrics(),
+  })
   const positions = heavy.map(({ topic }): [string, number] => [topic, 5])
   const rows = await log.readAfter(positions)
   expect(rows.map(({ offset }) => offset)).toEqual([6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16])

@@ -16,6 +16,81 @@ test('calls of a failed batch get their own results, except the one that caused 
   expect(settled).toMatchObject([{ value: 2 }, { status: 'rejected' }, { value: 6 }])
 })
 
+test('after a batch of several more are collected, however fast the answers are', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'setImmediate'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const sizes: number[] = []
+  const ask = coalesce<number, number>(
+    async (items) => {
+      sizes.push(items.length)
+      return items
+    },
+    { maxBatch: 1_000, isPaced: true },
+  )
+  let answered = 0
+  const come = (count: number) => {
+    for (let index = 0; index < count; index++) void ask(index).then(() => answered++)
+  }
+  // One that comes alone never waits, nor does the one after it.
+  for (const _ of [1, 2]) {
+    come(1)
+    await vi.advanceTimersByTimeAsync(0)
+  }
+  expect([answered, sizes]).toEqual([2, [1, 1]])
+  for (let ms = 0; ms < 3_000; ms += 10) {
+    come(2)
+    await vi.advanceTimersByTimeAsync(10)
+  }
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(answered).toBe(602)
+  expect(sizes.length).toBeLessThan(16)
+  expect(Math.max(...sizes)).toBeLessThan(120)
+})
+
+test('a few calls that were postponed, the oldest, share each batch with newcomers', async () => {
+  const runs: number[][] = []
+  const answered: number[] = []
+  const ask = coalesce<number, number | 'postponed'>(
+    async (items) => {
+      // Newcomers arrive during each run. One of the large ones is answered, and all the others.
+      if (runs.push(items) < 3) come(100 * runs.length, 2)
+      const [first] = items.filter((item) => item < 100)
+      return items.map((item) => (item >= 100 || item === first ? item : 'postponed'))
+    },
+    { maxBatch: 5, mostPostponed: 2, isPostponed: (_, result) => result === 'postponed' },
+  )
+  const come = (first: number, count: number) => {
+    for (let item = first; item < first + count; item++)
+      void ask(item).then(() => answered.push(item))
+  }
+  come(1, 6)
+  await expect.poll(() => answered.length, patient).toBe(10)
+  expect(runs).toEqual([
+    [1, 2, 3, 4, 5],
+    [2, 3, 6, 100, 101],
+    [3, 4, 200, 201],
+    [4, 5],
+    [5, 6],
+    [6],
+  ])
+})
+
+test('a full batch that waits does not wait for more', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'setImmediate'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const sizes: number[] = []
+  const run = async (items: number[]) => {
+    sizes.push(items.length)
+    return items
+  }
+  const ask = coalesce<number, number>(run, { maxBatch: 5, isPaced: true })
+  for (let index = 0; index < 12; index++) void ask(index)
+  await vi.advanceTimersByTimeAsync(99)
+  expect(sizes).toEqual([5, 5])
+  await vi.advanceTimersByTimeAsync(1)
+  expect(sizes).toEqual([5, 5, 2])
+})
+
 const timeout = () => Object.assign(new Error('cancelled'), { code: '57014' })
 
 test('a batch that takes too long costs only the call that caused it its result', async () => {

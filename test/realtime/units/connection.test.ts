@@ -222,23 +222,7 @@ test('sends that are refused for their number get no reply', async () => {
   await connect()
   await send(...Array.from({ length: 3_000 }, () => ({ send: {} })))
   await send({ id: 2, unsubscribe: { channel: chat } })
+  await vi.waitUntil(() => messages().length > 1, { timeout: 30_000 })
   expect(messages().slice(1)).toEqual([{ id: 2, error: expect.objectContaining({ code: 111 }) }])
   expect(closed).toEqual([])
-})
-
-test('between a thousand commands of one socket and the next, others have a turn', async () => {
-  let handled = 0
-  const atTurn: number[] = []
-  const { connect, send } = await openConnection({
-    handle: (connection, commands) => {
-      handled += 1
-      if (handled === 1_000) setImmediate(() => atTurn.push(handled))
-      return handleCommands(connection, commands)
-    },
-  })
-  await connect()
-  await send(...Array.from({ length: 1_500 }, () => ({ send: {} })))
-  await vi.waitUntil(() => handled === 1_501, { timeout: 30_000 })
-  const [seen = handled] = atTurn
-  expect(seen).toBeLessThan(1_100)
 })

@@ -1,4 +1,5 @@
-import { Credit } from '@parley/server/realtime/credit'
+import { limits } from '@parley/contract'
+import { Credit, Recoveries } from '@parley/server/realtime/credit'
 import { expect, onTestFinished, test, vi } from 'vitest'
 
 test('a connection may send 2,500 commands at once, and 100 a second after that', () => {
@@ -23,4 +24,16 @@ test('a connection may send 2,500 commands at once, and 100 a second after that'
   expect(credit.isUsedUp).toBe(false)
   credit.take()
   expect(credit.isUsedUp).toBe(true)
+})
+
+test('whatever a socket recovered at once, it recovers again after a burst has been earned', () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { burstBytes, bytesPerSecond } = limits.realtime.recoveries
+  const recoveries = new Recoveries()
+  recoveries.take(10 * burstBytes)
+  vi.advanceTimersByTime((burstBytes / bytesPerSecond) * 1_000 - 1)
+  expect(recoveries.isUsedUp).toBe(true)
+  vi.advanceTimersByTime(2)
+  expect(recoveries.isUsedUp).toBe(false)
 })

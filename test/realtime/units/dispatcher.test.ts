@@ -143,8 +143,9 @@ test('what changes on a node is announced by it, and told elsewhere when it says
     ...['recordPresence', 'presenceChanged', 'recordProfile', 'profileChanged'],
   ])
   const event = { type: 'presence.offline', payload: { userId: 'ben' } }
-  const told = { kind: 'told', node: 'node', userIds: ['ana'], news: { appId, event } } as never
-  dispatcher.receive(told)
+  const told = { userIds: ['ana'], news: { appId, event } }
+  const groups = [['AQ==', told.userIds]]
+  dispatcher.receive({ kind: 'told', node: 'node', news: [told.news], groups } as never)
   const ofBen = expect.objectContaining({ appId, userId: 'ben' })
   expect(calls).toEqual([
     ['receiveTold', told],

@@ -52,6 +52,7 @@ export async function openDispatcher() {
     userFanout: {
       presenceChanged: noting('presenceChanged'),
       profileChanged: noting('profileChanged'),
+      copyMissed: async () => {},
       channelUpdated: (topic, offset, { teller } = {}) =>
         void calls.push(['channelUpdated', topic, offset, ...(teller ? [teller.id] : [])]),
       receive: (note) => calls.push(['receiveTold', note]) > 0,

@@ -1,4 +1,5 @@
 import { createMetrics } from '@parley/server/core/metrics'
+import { CommandTurns } from '@parley/server/realtime/connection/command-turns'
 import { handleCommands } from '@parley/server/realtime/connection/commands'
 import { Connection } from '@parley/server/realtime/connection/index'
 import type { RealtimeNode } from '@parley/server/realtime/node'
@@ -47,6 +48,7 @@ export async function createNode({ timings = {} }: NodeOptions = {}) {
     hub,
     nodeId: 'node',
     timings: { ...defaults, ...timings },
+    commandTurns: new CommandTurns(),
     writeBuffer: new WriteBuffer(),
     sendMemory: new SendMemory({ mostBytes: 2 ** 28, metrics: createMetrics(), sockets: () => [] }),
     userSockets: new UserSockets(1),

@@ -1,7 +1,7 @@
 import type { Db } from '@parley/server/db/client'
 import type { PresenceNote } from '@parley/server/realtime/broker'
 import { KnownPresence } from '@parley/server/realtime/known-presence'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { upTo } from '../../support/events.ts'
 import { ana } from './fixture.ts'
 
@@ -52,12 +52,16 @@ test('a change that is lost during a comparison is left to the next one', async 
   expect(compared?.hasLost).toBe(true)
 })
 
-test('changes that another node tells are told again after notes were missed', () => {
-  const known = new KnownPresence({
+const openKnown = (options = {}) =>
+  new KnownPresence({
+    ...options,
     db: {} as unknown as Db, // not used
     nodeId: 'node',
     notify: () => {},
   })
+
+test('changes that another node tells are told again after notes were missed', () => {
+  const known = openKnown()
   known.record({ ...change(true), teller: { id: 'node', number: 1 } })
   known.handleMissedNotes(0)
   expect(known.hasLost).toBe(false)
@@ -68,6 +72,34 @@ test('changes that another node tells are told again after notes were missed', (
   expect(known.hasLost).toBe(true)
   known.record({ ...change(true), teller: { id: 'other', number: 1 } })
   known.handleMissedNotes(0)
+  expect(known.hasLost).toBe(true)
+})
+
+test('of more changes than are remembered the oldest are told again, unless long over', () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const known = openKnown({ mostTold: 100 })
+  const tellOf = (userId: string) =>
+    known.record({ ...change(true), userId, teller: { id: 'other', number: 1 } })
+  tellOf('long ago')
+  vi.advanceTimersByTime(121_000)
+  for (const number of upTo(100)) tellOf(`user${number}`)
+  expect(known.hasLost).toBe(false)
+  tellOf('one more')
+  expect(known.hasLost).toBe(true)
+})
+
+test('changes before a long gap are told again, although others came since', () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const known = openKnown()
+  const tellOf = (userId: string) =>
+    known.record({ ...change(true), userId, teller: { id: 'other', number: 1 } })
+  tellOf('before')
+  vi.advanceTimersByTime(300_000)
+  tellOf('after')
+  known.record({ ...change(false), userId: 'after' })
+  known.handleMissedNotes(300_000)
   expect(known.hasLost).toBe(true)
 })
 

@@ -12,3 +12,11 @@ test('a note whose first pieces were lost is dropped, and the next ones arrive',
   expect(lines.map((line) => accept(line)).at(-1)).toBe(note)
   expect([accept(''), accept('{}')]).toEqual([undefined, '{}'])
 })
+
+test('pieces of two notes are not put together, whichever of them were lost', () => {
+  const assembler = new NoteAssembler()
+  const [first = [], other = []] = ['a', 'b'].map((text) => piecesOf(text.repeat(200), 150))
+  expect([first.length, other.length]).toEqual([3, 3])
+  const arrived = [first[0], first[1], other[2]].map((line = '') => assembler.accept('node', line))
+  expect(arrived).toEqual([undefined, undefined, undefined])
+})

@@ -18,12 +18,18 @@ type Given = {
   /** Writes the heartbeat of this node: by default at once, and no rows are lost. */
   beat?: () => Promise<boolean>
   onRemoval?: () => void
+  /** Compares the topics, as a part of each reconciliation. */
+  compareTopics?: () => Promise<unknown>
 }
+const nothing = async () => []
 
 /** A node, whose presence work runs by the schedule that `createRealtime` gives it. */
-function openNode({ beat = async () => false, onRemoval = () => {} }: Given = {}) {
+function openNode({
+  beat = async () => false,
+  onRemoval = () => {},
+  compareTopics = nothing,
+}: Given = {}) {
   const presence = { hasLost: false, comparedAt: [] as number[] }
-  const nothing = async () => []
   const reconciliation = createReconciliation({
     // The role may not end stuck sessions: nothing else depends on that.
     db: {
@@ -31,7 +37,7 @@ function openNode({ beat = async () => false, onRemoval = () => {} }: Given = {}
       useApart: async () => Promise.reject(new Error('permission denied')),
       longestMs: () => 0,
     },
-    hub: { reconcile: nothing },
+    hub: { reconcile: compareTopics },
     sessions: new Sessions(),
     presence: { beat, compareRows: beat, removeDeadNodes: async () => onRemoval() },
     knownPresence: {
@@ -107,6 +113,22 @@ test('presence is compared after a change that was not sent, and after lost rows
   areLost = false
   await pass(PROMISED_MS)
   expect(presence.comparedAt).toHaveLength(2)
+})
+
+test('reconciliations follow each other, also after one that failed', async () => {
+  const log: string[] = []
+  const { reconcile } = openNode({
+    compareTopics: async () => {
+      log.push('begins')
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      log.push('ends')
+      if (log.length === 2) throw new Error('lost')
+    },
+  })
+  const both = Promise.allSettled([reconcile(), reconcile()])
+  await pass(1_000)
+  expect((await both).map(({ status }) => status)).toEqual(['rejected', 'fulfilled'])
+  expect(log).toEqual(['begins', 'ends', 'begins', 'ends'])
 })
 
 type Death = { diedAt: number; lostAt?: number; backAt?: number; returnMs?: number }

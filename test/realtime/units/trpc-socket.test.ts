@@ -1,14 +1,16 @@
+import { randomUUID } from 'node:crypto'
 import { EventEmitter } from 'node:events'
-import { limits } from '@parley/contract'
+import { limits, topics } from '@parley/contract'
 import { CountedSocket } from '@parley/server/realtime/counted-socket'
 import { closings } from '@parley/server/realtime/protocol/codes'
 import { TrpcSocket } from '@parley/server/realtime/trpc-socket'
 import { expect, test, vi } from 'vitest'
 import type { WebSocket } from 'ws'
-import { chat, pass, stopTimers } from '../hub/fixture.ts'
+import { appId, chat, pass, stopTimers } from '../hub/fixture.ts'
 import { ana, createNode, createSocket } from './fixture.ts'
 
-const { bufferedBytes, commandBytes, frameBytes, topicsPerSocket } = limits.realtime
+const { bufferedBytes, commandBytes, frameBytes, subscriptionsPerTopic, topicsPerSocket } =
+  limits.realtime
 const frame = (bytes: number) => Buffer.alloc(bytes, 'x')
 
 /** A socket of the tRPC endpoint on a node of its own, and the frames that its adapter gets. */
@@ -175,15 +177,25 @@ test('messages of a tRPC socket cost by their objects and their length', async (
 test('a subscription of a tRPC socket that was stopped makes room for another', async () => {
   const { trpc, connect } = await openSocket()
   await connect()
-  const open = (signal?: AbortSignal) => trpc.subscribe({ topic: chat, signal }).next()
+  const open = (topic: string, signal?: AbortSignal) => trpc.subscribe({ topic, signal }).next()
+  const known = Array.from({ length: topicsPerSocket / subscriptionsPerTopic }, () =>
+    topics.channel(appId, randomUUID()),
+  )
+  const [first = ''] = known
+  const [last = '', ...others] = known
+    .flatMap((topic) => Array<string>(subscriptionsPerTopic).fill(topic))
+    .reverse()
   const aborts = Array.from({ length: topicsPerSocket }, () => new AbortController())
-  const ended = Promise.allSettled(aborts.map(({ signal }) => open(signal)))
-  await expect(open()).rejects.toMatchObject({ code: 'RATE_LIMITED' })
+  const opened = others.map((topic, index) => open(topic, aborts[index]?.signal))
+  await expect(open(first)).rejects.toThrow(/to one topic/)
+  opened.push(open(last, aborts.at(-1)?.signal))
+  const ended = Promise.allSettled(opened)
+  await expect(open(chat)).rejects.toThrow(/at most 1000 subscriptions$/)
   await pass() // now all wait for an event
   for (const abort of aborts) abort.abort()
   expect((await ended).every(({ status }) => status === 'rejected')).toBe(true)
   const again = new AbortController()
-  const next = open(again.signal)
+  const next = open(first, again.signal)
   await pass()
   again.abort()
   await expect(next).rejects.toMatchObject({ code: 'UNAVAILABLE' })

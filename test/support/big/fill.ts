@@ -1,28 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { connectOnce } from '@parley/server/db/client'
+import { type App, type BigApp, type Db, sizes } from './app.ts'
+import { insertPins, insertRecords, insertTeam } from './beside.ts'
 
-/** The sizes at scale 1. */
-const sizes = {
-  users: 1_000_000,
-  channels: 100_000,
-  messagesInCrowd: 1_000_000,
-  members: 200_000,
-  tombstones: 300_000,
-  channelsOfBusy: 10_000,
-}
 /** More than a page of anything. */
 const LEAST = 60
 /** With the others, five million messages. */
 const MESSAGES_IN_CHANNEL = 37
-
-/** A large app. `busy` is in many channels, `ana` and `ben` are in `crowd` and `graves`. */
-export type BigApp = {
-  /** A group of very many members and messages. */
-  crowd: string
-  /** A group that ends in very many tombstones. */
-  graves: string
-  counts: typeof sizes
-}
 
 /** Fills an app that has the users `ana`, `ben` and `busy` by SQL, and analyses the tables. */
 export async function fillBigApp(
@@ -35,7 +19,8 @@ export async function fillBigApp(
     Math.max(Math.ceil(size * scale), LEAST),
   ])
   const counts: typeof sizes = Object.fromEntries(scaled)
-  const app = { appId, crowd: randomUUID(), graves: randomUUID(), counts }
+  const [crowd, graves, team, webhook] = ids()
+  const app = { appId, crowd, graves, team, webhook, counts }
   try {
     // The rows fit together: foreign keys need no check.
     await db`set session_replication_role = replica`
@@ -44,6 +29,9 @@ export async function fillBigApp(
     await fillCrowd(db, app)
     await fillGraves(db, app)
     await insertChannels(db, app)
+    await insertTeam(db, app)
+    await insertPins(db, app)
+    await insertRecords(db, app)
     await db`vacuum analyze`
     return app
   } finally {
@@ -51,8 +39,7 @@ export async function fillBigApp(
   }
 }
 
-type Db = ReturnType<typeof connectOnce>
-type App = BigApp & { appId: string }
+const ids = () => [randomUUID(), randomUUID(), randomUUID(), randomUUID()] as const
 
 /** One of the users, by any number. */
 const userOf = (n: string, { counts }: App) => `'user-' || (${n}) % ${counts.users}`

@@ -2,7 +2,7 @@ import type { Operation } from '@parley/contract'
 import fc from 'fast-check'
 import { z } from 'zod'
 import { type Field, type Pool, poolOf, pools } from './pools.ts'
-import { anyText, textOfCodePoints } from './texts.ts'
+import { anyText, textOfCodePoints, webUrl } from './texts.ts'
 
 /**
  * Input for an operation, perhaps broken at one path. `§channelId.0` is replaced by an id of the
@@ -152,14 +152,8 @@ const recordOf = (properties: Record<string, Schema>, required: string[], { id }
     { requiredKeys: required },
   )
 
-let webUrl: fc.Arbitrary<string> | undefined
-/** Made once, where it is needed: building it takes long, and many fields are addresses. */
-const webUrls = () => {
-  webUrl ??= fc.webUrl({ withQueryParameters: true, withFragments: true })
-  return webUrl
-}
 function textOf({ format, pattern, minLength = 0, maxLength = 60 }: Schema): fc.Arbitrary<string> {
-  if (format === 'uri') return webUrls()
+  if (format === 'uri') return webUrl
   if (format === 'email') return fc.emailAddress()
   if (pattern !== undefined) return textMatching(pattern)
   return anyText.map((text) => [...text].slice(0, maxLength).join('').padEnd(minLength, 'x'))

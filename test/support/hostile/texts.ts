@@ -15,3 +15,34 @@ export function textOfCodePoints(constraints: fc.ArrayConstraints = {}) {
     .map((index) => (index < FIRST_SURROGATE ? index : index + SURROGATES))
   return fc.array(codePoint, constraints).map((points) => String.fromCodePoint(...points))
 }
+
+/** A part of an address: characters that may stand there, and any others, escaped. */
+const inAddress = (plain: string) =>
+  fc
+    .array(
+      fc.oneof(
+        { weight: 4, arbitrary: fc.constantFrom(...plain) },
+        { weight: 1, arbitrary: textOfCodePoints({ maxLength: 1 }).map(encodeURIComponent) },
+      ),
+      { maxLength: 10 },
+    )
+    .map((parts) => parts.join(''))
+
+const UNRESERVED = "abcxyzABCXYZ0189-._~!$&'()*+,;=:@"
+const rest = inAddress(`${UNRESERVED}/?`)
+/** Addresses of the web. The arbitrary of fast-check lists all characters first, several times. */
+export const webUrl = fc
+  .record({
+    scheme: fc.constantFrom('http', 'https'),
+    host: fc.domain(),
+    path: fc.array(inAddress(UNRESERVED), { maxLength: 4 }),
+    query: fc.option(rest),
+    fragment: fc.option(rest),
+  })
+  .map(({ scheme, host, path, query, fragment }) => {
+    const [asked, marked] = [
+      query === null ? '' : `?${query}`,
+      fragment === null ? '' : `#${fragment}`,
+    ]
+    return `${scheme}://${host}${path.map((part) => `/${part}`).join('')}${asked}${marked}`
+  })

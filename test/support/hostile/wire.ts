@@ -72,9 +72,11 @@ export const percent = (text: string) =>
 
 /** An answer that is no fault of the server; a refusal has the one form of errors. */
 export function expectForm(answer: Answer) {
-  expect(answer.status, answer.body).toBeLessThan(500)
+  // Of each of 100,000 answers: `expect` takes many times longer than a comparison.
+  if (answer.status >= 500) expect(answer.status, answer.body).toBeLessThan(500)
   if (answer.status < 400) return undefined
   const { error } = JSON.parse(answer.body)
-  expect(Object.keys(errorStatus)).toContain(error?.code)
+  if (!Object.hasOwn(errorStatus, error?.code))
+    expect(Object.keys(errorStatus)).toContain(error?.code)
   return { code: error.code as ErrorCode, message: expectError(answer, error.code) }
 }

@@ -1,0 +1,86 @@
+import { topics } from '@parley/contract'
+import { expect, test } from 'vitest'
+import { insertMembers, insertUsers } from '../support/inserted.ts'
+import { RawSocket, useSockets } from '../support/socket.ts'
+import { until } from '../support/until.ts'
+import { useWorld } from '../support/world.ts'
+
+const NEVER = 1_000_000
+const sent: string[] = []
+/** Nothing but connecting makes a statement, and none is too late, however slow the machine. */
+const world = useWorld({
+  timings: { reconcileMs: NEVER, beatMs: NEVER, lookMs: NEVER, connectMs: NEVER },
+  onStatement: (statement) => void sent.push(statement),
+})
+const terminatedLater = useSockets()
+
+const SOCKETS = 400
+
+test('sockets that come back all at once cost a statement for twenty of them', async () => {
+  const { appId, db, sign } = world()
+  const ana = await world().user('ana')
+  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk' })
+  const ids = await insertUsers(world(), 'back', SOCKETS)
+  await insertMembers(world(), channelId, ids)
+  for (const text of ['a', 'b', 'c']) await ana.messages.send({ channelId, text })
+  const [epoch] = await db<{ value: string }[]>`
+    select value
+    from service
+    where key = 'epoch'`
+  // The node that they come from has just been killed.
+  await db`insert into nodes (id) values ('killed')`
+  await db`
+    insert into connections (node_id, app_id, user_id)
+    select 'killed', ${appId}::uuid, given
+    from unnest(${ids}::text[]) given`
+  const sockets = await Promise.all(
+    ids.map(async (userId) => ({
+      userId,
+      raw: await terminatedLater(RawSocket.open(world())),
+      token: await sign('ws', { appId, userId, generation: 0, admin: false }),
+    })),
+  )
+  const since = { recover: true, epoch: epoch?.value, offset: 1 }
+  sent.length = 0
+  const replies = await Promise.all(
+    sockets.map(({ raw, userId, token }) => {
+      raw.send(
+        { id: 1, connect: { token } },
+        { id: 2, subscribe: { channel: topics.user(appId, userId) } },
+        { id: 3, subscribe: { channel: topics.channel(appId, channelId), ...since } },
+      )
+      return raw.reply(3)
+    }),
+  )
+  const statements = sent.filter((statement) => !/set last_active_at/.test(statement))
+  for (const { subscribe } of replies)
+    expect(subscribe).toMatchObject({ recovered: true, publications: { length: 3 } })
+  expect(statements.length).toBeLessThanOrEqual(SOCKETS / 20)
+})
+
+test('a socket that is gone before its token was looked up leaves nobody online', async () => {
+  const { app, appId, db } = world()
+  const [gone, here] = await world().users('gone', 'here')
+  const raw = await terminatedLater(RawSocket.open(world()))
+  const before = app.websocketServer.clients.size
+  await db.begin(async (tx) => {
+    await tx`lock table apps in access exclusive mode`
+    raw.send({ id: 1, connect: { token: gone.minted.wsToken } })
+    await until(async () => {
+      const waiting = await db`
+        select
+        from pg_locks
+        where not granted`
+      return waiting.length > 0
+    })
+    raw.terminate()
+    await until(() => app.websocketServer.clients.size < before)
+  })
+  await terminatedLater(RawSocket.connect(world(), here))
+  const online = await db`
+    select user_id
+    from connections
+    where app_id = ${appId}
+      and user_id = any(${[gone.id, here.id]})`
+  expect(online.map(({ userId }) => userId)).toEqual([here.id])
+})

@@ -1,0 +1,40 @@
+import type { OutboxOperation } from '@parley/client'
+import { createEmitter } from '@parley/client/internal/events'
+import { createStepHandler } from '@parley/client/internal/outbox/effects'
+import { createEntry } from '@parley/client/internal/outbox/entry'
+import { mergeStored, showMerged } from '@parley/client/internal/outbox/merge'
+import type { OutboxStep } from '@parley/client/internal/outbox/steps'
+import { expect, test } from 'vitest'
+
+const read: OutboxOperation = { type: 'read', clientId: 'r', channelId: 'c', createdAt: '2026' }
+
+test('a read that is shown twice is taken back once, by its answer', () => {
+  const log: string[] = []
+  const handle = createStepHandler({
+    rooms: new Map(),
+    records: {
+      startReading: (channelId) => log.push(`reading ${channelId}`),
+      endReading: (channelId, { unreadCount }) => log.push(`read ${channelId} ${unreadCount}`),
+    },
+    events: createEmitter(() => {}),
+  })
+  for (const kind of ['queued', 'started', 'queued'] as const) handle({ kind, operation: read })
+  const result = { unreadCount: 2 }
+  for (const _ of [1, 2]) handle({ kind: 'done', operation: read, result })
+  expect(log).toEqual(['reading c', 'read c 2'])
+})
+
+test('what was stored may have been carried out, and what is gone is done', async () => {
+  const edit: OutboxOperation = { ...read, clientId: 'e', type: 'edit', messageId: 'm', text: '' }
+  const known = new Map([['r', createEntry(read)]])
+  const merged = mergeStored(known, { operations: [edit], wasStored: new Set(['r']) })
+  expect(merged.entries.get('e')?.wasTried).toBe(true)
+  const steps: OutboxStep[] = []
+  const gone = expect(known.get('r')?.done.promise).rejects.toMatchObject({ code: 'ABORTED' })
+  showMerged(merged, { onStep: (step) => steps.push(step), onChange: () => {} })
+  expect(steps.map(({ kind, operation }) => [kind, operation.clientId])).toEqual([
+    ['queued', 'e'],
+    ['done', 'r'],
+  ])
+  await gone
+})
