@@ -212,6 +212,8 @@ test('the cleanup leaves a channel alone whose file is being sent again', async 
   const records = [user('ana'), channel('old'), message('o1', 'old')]
   await importPart(records)
   const id = channelIdOf(world(), 'old')
+  // A pass that an earlier test has begun would find the channel before it is sent again.
+  await cleanup.run()
   await db`
     update channels
     set updated_at = now() - interval '8 days'
