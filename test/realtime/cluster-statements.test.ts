@@ -20,7 +20,9 @@ const timings = {
   silentNodeMs: NEVER,
   brokerSilenceMs: NEVER,
 }
-const quiet = { poolSize: 2, timings }
+/** Users whom an earlier test has left stay for longer than any of them takes. */
+const presenceGraceSeconds = 3_600
+const quiet = { poolSize: 2, timings, presenceGraceSeconds }
 /** Beside the node where everything happens. */
 const OTHERS = 7
 
@@ -28,7 +30,7 @@ describe.each(['PostgreSQL', 'Redis'] as const)('on nodes connected by %s', (kin
   const skip = kind === 'Redis' && !hasRedis
   const check = test.skipIf(skip)
   // It must not take the others for dead, which do not beat.
-  const world = useWorld({ timings })
+  const world = useWorld({ timings, presenceGraceSeconds })
   const { connect, listenAs, userTopic } = useListeners(world)
   let redis: Awaited<ReturnType<typeof startRedis>> | undefined
   let shared: { redis: Awaited<ReturnType<typeof redisAt>> } | undefined

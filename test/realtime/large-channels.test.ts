@@ -128,6 +128,7 @@ test('who joins after a change of a user is told the next one of the same second
   await createGroup(ana, ben)
   const [bens, eves] = [await listenAs(ben, userTopic(ben)), await listenAs(eve, userTopic(eve))]
   await world().user(ana.id, { name: 'Anabel' })
+  await bens.until(() => namesToldTo(bens).includes('Anabel'))
   await createGroup(ana, eve)
   await world().user(ana.id, { name: 'Anna' })
   await eves.until(() => namesToldTo(eves).includes('Anna'))

@@ -96,6 +96,14 @@ test('the users of a dead node go offline when its rows are lost in a crash', as
   await anas.until(() => presenceOf(anas, ben.id).at(-1) === 'presence.offline')
 })
 
+/** The connections that wait to write who is connected. */
+const waitingWriters = () => world().db`
+  select pid
+  from pg_stat_activity
+  where datname = current_database()
+    and wait_event_type = 'Lock'
+    and query like '%insert into connections%'`
+
 test('users whose rows a crash took learn who left before the rows were back', async () => {
   const [ana, ben] = await newUsers()
   const [eve] = await newUsers()
@@ -108,11 +116,19 @@ test('users whose rows a crash took learn who left before the rows were back', a
     await listener.until(() => presenceOf(listener, ben.id).at(-1) === 'presence.online')
   // Her row is not restored until the node has looked up whom to tell, and found Eve alone.
   await whileUserLocked(world(), ana.id, async () => {
-    await world().db`
-      delete from connections
-      where app_id = ${world().appId}
-        and user_id = ${ana.id}`
-    bens.disconnect()
+    await whileRowLocked(
+      world(),
+      (sql) => sql`lock table connections in access exclusive mode`,
+      async (sql) => {
+        bens.disconnect()
+        // A node writes in turns. Ben's comes before that of Ana, who waits for her lock.
+        await until(async () => (await waitingWriters()).length > 0)
+        await sql`
+          delete from connections
+          where app_id = ${world().appId}
+            and user_id = ${ana.id}`
+      },
+    )
     await eves.until(() => presenceOf(eves, ben.id).at(-1) === 'presence.offline')
   })
   await anas.until(() => presenceOf(anas, ben.id).at(-1) === 'presence.offline')

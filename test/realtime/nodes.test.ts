@@ -3,6 +3,7 @@ import { MissedProfiles } from '@parley/server/realtime/missed-profiles'
 import { timings as defaults } from '@parley/server/realtime/timings'
 import { expect, onTestFinished, test } from 'vitest'
 import { openProxy } from '../support/proxy.ts'
+import { slowness } from '../support/slowness.ts'
 import { useSockets } from '../support/socket.ts'
 import { connectRaw } from '../support/stream.ts'
 import { createWorld, useWorld } from '../support/world.ts'
@@ -14,7 +15,7 @@ const world = useWorld({ timings })
 const { listenAs, channelTopic, newUsers } = useListeners(world)
 const terminatedLater = useSockets()
 /** The promise for an event of another node, with room for a busy machine. */
-const PROMPTLY_MS = 5_000
+const PROMPTLY_MS = 5_000 * slowness
 
 /** Another node, whose notes go by way of a proxy. */
 async function nodeBehindProxy(options: { delayMs?: number }, given: Partial<typeof defaults>) {

@@ -29,6 +29,10 @@ describe.skipIf(!hasRedis)('two nodes with Redis', () => {
   })
   const on = (node: World, { token }: User) => node.api({ token })
   const health = (node: World) => node.api().service.health()
+  /** Redis has been there again for the nodes, too, which ask after growing pauses. */
+  const connected = async () => {
+    for (const node of nodes) await until(async () => (await health(node)).checks.redis === 'ok')
+  }
 
   test('hear of each other only what they have subscribers for', async () => {
     const [ana, ben] = await newUsers()
@@ -78,7 +82,7 @@ describe.skipIf(!hasRedis)('two nodes with Redis', () => {
     const channelId = await createGroup(ana, ben)
     const listener = await listenAs(ben, channelTopic(channelId), nodes[1])
     const bens = await listenAs(ben, userTopic(ben), nodes[1])
-    expect((await health(nodes[1])).checks.redis).toBe('ok')
+    await connected()
     await redis.kill()
     await until(async () => (await health(nodes[1])).checks.redis === 'unreachable')
     await on(nodes[0], ana).messages.send({ channelId, text: 'meanwhile' })
@@ -87,8 +91,7 @@ describe.skipIf(!hasRedis)('two nodes with Redis', () => {
     await on(nodes[0], ben).reads.mark({ channelId })
     await redis.start()
     await bens.until(() => counts(bens, 'channel.unread_changed').at(-1) === 0)
-    await until(async () => (await health(nodes[0])).checks.redis === 'ok')
-    await until(async () => (await health(nodes[1])).checks.redis === 'ok')
+    await connected()
     await on(nodes[0], ana).typing.set({ channelId })
     await listener.untilType('typing.start')
   })
@@ -153,12 +156,11 @@ describe.skipIf(!hasRedis)('two nodes with Redis', () => {
 
   test('count the calls of a user together, exactly, and apart while Redis is away', async () => {
     const limits = { ...(await redisAt(redis.url, 'limits')), patienceMs: 1_000 }
-    const [one, two] = [limits, limits].map((options) =>
-      createRateLimits(
-        { tokens: 0, messages: 10, requests: 0, appRequests: 15 },
-        createSharedWindows(options),
-      ),
-    )
+    const [one, two] = [limits, limits].map((options) => {
+      const windows = createSharedWindows(options)
+      onTestFinished(windows.close)
+      return createRateLimits({ tokens: 0, messages: 10, requests: 0, appRequests: 15 }, windows)
+    })
     if (!one || !two) return
     // Both are connected once they see the same window.
     await until(async () => {
@@ -180,6 +182,7 @@ describe.skipIf(!hasRedis)('two nodes with Redis', () => {
       expect(alone.filter((isPassed) => isPassed)).toHaveLength(10)
     }
     await redis.start()
+    await connected()
   })
 })
 

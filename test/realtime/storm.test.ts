@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { topics } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { insertMembers, insertUsers } from '../support/inserted.ts'
@@ -15,6 +16,13 @@ const world = useWorld({
 const terminatedLater = useSockets()
 
 const SOCKETS = 400
+
+/** Resolves once the server has received what was sent: it answers a ping in its turn. */
+async function heardByServer({ socket }: RawSocket) {
+  const answered = once(socket, 'pong')
+  socket.ping()
+  await answered
+}
 
 test('sockets that come back all at once cost a statement for twenty of them', async () => {
   const { appId, db, sign } = world()
@@ -42,16 +50,18 @@ test('sockets that come back all at once cost a statement for twenty of them', a
   )
   const since = { recover: true, epoch: epoch?.value, offset: 1 }
   sent.length = 0
-  const replies = await Promise.all(
-    sockets.map(({ raw, userId, token }) => {
+  // The first token is not looked up until all have sent theirs, however long that takes.
+  await db.begin(async (tx) => {
+    await tx`lock table apps in access exclusive mode`
+    for (const { raw, userId, token } of sockets)
       raw.send(
         { id: 1, connect: { token } },
         { id: 2, subscribe: { channel: topics.user(appId, userId) } },
         { id: 3, subscribe: { channel: topics.channel(appId, channelId), ...since } },
       )
-      return raw.reply(3)
-    }),
-  )
+    await Promise.all(sockets.map(({ raw }) => heardByServer(raw)))
+  })
+  const replies = await Promise.all(sockets.map(({ raw }) => raw.reply(3)))
   const statements = sent.filter((statement) => !/set last_active_at/.test(statement))
   for (const { subscribe } of replies)
     expect(subscribe).toMatchObject({ recovered: true, publications: { length: 3 } })

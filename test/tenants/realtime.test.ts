@@ -71,7 +71,7 @@ test('the presence of a user is not that of a namesake in another app', async ()
     false,
   ])
   const their = await listen(theirs, theirs.ana)
-  await hears(theirBen, 'presence.online')
+  await until(() => presenceOf(theirBen, theirs.ana).length > 0)
   our.socket.terminate()
   await hears(ourBen, 'presence.offline')
   expect([await isOnline(ours, ours.ana), await isOnline(theirs, theirs.ana)]).toEqual([
