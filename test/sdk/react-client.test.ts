@@ -17,7 +17,6 @@ import { GROUP, isLive, liveChatOf, until } from '../support/chat.ts'
 import { useDom } from '../support/dom.ts'
 import { createProxy } from '../support/network.ts'
 import { scriptedChat } from '../support/scripted/index.ts'
-import { stoppedClock } from '../support/scripted/time.ts'
 import { patient } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
 
@@ -79,10 +78,6 @@ test('components share one client of a user, which ends with them or another use
   expect(statuses()[0]).toBe('offline')
   await vi.waitFor(() => act(() => expect(statuses()).toEqual(['offline', 'live'])), patient)
   expect(asked).toEqual(['ana', 'ben'])
-  await act(() => root.render(null))
-  expect(statuses()).toEqual(['offline', 'live'])
-  await act(() => root.render(page('ben')))
-  expect([clients.size, asked.length]).toEqual([2, 2])
   await act(() => root.render(null))
   await vi.waitFor(() => expect(statuses()).toEqual(['offline', 'offline']), patient)
 })
@@ -199,29 +194,4 @@ test('actions are the same functions until what they act on changes', async () =
   const all = await loadOlder(true)
   expect(await loadOlder(true)).toBe(all)
   expect(await loadOlder(false)).not.toBe(all)
-})
-
-test('a client that is used again soon stays, and asks the provider given last', async () => {
-  const clock = stoppedClock()
-  const asked: string[] = []
-  const clients = new Set<ChatClient>()
-  const Page = ({ provider }: { provider: string }) => {
-    const token = async () => {
-      asked.push(provider)
-      throw new Error('no token')
-    }
-    const chat = useChatClient({ url: 'http://chat', userId: 'me', token })
-    if (chat) clients.add(chat)
-    return null
-  }
-  const { root } = mount()
-  const render = (provider?: string) =>
-    act(() => root.render(provider === undefined ? null : createElement(Page, { provider })))
-  for (const provider of ['first', undefined, 'second']) await render(provider)
-  await clock.forward(5_000)
-  for (const provider of [undefined, 'third', 'fourth']) await render(provider)
-  expect(clients.size).toBe(1)
-  const [chat] = clients
-  await expect(chat?.api.users.list()).rejects.toMatchObject({ code: 'TOKEN_PROVIDER_FAILED' })
-  expect(asked).toEqual(['fourth'])
 })

@@ -14,6 +14,7 @@ import { createProviderPreferences } from '@parley/server/jobs/push/preferences'
 import { watchWorkers } from '@parley/server/jobs/watch-workers'
 import { afterAll, beforeAll, expect, inject } from 'vitest'
 import { cloneDatabase } from './clone-database.ts'
+import { openWorlds } from './open-worlds.ts'
 import { serveProvider } from './provider.ts'
 import { ADMIN_KEY, SECRET } from './secrets.ts'
 import { noteStatement } from './sql/sent.ts'
@@ -181,6 +182,7 @@ export async function createWorld({
     const all = await Promise.all(ids.map((id) => user(id)))
     return all as { [Index in keyof Ids]: User } // one for each id
   }
+  openWorlds.add(app)
   return {
     url,
     app,
@@ -207,6 +209,7 @@ export async function createWorld({
       try {
         expect(leaks, 'sent of another app with the same user ids').toEqual([])
       } finally {
+        openWorlds.delete(app)
         await Promise.all([pool.end({ timeout: 1 }), db.end({ timeout: 1 })])
         await database.drop()
       }

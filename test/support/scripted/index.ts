@@ -40,7 +40,7 @@ export function scriptedChat(options: Partial<ChatClientOptions> = {}) {
     gate.onAsked()
     return (await gate.released) ?? answer
   }
-  const chat = createChatClient({
+  const scripted: ChatClientOptions = {
     url: 'http://chat',
     token: () => {
       minted += 1
@@ -55,12 +55,14 @@ export function scriptedChat(options: Partial<ChatClientOptions> = {}) {
     },
     fetch: scriptedFetch as typeof fetch, // the client passes strings
     webSocket: realtime.webSocket,
-    ...options,
-  })
+  }
+  const chat = createChatClient({ ...scripted, ...options })
   onTestFinished(() => chat.disconnect())
 
   return {
     chat,
+    /** For other clients of the same user. */
+    scripted,
     ...realtime,
     data,
     requests,

@@ -1,8 +1,10 @@
 import { onTestFinished, vi } from 'vitest'
+import { expectNoWorld } from '../open-worlds.ts'
 import { quiet } from './index.ts'
 
 /** Timers and clocks that stand still until they are put forward. Promises go on as usual. */
 export function stoppedClock() {
+  expectNoWorld()
   vi.useFakeTimers({
     toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'],
     now: Date.UTC(2026, 0, 2),
