@@ -1,8 +1,9 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createChatServer } from '@parley/client/server'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { createChatServer, isChatError } from '@parley/client/server'
+import { Webhook } from 'standardwebhooks'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { startBackend } from '../examples/backend/backend.ts'
 import { startBot } from '../examples/bot/bot.ts'
 import { root } from './support/consumer.ts'
@@ -41,12 +42,17 @@ test('the examples for bots work as they are', async () => {
 
 describe('the example backend', () => {
   const webhookUrl = () => `http://127.0.0.1:${port}/`
-  const inbox = mkdtempSync(join(tmpdir(), 'parley-inbox-'))
-  afterAll(() => rmSync(inbox, { recursive: true }))
-  const start = async () => {
+  let inbox = ''
+  beforeEach(() => {
+    inbox = mkdtempSync(join(tmpdir(), 'parley-inbox-'))
+    onTestFinished(() => rmSync(inbox, { recursive: true }))
+  })
+  const isInboxEmpty = () => readdirSync(inbox).length === 0
+  const start = async (fetch = globalThis.fetch) => {
     const { url, apiKey } = world
-    const backend = await startBackend({ url, apiKey, port, webhookUrl: webhookUrl(), inbox })
-    onTestFinished(() => void backend.stop())
+    const about = { port, webhookUrl: webhookUrl(), inbox, fetch }
+    const backend = await startBackend({ url, apiKey, ...about })
+    onTestFinished(async () => void (await backend.stop()))
     return backend
   }
   const answered = async (channelId: string, question: string) => {
@@ -80,7 +86,61 @@ describe('the example backend', () => {
     ])
     const forged = await fetch(webhookUrl(), { method: 'POST', body: '{"type":"message.new"}' })
     expect(forged.status).toBe(400)
-    await until(() => readdirSync(inbox).length === 0)
+    await until(isInboxEmpty)
+  })
+
+  /** A backend that begins to answer, but does not go on until it is told to. */
+  const slow = () => {
+    const state = { asked: '', isHeld: true, secret: '' }
+    const slowFetch: typeof fetch = async (...request) => {
+      const url = String(request[0])
+      if (/\/channels\/[^/]+$/.test(url)) {
+        state.asked += url
+        await until(() => !state.isHeld)
+      }
+      const response = await fetch(...request)
+      if (url.endsWith('/rotate'))
+        Object.assign(state, (await response.clone().json()) as { secret: string }) // as documented
+      return response
+    }
+    return { state, started: start(slowFetch) }
+  }
+  const keep = (id: string, channelId: string, message: object) => {
+    const data = { channelId, message: { type: 'regular', userId: 'ana', channelId, ...message } }
+    const body = JSON.stringify({ type: 'message.new', data })
+    writeFileSync(join(inbox, id), body)
+    return body
+  }
+
+  test('has ended once nothing is being answered any more', async () => {
+    const { state, started } = slow()
+    const { openOrder, stop } = await started
+    const { id: channelId } = await openOrder(12, 'ana')
+    const ana = world.api({ apiKey: world.apiKey, userId: 'ana' })
+    await ana.messages.send({ channelId, text: 'Any hurry?' })
+    await until(() => state.asked.includes(channelId))
+    const left = stop().then(() => readdirSync(inbox))
+    state.isHeld = false
+    expect(await left).toEqual([])
+  })
+
+  test('answers once what comes again while it is taken from the inbox', async () => {
+    const first = await start()
+    const { id: channelId } = await first.openOrder(13, 'ana')
+    await first.stop()
+    const body = keep('again', channelId, { id: 'm2', text: 'Twice?' })
+    const { state, started } = slow()
+    await until(() => state.asked.includes(channelId))
+    const sent = new Date()
+    const headers = {
+      'webhook-id': 'again',
+      'webhook-timestamp': String(Math.floor(sent.getTime() / 1_000)),
+      'webhook-signature': new Webhook(state.secret).sign('again', sent, body),
+    }
+    expect((await fetch(webhookUrl(), { method: 'POST', headers, body })).status).toBe(204)
+    state.isHeld = false
+    await (await started).stop()
+    expect([state.asked.split(channelId).length - 1, readdirSync(inbox)]).toEqual([1, []])
   })
 
   test('answers after a crash what it was sent before and during it, once', async () => {
@@ -90,9 +150,7 @@ describe('the example backend', () => {
     const ana = world.api({ apiKey: world.apiKey, userId: 'ana' })
     await ana.messages.send({ channelId, text: 'Anybody there?' })
     // As a process leaves it that ends between its answer and the work.
-    const message = { id: 'm1', type: 'regular', userId: 'ana', channelId, text: 'Hello?' }
-    const kept = { type: 'message.new', data: { channelId, message } }
-    writeFileSync(join(inbox, 'kept'), JSON.stringify(kept))
+    keep('kept', channelId, { id: 'm1', text: 'Hello?' })
     await start()
     await answered(channelId, 'Anybody there?')
     const all = await answered(channelId, 'Hello?')
@@ -120,23 +178,18 @@ describe('the example backend', () => {
       using messages msg
       where msg.id = ms.message_id
         and msg.client_id = 'answer-interrupted'`
-    const keep = (id: string, message: object) =>
-      writeFileSync(
-        join(inbox, id),
-        JSON.stringify({ type: 'message.new', data: { channelId, message } }),
-      )
-    for (const one of asked) keep(one.id, { type: 'regular', userId: 'ana', channelId, ...one })
-    const nowhere = { channelId: crypto.randomUUID(), id: 'm', type: 'regular', userId: 'ana' }
-    keep('nowhere', { ...nowhere, text: 'Hello?' })
+    for (const one of asked) keep(one.id, channelId, one)
+    keep('nowhere', crypto.randomUUID(), { id: 'm', text: 'Hello?' })
     const log = vi.spyOn(console, 'error').mockImplementation(() => {})
     onTestFinished(() => log.mockRestore())
     await start()
-    expect(log).toHaveBeenCalledOnce()
+    expect(log.mock.calls.filter(([, error]) => isChatError(error, 'NOT_FOUND'))).toHaveLength(1)
     const answers = (await bot.messages.list({ channelId })).messages.slice(1)
     expect(
       answers.map(({ text, streaming, interrupted }) => [text, streaming, interrupted]),
     ).toEqual(asked.map(({ text }) => [said(text, 10), false, undefined]))
-    expect(readdirSync(inbox)).toEqual([])
+    // What this test sent itself may still arrive: it was refused until the backend had started.
+    await until(isInboxEmpty)
   })
 
   test('answers what was asked while its webhook was disabled', async () => {

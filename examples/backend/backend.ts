@@ -17,8 +17,11 @@ const BOT = 'order-bot'
 export async function startBackend({ port, webhookUrl, inbox, ...server }: BackendOptions) {
   const parley = createChatServer(server)
   const bot = parley.as(BOT)
+  await mkdir(inbox, { recursive: true })
+  const left = await readdir(inbox)
   /** Webhooks come at least once. Keep these for a day, where they survive a restart. */
-  const seen = new Set<string>()
+  const seen = new Set(left)
+  const work: Promise<void>[] = []
   let secret = ''
 
   const receiver = createServer(async (request, response) => {
@@ -31,7 +34,7 @@ export async function startBackend({ port, webhookUrl, inbox, ...server }: Backe
       if (isNew) await writeFile(`${inbox}/${id}`, JSON.stringify(event))
       seen.add(id)
       response.writeHead(204).end()
-      if (isNew) await handle(id, true)
+      if (isNew) work.push(handle(id, true))
     } catch {
       response.writeHead(400).end()
     }
@@ -44,14 +47,13 @@ export async function startBackend({ port, webhookUrl, inbox, ...server }: Backe
       if (message?.type === 'regular' && message.userId !== BOT) {
         const { channelId, id, text } = message
         const { custom } = await parley.channels.get({ channelId })
-        const about = { channelId, clientId: `answer-${id}`, isFirstTry }
-        await reply(answerTo(text, custom), about)
+        await reply(answerTo(text, custom), { channelId, clientId: `answer-${id}`, isFirstTry })
       }
+      await rm(`${inbox}/${eventId}`)
     } catch (error) {
       console.error('no answer', error)
-      if (!isChatError(error) || error.retryable) return
+      if (isChatError(error) && !error.retryable) await rm(`${inbox}/${eventId}`, { force: true })
     }
-    await rm(`${inbox}/${eventId}`)
   }
   /** Where a model goes. */
   const answerTo = (question: string, order: Record<string, unknown> = {}) =>
@@ -78,8 +80,6 @@ export async function startBackend({ port, webhookUrl, inbox, ...server }: Backe
     return channel
   }
 
-  await mkdir(inbox, { recursive: true })
-  const left = await readdir(inbox)
   await once(receiver.listen(port), 'listening')
   // The webhook of the last start has the events that happened since: it only gets a new secret.
   const known = (await parley.webhooks.list({})).webhooks.find((one) => one.url === webhookUrl)
@@ -95,5 +95,5 @@ export async function startBackend({ port, webhookUrl, inbox, ...server }: Backe
     await parley.webhooks.replay({ webhookId: known.id, since: failing > kept ? failing : kept })
   }
   for (const id of left) await handle(id, false)
-  return { openOrder, stop: () => receiver.close() }
+  return { openOrder, stop: () => once(receiver.close(), 'close').then(() => Promise.all(work)) }
 }
