@@ -1,6 +1,7 @@
 import { ChatError, createApi, isChatError } from '@parley/client/api'
 import { createChatServer } from '@parley/client/server'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { stoppedClock } from '../support/scripted/time.ts'
 
 /** A server that gives these answers, the last one again and again, and the requests it got. */
 function answering(...answers: (() => Response)[]) {
@@ -16,22 +17,19 @@ const fine = () => Response.json({ users: [] })
 const refused = (status: number, code: string, headers: Record<string, string> = {}) =>
   Response.json({ error: { code, message: 'as the test wants' } }, { status, headers })
 
-/** Pauses between attempts are as long as they can be, and take no time. */
-function underClock() {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
-  vi.spyOn(Math, 'random').mockReturnValue(1)
-  onTestFinished(() => {
-    vi.useRealTimers()
-    vi.restoreAllMocks()
-  })
-}
 const failure = (call: Promise<unknown>) =>
   call.then(
     () => undefined,
     (error: unknown) => error,
   )
 
-beforeEach(() => underClock())
+/** Pauses between attempts are as long as they can be, and take no time. */
+let clock: ReturnType<typeof stoppedClock>
+beforeEach(() => {
+  clock = stoppedClock()
+  const random = vi.spyOn(Math, 'random').mockReturnValue(1)
+  onTestFinished(() => random.mockRestore())
+})
 
 test.each([
   ['the server', () => refused(503, 'UNAVAILABLE')],
@@ -82,7 +80,7 @@ test('a call that waits for its next attempt can be aborted', async () => {
   await vi.advanceTimersByTimeAsync(100)
   stop.abort()
   expect(await failed).toMatchObject({ code: 'ABORTED', retryable: false })
-  expect(vi.getTimerCount()).toBe(0)
+  expect(clock.timers()).toBe(0)
   await vi.advanceTimersByTimeAsync(60_000)
   expect(requests).toHaveLength(1)
 })

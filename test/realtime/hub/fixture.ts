@@ -7,8 +7,8 @@ import type { SubscribeGrant } from '@parley/server/realtime/grants'
 import { Hub } from '@parley/server/realtime/hub'
 import type { OutgoingPublication } from '@parley/server/realtime/publication'
 import type { Subscriber } from '@parley/server/realtime/topic'
-import { onTestFinished, vi } from 'vitest'
-import { expectNoWorld } from '../../support/open-worlds.ts'
+import { vi } from 'vitest'
+import { stoppedClock } from '../../support/scripted/time.ts'
 
 export const appId = '019c9b1e-7a52-7cc1-8f0e-0a0000000001'
 export const channelId = '019c9b1e-7a52-7cc1-8f0e-0c0000000001'
@@ -172,11 +172,7 @@ export async function openHub({ eventMemoryBytes = 2 ** 27 } = {}) {
 }
 
 /** From now on timers run only as `pass` lets them. */
-export function stopTimers() {
-  expectNoWorld()
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] })
-  onTestFinished(() => void vi.useRealTimers())
-}
+export const stopTimers = () => stoppedClock()
 
 const metrics = createMetrics()
 /** How many publications were delivered since the last hub was opened, over all subscribers. */

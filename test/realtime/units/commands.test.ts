@@ -1,6 +1,6 @@
 import { AdmissionError } from '@parley/server/core/admission'
 import { closings } from '@parley/server/realtime/protocol/codes'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { channelId, chat, delivered, own, pass, stopTimers } from '../hub/fixture.ts'
 import { ana, openConnection } from './fixture.ts'
 
@@ -91,7 +91,7 @@ test.each(['ben', `ana@${channelId}`])('a refresh with the token of %s closes', 
 })
 
 test('a socket that closes while it refreshes has no timer left', async () => {
-  stopTimers()
+  const { timers } = stopTimers()
   const { connect, connection, send, holdVerification } = await openConnection()
   await connect()
   const verify = holdVerification()
@@ -99,7 +99,7 @@ test('a socket that closes while it refreshes has no timer left', async () => {
   connection.closed()
   verify()
   await pass()
-  expect(vi.getTimerCount()).toBe(0)
+  expect(timers()).toBe(0)
 })
 
 test('presence statistics count a user on two nodes once', async () => {

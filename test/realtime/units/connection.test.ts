@@ -90,7 +90,7 @@ test('a client is pinged within the announced time, and again after its pong', a
 })
 
 test('a client that sends no pong in time is closed', async () => {
-  stopTimers()
+  const { timers } = stopTimers()
   randomIs(0)
   const { connect, closed } = await openConnection()
   await connect()
@@ -99,11 +99,11 @@ test('a client that sends no pong in time is closed', async () => {
   expect(closed).toEqual([])
   await pass(1)
   expect(closed).toEqual([closings.noPong.code])
-  expect(vi.getTimerCount()).toBe(0)
+  expect(timers()).toBe(0)
 })
 
 test('an expired connection has a grace in which it can refresh', async () => {
-  stopTimers()
+  const { timers } = stopTimers()
   const { connect, ask, closed } = await openConnection({ timings: { pingMs: 3_600_000 } })
   await connect()
   await pass(60_000 + expiryGraceMs - 1)
@@ -113,7 +113,7 @@ test('an expired connection has a grace in which it can refresh', async () => {
   expect(closed).toEqual([])
   await pass(1)
   expect(closed).toEqual([closings.expired.code])
-  expect(vi.getTimerCount()).toBe(0)
+  expect(timers()).toBe(0)
 })
 
 test('a client that does not read is closed once a mebibyte waits, and sent no more', async () => {
@@ -161,7 +161,7 @@ test('the events of one tick may exceed the limit for what waits', async () => {
 })
 
 test('a connection that is closed writes what it has, and leaves nothing behind', async () => {
-  stopTimers()
+  const { timers } = stopTimers()
   const parts = await openConnection()
   const { connect, connection, hub, memory, messages, closed, sessions, node, socket } = parts
   await connect()
@@ -173,7 +173,7 @@ test('a connection that is closed writes what it has, and leaves nothing behind'
   expect(parts.terminated).toEqual([socket])
   expect(sessions.isEmpty).toBe(true)
   expect(node.userSockets.take(ana)).toBe(true)
-  expect(vi.getTimerCount()).toBe(0)
+  expect(timers()).toBe(0)
   hub.publish([memory.append(chat)])
   expect(await delivered()).toBe(0)
   const add = vi.spyOn(node.writeBuffer, 'add')

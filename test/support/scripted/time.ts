@@ -17,7 +17,7 @@ export function stoppedClock() {
       await vi.advanceTimersByTimeAsync(ms)
       await quiet()
     },
-    /** How many timers of the client are running. */
+    /** How many timers of this project are running. */
     timers: () => running.size,
     /** Sets the clock of the device; the time that passes is the same. */
     set: (ms: number) => vi.setSystemTime(Date.now() + ms),
