@@ -3,7 +3,7 @@ import { onTestFinished, vi } from 'vitest'
 /**
  * A clock that can be put forward: what the client would do until then happens now, in order.
  * Timers stay real, so that none is lost when the test ends. Those of the server in the same
- * process are left alone.
+ * process are left alone, and its clocks as well.
  */
 export function openClock() {
   const { setTimeout: set, clearTimeout: clear } = globalThis
@@ -11,14 +11,15 @@ export function openClock() {
   const monotonic = performance.now.bind(performance)
   const pending = new Map<unknown, { due: number; fire: () => void }>()
   let ahead = 0
+  const isClient = () => /client-sdk/.test(new Error().stack ?? '')
+  const aheadOfCaller = () => (isClient() ? ahead : 0)
   const setTimer = (callback: (...given: unknown[]) => void, ms = 0, ...given: unknown[]) => {
     const fire = () => {
       pending.delete(timer)
       callback(...given)
     }
     const timer = set(fire, ms)
-    if (/client-sdk/.test(new Error().stack ?? ''))
-      pending.set(timer, { due: Date.now() + ms, fire })
+    if (isClient()) pending.set(timer, { due: now() + ahead + ms, fire })
     return timer
   }
   const clearTimer = (timer: NodeJS.Timeout | undefined) => {
@@ -26,8 +27,8 @@ export function openClock() {
     clear(timer)
   }
   const mocks = [
-    vi.spyOn(Date, 'now').mockImplementation(() => now() + ahead),
-    vi.spyOn(performance, 'now').mockImplementation(() => monotonic() + ahead),
+    vi.spyOn(Date, 'now').mockImplementation(() => now() + aheadOfCaller()),
+    vi.spyOn(performance, 'now').mockImplementation(() => monotonic() + aheadOfCaller()),
     vi.spyOn(globalThis, 'setTimeout').mockImplementation(setTimer as typeof setTimeout),
     vi.spyOn(globalThis, 'clearTimeout').mockImplementation(clearTimer as typeof clearTimeout),
   ]
@@ -40,7 +41,7 @@ export function openClock() {
   return {
     forward: async (ms: number) => {
       await new Promise(setImmediate)
-      const end = Date.now() + ms
+      const end = now() + ahead + ms
       for (let next = firstUntil(end); next; next = firstUntil(end)) {
         const [timer, { due, fire }] = next
         ahead = Math.max(ahead, due - now())
