@@ -49,5 +49,6 @@ test('a client that goes on with a request that took too long is cut off', async
   await received(bytes.length + 1)
   expect(socket.destroyed).toBe(false)
   vi.advanceTimersByTime(5_000)
+  vi.useRealTimers()
   expect(socket.destroyed).toBe(true)
 })
