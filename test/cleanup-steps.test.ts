@@ -4,7 +4,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { insertUsers } from './support/inserted.ts'
 import { useWorld } from './support/world.ts'
 
-// All statements are on one connection, which then reports what it has read.
+// What the tests prepare and what they count is on one connection, which then reports all that it
+// has read. Any other would report the rest of its preparation at a moment of its own.
 const world = useWorld({ poolSize: 1 })
 const ROWS = 6_000
 
@@ -31,37 +32,40 @@ async function holdSnapshot() {
   await connection`select from service`
 }
 
-async function insertOldRows(channelId: string, userId: string) {
-  const { db, appId } = world()
-  await db`
-    insert into messages (id, app_id, channel_id, user_id, seq, rev, text, mentions, attachments)
-    select gen_random_uuid(), ${appId}, ${channelId}, ${userId}, n, n + 9, '', '{}', '[]'
-    from generate_series(1, ${ROWS}::int) n`
-  await db`
-    insert into read_marks (app_id, channel_id, user_id, seq)
-    select ${appId}, ${channelId}, ${userId}, n
-    from generate_series(1, ${ROWS}::int) n`
-  await db`
-    insert into webhook_deliveries (app_id, webhook_id, event_type, status, created_at)
-    select ${appId}, ${channelId}, 'webhook.test', 'delivered', now() - n * interval '1 day'
-    from generate_series(10, 9 + ${ROWS}::int) n`
-  await db`
-    insert into link_previews (app_id, url_hash, preview, expires_at)
-    select ${appId}, 'old' || n, null, now() - n * interval '1 second'
-    from generate_series(1, ${ROWS}::int) n`
-}
+const insertOldRows = (channelId: string, userId: string) =>
+  world().pool.use(async (db) => {
+    const { appId } = world()
+    await db`
+      insert into messages (id, app_id, channel_id, user_id, seq, rev, text, mentions, attachments)
+      select gen_random_uuid(), ${appId}, ${channelId}, ${userId}, n, n + 9, '', '{}', '[]'
+      from generate_series(1, ${ROWS}::int) n`
+    await db`
+      insert into read_marks (app_id, channel_id, user_id, seq)
+      select ${appId}, ${channelId}, ${userId}, n
+      from generate_series(1, ${ROWS}::int) n`
+    await db`
+      insert into webhook_deliveries (app_id, webhook_id, event_type, status, created_at)
+      select ${appId}, ${channelId}, 'webhook.test', 'delivered', now() - n * interval '1 day'
+      from generate_series(10, 9 + ${ROWS}::int) n`
+    await db`
+      insert into link_previews (app_id, url_hash, preview, expires_at)
+      select ${appId}, 'old' || n, null, now() - n * interval '1 second'
+      from generate_series(1, ${ROWS}::int) n`
+  })
 
 test('steps of the cleanup pass over nothing that earlier ones have deleted', async () => {
   const ana = await world().user('ana')
   const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Long' })
   await insertOldRows(channelId, 'ana')
-  await world().db`analyze`
-  await holdSnapshot()
-  await world().db`
-    update channels
-    set deleted_at = now()
-    where id = ${channelId}
-      and app_id = ${world().appId}`
+  await world().pool.use(async (db) => {
+    await db`analyze`
+    await holdSnapshot()
+    await db`
+      update channels
+      set deleted_at = now()
+      where id = ${channelId}
+        and app_id = ${world().appId}`
+  })
   const before = await entriesRead()
   await world().cleanup.run()
   const after = await entriesRead()
@@ -82,23 +86,25 @@ test('steps of the cleanup pass over nothing that earlier ones have deleted', as
 test('a step of an erasure reads no more channels than it returns', async () => {
   const { db, appId, pool } = world()
   const userIds = await insertUsers(world(), 'gone', 2)
-  await db`
-    update users
-    set deleted_at = now()
-    where app_id = ${appId}
-      and id = any(${userIds})`
-  await db`
-    with created as (
-      insert into channels (id, app_id, cid, type, name, created_by)
-      select gen_random_uuid(), ${appId}, 'group:many-' || n, 'group', 'Many', 'gone1'
-      from generate_series(1, 1000) n
-      returning id
-    )
-    insert into members (app_id, channel_id, user_id, role)
-    select ${appId}, id, given, 'member'
-    from created
-    cross join unnest(${userIds}::text[]) given`
-  await db`analyze`
+  await pool.use(async (connection) => {
+    await connection`
+      update users
+      set deleted_at = now()
+      where app_id = ${appId}
+        and id = any(${userIds})`
+    await connection`
+      with created as (
+        insert into channels (id, app_id, cid, type, name, created_by)
+        select gen_random_uuid(), ${appId}, 'group:many-' || n, 'group', 'Many', 'gone1'
+        from generate_series(1, 1000) n
+        returning id
+      )
+      insert into members (app_id, channel_id, user_id, role)
+      select ${appId}, id, given, 'member'
+      from created
+      cross join unnest(${userIds}::text[]) given`
+    await connection`analyze`
+  })
   // They are not for another test's cleanup to erase.
   onTestFinished(async () => {
     await db`
