@@ -5,7 +5,7 @@ import { createPool } from '@parley/server/db/pool'
 import { createSlots } from '@parley/server/db/slots'
 import { valueTypes } from '@parley/server/db/value-types'
 import { expect, inject, onTestFinished, test, vi } from 'vitest'
-import { unhurried } from './support/until.ts'
+import { patient, unhurried } from './support/until.ts'
 
 const never = new Promise<never>(() => {})
 
@@ -47,12 +47,12 @@ test('a caller that gives up leaves its slot to the next one', async () => {
   let giveUp = (_: Error) => {}
   const aborted = new Promise<never>((_, reject) => (giveUp = reject))
   const impatient = expect(acquire(aborted)).rejects.toThrow('too late')
-  const patient = acquire(never)
+  const next = acquire(never)
   giveUp(new Error('too late'))
   await impatient
   expect(waiting()).toBe(1)
   release()
-  await patient
+  await next
 })
 
 test('a slot that is granted to a caller who gives up at that moment is not lost', async () => {
@@ -147,18 +147,23 @@ test('a missed deadline closes the idle connections that did not work since', as
   const lend = () =>
     use((db) => new Promise<typeof db>((resolve) => release.push(() => resolve(db))))
   const before = [lend(), lend(), lend()]
-  await vi.waitUntil(() => release.length === 3)
+  await vi.waitUntil(() => release.length === 3, patient)
   for (const each of release.splice(0)) each()
   const opened = await Promise.all(before)
   // One of them falls silent, while another one works.
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
   const [working, silent] = [lend(), use(() => never, performance.now() + 500)]
   const missed = expect(silent).rejects.toThrow('in time')
-  await vi.waitUntil(() => release.length === 1)
+  await vi.advanceTimersByTimeAsync(100)
+  expect(release).toHaveLength(1)
   release.splice(0)[0]?.()
   const worked = await working
+  await vi.advanceTimersByTimeAsync(400)
   await missed
+  vi.useRealTimers()
   const after = [lend(), lend(), lend()]
-  await vi.waitUntil(() => release.length === 3)
+  await vi.waitUntil(() => release.length === 3, patient)
   for (const each of release) each()
   const lent = await Promise.all(after)
   expect(lent.filter((connection) => opened.includes(connection))).toEqual([worked])
