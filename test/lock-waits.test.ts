@@ -1,9 +1,18 @@
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { whileLocked } from './support/locks.ts'
 import { refusal } from './support/refusal.ts'
-import { useWorld } from './support/world.ts'
+import { createWorld, useWorld, type World } from './support/world.ts'
 
-const world = useWorld({ patience: { callMs: 60_000, statementMs: 2_000 } })
+const world = useWorld()
+/** The node that loses patience. The other one prepares what it is asked for, however slowly. */
+let impatient: World
+beforeAll(async () => {
+  impatient = await createWorld({
+    databaseUrl: world().databaseUrl,
+    patience: { callMs: 60_000, statementMs: 2_000 },
+  })
+})
+afterAll(() => impatient?.stop())
 
 /** Stops this process, which is also the server, so that it finds all answers at once. */
 const stopFor = (milliseconds: number) =>
@@ -18,13 +27,14 @@ test.each(['react', 'delete', 'remove'] as const)(
       name: 'Talk',
       memberIds: ['ben', 'carl'],
     })
+    const onNode = impatient.api({ token: ana.token })
     const callFor = async (userId: string) => {
       const { id: messageId } = await ana.messages.send({ channelId, text: 'Hello' })
       const ref = { channelId, messageId }
       const calls = {
-        react: () => ana.reactions.add({ ...ref, emoji: '👍' }),
-        delete: () => ana.messages.delete(ref),
-        remove: () => ana.members.remove({ channelId, userId }),
+        react: () => onNode.reactions.add({ ...ref, emoji: '👍' }),
+        delete: () => onNode.messages.delete(ref),
+        remove: () => onNode.members.remove({ channelId, userId }),
       }
       return calls[name]
     }
