@@ -4,6 +4,7 @@ import { readMigrations } from '@parley/server/db/migration-files'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { cleanupElsewhere } from '../support/cleanup.ts'
 import { cloneDatabase } from '../support/clone-database.ts'
+import { withoutCleanup } from '../support/locks.ts'
 import { refusal } from '../support/refusal.ts'
 import { RawSocket, useSockets } from '../support/socket.ts'
 import { createWorld, type User, useWorld, type World } from '../support/world.ts'
@@ -35,6 +36,12 @@ beforeAll(async () => {
     await target.stop()
     await database.drop()
   }
+  // What the deletions leave behind is exported before anything of it is erased.
+  await withoutCleanup(world(), moveApp)
+})
+afterAll(() => dropTarget())
+
+async function moveApp() {
   ;({ ana, ben, channelId, growingId, deletedId } = await populate(world()))
   const { appId, databaseUrl } = world()
   const [all, plain] = [folder.path('all'), folder.path('plain')]
@@ -47,8 +54,7 @@ beforeAll(async () => {
   }
   folder.copy('all', 'cut', (text) => text.slice(0, text.indexOf('"table":"members"')))
   rows = { before: await rowsOf(world(), appId), after: await rowsOf(target, appId) }
-})
-afterAll(() => dropTarget())
+}
 
 test('every table of the schema is exported, or said to be left out', async () => {
   const tables = await world().db`select tablename from pg_tables where schemaname = 'public'`

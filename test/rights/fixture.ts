@@ -30,9 +30,11 @@ export function useTenants({ areScenesShared = false } = {}) {
     const { id: appId, apiKey } = await world().operator.apps.create({ name: 'Other' })
     theirs = { appId, apiKey }
   })
-  // What a test leaves behind would be compared in all that follow.
+  // What a test leaves behind would be compared in all that follow, and what its deletions have
+  // woken would change rows while the next one compares them.
   afterEach(async () => {
-    const { db } = world()
+    const { db, cleanup } = world()
+    await cleanup.run()
     const tables = areScenesShared ? OTHERS : [...SCENES, ...OTHERS]
     for (const table of tables) await db`delete from ${db(table)} where app_id <> ${TWIN_APP_ID}`
     await db`delete from events where topic not like ${`%:${TWIN_APP_ID}:%`}`
