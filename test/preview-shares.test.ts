@@ -1,5 +1,6 @@
 import { createFetch } from '@parley/server/jobs/previews/fetch'
 import { expect, onTestFinished, test } from 'vitest'
+import { stopClock } from './support/clock.ts'
 import { observeConnections } from './support/connections.ts'
 import { serveNames } from './support/names.ts'
 import { page, servePages } from './support/pages.ts'
@@ -7,11 +8,15 @@ import { usePreviews } from './support/previews.ts'
 import { until } from './support/until.ts'
 
 const connections = observeConnections()
-const scene = usePreviews({ perHost: { most: 2, windowMs: 1_000 } })
+const WINDOW_MS = 60_000
+const scene = usePreviews({ perHost: { most: 2, windowMs: WINDOW_MS } })
 
 test('a link whose host was fetched from too often gets its preview later', async () => {
   const { web, send, titles, updatesOf } = scene()
+  const clock = stopClock()
   const { id } = await send(['/a', '/b', '/c'].map((path) => web.url + path).join(' '))
+  await until(async () => (await titles(id))?.length === 2)
+  clock.putForward(WINDOW_MS + 1)
   await until(async () => (await titles(id))?.length === 3)
   expect(await titles(id)).toEqual(['A', 'B', 'C'])
   const [first] = await updatesOf(id)
