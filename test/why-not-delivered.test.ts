@@ -189,5 +189,6 @@ test('the console tells that a backend did not take a message', async () => {
   await line(({ msg }) => msg === 'webhook failing')
   const question = { from: 'hana', to: 'ida', channelId, earlier, at: new Date().toISOString() }
   await until(async () => (await whyNotDelivered(question)) === 'a webhook answered 500')
-  expect(receiver.at('/hook')).toMatchObject([{ data: { message: { text: 'two of them' } } }])
+  // A retry may have followed by now.
+  expect(receiver.at('/hook')[0]).toMatchObject({ data: { message: { text: 'two of them' } } })
 })
