@@ -7,6 +7,8 @@ import { useWorldWithProvider } from './world.ts'
 export function useGivenUpJobs() {
   const errors: object[] = []
   const { world, provider } = useWorldWithProvider({
+    // The cleanup runs at the start and when a test asks for it: it deletes what they make old.
+    timings: { cleanupMs: 3_600_000 },
     log: {
       debug: () => {},
       info: () => {},
