@@ -56,6 +56,13 @@ test('an import that is killed goes on where it was when its file is sent again'
   await expect.poll(async () => (await waiting()).length, { timeout: 60_000 }).toBeGreaterThan(400)
   killed.child.kill('SIGKILL')
   await killed.ended
+  // What it had sent may still be carried out, and renew its lease.
+  const sessions = () => db`
+    select
+    from pg_stat_activity
+    where datname = current_database()
+      and application_name = 'parley-import'`
+  await expect.poll(sessions).toHaveLength(0)
   // As if a minute had passed.
   await db`update imports set leased_until = now() - interval '1 second' where app_id = ${appId}`
 
