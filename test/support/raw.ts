@@ -44,6 +44,34 @@ export const post = async (
   return answer
 }
 
+/**
+ * Begins a request whose body is held back, and resolves once the server has begun to serve it.
+ * `finish` sends the body, and answers the last response until the server closed the connection.
+ */
+export async function beginPost(
+  url: string,
+  path: string,
+  { headers, body }: { headers: Record<string, string>; body: string },
+) {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  const received: Buffer[] = []
+  socket.on('data', (data) => received.push(data))
+  const all = {
+    ...{ Host: 'parley', Expect: '100-continue', 'Content-Length': String(body.length) },
+    ...headers,
+  }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.write(`POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n`)
+  await once(socket, 'data')
+  const finish = async () => {
+    socket.write(body)
+    await once(socket, 'close')
+    return parseAnswers(Buffer.concat(received)).at(-1)
+  }
+  return { finish }
+}
+
 function parseAnswers(bytes: Buffer): Answer[] {
   if (bytes.length === 0) return []
   const end = bytes.indexOf('\r\n\r\n')
