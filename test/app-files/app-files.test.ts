@@ -27,6 +27,8 @@ let growingId = ''
 /** What the commands said that moved the app, and its rows in both places right after. */
 let said: Record<'exported' | 'imported' | 'plain', Awaited<ReturnType<typeof parleyOn>>>
 let rows: Record<'before' | 'after', Awaited<ReturnType<typeof rowsOf>>>
+/** Where a client of the old deployment is in the channel then. */
+let position: { epoch: string; offset: number }
 
 beforeAll(async () => {
   const database = await cloneDatabase()
@@ -54,7 +56,11 @@ async function moveApp() {
   }
   folder.copy('all', 'cut', (text) => text.slice(0, text.indexOf('"table":"members"')))
   rows = { before: await rowsOf(world(), appId), after: await rowsOf(target, appId) }
+  const old = await RawSocket.connect(world(), ana)
+  position = (await old.ask({ id: 2, subscribe: { channel: topic() } })).subscribe
+  old.terminate()
 }
+const topic = () => `chat:${world().appId}:${channelId}`
 
 test('every table of the schema is exported, or said to be left out', async () => {
   const tables = await world().db`select tablename from pg_tables where schemaname = 'public'`
@@ -85,18 +91,14 @@ test('an app is the same in its new deployment, to the last column', async () =>
 })
 
 test('users of an imported app go on where they were, and load everything again', async () => {
-  const { appId } = world()
-  const topic = `chat:${appId}:${channelId}`
-  const subscribe = { channel: topic, recover: true, epoch: '', offset: 0 }
-  const old = await terminatedLater(RawSocket.connect(world(), ana))
-  const first = await old.ask({ id: 2, subscribe: { ...subscribe, recover: false } })
-  const { epoch, offset } = first.subscribe
+  const { epoch, offset } = position
   const moved = target.api({ token: ana.token })
   const socket = await terminatedLater(RawSocket.connect(target, ana))
-  const again = await socket.ask({ id: 2, subscribe: { ...subscribe, epoch, offset } })
+  const subscribe = { channel: topic(), recover: true, epoch, offset }
+  const again = await socket.ask({ id: 2, subscribe })
   expect(again.subscribe).toMatchObject({ epoch: 'target', was_recovering: true })
   expect(again.subscribe).not.toHaveProperty('recovered')
-  // The erasure of a user may have changed messages here by now.
+  // The erasure of a user may have added changes here by now.
   expect(again.subscribe.offset).toBeGreaterThanOrEqual(offset)
   const list = await moved.messages.list({ channelId, since_seq: 0 })
   expect(list.messages.find(({ id }) => id === growingId)).toMatchObject({
