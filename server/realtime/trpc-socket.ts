@@ -8,6 +8,7 @@ import { Credit, Recoveries } from './credit.ts'
 import type { RealtimeNode } from './node.ts'
 import { type Closing, closings } from './protocol/codes.ts'
 import { untilExpiry } from './timings.ts'
+import { TrpcFrames } from './trpc-frames.ts'
 import { subscribeToTopic } from './trpc-subscription.ts'
 
 const { bufferedBytes, commandBytes, frameBytes, subscriptionsPerTopic, topicsPerSocket } =
@@ -19,7 +20,7 @@ const BYTES_PER_COMMAND = 1024
 
 /**
  * A socket as tRPC's adapter sees it, with the limits of the protocol's own endpoint: the adapter
- * itself reads and writes without limits.
+ * itself reads and writes without limits. Sockets of both endpoints take turns.
  *
  * The first message has the token. Those after it wait until the token is verified. With a bad one,
  * only the next message is answered: if it subscribes, with why the token was refused.
@@ -29,6 +30,10 @@ export class TrpcSocket extends EventEmitter {
   #token = ''
   #waiting: { frame: Buffer; isBinary: boolean }[] = []
   #waitingBytes = 0
+  /** Once the token is verified. */
+  #appId = ''
+  readonly #frames = new TrpcFrames()
+  #isPassedLater = false
   #subscriptions = 0
   readonly #ofTopic = new Map<string, number>()
   #allowedBytes: number = bufferedBytes
@@ -46,6 +51,7 @@ export class TrpcSocket extends EventEmitter {
     socket.on('message', (frame: Buffer, isBinary: boolean) => this.#receive(frame, isBinary))
     socket.on('close', () => {
       clearTimeout(this.#timer)
+      this.#frames.clear()
       this.emit('close')
     })
   }
@@ -62,6 +68,7 @@ export class TrpcSocket extends EventEmitter {
     if (isGood && !this.node.userSockets.take(claims)) return this.#end(closings.tooManySockets)
     this.#stage = isGood ? 'accepted' : 'refused'
     if (isGood) {
+      this.#appId = claims.appId
       this.#closeAt(claims.expiresAt)
       this.socket.once('close', () => this.node.userSockets.release(claims))
     }
@@ -135,9 +142,7 @@ export class TrpcSocket extends EventEmitter {
       case 'verifying':
         return this.#wait(frame, isBinary)
       case 'accepted':
-        this.#credit.take(costOf(frame))
-        if (this.#credit.isUsedUp) return this.#end(closings.tooManyRequests)
-        return this.emit('message', frame, isBinary)
+        return this.#accept(frame, isBinary)
       case 'new':
         this.#stage = 'verifying'
         return this.#passShort(frame, isBinary)
@@ -149,8 +154,34 @@ export class TrpcSocket extends EventEmitter {
     }
   }
 
+  #accept(frame: Buffer, isBinary: boolean) {
+    const cost = costOf(frame)
+    this.#credit.take(cost)
+    if (this.#credit.isUsedUp) return this.#end(closings.tooManyRequests)
+    if (!this.#frames.push({ data: frame, isBinary, cost })) return this.#end(closings.badRequest)
+    this.#pass()
+  }
+
+  /** Passes on as much as there is room for in this turn, and the rest in later ones. */
+  #pass() {
+    if (this.#isPassedLater) return
+    const { commandTurns } = this.node
+    for (let passed = 0; commandTurns.hasRoom(passed); passed++) {
+      const piece = this.#frames.next()
+      if (!piece) return
+      commandTurns.take(piece.cost)
+      this.emit('message', piece.data, piece.isBinary)
+    }
+    this.#isPassedLater = true
+    commandTurns.wait(this.#appId, () => {
+      this.#isPassedLater = false
+      this.#pass()
+    })
+  }
+
   #end({ code, reason }: Closing) {
     if (this.readyState !== this.socket.OPEN) return
+    this.#frames.clear()
     this.socket.close(code, reason)
     this.node.terminateLater(this.socket)
   }

@@ -21,9 +21,9 @@ export class CommandTurns {
     return this.#left > 0 && !isEnough
   }
 
-  /** A command has been decoded, or is handled. */
-  take() {
-    this.#left -= 1
+  /** So many commands have been decoded, or are handled. */
+  take(count = 1) {
+    this.#left -= count
     this.#planNext()
   }
 

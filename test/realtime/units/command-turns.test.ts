@@ -18,7 +18,7 @@ async function createSockets() {
   const { node } = await createNode()
   node.userSockets = new UserSockets(100)
   /** How to send commands on a socket of the user. */
-  const open = async (token: string) => {
+  const create = () => {
     const connection = new Connection({
       socket: createSocket().socket as unknown as WebSocket, // as much of one as connections use
       codec: { ...json, decode },
@@ -32,11 +32,16 @@ async function createSockets() {
       const lines = commands.map((command) => JSON.stringify(command))
       connection.receive(Buffer.from(lines.join('\n')), false)
     }
+    return { connection, send }
+  }
+  const stranger = () => create().send
+  const open = async (token: string) => {
+    const { connection, send } = create()
     send({ id: 1, connect: { token } })
     await vi.waitUntil(() => connection.stage === 'connected', { timeout: 30_000 })
     return send
   }
-  return { handled, decoded, open }
+  return { handled, decoded, open, stranger }
 }
 const sends = (count: number) => Array.from({ length: count }, () => ({ send: {} }))
 
@@ -72,4 +77,16 @@ test('commands of many sockets of an app do not keep those of another waiting', 
   while (!handled.includes('quiet')) await nextTurn()
   expect(decoded.count - before).toBeLessThanOrEqual(400)
   await vi.waitUntil(() => handled.length === 25_001, { timeout: 60_000 })
+})
+
+test('sockets without a token keep no app waiting for more than its turn', async () => {
+  const { handled, decoded, open, stranger } = await createSockets()
+  const send = await open('ana@quiet')
+  const strangers = Array.from({ length: 2_000 }, () => stranger())
+  handled.length = 0
+  decoded.count = 0
+  for (const connect of strangers) connect({ id: 1, connect: { token: 'bob' } })
+  send(...sends(1))
+  while (!handled.includes('quiet')) await nextTurn()
+  expect(decoded.count).toBeLessThanOrEqual(400)
 })

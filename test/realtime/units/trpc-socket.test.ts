@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { EventEmitter } from 'node:events'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { limits, topics } from '@parley/contract'
 import { CountedSocket } from '@parley/server/realtime/counted-socket'
 import { closings } from '@parley/server/realtime/protocol/codes'
@@ -46,6 +47,7 @@ test('before its token is verified a tRPC socket passes on one short message', a
   expect(passed).toEqual([commandBytes])
   verify()
   await verified
+  await nextTurn()
   expect(passed).toEqual([commandBytes, frameBytes - 256, 1])
   expect(closed).toEqual([])
   const long = await openSocket()
@@ -166,7 +168,10 @@ test('messages of a tRPC socket cost by their objects and their length', async (
   for (const message of messages) {
     const { connect, receive, closed, passed } = await openSocket()
     await connect()
-    for (let count = 0; count < 9; count++) receive(message)
+    for (let count = 0; count < 9; count++) {
+      receive(message)
+      await nextTurn()
+    }
     expect([passed.length, closed]).toEqual([10, []])
     for (let count = 0; count < 3; count++) receive(message)
     expect(closed).toEqual([closings.tooManyRequests.code])
