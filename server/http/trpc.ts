@@ -82,10 +82,12 @@ export function serveTrpc(
       },
     })
     const options = { config: { hasSockets: true }, preHandler: guardSocket }
-    scope.get('/trpc', { ...options, websocket: true }, (socket, request) =>
+    scope.get('/trpc', { ...options, websocket: true }, (socket, request) => {
+      // tRPC parses it, and fails if it is no host.
+      request.raw.headers.host = 'trpc'
       // The adapter uses no more of a socket than this.
-      handle(wrapSocket(socket) as unknown as WebSocket, request.raw),
-    )
+      handle(wrapSocket(socket) as unknown as WebSocket, request.raw)
+    })
   })
   app.route<{ Params: { path: string } }>({
     method: ['GET', 'POST'],

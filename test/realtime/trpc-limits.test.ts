@@ -205,6 +205,17 @@ test('a tRPC socket that does not read is closed once a mebibyte waits', async (
   await ended
 })
 
+test('a tRPC socket is served whatever its Host header says', async () => {
+  const socket = new WebSocket(`${world().url.replace('http', 'ws')}/trpc`, {
+    headers: { host: 'a@b:c' },
+  })
+  await once(socket, 'open')
+  socket.send(JSON.stringify(subscription(1, topicOf('ana'))))
+  const [answer] = await Promise.race([once(socket, 'message'), once(socket, 'close')])
+  expect(JSON.parse(String(answer))).toMatchObject({ id: 1, result: { type: 'started' } })
+  socket.terminate()
+})
+
 test('a tRPC socket is refused to pages of other sites', async () => {
   const socket = new WebSocket(`${world().url.replace('http', 'ws')}/trpc`, {
     origin: 'https://evil.example.com',
