@@ -6,7 +6,10 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { batches, headed, withstandsBatch, withstandsHeaders } from '../support/hostile/calls.ts'
 import { framesFor, withstandsFrames } from '../support/hostile/frames.ts'
+import { streamsFor, withstandsStream } from '../support/hostile/streams.ts'
+import { trpcFramesFor, withstandsTrpcFrames } from '../support/hostile/trpc-frames.ts'
 import { RawSocket } from '../support/socket.ts'
+import { until } from '../support/until.ts'
 import { createValidatedApi } from '../support/validated.ts'
 import { useWorld } from '../support/world.ts'
 
@@ -23,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => void node.kill('SIGKILL'))
 
-type State = { longestMs: number; heapBytes: number }
+type State = { longestMs: number; heapBytes: number; openSockets: number }
 async function stateOf() {
   node.send('state')
   const [state] = await once(node, 'message')
@@ -104,25 +107,27 @@ test(`${TOTAL} hostile requests and frames harm neither the server nor another a
     const frames = await sent
     done += typeof frames === 'number' ? frames : 1
   }
+  const way =
+    <T>(sent: fc.Arbitrary<T>, withstands: (sent: T) => Promise<unknown>) =>
+    (parameters: fc.Parameters<[T]>) =>
+      fc.assert(
+        fc.asyncProperty(sent, (each) => counted(withstands(each))),
+        parameters,
+      )
+  const frames = way(framesFor(own), (sent) => withstandsFrames(socket, sent))
+  const headers = way(headed, (request) => withstandsHeaders(url, request))
+  const ways = [
+    ...[frames, frames],
+    way(trpcFramesFor(own), (sent) => withstandsTrpcFrames(socket, sent)),
+    way(streamsFor(own), (sent) => withstandsStream(socket, sent)),
+    way(batches, (batch) => withstandsBatch(caller, batch)),
+    ...[headers, headers, headers],
+  ]
   const attack = (round: number) =>
     Promise.all(
-      Array.from({ length: AT_ONCE }, (_, attacker) => {
-        const parameters = { seed: seed + round * AT_ONCE + attacker, numRuns: RUNS }
-        if (attacker < 4)
-          return fc.assert(
-            fc.asyncProperty(framesFor(own), (frames) => counted(withstandsFrames(socket, frames))),
-            parameters,
-          )
-        if (attacker < 5)
-          return fc.assert(
-            fc.asyncProperty(batches, (batch) => counted(withstandsBatch(caller, batch))),
-            parameters,
-          )
-        return fc.assert(
-          fc.asyncProperty(headed, (request) => counted(withstandsHeaders(url, request))),
-          parameters,
-        )
-      }),
+      ways.map((attack, attacker) =>
+        attack({ seed: seed + round * ways.length + attacker, numRuns: RUNS }),
+      ),
     )
   const states: State[] = []
   // What is compiled for the first time takes longer.
@@ -135,6 +140,7 @@ test(`${TOTAL} hostile requests and frames harm neither the server nor another a
     states.push(await stateOf())
   }
   const { sent, heard } = await endTalk()
+  await until(async () => (await stateOf()).openSockets === 0)
   console.log('requests and frames:', done, 'messages of another app meanwhile:', sent.length)
   expect(done).toBeGreaterThanOrEqual(TOTAL)
   expect(sent.length).toBeGreaterThanOrEqual(ROUNDS)

@@ -18,20 +18,22 @@ export type NodeOptions = { poolSize?: number; tokensAMinute?: number }
  * A node in a process of its own. Once armed, it kills itself between commit and publish. On
  * request it answers how late its event loop has been since the last request, in milliseconds (the
  * 99.9th percentile of the delays and of the time, and the longest delay), the bytes of its heap
- * after a garbage collection, and the statements that it has sent.
+ * after a garbage collection, its open sockets, and the statements that it has sent.
  */
 const [, , databaseUrl = '', given = '{}'] = process.argv
 const { poolSize = 4, tokensAMinute = 0 } = JSON.parse(given) as NodeOptions // by the test
 let isArmed = false
 const delays = watchDelays()
-process.on('message', (message) => {
+process.on('message', async (message) => {
   if (message === 'arm') isArmed = true
   if (message === 'state') {
+    const { values } = await metrics.sockets.get()
+    const openSockets = values.reduce((sum, { value }) => sum + value, 0)
     const longestMs = delays.max / 1e6
     // Those of a test that does not ask for them.
     statements.length = 0
     globalThis.gc?.()
-    process.send?.({ longestMs, heapBytes: process.memoryUsage().heapUsed })
+    process.send?.({ longestMs, heapBytes: process.memoryUsage().heapUsed, openSockets })
     // The collection was no work of the node.
     delays.restart()
   }

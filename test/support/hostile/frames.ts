@@ -11,13 +11,14 @@ export type Frames = { encoding: 'json' | 'protobuf'; isConnected: boolean; fram
 type Target = { url: string; wsToken: string; topics: string[] }
 
 /** What a client may learn from its close: anything but that the server failed. */
-const expectedCodes = Object.values(closings)
+export const expectedCodes = Object.values(closings)
   .filter(({ code }) => code !== closings.serverError.code)
   .map(({ code }): number => code)
 /** What `ws` closes with by itself: frames that no WebSocket may send. */
 const PROTOCOL_CODES = [1002, 1003, 1007, 1009]
+export const socketCodes = [...expectedCodes, ...PROTOCOL_CODES]
 /** The reply to it says that all before it was handled. */
-const LAST = { id: 2_000_000_000, unsubscribe: { channel: 'none' } }
+export const LAST = { id: 2_000_000_000, unsubscribe: { channel: 'none' } }
 
 /** A few frames of valid, damaged and meaningless commands, or bytes that are no commands. */
 export function framesFor(topics: string[]): fc.Arbitrary<Frames> {
@@ -101,7 +102,7 @@ export async function withstandsFrames(target: Target, { encoding, isConnected, 
   send(JSON.stringify(LAST))
   const end = await Promise.race([closed, answered])
   socket.terminate()
-  if (end !== undefined) expect([...expectedCodes, ...PROTOCOL_CODES]).toContain(end)
+  if (end !== undefined) expect(socketCodes).toContain(end)
   expect(received.join()).not.toContain('internal server error')
   return frames.length
 }
