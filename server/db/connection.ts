@@ -21,7 +21,10 @@ export const patience = {
   /** The longest that a statement may run, or that connecting may take. */
   statementMs: 4_000,
 }
-export type Patience = typeof patience
+export type Patience = typeof patience & {
+  /** How long the database waits for the next statement of a transaction, if not as below. */
+  idleInTransactionMs?: number | undefined
+}
 /**
  * The longest pause between two statements of a transaction. A node that is cut off in the middle
  * of one holds its locks, and so stops a channel for everybody, for this long.
@@ -59,6 +62,7 @@ type ConnectionOptions = {
   onClose?: () => unknown
   onStatement?: OnStatement | undefined
   statementMs?: number
+  idleInTransactionMs?: number | undefined
 }
 
 /**
@@ -84,6 +88,7 @@ export const openConnection = ({
   onClose,
   onStatement,
   statementMs = patience.statementMs,
+  idleInTransactionMs = IDLE_IN_TRANSACTION_MS,
 }: ConnectionOptions) => {
   const sql = postgres(readTls(url).url, {
     ...serverOf(url),
@@ -104,7 +109,7 @@ export const openConnection = ({
       // Whatever the role or the database prefers: `value-types.ts` reads no other dates.
       DateStyle: 'ISO',
       statement_timeout: statementMs,
-      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+      idle_in_transaction_session_timeout: idleInTransactionMs,
       ...planner,
       ...goneClients,
     },

@@ -45,13 +45,13 @@ type PooledConnection = {
  */
 export function createPool({
   poolSize,
-  patience: { callMs, statementMs } = patience,
+  patience: { callMs, statementMs, idleInTransactionMs } = patience,
   outages,
   around = (run) => run(),
   ...options
 }: PoolOptions) {
   const { acquire, release, waiting } = createSlots(poolSize)
-  const connections = createConnections({ ...options, statementMs })
+  const connections = createConnections({ ...options, statementMs, idleInTransactionMs })
 
   /** The time, by `performance.now()`, by which a call that starts now must be answered. */
   const newDeadline = () => performance.now() + callMs
@@ -90,6 +90,7 @@ export function createPool({
 
 type ConnectionsOptions = Omit<PoolOptions, 'poolSize' | 'patience' | 'outages'> & {
   statementMs: number
+  idleInTransactionMs: number | undefined
 }
 
 /** The open connections of a pool: idle ones are lent first, the latest before all. */

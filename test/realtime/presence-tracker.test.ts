@@ -81,10 +81,13 @@ test('a dead node whose removal was not answered leaves nobody online', async ()
       ),
     )
     proxy.closeAt(undefined)
-    await here.tracker.removeDeadNodes()
+    // PostgreSQL may still be at the removal that it was cut off from: that one looks again.
+    await until(async () => {
+      await here.tracker.removeDeadNodes()
+      return (await dead.rows()).length === 0
+    })
     await here.tracker.compareRows()
     expect(here.changes).toContain(`${userId} offline`)
-    expect(await dead.rows()).toEqual([])
   }
   expect(lost.length).toBeGreaterThan(5)
 })

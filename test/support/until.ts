@@ -1,10 +1,20 @@
+import { IDLE_IN_TRANSACTION_MS } from '@parley/server/db/connection'
+import { slowness } from './slowness.ts'
+
 /**
  * For `vi.waitFor` and `vi.waitUntil`, whose default of one second is too short on a busy machine.
  */
 export const patient = { timeout: 120_000, interval: 10 }
 
-/** How long calls wait for the database: so long that none fails because the machine is busy. */
-export const unhurried = { callMs: 120_000, statementMs: 120_000 }
+/**
+ * How long calls wait for the database, and it for them: so long that none fails because the
+ * machine is busy.
+ */
+export const unhurried = {
+  callMs: 120_000,
+  statementMs: 120_000,
+  idleInTransactionMs: IDLE_IN_TRANSACTION_MS * slowness,
+}
 
 /** Repeats a question until the answer is neither empty nor false; fails after `seconds`. */
 export async function until<T>(

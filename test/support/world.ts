@@ -85,6 +85,7 @@ export async function createWorld({
     applicationName: 'parley-test-direct',
     max: 10,
     statementMs: patience.statementMs,
+    idleInTransactionMs: patience.idleInTransactionMs,
   })
   const tokens = await createTokens([SECRET])
   const bus = createEventBus()
