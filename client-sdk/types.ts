@@ -1878,6 +1878,13 @@ export interface Api {
      * `DELETE /hooks/before-send`
      */
     deleteBeforeSend(args?: Record<string, never>, options?: CallOptions): Promise<Success>
+    /**
+     * Makes a new secret. For 24 hours the one before signs too, so that an endpoint with either
+     * accepts what it is asked.
+     *
+     * `POST /hooks/before-send/rotate`
+     */
+    rotateBeforeSend(args?: Record<string, never>, options?: CallOptions): Promise<BeforeSendHookWithSecret>
   }
   imports: {
     /**

@@ -169,7 +169,7 @@ export const limits = {
   webhooks: {
     /** The most webhooks of an app. */
     most: 20,
-    /** How long the secret before a rotation signs too. */
+    /** How long the secret before a rotation signs too, also that of a before-send hook. */
     rotationHours: 24,
     /** After how many days without a delivery that succeeds a webhook is disabled. */
     failingDays: 5,
