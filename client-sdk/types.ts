@@ -724,7 +724,8 @@ export interface Api {
      * that they left; at most 200 things a page. With `Accept: application/x-ndjson` all pages from
      * the cursor on are streamed, one thing a line; the last line is `{"kind":"end"}`, and a stream
      * without it was cut short. What changes meanwhile may be in it or not. Each export is noted in
-     * the audit log when it begins.
+     * the audit log when it begins; its cursors are good for 24 hours, with the API key that began
+     * it.
      *
      * `GET /api/users/{userId}/export`
      */

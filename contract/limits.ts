@@ -68,6 +68,8 @@ export const limits = {
   inspectSlice: 1_000,
   /** The most things in one page of the export of a user. */
   exportPage: 200,
+  /** For how many hours the pages after the first of an export can be read. */
+  exportHours: 24,
   userIdLength: 255,
   nameLength: 255,
   /** A cursor holds a name and an id. */
