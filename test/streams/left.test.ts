@@ -1,3 +1,4 @@
+import { selectUnstored } from '@parley/server/features/streams/store'
 import { storeLeft } from '@parley/server/realtime/streams/left'
 import { expect, onTestFinished, test } from 'vitest'
 import { upTo } from '../support/events.ts'
@@ -10,16 +11,22 @@ const timings = { streamStoreMs: never, reconcileMs: never, deltaMs: never }
 const { world, users, newChannel } = useStreams({ timings })
 
 test('an app whose node left many growing messages keeps those of no other waiting', async () => {
-  const { api, db, databaseUrl, operator } = world()
+  const { api, appId, db, databaseUrl, operator } = world()
   const { bot } = users()
   const channelId = await newChannel()
   const begun = upTo(120).map(() => bot.messages.send({ channelId, text: '', streaming: true }))
   await Promise.all(begun)
-  const { apiKey } = await operator.apps.create({ name: 'Other' })
+  const { id: otherId, apiKey } = await operator.apps.create({ name: 'Other' })
   const other = api({ apiKey, userId: 'ana' })
   const { id } = await other.channels.create({ type: 'group', name: 'Talk' })
   const { id: last } = await other.messages.send({ channelId: id, text: '', streaming: true })
   await db`update message_streams set tail = 'grown', length = 5, characters = 5`
+  const found = async (resting: string[]) =>
+    (await selectUnstored(db, { unstoredMs: 0, limit: 3, ofApp: 3, resting })).map(
+      (ref) => ref.appId,
+    )
+  expect(await found([])).toEqual([appId, otherId, appId])
+  expect(await found([appId])).toEqual([otherId])
   const node = await createWorld({
     databaseUrl,
     timings: { ...timings, streamStoreMs: 20, reconcileMs: 20, streamQuietMs: never },
@@ -47,6 +54,7 @@ test('an app whose grown text cannot be stored rests, and all of the others is',
         .map((messageId) => ({ appId: appOf(messageId), channelId: 'c', messageId })),
     store: async ({ messageId }) => {
       tried.push(messageId)
+      if (tried.length > 20) throw new Error('one text is tried over and over')
       if (messageId === 'failing 2') return false
       left.splice(left.indexOf(messageId), 1)
       return true
