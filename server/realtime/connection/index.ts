@@ -232,6 +232,10 @@ export class Connection implements Session, Subscriber, BufferedSocket {
     this.node.terminateLater(this.socket)
   }
 
+  get isGone() {
+    return this.stage === 'closed'
+  }
+
   /** The socket is closed, or about to be. */
   closed() {
     if (this.stage === 'closed') return
