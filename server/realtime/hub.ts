@@ -82,7 +82,7 @@ export class Hub {
       const own = { appId, userId, recoveries }
       const grants = await this.log.authorise(
         pending.map(({ request: { topic }, since }) => ({ ...own, topic, since })),
-        () => subscriber.isGone,
+        subscriber.isGone,
       )
       const results = new Map<string, Subscribed | null>()
       const budget = { bytes: limits.answerBytes, recoveries }

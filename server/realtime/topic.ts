@@ -183,7 +183,7 @@ export interface Subscriber {
   readonly userId: string
   readonly recoveries: Recoveries
   /** Nobody reads any more what it is sent. */
-  readonly isGone: boolean
+  readonly isGone: () => boolean
   deliver(outgoing: OutgoingPublication): void
   /** The server ended the subscription. */
   subscriptionEnded(topic: string, reason: EndReason): void

@@ -116,9 +116,7 @@ class TrpcSubscriber implements Subscriber, Session {
   }
 
   /** One that was ended for a reason is still told it. */
-  get isGone() {
-    return this.#signal?.aborted === true
-  }
+  readonly isGone = () => this.#signal?.aborted === true
 
   deliver(outgoing: OutgoingPublication) {
     // A consumer that stopped reading does not leave the topic by itself.

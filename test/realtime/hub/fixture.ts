@@ -133,7 +133,7 @@ export class Listener implements Subscriber {
   readonly id = 'listener'
   readonly appId = appId
   readonly recoveries = new Recoveries()
-  readonly isGone = false
+  readonly isGone = () => false
   readonly received: (number | string)[] = []
   readonly ended: string[] = []
 
