@@ -70,7 +70,7 @@ export class Hub {
 
   /** Subscribes to topics by one statement; null for a topic that the subscriber may not read. */
   async subscribe(
-    subscriber: Subscriber & { appId: string },
+    subscriber: Subscriber & { appId: string; isGone: () => boolean },
     requests: TopicRequest[],
   ): Promise<(Subscribed | null)[]> {
     const { appId, userId, recoveries } = subscriber

@@ -182,8 +182,6 @@ export interface Subscriber {
   readonly id: string
   readonly userId: string
   readonly recoveries: Recoveries
-  /** Nobody reads any more what it is sent. */
-  readonly isGone: () => boolean
   deliver(outgoing: OutgoingPublication): void
   /** The server ended the subscription. */
   subscriptionEnded(topic: string, reason: EndReason): void
