@@ -144,6 +144,7 @@ export const operations: OperationTable = {
     setBeforeSend: 'PUT* /hooks/before-send',
     getBeforeSend: 'GET /hooks/before-send',
     deleteBeforeSend: 'DELETE /hooks/before-send',
+    rotateBeforeSend: 'POST /hooks/before-send/rotate',
   },
   imports: {
     run: 'POST* /import',

@@ -724,7 +724,8 @@ export interface Api {
      * that they left; at most 200 things a page. With `Accept: application/x-ndjson` all pages from
      * the cursor on are streamed, one thing a line; the last line is `{"kind":"end"}`, and a stream
      * without it was cut short. What changes meanwhile may be in it or not. Each export is noted in
-     * the audit log when it begins.
+     * the audit log when it begins; its cursors are good for 24 hours, with the API key that began
+     * it.
      *
      * `GET /api/users/{userId}/export`
      */
@@ -1878,6 +1879,13 @@ export interface Api {
      * `DELETE /hooks/before-send`
      */
     deleteBeforeSend(args?: Record<string, never>, options?: CallOptions): Promise<Success>
+    /**
+     * Makes a new secret. For 24 hours the one before signs too, so that an endpoint with either
+     * accepts what it is asked.
+     *
+     * `POST /hooks/before-send/rotate`
+     */
+    rotateBeforeSend(args?: Record<string, never>, options?: CallOptions): Promise<BeforeSendHookWithSecret>
   }
   imports: {
     /**

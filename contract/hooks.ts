@@ -5,6 +5,7 @@ import { messages } from './messages.ts'
 import { operation } from './operation.ts'
 
 const { timeoutMs } = limits.beforeSend
+const { rotationHours } = limits.webhooks
 const url = field.url().meta({
   description:
     'Where messages are sent to be judged: https, on the default port, at a public address. The ' +
@@ -34,6 +35,16 @@ const BeforeSendHook = z
     id: 'BeforeSendHook',
     description: 'An endpoint that judges the messages of an app before they are stored.',
   })
+
+const WithSecret = BeforeSendHook.extend({
+  secret: z.string().meta({
+    description: 'The key of its signatures.',
+    examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
+  }),
+}).meta({
+  id: 'BeforeSendHookWithSecret',
+  description: 'The before-send hook, with the secret that its signatures are made with.',
+})
 
 const { channelId, text, attachments, parentId, quotedMessageId, custom, silent, clientId } =
   messages.send.input.shape
@@ -119,15 +130,7 @@ export const hooks = {
           examples: [timeoutMs.default],
         }),
     }),
-    output: BeforeSendHook.extend({
-      secret: z.string().meta({
-        description: 'The key of its signatures.',
-        examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
-      }),
-    }).meta({
-      id: 'BeforeSendHookWithSecret',
-      description: 'The before-send hook, with the secret that its signatures are made with.',
-    }),
+    output: WithSecret,
     idempotent: true,
   }),
   getBeforeSend: operation({
@@ -148,6 +151,18 @@ export const hooks = {
     description: 'Messages are not sent to it any more, within five seconds.',
     input: z.object({}),
     output: field.Success,
+    errors: ['NOT_FOUND'],
+  }),
+  rotateBeforeSend: operation({
+    method: 'POST',
+    path: '/hooks/before-send/rotate',
+    auth: 'key',
+    summary: "Replace the before-send hook's secret",
+    description:
+      `Makes a new secret. For ${rotationHours} hours the one before signs too, so that an ` +
+      'endpoint with either accepts what it is asked.',
+    input: z.object({}),
+    output: WithSecret,
     errors: ['NOT_FOUND'],
   }),
 }

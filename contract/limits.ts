@@ -68,6 +68,8 @@ export const limits = {
   inspectSlice: 1_000,
   /** The most things in one page of the export of a user. */
   exportPage: 200,
+  /** For how many hours the pages after the first of an export can be read. */
+  exportHours: 24,
   userIdLength: 255,
   nameLength: 255,
   /** A cursor holds a name and an id. */
@@ -169,7 +171,7 @@ export const limits = {
   webhooks: {
     /** The most webhooks of an app. */
     most: 20,
-    /** How long the secret before a rotation signs too. */
+    /** How long the secret before a rotation signs too, also that of a before-send hook. */
     rotationHours: 24,
     /** After how many days without a delivery that succeeds a webhook is disabled. */
     failingDays: 5,

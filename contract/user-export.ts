@@ -41,7 +41,8 @@ export const exportUser = operation({
     `channels that they left; at most ${limits.exportPage} things a page. With ` +
     '`Accept: application/x-ndjson` all pages from the cursor on are streamed, one thing a line; ' +
     'the last line is `{"kind":"end"}`, and a stream without it was cut short. What changes ' +
-    'meanwhile may be in it or not. Each export is noted in the audit log when it begins.',
+    'meanwhile may be in it or not. Each export is noted in the audit log when it begins; its ' +
+    `cursors are good for ${limits.exportHours} hours, with the API key that began it.`,
   input: z.object({ userId: field.userId(), cursor: field.cursor() }),
   output: z.object({
     items: z.array(ExportItem).meta({ description: 'By kind. A page may end early.' }),

@@ -10,6 +10,38 @@ type ActContext = Pick<WriteContext, 'db' | 'write' | 'caller'>
 export const noteAct = ({ db, write, caller }: ActContext, act: Act) =>
   write(noteActOf(db, caller, act))
 
+/** The same of an act that takes several calls; returns the id of its entry, for `isNoted`. */
+export async function noteLongAct({ db, caller }: Omit<ActContext, 'write'>, act: Act) {
+  const [entry] = await db<{ id: string }[]>`
+    ${insertEntry(db, { ...actorOf(caller), ...act })}
+    returning id::text as id`
+  if (!entry) throw new Error('the audit log took no entry')
+  return entry.id
+}
+
+/** Whether this entry is one of the caller's, of the last hours, about this act on this user. */
+export async function isNoted(
+  { db, caller }: Omit<ActContext, 'write'>,
+  {
+    id,
+    operation,
+    userId,
+    hours,
+  }: { id: string; operation: string; userId: string; hours: number },
+) {
+  const { appId = null, keyId } = actorOf(caller)
+  const { count } = await db`
+    select
+    from audit aud
+    where aud.id = ${id}::bigint
+      and aud.app_id = ${appId}
+      and aud.key_id is not distinct from ${keyId}
+      and aud.operation = ${operation}
+      and aud.target ->> 'userId' = ${userId}
+      and aud.created_at > now() - ${hours} * interval '1 hour'`
+  return count > 0
+}
+
 /** Notes what a caller does in one of several transactions. */
 export const noteActOf = (db: Tx, caller: ActContext['caller'], act: Act) =>
   insertEntry(db, { ...actorOf(caller), ...act })

@@ -12,7 +12,8 @@ export type BeforeSendHook = {
   url: string
   onError: 'allow' | 'deny'
   timeoutMs: number
-  secret: string
+  /** The newest first. The one before the last rotation signs too, for a while. */
+  secrets: string[]
 }
 /** Asks an endpoint once; what it does not answer as it should is answered by its `onError`. */
 export type AskBeforeSend = (
@@ -72,11 +73,11 @@ export function createAskBeforeSend({ request, metrics, log }: AskOptions): AskB
 
 async function post(
   request: GuardedRequest,
-  { url, secret, timeoutMs }: BeforeSendHook,
+  { url, secrets, timeoutMs }: BeforeSendHook,
   question: BeforeSendQuestion,
 ) {
   const body = JSON.stringify(question)
-  const headers = signedHeaders({ id: uuidv7(), body, secrets: [secret] })
+  const headers = signedHeaders({ id: uuidv7(), body, secrets })
   return withTimeout(timeoutMs, undefined, async (signal) => {
     const response = await request(new URL(url), { method: 'POST', headers, body, signal })
     const { statusCode = 0 } = response

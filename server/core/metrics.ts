@@ -199,6 +199,13 @@ export function createMetrics() {
         'minutes, or for too many channels.',
       registers,
     }),
+    profilesGivenUp: new Counter({
+      name: 'parley_profile_changes_given_up_total',
+      help:
+        'New names and images that users on this process were not told of: that failed for ten ' +
+        'minutes, or for too many users.',
+      registers,
+    }),
     gapsFilled: new Counter({
       name: 'parley_gaps_filled_total',
       help:

@@ -1,4 +1,4 @@
-import { contract, type Output } from '@parley/contract'
+import { contract, limits, type Output } from '@parley/contract'
 import { auditedUrl, noteAct } from '../core/audit.ts'
 import { ApiError } from '../core/errors.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../core/operation.ts'
@@ -52,10 +52,27 @@ const deleteBeforeSend = implement(contract.hooks.deleteBeforeSend, async (ctx) 
   return { success: true }
 })
 
+const rotateBeforeSend = implement(contract.hooks.rotateBeforeSend, async (ctx) => {
+  const { db, caller } = ctx
+  const [hook] = await db<HookWithSecret[]>`
+    update before_send_hooks bsh
+    set
+      secret = ${newWebhookSecret()},
+      previous_secret = bsh.secret,
+      previous_secret_expires_at =
+        now() + ${limits.webhooks.rotationHours} * interval '1 hour'
+    where bsh.app_id = ${caller.appId}
+    returning ${hookColumns(db)}, bsh.secret`
+  found(hook)
+  noteAct(ctx, { operation: 'hooks.rotateBeforeSend', target: {} })
+  return found(hook)
+})
+
 export const hooks = {
   setBeforeSend,
   getBeforeSend,
   deleteBeforeSend,
+  rotateBeforeSend,
 } satisfies Implements<'hooks'>
 
 function found<Row>(row: Row | undefined): Row {

@@ -18,8 +18,8 @@ type TopicOffset = [topic: string, after: number]
 
 export type EventLog = ReturnType<typeof createEventLog>
 
-/** The subscribes of a frame, and until when they may be postponed. */
-type Frame = { requests: SubscribeRequest[]; until: number }
+/** The subscribes of a frame, until when they may be postponed, and whether its socket is gone. */
+type Frame = { requests: SubscribeRequest[]; until: number; isGone: () => boolean }
 
 type EventLogOptions = {
   db: Db
@@ -36,12 +36,11 @@ const LEAST_FRAME_SIZE = TOPICS_PER_STATEMENT / 200
 export function createEventLog({ db, admit, interest, metrics }: EventLogOptions) {
   const select = coalesce<Frame, FrameGrants>(
     async (frames, appId) => {
-      const requests = frames.map((frame) => frame.requests)
       // What is committed after the query is announced to this node.
       await interest.settled()
       const until = db.newDeadline()
       return admit({ appId, lane: 'subscribes', until }, () =>
-        db.use((db) => selectGrants(db, requests), until),
+        grantsOf(frames, (requests) => db.use((db) => selectGrants(db, requests), until)),
       )
     },
     {
@@ -56,10 +55,13 @@ export function createEventLog({ db, admit, interest, metrics }: EventLogOptions
    * Authorises all requests of a frame by one snapshot. Concurrent frames of an app share a
    * statement, as far as the publications that they missed are few enough for one: some of the
    * others, the oldest, are in each of the next. A frame that waits for longer than a call may take
-   * is refused with an AdmissionError.
+   * is refused with an AdmissionError. One whose socket is gone by then is granted nothing.
    */
-  const authorise = async (requests: SubscribeRequest[]): Promise<SubscribeGrant[]> => {
-    const grants = await select({ requests, until: db.newDeadline() })
+  const authorise = async (
+    requests: SubscribeRequest[],
+    isGone = () => false,
+  ): Promise<SubscribeGrant[]> => {
+    const grants = await select({ requests, until: db.newDeadline(), isGone })
     if (grants !== 'postponed') return grants
     metrics.callsRefused.inc({ reason: 'late' })
     throw new AdmissionError(FULL)
@@ -77,6 +79,17 @@ export function createEventLog({ db, admit, interest, metrics }: EventLogOptions
     history: (topic: string, range: HistoryRange) =>
       db.use((db) => selectHistory(db, topic, range)),
   }
+}
+
+/** The grants of frames; those whose sockets closed while they waited are not looked up. */
+async function grantsOf(
+  frames: Frame[],
+  select: (requests: SubscribeRequest[][]) => Promise<FrameGrants[]>,
+): Promise<FrameGrants[]> {
+  const here = frames.filter(({ isGone }) => !isGone())
+  const found = here.length === 0 ? [] : await select(here.map(({ requests }) => requests))
+  const grants = new Map(here.map((frame, index) => [frame, found[index]]))
+  return frames.map((frame) => grants.get(frame) ?? frame.requests.map(() => null))
 }
 
 async function selectEpoch(db: Tx) {

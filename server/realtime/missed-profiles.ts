@@ -1,18 +1,22 @@
+import type { Metrics } from '../core/metrics.ts'
 import { type UserRef, userKey } from '../core/user-ref.ts'
 import type { Db, Tx } from '../db/client.ts'
 import type { ProfileChange } from './broker.ts'
-import { inChunks } from './chunks.ts'
 
 type MissedProfilesOptions = {
   db: Db
   /** Sends the change to the users of this node. */
   notify: (change: ProfileChange) => void
+  metrics: Pick<Metrics, 'profilesGivenUp'>
+  report: (error: unknown, problem: string) => void
 }
 
 /** Overlap: transactions may commit after the gap began although their changes are older. */
 const OVERLAP_MS = 15_000
 /** For how long a change is told again that could not be sent to the users of this node. */
 const RETRY_MS = 600_000
+/** Of how many users the last change may be lost; with one more, the oldest is given up. */
+const MOST_LOST = 10_000
 /** How many users a statement reads at most. */
 const PAGE = 10_000
 
@@ -27,6 +31,8 @@ export class MissedProfiles {
   readonly #noted = new Set<string>()
   /** Users whose last change could not be sent. */
   #lost = new Map<string, UserRef>()
+  /** How many changes were given up and not yet reported. */
+  #givenUp = 0
 
   constructor(readonly options: MissedProfilesOptions) {}
 
@@ -37,8 +43,7 @@ export class MissedProfiles {
 
   /** The change could not be sent to the users of this node: the next search finds it. */
   handleLost({ appId, user }: ProfileChange) {
-    const lost = { appId, userId: user.id }
-    this.#lost.set(userKey(lost), lost)
+    this.#keep([{ appId, userId: user.id }])
   }
 
   /** Changes of the last milliseconds may not have been told. */
@@ -60,9 +65,33 @@ export class MissedProfiles {
       await this.#tellLost([...lost.values()])
     } catch (error) {
       if (since !== undefined) this.#since = Math.min(since, this.#since ?? since)
-      this.#lost = new Map([...lost, ...this.#lost])
+      const later = this.#lost
+      this.#lost = lost
+      this.#keep([...later.values()])
       throw error
     }
+    this.#reportGivenUp()
+  }
+
+  #keep(users: UserRef[]) {
+    for (const user of users) {
+      this.#lost.delete(userKey(user))
+      this.#lost.set(userKey(user), user)
+    }
+    for (const key of this.#lost.keys()) {
+      if (this.#lost.size <= MOST_LOST) break
+      this.#lost.delete(key)
+      this.#givenUp += 1
+    }
+  }
+
+  /** Many may be given up at once: they share a line of the log. */
+  #reportGivenUp() {
+    if (this.#givenUp === 0) return
+    const { metrics, report } = this.options
+    metrics.profilesGivenUp.inc(this.#givenUp)
+    report(new Error(`of ${this.#givenUp} users`), 'changes of profiles given up')
+    this.#givenUp = 0
   }
 
   async #tellChanged(since: number) {
@@ -77,11 +106,14 @@ export class MissedProfiles {
   }
 
   async #tellLost(users: UserRef[]) {
-    for (const some of inChunks(users, PAGE))
-      this.#tell(await this.options.db.use((db) => selectLost(db, some)))
+    if (users.length === 0) return
+    const found = await this.options.db.use((db) => selectLost(db, users))
+    const recent = found.filter(({ isRecent }) => isRecent)
+    this.#tell(recent)
+    this.#givenUp += found.length - recent.length
   }
 
-  #tell(users: ChangedUser[]) {
+  #tell(users: Profile[]) {
     for (const { appId, userId, name, image } of users) {
       if (this.#noted.has(userKey({ appId, userId }))) continue
       this.options.notify({ appId, user: { id: userId, name, image } })
@@ -89,7 +121,10 @@ export class MissedProfiles {
   }
 }
 
-type ChangedUser = UserRef & { name: string; image: string | null; changedAt: string }
+type Profile = UserRef & { name: string; image: string | null }
+type ChangedUser = Profile & { changedAt: string }
+/** A change that is not recent has been told again for long enough. */
+type LostUser = Profile & { isRecent: boolean }
 type ChangedQuery = { milliseconds: number; from: ChangedUser | undefined }
 
 /** The next of those who changed in the last milliseconds, in the order of their changes. */
@@ -109,12 +144,11 @@ const FIRST_APP = '00000000-0000-0000-0000-000000000000'
 function selectLost(db: Tx, lost: UserRef[]) {
   const appIds = lost.map(({ appId }) => appId)
   const userIds = lost.map(({ userId }) => userId)
-  return db<ChangedUser[]>`
+  return db<LostUser[]>`
     select
       u.app_id, u.id as user_id, u.display_name as name, u.image,
-      u.profile_changed_at::text as changed_at
+      u.profile_changed_at > now() - ${RETRY_MS} * interval '1 millisecond' as is_recent
     from unnest(${appIds}::uuid[], ${userIds}::text[]) as given (app_id, user_id)
     join users u on u.app_id = given.app_id and u.id = given.user_id
-    where u.profile_changed_at > now() - ${RETRY_MS} * interval '1 millisecond'
-      and u.deleted_at is null`
+    where u.deleted_at is null`
 }

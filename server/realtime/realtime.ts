@@ -159,7 +159,11 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
     send: broker.send,
   })
   const knownPresence = new KnownPresence({ db, nodeId, notify: userFanout.presenceChanged })
-  const missedProfiles = new MissedProfiles({ db, notify: userFanout.profileChanged })
+  const missedProfiles = new MissedProfiles({
+    ...local,
+    metrics,
+    notify: userFanout.profileChanged,
+  })
   const emulation = new Emulation({ nodeId, tokens: options.tokens, broker, terminateLater })
   const countOthers = () => db.use((db) => countOtherNodes(db, nodeId))
   const survey = new SubscriberSurvey({ nodeId, hub, broker, countOthers })

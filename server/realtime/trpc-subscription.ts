@@ -33,7 +33,7 @@ export async function* subscribeToTopic(
   const claims = await node.tokens.verify('ws', token)
   if (claims === 'expired' || claims === 'invalid')
     throw new ApiError('INVALID_TOKEN', `The wsToken is ${claims}`)
-  const subscriber = new TrpcSubscriber(claims, { topic, recoveries })
+  const subscriber = new TrpcSubscriber(claims, { topic, recoveries, signal })
   const expiry = setTimeout(
     () => subscriber.close(closings.expired),
     untilExpiry(claims.expiresAt, node.timings),
@@ -98,20 +98,25 @@ class TrpcSubscriber implements Subscriber, Session {
   readonly generation: number
   readonly topics: string[]
   readonly recoveries: Recoveries
+  readonly #signal: AbortSignal | undefined
   #queued: OutgoingPublication[] = []
   #end: ApiError | undefined
   #wake = () => {}
 
   constructor(
     { appId, userId, generation }: Claims,
-    { topic, recoveries }: { topic: string; recoveries: Recoveries },
+    { topic, recoveries, signal }: Pick<TopicOptions, 'recoveries' | 'signal'> & { topic: string },
   ) {
     this.appId = appId
     this.userId = userId
     this.generation = generation
     this.topics = [topic]
     this.recoveries = recoveries
+    this.#signal = signal
   }
+
+  /** One that was ended for a reason is still told it. */
+  readonly isGone = () => this.#signal?.aborted === true
 
   deliver(outgoing: OutgoingPublication) {
     // A consumer that stopped reading does not leave the topic by itself.

@@ -37,11 +37,11 @@ export function useHooks() {
       ...hook,
     })
     // A busy machine is no reason for an answer to come too late.
-    if (hook.timeoutMs === undefined)
-      await world.db`
-        update before_send_hooks
-        set timeout_ms = 60000
-        where app_id = ${appId}`
+    const waitLong = () => world.db`
+      update before_send_hooks
+      set timeout_ms = 60000
+      where app_id = ${appId}`
+    if (hook.timeoutMs === undefined) await waitLong()
     const userOf = async (userId: string) =>
       world.api({ token: (await backend.tokens.create({ userId })).token })
     const [ana, ben] = [await userOf('ana'), await userOf('ben')]
@@ -55,7 +55,8 @@ export function useHooks() {
     const stored = async () =>
       (await backend.messages.list({ channelId })).messages.map(({ seq, text }) => [seq, text])
     const asked = () => receiver.at(path)
-    return { appId, apiKey, backend, secret, userOf, ana, ben, channelId, send, stored, asked }
+    const users = { userOf, ana, ben }
+    return { ...users, appId, apiKey, backend, secret, waitLong, channelId, send, stored, asked }
   }
   return { current, newScene }
 }

@@ -69,7 +69,7 @@ function newAsker() {
     metrics,
     log: { warn: (facts, message) => lines.push({ ...facts, message }) },
   })
-  const hook = { url: receiver.url, timeoutMs: 60_000, secret: `whsec_${btoa('x'.repeat(24))}` }
+  const hook = { url: receiver.url, timeoutMs: 60_000, secrets: [`whsec_${btoa('x'.repeat(24))}`] }
   const question = (appId: string) => ({
     type: 'message.before_send' as const,
     timestamp: new Date().toISOString(),

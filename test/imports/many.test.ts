@@ -189,11 +189,16 @@ test('a mark of something deleted takes the place of no other', async () => {
   ]
   await importPart(records)
   await world().backend.users.delete({ userId: 'eve' })
-  const { refusals } = await importInto(world(), records)
+  const report = await importInto(world(), records)
   const [reaction, pin] = ['reaction', 'pin'].map(
     (kind) => records.findIndex(({ record }) => record === kind) + 1,
   )
-  expect([...new Set(refusals.map(({ line }) => line))]).toEqual([1, reaction, pin])
+  // What waits from the first part is refused once, at the end.
+  expect(report.refusals.map(({ line }) => line)).toEqual([1, reaction, pin])
+  const { reactions, pins } = report.skipped
+  expect([report.refused, reactions, pins]).toEqual([
+    ...[3, limits.reactionKinds + 1, limits.pins + 1],
+  ])
 })
 
 test('notes that an older server left of a channel that it has shown are ignored', async () => {

@@ -74,8 +74,22 @@ test('a silent connection between nodes is noticed within 15 s', () => {
   expect(brokerSilenceMs).toBeGreaterThan(2 * brokerBeatMs)
 })
 
+/** What a node tells of the profiles in the database, and what it reports. */
+function openProfiles() {
+  const { pool, metrics } = world()
+  const told: string[] = []
+  const problems: string[] = []
+  const profiles = new MissedProfiles({
+    db: pool,
+    metrics,
+    report: (error, problem) => void problems.push(`${problem}: ${error}`),
+    notify: ({ user }) => void told.push(user.id),
+  })
+  return { profiles, told, problems }
+}
+
 test('a profile that was changed before a gap, and committed in it, is told', async () => {
-  const { appId, db, pool } = world()
+  const { appId, db } = world()
   const [ana, ben] = await newUsers()
   const change = (id: string, seconds: number) => db`
     update users
@@ -84,12 +98,28 @@ test('a profile that was changed before a gap, and committed in it, is told', as
       and id = ${id}`
   await change(ana.id, 10)
   await change(ben.id, 60)
-  const told: string[] = []
-  const profiles = new MissedProfiles({
-    db: pool,
-    notify: ({ user }) => void told.push(user.id),
-  })
+  const { profiles, told } = openProfiles()
   profiles.missed(0)
   await profiles.catchUp()
   expect([told.includes(ana.id), told.includes(ben.id)]).toEqual([true, false])
+})
+
+test('a change that could not be told is tried for ten minutes, and then given up', async () => {
+  const { appId, db } = world()
+  const [ana, ben, cleo] = await world().users('late-ana', 'late-ben', 'late-cleo')
+  const change = (id: string, seconds: number) => db`
+    update users
+    set
+      profile_changed_at = now() - ${seconds} * interval '1 second',
+      deleted_at = case when id = ${cleo.id} then now() end
+    where app_id = ${appId}
+      and id = ${id}`
+  await change(ana.id, 590)
+  for (const { id } of [ben, cleo]) await change(id, 610)
+  const { profiles, told, problems } = openProfiles()
+  for (const { id } of [ana, ben, cleo])
+    profiles.handleLost({ appId, user: { id, name: 'New', image: null } })
+  await profiles.catchUp()
+  expect(told).toEqual([ana.id])
+  expect(problems).toEqual(['changes of profiles given up: Error: of 1 users'])
 })

@@ -115,6 +115,7 @@ const matrix = rows(`
   hooks.setBeforeSend     401    401      401    401   ok       ok  401     401      401     401
   hooks.getBeforeSend     401    401      401    401   404      ok  401     401      401     401
   hooks.deleteBeforeSend  401    401      401    401   404      ok  401     401      401     401
+  hooks.rotateBeforeSend  401    401      401    401   404      ok  401     401      401     401
   imports.run             401    401      401    401   ok       ok  401     401      401     401
 `)
 

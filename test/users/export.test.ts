@@ -95,30 +95,63 @@ test('a page of an export has about a megabyte, and large messages are in it onc
   expect(Buffer.byteLength(JSON.stringify(first))).toBeLessThan(2 * 2 ** 20)
 })
 
-test('only a backend exports users, of its own app, with cursors of this export', async () => {
+test('only a backend exports users, of its own app, and each export is noted once', async () => {
   const { api, backend, stranger, operator, appId } = world()
   const dan = await world().user('dan')
   expect(await refusal(dan.users.export({ userId: 'dan' }))).toEqual(unauthorized)
   expect(await refusal((await stranger()).users.export({ userId: 'dan' }))).toEqual(notFound)
   expect(await refusal(api({}).users.export({ userId: 'dan' }))).toEqual(unauthorized)
-  const at = (second: string) => `${unknownId}:${second}`
-  const cursors = [
-    'x',
-    ['10', at('0')],
-    ['5', at('-1')],
-    ['5', at('99999999999')],
-    ['5', 'x:1'],
-    ['-1', at('0')],
-  ]
-  for (const pair of cursors) {
-    const cursor = Buffer.from(JSON.stringify(pair)).toString('base64url')
-    expect(await refusal(backend.users.export({ userId: 'dan', cursor }))).toEqual(invalid)
-  }
   await exportOf('dan')
   const { entries } = await operator.audit.listOfApp({ appId, operation: 'users.export' })
   expect(entries.filter(({ target }) => target.userId === 'dan')).toHaveLength(1)
   await backend.users.delete({ userId: 'dan' })
   expect(await refusal(backend.users.export({ userId: 'dan' }))).toEqual(notFound)
+})
+
+/** A cursor in the form of those that the server makes. */
+const forged = (page: string, key: string) =>
+  Buffer.from(JSON.stringify([page, key])).toString('base64url')
+const key = (second: string) => `${unknownId}:${second}`
+
+type Note = { userId: string; keyId: string; age?: string; operation?: string }
+
+/** The id of an entry of the log, as of an export that has begun. */
+async function note({ userId, keyId, age = '23 hours', operation = 'users.export' }: Note) {
+  const { db, appId } = world()
+  const [entry] = await db`
+    insert into audit (app_id, actor, key_id, operation, target, created_at)
+    values (
+      ${appId}, 'key', ${keyId},
+      ${operation}, ${db.json({ userId })}, now() - ${age}::interval
+    )
+    returning id`
+  return String(entry?.id)
+}
+
+test('no page of an export is read but with a cursor of one that was noted', async () => {
+  const { api, appId, operator } = world()
+  await world().users('eva', 'finn')
+  const begins = (name: string) => operator.apps.createKey({ appId, name })
+  const [ours, other] = [await begins('Ours'), await begins('Another')]
+  const eva = { userId: 'eva', keyId: ours.id }
+  const noted = await note(eva)
+  const unnoted = [
+    ...['0', String(Number(noted) + 1_000_000)],
+    await note({ ...eva, userId: 'finn' }),
+    await note({ ...eva, keyId: other.id }),
+    await note({ ...eva, age: '25 hours' }),
+    await note({ ...eva, operation: 'tokens.create' }),
+  ]
+  const { users } = api({ apiKey: ours.apiKey })
+  const page = (cursor: string) => users.export({ userId: 'eva', cursor })
+  expect(await page(forged(`${noted}:8`, key('0')))).toEqual({ items: [], nextCursor: null })
+  for (const cursor of [
+    ...unnoted.map((id) => forged(`${id}:8`, key('0'))),
+    ...[forged('8', key('0')), forged(':8', key('0')), forged(`${noted}:-1`, key('0'))],
+    ...[forged(`${noted}:10`, key('0')), forged(`${noted}:5`, key('-1'))],
+    ...[forged(`${noted}:5`, key('99999999999')), forged(`${noted}:5`, 'x:1'), 'x'],
+  ])
+    expect(await refusal(page(cursor)), cursor).toEqual(invalid)
 })
 
 test('an export leaves out what an import has not finished, and imports are counted', async () => {

@@ -99,7 +99,7 @@ export const messageStreams = pgTable(
     appendedAt: createdAt(),
     storedAt: createdAt(),
   },
-  (t) => [index().on(t.storedAt)],
+  (t) => [index('message_streams_of_app').on(t.appId, t.storedAt)],
 )
 
 /**

@@ -48,6 +48,9 @@ export const beforeSendHooks = pgTable('before_send_hooks', {
   onError: text().$type<'allow' | 'deny'>().notNull(),
   timeoutMs: integer().notNull(),
   secret: text().notNull(),
+  /** Signs too, until it expires. */
+  previousSecret: text(),
+  previousSecretExpiresAt: instant(),
   createdAt: createdAt(),
 })
 

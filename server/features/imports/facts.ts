@@ -113,7 +113,10 @@ type ReactionRef = { messageId: string; emoji: string; userId: string }
 export const reactionKey = ({ messageId, emoji, userId }: ReactionRef) =>
   `${messageId} ${emoji} ${userId}`
 
-/** The reactions and the pins among these that are stored, by their keys. */
+/**
+ * The reactions and the pins among these that are stored, or wait since an earlier batch or run, by
+ * their keys. What waits is judged once, at the end, and not when it is read again.
+ */
 export async function selectStored(
   db: Tx,
   appId: string,
@@ -136,5 +139,20 @@ export async function selectStored(
     from pins p
     where p.message_id = any(${pins}::uuid[])
       and p.app_id is not distinct from ${appId}`
-  return new Set([...stored.map(reactionKey), ...pinned.map(({ messageId }) => messageId)])
+  const keys = [...reactions.map(reactionKey), ...pins]
+  const waiting = await db<{ key: string }[]>`
+    select ir.key
+    from unnest(
+      ${[...reactions.map(() => 'reaction'), ...pins.map(() => 'pin')]}::text[],
+      ${keys}::text[]
+    ) as given (record, key)
+    join imported_rows ir
+      on ir.app_id = ${appId}
+      and ir.record = given.record
+      and ir.key = given.key`
+  return new Set([
+    ...stored.map(reactionKey),
+    ...pinned.map(({ messageId }) => messageId),
+    ...waiting.map(({ key }) => key),
+  ])
 }

@@ -16,7 +16,7 @@ export type Facts = {
   /** The seq up to which each member has read, by `memberKey`. */
   members: Map<string, number>
   takenPairs: Set<string>
-  /** Reactions by `reactionKey`, and pins by the ids of their messages. */
+  /** Reactions by `reactionKey`, and pins by the ids of their messages: stored or waiting. */
   stored: Set<string>
 }
 

@@ -98,7 +98,15 @@ async function readFacts(db: Tx, caller: UserCaller, input: Send) {
 
 async function selectHook(db: Tx, caller: UserCaller) {
   const [hook] = await db<BeforeSendHook[]>`
-    select bsh.url, bsh.on_error, bsh.timeout_ms, bsh.secret
+    select
+      bsh.url, bsh.on_error, bsh.timeout_ms,
+      array_remove(
+        array[
+          bsh.secret,
+          case when bsh.previous_secret_expires_at > now() then bsh.previous_secret end
+        ],
+        null
+      ) as secrets
     from before_send_hooks bsh
     where bsh.app_id = ${caller.appId}`
   return hook

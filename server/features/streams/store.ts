@@ -67,11 +67,49 @@ function unlessNotFound(error: unknown) {
   throw error
 }
 
-/** The streams of all apps that nobody has stored for this long, the longest waiting first. */
-export const selectUnstored = (db: Tx, { unstoredMs, limit }: UnstoredQuery) => db<StreamRef[]>`
-  select ms.app_id, ms.channel_id, ms.message_id
-  from message_streams ms
-  where ms.stored_at < clock_timestamp() - ${unstoredMs} * interval '1 millisecond'
-  order by ms.stored_at
-  limit ${limit}`
-type UnstoredQuery = { unstoredMs: number; limit: number }
+/**
+ * The streams that nobody has stored for this long: of each app the longest waiting, and apps take
+ * turns. Those of apps in `resting` are left out.
+ */
+export const selectUnstored = (db: Tx, { unstoredMs, limit, ofApp, resting }: UnstoredQuery) =>
+  db<StreamRef[]>`
+    with recursive app (id) as (
+      (
+        select ms.app_id
+        from message_streams ms
+        order by ms.app_id
+        limit 1
+      )
+      union all
+      select next.app_id
+      from app
+      cross join lateral (
+        select ms.app_id
+        from message_streams ms
+        where ms.app_id > app.id
+        order by ms.app_id
+        limit 1
+      ) next
+    )
+    select unstored.app_id, unstored.channel_id, unstored.message_id
+    from app
+    cross join lateral (
+      select
+        ms.app_id, ms.channel_id, ms.message_id, ms.stored_at,
+        row_number() over (order by ms.stored_at) as turn
+      from message_streams ms
+      where ms.app_id = app.id
+        and ms.stored_at < statement_timestamp() - ${unstoredMs} * interval '1 millisecond'
+      order by ms.stored_at
+      limit ${ofApp}
+    ) unstored
+    where app.id <> all(${resting}::uuid[])
+    order by unstored.turn, unstored.stored_at
+    limit ${limit}`
+type UnstoredQuery = {
+  unstoredMs: number
+  limit: number
+  /** How many of an app at most. */
+  ofApp: number
+  resting: string[]
+}

@@ -1,11 +1,14 @@
 import { contract, type ExportItem, limits } from '@parley/contract'
-import { noteAct } from '../../core/audit.ts'
+import { isNoted, noteLongAct } from '../../core/audit.ts'
 import { ApiError } from '../../core/errors.ts'
 import { implement } from '../../core/operation.ts'
 import type { Fragment, Tx } from '../../db/client.ts'
 import { decodeCursor, encodeCursor, invalidCursor } from '../cursors.ts'
 import { type ExportPosition, type ExportRef, START } from './export-part.ts'
 import { exportParts } from './export-parts.ts'
+
+const operation = 'users.export'
+const { exportHours: hours } = limits
 
 export const exportUser = implement(contract.users.export, async (ctx, { userId, cursor }) => {
   const { appId } = ctx.caller
@@ -17,27 +20,34 @@ export const exportUser = implement(contract.users.export, async (ctx, { userId,
       and u.id = ${userId}
       and u.deleted_at is null`
   if (count === 0) throw new ApiError('NOT_FOUND', 'User not found')
-  if (cursor === undefined) noteAct(ctx, { operation: 'users.export', target: { userId } })
-  const from = cursor === undefined ? { part: 0, ...START } : positionOf(cursor)
+  const { noteId, ...from } =
+    cursor === undefined
+      ? { noteId: await noteLongAct(ctx, { operation, target: { userId } }), part: 0, ...START }
+      : positionOf(cursor)
+  // A cursor names the entry that its first page was noted by, so that no page goes without.
+  if (cursor !== undefined && !(await isNoted(ctx, { id: noteId, operation, userId, hours })))
+    throw invalidCursor()
   const { items, next } = await readPage(db, { appId, userId }, from)
   return {
     items,
-    nextCursor: next && encodeCursor(String(next.part), `${next.first}:${next.second}`),
+    nextCursor: next && encodeCursor(`${noteId}:${next.part}`, `${next.first}:${next.second}`),
   }
 })
 
 /** An id, and what orders the rows of it. */
 const KEY = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):(.+)$/s
+/** The entry of the audit log, and the part. */
+const PAGE = /^(\d{1,18}):(\d{1,2})$/
 type ExportStart = ExportPosition & { part: number }
 
-function positionOf(cursor: string): ExportStart {
-  const [part, key] = decodeCursor(cursor)
+function positionOf(cursor: string): ExportStart & { noteId: string } {
+  const [page, key] = decodeCursor(cursor)
+  const [, noteId, part] = PAGE.exec(page) ?? []
   const [, first, second] = KEY.exec(key) ?? []
-  if (first === undefined || second === undefined) throw invalidCursor()
+  if (noteId === undefined || first === undefined || second === undefined) throw invalidCursor()
   const place = { part: Number(part), first, second }
-  const known = /^\d{1,2}$/.test(part) ? exportParts[place.part] : undefined
-  if (!known?.isPosition(place)) throw invalidCursor()
-  return place
+  if (!exportParts[place.part]?.isPosition(place)) throw invalidCursor()
+  return { noteId, ...place }
 }
 
 type Row = ExportPosition & { data: ExportItem['data']; found: number }

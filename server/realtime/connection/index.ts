@@ -42,6 +42,7 @@ export class Connection implements Session, Subscriber, BufferedSocket {
   readonly joining = new Set<string>()
   /** `rejected`: the token had expired. The client knows, and no further command is handled. */
   stage: 'new' | 'connected' | 'rejected' | 'closed' = 'new'
+  readonly isGone = () => this.stage === 'closed'
   readonly #frames: FrameQueue
   #commands: ClientCommand[] = []
   #isDecodedLater = false
@@ -216,9 +217,7 @@ export class Connection implements Session, Subscriber, BufferedSocket {
     if (unwritten > this.#allowedBytes) return this.close(closings.slow)
     const { bufferedBytes } = limits.realtime
     if (unwritten === 0) this.#allowedBytes = bufferedBytes
-    const messages = this.#messages
-    this.#messages = []
-    const frame = writeBuffer.frame(this.codec, messages)
+    const frame = writeBuffer.frame(this.codec, this.#messages.splice(0))
     if (frame.length > this.#allowedBytes) this.#allowedBytes = frame.length + bufferedBytes
     this.node.sendMemory.send(this.socket, frame, this.codec)
   }

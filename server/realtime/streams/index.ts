@@ -7,11 +7,13 @@ import { type StreamRef, selectUnstored, storeStream } from '../../features/stre
 import { createSchedule } from '../schedule.ts'
 import { timings as defaults, type Timings } from '../timings.ts'
 import { createDeltas } from './deltas.ts'
+import { storeLeft } from './left.ts'
 import { createTurns } from './turns.ts'
 
-/** How many messages a node stores at once, and how many it looks up that others have left. */
+/** How many messages a node stores at once. */
 const STORES_AT_ONCE = 2
-const UNSTORED = 100
+/** How many it looks up that others have left, and how many of an app at most. */
+const LEFT = { limit: 100, ofApp: 20 }
 /** A message that is not stored for this many times its interval was left by its node. */
 const LEFT_AFTER_TIMES = 5
 const PROBLEM = 'storing a streamed text failed'
@@ -72,15 +74,9 @@ export function createStreams({ db, publisher, staging, report, timings: given }
       return false
     }
   }
-  const storeLeft = async () => {
-    const unstoredMs = LEFT_AFTER_TIMES * times.storeMs
-    // Until none is left: what many have abandoned keeps nobody waiting for the next look.
-    for (let isLast = false; !isLast; ) {
-      const left = await db.use((db) => selectUnstored(db, { unstoredMs, limit: UNSTORED }))
-      const results = await Promise.all(left.map((ref) => tryToStore(ref)))
-      isLast = isStopped || left.length < UNSTORED || results.includes(false)
-    }
-  }
+  const unstoredMs = LEFT_AFTER_TIMES * times.storeMs
+  const next = (resting: string[]) =>
+    isStopped ? [] : db.use((db) => selectUnstored(db, { unstoredMs, ...LEFT, resting }))
   const appended = ({ cause, ...append }: AppendedText) => {
     if (append.text === '') return
     deltas.add({ ...append, cause })
@@ -91,7 +87,7 @@ export function createStreams({ db, publisher, staging, report, timings: given }
     appended,
     start: () =>
       schedule.every(timings.reconcileMs, {
-        work: storeLeft,
+        work: () => storeLeft({ next, store: tryToStore }),
         problem: 'storing streamed texts that were left failed',
       }),
     /** Stores what waits. To be called before the database is closed. */

@@ -29,6 +29,8 @@ class MemoryLog {
   recovered = 0
   /** The positions of each read of a gap. */
   readonly reads: Positions[] = []
+  /** Whether nobody waits any more for the last grants. */
+  isGone: (() => boolean) | undefined
   /** Thrown instead of an answer. */
   failure: Error | undefined
   readonly #kept = new Map<string, StoredEvent[]>()
@@ -78,8 +80,9 @@ class MemoryLog {
 
   readonly log = {
     epoch: async () => this.epochName,
-    authorise: (requests: Parameters<EventLog['authorise']>[0]) =>
-      this.#answer(
+    authorise: (...[requests, isGone]: Parameters<EventLog['authorise']>) => {
+      this.isGone = isGone
+      return this.#answer(
         requests.map(({ userId, topic, since }): SubscribeGrant => {
           if (this.excluded.has(userId)) return null
           const missed = since === null ? [] : this.#after(topic, since)
@@ -87,7 +90,8 @@ class MemoryLog {
           const lastOffset = this.lastOffset(topic)
           return { epoch: this.epochName, lastOffset, missed, memberCount: 2 }
         }),
-      ),
+      )
+    },
     readAfter: (positions: Positions) => {
       this.reads.push(positions)
       return this.#answer(
@@ -130,6 +134,7 @@ export class Listener implements Subscriber {
   readonly id = 'listener'
   readonly appId = appId
   readonly recoveries = new Recoveries()
+  readonly isGone = () => false
   readonly received: (number | string)[] = []
   readonly ended: string[] = []
 

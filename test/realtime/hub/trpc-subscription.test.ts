@@ -4,7 +4,7 @@ import { closings } from '@parley/server/realtime/protocol/codes'
 import type { Session } from '@parley/server/realtime/sessions'
 import { timings } from '@parley/server/realtime/timings'
 import { subscribeToTopic } from '@parley/server/realtime/trpc-subscription'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { upTo } from '../../support/events.ts'
 import { anyEvent, appId, chat, openHub } from './fixture.ts'
 
@@ -112,4 +112,17 @@ test('an ephemeral event after a recovery has the offset of the last durable one
   hub.broadcast([chat], anyEvent)
   received.push(await next)
   expect(received.map(({ value }) => value.offset)).toEqual([1, 2, 2])
+})
+
+test('a subscription that waits is known to be of no use once its client has left', async () => {
+  const left = new AbortController()
+  const { memory, items } = await open({ signal: left.signal })
+  const answer = memory.hold()
+  const end = items.next().catch((error) => error)
+  await vi.waitUntil(() => memory.isGone)
+  expect(memory.isGone?.()).toBe(false)
+  left.abort()
+  expect(memory.isGone?.()).toBe(true)
+  answer()
+  await end
 })

@@ -89,7 +89,7 @@ test('frames that missed more than a statement reads wait, but never the first',
       interest,
       metrics: createMetrics(),
     })
-    const settled = await Promise.allSettled(frames.map(log.authorise))
+    const settled = await Promise.allSettled(frames.map((frame) => log.authorise(frame)))
     return settled.map((each) =>
       each.status === 'fulfilled' ? each.value[0]?.missed.length : each.reason.name,
     )
@@ -103,6 +103,32 @@ test('frames that missed more than a statement reads wait, but never the first',
     newDeadline: () => performance.now(),
   }
   expect(await readBy(hurried)).toEqual([...Array(23).fill(9), 'AdmissionError'])
+})
+
+test('subscribes whose sockets closed while they waited are in no statement', async () => {
+  const { topic } = await createHeavy(1)
+  const { id: userId } = await ana()
+  const request = { appId: world().appId, userId, topic, since: null }
+  const { pool } = world()
+  let statements = 0
+  const use: Db['use'] = (work) => {
+    statements += 1
+    return pool.use(work)
+  }
+  const log = createEventLog({
+    db: { ...pool, use },
+    admit: (_, work) => work(),
+    interest: { settled: () => undefined },
+    metrics: createMetrics(),
+  })
+  let isGone = false
+  const gone = () => log.authorise([request, request], () => isGone)
+  const waiting = [gone(), log.authorise([request]), gone()]
+  isGone = true
+  const granted = await Promise.all(waiting)
+  expect(granted).toEqual([[null, null], [expect.objectContaining({ missed: [] })], [null, null]])
+  expect(await gone()).toEqual([null, null])
+  expect(statements).toBe(1)
 })
 
 test('frames to which nothing is read do not wait, and let no others wait', async () => {

@@ -33,6 +33,18 @@ const deliveryOf = (bytes: number) => {
   })
 }
 
+test('a subscribe that waits is known to be of no use once its socket is closed', async () => {
+  const { memory, connection, send, connect } = await openConnection()
+  await connect()
+  const answer = memory.hold()
+  await send({ id: 2, subscribe: { channel: chat } })
+  expect(memory.isGone?.()).toBe(false)
+  connection.closed()
+  expect(memory.isGone?.()).toBe(true)
+  answer()
+  await pass()
+})
+
 test('a right that is lost while a subscribe is being answered ends that subscribe', async () => {
   const { hub, memory, connection, send, messages, connect } = await openConnection()
   await connect()

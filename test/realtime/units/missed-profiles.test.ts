@@ -1,3 +1,4 @@
+import { createMetrics } from '@parley/server/core/metrics'
 import type { Db } from '@parley/server/db/client'
 import type { ProfileChange } from '@parley/server/realtime/broker'
 import { MissedProfiles } from '@parley/server/realtime/missed-profiles'
@@ -5,7 +6,7 @@ import { expect, test } from 'vitest'
 import { upTo } from '../../support/events.ts'
 import { ana } from './fixture.ts'
 
-const stored = [{ ...ana, name: 'Old', image: null }]
+const stored = [{ ...ana, name: 'Old', image: null, isRecent: true }]
 const renamed: ProfileChange = {
   appId: ana.appId,
   user: { id: ana.userId, name: 'New', image: null },
@@ -14,11 +15,16 @@ const renamed: ProfileChange = {
 /** What is told of profiles that a search finds, while `search` decides when it answers. */
 function openProfiles(search: () => Promise<unknown[]>) {
   const names: string[] = []
+  const problems: string[] = []
+  const metrics = createMetrics()
   const profiles = new MissedProfiles({
     db: { use: search } as unknown as Db, // what it calls of it
+    metrics,
+    report: (error, problem) => void problems.push(`${problem}: ${error}`),
     notify: ({ user }) => void names.push(user.name),
   })
-  return { profiles, names }
+  const givenUp = async () => (await metrics.profilesGivenUp.get()).values[0]?.value
+  return { profiles, names, problems, givenUp }
 }
 
 test('a profile found while a note of it arrives is not told after the newer one', async () => {
@@ -67,4 +73,41 @@ test('of many changed profiles none is left out or told twice', async () => {
   profiles.missed(0)
   await profiles.catchUp()
   expect(names).toEqual(users.map(({ name }) => name))
+})
+
+test('a change that could not be told for too long is given up, logged and counted', async () => {
+  let isRecent = true
+  const { profiles, names, problems, givenUp } = openProfiles(async () =>
+    stored.map((row) => ({ ...row, isRecent })),
+  )
+  profiles.handleLost(renamed)
+  await profiles.catchUp()
+  expect([names, problems, await givenUp()]).toEqual([['Old'], [], 0])
+  isRecent = false
+  profiles.handleLost(renamed)
+  await profiles.catchUp()
+  await profiles.catchUp()
+  expect(names).toEqual(['Old'])
+  expect(problems).toEqual(['changes of profiles given up: Error: of 1 users'])
+  expect(await givenUp()).toBe(1)
+})
+
+test('of too many changes that could not be sent, those known longest are given up', async () => {
+  let isFailing = true
+  const searched = upTo(10_000)
+  const { profiles, names, problems, givenUp } = openProfiles(async () => {
+    if (isFailing) throw new Error('lost')
+    return searched.map((n) => ({ ...ana, userId: `${n}`, name: `${n}`, isRecent: true }))
+  })
+  const lose = (n: number) =>
+    profiles.handleLost({ ...renamed, user: { ...renamed.user, id: `${n}` } })
+  for (const n of upTo(10_002)) lose(n)
+  lose(10_002)
+  await expect(profiles.catchUp()).rejects.toThrow('lost')
+  lose(10_003)
+  isFailing = false
+  await profiles.catchUp()
+  expect(names).toHaveLength(10_000)
+  expect(problems).toEqual(['changes of profiles given up: Error: of 3 users'])
+  expect(await givenUp()).toBe(3)
 })

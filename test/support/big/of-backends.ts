@@ -68,6 +68,13 @@ export async function ofBackends(big: Big): Promise<Operations> {
         await backend.hooks.deleteBeforeSend({})
       },
     },
+    'hooks.setBeforeSend and hooks.rotateBeforeSend': {
+      returned: 2,
+      run: async () => {
+        await backend.hooks.setBeforeSend({ url: target.url, onError: 'allow' })
+        await backend.hooks.rotateBeforeSend({})
+      },
+    },
     'imports.run': {
       returned: 3,
       run: () => {

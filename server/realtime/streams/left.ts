@@ -1,0 +1,25 @@
+import type { StreamRef } from '../../features/streams/store.ts'
+
+type StoreLeftOptions = {
+  /** The next messages that were left, but none of these apps. */
+  next: (resting: string[]) => PromiseLike<StreamRef[]> | StreamRef[]
+  /** False: it failed. */
+  store: (ref: StreamRef) => Promise<boolean>
+}
+
+/**
+ * Stores what was left until nothing is: what many have abandoned keeps nobody waiting for the next
+ * look. An app of which a message fails rests until then, and holds up no other.
+ */
+export async function storeLeft({ next, store }: StoreLeftOptions) {
+  const resting = new Set<string>()
+  for (;;) {
+    const left = await next([...resting])
+    if (left.length === 0) return
+    await Promise.all(
+      left.map(async (ref) => {
+        if (!(await store(ref))) resting.add(ref.appId)
+      }),
+    )
+  }
+}
