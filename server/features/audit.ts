@@ -36,7 +36,7 @@ async function selectEntries(db: Tx, { limit, cursor, ...filter }: Filter) {
       and ${filter.actor === undefined ? db`true` : db`aud.actor = ${filter.actor}`}
       and ${filter.userId === undefined ? db`true` : db`aud.user_id = ${filter.userId}`}
       and ${filter.keyId === undefined ? db`true` : db`aud.key_id = ${filter.keyId}`}
-    order by aud.id desc
+    order by ${newestFirst(db, filter.appId)}
     limit ${limit + 1}`
   const { page, nextCursor } = toPage(rows, limit, ({ id }) => encodeCursor(id, ''))
   const afterSlice = slice.count < limits.auditSlice ? null : encodeCursor(slice.oldest, '')
@@ -62,7 +62,7 @@ const selectSlice = (
     from audit aud
     where ${ofApp(db, appId)}
       and ${cursor === undefined ? db`true` : db`aud.id < ${decodeNumberCursor(cursor)}::bigint`}
-    order by ${appId === undefined ? db`aud.id desc` : db`aud.app_id desc, aud.id desc`}
+    order by ${newestFirst(db, appId)}
     limit ${limits.auditSlice}
   ) aud
   having count(*) > 0`
@@ -71,6 +71,10 @@ const ofApp = (db: Tx, appId: string | undefined) =>
   appId === undefined ? db`true` : db`aud.app_id = ${appId}`
 
 /** By the index of an app: that of all ids would read the entries of other apps as well. */
+const newestFirst = (db: Tx, appId: string | undefined) =>
+  appId === undefined ? db`aud.id desc` : db`aud.app_id desc, aud.id desc`
+
+/** By the same index. */
 const isWithin = (db: Tx, appId: string | undefined, { oldest, newest }: Slice) =>
   appId === undefined
     ? db`aud.id between ${oldest}::bigint and ${newest}::bigint`
