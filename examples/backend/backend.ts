@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { createChatServer, isChatError, verifyWebhook } from '@parley/client/server'
@@ -21,20 +21,20 @@ export async function startBackend({ port, webhookUrl, inbox, ...server }: Backe
   const left = await readdir(inbox)
   /** Webhooks come at least once. Keep these for a day, where they survive a restart. */
   const seen = new Set(left)
-  const work: Promise<void>[] = []
+  let work: Promise<unknown> = Promise.resolve()
   let secret = ''
-
   const receiver = createServer(async (request, response) => {
     try {
       const { headers } = request
       const event = await verifyWebhook({ headers, body: await buffer(request) }, secret)
       const id = String(headers['webhook-id'])
-      // Keep first, then answer, then work: what was answered is not sent again.
+      // Keep it, as a whole, then answer, then work: what was answered is not sent again.
       const isNew = !seen.has(id)
-      if (isNew) await writeFile(`${inbox}/${id}`, JSON.stringify(event))
+      if (isNew) await writeFile(`${inbox}.${id}`, JSON.stringify(event))
+      if (isNew) await rename(`${inbox}.${id}`, `${inbox}/${id}`)
       seen.add(id)
       response.writeHead(204).end()
-      if (isNew) work.push(handle(id, true))
+      if (isNew) work = Promise.allSettled([work, handle(id, true)]).then(() => {})
     } catch {
       response.writeHead(400).end()
     }
@@ -95,5 +95,5 @@ export async function startBackend({ port, webhookUrl, inbox, ...server }: Backe
     await parley.webhooks.replay({ webhookId: known.id, since: failing > kept ? failing : kept })
   }
   for (const id of left) await handle(id, false)
-  return { openOrder, stop: () => once(receiver.close(), 'close').then(() => Promise.all(work)) }
+  return { openOrder, stop: () => once(receiver.close(), 'close').then(() => work) }
 }
