@@ -1,5 +1,6 @@
 import { selectUnstored } from '@parley/server/features/streams/store'
 import { storeLeft } from '@parley/server/realtime/streams/left'
+import { createTurns } from '@parley/server/realtime/streams/turns'
 import { expect, onTestFinished, test } from 'vitest'
 import { upTo } from '../support/events.ts'
 import { until } from '../support/until.ts'
@@ -45,22 +46,37 @@ test('an app whose node left many growing messages keeps those of no other waiti
 test('an app whose grown text cannot be stored rests, and all of the others is', async () => {
   const left = [...upTo(3).map((n) => `failing ${n}`), ...upTo(7).map((n) => `other ${n}`)]
   const tried: string[] = []
+  const inTurn = createTurns(1)
   const appOf = (messageId: string) => messageId.split(' ', 1)[0] ?? ''
   await storeLeft({
     next: (resting) =>
       left
         .filter((messageId) => !resting.includes(appOf(messageId)))
-        .slice(0, 2)
+        .slice(0, 3)
         .map((messageId) => ({ appId: appOf(messageId), channelId: 'c', messageId })),
-    store: async ({ messageId }) => {
-      tried.push(messageId)
-      if (tried.length > 20) throw new Error('one text is tried over and over')
-      if (messageId === 'failing 2') return false
-      left.splice(left.indexOf(messageId), 1)
-      return true
-    },
+    until: Number.POSITIVE_INFINITY,
+    store: ({ appId, messageId }, isResting) =>
+      inTurn(appId, async () => {
+        if (isResting()) return false
+        tried.push(messageId)
+        if (tried.length > 20) throw new Error('one text is tried over and over')
+        if (messageId === 'failing 2') return false
+        left.splice(left.indexOf(messageId), 1)
+        return true
+      }),
   })
   const others = upTo(7).map((n) => `other ${n}`)
   expect(tried).toEqual(['failing 1', 'failing 2', ...others])
   expect(left).toEqual(['failing 2', 'failing 3'])
+})
+
+test('a look at what was left ends in time, so that an app rests no longer than that', async () => {
+  let looks = 0
+  const ref = { appId: 'busy', channelId: 'c', messageId: 'm' }
+  const next = () => {
+    looks += 1
+    return [ref]
+  }
+  await storeLeft({ next, store: async () => true, until: performance.now() + 20 })
+  expect(looks).toBeGreaterThan(0)
 })

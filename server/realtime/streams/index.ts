@@ -13,7 +13,8 @@ import { createTurns } from './turns.ts'
 /** How many messages a node stores at once. */
 const STORES_AT_ONCE = 2
 /** How many it looks up that others have left, and how many of an app at most. */
-const LEFT = { limit: 100, ofApp: 20 }
+const LEFT = 100
+const LEFT_OF_APP = 20
 /** A message that is not stored for this many times its interval was left by its node. */
 const LEFT_AFTER_TIMES = 5
 const PROBLEM = 'storing a streamed text failed'
@@ -64,19 +65,27 @@ export function createStreams({ db, publisher, staging, report, timings: given }
     timers.set(messageId, { timer: setTimeout(run, milliseconds), store: run })
   }
   /** False: it failed, and this was reported. */
-  const tryToStore = async (ref: StreamRef) => {
-    if (isStopped) return false
+  const tryToStore = async (ref: StreamRef, isResting: () => boolean) => {
     try {
-      await inTurn(ref.appId, () => store(ref, {}))
-      return true
+      return await inTurn(ref.appId, async () => {
+        if (isStopped || isResting()) return false
+        await store(ref, {})
+        return true
+      })
     } catch (error) {
       report(error, PROBLEM)
       return false
     }
   }
   const unstoredMs = LEFT_AFTER_TIMES * times.storeMs
-  const next = (resting: string[]) =>
-    isStopped ? [] : db.use((db) => selectUnstored(db, { unstoredMs, ...LEFT, resting }))
+  /** One of each app; more of them where they are few. */
+  const next = async (resting: string[]) => {
+    if (isStopped) return []
+    const select = (ofApp: number) =>
+      db.use((db) => selectUnstored(db, { unstoredMs, limit: LEFT, ofApp, resting }))
+    const first = await select(1)
+    return first.length === 0 || first.length === LEFT ? first : select(LEFT_OF_APP)
+  }
   const appended = ({ cause, ...append }: AppendedText) => {
     if (append.text === '') return
     deltas.add({ ...append, cause })
@@ -87,7 +96,10 @@ export function createStreams({ db, publisher, staging, report, timings: given }
     appended,
     start: () =>
       schedule.every(timings.reconcileMs, {
-        work: () => storeLeft({ next, store: tryToStore }),
+        work: () => {
+          const until = performance.now() + timings.reconcileMs
+          return storeLeft({ next, store: tryToStore, until })
+        },
         problem: 'storing streamed texts that were left failed',
       }),
     /** Stores what waits. To be called before the database is closed. */
