@@ -61,7 +61,7 @@ export class MissedProfiles {
     this.#lost = new Map()
     this.#noted.clear()
     try {
-      if (since !== undefined) await this.#tellChanged(since)
+      if (since !== undefined) for (const user of await this.#tellChanged(since)) lost.delete(user)
       await this.#tellLost([...lost.values()])
     } catch (error) {
       if (since !== undefined) this.#since = Math.min(since, this.#since ?? since)
@@ -81,7 +81,8 @@ export class MissedProfiles {
     for (const key of this.#lost.keys()) {
       if (this.#lost.size <= MOST_LOST) break
       this.#lost.delete(key)
-      this.#givenUp += 1
+      // Otherwise the search that is due finds it, unless it is older.
+      if (this.#since === undefined) this.#givenUp += 1
     }
   }
 
@@ -94,15 +95,19 @@ export class MissedProfiles {
     this.#givenUp = 0
   }
 
+  /** Returns the keys of those whose change was told. */
   async #tellChanged(since: number) {
+    const told: string[] = []
     let after: ChangedUser | undefined
     do {
       const from = after
       const milliseconds = performance.now() - since
       const page = await this.options.db.use((db) => selectChanged(db, { milliseconds, from }))
       this.#tell(page)
+      told.push(...page.map(userKey))
       after = page.length < PAGE ? undefined : page.at(-1)
     } while (after)
+    return told
   }
 
   async #tellLost(users: UserRef[]) {

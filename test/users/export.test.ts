@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { channel, member, message, post, user } from '../imports/records.ts'
 import { upTo } from '../support/events.ts'
 import { unknownId } from '../support/ids.ts'
-import { invalid, notFound, refusal, unauthorized } from '../support/refusal.ts'
+import { complaint, invalid, notFound, refusal, unauthorized } from '../support/refusal.ts'
 import { useWorld } from '../support/world.ts'
 
 const world = useWorld()
@@ -145,8 +145,11 @@ test('no page of an export is read but with a cursor of one that was noted', asy
   const { users } = api({ apiKey: ours.apiKey })
   const page = (cursor: string) => users.export({ userId: 'eva', cursor })
   expect(await page(forged(`${noted}:8`, key('0')))).toEqual({ items: [], nextCursor: null })
+  for (const cursor of unnoted.map((id) => forged(`${id}:8`, key('0'))))
+    expect(await complaint(page(cursor)), cursor).toBe(
+      'cursor: expected that of a page of the last 24 hours, by the same API key',
+    )
   for (const cursor of [
-    ...unnoted.map((id) => forged(`${id}:8`, key('0'))),
     ...[forged('8', key('0')), forged(':8', key('0')), forged(`${noted}:-1`, key('0'))],
     ...[forged(`${noted}:10`, key('0')), forged(`${noted}:5`, key('-1'))],
     ...[forged(`${noted}:5`, key('99999999999')), forged(`${noted}:5`, 'x:1'), 'x'],

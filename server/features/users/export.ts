@@ -9,6 +9,7 @@ import { exportParts } from './export-parts.ts'
 
 const operation = 'users.export'
 const { exportHours: hours } = limits
+const EXPIRED = `cursor: expected that of a page of the last ${hours} hours, by the same API key`
 
 export const exportUser = implement(contract.users.export, async (ctx, { userId, cursor }) => {
   const { appId } = ctx.caller
@@ -26,7 +27,7 @@ export const exportUser = implement(contract.users.export, async (ctx, { userId,
       : positionOf(cursor)
   // A cursor names the entry that its first page was noted by, so that no page goes without.
   if (cursor !== undefined && !(await isNoted(ctx, { id: noteId, operation, userId, hours })))
-    throw invalidCursor()
+    throw new ApiError('VALIDATION_ERROR', EXPIRED)
   const { items, next } = await readPage(db, { appId, userId }, from)
   return {
     items,
