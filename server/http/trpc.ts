@@ -97,6 +97,8 @@ export function serveTrpc(
       if (bodyError) request.body = {}
       // tRPC applies rules of its own to host and content type. Ours were applied before.
       request.headers.host = 'trpc'
+      // A request line may name a whole URL. tRPC fails at one with a password.
+      request.raw.url = request.url.replace(/^[a-z]+:\/\/[^/?]*/i, '')
       if (request.method === 'POST') request.headers['content-type'] = 'application/json'
       return fastifyRequestHandler({
         req: request,
