@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type Api, isChatError } from '@parley/client'
 import { errorStatus, type Operation } from '@parley/contract'
 import { insertSystemUser } from '@parley/server/features/system-user'
-import { afterEach, beforeAll } from 'vitest'
+import { afterEach, beforeAll, type MockInstance, vi } from 'vitest'
 import { forge } from '../support/forge.ts'
 import { insertGivenUpJob } from '../support/given-up-job.ts'
 import { insertWorkspace } from '../support/inserted.ts'
@@ -26,7 +26,9 @@ export function useTenants({ areScenesShared = false } = {}) {
   const timings = { streamStoreMs: 3_600_000 }
   const world = useWorld({ userAdminAccess: 'server', timings })
   let theirs: Tenant
+  let wake: MockInstance
   beforeAll(async () => {
+    wake = vi.spyOn(world().cleanup, 'wake')
     const { id: appId, apiKey } = await world().operator.apps.create({ name: 'Other' })
     theirs = { appId, apiKey }
   })
@@ -34,7 +36,8 @@ export function useTenants({ areScenesShared = false } = {}) {
   // woken would change rows while the next one compares them.
   afterEach(async () => {
     const { db, cleanup } = world()
-    await cleanup.run()
+    if (wake.mock.calls.length > 0) await cleanup.run()
+    wake.mockClear()
     const tables = areScenesShared ? OTHERS : [...SCENES, ...OTHERS]
     for (const table of tables) await db`delete from ${db(table)} where app_id <> ${TWIN_APP_ID}`
     await db`delete from events where topic not like ${`%:${TWIN_APP_ID}:%`}`
