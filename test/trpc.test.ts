@@ -8,7 +8,7 @@ import {
 } from '@trpc/client'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createTalk } from './support/large-answers.ts'
-import { exchange, post } from './support/raw.ts'
+import { post } from './support/raw.ts'
 import { type User, useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -241,12 +241,4 @@ describe('malformed tRPC requests cause no server error', () => {
     const alone = await send(`messages.list?${input(calls[0])}`)
     expect(alone.status).toBe(200)
   })
-})
-
-test('a tRPC call whose request line names a whole URL, even with a password, is answered', async () => {
-  for (const host of ['http://chat', 'http://user:password@chat']) {
-    const line = `GET ${host}/trpc/service.health HTTP/1.1\r\n`
-    const [answer] = await exchange(world().url, `${line}Host: chat\r\nConnection: close\r\n\r\n`)
-    expect(answer?.status, host).toBe(200)
-  }
 })

@@ -160,3 +160,12 @@ test('the server is healthy after malformed requests', async () => {
     checks: { database: 'ok' },
   })
 })
+
+test('a tRPC call whose request line is a URL, even with a password, is answered', async () => {
+  for (const host of ['http://chat', 'http://user:password@chat']) {
+    const line = `GET ${host}/trpc/service.health HTTP/1.1\r\n`
+    const rest = 'Host: chat\r\nConnection: close\r\n\r\n'
+    const [answer] = await exchange(world().url, line + rest)
+    expect(answer?.status, host).toBe(200)
+  }
+})
