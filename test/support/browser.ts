@@ -9,6 +9,7 @@ import {
   type Page,
 } from 'playwright-core'
 import { expect } from 'vitest'
+import { until } from './until.ts'
 
 /** Where screenshots go. The folder is not part of the repository. */
 const screenshots = join(import.meta.dirname, '../.screenshots')
@@ -88,6 +89,10 @@ export async function screenshot(page: Page, name: string) {
 
 /** Expects no serious accessibility problem that axe can find. */
 export async function expectAccessible(page: Page) {
+  // What is still fading in has no contrast yet. What moves for ever is not waited for.
+  const isStill = `document.getAnimations().every(({ effect, playState }) =>
+    playState !== 'running' || effect.getComputedTiming().endTime === Infinity)`
+  await until(() => page.evaluate<boolean>(isStill))
   await page.evaluate(axe.source)
   const { violations } = await page.evaluate(
     () => (globalThis as unknown as { axe: typeof axe }).axe.run(), // defined by the line above
