@@ -167,3 +167,15 @@ test('presence is loaded of all users, however long their names and images are',
   for (const presence of all) onTestFinished(presence.subscribe(() => {}))
   for (const presence of all) await until(presence, ({ lastActiveAt }) => lastActiveAt !== null)
 })
+
+test('a new image shows although the name stays', async () => {
+  const { user: hal, channelId } = await friends('hal', 'ivy')
+  await hal.messages.send({ channelId, text: 'root' })
+  const { chat } = await liveChatOf(world(), 'ivy')
+  const room = chat.channel(channelId)
+  room.watch()
+  await until(room.messages, ready)
+  const image = 'https://example.com/hal.png'
+  await world().backend.users.put({ userId: 'hal', name: 'hal', image })
+  await until(room.messages, ({ items }) => items[0]?.user.image === image)
+})

@@ -123,3 +123,25 @@ test('a component that changes its channel leaves the old one', async () => {
   expect([texts.at(-1), topics()]).toEqual(['in d', ['chat:app:d', 'user:app:me']])
   act(() => root.unmount())
 })
+
+test('a key press in a component that changes its channel counts for the new one', async () => {
+  const { chat, channel, requests } = scriptedChat()
+  for (const id of ['c', 'd']) channel(id)
+  await chat.connect()
+  const root = rootOf()
+  let press = () => {}
+  let channelId = 'c'
+  const Typing = () => {
+    press = useTyping(channelId).keystroke
+    return ''
+  }
+  await act(async () => root.render(strictly(chat, Typing)))
+  channelId = 'd'
+  await act(async () => root.render(strictly(chat, Typing)))
+  press()
+  await act(quiet)
+  expect(requests.filter((request) => request.includes('typing'))).toEqual([
+    'POST /api/channels/d/typing',
+  ])
+  act(() => root.unmount())
+})

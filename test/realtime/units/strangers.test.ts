@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events'
 import { limits } from '@parley/contract'
-import type { CountedSocket } from '@parley/server/realtime/counted-socket'
+import { CountedSocket, identify } from '@parley/server/realtime/counted-socket'
 import { Strangers } from '@parley/server/realtime/strangers'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 
 const { strangersBytes, frameBytes } = limits.realtime
 
@@ -52,4 +52,13 @@ test('sockets that send nothing take some of the budget too', () => {
   const { open, cut } = openStrangers()
   for (let count = 0; count <= strangersBytes / 8_192; count++) open()
   expect(cut).toEqual([1])
+})
+
+test('a socket is no stranger from the moment that its user is known', () => {
+  // As `ws` makes them for connections that it has accepted.
+  const socket = new CountedSocket(...([null, undefined, {}] as unknown as [null]))
+  const onOwned = vi.fn()
+  socket.onOwned = onOwned
+  identify(socket, { appId: 'app', userId: 'ana' })
+  expect([socket.user, onOwned.mock.calls.length]).toEqual([{ appId: 'app', userId: 'ana' }, 1])
 })

@@ -1,0 +1,178 @@
+import { createChatServer, type ImportRecord } from '@parley/client/server'
+import { limits } from '@parley/contract'
+import { expect, test } from 'vitest'
+import { liveChatOf, ready, until } from '../support/chat.ts'
+import { upTo } from '../support/events.ts'
+import { useWorld } from '../support/world.ts'
+import { at, channel, channelIdOf, importInto, member, message, post, user } from './records.ts'
+
+const world = useWorld({ timings: { reconcileMs: 300 } })
+/** So many records that the next one is in another batch. */
+const others = upTo(limits.imports.batch.lines).map(() => user('ana'))
+
+test('a record may name what came any number of lines before it', async () => {
+  const by = { userId: 'ana', createdAt: at(5) }
+  const before = [user('ana'), user('gil'), channel('long'), member('long', 'gil')]
+  const later: ImportRecord[] = [
+    message('long2', 'long', { quotedMessageId: 'long1', createdAt: at(2) }),
+    { record: 'reaction', messageId: 'long1', emoji: '👍', ...by },
+    { record: 'pin', messageId: 'long1', ...by },
+    { record: 'read', channelId: 'long', messageId: 'long1', ...by, userId: 'gil' },
+  ]
+  const report = await importInto(world(), [
+    ...[...before, message('long1', 'long')],
+    ...later.flatMap((record) => [...others, record]),
+  ])
+  expect(report.refusals).toEqual([])
+  const gil = await world().user('gil')
+  const { messages } = await gil.messages.list({ channelId: channelIdOf(world(), 'long') })
+  expect(messages).toMatchObject([
+    { pinned: true, reactions: [{ type: '👍' }] },
+    { quotedMessage: { text: 'long1' } },
+  ])
+})
+
+test('a mark that a file has twice is counted once, and skipped once', async () => {
+  const by = { userId: 'ana', createdAt: at(5) }
+  const marks: ImportRecord[] = [
+    { record: 'reaction', messageId: 'echo1', emoji: '👍', ...by },
+    { record: 'pin', messageId: 'echo1', ...by },
+    { record: 'read', channelId: 'echo', messageId: 'echo1', ...by },
+  ]
+  const before = [user('ana'), channel('echo'), member('echo', 'ana'), message('echo1', 'echo')]
+  const report = await importInto(world(), [...before, ...marks, ...marks])
+  const once = { reactions: 1, pins: 1, reads: 1 }
+  expect([report.imported, report.skipped]).toMatchObject([once, once])
+})
+
+test('two users have one direct message, and another once it is deleted', async () => {
+  const pair = (id: string): ImportRecord[] => [
+    ...[user('kim'), user('lee')],
+    channel(id, {
+      ...{ type: 'messaging', name: undefined },
+      ...{ memberIds: ['kim', 'lee'], createdBy: 'kim' },
+    }),
+  ]
+  await post(
+    world(),
+    `${pair('pair1')
+      .map((record) => JSON.stringify(record))
+      .join('\n')}\n{`,
+  )
+  const taken = [{ line: 3, reason: 'memberIds: the two have a direct message already' }]
+  // The first one waits for the end of its file.
+  expect((await importInto(world(), pair('pair2'))).refusals).toEqual(taken)
+  expect((await importInto(world(), pair('pair1'))).refusals).toEqual([])
+  expect((await importInto(world(), pair('pair2'))).refusals).toEqual(taken)
+  const kim = await world().user('kim')
+  await kim.channels.delete({ channelId: channelIdOf(world(), 'pair1') })
+  expect((await importInto(world(), pair('pair2'))).refusals).toEqual([])
+  const { channels } = await kim.channels.list({})
+  expect(channels.map(({ id }) => id)).toEqual([channelIdOf(world(), 'pair2')])
+})
+
+test('no time of a record is in the future', async () => {
+  const future = new Date(Date.now() + 3_600_000).toISOString()
+  const report = await importInto(world(), [
+    ...[user('ana'), channel('early')],
+    user('unborn', { createdAt: future }),
+    channel('planned', { createdAt: future }),
+    member('early', 'ana', { joinedAt: future }),
+    message('early1', 'early', { editedAt: future }),
+  ])
+  expect(report.refusals).toEqual(
+    ['createdAt', 'createdAt', 'joinedAt', 'editedAt'].map((name, index) => ({
+      ...{ line: index + 3, reason: `${name}: expected a time in the past` },
+    })),
+  )
+})
+
+test('users and channels are as old as their file says', async () => {
+  await importInto(world(), [
+    user('old', { createdAt: at(7) }),
+    channel('oldest'),
+    member('oldest', 'old'),
+  ])
+  const { items } = await world().backend.users.export({ userId: 'old' })
+  expect(items[0]).toMatchObject({ data: { createdAt: at(7) } })
+  const old = await world().user('old')
+  expect(await old.channels.get({ channelId: channelIdOf(world(), 'oldest') })).toMatchObject({
+    ...{ createdAt: at(0), updatedAt: at(0) },
+  })
+})
+
+test('a system message can be the first that an app has of the system', async () => {
+  const { id: appId, apiKey } = await world().operator.apps.create({ name: 'Quiet' })
+  const report = await importInto({ url: world().url, apiKey }, [
+    ...[user('ana'), channel('said', { createdBy: 'ana' })],
+    message('said1', 'said', { userId: undefined, type: 'system' }),
+  ])
+  expect(report).toMatchObject({ isFinished: true, imported: { messages: 1 } })
+  const quiet = createChatServer({ url: world().url, apiKey })
+  const channelId = channelIdOf({ appId }, 'said')
+  const { messages } = await quiet.messages.list({ channelId })
+  expect(messages).toMatchObject([{ text: 'said1', deletedAt: null }])
+})
+
+test('what an import that was killed has stored counts for what one channel may have', async () => {
+  const { db, appId } = world()
+  const kinds = limits.reactionKinds
+  const reaction = (n: number): ImportRecord => ({
+    ...{ record: 'reaction', messageId: 'rich1', emoji: `e${n}`, userId: 'ana', createdAt: at(5) },
+  })
+  const pin = (n: number): ImportRecord => ({
+    ...{ record: 'pin', messageId: `rich${n}`, userId: 'ana', createdAt: at(n) },
+  })
+  const before = [
+    ...[user('ana'), channel('rich')],
+    ...upTo(limits.pins + 1).map((n) => message(`rich${n}`, 'rich')),
+  ]
+  await importInto(world(), [
+    ...before,
+    ...upTo(kinds - 1).map(reaction),
+    ...upTo(limits.pins - 1).map(pin),
+  ])
+  // As if it had been killed before its end.
+  await db`
+    update channels
+    set deleted_at = 'infinity'
+    where id = ${channelIdOf(world(), 'rich')}
+      and app_id = ${appId}`
+  const rest = [reaction(kinds), reaction(kinds + 1), pin(limits.pins + 1), pin(limits.pins)]
+  const { refusals } = await importInto(world(), [...before, ...rest])
+  const first = before.length + 1
+  expect(refusals).toEqual([
+    { line: first + 1, reason: `emoji: a message can have at most ${kinds} kinds` },
+    // Of the pins the earliest are taken.
+    { line: first + 2, reason: `messageId: a channel can have at most ${limits.pins} pins` },
+  ])
+})
+
+test('a client with earlier events of its user shows imported channels, too', async () => {
+  const { chat } = await liveChatOf(world(), 'ida')
+  const ben = await world().user('ben')
+  const live = await ben.channels.create({ type: 'group', name: 'Live', memberIds: ['ida'] })
+  const list = chat.channels()
+  await until(list, ({ items }) => items.some(({ id }) => id === live.id))
+  await until(list, ready)
+  await importInto(world(), [user('ida'), channel('news'), member('news', 'ida')])
+  const id = channelIdOf(world(), 'news')
+  await until(list, ({ items }) => items.some((item) => item.id === id))
+})
+
+test('an import that has lost its place to another ends, and leaves it the place', async () => {
+  const { db, appId } = world()
+  const line = (record: ImportRecord) => `${JSON.stringify(record)}\n`
+  const other = '00000000-0000-4000-8000-000000000000'
+  async function* slow() {
+    yield line(user('ana'))
+    await expect.poll(() => db`select from imports where app_id = ${appId}`).toHaveLength(1)
+    await db`update imports set run_id = ${other} where app_id = ${appId}`
+    yield line(channel('lost'))
+  }
+  const { status, body } = await post(world(), ReadableStream.from(slow()) as never)
+  expect([status, body.error?.code]).toEqual([429, 'RATE_LIMITED'])
+  const left = await db`select run_id from imports where app_id = ${appId}`
+  expect([...left]).toEqual([{ runId: other }])
+  await db`delete from imports where app_id = ${appId}`
+})

@@ -1,0 +1,77 @@
+import { limits } from '@parley/contract'
+import { batchesOf } from '@parley/server/features/imports/lines'
+import { expect, onTestFinished, test, vi } from 'vitest'
+
+const { batch, stalledSeconds } = limits.imports
+const SECOND_MS = 1_000
+
+function stopClock() {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+}
+
+/** A body whose chunks come when they are sent. */
+function openBody() {
+  const waiting: ((chunk: string) => void)[] = []
+  const send = (chunk: string) => waiting.shift()?.(chunk)
+  const state = { isReturned: false }
+  const next = async () => {
+    const chunk = new Promise<string>((resolve) => waiting.push(resolve))
+    return { done: false as const, value: Buffer.from(await chunk) }
+  }
+  const iterator = {
+    next,
+    return: async () => {
+      state.isReturned = true
+      return { done: true as const, value: undefined }
+    },
+  }
+  const body = { [Symbol.asyncIterator]: () => iterator }
+  return { batches: batchesOf(body), send, state }
+}
+
+test('a batch has as many lines and bytes as share a transaction, and no more', async () => {
+  const sizes = async (chunk: string) => {
+    const found: number[] = []
+    const body = (async function* () {
+      yield Buffer.from(chunk)
+    })()
+    for await (const lines of batchesOf(body)) found.push(lines.length)
+    return found
+  }
+  expect(await sizes('{}\n'.repeat(batch.lines + 1))).toEqual([batch.lines, 1])
+  const quarter = `${'x'.repeat(batch.bytes / 4)}\n`
+  expect(await sizes(quarter.repeat(5))).toEqual([4, 1])
+})
+
+test('lines that came are handed on after a second without another', async () => {
+  stopClock()
+  const { batches, send } = openBody()
+  const first = batches.next()
+  send('{}\n')
+  await vi.advanceTimersByTimeAsync(SECOND_MS)
+  expect(await first).toEqual({ done: false, value: [{ line: 1, text: '{}' }] })
+})
+
+test('the time that storing a batch takes is none in which no line comes', async () => {
+  stopClock()
+  const { batches, send } = openBody()
+  const first = batches.next()
+  send('{}\n'.repeat(batch.lines))
+  expect((await first).value).toHaveLength(batch.lines)
+  await vi.advanceTimersByTimeAsync(2 * stalledSeconds * SECOND_MS)
+  const second = batches.next()
+  await vi.advanceTimersByTimeAsync((stalledSeconds - 1) * SECOND_MS)
+  send('{}\n')
+  await vi.advanceTimersByTimeAsync(SECOND_MS)
+  expect((await second).value).toEqual([{ line: batch.lines + 1, text: '{}' }])
+})
+
+test('a body of which no line comes is ended', async () => {
+  stopClock()
+  const { batches, state } = openBody()
+  const stalled = expect(batches.next()).rejects.toMatchObject({ code: 'VALIDATION_ERROR' })
+  await vi.advanceTimersByTimeAsync(stalledSeconds * SECOND_MS)
+  await stalled
+  expect(state.isReturned).toBe(true)
+})

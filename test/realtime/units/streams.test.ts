@@ -1,0 +1,65 @@
+import { createDeltas } from '@parley/server/realtime/streams/deltas'
+import { createStreams } from '@parley/server/realtime/streams/index'
+import { expect, onTestFinished, test, vi } from 'vitest'
+
+const STORE_MS = 1_000
+const appendTo = (messageId: string, text = 'more') => ({
+  ...{ appId: 'app', channelId: 'c', messageId, at: 0, text, isLarge: false, cause: {} },
+})
+
+/** The texts of a node: how often it stores, each of which says when the next one is due. */
+function openStreams(...due: number[]) {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const use = vi.fn(async () => due.shift() ?? 0)
+  const broadcast = vi.fn()
+  const streams = createStreams({
+    db: { use } as never, // the work is counted, and not done
+    publisher: { broadcast } as never,
+    staging: {} as never,
+    report: () => {},
+    timings: { streamStoreMs: STORE_MS },
+  })
+  return { streams, use, broadcast }
+}
+
+test('what is appended within an interval is stored once, and an empty text never', async () => {
+  const { streams, use, broadcast } = openStreams()
+  for (const text of ['one', 'two', 'three']) streams.appended(appendTo('m', text))
+  streams.appended(appendTo('quiet', ''))
+  await vi.advanceTimersByTimeAsync(10 * STORE_MS)
+  expect([use.mock.calls.length, broadcast.mock.calls.length]).toEqual([1, 3])
+})
+
+test('a message whose author is quiet is looked at again when it is due', async () => {
+  const { streams, use } = openStreams(5 * STORE_MS)
+  streams.appended(appendTo('m'))
+  await vi.advanceTimersByTimeAsync(STORE_MS)
+  expect(use).toHaveBeenCalledTimes(1)
+  await vi.advanceTimersByTimeAsync(5 * STORE_MS)
+  expect(use).toHaveBeenCalledTimes(2)
+})
+
+test('a node that stops stores what waits at once, and has no timer after that', async () => {
+  const { streams, use } = openStreams(STORE_MS)
+  for (const id of ['m', 'n']) streams.appended(appendTo(id))
+  await streams.stop()
+  expect([use.mock.calls.length, vi.getTimerCount()]).toEqual([2, 0])
+})
+
+test('a large channel is sent a growing text once in each pause', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const sent: number[] = []
+  const publisher = {
+    broadcast: ({ payload }: { payload: { at: number } }) => sent.push(payload.at),
+  }
+  const deltas = createDeltas({ publisher: publisher as never, pauseMs: 1_000 })
+  // Half a second each, so that two share a pause.
+  for (let at = 0; at < 6; at++) {
+    deltas.add({ ...appendTo('m', 'x'), at, isLarge: true })
+    await vi.advanceTimersByTimeAsync(500)
+  }
+  expect(sent).toEqual([0, 1, 2, 4])
+  deltas.stop()
+})

@@ -1,0 +1,118 @@
+import type { OutboxOperation } from '@parley/client'
+import { ChatError } from '@parley/client'
+import { UnreadCounts } from '@parley/client/internal/channels/unread'
+import { VersionedParts } from '@parley/client/internal/channels/versions'
+import { createEntry, isOperation, type OutboxEntry } from '@parley/client/internal/outbox/entry'
+import { prepare } from '@parley/client/internal/outbox/fold'
+import { Resources } from '@parley/client/internal/room/resources'
+import { openStream } from '@parley/client/internal/stream'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { scriptedChat } from '../support/scripted/index.ts'
+
+/** What becomes of operations that wait together, and of values that arrive in any order. */
+
+const operation = (clientId: string, fields: object) =>
+  ({ clientId, channelId: 'c', createdAt: clientId, messageId: 'm', ...fields }) as OutboxOperation
+
+/** Prepares the first of these entries; returns whether it is sent, and what became of the last. */
+function fold(...given: OutboxEntry[]) {
+  const entries = new Map(given.map((entry) => [entry.operation.clientId, entry]))
+  const update = vi.fn()
+  const others = { replace: vi.fn(), complete: vi.fn(), refuse: vi.fn(), discard: vi.fn() }
+  const [first] = given
+  const isSent = first && prepare(first, { entries, update, ...others })
+  return { isSent, updated: update.mock.calls.map(([, changed]) => changed) }
+}
+
+test('what may have reached the server already is sent again as it was', () => {
+  const reaction = operation('1', { type: 'react', emoji: '👍' })
+  const removal = createEntry(operation('2', { type: 'unreact', emoji: '👍' }))
+  expect(fold(createEntry(reaction), removal).isSent).toBe(false)
+  expect(fold(createEntry(reaction, { wasTried: true }), removal)).toEqual({
+    ...{ isSent: true, updated: [] },
+  })
+})
+
+test('two edits that wait are sent as one, of the message as it was seen first', () => {
+  const first = createEntry(operation('1', { type: 'edit', text: 'a', ifEditedAt: null }))
+  const last = createEntry(operation('2', { type: 'edit', text: 'b', ifEditedAt: '2026' }))
+  expect(fold(first, last)).toMatchObject({
+    ...{ isSent: false, updated: [{ text: 'b', ifEditedAt: null }] },
+  })
+})
+
+test('of two reads that wait the one of everything counts, whichever comes first', () => {
+  const everything = { type: 'read', isEverything: true, seq: 2 }
+  const upTo = { type: 'read', seq: 3 }
+  for (const [one, other] of [
+    [everything, upTo],
+    [upTo, everything],
+  ] as const)
+    expect(
+      fold(createEntry(operation('1', one)), createEntry(operation('2', other))).updated,
+    ).toMatchObject([{ isEverything: true }])
+})
+
+test('a stored row that lacks what its operation needs is none', () => {
+  const send = operation('1', { text: 'Hello', attachments: [] })
+  const { attachments: _, ...damaged } = send as typeof send & { attachments: [] }
+  expect([send, damaged, operation('1', { type: 'react' })].map(isOperation)).toEqual([
+    ...[true, false, false],
+  ])
+})
+
+test('how far the user has read moves back only with a channel that they left', () => {
+  const record = scriptedChat().channel('c').record()
+  const parts = new VersionedParts()
+  for (const seq of [5, 3]) parts.takeRead('c', seq)
+  expect(parts.takeRecord(record, 1).readSeq).toBe(5)
+  parts.delete('c')
+  expect(parts.takeRecord(record, 1).readSeq).toBe(0)
+})
+
+test('a total that is older than a read is never shown as less than nothing', () => {
+  const unread = new UnreadCounts({ onError: () => {} })
+  const channel = { ...scriptedChat().channel('c').record(), unreadCount: 3 }
+  unread.pendingReads.start('c')
+  unread.refresh([channel])
+  expect(unread.store.getSnapshot()).toEqual({ total: 0, byChannel: { c: 0 } })
+})
+
+test('after a success the pauses of a resource that fails are short again', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  let calls = 0
+  const state = { isFailing: true }
+  const resources = new Resources({
+    loaderOf: () => async () => {
+      calls += 1
+      if (state.isFailing) throw new ChatError('away', { code: 'UNAVAILABLE', status: 503 })
+      return (channel) => channel
+    },
+    watched: () => ['messages'],
+    canLoad: () => true,
+    loadedStatus: () => 'ready',
+    onLoaded: () => {},
+    onChange: () => {},
+  })
+  resources.loadIfIdle('messages')
+  await vi.advanceTimersByTimeAsync(120_000)
+  state.isFailing = false
+  await vi.advanceTimersByTimeAsync(120_000)
+  expect(resources.get('messages')).toEqual({ status: 'ready' })
+  state.isFailing = true
+  calls = 0
+  await resources.load('messages').catch(() => {})
+  await vi.advanceTimersByTimeAsync(3_000)
+  expect(calls).toBeGreaterThan(1)
+})
+
+test('a stream that is ended twice is finished once', async () => {
+  const message = { id: 'm', channelId: 'c', text: '' }
+  const finish = vi.fn(async () => message)
+  const append = async ({ text }: { text: string }) => ({ length: text.length })
+  const api = { messages: { send: async () => message }, streams: { append, finish } }
+  const out = openStream(api as never, 'c') // it makes no other calls
+  expect(await Promise.all([out.end(), out.end()])).toEqual([message, message])
+  expect(finish).toHaveBeenCalledTimes(1)
+})

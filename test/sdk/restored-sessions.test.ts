@@ -1,0 +1,88 @@
+import { memoryStorage } from '@parley/client'
+import { createSnapshots } from '@parley/client/snapshots'
+import { expect, test } from 'vitest'
+import { until } from '../support/chat.ts'
+import { quiet, scriptedChat } from '../support/scripted/index.ts'
+
+const KEY = 'http://chat me'
+/** A provider that is waited for. */
+const token = () => new Promise<never>(() => {})
+const session = { appId: 'app', user: { id: 'me', name: 'As stored', image: null } }
+
+/** A storage that has a session, and answers what it is when that is released. */
+function heldStorage() {
+  const storage = memoryStorage()
+  const sessions = storage.session
+  if (!sessions) throw new Error('memory has sessions')
+  let release = () => {}
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const stored = sessions.put(KEY, session as never) // as a token has it, as far as it is shown
+  const load = (key: string) => released.then(() => sessions.load(key))
+  return { storage: { ...storage, session: { ...sessions, load } }, release, stored }
+}
+
+test('a session that is read after a logout, or after a token came, is not restored', async () => {
+  const first = heldStorage()
+  await first.stored
+  const left = scriptedChat({ storage: first.storage, userId: 'me', token })
+  left.chat.connect().catch(() => {})
+  const leaving = left.chat.logout()
+  first.release()
+  await leaving
+  await quiet()
+  expect(left.chat.me.getSnapshot()).toBeNull()
+
+  const second = heldStorage()
+  await second.stored
+  const { chat } = scriptedChat({ storage: second.storage, userId: 'me' })
+  const connected = chat.connect()
+  await until(chat.me, (me) => me !== null)
+  const me = chat.me.getSnapshot()
+  second.release()
+  await connected
+  await quiet()
+  expect(chat.me.getSnapshot()).toEqual(me)
+  expect(me?.name).not.toBe(session.user.name)
+})
+
+test('the session of another server with a user of the same id is not restored', async () => {
+  const storage = memoryStorage()
+  await storage.session?.put(KEY, session as never)
+  const there = scriptedChat({ storage, userId: 'me', url: 'http://else', token })
+  there.chat.connect().catch(() => {})
+  await quiet()
+  expect(there.chat.me.getSnapshot()).toBeNull()
+})
+
+test('the list of another app is not shown any more once the token tells the app', async () => {
+  const storage = memoryStorage()
+  await storage.session?.put(KEY, session as never)
+  const channel = scriptedChat().channel('c').record()
+  const listed = [{ channel, sortKey: 1 }]
+  const value = { version: 1, epoch: 'e', totalUnread: 0, listed }
+  const rows = {
+    load: async (owner: string) => (owner.endsWith(' app:me') ? [{ key: 'list', value }] : []),
+    put: async () => {},
+    delete: async () => {},
+  }
+  let mint = () => {}
+  const minted = new Promise<void>((resolve) => {
+    mint = resolve
+  })
+  const { scripted } = scriptedChat()
+  const late = async () => {
+    await minted
+    return { ...(await scripted.token()), appId: 'another' }
+  }
+  const snapshots = createSnapshots(rows)
+  const { chat, cut } = scriptedChat({ storage, snapshots, userId: 'me', token: late })
+  cut()
+  const list = chat.channels()
+  list.subscribe(() => {})
+  chat.connect().catch(() => {})
+  await until(list, ({ items }) => items.length === 1)
+  mint()
+  await until(list, ({ items }) => items.length === 0)
+})

@@ -1,0 +1,130 @@
+import { createDeferred } from '@parley/client/internal/timing'
+import { createSnapshots, type RoomSnapshot } from '@parley/client/snapshots'
+import { expect, onTestFinished, test, vi } from 'vitest'
+
+const OWNER = 'http://chat app:me'
+const INTERVAL_MS = 2_000
+const room: RoomSnapshot = { epoch: 'e', rev: 1, from: 0, messages: [] }
+const source = { list: () => undefined, room: () => room }
+const stored = { version: 1, ...room }
+const listed = { channel: { id: 'c', type: 'group', rev: 1, unreadCount: 0 }, sortKey: 1 }
+const storedList = { version: 1, epoch: 'e', totalUnread: 0, listed: [listed] }
+
+/** A storage in memory, whose writes fail or wait as they are told. */
+function openStorage() {
+  const rows = new Map<string, unknown>()
+  const written: string[] = []
+  const state = { before: async () => {}, beforeLoad: async () => {} }
+  const storage = {
+    load: async () => {
+      await state.beforeLoad()
+      return [...rows].map(([key, value]) => ({ key, value }))
+    },
+    put: async (_owner: string, key: string, value: object) => {
+      await state.before()
+      written.push(key)
+      rows.set(key, value)
+    },
+    delete: async (_owner: string, key: string) => void rows.delete(key),
+  }
+  return { rows, written, state, storage }
+}
+
+function stopClock() {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+}
+
+test('what is read contains what was written before, however long that takes', async () => {
+  const { storage, state } = openStorage()
+  const held = createDeferred<void>()
+  state.before = () => held.promise
+  const snapshots = createSnapshots(storage, { intervalMs: 0 })
+  const writer = snapshots.start(OWNER, source)
+  writer.note('c')
+  writer.flush()
+  const loading = snapshots.load(OWNER)
+  held.resolve()
+  expect([...(await loading).rooms.keys()]).toEqual(['c'])
+})
+
+test('a storage that fails again and again is reported once', async () => {
+  const { storage, state } = openStorage()
+  state.before = () => Promise.reject(new Error('the disk is full'))
+  const onError = vi.fn()
+  const snapshots = createSnapshots(storage, { onError })
+  const writer = snapshots.start(OWNER, source)
+  for (const id of ['a', 'b']) writer.note(id)
+  writer.flush()
+  await snapshots.load(OWNER)
+  expect(onError.mock.calls).toEqual([[new Error('the disk is full')]])
+})
+
+test('rooms of earlier starts are among the last ones that are kept', async () => {
+  const { storage, rows } = openStorage()
+  for (const id of ['old', 'older']) rows.set(`room ${id}`, room)
+  const snapshots = createSnapshots(storage, { rooms: 2 })
+  const writer = snapshots.start(OWNER, source)
+  writer.note('new')
+  writer.flush()
+  await expect.poll(() => [...rows.keys()].sort()).toEqual(['room new', 'room older'])
+})
+
+test('a room that changes all the time is stored once in a while, another only once', async () => {
+  stopClock()
+  const { storage, written } = openStorage()
+  const writer = createSnapshots(storage, { intervalMs: INTERVAL_MS }).start(OWNER, source)
+  writer.note('calm')
+  for (let at = 0; at < 2 * INTERVAL_MS; at += 500) {
+    writer.note('busy')
+    await vi.advanceTimersByTimeAsync(500)
+  }
+  expect(written).toEqual(['room calm', 'room busy', 'room busy'])
+  writer.note('calm')
+  writer.stop()
+  writer.note('calm')
+  expect(vi.getTimerCount()).toBe(0)
+  writer.flush()
+  await vi.advanceTimersByTimeAsync(INTERVAL_MS)
+  expect(written).toHaveLength(3)
+})
+
+/** What a client shows that has loaded nothing, and a room of it. */
+function openClient() {
+  const channels = new Map()
+  const parts = { channels, lists: new Map(), unread: { total: 0 }, onChange: () => {} }
+  const shown = { channels: parts, rooms: new Map(), onError: () => {} }
+  const restore = vi.fn()
+  const opened = { id: 'c', sync: { restore } } as never // a room is asked for no more
+  return { shown: shown as never, channels, restore, opened } // nor are the counts
+}
+
+test('a logout while what is stored is being read shows nothing of it', async () => {
+  const { storage, rows, state } = openStorage()
+  rows.set('list', storedList)
+  const held = createDeferred<void>()
+  state.beforeLoad = () => held.promise
+  const { shown, channels } = openClient()
+  const keeper = createSnapshots(storage).keep(shown)
+  const opening = keeper.open(OWNER)
+  keeper.stop()
+  held.resolve()
+  await opening
+  expect(channels.size).toBe(0)
+})
+
+test('a room shows what was stored of its numbering when it is first opened', async () => {
+  const { storage, rows } = openStorage()
+  rows.set('room c', stored)
+  const first = openClient()
+  const keeper = createSnapshots(storage).keep(first.shown)
+  await keeper.open(OWNER)
+  for (const room of [first.opened, first.opened]) keeper.openRoom(room)
+  expect(first.restore).toHaveBeenCalledTimes(1)
+  const second = openClient()
+  const later = createSnapshots(storage).keep(second.shown)
+  await later.open(OWNER)
+  await later.handleEpoch('another')
+  later.openRoom(second.opened)
+  expect(second.restore).not.toHaveBeenCalled()
+})
