@@ -4,41 +4,48 @@ import { memoryOf } from './connection/frame-queue.ts'
 
 const { frameBytes, topicsPerSocket } = limits.realtime
 
-/** As many of the protocol's own take as long as a subscription of tRPC. */
-const COMMANDS_PER_MESSAGE = 4
+/** As many commands of the protocol's own take as long as a subscription of tRPC. */
+export const COMMANDS_PER_MESSAGE = 4
+/** A subscription as JSON has two or three objects: itself, its parameters and its input. */
+const OBJECTS_PER_COMMAND = 3
+const BYTES_PER_COMMAND = 1024
 
-/** What tRPC's adapter is passed at once, and the commands that it counts as. */
-export type Piece = { data: Buffer; isBinary: boolean; cost: number }
+/** A frame, or one message of a batch. */
+type Frame = { data: Buffer; isBinary: boolean }
 
-/** What tRPC's adapter has not got yet of a socket's frames: at most as much as one may hold. */
+/**
+ * What tRPC's adapter has not got yet of a socket's frames: at most as much as one may hold. Until
+ * its turn comes, a frame is not even looked at: many sockets are let in at once.
+ */
 export class TrpcFrames {
-  #frames: Piece[] = []
+  #frames: Frame[] = []
   /** The other messages of the frame whose first one was passed on. */
   #messages: Buffer[] = []
   #bytes = 0
 
   /** Returns whether there was room for it. */
-  push(frame: Piece) {
+  push(frame: Frame) {
     this.#bytes += memoryOf(frame.data)
     if (this.#bytes > frameBytes) return false
     this.#frames.push(frame)
     return true
   }
 
-  /** The first message of a frame costs as much as the frame, which is parsed for it. */
-  next(): Piece | undefined {
+  /** What the adapter gets next. A frame is parsed if `pay` returns that its commands are paid. */
+  next(pay: (commands: number) => boolean): Frame | undefined {
     const message = this.#messages.shift()
     if (message) {
       this.#bytes -= memoryOf(message)
-      return { data: message, isBinary: false, cost: COMMANDS_PER_MESSAGE }
+      return { data: message, isBinary: false }
     }
     const frame = this.#frames.shift()
     if (!frame) return undefined
     this.#bytes -= memoryOf(frame.data)
+    if (!pay(costOf(frame.data))) return undefined
     const [data = frame.data, ...others] = frame.isBinary ? [] : messagesIn(frame.data)
     this.#messages = others
     for (const other of others) this.#bytes += memoryOf(other)
-    return { ...frame, data, cost: Math.max(COMMANDS_PER_MESSAGE, frame.cost) }
+    return { ...frame, data }
   }
 
   clear() {
@@ -46,6 +53,17 @@ export class TrpcFrames {
     this.#messages = []
     this.#bytes = 0
   }
+}
+
+/** Estimates the commands in a frame before it is parsed, by its objects and its length. */
+function costOf(frame: Buffer) {
+  let openers = 0
+  // By index: the iterator of a buffer takes several times as long.
+  for (let index = 0; index < frame.length; index++) {
+    const byte = frame[index]
+    if (byte === 0x7b || byte === 0x5b) openers += 1
+  }
+  return Math.max(1, openers / OBJECTS_PER_COMMAND + frame.length / BYTES_PER_COMMAND)
 }
 
 const unchanged = (value: unknown) => value

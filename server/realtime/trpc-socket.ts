@@ -8,15 +8,11 @@ import { Credit, Recoveries } from './credit.ts'
 import type { RealtimeNode } from './node.ts'
 import { type Closing, closings } from './protocol/codes.ts'
 import { untilExpiry } from './timings.ts'
-import { TrpcFrames } from './trpc-frames.ts'
+import { COMMANDS_PER_MESSAGE, TrpcFrames } from './trpc-frames.ts'
 import { subscribeToTopic } from './trpc-subscription.ts'
 
 const { bufferedBytes, commandBytes, frameBytes, subscriptionsPerTopic, topicsPerSocket } =
   limits.realtime
-
-/** A subscription as JSON has two or three objects: itself, its parameters and its input. */
-const OBJECTS_PER_COMMAND = 3
-const BYTES_PER_COMMAND = 1024
 
 /**
  * A socket as tRPC's adapter sees it, with the limits of the protocol's own endpoint: the adapter
@@ -155,10 +151,7 @@ export class TrpcSocket extends EventEmitter {
   }
 
   #accept(frame: Buffer, isBinary: boolean) {
-    const cost = costOf(frame)
-    this.#credit.take(cost)
-    if (this.#credit.isUsedUp) return this.#end(closings.tooManyRequests)
-    if (!this.#frames.push({ data: frame, isBinary, cost })) return this.#end(closings.badRequest)
+    if (!this.#frames.push({ data: frame, isBinary })) return this.#end(closings.badRequest)
     this.#pass()
   }
 
@@ -167,16 +160,25 @@ export class TrpcSocket extends EventEmitter {
     if (this.#isPassedLater) return
     const { commandTurns } = this.node
     for (let passed = 0; commandTurns.hasRoom(passed); passed++) {
-      const piece = this.#frames.next()
-      if (!piece) return
-      commandTurns.take(piece.cost)
-      this.emit('message', piece.data, piece.isBinary)
+      const message = this.#frames.next(this.#pay)
+      if (!message) return
+      commandTurns.take(COMMANDS_PER_MESSAGE)
+      this.emit('message', message.data, message.isBinary)
     }
     this.#isPassedLater = true
     commandTurns.wait(this.#appId, () => {
       this.#isPassedLater = false
       this.#pass()
     })
+  }
+
+  /** Looking at a frame takes as much of the turn, whether it is paid or not. */
+  readonly #pay = (commands: number) => {
+    this.node.commandTurns.take(commands)
+    this.#credit.take(commands)
+    if (!this.#credit.isUsedUp) return true
+    this.#end(closings.tooManyRequests)
+    return false
   }
 
   #end({ code, reason }: Closing) {
@@ -196,13 +198,4 @@ export class TrpcSocket extends EventEmitter {
     if (frame.length > commandBytes) return this.#end(closings.badRequest)
     this.emit('message', frame, isBinary)
   }
-}
-
-/** Estimates the commands in a frame before it is parsed, by its objects and its length. */
-function costOf(frame: Buffer) {
-  let openers = 0
-  for (const byte of frame) {
-    if (byte === 0x7b || byte === 0x5b) openers += 1
-  }
-  return Math.max(1, openers / OBJECTS_PER_COMMAND + frame.length / BYTES_PER_COMMAND)
 }

@@ -1,7 +1,7 @@
 /** How many commands are decoded, or handled, before the rest of the process has the event loop. */
-const COMMANDS_PER_TURN = 200
+const COMMANDS_PER_TURN = 50
 /** How many of them one connection has decoded while others wait. */
-const DECODED_AT_ONCE = 50
+const DECODED_AT_ONCE = 20
 
 /**
  * Divides the event loop between connections. In each of its turns a bounded number of commands is
