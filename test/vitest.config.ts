@@ -6,7 +6,7 @@ import { BaseSequencer, type CoverageV8Options, type TestSpecification } from 'v
 const repository = join(import.meta.dirname, '..')
 
 /** Files that look at what all others have done. */
-const last = ['sql.test.ts']
+const last = ['sql.test.ts', 'plans.test.ts']
 
 /** Files that take long, the longest first: no worker waits for them at the end. */
 const slow = [

@@ -71,7 +71,7 @@ export const deleteEntries = (db: Tx, ids: Fragment) =>
     await tx`select set_config('parley.audit_retention', 'on', true)`
     return tx`
       delete from audit
-      where id in (${ids})`
+      where id = any(array(${ids}))`
   })
 
 /**

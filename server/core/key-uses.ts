@@ -34,12 +34,12 @@ export function createKeyUses(db: Db) {
       (db) => db`
         update api_keys
         set last_used_at = now()
-        where id in (
+        where id = any(array(
           select ak.id
           from api_keys ak
           where ak.id = any(${keyIds}::uuid[])
           for no key update skip locked
-        )`,
+        ))`,
     )
   }
   const flushOrDrop = () => void flush().catch(() => {})

@@ -119,7 +119,17 @@ function lockKnown(
   return db<KnownDevice[]>`
     select id, user_id, provider, ${isSameDevice} as is_same_device
     from devices
-    where app_id = ${appId}
+    where id = any(array(
+        select id
+        from devices
+        where app_id = ${appId}
+          and token = ${token}
+        union all
+        select id
+        from devices
+        where app_id = ${appId}
+          and ${isSameDevice}
+      ))
       and (token = ${token} or ${isSameDevice})
     order by id
     for update`

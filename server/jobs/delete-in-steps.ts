@@ -45,10 +45,9 @@ export function expireInOrder(
   })
 }
 
-/** Rows of a channel, an app or a topic, and the columns of their primary key. */
+/** Rows of a channel, an app or a topic. */
 export type Owned = {
   table: string
-  key: string[]
   /** What an index has after the owner: without, each step begins at the beginning. */
   order?: string[]
   skipsLocked?: boolean
@@ -57,7 +56,10 @@ type Owner = { column: 'channel_id' | 'app_id' | 'topic'; id: string }
 type Position = (string | number)[]
 type Deleted = { count: number; last: Position }
 
-/** Deletes all of them, found and deleted by their keys. */
+/**
+ * Deletes all of them, by the places where a step has found them: joined by their keys, a table
+ * that was small when the statement was prepared would be read from end to end by each step.
+ */
 export function deleteOwned(context: RetentionContext, rows: Owned, owner: Owner) {
   let after: Position = []
   return repeatUntilNone(context, async (db, limit) => {
@@ -71,10 +73,9 @@ type Some = Owner & { after: Position; limit: number }
 
 function deleteSome(
   db: DbConnection,
-  { table, key, order = [], skipsLocked = false }: Owned,
+  { table, order = [], skipsLocked = false }: Owned,
   { column, id, after, limit }: Some,
 ) {
-  const columns = db.unsafe(key.join(', '))
   const position = db.unsafe(order.join(', '))
   const [first = '', ...rest] = after
   const values = rest.reduce((some, value) => db`${some}, ${value}`, db`${first}`)
@@ -82,7 +83,7 @@ function deleteSome(
   const isOrdered = order.length > 0
   return db<Deleted[]>`
     with found as materialized (
-      select ${db.unsafe([...new Set([...key, ...order])].join(', '))}
+      select ctid ${isOrdered ? db`, ${position}` : db``}
       from ${db(table)}
       where ${db(column)} = ${id}
         ${after.length > 0 ? db`and (${position}) > (${values})` : db``}
@@ -92,10 +93,7 @@ function deleteSome(
     ),
     deleted as (
       delete from ${db(table)}
-      where (${columns}) in (
-        select ${columns}
-        from found
-      )
+      where ctid = any(array(select ctid from found))
     )
     select (select count(*)::int from found) as count, jsonb_build_array(${position}) as last
     from found

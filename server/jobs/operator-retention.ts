@@ -25,15 +25,15 @@ export const expireActiveUsers = (context: RetentionContext) =>
     context,
     (db, limit) => db`
       delete from active_users
-      where (app_id, day) in (
-        select old.app_id, old.day
+      where ctid = any(array(
+        select old.ctid
         from apps a
         cross join lateral (
-          select au.app_id, au.day
+          select au.ctid
           from active_users au
           where au.app_id = a.id
             and au.day < (now() at time zone 'UTC')::date - ${limits.usage.keptDays}::int
         ) old
         limit ${limit}
-      )`,
+      ))`,
   )

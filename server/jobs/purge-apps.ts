@@ -69,7 +69,7 @@ async function purgeApp(context: PurgeContext, { id: appId, ...app }: DeletedApp
   // Channels refer to users and workspaces.
   if (!isEmpty) return
   await removeUsers(context, { appId, ...app })
-  await deleteOwned(context, { table: 'workspaces', key: ['id'] }, owner)
+  await deleteOwned(context, { table: 'workspaces' }, owner)
   for (const remove of lastRowsOf(appId)) await repeatUntilNone(context, remove)
   context.checkpoint()
   await context.db.use((connection, signal) =>
@@ -141,18 +141,18 @@ async function purgeStreams(context: PurgeContext, appId: string) {
   }
 }
 
-const eventsOfTopic = { table: 'events', key: ['topic', '"offset"'], order: ['"offset"'] }
+const eventsOfTopic = { table: 'events', order: ['"offset"'] }
 const purgeTopic = (context: PurgeContext, topic: string) =>
   deleteOwned(context, eventsOfTopic, { column: 'topic', id: topic })
 
 type Remove = (db: DbConnection, limit: number) => PromiseLike<{ count: number }>
 
 const rowsOfApp: Owned[] = [
-  { table: 'webhook_deliveries', key: ['id'] },
-  { table: 'workspace_members', key: ['workspace_id', 'user_id'] },
-  { table: 'devices', key: ['id'] },
-  { table: 'link_previews', key: ['app_id', 'url_hash'], order: ['url_hash'] },
-  { table: 'connections', key: ['node_id', 'app_id', 'user_id'] },
+  { table: 'webhook_deliveries' },
+  { table: 'workspace_members' },
+  { table: 'devices' },
+  { table: 'link_previews', order: ['url_hash'] },
+  { table: 'connections' },
 ]
 
 const lastRowsOf = (appId: string): Remove[] => [
@@ -199,7 +199,7 @@ const deleteUsers = (db: Tx, { appId, after, limit }: Some & { after: string }) 
   { userId: string }[]
 >`
   with found as materialized (
-    select u.app_id, u.id
+    select u.ctid, u.id
     from users u
     where u.app_id = ${appId}
       and u.id > ${after}
@@ -208,7 +208,7 @@ const deleteUsers = (db: Tx, { appId, after, limit }: Some & { after: string }) 
   ),
   deleted as (
     delete from users
-    where (app_id, id) in (select app_id, id from found)
+    where ctid = any(array(select ctid from found))
   )
   select id as user_id
   from found

@@ -43,12 +43,12 @@ const deleteUnfinished = (db: DbConnection) => db`
 
 /** Rows that refer to another are deleted before it: a cascade would have no limit. */
 const rowsOfChannel: Owned[] = [
-  { table: 'messages', key: ['id'], order: ['seq'], skipsLocked: true },
-  { table: 'read_marks', key: ['channel_id', 'user_id', 'seq'], order: ['user_id', 'seq'] },
-  { table: 'members', key: ['channel_id', 'user_id'], order: ['user_id'], skipsLocked: true },
-  { table: 'former_members', key: ['channel_id', 'user_id'], order: ['user_id'] },
-  { table: 'imported_rows', key: ['app_id', 'record', 'key'] },
-  { table: 'tombstone_counts', key: ['channel_id', 'user_id', 'part'], order: ['user_id', 'part'] },
+  { table: 'messages', order: ['seq'], skipsLocked: true },
+  { table: 'read_marks', order: ['user_id', 'seq'] },
+  { table: 'members', order: ['user_id'], skipsLocked: true },
+  { table: 'former_members', order: ['user_id'] },
+  { table: 'imported_rows' },
+  { table: 'tombstone_counts', order: ['user_id', 'part'] },
 ]
 
 export async function purgeChannel(context: RetentionContext, id: string) {
@@ -67,7 +67,7 @@ export const expireEvents = (context: RetentionContext) =>
     context,
     (db, { from, limit }) => db<Expired[]>`
       with expired as materialized (
-        select e.topic, e."offset", e.created_at
+        select e.ctid, e.created_at
         from events e
         where e.created_at >= ${from}
           and e.created_at < now() - ${limits.eventsKeptHours} * interval '1 hour'
@@ -76,7 +76,7 @@ export const expireEvents = (context: RetentionContext) =>
       ),
       deleted as (
         delete from events
-        where (topic, "offset") in (select topic, "offset" from expired)
+        where ctid = any(array(select ctid from expired))
       )
       select count(*)::int as count, max(created_at)::text as until
       from expired`,
@@ -88,7 +88,7 @@ export const expireDeliveries = (context: RetentionContext) =>
     context,
     (db, { from, limit }) => db<Expired[]>`
       with expired as materialized (
-        select wd.id, wd.created_at
+        select wd.ctid, wd.created_at
         from webhook_deliveries wd
         where wd.created_at >= ${from}
           and wd.created_at < now() - ${limits.webhooks.deliveriesKeptHours} * interval '1 hour'
@@ -98,7 +98,7 @@ export const expireDeliveries = (context: RetentionContext) =>
       ),
       deleted as (
         delete from webhook_deliveries
-        where id in (select id from expired)
+        where ctid = any(array(select ctid from expired))
       )
       select count(*)::int as count, max(created_at)::text as until
       from expired`,
@@ -110,7 +110,7 @@ export const expireInvites = (context: RetentionContext) =>
     context,
     (db, { from, limit }) => db<Expired[]>`
       with expired as materialized (
-        select wi.id, wi.expires_at
+        select wi.ctid, wi.expires_at
         from workspace_invites wi
         where wi.expires_at >= ${from}
           and wi.expires_at < now()
@@ -124,7 +124,7 @@ export const expireInvites = (context: RetentionContext) =>
       ),
       deleted as (
         delete from workspace_invites
-        where id in (select id from expired)
+        where ctid = any(array(select ctid from expired))
       )
       select count(*)::int as count, max(expires_at)::text as until
       from expired`,
@@ -135,7 +135,7 @@ export const expirePreviews = (context: RetentionContext) =>
     context,
     (db, { from, limit }) => db<Expired[]>`
       with expired as materialized (
-        select lp.app_id, lp.url_hash, lp.expires_at
+        select lp.ctid, lp.expires_at
         from link_previews lp
         where lp.expires_at >= ${from}
           and lp.expires_at < now()
@@ -145,7 +145,7 @@ export const expirePreviews = (context: RetentionContext) =>
       ),
       deleted as (
         delete from link_previews
-        where (app_id, url_hash) in (select app_id, url_hash from expired)
+        where ctid = any(array(select ctid from expired))
       )
       select count(*)::int as count, max(expires_at)::text as until
       from expired`,
@@ -175,10 +175,10 @@ async function thinSlice(db: DbConnection, from: Mark, limit: number) {
   const [slice] = await db<(Mark & { count: number })[]>`
     with slice as materialized (
       select
-        rm.channel_id, rm.user_id, rm.seq, rm.read_at,
+        rm.place, rm.channel_id, rm.user_id, rm.seq, rm.read_at,
         lead(rm.read_at) over (partition by rm.channel_id, rm.user_id order by rm.seq) as next_at
       from (
-        select *
+        select ctid as place, *
         from read_marks
         where (channel_id, user_id, seq) >= (${from.channelId}, ${from.userId}, ${from.seq})
         order by channel_id, user_id, seq
@@ -187,12 +187,12 @@ async function thinSlice(db: DbConnection, from: Mark, limit: number) {
     ),
     thinned as (
       delete from read_marks
-      where (channel_id, user_id, seq) in (
-        select channel_id, user_id, seq
+      where ctid = any(array(
+        select place
         from slice
         where read_at < now() - ${limits.readMarksKeptDays} * interval '1 day'
           and date_trunc('day', next_at, 'UTC') = date_trunc('day', read_at, 'UTC')
-      )
+      ))
     )
     select channel_id, user_id, seq, (select count(*)::int from slice) as count
     from slice

@@ -67,14 +67,15 @@ export const selectCountsOfUsers = (db: Tx, { users, readWithinSeconds = 0 }: Co
     select
       m.app_id, m.user_id, m.channel_id,
       ${unread(db)} as count, ${unreadVersion(db)} as version,
-      exists (
-        select
+      coalesce((
+        select true
         from read_marks rm
         where rm.channel_id = m.channel_id
           and rm.user_id = m.user_id
           and rm.seq = m.last_read_seq
           and rm.read_at > now() - ${readWithinSeconds} * interval '1 second'
-      ) as is_recent
+        limit 1
+      ), false) as is_recent
     from unnest(${appIds}::uuid[], ${userIds}::text[]) as given (app_id, user_id)
     cross join lateral (
       select *

@@ -13,12 +13,10 @@ import { talkIn } from './fixture.ts'
 const world = useWorld()
 const talk = talkIn(world)
 const storedEvents = (text: string) =>
-  world().pool.use(
-    (db) => db<{ type: string }[]>`
-      select type
-      from events
-      where envelope like ${`%${text}%`}`,
-  )
+  world().db<{ type: string }[]>`
+    select type
+    from events
+    where envelope like ${`%${text}%`}`
 
 test('a quote shows the message as it is now, shortened, in answers and events', async () => {
   const { ana, ben, channelId, say } = await talk()

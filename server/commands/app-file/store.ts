@@ -123,12 +123,12 @@ async function requireOwn(db: Tx, { name, ownedBy = 'app_id' }: AppTable, { appI
   const own = ownedBy === null ? db`` : db`or row ->> ${ownedBy} is distinct from ${appId}`
   const others = references.map(
     ([column, table]) => db`
-      or exists (
-        select
+      or (
+        select other.app_id
         from ${db(table)} other
         where other.id = (row ->> ${column})::uuid
-          and other.app_id <> ${appId}
-      )`,
+        limit 1
+      ) <> ${appId}`,
   )
   const [foreign] = await db`
     select

@@ -11,7 +11,7 @@ import type { ChannelRow } from '../../db/rows.ts'
 import { containing } from '../../db/sql.ts'
 import { channelForReader, isReadable, lockedChannelForMember } from '../access.ts'
 import { selectConnected } from '../connected.ts'
-import { decodeIdCursor, encodeCursor } from '../cursors.ts'
+import { channelsBefore, encodeCursor } from '../cursors.ts'
 import { mergeCustom } from '../custom.ts'
 import { isStaff } from '../members/index.ts'
 import { create, viewChannel } from './create.ts'
@@ -32,9 +32,8 @@ const list = implementWithoutTransaction(
     }
     // One more than the page tells whether there are more.
     const wanted = { appId, userId, limit: limit + 1, offset, type, q }
-    const page = discover
-      ? db`c.id = any(array(${selectOpenIds(db, wanted)}))`
-      : selectOwn(db, wanted)
+    const ids = discover ? selectOpenIds(db, wanted) : selectOwnIds(db, wanted)
+    const page = db`c.id = any(array(${ids}))`
     const found = await selectChannelTexts(db, { appId, viewer: userId, page })
     const { settingsVersion } = found
     const more: true | undefined = found.isCut || found.texts.length > limit || undefined
@@ -49,10 +48,8 @@ type AllChannels = Pick<ChannelsQuery, 'appId' | 'limit' | 'offset'> & {
 
 /** All channels of an app, the newest first: as its index by id has them. */
 async function listAll(db: Tx, { appId, limit, offset, cursor }: AllChannels) {
-  const after = cursor === undefined ? db`true` : db`c.id < ${decodeIdCursor(cursor)}`
   const page = db`
-    c.app_id = ${appId}
-    and ${after}
+    ${channelsBefore(db, appId, cursor)}
     order by c.app_id desc, c.id desc
     limit ${limit + 1}
     offset ${offset}`
@@ -69,17 +66,30 @@ async function listAll(db: Tx, { appId, limit, offset, cursor }: AllChannels) {
   }
 }
 
-/** Selects the channels of a user, of one type or with part of a name if it is given. */
-function selectOwn(db: Tx, { appId, userId, limit, offset, type, q }: ChannelsQuery) {
+/**
+ * The channels of a user, of one type or with part of a name if it is given: their memberships, and
+ * the channel of each. Joined, all channels could be read instead, if these were few when the
+ * statement was prepared.
+ */
+function selectOwnIds(db: Tx, { appId, userId, limit, offset, type, q }: ChannelsQuery) {
   const peerName = db`(select display_name from (${peerOf(db, userId)}) peer)`
   const hasType = type === undefined ? db`true` : db`c.type = ${type}`
   const isNamed =
     q === undefined ? db`true` : db`coalesce(c.name, ${peerName}) ilike ${containing(q)}`
   return db`
-    m.app_id = ${appId}
-    and m.user_id is not null
-    and ${hasType}
-    and ${isNamed}
+    select c.id
+    from members m
+    cross join lateral (
+      select *
+      from channels
+      where id = m.channel_id
+        and num_nulls(deleted_at) = 1
+      limit 1
+    ) c
+    where m.app_id = ${appId}
+      and m.user_id = ${userId}
+      and ${hasType}
+      and ${isNamed}
     order by c.last_activity_at desc, c.id desc
     limit ${limit}
     offset ${offset}`

@@ -146,6 +146,7 @@ const insertDue = (db: Tx, query: DueQuery) => db<Numbered[]>`
       group by channel_id
     ) newest
     where c.id = newest.channel_id
+      and c.id = any(${query.channelIds}::uuid[])
   )
   select
     channel_id, user_id, seq::int, ("row" ->> 'parentId')::uuid as parent_id, is_deleted,

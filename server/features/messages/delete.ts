@@ -74,80 +74,92 @@ async function readThreads(db: Tx, messages: DatedMessage[]) {
   return new Map(roots.map((root): [string, Thread] => [root.id, { ...root, rev: 0 }]))
 }
 
-/** A root that is deleted together with its replies is in both lists, and written once. */
-const writeTombstones = (db: Tx, tombstones: { id: string }[], threads: Thread[]) => db`
-  with deleted as (
-    select *
-    from jsonb_to_recordset(${db.json(tombstones)}) as tombstone (
-      id uuid, rev int, "replyCount" int, "deletedAt" timestamptz, envelope text
+/**
+ * A root that is deleted together with its replies is in both lists, and written once. Each table
+ * is also asked for the ids: joined alone, it may be read from end to end if it was small when the
+ * statement was prepared.
+ */
+function writeTombstones(db: Tx, tombstones: { id: string }[], threads: Thread[]) {
+  const ids = db`any(${tombstones.map(idOf)}::uuid[])`
+  return db`
+    with deleted as (
+      select *
+      from jsonb_to_recordset(${db.json(tombstones)}) as tombstone (
+        id uuid, rev int, "replyCount" int, "deletedAt" timestamptz, envelope text
+      )
+    ),
+    reactions as (
+      delete from reactions
+      where message_id = ${ids}
+    ),
+    pins as (
+      delete from pins
+      where message_id = ${ids}
+    ),
+    streams as (
+      delete from message_streams
+      where message_id = ${ids}
+    ),
+    counts as (
+      insert into tombstone_counts as tc (app_id, channel_id, user_id, part, count)
+      select msg.app_id, msg.channel_id, author.id, msg.seq / ${TOMBSTONE_PART}::int, count(*)
+      from deleted
+      join messages msg on msg.id = deleted.id and msg.id = ${ids}
+      cross join lateral (values (msg.user_id), (${ALL_AUTHORS})) as author (id)
+      where msg.silent is not true
+      group by 1, 2, 3, 4
+      on conflict (channel_id, user_id, part) do update
+      set count = tc.count + excluded.count
+    ),
+    events as (
+      update events e
+      set type = 'message.deleted', envelope = deleted.envelope
+      from deleted
+      where e.message_id = deleted.id
+        and e.message_id = ${ids}
+    ),
+    quotes as (
+      update events e
+      set envelope = jsonb_set(
+        e.envelope::jsonb,
+        '{payload,message,quotedMessage}',
+        e.envelope::jsonb #> '{payload,message,quotedMessage}' || jsonb_build_object(
+          'rev', deleted.rev, 'text', '', 'attachmentCount', 0, 'attachmentType', null,
+          'deletedAt', deleted."deletedAt"
+        ) || case
+          when author.deleted_at is null then '{}'
+          else jsonb_build_object('user', ${userSummary(db, db`author`)})
+        end
+      )::text
+      from deleted
+      join messages quoted on quoted.id = deleted.id and quoted.id = ${ids}
+      join users author
+        on author.app_id = quoted.app_id
+        and author.id = quoted.user_id
+      join messages msg on msg.quoted_id = deleted.id and msg.quoted_id = ${ids}
+      where e.message_id = msg.id
+        and e.type in ('message.new', 'message.updated')
+        and msg.id not in (select id from deleted)
+    ),
+    threads as (
+      update messages msg
+      set reply_count = thread."replyCount", rev = thread.rev
+      from jsonb_to_recordset(${db.json(threads)}) as thread (
+        id uuid, "replyCount" int, rev int
+      )
+      where msg.id = thread.id
+        and msg.id = any(${threads.map(idOf)}::uuid[])
+        and thread.id not in (select id from deleted)
     )
-  ),
-  reactions as (
-    delete from reactions
-    where message_id in (select id from deleted)
-  ),
-  pins as (
-    delete from pins
-    where message_id in (select id from deleted)
-  ),
-  streams as (
-    delete from message_streams
-    where message_id in (select id from deleted)
-  ),
-  counts as (
-    insert into tombstone_counts as tc (app_id, channel_id, user_id, part, count)
-    select msg.app_id, msg.channel_id, author.id, msg.seq / ${TOMBSTONE_PART}::int, count(*)
-    from deleted
-    join messages msg on msg.id = deleted.id
-    cross join lateral (values (msg.user_id), (${ALL_AUTHORS})) as author (id)
-    where msg.silent is not true
-    group by 1, 2, 3, 4
-    on conflict (channel_id, user_id, part) do update
-    set count = tc.count + excluded.count
-  ),
-  events as (
-    update events e
-    set type = 'message.deleted', envelope = deleted.envelope
-    from deleted
-    where e.message_id = deleted.id
-  ),
-  quotes as (
-    update events e
-    set envelope = jsonb_set(
-      e.envelope::jsonb,
-      '{payload,message,quotedMessage}',
-      e.envelope::jsonb #> '{payload,message,quotedMessage}' || jsonb_build_object(
-        'rev', deleted.rev, 'text', '', 'attachmentCount', 0, 'attachmentType', null,
-        'deletedAt', deleted."deletedAt"
-      ) || case
-        when author.deleted_at is null then '{}'
-        else jsonb_build_object('user', ${userSummary(db, db`author`)})
-      end
-    )::text
-    from deleted
-    join messages quoted on quoted.id = deleted.id
-    join users author
-      on author.app_id = quoted.app_id
-      and author.id = quoted.user_id
-    join messages msg on msg.quoted_id = deleted.id
-    where e.message_id = msg.id
-      and e.type in ('message.new', 'message.updated')
-      and msg.id not in (select id from deleted)
-  ),
-  threads as (
     update messages msg
-    set reply_count = thread."replyCount", rev = thread.rev
-    from jsonb_to_recordset(${db.json(threads)}) as thread (
-      id uuid, "replyCount" int, rev int
-    )
-    where msg.id = thread.id
-      and thread.id not in (select id from deleted)
-  )
-  update messages msg
-  set
-    text = '', mentions = '{}', attachments = '[]', link_previews = null, custom = null,
-    streaming = null, interrupted = null,
-    rev = deleted.rev, reply_count = deleted."replyCount",
-    updated_at = deleted."deletedAt", deleted_at = deleted."deletedAt"
-  from deleted
-  where msg.id = deleted.id`
+    set
+      text = '', mentions = '{}', attachments = '[]', link_previews = null, custom = null,
+      streaming = null, interrupted = null,
+      rev = deleted.rev, reply_count = deleted."replyCount",
+      updated_at = deleted."deletedAt", deleted_at = deleted."deletedAt"
+    from deleted
+    where msg.id = deleted.id
+      and msg.id = ${ids}`
+}
+
+const idOf = ({ id }: { id: string }) => id

@@ -82,12 +82,14 @@ export const viewColumns = (db: Tx, { reactions, channelId }: Viewed) => db`
   msg.link_previews::text, msg.custom::text,
   msg.silent, msg.streaming, msg.interrupted`
 
+/** Not `exists`, for which PostgreSQL may read all pins if there were few when it made its plan. */
 const isPinned = (db: Tx) => db`
-  exists (
-    select
+  coalesce((
+    select true
     from pins
     where message_id = msg.id
-  )`
+    limit 1
+  ), false)`
 
 /** Asked once for a page, and most channels have none. */
 const hasPins = (db: Tx, channelId: string) => db`

@@ -118,7 +118,13 @@ async function selectChannelIds(db: Tx, { appId, userId, first }: PartQuery) {
       where fm.app_id = ${appId}
         and fm.user_id = ${userId}
     ) own
-    join channels c on c.id = own.channel_id and c.deleted_at is null
+    cross join lateral (
+      select
+      from channels c
+      where c.id = own.channel_id
+        and c.deleted_at is null
+      limit 1
+    ) live
     where own.channel_id >= ${first}
     order by own.channel_id
     limit ${CHANNELS}`

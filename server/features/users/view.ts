@@ -88,10 +88,12 @@ const listed = (db: Tx, rows: Fragment) => db<User[]>`
 
 const listedFields = (db: Tx) => db`
   u.id, u.display_name as name, u.image, u.last_active_at,
-  exists (
-    select from connections con
+  coalesce((
+    select true
+    from connections con
     join nodes n on n.id = con.node_id
     where con.app_id = u.app_id
       and con.user_id = u.id
       and n.beat_at > now() - ${limits.realtime.nodeDeadSeconds} * interval '1 second'
-  ) as online`
+    limit 1
+  ), false) as online`

@@ -71,10 +71,17 @@ export const selectMessageRecipients = (db: Db, jobs: Job<'push-message'>[]) => 
         )
       ) named on cardinality(msg.mentions) > 0
       left join lateral (
-        select array_agg(distinct other.user_id) as user_ids
-        from messages other
-        where other.id = msg.parent_id
-          or (other.parent_id = msg.parent_id and other.deleted_at is null)
+        select array_agg(distinct written.user_id) as user_ids
+        from (
+          select root.user_id
+          from messages root
+          where root.id = msg.parent_id
+          union all
+          select other.user_id
+          from messages other
+          where other.parent_id = msg.parent_id
+            and other.deleted_at is null
+        ) written
       ) thread on msg.parent_id is not null
       cross join lateral (
         select
@@ -121,9 +128,13 @@ export const selectMessageRecipients = (db: Db, jobs: Job<'push-message'>[]) => 
           on u.app_id = candidate.app_id
           and u.id = candidate.user_id
           and u.deleted_at is null
-        left join preferences pref
-          on pref.app_id = candidate.app_id
-          and pref.user_id = candidate.user_id
+        left join lateral (
+          select chosen
+          from preferences
+          where app_id = candidate.app_id
+            and user_id = candidate.user_id
+          limit 1
+        ) pref on true
       ) page`,
   )
 }
