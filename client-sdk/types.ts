@@ -823,8 +823,8 @@ export interface Api {
     }, options?: CallOptions): Promise<Channel>
     /**
      * Changes the name, image, description or metadata; `null` clears the image or the description.
-     * Owners and moderators only, and the backend, which alone may freeze the channel. A direct
-     * message cannot be edited.
+     * Owners and moderators only, and the backend, which alone may freeze the channel. Of a direct
+     * message it changes the metadata and `frozen`; nothing else of one can be changed.
      *
      * `PATCH /api/channels/{channelId}`
      */
@@ -3015,7 +3015,10 @@ export interface ChannelChanges {
   members?: SyncMember[] | undefined
 }
 
-/** The name and the look of a channel, the same for every reader. */
+/**
+ * The name and the look of a channel, the same for every reader. A direct message has the names of
+ * both its users; each of them goes on showing the other one.
+ */
 export interface ChannelProfile {
   /** Id of the channel. */
   id: string

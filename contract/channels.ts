@@ -96,7 +96,9 @@ export const ChannelProfile = Channel.pick({
   updatedAt: true,
 }).meta({
   id: 'ChannelProfile',
-  description: 'The name and the look of a channel, the same for every reader.',
+  description:
+    'The name and the look of a channel, the same for every reader. A direct message has the ' +
+    'names of both its users; each of them goes on showing the other one.',
 })
 
 const Ref = z.object({ channelId: field.channelId() })
@@ -200,7 +202,8 @@ export const channels = {
     description:
       'Changes the name, image, description or metadata; `null` clears the image or the ' +
       'description. Owners and moderators only, and the backend, which alone may freeze the ' +
-      'channel. A direct message cannot be edited.',
+      'channel. Of a direct message it changes the metadata and `frozen`; nothing else of one can ' +
+      'be changed.',
     input: Ref.extend({
       name: name(field.name()).optional(),
       image: image(field.url().nullable()).optional(),

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { contract } from '@parley/contract'
+import { type Channel, contract, type Input } from '@parley/contract'
 import { noteAct } from '../../core/audit.ts'
 import { broadcastToUser } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
@@ -95,13 +95,18 @@ const get = implementWithoutTransaction(contract.channels.get, async (ctx, { cha
 
 const update = implement(contract.channels.update, async (ctx, { channelId, ...changes }) => {
   const { channel, membership } = await lockedChannelForMember(ctx, channelId)
-  if (channel.type === 'messaging' || !isStaff(membership.role)) {
+  const isBackend = ctx.caller.userId === null
+  const isDirect = channel.type === 'messaging'
+  if (!isStaff(membership.role) || (isDirect && !isBackend)) {
     throw new ApiError(
       'FORBIDDEN',
       'Only owners and moderators can edit a channel; direct messages cannot be edited',
     )
   }
-  if (changes.frozen !== undefined && ctx.caller.userId !== null) {
+  if (isDirect && changesProfile(changes)) {
+    throw new ApiError('FORBIDDEN', 'A direct message shows its users: that cannot be changed')
+  }
+  if (changes.frozen !== undefined && !isBackend) {
     throw new ApiError('FORBIDDEN', 'Only the backend can freeze a channel')
   }
   const { name = channel.name, image = channel.image, description = channel.description } = changes
@@ -120,11 +125,16 @@ const update = implement(contract.channels.update, async (ctx, { channelId, ...c
       updated_at = clock_timestamp()
     where id = ${channelId}
     returning *`
-  ctx.emit(channel, 'channel.updated', () => ({ channelId, channel: toProfile(edited) }))
+  const seen = await viewChannel(ctx, channelId)
+  ctx.emit(channel, 'channel.updated', () => ({ channelId, channel: toProfile(edited, seen) }))
   if (frozen !== isFrozen)
     noteAct(ctx, { operation: 'channels.update', target: { channelId, frozen } })
-  return atRev(await viewChannel(ctx, channelId), channel.rev + 1)
+  return atRev(seen, channel.rev + 1)
 })
+
+type Changes = Omit<Input<typeof contract.channels.update>, 'channelId'>
+const changesProfile = ({ name, image, description }: Changes) =>
+  [name, image, description].some((value) => value !== undefined)
 
 const remove = implement(contract.channels.delete, async (ctx, { channelId }) => {
   const { channel, membership } = await lockedChannelForMember(ctx, channelId)
@@ -172,9 +182,13 @@ export const channels = {
   updateSettings,
 } satisfies Implements<'channels'>
 
-/** A channel's profile, the same for every viewer. Only for channels with a name of their own. */
-function toProfile(channel: ChannelRow) {
-  const { id, cid, name, type, image, description, workspaceId, custom, updatedAt } = channel
-  const profile = { id, cid, name: name ?? '', type, image, description, workspaceId, updatedAt }
+/**
+ * A channel's profile, the same for every viewer. A direct message has no name of its own: here it
+ * has that which the backend sees, who alone changes one.
+ */
+function toProfile(channel: ChannelRow, seen: Pick<Channel, 'name'>) {
+  const { id, cid, type, image, description, workspaceId, custom, updatedAt } = channel
+  const name = channel.name ?? seen.name
+  const profile = { id, cid, name, type, image, description, workspaceId, updatedAt }
   return { ...profile, frozen: channel.frozen ?? false, custom: custom ?? {} }
 }
