@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Channel, contract, type Input } from '@parley/contract'
+import { contract, type Input } from '@parley/contract'
 import { noteAct } from '../../core/audit.ts'
 import { broadcastToUser } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
@@ -95,9 +95,8 @@ const get = implementWithoutTransaction(contract.channels.get, async (ctx, { cha
 
 const update = implement(contract.channels.update, async (ctx, { channelId, ...changes }) => {
   const { channel, membership } = await lockedChannelForMember(ctx, channelId)
-  const isBackend = ctx.caller.userId === null
   const isDirect = channel.type === 'messaging'
-  if (!isStaff(membership.role) || (isDirect && !isBackend)) {
+  if (!isStaff(membership.role) || (isDirect && ctx.caller.userId !== null)) {
     throw new ApiError(
       'FORBIDDEN',
       'Only owners and moderators can edit a channel; direct messages cannot be edited',
@@ -106,7 +105,7 @@ const update = implement(contract.channels.update, async (ctx, { channelId, ...c
   if (isDirect && changesProfile(changes)) {
     throw new ApiError('FORBIDDEN', 'A direct message shows its users: that cannot be changed')
   }
-  if (changes.frozen !== undefined && !isBackend) {
+  if (changes.frozen !== undefined && ctx.caller.userId !== null) {
     throw new ApiError('FORBIDDEN', 'Only the backend can freeze a channel')
   }
   const { name = channel.name, image = channel.image, description = channel.description } = changes
@@ -125,11 +124,11 @@ const update = implement(contract.channels.update, async (ctx, { channelId, ...c
       updated_at = clock_timestamp()
     where id = ${channelId}
     returning *`
-  const seen = await viewChannel(ctx, channelId)
-  ctx.emit(channel, 'channel.updated', () => ({ channelId, channel: toProfile(edited, seen) }))
+  const profile = toProfile(edited, edited.name ?? (await viewChannel(ctx, channelId)).name)
+  ctx.emit(channel, 'channel.updated', () => ({ channelId, channel: profile }))
   if (frozen !== isFrozen)
     noteAct(ctx, { operation: 'channels.update', target: { channelId, frozen } })
-  return atRev(seen, channel.rev + 1)
+  return atRev(await viewChannel(ctx, channelId), channel.rev + 1)
 })
 
 type Changes = Omit<Input<typeof contract.channels.update>, 'channelId'>
@@ -186,9 +185,8 @@ export const channels = {
  * A channel's profile, the same for every viewer. A direct message has no name of its own: here it
  * has that which the backend sees, who alone changes one.
  */
-function toProfile(channel: ChannelRow, seen: Pick<Channel, 'name'>) {
+function toProfile(channel: ChannelRow, name: string) {
   const { id, cid, type, image, description, workspaceId, custom, updatedAt } = channel
-  const name = channel.name ?? seen.name
   const profile = { id, cid, name, type, image, description, workspaceId, updatedAt }
   return { ...profile, frozen: channel.frozen ?? false, custom: custom ?? {} }
 }

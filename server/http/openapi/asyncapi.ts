@@ -54,8 +54,8 @@ function asyncApiDocument(wsUrl: string) {
         description:
           'The same protocol where WebSockets are blocked: the body of a POST has the connect ' +
           'command, and the answer, which does not end, has a reply on each line. Other commands ' +
-          `go to \`POST ${below}${streamPaths.emulation}\`, as \`{session, node, data}\`: the first ` +
-          'two are from the connect reply.',
+          `go to \`POST ${below}${streamPaths.emulation}\`, as \`{session, node, data}\`: the ` +
+          'first two are from the connect reply.',
         security,
       },
       sse: {
