@@ -823,8 +823,8 @@ export interface Api {
     }, options?: CallOptions): Promise<Channel>
     /**
      * Changes the name, image, description or metadata; `null` clears the image or the description.
-     * Owners and moderators only, and the backend, which alone may freeze the channel. A direct
-     * message cannot be edited.
+     * Owners and moderators only, and the backend, which alone may freeze the channel, and change a
+     * direct message: its metadata and `frozen`, and nothing else.
      *
      * `PATCH /api/channels/{channelId}`
      */
@@ -3015,7 +3015,7 @@ export interface ChannelChanges {
   members?: SyncMember[] | undefined
 }
 
-/** The name and the look of a channel, the same for every reader. */
+/** What every reader sees alike: of a direct message, both names for the name. */
 export interface ChannelProfile {
   /** Id of the channel. */
   id: string

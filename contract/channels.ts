@@ -96,7 +96,7 @@ export const ChannelProfile = Channel.pick({
   updatedAt: true,
 }).meta({
   id: 'ChannelProfile',
-  description: 'The name and the look of a channel, the same for every reader.',
+  description: 'What every reader sees alike: of a direct message, both names for the name.',
 })
 
 const Ref = z.object({ channelId: field.channelId() })
@@ -200,7 +200,7 @@ export const channels = {
     description:
       'Changes the name, image, description or metadata; `null` clears the image or the ' +
       'description. Owners and moderators only, and the backend, which alone may freeze the ' +
-      'channel. A direct message cannot be edited.',
+      'channel, and change a direct message: its metadata and `frozen`, and nothing else.',
     input: Ref.extend({
       name: name(field.name()).optional(),
       image: image(field.url().nullable()).optional(),

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import { liveChatOf, until } from './support/chat.ts'
 import { channelEventsOf } from './support/events.ts'
 import { forbidden, refusal, refusals } from './support/refusal.ts'
 import { type User, useWorld } from './support/world.ts'
@@ -39,6 +40,36 @@ describe('a frozen channel', () => {
       ({ type }) => type === 'channel.updated',
     )
     expect(events.map(({ payload }) => Object(payload.channel).frozen)).toEqual([true, true, false])
+  })
+
+  test('may be a direct message, which goes on showing each of its users the other', async () => {
+    const { id: channelId } = await ana.channels.create({ type: 'messaging', memberIds: ['ben'] })
+    const { chat } = await liveChatOf(world(), 'ben')
+    const list = chat.channels()
+    const shown = () => list.getSnapshot().items.find(({ id }) => id === channelId)
+    await until(list, () => shown()?.name === 'ana')
+    const frozen = await backend().channels.update({
+      channelId,
+      frozen: true,
+      custom: { case: 4 },
+    })
+    expect(frozen).toMatchObject({ frozen: true, custom: { case: 4 }, name: 'ana, ben' })
+    await until(list, () => shown()?.frozen === true)
+    expect(shown()).toMatchObject({ name: 'ana', image: null, custom: { case: 4 } })
+    const asAna = world().api({ apiKey: world().apiKey, userId: 'ana' })
+    expect(
+      await refusals([
+        ben.messages.send({ channelId, text: 'x' }),
+        ana.channels.update({ channelId, custom: { case: 5 } }),
+        asAna.channels.update({ channelId, frozen: false }),
+        backend().channels.update({ channelId, image: null }),
+        backend().channels.update({ channelId, name: 'Ours', frozen: false }),
+      ]),
+    ).toEqual([forbidden, forbidden, forbidden, forbidden, forbidden])
+    const [event] = (await channelEventsOf(world(), channelId)).filter(
+      ({ type }) => type === 'channel.updated',
+    )
+    expect(event?.payload.channel).toMatchObject({ frozen: true, name: 'ana, ben', image: null })
   })
 
   test('answers a repeat of what was sent before, and nobody joins it by a message', async () => {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { asyncApiJson } from '@parley/server/http/openapi/asyncapi'
 import { describe, expect, test } from 'vitest'
 import { root } from './support/consumer.ts'
 import { wsUrlOf } from './support/realtime.ts'
@@ -63,6 +64,25 @@ test('asyncapi.json says where its server is, and names its payloads', async () 
   )
 })
 
+test('asyncapi.json says where every transport is, also below a path and behind TLS', async () => {
+  const at = (wsUrl?: string) => {
+    const { servers }: AsyncDocument = JSON.parse(asyncApiJson(wsUrl))
+    return Object.values(servers).map(
+      ({ protocol, host, pathname }) => `${protocol}://${host}${pathname}`,
+    )
+  }
+  const transports = (base: string) => [
+    `${base.replace(/^http/, 'ws')}/connection/websocket`,
+    `${base}/connection/http_stream`,
+    `${base}/connection/sse`,
+  ]
+  const base = 'https://chat.example.com/parley'
+  expect(at('wss://chat.example.com/parley/connection/websocket')).toEqual(transports(base))
+  expect(at()).toEqual(transports('http://127.0.0.1:5501'))
+  const served = await fetch(`${world().url}/docs/asyncapi.json`)
+  expect(await served.text()).toBe(asyncApiJson(wsUrlOf(world())))
+})
+
 test('asyncapi.json has whole examples of its events', () => {
   const { components }: AsyncDocument = JSON.parse(
     readFileSync(join(root, 'asyncapi.json'), 'utf8'),
@@ -90,7 +110,7 @@ test('integers that are too large for the document are refused as such', async (
 })
 
 type AsyncDocument = {
-  servers: { endpoint: object }
+  servers: Record<'endpoint', { protocol: string; host: string; pathname: string }>
   components: { messages: Record<string, { payload: object; examples: object[] }>; schemas: object }
 }
 type Part = Record<string, unknown> & { anyOf?: { type?: string }[] }

@@ -98,6 +98,17 @@ test('a system message is pushed only if that was asked for', async () => {
   ])
 })
 
+test('a system message in a direct message is pushed as one of the system', async () => {
+  const { ana, ben } = current()
+  const { id: channelId } = await ana.channels.create({ type: 'messaging', memberIds: [ben.id] })
+  await settle()
+  await world().backend.messages.send({ channelId, text: 'closed for today', silent: false })
+  await idle(world())
+  expect(pushesTo(ben.id)).toMatchObject([
+    { name: 'new-message', payload: { senderName: 'System', channelName: 'System' } },
+  ])
+})
+
 test('a reply is a thread reply to authors of its thread, a new message to others', async () => {
   const { ana, ben, cleo, channelId } = current()
   const root = await ben.messages.send({ channelId, text: 'soup or salad?' })

@@ -54,7 +54,7 @@ function reduce(channel: Channel, event: ChannelEvent, me: string): Channel {
       return { ...channel, memberCount, role: isOwnRole ? role : channel.role }
     }
     case 'channel.updated':
-      return { ...channel, ...event.payload.channel }
+      return withProfile(channel, event.payload.channel)
     default:
       return updateLastMessage(channel, event, me)
   }
@@ -111,12 +111,19 @@ export function sortKeysOf(page: readonly Channel[]): Map<string, number> {
 const lastActivity = ({ lastMessage, createdAt }: Channel) =>
   Date.parse(lastMessage?.createdAt ?? createdAt)
 
+type Profile = UserEvents['channel.updated']['channel']
+/** What all readers see alike. A direct message goes on showing its other user. */
+function withProfile(channel: Channel, profile: Profile): Channel {
+  const { name, image } = profile.type === 'messaging' ? channel : profile
+  return { ...channel, ...profile, name, image }
+}
+
 /** Updates the name, image and description, unless known ones are newer. */
 export const withChannelProfile = (
   { channel, sortKey }: ListedChannel,
-  profile: UserEvents['channel.updated']['channel'],
+  profile: Profile,
 ): ListedChannel => ({
-  channel: profile.updatedAt < channel.updatedAt ? channel : { ...channel, ...profile },
+  channel: profile.updatedAt < channel.updatedAt ? channel : withProfile(channel, profile),
   sortKey,
 })
 

@@ -29,7 +29,7 @@ export const message = (id: string, channelId: string, fields = {}): ImportRecor
 
 export const importInto = (
   { url, apiKey }: Pick<World, 'url' | 'apiKey'>,
-  records: ImportRecord[],
+  records: Iterable<ImportRecord>,
 ) => createChatServer({ url, apiKey }).imports.run(records)
 
 /** A body as it is, for what the client cannot express. */

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { createConsumer, nodeStyle, root, run } from '../support/consumer.ts'
+import { findOpenApiGenerator } from '../support/openapi-generator.ts'
 import { tour } from '../support/tour.ts'
 import { ADMIN_KEY, useWorld } from '../support/world.ts'
 
@@ -15,10 +16,7 @@ const document = join(root, 'openapi.json')
 
 const has = (...command: [string, ...string[]]) =>
   spawnSync(command[0], command.slice(1)).status === 0
-/** The generator's jar, or its program of the same name where a package manager installed it. */
-const jar = process.env.OPENAPI_GENERATOR_JAR
-const generator: [string, ...string[]] = jar ? ['java', '-jar', jar] : ['openapi-generator-cli']
-const hasGenerator = has(...generator, 'version')
+const generator = await findOpenApiGenerator()
 const hasPython = has(
   'python3',
   '-c',
@@ -37,7 +35,8 @@ function testWith(needed: Record<string, boolean>, title: string, body: () => Pr
   test.skipIf(missing.length > 0)(title, { timeout: 600_000 }, body)
 }
 const openApiGenerator = {
-  'openapi-generator-cli (or its jar, in OPENAPI_GENERATOR_JAR)': hasGenerator,
+  'openapi-generator (Java and Maven, or its jar in OPENAPI_GENERATOR_JAR)':
+    generator !== undefined,
 }
 const python = { 'Python 3.10 with venv': hasPython }
 
@@ -134,7 +133,7 @@ function newFolder() {
 
 async function generate(language: string, output: string, properties: Record<string, string>) {
   const given = Object.entries(properties).map(([name, value]) => `${name}=${value}`)
-  const [program, ...args] = generator
+  const [program = '', ...args] = generator ?? []
   await run(program, [
     ...args,
     'generate',

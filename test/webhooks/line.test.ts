@@ -15,6 +15,7 @@ const candidate = (id: string, given: Partial<Candidate> = {}): Candidate => ({
   eventType: 'message.new',
   status: 'pending',
   attempts: 0,
+  dueAt: '0',
   isDue: true,
   ...given,
 })

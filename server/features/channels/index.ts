@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { contract } from '@parley/contract'
+import { contract, type Input } from '@parley/contract'
 import { noteAct } from '../../core/audit.ts'
 import { broadcastToUser } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
@@ -105,11 +105,15 @@ const get = implementWithoutTransaction(contract.channels.get, async (ctx, { cha
 
 const update = implement(contract.channels.update, async (ctx, { channelId, ...changes }) => {
   const { channel, membership } = await lockedChannelForMember(ctx, channelId)
-  if (channel.type === 'messaging' || !isStaff(membership.role)) {
+  const isDirect = channel.type === 'messaging'
+  if (!isStaff(membership.role) || (isDirect && ctx.caller.userId !== null)) {
     throw new ApiError(
       'FORBIDDEN',
       'Only owners and moderators can edit a channel; direct messages cannot be edited',
     )
+  }
+  if (isDirect && changesProfile(changes)) {
+    throw new ApiError('FORBIDDEN', 'A direct message shows its users: that cannot be changed')
   }
   if (changes.frozen !== undefined && ctx.caller.userId !== null) {
     throw new ApiError('FORBIDDEN', 'Only the backend can freeze a channel')
@@ -130,11 +134,16 @@ const update = implement(contract.channels.update, async (ctx, { channelId, ...c
       updated_at = clock_timestamp()
     where id = ${channelId}
     returning *`
-  ctx.emit(channel, 'channel.updated', () => ({ channelId, channel: toProfile(edited) }))
+  const profile = toProfile(edited, edited.name ?? (await viewChannel(ctx, channelId)).name)
+  ctx.emit(channel, 'channel.updated', () => ({ channelId, channel: profile }))
   if (frozen !== isFrozen)
     noteAct(ctx, { operation: 'channels.update', target: { channelId, frozen } })
   return atRev(await viewChannel(ctx, channelId), channel.rev + 1)
 })
+
+type Changes = Omit<Input<typeof contract.channels.update>, 'channelId'>
+const changesProfile = ({ name, image, description }: Changes) =>
+  [name, image, description].some((value) => value !== undefined)
 
 const remove = implement(contract.channels.delete, async (ctx, { channelId }) => {
   const { channel, membership } = await lockedChannelForMember(ctx, channelId)
@@ -182,9 +191,12 @@ export const channels = {
   updateSettings,
 } satisfies Implements<'channels'>
 
-/** A channel's profile, the same for every viewer. Only for channels with a name of their own. */
-function toProfile(channel: ChannelRow) {
-  const { id, cid, name, type, image, description, workspaceId, custom, updatedAt } = channel
-  const profile = { id, cid, name: name ?? '', type, image, description, workspaceId, updatedAt }
+/**
+ * A channel's profile, the same for every viewer. A direct message has no name of its own: here it
+ * has that which the backend sees, who alone changes one.
+ */
+function toProfile(channel: ChannelRow, name: string) {
+  const { id, cid, type, image, description, workspaceId, custom, updatedAt } = channel
+  const profile = { id, cid, name, type, image, description, workspaceId, updatedAt }
   return { ...profile, frozen: channel.frozen ?? false, custom: custom ?? {} }
 }

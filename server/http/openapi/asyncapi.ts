@@ -19,6 +19,8 @@ import { isRecord, simplifySchema } from './simplify.ts'
  */
 function asyncApiDocument(wsUrl: string) {
   const { host, pathname, protocol } = new URL(wsUrl)
+  const below = pathname.slice(0, -endpointPath.length)
+  const http = { host, protocol: protocol === 'wss:' ? 'https' : 'http' }
   const schemas: Schemas = {}
   const channelMessages = {
     ...messagesOf({ events: channelEvents, isDurable: true }, schemas),
@@ -47,20 +49,18 @@ function asyncApiDocument(wsUrl: string) {
         security,
       },
       httpStream: {
-        host: '127.0.0.1:5501',
-        pathname: streamPaths.http_stream,
-        protocol: 'https',
+        ...http,
+        pathname: `${below}${streamPaths.http_stream}`,
         description:
           'The same protocol where WebSockets are blocked: the body of a POST has the connect ' +
           'command, and the answer, which does not end, has a reply on each line. Other commands ' +
-          `go to \`POST ${streamPaths.emulation}\`, as \`{session, node, data}\`: the first two ` +
-          'are from the connect reply.',
+          `go to \`POST ${below}${streamPaths.emulation}\`, as \`{session, node, data}\`: the ` +
+          'first two are from the connect reply.',
         security,
       },
       sse: {
-        host: '127.0.0.1:5501',
-        pathname: streamPaths.sse,
-        protocol: 'https',
+        ...http,
+        pathname: `${below}${streamPaths.sse}`,
         description:
           'The same as server-sent events, for a GET with the connect command as `cf_connect`.',
         security,

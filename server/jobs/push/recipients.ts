@@ -1,6 +1,7 @@
 import type { Preferences } from '@parley/contract'
 import type { Job } from '../../core/jobs.ts'
-import type { Db } from '../../db/client.ts'
+import type { Db, Tx } from '../../db/client.ts'
+import { SYSTEM_USER } from '../../features/system-user.ts'
 import type { MessageRelation } from './rules.ts'
 
 /** Users who may get a push, with all that the decision and its text depend on. */
@@ -26,6 +27,10 @@ export type MessageRecipients = {
   lastId: string | null
 }
 
+/** What the author of message `msg` is called. A direct message has this as its name, too. */
+const senderName = (db: Tx) => db`
+  case when msg.type = 'system' then ${SYSTEM_USER.name} else author.display_name end`
+
 /** How many members one job looks at, divided among its messages. */
 const MEMBERS_PER_JOB = 1_000
 
@@ -43,9 +48,8 @@ export const selectMessageRecipients = (db: Db, jobs: Job<'push-message'>[]) => 
   return db.use(
     (db) => db<MessageRecipients[]>`
       select msg.app_id, msg.id as message_id, msg.parent_id as thread_id, msg.text,
-        msg.channel_id, coalesce(c.name, author.display_name) as channel_name,
-        author.id as sender_id,
-        case when msg.type = 'system' then 'System' else author.display_name end as sender_name,
+        msg.channel_id, coalesce(c.name, ${senderName(db)}) as channel_name,
+        author.id as sender_id, ${senderName(db)} as sender_name,
         coalesce(author.image, '') as sender_avatar,
         page.recipients, page.last_id
       from unnest(

@@ -99,7 +99,7 @@ async function deliver(context: DeliverContext, { lease, candidate, health }: At
   }
   const attempts = candidate.attempts + 1
   const next = nextTry(outcome, { attempts, unitMs: timings.backOffMs })
-  await recordAttempt(db, { lease, deliveryId: candidate.id, outcome, next })
+  await recordAttempt(db, { lease, candidate, outcome, next })
   const isFinal = next.status === 'delivered' || next.status === 'failed'
   metrics.webhookDeliveries.inc({ outcome: isFinal ? next.status : 'put_off' })
   if (outcome.isDelivered) {

@@ -134,20 +134,20 @@ export const selectFurther = (db: Pick<Db, 'use'>, { id }: Lease, after: number)
 const candidateColumns = (db: Tx) => db`
   wd.id::text as id, (extract(epoch from wd.created_at) * 1000)::bigint::text as made_at,
   wd.topic, wd."offset", wd.event_type,
-  wd.status, wd.attempts, wd.next_attempt_at <= now() as is_due`
+  wd.status, wd.attempts, wd.next_attempt_at::text as due_at, wd.next_attempt_at <= now() as is_due`
 
 type Attempt = {
   lease: Lease
-  deliveryId: string
+  candidate: Pick<Candidate, 'id' | 'dueAt'>
   outcome: DeliveryOutcome
   next: NextTry | { status: 'delivered'; pauseMs: 0 }
 }
 
 /**
- * Stores the outcome of an attempt, if the lease is still ours. The webhook is failing from the
- * first failure until something is delivered.
+ * Stores the outcome of an attempt, if the lease is still ours. If it was asked meanwhile to send
+ * the delivery again, that is still to be done, whatever the outcome.
  */
-export const recordAttempt = (db: Pick<Db, 'use'>, { lease, deliveryId, outcome, next }: Attempt) =>
+export const recordAttempt = (db: Pick<Db, 'use'>, { lease, candidate, outcome, next }: Attempt) =>
   db.use(
     (db) => db`
       update webhook_deliveries wd
@@ -157,7 +157,8 @@ export const recordAttempt = (db: Pick<Db, 'use'>, { lease, deliveryId, outcome,
         response_status = ${outcome.responseStatus},
         error = ${outcome.error},
         next_attempt_at = now() + ${next.pauseMs} * interval '1 millisecond'
-      where wd.id = ${deliveryId}::bigint
+      where wd.id = ${candidate.id}::bigint
+        and wd.next_attempt_at is not distinct from ${candidate.dueAt}::timestamptz
         and exists (
           select
           from webhooks wh

@@ -8,6 +8,8 @@ export type Candidate = {
   eventType: string
   status: 'pending' | 'retrying'
   attempts: number
+  /** To the microsecond. A call that asks to send it again changes this. */
+  dueAt: string
   isDue: boolean
 }
 

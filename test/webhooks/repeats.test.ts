@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import { answering } from '../support/receiver.ts'
+import { until } from '../support/until.ts'
+import { useWebhooks } from './fixture.ts'
+
+const { current, startWorker, newScene } = useWebhooks()
+
+/** A receiver that keeps the first request of an app waiting until it is told to answer. */
+function holdFirst(path: string) {
+  let release = () => {}
+  const isReleased = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  current().receiver.answerWith(async (response, one) => {
+    const isFirst = current().receiver.at(path).length === 1
+    if (one.path === path && isFirst) await isReleased
+    answering(200)(response, one)
+  })
+  return release
+}
+
+test('a delivery that is to be sent again while it is on its way is sent again', async () => {
+  const { backend, webhookId, path, send, texts, receive, deliveries } = await newScene()
+  const release = holdFirst(path)
+  startWorker()
+  await send('one')
+  await receive(1)
+  const [delivery] = await deliveries()
+  if (!delivery) throw new Error('what was sent is no delivery')
+  await backend.webhooks.retry({ webhookId, deliveryId: delivery.id })
+  release()
+  await receive(2)
+  await until(async () => (await deliveries()).every(({ status }) => status === 'delivered'))
+  expect(texts()).toEqual(['one', 'one'])
+  expect(await deliveries()).toMatchObject([{ id: delivery.id, attempts: 1 }])
+})
