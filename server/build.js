@@ -1,17 +1,43 @@
 import { execFileSync } from 'node:child_process'
 import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
+import { build } from 'esbuild'
 
 // What is published, and what production runs: JavaScript beside its source maps, and the files
 // that it reads. Types are checked by `npm run check:types`.
 const here = import.meta.dirname
 const dist = join(here, 'dist')
 rmSync(dist, { recursive: true, force: true })
-const require = createRequire(join(here, '../package.json'))
-const tsc = join(require.resolve('typescript/package.json'), '../bin/tsc')
-const project = join(here, 'tsconfig.build.json')
-execFileSync(process.execPath, [tsc, '-p', project, '--noCheck'], { stdio: 'inherit' })
+
+/** A module that reads files finds them beside the place that it would have of its own. */
+const inItsFolder = {
+  name: 'in-its-folder',
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /\.ts$/ }, ({ path }) => {
+      const place = relative(here, path).replaceAll('\\', '/').replace(/ts$/, 'js')
+      const url = `new URL('../${place}', import.meta.url).href`
+      const contents = readFileSync(path, 'utf8').replaceAll('import.meta.url', url)
+      return { contents, loader: 'ts' }
+    }),
+}
+// Few files, because most of a start is the search for modules. Packages stay outside: they are
+// updated, and looked through for vulnerabilities, by those who installed them.
+await build({
+  absWorkingDir: here,
+  entryPoints: ['bin/parley.ts'],
+  outdir: dist,
+  outbase: here,
+  chunkNames: 'chunks/[name]-[hash]',
+  bundle: true,
+  splitting: true,
+  packages: 'external',
+  format: 'esm',
+  platform: 'node',
+  target: 'node20.19',
+  sourcemap: true,
+  plugins: [inItsFolder],
+  logLevel: 'warning',
+})
 chmodSync(join(dist, 'bin/parley.js'), 0o755)
 
 const copy = (file) => cpSync(join(here, file), join(dist, file))

@@ -3,6 +3,7 @@ import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { parleyOn } from './app-files/command.ts'
 import { root } from './support/consumer.ts'
+import { createEmptyDatabase } from './support/migrations.ts'
 import { bundled } from './support/start.ts'
 import { useWorld } from './support/world.ts'
 
@@ -47,6 +48,15 @@ test('a new epoch is refused while a server runs on the database', async () => {
     ),
   })
   expect(await epochs()).toEqual(before)
+})
+
+test('a new epoch of a database without tables is refused with what to do', async () => {
+  expect(await parleyOn(await createEmptyDatabase(), 'new-epoch')).toEqual({
+    code: 1,
+    output:
+      'The event epoch was not changed: the database has no tables of Parley. ' +
+      'Restore the backup first, or correct DATABASE_URL',
+  })
 })
 
 test('npm run new-epoch reports an unreachable database in one line', async () => {

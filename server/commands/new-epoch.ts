@@ -24,6 +24,7 @@ const RUNNING = '10 seconds'
 
 const storeEpoch = (url: string, isForced: boolean) =>
   useOnce(url, async (db) => {
+    await requireTables(db)
     if (!isForced) await requireNoServer(db)
     const epoch = randomBytes(8).toString('hex')
     await db`
@@ -35,6 +36,16 @@ const storeEpoch = (url: string, isForced: boolean) =>
     if (audit) await noteCommand(db, { operation: 'parley.new-epoch', target: { epoch, isForced } })
     console.log(`New event epoch: ${epoch}`)
   })
+
+async function requireTables(db: Tx) {
+  const [found] = await db`
+    select
+    where to_regclass('service') is not null`
+  if (found) return
+  throw new Error(
+    'the database has no tables of Parley. Restore the backup first, or correct DATABASE_URL',
+  )
+}
 
 /** The database's backup may also be so fresh that those in it seem to run. */
 async function requireNoServer(db: Tx) {

@@ -1,6 +1,8 @@
 import { createHmac, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto'
 import { limits } from '@parley/contract'
-import { type JWTPayload, errors as joseErrors, jwtVerify, SignJWT } from 'jose'
+import * as joseErrors from 'jose/errors'
+import { SignJWT } from 'jose/jwt/sign'
+import { jwtVerify } from 'jose/jwt/verify'
 import { z } from 'zod'
 import { sha256 } from './hash.ts'
 import { createLru } from './lru.ts'
@@ -123,7 +125,7 @@ function createSessionIds(secrets: readonly string[]) {
 }
 const SESSION = /^[\w-]{32}\.[\w-]{43}$/
 
-function claimsOf(purpose: Purpose, payload: JWTPayload): Claims | undefined {
+function claimsOf(purpose: Purpose, payload: unknown): Claims | undefined {
   const { data } = Payload.safeParse(payload)
   if (!data) return undefined
   const prefix = subjectPrefix(purpose, data.app)

@@ -1,6 +1,8 @@
 import { hkdfSync } from 'node:crypto'
 import { parseCookie, type SetCookie, stringifySetCookie } from 'cookie'
-import { errors as joseErrors, jwtVerify, SignJWT } from 'jose'
+import * as joseErrors from 'jose/errors'
+import { SignJWT } from 'jose/jwt/sign'
+import { jwtVerify } from 'jose/jwt/verify'
 
 const COOKIE = 'parley_console'
 const AUDIENCE = 'parley-console'

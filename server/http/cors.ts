@@ -20,3 +20,9 @@ export function corsHeaders(
       'RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id',
   }
 }
+
+type Asked = { method: string; headers: IncomingHttpHeaders }
+export const isPreflight = ({ method, headers }: Asked) =>
+  method === 'OPTIONS' &&
+  headers.origin !== undefined &&
+  headers['access-control-request-method'] !== undefined

@@ -12,8 +12,9 @@ import { logFormat } from '../core/log-format.ts'
 import type { Metrics } from '../core/metrics.ts'
 import { isTracing } from '../core/spans.ts'
 import { handleClientErrors } from './client-errors.ts'
-import { corsHeaders } from './cors.ts'
+import { corsHeaders, isPreflight } from './cors.ts'
 import { logError, statusOf, toApiError, toErrorBody } from './errors.ts'
+import { noSchemas } from './no-schemas.ts'
 import { createTurns, onTurn } from './pipelining.ts'
 import { createRequestLog } from './request-log.ts'
 import { traceRequests } from './request-spans.ts'
@@ -105,6 +106,7 @@ const serverOptions = ({
   return503OnClosing: false,
   // Node.js would respond in its own format.
   http: { requireHostHeader: false },
+  schemaController: noSchemas,
 })
 
 function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
@@ -190,11 +192,6 @@ const requestId = (headers: IncomingHttpHeaders) => {
   const given = headers['x-request-id']
   return typeof given === 'string' && /^[\w.-]{1,100}$/.test(given) ? given : randomUUID()
 }
-
-const isPreflight = ({ method, headers }: FastifyRequest) =>
-  method === 'OPTIONS' &&
-  headers.origin !== undefined &&
-  headers['access-control-request-method'] !== undefined
 
 /**
  * Reads JSON objects in UTF-8, and passes on the bodies that operations read while they arrive. An

@@ -1,6 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
 import { limits } from '@parley/contract'
-import { Parser } from 'htmlparser2'
 import type { FetchResult } from './fetch.ts'
 
 /** What a page says about itself. */
@@ -65,6 +64,8 @@ async function collectTags(html: string) {
     const key = name?.trim().toLowerCase() ?? ''
     if (key && value && !meta.has(key)) meta.set(key, value.slice(0, MAX_VALUE_LENGTH))
   }
+  // Loaded with the first page, not with the server.
+  const { Parser } = await import('htmlparser2')
   const parser = new Parser({
     onopentag: (name, attributes) => {
       depth += 1
