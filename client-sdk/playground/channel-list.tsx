@@ -46,7 +46,7 @@ export function ChannelList({ openId, onJump, onCreate, onBrowse }: Props) {
           </li>
         ))}
       </ul>
-      {hasMore && items.length > 0 && (
+      {hasMore && status === 'ready' && (
         <button
           type="button"
           className="button button-quiet"

@@ -23,7 +23,11 @@ type Props = { entry: WireEntry; isOpen: boolean; onToggle: (key: number) => voi
 export const WireRow = memo(function WireRow({ entry, isOpen, onToggle }: Props) {
   const { key, kind, userId, at, name, detail, outcome, payload } = entry
   return (
-    <li className={`wire-row wire-${kind}`} data-failed={outcome?.isGood === false}>
+    <li
+      className={`wire-row wire-${kind}`}
+      data-failed={outcome?.isGood === false}
+      ref={isOpen ? reveal : null}
+    >
       <button type="button" aria-expanded={isOpen} onClick={() => onToggle(key)}>
         <time dateTime={new Date(at).toISOString()}>{timeOf(at)}</time>
         <Avatar id={userId} name={userId} size="small" />
@@ -41,6 +45,9 @@ export const WireRow = memo(function WireRow({ entry, isOpen, onToggle }: Props)
     </li>
   )
 })
+
+/** The payload of the last line opens below what is shown. */
+const reveal = (row: HTMLElement | null) => row?.scrollIntoView({ block: 'nearest' })
 
 const outcomeOf = ({ text, ms }: NonNullable<WireEntry['outcome']>) =>
   ms === undefined ? text : `${text} · ${Math.round(ms)} ms`

@@ -105,10 +105,12 @@ export class RoomStores {
       items: sync.state.members ? membersOf(sync.state.members) : NO_ITEMS,
       ...sync.resources.get('members'),
     }))
-    this.pins = this.#derive('pins', () => ({
-      items: sync.state.pins ?? NO_ITEMS,
-      ...sync.resources.get('pins'),
-    }))
+    // A pin says who has pinned it, and when: it is listed once the server has it.
+    this.pins = this.#derive('pins', () => {
+      const pins: readonly PinnedMessage[] = sync.state.pins ?? NO_ITEMS
+      const items = pins.filter(({ id }) => this.#message(id)?.pinned !== false)
+      return { items: keepIfEqual(pins, items), ...sync.resources.get('pins') }
+    })
     this.reads = this.#derive('reads', () => ({
       byUser: sync.state.reads ?? NO_READS,
       ...sync.resources.get('reads'),

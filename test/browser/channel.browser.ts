@@ -126,8 +126,11 @@ test('emojis are found by their names, and the last chosen comes first', async (
 
 test('a text that is too long is counted, and kept rather than sent', async () => {
   const field = composer(ana, 'Launch day')
+  const widthOfField = async () => (await field.boundingBox())?.width
+  const width = await widthOfField()
   await field.fill('a'.repeat(9_600))
   await expectVisible(ana.getByText('400 left'))
+  expect(await widthOfField()).toBe(width)
   await field.fill('a'.repeat(10_003))
   await expectVisible(ana.getByText('3 too many'))
   await field.press('Enter')

@@ -35,6 +35,8 @@ test('after an offline reload the page shows what it had, and what waits to be s
   await expectVisible(
     message(ana, 'Written without a network').getByText('Waiting for the network'),
   )
+  // Whether there are more is not known.
+  expect(await ana.getByRole('button', { name: 'More channels' }).count()).toBe(0)
   await screenshot(ana, 'offline-reloaded')
   expect(await ana.getByText('could not be prepared').count()).toBe(0)
   expect(await message(ben, 'Written without a network').count()).toBe(0)

@@ -63,6 +63,18 @@ test('a line of the wire view opens to its payload as formatted JSON', async () 
   await expectHidden(payloadOf(event))
 })
 
+test('the payload of the last line of the wire view is in view once it is opened', async () => {
+  const page = await openWire()
+  await control(page, 'Pause').click()
+  const last = line(page, '').last()
+  await last.click()
+  const isInView = payloadOf(last).evaluate((payload) => {
+    const list = payload.closest('.wire-list')?.getBoundingClientRect()
+    return payload.getBoundingClientRect().top + 10 < (list?.bottom ?? 0)
+  })
+  expect(await isInView).toBe(true)
+})
+
 test('the wire view can be filtered by kind, and by any text of a payload', async () => {
   const page = await openWire()
   await sayInWelcome(page, 'Find me by my text')

@@ -8,10 +8,10 @@ import { useWorld } from '../support/world.ts'
 const { tokens, messages, requests } = limits.rates
 const world = useWorld({ rateLimits: { tokens, messages, requests, appRequests: 0 } })
 
-const MESSAGES = 75
-const TALK_MS = 30_000
+const MESSAGES = 150
+const TALK_MS = 60_000
 
-test('of five people who talk for half a minute none makes over a call a message', async () => {
+test('of five people who talk for a minute none makes over a call a message', async () => {
   const { ids, channelId } = await createTalk(world(), 'brisk', 5)
   const all = await Promise.all(ids.map((id) => showing(world(), id, channelId)))
   for (const { calls } of all) calls.length = 0

@@ -35,6 +35,26 @@ test('every change is shown at once, and taken back if it is refused', async () 
   expect(room.messages.getSnapshot().items).toEqual(before.items)
 })
 
+test('an unpinned message leaves the list of pins at once, and is back if refused', async () => {
+  const { chat, room, talk, cut, mend, refuseRequests } = await opened()
+  for (const id of ['c-0001', 'c-0002']) talk.pin(id)
+  const pins = () => room.pins.getSnapshot().items.map(({ id }) => id)
+  room.pins.subscribe(() => {})
+  await expect.poll(pins).toEqual(['c-0001', 'c-0002'])
+  await quiet()
+  cut()
+  await isOffline(chat)
+  const changes = ['c-0001', 'c-0002'].map((id) => room.unpin(id))
+  for (const change of changes) change.catch(() => {})
+  expect(pins()).toEqual([])
+  refuseRequests(/c-0002\/pin$/, FORBIDDEN)
+  mend()
+  chat.wake()
+  await expect(changes[1]).rejects.toMatchObject({ code: 'FORBIDDEN' })
+  await changes[0]
+  await expect.poll(pins).toEqual(['c-0002'])
+})
+
 test('one refused change does not take back another one of the same message', async () => {
   const { room, item, hold, refuseRequests } = await opened()
   const held = hold(/reactions$/)
