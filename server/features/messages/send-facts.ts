@@ -145,42 +145,42 @@ function selectFacts(db: Tx, appId: string, commands: SendCommand[]) {
 /** The message that the command repeats. */
 const earlierOf = constant(
   (db) => db`(
-  select id
-  from messages
-  where channel_id = command.channel_id
-    and user_id = command.user_id
-    and client_id = command.client_id
-)`,
+    select id
+    from messages
+    where channel_id = command.channel_id
+      and user_id = command.user_id
+      and client_id = command.client_id
+  )`,
 )
 
 /** How many messages the author has in the channel: the last has a number, unless it is old. */
 const authorSeqOf = constant(
   (db) => db`coalesce(
-  (
-    select author_seq
-    from messages
-    where channel_id = command.channel_id
-      and user_id collate "C" = command.user_id
-    order by seq desc
-    limit 1
-  ),
-  (
-    select count(*)
-    from messages
-    where channel_id = command.channel_id
-      and user_id collate "C" = command.user_id
-  )
-)`,
+    (
+      select author_seq
+      from messages
+      where channel_id = command.channel_id
+        and user_id collate "C" = command.user_id
+      order by seq desc
+      limit 1
+    ),
+    (
+      select count(*)
+      from messages
+      where channel_id = command.channel_id
+        and user_id collate "C" = command.user_id
+    )
+  )`,
 )
 
 /** The root of the thread that the command replies in. */
 const rootOf = constant(
   (db) => db`
-  select msg.id, msg.reply_count
-  from messages parent
-  join messages msg on msg.id = coalesce(parent.parent_id, parent.id)
-  where parent.id = command.parent_id
-    and parent.channel_id is not distinct from command.channel_id
-    and parent.deleted_at is null
-  limit 1`,
+    select msg.id, msg.reply_count
+    from messages parent
+    join messages msg on msg.id = coalesce(parent.parent_id, parent.id)
+    where parent.id = command.parent_id
+      and parent.channel_id is not distinct from command.channel_id
+      and parent.deleted_at is null
+    limit 1`,
 )
