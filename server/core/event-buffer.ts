@@ -9,6 +9,7 @@ import {
 import type { Fragment, Tx } from '../db/client.ts'
 import { pipelined } from '../db/pipelined.ts'
 import type { ChannelRow } from '../db/rows.ts'
+import { constant } from '../db/sql.ts'
 import type { JobStaging, Jobs, Task } from './jobs.ts'
 
 /** A channel whose row this transaction has locked. Only such a channel can change and emit. */
@@ -116,7 +117,7 @@ export class EventBuffer {
     const hasChannels = this.#counters.size > 0
     const [, , userRows] = await pipelined([
       hasChannels
-        ? this.#writeChannelEvents(tx, jobs ? tx`, staged as (${jobs})` : tx``)
+        ? this.#writeChannelEvents(tx, jobs ? tx`, staged as (${jobs})` : nothing(tx))
         : undefined,
       hasChannels ? undefined : jobs,
       this.#userEvents.length > 0 ? this.#writeUserEvents(tx) : [],
@@ -143,20 +144,15 @@ export class EventBuffer {
     const offsets = events.map(({ offset }) => offset)
     const types = events.map(({ type }) => type)
     const messageIds = events.map(({ messageId }) => messageId)
-    const activity = tx`case
-      when given.last_seq > c.last_seq
-        then greatest(statement_timestamp(), c.last_activity_at)
-      else c.last_activity_at
-    end`
     return tx`
       with counted as (
         update channels c
         set
           rev = given.rev,
           last_seq = given.last_seq,
-          last_activity_at = ${activity},
+          last_activity_at = ${activity(tx)},
           active_hour = case
-            when c.type in ('public', 'livestream') then date_trunc('hour', ${activity}, 'UTC')
+            when c.type in ('public', 'livestream') then date_trunc('hour', ${activity(tx)}, 'UTC')
             else c.active_hour
           end
         from unnest(${ids}::uuid[], ${revs}::int[], ${lastSeqs}::int[]) as given (id, rev, last_seq)
@@ -216,6 +212,17 @@ export class EventBuffer {
     })
   }
 }
+
+const nothing = constant((tx) => tx``)
+
+/** When channel `c` was last written to, given its counters: never before it was. */
+const activity = constant(
+  (tx) => tx`case
+      when given.last_seq > c.last_seq
+        then greatest(statement_timestamp(), c.last_activity_at)
+      else c.last_activity_at
+    end`,
+)
 
 /** One text: JSON has no line breaks, and in an array all its quotes would be escaped. */
 const envelopesOf = (tx: Tx, events: { envelope: string }[]) =>

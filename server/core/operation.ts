@@ -58,6 +58,8 @@ type GroupRules<Op extends Operation> = {
   keysOf: (command: Command<Op>) => { group: string; resource: string }
   /** About how many bytes a command has. */
   bytesOf: (command: Command<Op>) => number
+  /** How many batches of a group run at the same time, by default one. */
+  lanes?: number
 }
 type Outcomes<Op extends Operation> = (Outcome<Op> | typeof CONTENDED)[]
 

@@ -10,6 +10,7 @@ import { settleInHalves } from '../core/settle-batch.ts'
 import { type MemberRef, memberKey, type UserRef } from '../core/user-ref.ts'
 import type { Tx } from '../db/client.ts'
 import { pipelined } from '../db/pipelined.ts'
+import { constant } from '../db/sql.ts'
 import { isLargeChannel } from './access.ts'
 import { type Marks, moveMarkers, whyUnmoved } from './markers.ts'
 import { uncountedAfterMarker } from './tombstones.ts'
@@ -163,7 +164,8 @@ async function countUnread(db: Tx, appId: string, members: MemberRef[]) {
  * member's own, and the deleted and silent ones of others. Where everything is read, no messages
  * are looked up.
  */
-export const unread = (db: Tx) => db`
+export const unread = constant(
+  (db) => db`
   case
     when c.last_seq <= m.unread_after_seq then 0
     else greatest(
@@ -172,7 +174,8 @@ export const unread = (db: Tx) => db`
       - ${ownAfterMarker(db)}
       - (${uncountedAfterMarker(db)})
     )::int
-  end`
+  end`,
+)
 
 /**
  * The version of the unread count of member row `m` in channel row `c`. What the count depends on
@@ -180,7 +183,7 @@ export const unread = (db: Tx) => db`
  * higher version is newer, and counts with the same version are the same. Users who are no members
  * have read everything, and so has one who joins.
  */
-export const unreadVersion = (db: Tx) => db`c.rev + coalesce(m.unread_after_seq, c.last_seq)`
+export const unreadVersion = constant((db) => db`c.rev + coalesce(m.unread_after_seq, c.last_seq)`)
 
 /**
  * With the user, so that only `messages_own` can use it: by the seq alone, without statistics, all

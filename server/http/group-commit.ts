@@ -30,6 +30,8 @@ type GroupCommitOptions<Command, Result> = {
   bytesOf: (command: Command) => number
   /** The most commands of a batch, and their bytes; a larger command has a batch to itself. */
   batch: Amount
+  /** How many batches of a group may run at the same time; each beyond the first is full. */
+  lanes?: number | undefined
   /** The most commands of a group that may wait or run, and their bytes. */
   waiting: Amount
   /** Called when a command finds no room to wait. */
@@ -44,21 +46,24 @@ const LEAST_REMAINING_MS = 1_000
 
 /**
  * Group commit: commands that arrive while others of their group are running wait, and then run as
- * one batch. An idle group adds no delay, and a busy one holds one connection however many commands
- * wait for it. A batch of a group never waits for locks: commands whose resource is locked by
- * others go to a queue of that resource, which does wait, and nobody else with them. Commands of
- * one resource run in the order in which they arrived, and the resources of a group take turns. A
- * command that finds no room to wait is refused.
+ * one batch. An idle group adds no delay, and a busy one holds one connection. With more `lanes` it
+ * holds another one while a whole batch waits: one that is not full would cost as much and carry
+ * less. A batch of a group never waits for locks: commands whose resource is locked by others go to
+ * a queue of that resource, which does wait, and nobody else with them. Commands of one resource
+ * run in the order in which they arrived, and the resources of a group take turns. A command that
+ * finds no room to wait is refused.
  */
 export function createGroupCommit<Command, Result>({
   run,
   bytesOf,
   batch,
+  lanes = 1,
   waiting,
   onRefused,
 }: GroupCommitOptions<Command, Result>) {
   type BatchEntry = Entry<Command, Result>
-  type Queues = Map<string, CommandQueue<BatchEntry>>
+  type Queue = { commands: CommandQueue<BatchEntry>; running: number }
+  type Queues = Map<string, Queue>
   const groups: Queues = new Map()
   const resources: Queues = new Map()
   const room = createWaitingRoom(waiting, onRefused)
@@ -69,30 +74,36 @@ export function createGroupCommit<Command, Result>({
     else enqueueIn(groups, group, entry)
   }
   const enqueueIn = (queues: Queues, key: string, entry: BatchEntry) => {
-    const running = queues.get(key)
-    const queue = running ?? new CommandQueue<BatchEntry>()
-    queue.add(entry)
-    if (running) return
+    const queue = queues.get(key) ?? { commands: new CommandQueue<BatchEntry>(), running: 0 }
     queues.set(key, queue)
-    void drain(queues, key, queue)
+    queue.commands.add(entry)
+    if (queue.running < lanes && isDue(queue)) void drain(queues, key, queue)
   }
-  const drain = async (queues: Queues, key: string, queue: CommandQueue<BatchEntry>) => {
+  const isDue = ({ commands, running }: Queue) =>
+    commands.ready >= (running === 0 ? 1 : batch.commands)
+
+  const drain = async (queues: Queues, key: string, queue: Queue) => {
     const mayWait = queues === resources
-    while (!queue.isEmpty) {
-      const entries = refuseExpiring(queue.takeBatch(batch))
+    const { commands } = queue
+    while (isDue(queue)) {
+      queue.running += 1
+      const taken = commands.takeBatch(batch)
+      const entries = refuseExpiring(taken)
       await runBatch(entries, {
         // What it does for all of them is shown with the first.
         run: (commands, until) => within(entries[0]?.span, () => run(commands, { until, mayWait })),
         onContended: waitForLocks,
       })
+      commands.release(taken)
+      queue.running -= 1
     }
-    queues.delete(key)
+    if (queue.running === 0) queues.delete(key)
   }
   /** Moves commands to the queues of their resources, with those that arrived behind them. */
   const waitForLocks = (contended: BatchEntry[]) => {
     for (const entry of contended) enqueueIn(resources, entry.keys.resource, entry)
     for (const { keys } of contended) {
-      const behind = groups.get(keys.group)?.takeAllOf(keys.resource) ?? []
+      const behind = groups.get(keys.group)?.commands.takeAllOf(keys.resource) ?? []
       for (const entry of behind) enqueueIn(resources, keys.resource, entry)
     }
   }

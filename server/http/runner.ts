@@ -168,11 +168,12 @@ type RunGroup = (
 /** Runs commands of several callers together, each with an outcome of its own. */
 function createGroupRunner(
   metrics: RunnerDependencies['metrics'],
-  { keysOf, bytesOf }: Pick<Batch<Operation>, 'keysOf' | 'bytesOf'>,
+  { keysOf, bytesOf, lanes }: Pick<Batch<Operation>, 'keysOf' | 'bytesOf' | 'lanes'>,
   run: RunGroup,
 ): Runner {
   const attempt = createGroupCommit<Command<Operation>, Outcome>({
     bytesOf,
+    lanes,
     ...limits.sharedTransactions,
     onRefused: () => metrics.callsRefused.inc({ reason: 'full' }),
     run: async (commands, { until, mayWait }) => {

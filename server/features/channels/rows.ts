@@ -1,6 +1,6 @@
 import { type Channel, limits } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
-import { DELETED_USER_NAME } from '../../db/sql.ts'
+import { constant, DELETED_USER_NAME } from '../../db/sql.ts'
 import { firstMembers } from '../members/view.ts'
 import { contentBytes } from '../messages/page.ts'
 import {
@@ -59,13 +59,7 @@ export type ChannelView = [
 /** What users wrote is measured before it is answered, like that of messages. */
 export async function selectChannelRows(
   db: Tx,
-  {
-    appId,
-    viewer,
-    page,
-    order = db`c.last_activity_at desc, c.id desc`,
-    withMembers = false,
-  }: ChannelQuery,
+  { appId, viewer, page, order = newestFirst(db), withMembers = false }: ChannelQuery,
 ) {
   const rows = await db`
   select measured.*
@@ -76,7 +70,7 @@ export async function selectChannelRows(
       ${settingsVersion(db, { appId, viewer })},
       ${channelColumns(db)},
       more.members,
-      ${viewColumns(db, { reactions: db`more.reactions` })},
+      ${viewColumns(db, { reactions: readReactions(db) })},
       sum(
         coalesce(octet_length(c.custom::text), 0)
         + coalesce(octet_length(c.description), 0)
@@ -125,8 +119,12 @@ export async function selectChannelRows(
   return rows as unknown as ChannelViewRow[] // by the columns
 }
 
+const newestFirst = constant((db) => db`c.last_activity_at desc, c.id desc`)
+const readReactions = constant((db) => db`more.reactions`)
+
 /** Of channel `c`, the viewer's member row `m`, and the other user of a direct message, `peer`. */
-const channelColumns = (db: Tx) => db`
+const channelColumns = constant(
+  (db) => db`
   c.id, c.cid, c.type,
   coalesce(c.name, peer.display_name, ${DELETED_USER_NAME}) as name,
   coalesce(c.image, peer.image) as image,
@@ -140,7 +138,8 @@ const channelColumns = (db: Tx) => db`
   c.rev,
   coalesce(c.frozen, false) as frozen,
   c.custom::text,
-  c.created_at, nullif(c.updated_at, c.created_at)`
+  c.created_at, nullif(c.updated_at, c.created_at)`,
+)
 
 /** The channel as JSON, field by field, like `messageJson`; its end and last message follow. */
 export function channelJson([

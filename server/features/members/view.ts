@@ -1,6 +1,6 @@
 import { limits, type Member } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
-import { isoTime } from '../../db/sql.ts'
+import { constant, isoTime } from '../../db/sql.ts'
 import { joinedMicros } from '../cursors.ts'
 import { userSummary } from '../users/view.ts'
 
@@ -25,7 +25,7 @@ export const selectMemberPage = (db: Tx, which: Fragment) => db<ListedMember[]>`
   order by m.joined_at, m.user_id`
 
 /** The first members of channel row `c`, as JSON, in half of an answer: for its viewers. */
-export function firstMembers(db: Tx) {
+export const firstMembers = constant((db) => {
   const which = db`
     m.channel_id = c.id
     order by m.joined_at, m.user_id
@@ -39,7 +39,7 @@ export function firstMembers(db: Tx) {
     select coalesce(jsonb_agg(${member} order by m.joined_at, m.user_id), '[]')
     from (${fittingMembers(db, { which, more: customBytes(db), room })}) m
   )`
-}
+})
 
 /** What an answer says of a member beside their profile and metadata, at most. */
 const AROUND_BYTES = 120

@@ -1,5 +1,6 @@
 import { limits, type Message } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
+import { constant } from '../../db/sql.ts'
 import {
   type MessageRow,
   messageJson,
@@ -62,12 +63,12 @@ export const messagesOf = (shown: PageMessage[]) =>
  */
 async function selectPageRows(
   db: Tx,
-  { viewer, rows, order, channelId, also = db`null` }: PageQuery,
+  { viewer, rows, order, channelId, also = nothingMore(db) }: PageQuery,
 ) {
   const found = await db`
     select
       msg.place, msg.has_next, ${also},
-      ${viewColumns(db, { reactions: db`msg.reactions`, channelId })}
+      ${viewColumns(db, { reactions: readReactions(db), channelId })}
     from (
       select
         msg.*, more.reactions,
@@ -87,9 +88,14 @@ async function selectPageRows(
   return found as unknown as PageRow[] // by the columns
 }
 
+const nothingMore = constant((db) => db`null`)
+const readReactions = constant((db) => db`msg.reactions`)
+
 /** How much users wrote. Most have nothing but a text: then nothing is written to be measured. */
-export const contentBytes = (db: Tx) => db`
+export const contentBytes = constant(
+  (db) => db`
   octet_length(msg.text)
   + coalesce(octet_length(nullif(msg.attachments, '[]')::text), 0)
   + coalesce(octet_length(msg.link_previews::text), 0)
-  + coalesce(octet_length(msg.custom::text), 0)`
+  + coalesce(octet_length(msg.custom::text), 0)`,
+)

@@ -1,11 +1,12 @@
 import { limits } from '@parley/contract'
 import type { Tx } from '../../db/client.ts'
-import { isoTime } from '../../db/sql.ts'
+import { constant, isoTime } from '../../db/sql.ts'
 import { SYSTEM_USER } from '../system-user.ts'
 import { publicFields } from '../users/view.ts'
 
 /** What message row `msg` quotes, as it is now, as JSON; null if it quotes nothing. */
-export const quotedMessage = (db: Tx) => db`
+export const quotedMessage = constant(
+  (db) => db`
   case when msg.quoted_id is not null then (
     select ${summaryOfQuoted(db)}
     from messages quoted
@@ -15,7 +16,8 @@ export const quotedMessage = (db: Tx) => db`
     where quoted.id = msg.quoted_id
       and quoted.app_id = msg.app_id
       and quoted.channel_id = msg.channel_id
-  ) end`
+  ) end`,
+)
 
 /** What a quote shows of message row `quoted` of `quoted_author`, as JSON. */
 export const summaryOfQuoted = (db: Tx) => db`

@@ -4,6 +4,7 @@ import type { Command } from '../../core/operation.ts'
 import type { Tx } from '../../db/client.ts'
 import { pipelined } from '../../db/pipelined.ts'
 import type { ChannelRow, MemberRow } from '../../db/rows.ts'
+import { constant } from '../../db/sql.ts'
 import { lockChannels } from '../access.ts'
 import { SYSTEM_USER } from '../system-user.ts'
 import { findQuoted, selectQuotable } from './quotes.ts'
@@ -109,37 +110,6 @@ function selectFacts(db: Tx, appId: string, commands: SendCommand[]) {
   const userIds = commands.map(({ caller }) => caller.userId ?? SYSTEM_USER.id)
   const clientIds = commands.map(({ input }) => input.clientId ?? null)
   const parentIds = commands.map(({ input }) => input.parentId ?? null)
-  const earlier = db`(
-    select id
-    from messages
-    where channel_id = command.channel_id
-      and user_id = command.user_id
-      and client_id = command.client_id
-  )`
-  const authorSeq = db`coalesce(
-    (
-      select author_seq
-      from messages
-      where channel_id = command.channel_id
-        and user_id collate "C" = command.user_id
-      order by seq desc
-      limit 1
-    ),
-    (
-      select count(*)
-      from messages
-      where channel_id = command.channel_id
-        and user_id collate "C" = command.user_id
-    )
-  )`
-  const root = db`
-    select msg.id, msg.reply_count
-    from messages parent
-    join messages msg on msg.id = coalesce(parent.parent_id, parent.id)
-    where parent.id = command.parent_id
-      and parent.channel_id is not distinct from command.channel_id
-      and parent.deleted_at is null
-    limit 1`
   return db<FactsRow[]>`
     select
       command.ordinal::int,
@@ -147,8 +117,8 @@ function selectFacts(db: Tx, appId: string, commands: SendCommand[]) {
       u.id as author_id, u.display_name as author_name, u.image as author_image,
       u.deleted_at is not null as is_author_deleted,
       m.role, m.last_read_seq, m.unread_after_seq,
-      ${authorSeq}::int as author_seq,
-      ${earlier} as earlier_id,
+      ${authorSeqOf(db)}::int as author_seq,
+      ${earlierOf(db)} as earlier_id,
       root.id as root_id, root.reply_count as root_reply_count,
       greatest(statement_timestamp(), c.last_activity_at) as now
     from unnest(
@@ -167,7 +137,50 @@ function selectFacts(db: Tx, appId: string, commands: SendCommand[]) {
         and user_id = command.user_id
       limit 1
     ) m on true
-    left join lateral (${root}) root on command.parent_id is not null
+    left join lateral (${rootOf(db)}) root on command.parent_id is not null
     order by u.id, command.ordinal
     for key share of u`
 }
+
+/** The message that the command repeats. */
+const earlierOf = constant(
+  (db) => db`(
+    select id
+    from messages
+    where channel_id = command.channel_id
+      and user_id = command.user_id
+      and client_id = command.client_id
+  )`,
+)
+
+/** How many messages the author has in the channel: the last has a number, unless it is old. */
+const authorSeqOf = constant(
+  (db) => db`coalesce(
+    (
+      select author_seq
+      from messages
+      where channel_id = command.channel_id
+        and user_id collate "C" = command.user_id
+      order by seq desc
+      limit 1
+    ),
+    (
+      select count(*)
+      from messages
+      where channel_id = command.channel_id
+        and user_id collate "C" = command.user_id
+    )
+  )`,
+)
+
+/** The root of the thread that the command replies in. */
+const rootOf = constant(
+  (db) => db`
+    select msg.id, msg.reply_count
+    from messages parent
+    join messages msg on msg.id = coalesce(parent.parent_id, parent.id)
+    where parent.id = command.parent_id
+      and parent.channel_id is not distinct from command.channel_id
+      and parent.deleted_at is null
+    limit 1`,
+)

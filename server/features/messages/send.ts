@@ -11,11 +11,8 @@ import { findRepeated } from './repeated.ts'
 import { readFacts, type SendCommand, type SendFacts } from './send-facts.ts'
 import { selectMessages } from './view.ts'
 
-/**
- * How many transactions of sends an app has at a time. Messages of different channels share them;
- * more transactions would each carry fewer messages and cost as much.
- */
-const GROUPS = 2
+/** While one transaction commits, the messages of another can be read and written. */
+const LANES = 2
 /** The bytes of a message apart from its text and attachments. */
 const MESSAGE_BYTES = 500
 
@@ -33,11 +30,12 @@ const jsonLength = (value: object) =>
  */
 export const send = implementBatch(contract.messages.send, {
   keysOf: ({ caller: { appId }, input: { channelId } }) => ({
-    group: `${appId}:${Number.parseInt(channelId.slice(-2), 16) % GROUPS}`,
+    group: appId,
     resource: `${appId}:${channelId}`,
   }),
   bytesOf: ({ input: { text, attachments, custom } }) =>
     text.length + jsonLength(attachments) + jsonLength(custom ?? {}) + MESSAGE_BYTES,
+  lanes: LANES,
   run: async (ctx, commands, { mayWait }) => {
     const facts = await readFacts(ctx.db, commands, { mayWait })
     const earlier = await selectEarlier(ctx.db, facts)

@@ -1,5 +1,6 @@
 import { limits, type Message } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
+import { constant } from '../../db/sql.ts'
 import { SYSTEM_USER } from '../system-user.ts'
 import { userSummary } from '../users/view.ts'
 import { quotedMessage } from './quote-view.ts'
@@ -56,8 +57,10 @@ export async function selectMessages(
 }
 
 /** The `author` of message row `msg`. */
-export const withAuthor = (db: Tx) => db`
-  join users author on author.app_id = msg.app_id and author.id = msg.user_id`
+export const withAuthor = constant(
+  (db) => db`
+  join users author on author.app_id = msg.app_id and author.id = msg.user_id`,
+)
 
 type Viewed = {
   /** The reactions as JSON. */
@@ -68,28 +71,39 @@ type Viewed = {
 
 /** In the order of MessageRow, of message row `msg` and its `author`. */
 export const viewColumns = (db: Tx, { reactions, channelId }: Viewed) => db`
-  msg.id, ${channelId === undefined ? db`msg.channel_id` : db`null`}, msg.type,
+  msg.id, ${channelId === undefined ? ownChannel(db) : noChannel(db)}, msg.type,
   msg.user_id, author.display_name, author.image,
   msg.text, msg.seq, msg.rev,
   ${reactions}::text,
   to_json(nullif(msg.mentions, '{}'))::text,
   nullif(msg.attachments, '[]')::text,
   msg.parent_id, nullif(msg.reply_count, 0),
-  ${channelId === undefined ? db`` : db`${hasPins(db, channelId)} and`} ${isPinned(db)},
-  msg.client_id,
-  msg.created_at, nullif(msg.updated_at, msg.created_at), msg.edited_at, msg.deleted_at,
-  (${quotedMessage(db)})::text,
-  msg.link_previews::text, msg.custom::text,
-  msg.silent, msg.streaming, msg.interrupted`
+  ${channelId === undefined ? isPinned(db) : db`${hasPins(db, channelId)} and ${isPinned(db)}`},
+  ${plainColumns(db)}`
+
+const ownChannel = constant((db) => db`msg.channel_id`)
+const noChannel = constant((db) => db`null`)
 
 /** Not `exists`, for which PostgreSQL may read all pins if there were few when it made its plan. */
-const isPinned = (db: Tx) => db`
+const isPinned = constant(
+  (db) => db`
   coalesce((
     select true
     from pins
     where message_id = msg.id
     limit 1
-  ), false)`
+  ), false)`,
+)
+
+/** The last columns, which depend on no viewer. */
+const plainColumns = constant(
+  (db) => db`
+  msg.client_id,
+  msg.created_at, nullif(msg.updated_at, msg.created_at), msg.edited_at, msg.deleted_at,
+  (${quotedMessage(db)})::text,
+  msg.link_previews::text, msg.custom::text,
+  msg.silent, msg.streaming, msg.interrupted`,
+)
 
 /** Asked once for a page, and most channels have none. */
 const hasPins = (db: Tx, channelId: string) => db`
@@ -105,9 +119,9 @@ const hasPins = (db: Tx, channelId: string) => db`
  * Whether message row `msg` is not deleted, in the form of the index `messages_live`: for queries
  * that walk through a channel, past any number of tombstones.
  */
-export const isLive = (db: Tx) => db`num_nulls(msg.deleted_at) = 1`
+export const isLive = constant((db) => db`num_nulls(msg.deleted_at) = 1`)
 /** The same for messages that are no replies either, of which there is an index, too. */
-export const isLiveRoot = (db: Tx) => db`num_nulls(msg.deleted_at, msg.parent_id) = 2`
+export const isLiveRoot = constant((db) => db`num_nulls(msg.deleted_at, msg.parent_id) = 2`)
 
 type MessagePosition = { channelId: Fragment; seq: Fragment }
 
@@ -147,7 +161,7 @@ export const reactionsOfMessage = (db: Tx, viewer: string | Fragment | null) => 
         count(*),
         coalesce(bool_or(r.user_id = ${viewer}), false) as own,
         min(r.created_at) as first,
-        jsonb_agg(${userSummary(db)} order by r.rank)
+        jsonb_agg(${reactingUser(db)} order by r.rank)
           filter (where r.rank <= ${limits.reactionUsers}) as users
       from (
         select
@@ -160,6 +174,8 @@ export const reactionsOfMessage = (db: Tx, viewer: string | Fragment | null) => 
       group by r.emoji
     ) kind
   ) end`
+
+const reactingUser = constant((db) => userSummary(db))
 
 /**
  * The message as JSON, field by field: an object would cost several times as much to make and
