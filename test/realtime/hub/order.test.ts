@@ -184,7 +184,7 @@ test('an event that comes with its hint waits 25 ms for those before it', async 
   expect(first.received).toEqual(five)
 })
 
-test('an event that comes with its hint is timed from its commit, whatever the clocks', async () => {
+test('an event that comes with its hint is timed from its commit, if clocks agree', async () => {
   const { hub, events } = await publishInOrder([])
   const before = await secondsFromOthers()
   for (const [index, ageMs] of [7_000, -7_000].entries())

@@ -83,7 +83,7 @@ test('stored events are delivered here and announced to the other nodes', async 
   expect(events).toEqual([2])
 })
 
-test('an event goes along with its hint to those who follow its topic, if there are any', async () => {
+test('an event goes along with its hint to those who follow its topic', async () => {
   const { dispatcher, memory, sent } = await openDispatcher({ hasPeers: true })
   const message = { message: { userId: 'ben' } } as never // no more of it is read
   const [said, renamed] = [

@@ -39,7 +39,7 @@ test('notes that wait for the database have a limit, and later ones are sent', a
   expect(lost).toBe(3)
 })
 
-test('a hint leaves its event to the log if it needs more than a payload, or much waits', async () => {
+test('a hint leaves its event to the log if it is too long, or much waits', async () => {
   stopTimers()
   const sent: string[] = []
   const sender = createNoteSender({
