@@ -141,7 +141,8 @@ export function createMetrics() {
       name: 'parley_delivery_seconds',
       help:
         'From the commit of an event to its writing to the sockets of this process, by the node ' +
-        'that committed it: own or other (then from the beginning of its transaction).',
+        'that committed it: own or other (then by the clock of that node, or, where it was read ' +
+        'from the database, from the beginning of its transaction).',
       labelNames: ['origin'] as const,
       buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
       registers,
@@ -209,8 +210,8 @@ export function createMetrics() {
     gapsFilled: new Counter({
       name: 'parley_gaps_filled_total',
       help:
-        'Events read from the log to fill a gap by reason: hint (of another node), reorder, ' +
-        'subscribe, or missed (found by comparing with the database).',
+        'Events read from the log to fill a gap by reason: hint (of another node, without the ' +
+        'event), reorder, subscribe, or missed (found by comparing with the database).',
       labelNames: ['reason'] as const,
       registers,
     }),

@@ -2,10 +2,11 @@ import type { Envelope, UserSummary } from '@parley/contract'
 import type { EphemeralNote } from '../core/event-bus.ts'
 import type { Revoked } from '../core/revocations.ts'
 import type { ChannelChange } from './dirty-channels.ts'
+import type { DurablePublication } from './publication.ts'
 
 /**
- * What nodes send each other. Any note may be lost, duplicated or reordered: durable events are
- * only hinted at and read from the log, and ephemeral notes are not worth replaying.
+ * What nodes send each other. Any note may be lost, duplicated or reordered: durable events are in
+ * the log as well, and ephemeral notes are not worth replaying.
  */
 export type NodeNote =
   | EventHint
@@ -20,13 +21,20 @@ export type NodeNote =
   | SurveyNote
   | SurveyedNote
 
-/** Announces a durable event that is stored. Its content is read from the log. */
+/** Announces a durable event that is stored. */
 export type EventHint = {
   kind: 'hint'
   topic: string
   offset: number
+  /** Without, the event is read from the log. */
+  event?: HintedEvent | undefined
   /** What it changes for users who are not subscribed to the topic. */
   change?: HintedChange | undefined
+}
+
+/** `at`: when it was committed, by the clock of its node, in milliseconds. */
+type HintedEvent = Pick<DurablePublication, 'type' | 'envelope' | 'messageId'> & {
+  at: number
 }
 
 /** A change of unread counts or channel lists. `userId` is the author, or who joined or left. */

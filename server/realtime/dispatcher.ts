@@ -5,7 +5,7 @@ import type { Revocations } from '../core/revocations.ts'
 import type { UserRef } from '../core/user-ref.ts'
 import type { Broker, NodeNote, PresenceNote, RevokedNote } from './broker.ts'
 import type { Emulation } from './emulation.ts'
-import { announced, applyHint, hintOf, withoutCounts } from './hints.ts'
+import { announced, applyHint, hintOf, sentHint } from './hints.ts'
 import type { Hub } from './hub.ts'
 import type { KnownPresence } from './known-presence.ts'
 import type { MissedProfiles } from './missed-profiles.ts'
@@ -50,7 +50,7 @@ export function createDispatcher(options: DispatcherOptions) {
   const apply = (note: NodeNote) => {
     switch (note.kind) {
       case 'hint':
-        hub.handleHint(note.topic, note.offset)
+        hub.receive(note)
         // Nodes of earlier versions leave counting to the others.
         return applyHint(note, {
           unread,
@@ -111,7 +111,7 @@ export function createDispatcher(options: DispatcherOptions) {
     for (const event of events) {
       const hint = announced(hintOf(event), options)
       applyHint(hint, { unread, userFanout, count: (...given) => unread.markDirty(...given) })
-      broker.send(withoutCounts(hint))
+      broker.send(sentHint(hint, { event, broker }))
     }
   }
   /** Ends the user's subscriptions, pending ones included, to topics that they may not read. */

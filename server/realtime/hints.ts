@@ -1,6 +1,6 @@
 import { parseTopic } from '@parley/contract'
 import type { StoredEvent } from '../core/event-buffer.ts'
-import type { EventHint, HintedChange } from './broker.ts'
+import type { Broker, EventHint, HintedChange, NodeNote } from './broker.ts'
 import type { UnreadNotifier } from './unread.ts'
 import type { UserFanout } from './user-fanout.ts'
 
@@ -38,12 +38,27 @@ export const announced = (
     : { ...hint, ...(change ? { change } : {}) }
 
 /**
- * A hint of an event that this node counts for all: what it changes is left out, so that it goes to
- * those alone who follow the topic.
+ * The hint as the other nodes are sent it. What this node counts for all is left out: then it goes
+ * to those alone who follow the topic, with the event, so that they need not read it from the log.
  */
-export const withoutCounts = ({ change, ...hint }: EventHint): EventHint =>
-  change === undefined || COUNTED.has(change.type) ? hint : { ...hint, change }
+export const sentHint = (
+  { change, ...hint }: EventHint,
+  { event, broker }: { event: StoredEvent; broker: Pick<Broker, 'hasPeers'> },
+): EventHint => {
+  if (change !== undefined && !COUNTED.has(change.type)) return { ...hint, change }
+  const { type, envelope, messageId } = event
+  return broker.hasPeers()
+    ? { ...hint, event: { type, envelope, messageId, at: Date.now() } }
+    : hint
+}
 const COUNTED = new Set(['message.new', 'message.deleted', 'channel.member_joined'])
+
+/** A note as JSON; a hint that has more bytes than allowed leaves its event to the log. */
+export function lineOf(note: NodeNote, mostBytes: number) {
+  const line = JSON.stringify(note)
+  if (note.kind !== 'hint' || !note.event || Buffer.byteLength(line) <= mostBytes) return line
+  return JSON.stringify({ ...note, event: undefined })
+}
 
 type Consequences = {
   unread: UnreadNotifier

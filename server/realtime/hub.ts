@@ -3,26 +3,16 @@ import type { StoredEvent } from '../core/event-buffer.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { UserRef } from '../core/user-ref.ts'
 import { Backfill, type GapReason } from './backfill.ts'
+import type { EventHint } from './broker.ts'
 import { inChunks } from './chunks.ts'
 import { type FrameBudget, takeFrom } from './credit.ts'
 import type { EventLog } from './event-log.ts'
 import { isWithinReach, type SubscribeGrant } from './grants.ts'
 import type { DurablePublication, OutgoingPublication } from './publication.ts'
+import type { PendingSubscribe, Subscribed, TopicRequest } from './subscribed.ts'
 import { timeDelivery } from './time-delivery.ts'
 import { type Subscriber, Subscription, type Topic } from './topic.ts'
 import { Topics, type TopicsOptions } from './topics.ts'
-
-/** A position in a topic's history. */
-type TopicPosition = { epoch: string; offset: number }
-type TopicRequest = { topic: string; recover: TopicPosition | null }
-/** `release` starts live delivery; call it once the reply with these publications is on its way. */
-export type Subscribed = {
-  subscription: Subscription
-  position: TopicPosition
-  wasRecovered: boolean
-  publications: DurablePublication[]
-  release(): void
-}
 
 /** How long to wait for an out-of-order publication before reading the log. */
 const REORDER_MS = 25
@@ -108,16 +98,23 @@ export class Hub {
     const committed = { at: performance.now(), origin: 'own' as const }
     for (const { topic: name, ...publication } of events) {
       const topic = this.topics.get(name)
-      if (!topic) continue
-      topic.accept({ ...publication, committed })
-      if (!topic.hasGap) continue
-      setTimeout(() => {
-        if (topic.hasGap) this.#backfill.fillGap(topic, 'reorder')
-      }, REORDER_MS)
+      if (topic) this.#accept(topic, { ...publication, committed })
     }
   }
 
   /** Another node has committed an event. */
+  receive({ topic: name, offset, event }: Pick<EventHint, 'topic' | 'offset' | 'event'>) {
+    if (!event) return this.handleHint(name, offset)
+    const topic = this.topics.get(name)
+    if (!topic) return
+    const { at, ...content } = event
+    // The clocks of nodes may differ.
+    const ageMs = Math.max(0, Date.now() - at)
+    const committed = { at: performance.now() - ageMs, origin: 'other' as const }
+    this.#accept(topic, { ...content, offset, committed })
+  }
+
+  /** An event with this offset is in the log. */
   handleHint(name: string, offset: number, reason: GapReason = 'hint') {
     const topic = this.topics.get(name)
     topic?.recordOffset(offset)
@@ -156,6 +153,15 @@ export class Hub {
         if (!grants[index]) this.topics.get(name)?.endFor(userId, 'no longer allowed')
       }
     }
+  }
+
+  /** One that comes out of order waits for those before it, which may just be on their way. */
+  #accept(topic: Topic, publication: DurablePublication) {
+    topic.accept(publication)
+    if (!topic.hasGap) return
+    setTimeout(() => {
+      if (topic.hasGap) this.#backfill.fillGap(topic, 'reorder')
+    }, REORDER_MS)
   }
 
   /** Joins before the database is queried, so that deliveries are buffered in the meantime. */
@@ -233,14 +239,4 @@ export class Hub {
     this.topics.remove(topic)
     topic.endAll('insufficient state')
   }
-}
-
-type PendingSubscribe = {
-  request: TopicRequest
-  /** The offset to recover from, if it is of this epoch. */
-  after: number | null
-  remembered: DurablePublication[]
-  /** The offset after which the log is read: publications up to it are remembered. */
-  since: number | null
-  subscription: Subscription
 }

@@ -1,4 +1,5 @@
 import type { NodeNote } from './broker.ts'
+import { lineOf } from './hints.ts'
 import { piecesOf } from './note-pieces.ts'
 
 /** Pause between NOTIFYs: each takes a lock that the commits of all other notifiers wait for. */
@@ -9,6 +10,8 @@ const PAYLOAD_BYTES = 7_900
 const LINE_BYTES = PAYLOAD_BYTES - 100
 /** Notes that wait for the database. More of them are lost, as the other nodes notice. */
 const MOST_CHARACTERS = 8 * 1024 * 1024
+/** If so much waits, further hints leave their events to the log. */
+const BUSY_CHARACTERS = MOST_CHARACTERS / 8
 
 type NoteSenderOptions = {
   nodeId: string
@@ -25,7 +28,7 @@ export function createNoteSender({ nodeId, notify, onLost }: NoteSenderOptions) 
   let flushing: Promise<void> | undefined
 
   const send = (note: NodeNote) => {
-    const text = JSON.stringify(note)
+    const text = lineOf(note, characters < BUSY_CHARACTERS ? LINE_BYTES : 0)
     if (characters + text.length > MOST_CHARACTERS && characters > 0) {
       lost += 1
       return

@@ -1,10 +1,13 @@
 import { inboxOf, type NodeNote } from './broker.ts'
+import { lineOf } from './hints.ts'
 import { FAREWELL } from './note-receiver.ts'
 
 /** More notes share no payload. A note that is longer has one to itself. */
 const PAYLOAD_CHARACTERS = 64 * 1024
 /** Notes that wait for Redis, or for the answers to those before them. */
 const MOST_CHARACTERS = 8 * 1024 * 1024
+/** If so much waits, further hints leave their events to the log. */
+const BUSY_CHARACTERS = MOST_CHARACTERS / 8
 
 type RedisSenderOptions = {
   nodeId: string
@@ -55,7 +58,7 @@ export function createRedisSender(options: RedisSenderOptions) {
 
   return {
     send: (note: NodeNote) => {
-      const line = JSON.stringify(note)
+      const line = lineOf(note, characters < BUSY_CHARACTERS ? PAYLOAD_CHARACTERS : 0)
       if (characters + line.length > MOST_CHARACTERS && characters > 0)
         return lost(1, new Error('too many notes wait for Redis'))
       characters += line.length

@@ -2,7 +2,7 @@ import type { EventPublisher } from '../core/event-bus.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { Db } from '../db/client.ts'
 import type { Broker } from './broker.ts'
-import { announced, applyHint, hintOf, withoutCounts } from './hints.ts'
+import { announced, applyHint, hintOf, sentHint } from './hints.ts'
 import { Sessions } from './sessions.ts'
 import { timings } from './timings.ts'
 import { UnreadNotifier } from './unread.ts'
@@ -40,7 +40,7 @@ export function createWorkerPublisher({ db, nodeId, broker, metrics, report }: W
       for (const event of events) {
         const hint = announced(hintOf(event), { userFanout })
         applyHint(hint, { unread, userFanout, count: (...given) => unread.markDirty(...given) })
-        broker.send(withoutCounts(hint))
+        broker.send(sentHint(hint, { event, broker }))
       }
     },
     broadcast: broker.send,

@@ -25,6 +25,7 @@ const { values: given } = parseArgs({
     sends: { type: 'string' },
     seconds: { type: 'string' },
     redis: { type: 'boolean', default: false },
+    profile: { type: 'string' },
     smoke: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
   },
@@ -64,7 +65,14 @@ async function measureAll(databaseUrl: string) {
     for (const count of NODES) {
       const name = `${count} ${count === 1 ? 'node' : 'nodes'}, ${broker}`
       progress(name)
-      const started = { count, variables: { ...variables, ...own }, database, redisPid }
+      const profileDir = given.profile && join(given.profile, `${count}-${broker}`)
+      const started = {
+        count,
+        variables: { ...variables, ...own },
+        database,
+        redisPid,
+        profileDir,
+      }
       const nodes = await startNodes(started)
       const clients = startClients()
       try {

@@ -31,7 +31,7 @@ describe.each(['PostgreSQL', 'Redis'] as const)('on nodes connected by %s', (kin
   const check = test.skipIf(skip)
   // It must not take the others for dead, which do not beat.
   const world = useWorld({ timings, presenceGraceSeconds })
-  const { connect, listenAs, userTopic } = useListeners(world)
+  const { connect, listenAs, channelTopic, userTopic } = useListeners(world)
   let redis: Awaited<ReturnType<typeof startRedis>> | undefined
   let shared: { redis: Awaited<ReturnType<typeof redisAt>> } | undefined
   const nodes: World[] = []
@@ -100,6 +100,29 @@ describe.each(['PostgreSQL', 'Redis'] as const)('on nodes connected by %s', (kin
     const [own = [], ...others] = statements
     expect(others).toEqual(others.map(() => []))
     expect(own.filter((statement) => /m\.node_id, m\.app_id/.test(statement))).toHaveLength(4)
+  })
+  check('a message costs no statement on nodes whose users follow its channel', async () => {
+    const writer = await world().user('writer')
+    const following = await world().users(...upTo(OTHERS).map((n) => `follower${n}`))
+    const channelId = await createGroup(writer, ...following)
+    const { messages } = node(0).api({ token: writer.token })
+    const listeners = await Promise.all(
+      following.map((user, index) => listenAs(user, channelTopic(channelId), node(index + 1))),
+    )
+    // Users who are seen for the first time have all their counts loaded, once.
+    await messages.send({ channelId, text: 'hello' })
+    const totals = await Promise.all(
+      following.map((user, index) => listenAs(user, userTopic(user), node(index + 1))),
+    )
+    await messages.send({ channelId, text: 'hello again' })
+    for (const total of totals)
+      await total.until(() => counts(total, 'channel.total_unread_changed').at(-1) === 2)
+    for (const own of statements) own.length = 0
+
+    for (const text of ['a', 'b', 'c']) await messages.send({ channelId, text })
+    for (const listener of listeners) await listener.untilType('message.new', 5)
+    const [, ...others] = statements
+    expect(others).toEqual(others.map(() => []))
   })
   check('presence, names and edits of channels are looked up once, for all nodes', async () => {
     const here = await world().user('mover')

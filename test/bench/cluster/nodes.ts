@@ -14,11 +14,14 @@ type Options = {
   variables: Record<string, string>
   database: Awaited<ReturnType<typeof watchDatabase>>
   redisPid: number | undefined
+  /** Where the nodes that are stopped leave profiles of their CPU. */
+  profileDir?: string | undefined
 }
 
 /** Several nodes of one service, each a process of its own. */
-export async function startNodes({ count, variables, database, redisPid }: Options) {
-  const start = () => startServer(variables)
+export async function startNodes(options: Options) {
+  const { count, variables, database, redisPid, profileDir } = options
+  const start = () => startServer(variables, profileDir)
   const nodes = await Promise.all(Array.from({ length: count }, start))
   const sum = async (read: (node: (typeof nodes)[number]) => Promise<number>) =>
     (await Promise.all(nodes.map(read))).reduce((all, each) => all + each, 0)

@@ -27,8 +27,11 @@ const POLL_MS = 50
 /** So long nothing may arrive before what is missing counts as lost. */
 const PATIENCE_MS = 30_000
 const LONGEST_STORM_MS = 600_000
-/** How many open sockets, and how long, before anything is measured: what is compiled once. */
-const WARM_UP = { sockets: 200, seconds: 0.2 }
+/**
+ * What each node does before anything is measured, as a part of the measured time: V8 compiles what
+ * is used often, in each process, and of several nodes each is used less.
+ */
+const WARM_UP = { sockets: 200, seconds: 0.4 }
 
 /** What is measured with nodes that run, one phase after the other. */
 export function createPhases({ nodes, clients, seeded, perSecond, seconds }: Options) {
@@ -69,7 +72,8 @@ export function createPhases({ nodes, clients, seeded, perSecond, seconds }: Opt
   }
 
   const measure = async (): Promise<Measured> => {
-    await clients.open(nodes.socketUrls(), all.slice(0, WARM_UP.sockets))
+    const count = nodes.urls().length
+    await clients.open(nodes.socketUrls(), all.slice(0, WARM_UP.sockets * count))
     await clients.open(nodes.socketUrls(), [])
     await pause(settleMs)
     const empty = await nodes.work()
@@ -77,7 +81,7 @@ export function createPhases({ nodes, clients, seeded, perSecond, seconds }: Opt
     const opened = await nodes.work()
     await pause(seconds * 1_000)
     const idled = await nodes.work()
-    const warm = await roll(seconds * WARM_UP.seconds, 0)
+    const warm = await roll(seconds * WARM_UP.seconds * count, 0)
     const before = await nodes.work()
     const { messages, deliveries, took } = await roll(seconds, warm.deliveries)
     const after = await nodes.work()

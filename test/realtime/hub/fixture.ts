@@ -187,6 +187,12 @@ export const delivered = async () => (await metrics.deliveries.get()).values[0]?
 export const filled = async (reason: 'hint' | 'reorder' | 'subscribe' | 'missed') =>
   (await metrics.gapsFilled.get()).values.find(({ labels }) => labels.reason === reason)?.value ?? 0
 
+/** The seconds that events of other nodes were on their way, over all hubs. */
+export const secondsFromOthers = async () =>
+  (await metrics.deliverySeconds.get()).values.find(
+    ({ metricName, labels }) => metricName?.endsWith('_sum') && labels.origin === 'other',
+  )?.value ?? 0
+
 /** How many bytes of events the topics of the hub keep that was used last. */
 export const eventBytes = async () => (await metrics.eventMemory.get()).values[0]?.value ?? 0
 

@@ -1,6 +1,16 @@
+import type { StoredEvent } from '@parley/server/core/event-buffer'
 import { expect, test } from 'vitest'
 import { upTo } from '../../support/events.ts'
-import { chat, delivered, Listener, openHub, pass, permutations, stopTimers } from './fixture.ts'
+import {
+  chat,
+  delivered,
+  Listener,
+  openHub,
+  pass,
+  permutations,
+  secondsFromOthers,
+  stopTimers,
+} from './fixture.ts'
 
 const five = upTo(5)
 
@@ -142,4 +152,44 @@ test('a subscriber answered while others wait for a gap continues from its answe
   hub.publish([memory.append(chat)])
   await pass(25)
   expect([first.received, late.received]).toEqual([upTo(6), [6]])
+})
+
+/** An event as another node sends it with its hint. */
+const sentAlong = ({ topic, offset, type, envelope, messageId }: StoredEvent, ageMs = 0) => ({
+  topic,
+  offset,
+  event: { type, envelope, messageId, at: Date.now() - ageMs },
+})
+
+test('events that come with their hints, in any order, are delivered without a read', async () => {
+  stopTimers()
+  for (const order of permutations(five)) {
+    const { memory, hub, first, events } = await publishInOrder([])
+    for (const offset of order)
+      for (const event of events.filter((event) => event.offset === offset))
+        hub.receive(sentAlong(event))
+    await pass(1_000)
+    expect(first.received, `${order}`).toEqual(five)
+    expect(memory.reads).toEqual([])
+  }
+})
+
+test('an event that comes with its hint waits 25 ms for those before it', async () => {
+  stopTimers()
+  const { memory, hub, first, events } = await publishInOrder([1])
+  for (const event of events.slice(2, 3)) hub.receive(sentAlong(event))
+  await pass(24)
+  expect([first.received, memory.reads]).toEqual([[1], []])
+  await pass(1)
+  expect(first.received).toEqual(five)
+})
+
+test('an event that comes with its hint is timed from its commit, if clocks agree', async () => {
+  const { hub, events } = await publishInOrder([])
+  const before = await secondsFromOthers()
+  for (const [index, ageMs] of [7_000, -7_000].entries())
+    for (const event of events.slice(index, index + 1)) hub.receive(sentAlong(event, ageMs))
+  await pass()
+  const seconds = (await secondsFromOthers()) - before
+  expect(Math.floor(seconds)).toBe(7)
 })

@@ -83,6 +83,22 @@ test('stored events are delivered here and announced to the other nodes', async 
   expect(events).toEqual([2])
 })
 
+test('an event goes along with its hint to those who follow its topic', async () => {
+  const { dispatcher, memory, sent } = await openDispatcher({ hasPeers: true })
+  const message = { message: { userId: 'ben' } } as never // no more of it is read
+  const [said, renamed] = [
+    memory.append(chat, { type: 'message.new', payload: message }, 'id'),
+    memory.append(chat, { type: 'channel.updated', payload: {} as never }),
+  ]
+  dispatcher.publisher.publish([said, renamed])
+  const { type, envelope, messageId } = said
+  const at = expect.any(Number)
+  expect(sent).toEqual([
+    { kind: 'hint', topic: chat, offset: 1, event: { type, envelope, messageId, at } },
+    { kind: 'hint', topic: chat, offset: 2, change: { type: 'channel.updated', teller } },
+  ])
+})
+
 const stored = (type: StoredEvent['type'], payload: object = {}) =>
   ({ topic: chat, offset: 7, type, payload, envelope: '', messageId: null }) as StoredEvent
 const hints: [StoredEvent, unknown[][]][] = [

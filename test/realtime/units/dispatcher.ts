@@ -14,7 +14,7 @@ export const TYPING_MS = 6_000
 export const teller = { id: 'node', number: 1 }
 
 /** A dispatcher with a session of ana's, and what it sends and calls. */
-export async function openDispatcher() {
+export async function openDispatcher({ hasPeers = false } = {}) {
   const { hub, memory } = await openHub()
   const sessions = new Sessions()
   const closed: number[] = []
@@ -73,7 +73,7 @@ export async function openDispatcher() {
       follow: () => {},
       unfollow: () => {},
       settled: () => undefined,
-      hasPeers: () => false,
+      hasPeers: () => hasPeers,
     },
     // its counter
     metrics: { events: { inc: (count: number) => void events.push(count) } } as never,

@@ -122,3 +122,11 @@ export async function openConnection({
   }
   return { ...parts, connection, socket, written, closed, messages, send, connect, ask }
 }
+
+/** An event with its hint, of which only the length matters. */
+export const eventOf = (envelope: string) => ({
+  type: 'message.new' as const,
+  envelope,
+  messageId: null,
+  at: 0,
+})

@@ -1,6 +1,7 @@
 import { createNoteSender } from '@parley/server/realtime/note-sender'
 import { expect, test } from 'vitest'
 import { pass, stopTimers } from '../hub/fixture.ts'
+import { eventOf } from './fixture.ts'
 
 test('notes that wait for the database have a limit, and later ones are sent', async () => {
   stopTimers()
@@ -36,4 +37,29 @@ test('notes that wait for the database have a limit, and later ones are sent', a
   await pass(8)
   expect(sent.at(-1)).toContain('"offset":12')
   expect(lost).toBe(3)
+})
+
+test('a hint leaves its event to the log if it is too long, or much waits', async () => {
+  stopTimers()
+  const sent: string[] = []
+  const sender = createNoteSender({
+    nodeId: 'node',
+    notify: async (payloads) => void sent.push(...payloads),
+    onLost: () => expect.unreachable(),
+  })
+  const send = (offset: number, text: string) =>
+    sender.send({ kind: 'hint', topic: 'topic', offset, event: eventOf(text) })
+  send(1, 'short')
+  // Fewer characters than a payload has bytes.
+  send(2, '€'.repeat(2_700))
+  sender.send({ kind: 'hint', topic: 'x'.repeat(1024 * 1024), offset: 3 })
+  send(4, 'short')
+  await pass(8)
+  const lines = sent.flatMap((payload) => payload.split('\n'))
+  const hints = lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line))
+  expect(hints.map(({ offset, event }) => [offset, event?.envelope])).toEqual([
+    [1, 'short'],
+    [2, undefined],
+    [4, undefined],
+  ])
 })

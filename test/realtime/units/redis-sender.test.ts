@@ -1,5 +1,6 @@
 import { createRedisSender } from '@parley/server/realtime/redis-sender'
 import { expect, test, vi } from 'vitest'
+import { eventOf } from './fixture.ts'
 
 test('the number after notes that Redis did not take shows that some are missing', async () => {
   const payloads: string[] = []
@@ -24,4 +25,27 @@ test('the number after notes that Redis did not take shows that some are missing
   // What is not for everyone has the last number, and each loss takes one.
   expect(numbers).toEqual(['1', '=2', '3'])
   expect(onLost).toHaveBeenCalledExactlyOnceWith(1, expect.anything())
+})
+
+test('a hint through Redis leaves its event to the log if it is long, or much waits', async () => {
+  const payloads: string[] = []
+  const sender = createRedisSender({
+    nodeId: 'node',
+    everyone: 'everyone',
+    channelOf: (topic) => topic,
+    publish: async (_, payload) => void payloads.push(payload),
+    onLost: () => expect.unreachable(),
+  })
+  const send = (topic: string, text: string) =>
+    sender.send({ kind: 'hint', topic, offset: 1, event: eventOf(text) })
+  send('short', 'text')
+  send('long', 'x'.repeat(64 * 1024))
+  sender.send({ kind: 'hint', topic: 'x'.repeat(1024 * 1024), offset: 1 })
+  send('late', 'text')
+  await sender.flushed()
+  const envelopeOf = (topic: string) => {
+    const payload = payloads.find((each) => each.includes(`"topic":"${topic}"`))
+    return JSON.parse(payload?.split('\n')[2] ?? '').event?.envelope
+  }
+  expect(['short', 'long', 'late'].map(envelopeOf)).toEqual(['text', undefined, undefined])
 })
