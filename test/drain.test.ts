@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createConnection } from 'node:net'
+import { endpointPath } from '@parley/contract'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { exchange, post } from './support/raw.ts'
 import { RawSocket } from './support/socket.ts'
@@ -97,6 +98,23 @@ async function closingNode() {
 test('a server that is closing its sessions refuses new sockets', async () => {
   const { openLate, goOn } = await closingNode()
   expect(await openLate()).toBe('answered 503')
+  await goOn()
+})
+
+test('whoever is refused by a server that stops is told when to come again', async () => {
+  const { node } = await leavingNode()
+  void node.shutdown.announce(600_000)
+  const health = await post(node.url, '/health', { method: 'GET' })
+  expect([health.status, health.headers['retry-after']]).toEqual([503, '1'])
+  const { node: closing, goOn } = await closingNode()
+  const upgrade = {
+    Connection: 'Upgrade',
+    Upgrade: 'websocket',
+    'Sec-WebSocket-Version': '13',
+    'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
+  }
+  const refused = await post(closing.url, endpointPath, { method: 'GET', headers: upgrade })
+  expect([refused.status, refused.headers['retry-after']]).toEqual([503, '1'])
   await goOn()
 })
 

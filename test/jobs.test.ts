@@ -140,6 +140,33 @@ test('each staged job is run once, even when several processes drain', async () 
   expect(transactionIds.sort()).toEqual(sent.map(({ id }) => `${id}:ben:new-message`).sort())
 })
 
+test('staged jobs that are too many for one statement are moved by several', async () => {
+  const { world } = staging.current()
+  const { db, appId } = world
+  await startNode()
+  await idle(world)
+  await stopLast()
+  await db.unsafe(`
+    create function refuse_many() returns trigger language plpgsql as $$ begin
+      if (select count(*) from moved) > 100 then
+        raise exception 'canceling statement due to statement timeout' using errcode = '57014';
+      end if;
+      return null;
+    end $$;
+    create trigger refuse_many after delete on staged_jobs
+      referencing old table as moved execute function refuse_many()`)
+  onTestFinished(() =>
+    db`drop trigger refuse_many on staged_jobs; drop function refuse_many`.simple().then(() => {}),
+  )
+  await db`
+    insert into staged_jobs (task, payload)
+    select 'preview', jsonb_build_object('appId', ${appId}::text, 'messageId', gen_random_uuid())
+    from generate_series(1, 150)`
+  await startNode()
+  await idle(world)
+  await stopLast()
+})
+
 test('a channel whose members are slow to read delays the pushes of no other channel', async () => {
   const { world, provider, ana } = staging.current()
   const { db } = world

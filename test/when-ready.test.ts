@@ -87,6 +87,20 @@ test('a start waits for a database that says that it is starting up', async () =
   expect(reasons).toMatchObject([{ code: '57P03', message: 'the database system is starting up' }])
 })
 
+test.each([
+  ['a name that is known only once its container runs', 'ENOTFOUND'],
+  ['a server that ends the connection while it is written to', 'EPIPE'],
+])('a start waits for %s', async (_, code) => {
+  const reasons: unknown[] = []
+  const failures = [Object.assign(new Error('not there yet'), { code })]
+  const open = async () => {
+    const [failure] = failures.splice(0)
+    if (failure) throw failure
+  }
+  await whenReady(open, { waitSeconds: 60, onWait: (reason) => void reasons.push(reason) })
+  expect(reasons).toMatchObject([{ code }])
+})
+
 test('a start does not wait when the database refuses it, nor beyond its limit', async () => {
   const onWait = () => expect.unreachable()
   const elsewhere = new URL(world().databaseUrl)

@@ -1,5 +1,8 @@
 import type { ErrorCode } from '@parley/contract'
 
+/** How long who finds the service unavailable waits at least. */
+const LEAST_RETRY_SECONDS = 1
+
 /** An error that the caller can act on. Anything else that is thrown is a bug: INTERNAL_ERROR. */
 export class ApiError extends Error {
   override readonly name: string = 'ApiError'
@@ -7,8 +10,8 @@ export class ApiError extends Error {
   constructor(
     readonly code: ErrorCode,
     message: string,
-    /** Seconds after which the caller should retry. */
-    readonly retryAfterSeconds?: number,
+    /** Seconds after which the caller should retry. Without the service it is always said. */
+    readonly retryAfterSeconds = code === 'UNAVAILABLE' ? LEAST_RETRY_SECONDS : undefined,
   ) {
     super(message)
   }

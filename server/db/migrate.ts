@@ -11,6 +11,10 @@ import { useOnce } from './use-once.ts'
 
 /** How long a node waits before it asks again whether another one has finished. */
 const LOCK_PAUSE_MS = 100
+/** After this time it says so. */
+const LOCK_NOTICE_MS = 5_000
+const WAITING = 'another process migrates this database: waiting for it'
+const WAITED = 'another process has been migrating this database for an hour, or stands still'
 /**
  * The longest that a statement waits for a table. All that comes after it waits as well, also
  * those who would have shared the table with its owner: a backup must not stop the service.
@@ -32,7 +36,7 @@ type MigrateOptions = { onNotice?: (line: string) => void }
  */
 export const migrate = (url: string, { onNotice = () => {} }: MigrateOptions = {}) =>
   withConnection(url, async (db) => {
-    await lockMigrations(db)
+    await lockMigrations(db, onNotice)
     const pending = await pendingMigrations(db)
     if (ownSchema(url) === undefined) await db`create schema if not exists drizzle`
     await db`
@@ -93,13 +97,18 @@ async function withConnection<T>(
  * for all statements that began before it, so the builder and the waiting statement would wait for
  * each other.
  */
-async function lockMigrations(db: Tx) {
-  for (;;) {
+async function lockMigrations(db: Tx, onNotice: (line: string) => void) {
+  const startedAt = performance.now()
+  for (let isNoticed = false; ; ) {
     const [lock] = await db`
       select
       from pg_try_advisory_lock(${locks.migration}, ${inSchema(db)}) as is_locked
       where is_locked`
     if (lock) return
+    const waitedMs = performance.now() - startedAt
+    if (waitedMs >= GIVE_UP_MS) throw new Error(WAITED)
+    if (waitedMs >= LOCK_NOTICE_MS && !isNoticed) onNotice(WAITING)
+    isNoticed ||= waitedMs >= LOCK_NOTICE_MS
     await pause(LOCK_PAUSE_MS)
   }
 }

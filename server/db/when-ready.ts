@@ -6,8 +6,9 @@ import { setTimeout } from 'node:timers/promises'
  */
 // biome-ignore format: a table of codes
 const STARTING = new Set([
-  '57P03', 'ECONNREFUSED', 'ECONNRESET', 'CONNECTION_CLOSED',
-  'ENOENT', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT', 'CONNECT_TIMEOUT',
+  '57P03', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'CONNECTION_CLOSED',
+  'ENOENT', 'ENOTFOUND', 'EAI_AGAIN',
+  'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT', 'CONNECT_TIMEOUT',
 ])
 const RETRY_MS = 500
 

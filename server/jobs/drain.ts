@@ -1,10 +1,11 @@
 import { type JobStaging, MAX_ATTEMPTS } from '../core/jobs.ts'
-import type { Db } from '../db/client.ts'
+import { type Db, isStatementTimeout } from '../db/client.ts'
 import { queueSchema } from '../db/own-schema.ts'
 import { type Log, levelOf } from './log.ts'
 import { type QueuedTask, taskSettings } from './tasks.ts'
 import type { Timings } from './timings.ts'
 
+/** How many jobs a drain moves at most; fewer while the database takes too long. */
 const JOBS_PER_DRAIN = 1_000
 /** The age at which unclaimed jobs are reported: possibly no worker handles their task. */
 const UNCLAIMED_SECONDS = 60
@@ -27,6 +28,7 @@ export function startDraining({ db, tasks, staging, timings, log }: DrainingOpti
   let isStopped = false
   let isWoken = false
   let isReported = false
+  let most = JOBS_PER_DRAIN
 
   const scheduleRun = (milliseconds: number) => {
     clearTimeout(timer)
@@ -39,10 +41,14 @@ export function startDraining({ db, tasks, staging, timings, log }: DrainingOpti
   }
   const drain = async () => {
     try {
-      const { moved, unclaimed } = await moveStagedJobs(db, tasks)
+      const { moved, unclaimed } = await moveStagedJobs(db, tasks, most)
       reportUnclaimed(unclaimed)
-      return { isMoreStaged: moved === JOBS_PER_DRAIN }
+      const isMoreStaged = moved === most
+      most = Math.min(JOBS_PER_DRAIN, 2 * most)
+      return { isMoreStaged }
     } catch (error) {
+      // So many would take too long again, and all others would wait behind them for ever.
+      if (isStatementTimeout(error)) most = Math.ceil(most / 2)
       log[levelOf(error)]({ err: error }, 'draining staged jobs failed, will retry')
       return { isMoreStaged: false }
     }
@@ -78,7 +84,7 @@ type Drained = { moved: number; unclaimed: QueuedTask[] }
  * duplicated, and several processes may drain at once. The named queues keep a user's own jobs in
  * order.
  */
-const moveStagedJobs = (db: Db, tasks: QueuedTask[]) =>
+const moveStagedJobs = (db: Db, tasks: QueuedTask[], most: number) =>
   db.use(async (db) => {
     const batchSizes = tasks.map((task) => taskSettings[task].batchSize)
     const [row] = await db<Drained[]>`
@@ -89,7 +95,7 @@ const moveStagedJobs = (db: Db, tasks: QueuedTask[]) =>
           from staged_jobs sj
           where sj.task = any(${tasks}::text[])
           order by sj.id
-          limit ${JOBS_PER_DRAIN}
+          limit ${most}
           for update skip locked
         )
         returning id, task, payload, created_at

@@ -70,7 +70,10 @@ export function createPostgresBroker({
     const current = openListener(url)
     listener = current
     void previous?.end(0)
-    await current.listen(channel, onPayload, onListening)
+    await current.listen(channel, onPayload, onListening).catch((error: unknown) => {
+      // It was given up for the next one.
+      if (listener === current) throw error
+    })
   }
 
   return {
@@ -97,17 +100,15 @@ export function createPostgresBroker({
         },
         report,
       })
+      let onStarted = () => {}
       const onListening = () => {
+        onStarted()
         watch.restarted()
         counts.restarted()
         onMissedNotes(performance.now() - receivedAt)
         if (heartbeat) void introduce()
       }
-      await listen(onPayload, onListening)
-      await introduce()
-      heartbeat = setInterval(() => {
-        if (!sender.isFlushing()) void notifier.notify([`${nodeId}\n`], watch.sent())
-      }, brokerBeatMs)
+      // Also the first connection may fall silent, before it has been answered.
       silenceWatch = setInterval(
         () => {
           const now = performance.now()
@@ -119,6 +120,14 @@ export function createPostgresBroker({
         },
         Math.min(lookMs, brokerBeatMs),
       )
+      await new Promise<void>((resolve, reject) => {
+        onStarted = resolve
+        listen(onPayload, onListening).catch(reject)
+      })
+      await introduce()
+      heartbeat = setInterval(() => {
+        if (!sender.isFlushing()) void notifier.notify([`${nodeId}\n`], watch.sent())
+      }, brokerBeatMs)
     },
     async stop() {
       clearInterval(heartbeat)

@@ -95,6 +95,18 @@ test('a text that grows is stored now and then, and seen by those who join', asy
   expect(events.filter(({ type }) => type === 'message.updated')).toHaveLength(2)
 })
 
+test('a text that grows is stored in time, although the clock was set back', async () => {
+  const node = await otherNode({ streamStoreMs: 50 })
+  const { get, ref } = await begin()
+  await world().db`
+    update message_streams
+    set stored_at = clock_timestamp() + interval '1 hour'
+    where message_id = ${ref.messageId}`
+  const elsewhere = node.api({ token: users().bot.token })
+  await elsewhere.streams.append({ ...ref, at: 0, text: 'so far' })
+  await until(async () => (await get()).text === 'so far')
+})
+
 test('what a node took before it died is stored by another', async () => {
   const { append, get, finish } = await begin()
   await append(0, 'acknowledged, @ana')

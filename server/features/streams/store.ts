@@ -46,7 +46,9 @@ export async function storeStream(
     await endStream(ctx, { ...found, tail, viewer: null, isInterrupted: true })
     return 0
   }
-  if (stream.unstoredMs < storeMs) return storeMs - stream.unstoredMs
+  const { unstoredMs } = stream
+  // A time ahead of the clock is from before that was set back.
+  if (unstoredMs >= 0 && unstoredMs < storeMs) return storeMs - unstoredMs
   const { channel, message } = found
   ctx.write(ctx.db`
     update message_streams
