@@ -13,6 +13,9 @@ const onServer: Record<string, number> = {
   // Times of the database, and dates in headers.
   'jobs/run-job.ts': 1,
   'jobs/retry-after.ts': 1,
+  // How long ago another node committed an event, for a metric: nodes share no other clock.
+  'realtime/hints.ts': 1,
+  'realtime/hub.ts': 1,
   // When a call began, as whoever receives its spans shows it.
   'core/opentelemetry.ts': 1,
   // The times of what is sent to webhooks and hooks, which their receivers check.

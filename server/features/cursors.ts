@@ -25,17 +25,6 @@ export function decodeIdCursor(cursor: string) {
   return id
 }
 
-/** No id comes after it. */
-export const NEWEST = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
-
-/**
- * The channels `c` of an app before a cursor, to be read in the order of its own index: as a range,
- * because for an equality the index of all ids seems as good, which has the channels of other apps.
- */
-export const channelsBefore = (db: Tx, appId: string, cursor: string | undefined) => db`
-  c.app_id >= ${appId}
-  and (c.app_id, c.id) < (${appId}, ${cursor === undefined ? NEWEST : decodeIdCursor(cursor)})`
-
 /** The number that a cursor names. */
 export function decodeNumberCursor(cursor: string) {
   const [number] = decodeCursor(cursor)

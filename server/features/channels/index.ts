@@ -11,7 +11,7 @@ import type { ChannelRow } from '../../db/rows.ts'
 import { containing } from '../../db/sql.ts'
 import { channelForReader, isReadable, lockedChannelForMember } from '../access.ts'
 import { selectConnected } from '../connected.ts'
-import { channelsBefore, encodeCursor } from '../cursors.ts'
+import { decodeIdCursor, encodeCursor } from '../cursors.ts'
 import { mergeCustom } from '../custom.ts'
 import { isStaff } from '../members/index.ts'
 import { create, viewChannel } from './create.ts'
@@ -48,8 +48,10 @@ type AllChannels = Pick<ChannelsQuery, 'appId' | 'limit' | 'offset'> & {
 
 /** All channels of an app, the newest first: as its index by id has them. */
 async function listAll(db: Tx, { appId, limit, offset, cursor }: AllChannels) {
+  const after = cursor === undefined ? db`true` : db`c.id < ${decodeIdCursor(cursor)}`
   const page = db`
-    ${channelsBefore(db, appId, cursor)}
+    c.app_id = ${appId}
+    and ${after}
     order by c.app_id desc, c.id desc
     limit ${limit + 1}
     offset ${offset}`

@@ -3,14 +3,7 @@ import { implementWithoutTransaction } from '../../core/operation.ts'
 import type { Fragment, Tx } from '../../db/client.ts'
 import { containing } from '../../db/sql.ts'
 import { requireApp } from '../apps/view.ts'
-import {
-  channelsBefore,
-  decodeCursor,
-  decodeIdCursor,
-  encodeCursor,
-  NEWEST,
-  toPage,
-} from '../cursors.ts'
+import { decodeCursor, decodeIdCursor, encodeCursor, toPage } from '../cursors.ts'
 import { selectNamed } from '../search.ts'
 
 export const channels = implementWithoutTransaction(
@@ -24,7 +17,7 @@ export const channels = implementWithoutTransaction(
 type Query = Input<typeof contract.inspect.channels>
 
 async function listChannels(db: Tx, { appId, userId, limit, cursor }: Query) {
-  const query = { appId, cursor, count: limit + 1 }
+  const query = { appId, before: idsBefore(db, cursor), count: limit + 1 }
   const found = await selectChannels(db, appId, newestIds(db, { ...query, userId }))
   return toChannelPage(found, limit)
 }
@@ -36,7 +29,7 @@ const OTHERS = 'others'
 async function searchChannels(db: Tx, { appId, q, limit, cursor }: Query & { q: string }) {
   const [, part] = cursor === undefined ? [] : decodeCursor(cursor)
   if (part === OTHERS) return searchOthers(db, { appId, q, limit, cursor })
-  const named = namedIds(db, { appId, q, cursor, count: limit + 1 })
+  const named = namedIds(db, { appId, q, before: idsBefore(db, cursor), count: limit + 1 })
   const open = await selectChannels(db, appId, named)
   if (open.length >= limit) {
     const { channels, nextCursor } = toChannelPage(open, limit)
@@ -45,6 +38,9 @@ async function searchChannels(db: Tx, { appId, q, limit, cursor }: Query & { q: 
   const others = await searchOthers(db, { appId, q, limit: limit - open.length })
   return { channels: [...open, ...others.channels], nextCursor: others.nextCursor }
 }
+/** No id comes after it. */
+const NEWEST = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
 type Slice = { ids: string[]; oldest: string | null; count: number }
 
 /** Looks at a slice of all channels, and answers those that are not open and have the name. */
@@ -53,8 +49,9 @@ async function searchOthers(db: Tx, { appId, q, limit, cursor }: Query & { q: st
     with slice as materialized (
       select c.id, c.type, c.name
       from channels c
-      where ${channelsBefore(db, appId, cursor)}
+      where c.app_id = ${appId}
         and c.deleted_at is null
+        and ${idsBefore(db, cursor)}
       order by c.app_id desc, c.id desc
       limit ${limits.inspectSlice}
     )
@@ -95,19 +92,20 @@ function toChannelPage(found: InspectedChannel[], limit: number) {
   return { channels: page, nextCursor }
 }
 
-type ChannelIds = { appId: string; cursor: string | undefined; count: number }
+type ChannelIds = { appId: string; before: Fragment; count: number }
 
 /** Of all channels, or of those of a member. */
 function newestIds(
   db: Tx,
-  { appId, cursor, count, userId }: ChannelIds & { userId: string | undefined },
+  { appId, before, count, userId }: ChannelIds & { userId: string | undefined },
 ) {
   if (userId === undefined)
     return db`
       select c.id
       from channels c
-      where ${channelsBefore(db, appId, cursor)}
+      where c.app_id = ${appId}
         and c.deleted_at is null
+        and ${before}
       order by c.app_id desc, c.id desc
       limit ${count}`
   // Memberships first: the newest channels of the app may all be others'.
@@ -127,20 +125,21 @@ function newestIds(
         and c.deleted_at is null
       limit 1
     ) live
-    where ${idsBefore(db, cursor)}
+    where ${before}
     order by own.id desc
     limit ${count}`
 }
 
 /** Open channels with a part of the name: only these are in the index of names. */
-function namedIds(db: Tx, { appId, cursor, count, q }: ChannelIds & { q: string }) {
+function namedIds(db: Tx, { appId, before, count, q }: ChannelIds & { q: string }) {
   const inOrder = (rows: number) => db`
     select newest.id, newest.name
     from (
       select c.id, c.name, c.type
       from channels c
-      where ${channelsBefore(db, appId, cursor)}
+      where c.app_id = ${appId}
         and c.deleted_at is null
+        and ${before}
       order by c.app_id desc, c.id desc
       limit ${rows}
     ) newest
@@ -154,7 +153,7 @@ function namedIds(db: Tx, { appId, cursor, count, q }: ChannelIds & { q: string 
       select id, name
       from channels_named(${appId}, 'livestream', ${q})
     ) named
-    where ${idsBefore(db, cursor)}`
+    where ${before}`
   return db`
     select named.id
     from (${selectNamed(db, { q, inOrder, byKeys, order: db`id desc`, count })}) named`

@@ -1,7 +1,7 @@
 /** How many commands are decoded, or handled, before the rest of the process has the event loop. */
-const COMMANDS_PER_TURN = 50
+const COMMANDS_PER_TURN = 200
 /** How many of them one connection has decoded while others wait. */
-const DECODED_AT_ONCE = 20
+const DECODED_AT_ONCE = 50
 
 /**
  * Divides the event loop between connections. In each of its turns a bounded number of commands is
