@@ -21,7 +21,12 @@ test('an app whose node left many growing messages keeps those of no other waiti
   const other = api({ apiKey, userId: 'ana' })
   const { id } = await other.channels.create({ type: 'group', name: 'Talk' })
   const { id: last } = await other.messages.send({ channelId: id, text: '', streaming: true })
-  await db`update message_streams set tail = 'grown', length = 5, characters = 5`
+  // All were left long ago, so that the first look finds messages of both apps.
+  await db`
+    update message_streams
+    set
+      tail = 'grown', length = 5, characters = 5,
+      stored_at = stored_at - interval '1 minute'`
   const found = async (resting: string[]) =>
     (await selectUnstored(db, { unstoredMs: 0, limit: 3, ofApp: 3, resting })).map(
       (ref) => ref.appId,
