@@ -4,7 +4,6 @@ import { Agent, request } from 'node:http'
 import { constants, setPriority } from 'node:os'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { limits, topics } from '@parley/contract'
-import { WebSocket } from 'ws'
 import { RawSocket } from '../support/socket.ts'
 
 /** The users of a hostile tenant, and a channel that all of them are members of. */
@@ -47,7 +46,6 @@ const ask = (path: string, { headers = asUser(), body }: Request = {}) =>
   })
 
 const sockets = new Set<RawSocket>()
-const trpcSockets = new Set<WebSocket>()
 const channel = topics.channel(appId, channelId)
 const commands = ['presence', 'history', 'unsubscribe', 'subscribe']
 /** Connects, and asks for as much as the credit of a socket lets through. */
@@ -93,34 +91,6 @@ async function crowdOfSockets() {
   )
 }
 
-const subscriptions = Array.from({ length: limits.realtime.topicsPerSocket }, (_, id) => ({
-  id,
-  method: 'subscription',
-  params: { path: 'events.topic', input: { topic: channel } },
-}))
-/** As many tRPC sockets of one user, each with as many subscriptions as its credit allows. */
-async function crowdOfTrpcSockets() {
-  const connect = { method: 'connectionParams', data: { token: nextUser().wsToken } }
-  const address = `${url.replace('http', 'ws')}/trpc?connectionParams=1`
-  const opened = Array.from({ length: limits.realtime.socketsPerUser }, async () => {
-    const socket = new WebSocket(address)
-    trpcSockets.add(socket)
-    socket.on('error', () => {})
-    socket.on('open', () => {
-      for (const frame of [connect, subscriptions, subscriptions])
-        socket.send(JSON.stringify(frame))
-    })
-    let answers = 0
-    socket.on('message', () => {
-      answers += 1
-      if (answers === 2 * subscriptions.length || !isAttacking) socket.terminate()
-    })
-    await new Promise((resolve) => socket.on('close', resolve))
-    trpcSockets.delete(socket)
-  })
-  await Promise.all(opened)
-}
-
 const batch = Array.from({ length: 20 }, () => 'channels.list').join()
 /** A user who is over the limit of messages, and repeats none. */
 const loud = users[0]
@@ -144,7 +114,6 @@ const ways: Record<string, () => Promise<void>> = {
   tokens: () => ask('/api/channels', { headers: { authorization: `Bearer ${newKey()}` } }),
   floods: flood,
   crowdsOfSockets: crowdOfSockets,
-  crowdsOfTrpcSockets: crowdOfTrpcSockets,
 }
 
 let isAttacking = false
@@ -163,7 +132,6 @@ async function stop() {
   agent.destroy()
   agent = new Agent({ keepAlive: true })
   for (const { socket } of sockets) socket.terminate()
-  for (const socket of trpcSockets) socket.terminate()
   sockets.clear()
   await attackers
   process.send?.(counts)
