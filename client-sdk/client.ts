@@ -212,7 +212,7 @@ class LiveClient implements ChatClient {
     const { appId, user } = result
     const known = this.#session
     if (known && (known.user.id !== user.id || known.appId !== appId))
-      throw new Error('the token provider changed users; make a client for each')
+      throw new Error('the token provider changed users')
     this.#coldStart.check(result)
     if (this.#ended) return
     this.#session = result

@@ -5,7 +5,7 @@ import { memoryOf } from './connection/frame-queue.ts'
 const { frameBytes, topicsPerSocket } = limits.realtime
 
 /** As many commands of the protocol's own take as long as a subscription of tRPC, at the most. */
-export const COMMANDS_PER_MESSAGE = 16
+export const COMMANDS_PER_MESSAGE = 8
 /** A subscription as JSON has two or three objects: itself, its parameters and its input. */
 const OBJECTS_PER_COMMAND = 3
 const BYTES_PER_COMMAND = 1024

@@ -1,5 +1,5 @@
 /** How many commands are decoded, or handled, before the rest of the process has the event loop. */
-const COMMANDS_PER_TURN = 200
+const COMMANDS_PER_TURN = 100
 /** How many of them one connection has decoded while others wait. */
 const DECODED_AT_ONCE = 50
 
