@@ -6,9 +6,8 @@ type Pending<Item, Result> = {
   reject: (error: unknown) => void
 }
 
-/** How long calls are collected after a batch of several, for each of them and at most. */
-const COLLECT_MS = 20
-const LONGEST_COLLECT_MS = 500
+/** How long calls are collected after a batch of several: for each call of that batch, at most. */
+type Pause = { eachMs: number; mostMs: number }
 
 /**
  * Joins concurrent calls into batches: calls that arrive during a run are served together by the
@@ -16,9 +15,9 @@ const LONGEST_COLLECT_MS = 500
  * `run` returns one result for each item, in order. `sizeOf` is the part of `maxBatch` that an item
  * takes, by default 1; an item that is larger than a batch has one to itself. Items of different
  * lanes share no batch, and no lane waits for another. Unless `answer` says otherwise, a batch that
- * takes too long is tried in halves. With `isPaced`, a batch of several is followed by a pause in
- * which more are collected, however fast the answers are, unless as many wait as a batch has. Calls
- * that come one after the other, each after the answer to the last, do not wait. Items whose result
+ * takes too long is tried in halves. A batch of several is followed by a `pause` in which more are
+ * collected, however fast the answers are, unless as many wait as a batch has. Calls that come one
+ * after the other, each after the answer to the last, do not wait. Items whose result
  * `isPostponed` are run again: at most `mostPostponed`, the oldest, in each batch, beside others.
  */
 export function coalesce<Item, Result>(
@@ -26,7 +25,7 @@ export function coalesce<Item, Result>(
   options: CoalesceOptions<Item, Result>,
 ) {
   const { maxBatch, sizeOf = () => 1, laneOf = () => '', answer = answerInHalves } = options
-  const { mostPostponed = 0 } = options
+  const { mostPostponed = 0, pause } = options
   const lanes = new Map<string, Pending<Item, Result>[]>()
 
   /** The oldest of those that were postponed, and others. */
@@ -60,7 +59,7 @@ export function coalesce<Item, Result>(
       await answer(settled, (items) => run(items, lane))
       postponed.unshift(...stillPostponed)
       const isFull = pending.length >= maxBatch
-      if (options.isPaced && batch.length > 1 && !isFull) await collected(batch.length)
+      if (pause && batch.length > 1 && !isFull) await collected(batch.length, pause)
     }
     lanes.delete(lane)
   }
@@ -76,9 +75,9 @@ export function coalesce<Item, Result>(
     })
 }
 
-const collected = (size: number) =>
+const collected = (size: number, { eachMs, mostMs }: Pause) =>
   new Promise((resolve) => {
-    setTimeout(resolve, Math.min(size * COLLECT_MS, LONGEST_COLLECT_MS)).unref()
+    setTimeout(resolve, Math.min(size * eachMs, mostMs)).unref()
   })
 
 type CoalesceOptions<Item, Result> = {
@@ -87,7 +86,7 @@ type CoalesceOptions<Item, Result> = {
   laneOf?: (item: Item) => string
   /** How a batch is run and its callers are answered. */
   answer?: typeof answerInHalves
-  isPaced?: boolean
+  pause?: Pause
   mostPostponed?: number
   /** Asked once for each result. */
   isPostponed?: (item: Item, result: Result) => boolean

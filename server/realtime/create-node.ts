@@ -55,7 +55,7 @@ export function createRealtimeNode(parts: NodeParts): RealtimeNode {
         db.use((db) => selectGenerations(db, users), until),
       )
     },
-    { maxBatch: 1_000, laneOf: ({ appId }) => appId, isPaced: true },
+    { maxBatch: 1_000, laneOf: ({ appId }) => appId, pause: { eachMs: 20, mostMs: 500 } },
   )
   return {
     hub,

@@ -47,6 +47,8 @@ export function createEventLog({ db, admit, interest, metrics }: EventLogOptions
       maxBatch: TOPICS_PER_STATEMENT,
       sizeOf: ({ requests }) => Math.max(requests.length, LEAST_FRAME_SIZE),
       laneOf: ({ requests: [request] }) => request?.appId ?? '',
+      // Frames of a storm come turn by turn: each statement has those of several.
+      pause: { eachMs: 0.5, mostMs: 50 },
       mostPostponed: FULL_FRAMES,
       isPostponed: ({ until }, grants) => grants === 'postponed' && performance.now() < until,
     },

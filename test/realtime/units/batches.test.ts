@@ -25,7 +25,7 @@ test('after a batch of several more are collected, however fast the answers are'
       sizes.push(items.length)
       return items
     },
-    { maxBatch: 1_000, isPaced: true },
+    { maxBatch: 1_000, pause: { eachMs: 20, mostMs: 500 } },
   )
   let answered = 0
   const come = (count: number) => {
@@ -83,7 +83,7 @@ test('a full batch that waits does not wait for more', async () => {
     sizes.push(items.length)
     return items
   }
-  const ask = coalesce<number, number>(run, { maxBatch: 5, isPaced: true })
+  const ask = coalesce<number, number>(run, { maxBatch: 5, pause: { eachMs: 20, mostMs: 500 } })
   for (let index = 0; index < 12; index++) void ask(index)
   await vi.advanceTimersByTimeAsync(99)
   expect(sizes).toEqual([5, 5])
