@@ -1,5 +1,5 @@
 import type { CatchUp } from './catch-up.ts'
-import type { UnreadCount } from './channels/versions.ts'
+import type { ReadAnswer } from './channels/versions.ts'
 import type { Connection } from './connection.ts'
 import type { Emitter } from './events.ts'
 import type { Outbox } from './outbox/index.ts'
@@ -25,7 +25,7 @@ export type ClientContext = SharedContext & {
     /** Loads a record that no list has. */
     load: (channelId: string) => Promise<void>
     startReading: (channelId: string) => void
-    endReading: (channelId: string, left?: UnreadCount) => void
+    endReading: (channelId: string, answer?: ReadAnswer) => void
     /** Forgets the records that no list shows and no open room needs. */
     release: () => void
   }

@@ -19,7 +19,7 @@ import {
 import { RecordSubscriptions } from './subscriptions.ts'
 import { type Unread, UnreadCounts } from './unread.ts'
 import { unused } from './unused.ts'
-import { isUnreadCount, type Source, type UnreadCount, VersionedParts } from './versions.ts'
+import { hasUnreadCount, type ReadAnswer, type Source, VersionedParts } from './versions.ts'
 
 /** The records of the user's channels as far as they were loaded, and lists of them. */
 export class ChannelsCache {
@@ -69,13 +69,18 @@ export class ChannelsCache {
   }
 
   /** The server answered with the count that is left; without one it refused. */
-  endReading(channelId: string, left: Partial<UnreadCount> = {}) {
+  endReading(channelId: string, answer: Partial<ReadAnswer> = {}) {
     this.#unread.pendingReads.end(channelId)
-    const count = () => this.get(channelId)?.unreadCount ?? 0
-    const before = count()
-    if (isUnreadCount(left)) this.#show(channelId, this.#parts.takeCount(channelId, left))
+    const { unreadCount = 0, lastReadSeq = 0 } = this.get(channelId) ?? {}
+    if (hasUnreadCount(answer)) {
+      // The event that tells it may come later.
+      const position = Math.max(lastReadSeq, answer.lastReadSeq)
+      this.#parts.takeRead(channelId, position)
+      const count = this.#parts.takeCount(channelId, answer)
+      this.#show(channelId, { ...count, lastReadSeq: position })
+    }
     // Until the next total, which follows.
-    this.#unread.total -= before - count()
+    this.#unread.total -= unreadCount - (this.get(channelId)?.unreadCount ?? 0)
     this.#refresh()
   }
 

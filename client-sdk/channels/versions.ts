@@ -4,12 +4,11 @@ import type { Channel } from '../types.ts'
 export type UnreadCount = Pick<Channel, 'unreadCount' | 'unreadVersion'>
 export type Settings = Pick<Channel, 'starred' | 'muted'>
 
-/**
- * Whether the answer to a read has the count that is left: servers of earlier versions leave it
- * out.
- */
-export const isUnreadCount = (left: Partial<UnreadCount>): left is UnreadCount =>
-  left.unreadCount !== undefined
+/** The answer to a read: the count that is left, and how far the user has read. */
+export type ReadAnswer = UnreadCount & Pick<Channel, 'lastReadSeq'>
+/** Servers of earlier versions leave the count out. */
+export const hasUnreadCount = (answer: Partial<ReadAnswer>): answer is ReadAnswer =>
+  answer.unreadCount !== undefined
 
 /** The response that a record is from: when it was requested, and the version of its settings. */
 export type Source = { since: number; settingsVersion: number }

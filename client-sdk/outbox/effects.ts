@@ -1,4 +1,4 @@
-import type { UnreadCount } from '../channels/versions.ts'
+import type { ReadAnswer } from '../channels/versions.ts'
 import type { Emitter } from '../events.ts'
 import type { LiveRoom } from '../room/index.ts'
 import type { OutboxStep } from './steps.ts'
@@ -7,7 +7,7 @@ type Shown = {
   rooms: ReadonlyMap<string, LiveRoom>
   records: {
     startReading: (channelId: string) => void
-    endReading: (channelId: string, left: Partial<UnreadCount>) => void
+    endReading: (channelId: string, answer: Partial<ReadAnswer>) => void
   }
   events: Emitter
 }
@@ -28,7 +28,7 @@ export function createStepHandler({ rooms, records, events }: Shown) {
       records.startReading(channelId)
     }
     if (kind !== 'done' && kind !== 'refused') return
-    const left = kind === 'done' ? (step.result ?? {}) : {} // as it was answered
-    if (reading.delete(clientId)) records.endReading(channelId, left)
+    const answer = kind === 'done' ? (step.result ?? {}) : {} // as it was answered
+    if (reading.delete(clientId)) records.endReading(channelId, answer)
   }
 }

@@ -127,7 +127,7 @@ const routes: [RegExp, Answer][] = [
       channel.read(data.me)
       channel.own.unreadCount = 0
       const { unreadCount, unreadVersion } = channel.own
-      return { ...done(), unreadCount, unreadVersion }
+      return { ...done(), lastReadSeq: channel.reads.get(data.me), unreadCount, unreadVersion }
     },
   ],
   [/^POST \/api\/channels\/([^/]+)\/typing$/, () => done()],
