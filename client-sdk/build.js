@@ -41,7 +41,11 @@ const internal = [
   ...['isReflected(In|By)', 'isConfirmedByResponse', 'isSender', 'currentLoad', 'areFetched'],
   ...['arePinsStale', 'abandonLoads', 'loadWatched', 'loadedStatus', 'pendingReads', 'restorable'],
   ...['serverFailures', 'stopWaiting', 'onTrimmed', 'onAccessLost', 'onGapFilled', 'needsRefetch'],
-  ...['takeSettings', 'requestTotal', '(start|end)Reading', 'loadIfIdle'],
+  ...['take(Settings|Count|Read)', 'requestTotal', '(start|end)Reading', 'loadIfIdle'],
+  ...['resources', 'catchUp', 'loaderOf', 'onStep', 'hasResponse', 'isRecovered', 'hasGap'],
+  ...['isWatched', 'chunks', 'updates', 'topicStatus', 'apiOfOutbox', 'entriesOf', 'startFetch'],
+  ...['isElsewhere', 'refusalOf', 'hasLeft', 'isLoggedIn', 'on(Watched|Unwatched|Subscribed)'],
+  ...['onStarted', 'onElected', 'onLeft'],
 ]
 await build({
   ...shared,

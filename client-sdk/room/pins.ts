@@ -1,5 +1,6 @@
-import type { Message } from '../types.ts'
-import type { ChannelState } from './state.ts'
+import type { Message, PinnedMessage } from '../types.ts'
+import type { OptimisticUpdate } from './optimistic.ts'
+import type { ChannelState, ChatMessage } from './state.ts'
 
 /**
  * Updates pinned messages with the messages that have changed. A message that was pinned just now
@@ -26,4 +27,34 @@ export function updatePins(
     return message.pinned ? [{ ...message, pinnedBy: pin.pinnedBy, pinnedAt: pin.pinnedAt }] : []
   })
   return { ...state, pins: updated, arePinsStale: state.arePinsStale || hasUnlistedPin }
+}
+
+type Shown = {
+  state: ChannelState
+  updates: readonly OptimisticUpdate[]
+  me: string
+  /** A message with the updates. */
+  messageOf: (id: string) => ChatMessage | undefined
+}
+
+/**
+ * The pins that the server lists, and before them those of the user that it does not list yet. The
+ * latter were shown before, or are the effect of an update.
+ */
+export function shownPins(
+  before: readonly PinnedMessage[],
+  { state, updates, me, messageOf }: Shown,
+): readonly PinnedMessage[] {
+  const pinnedAt = new Date().toISOString()
+  const made = updates.flatMap(({ messageId }) => {
+    const message = state.messages.get(messageId)
+    return message && !message.pinned ? { ...message, pinned: true, pinnedBy: me, pinnedAt } : []
+  })
+  const unlisted = new Map([...made.reverse(), ...before].map((pin) => [pin.id, pin]))
+  const listed = state.pins ?? []
+  for (const { id } of listed) unlisted.delete(id)
+  return [
+    ...[...unlisted.values()].filter(({ id }) => messageOf(id)?.pinned),
+    ...listed.filter(({ id }) => messageOf(id)?.pinned !== false),
+  ]
 }

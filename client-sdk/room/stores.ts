@@ -1,4 +1,4 @@
-import { type ClientContext, currentUser } from '../context.ts'
+import { type ClientContext, currentUser, currentUserId } from '../context.ts'
 import { keepIfEqual, memoize } from '../equality.ts'
 import type { ChatError } from '../error.ts'
 import { createStore, type Store } from '../store.ts'
@@ -6,6 +6,7 @@ import type { Member, PinnedMessage, UserSummary } from '../types.ts'
 import { RoomInfoStore } from './info.ts'
 import { createJumpLoader, createPageLoader, ROOTS, threadResource, timelineOf } from './loaders.ts'
 import { type OptimisticUpdate, withUpdates } from './optimistic.ts'
+import { shownPins } from './pins.ts'
 import type { ResourceName, Status } from './resources.ts'
 import { selectHasMore, selectMessages } from './selectors.ts'
 import type { ChatMessage, ReadPosition } from './state.ts'
@@ -95,7 +96,7 @@ export class RoomStores {
   readonly #threads = new Map<string, Paged<ThreadSnapshot>>()
 
   constructor(readonly options: RoomStoresOptions) {
-    const { context, channelId, sync } = options
+    const { context, channelId, sync, updates } = options
     this.info = new RoomInfoStore(channelId, context)
     const all = this.#messages('messages')
     const roots = this.#messages(ROOTS)
@@ -105,11 +106,13 @@ export class RoomStores {
       items: sync.state.members ? membersOf(sync.state.members) : NO_ITEMS,
       ...sync.resources.get('members'),
     }))
-    // A pin says who has pinned it, and when: it is listed once the server has it.
+    let pins: readonly PinnedMessage[] = NO_ITEMS
     this.pins = this.#derive('pins', () => {
-      const pins: readonly PinnedMessage[] = sync.state.pins ?? NO_ITEMS
-      const items = pins.filter(({ id }) => this.#message(id)?.pinned !== false)
-      return { items: keepIfEqual(pins, items), ...sync.resources.get('pins') }
+      const { state } = sync
+      const me = currentUserId(context)
+      const messageOf = (id: string) => this.#message(id)
+      pins = keepIfEqual(pins, shownPins(pins, { state, updates: updates(), me, messageOf }))
+      return { items: pins, ...sync.resources.get('pins') }
     })
     this.reads = this.#derive('reads', () => ({
       byUser: sync.state.reads ?? NO_READS,

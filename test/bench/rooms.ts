@@ -15,6 +15,9 @@ const REPEATS = process.argv.includes('--smoke') ? 5 : 201
 const MAX_MICROSECONDS = 1_000
 const MAX_RATIO = 2
 
+/** How many pages the server has beyond those that are loaded. */
+const PAGES_LEFT = 10
+
 type Loaded = Awaited<ReturnType<typeof load>>
 type Work = (loaded: Loaded, count: number) => unknown
 const works: Record<string, Work> = {
@@ -48,12 +51,18 @@ const works: Record<string, Work> = {
 }
 /** Of these the answer is waited for. */
 const TRIPS = ['page', 'send, stored']
+/** Clients grow by what they load and send: after so many times they are replaced. */
+const turnsOf = (what: string) => (what === 'page' ? 5 : 50)
 
-const clients = await Promise.all(SIZES.map(load))
 const rows: { what: string; small: number; large: number; ratio: number }[] = []
 for (const [what, work] of Object.entries(works)) {
-  const times = clients.map((): number[] => [])
+  const times = SIZES.map((): number[] => [])
+  let clients: Loaded[] = []
   for (let count = 0; count < REPEATS; count++) {
+    if (count % turnsOf(what) === 0) {
+      for (const { chat } of clients) chat.disconnect()
+      clients = await Promise.all(SIZES.map(load))
+    }
     for (const [index, loaded] of clients.entries()) {
       loaded.served()
       const before = process.cpuUsage()
@@ -65,17 +74,17 @@ for (const [what, work] of Object.entries(works)) {
       await settled()
     }
   }
+  for (const { chat } of clients) chat.disconnect()
   const [small = 0, large = 0] = times.map(median)
   rows.push({ what, small, large, ratio: Number((large / small).toFixed(2)) })
 }
-for (const { chat } of clients) chat.disconnect()
 report()
 
 /** A live client with so many messages of a room loaded, and more on the server. */
 async function load(size: number) {
   const realtime = createRealtime()
   const talk = createChannel('c', { me: 'me', memberIds: ['me', 'ana'], publish: () => {} })
-  for (let count = 0; count < size + 200 * 50; count++) talk.send(`message ${count}`)
+  for (let count = 0; count < size + PAGES_LEFT * 50; count++) talk.send(`message ${count}`)
   const asked = (request: string, text: string) => {
     const body = JSON.parse(text)
     if (request === 'POST /api/channels/c/messages')

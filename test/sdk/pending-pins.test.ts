@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest'
+import { isLive, isOffline, ready, until } from '../support/chat.ts'
+import { quiet, scriptedChat } from '../support/scripted/index.ts'
+
+/** A live client that shows the pins of a room of three messages, of which the first is pinned. */
+async function opened() {
+  const chat = scriptedChat()
+  const talk = chat.channel('c')
+  for (const text of ['1', '2', '3']) talk.send(text, { by: 'me' })
+  talk.pin('c-0001')
+  await chat.chat.connect()
+  const room = chat.chat.channel('c')
+  const shown: string[][] = []
+  const pins = () => room.pins.getSnapshot().items.map(({ id }) => id)
+  room.pins.subscribe(() => shown.push(pins()))
+  await until(room.messages, ready)
+  await expect.poll(pins).toEqual(['c-0001'])
+  await quiet()
+  shown.length = 0
+  return { ...chat, talk, room, pins, shown }
+}
+
+test('messages that are pinned offline are listed at once, the latest first', async () => {
+  const { chat, room, pins, shown, cut, mend } = await opened()
+  cut()
+  await isOffline(chat)
+  const pinned = ['c-0002', 'c-0003'].map((id) => room.pin(id))
+  expect(pins()).toEqual(['c-0003', 'c-0002', 'c-0001'])
+  expect(room.pins.getSnapshot().items[0]).toMatchObject({
+    ...{ text: '3', pinned: true, pinnedBy: 'me' },
+    pinnedAt: expect.stringMatching(/^\d{4}-.*Z$/),
+  })
+  shown.length = 0
+  mend()
+  chat.wake()
+  await Promise.all(pinned)
+  await quiet()
+  // None of them is gone between the answer and the server's list.
+  expect(shown.filter((ids) => ids.length !== 3)).toEqual([])
+  expect(new Set(pins())).toEqual(new Set(['c-0001', 'c-0002', 'c-0003']))
+})
+
+test('a pin that is refused or taken back is not listed', async () => {
+  const { room, pins, refuseRequests } = await opened()
+  refuseRequests(/pin$/, { status: 403, code: 'FORBIDDEN' })
+  const pinned = room.pin('c-0002')
+  expect(pins()).toEqual(['c-0002', 'c-0001'])
+  await expect(pinned).rejects.toMatchObject({ code: 'FORBIDDEN' })
+  expect(pins()).toEqual(['c-0001'])
+})
+
+test('a pin that others have taken back meanwhile is not listed', async () => {
+  const { chat, room, talk, pins } = await opened()
+  await room.pin('c-0002')
+  await quiet()
+  expect(new Set(pins())).toEqual(new Set(['c-0001', 'c-0002']))
+  talk.unpin('c-0002')
+  await quiet()
+  expect(pins()).toEqual(['c-0001'])
+  await isLive(chat)
+})
+
+test('a reaction to a message that another has pinned does not list it as one of the user', async () => {
+  const { room, talk, hold, pins } = await opened()
+  const held = hold(/pins$|GET .*pins/)
+  talk.pin('c-0002', 'ana')
+  await quiet()
+  void room.react('c-0002', '👍')
+  expect(pins()).toEqual(['c-0001'])
+  held.release()
+  await expect.poll(pins).toContain('c-0002')
+  const { items } = room.pins.getSnapshot()
+  expect(items.find(({ id }) => id === 'c-0002')).toMatchObject({ pinnedBy: 'ana' })
+})
