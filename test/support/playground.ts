@@ -4,12 +4,13 @@ import { join } from 'node:path'
 import { createChatServer } from '@parley/client/server'
 import { connectOnce } from '@parley/server/db/client'
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
-import { afterEach, beforeAll, expect, inject } from 'vitest'
+import { afterEach, beforeAll, expect, inject, vi } from 'vitest'
 import { launchChromium, openPage, type Problems, screenshot } from './browser.ts'
 import { page as pageOf, servePages } from './pages.ts'
 import { databaseUrl } from './postgres.ts'
 import { ADMIN_KEY } from './secrets.ts'
 import { start } from './start.ts'
+import { patient } from './until.ts'
 
 /**
  * A server whose playground has had no visits, and a browser. A test fails if its pages had
@@ -107,8 +108,9 @@ export async function say(page: Page, text: string, box = 'Message Kitchen') {
   await input.press('Enter')
 }
 
-/** Hovers over a message, and clicks one of its tools. */
-export async function useTool(article: Locator, tool: string) {
-  await article.hover()
-  await article.getByRole('button', { name: tool, exact: true }).click()
-}
+/** Hovers over a message, again if it moves away, and clicks one of its tools. */
+export const useTool = (article: Locator, tool: string) =>
+  vi.waitFor(async () => {
+    await article.hover()
+    await article.getByRole('button', { name: tool, exact: true }).click({ timeout: 5_000 })
+  }, patient)
