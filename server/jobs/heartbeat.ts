@@ -44,7 +44,8 @@ export function startHeartbeat({ workers, timings, ...context }: HeartbeatOption
 
 /**
  * Returns the dead workers that still lock jobs. A time ahead of the clock is from before that was
- * set back: a heartbeat counts as one of now, and a lock as an old one.
+ * set back: a heartbeat counts as one of now, a lock as an old one, and jobs that waited go on
+ * waiting for as long as they were put off.
  */
 const writeHeartbeat = (
   db: Db,
@@ -63,6 +64,16 @@ const writeHeartbeat = (
       set seen_at = clock_timestamp()
       where seen_at ${isAhead}`
     await db`delete from job_workers where seen_at < ${deadSince}`
+    await db`
+      select
+      from ${queueSchema(db)}.jobs job,
+        ${queueSchema(db)}.reschedule_jobs(
+          array[job.id],
+          run_at => clock_timestamp() + greatest(job.run_at - job.updated_at, '0')
+        )
+      where job.updated_at ${isAhead}
+        and job.run_at > clock_timestamp()
+        and job.locked_at is null`
     const dead = await db<{ id: string }[]>`
       select distinct job.locked_by as id
       from ${queueSchema(db)}.jobs job
