@@ -19,7 +19,7 @@ const sessions: Session[] = userIds.map((id) => createSession(id, wire.recorderO
 
 /** The page: a bar, a pane for each of its users, and the wire view if it is open. */
 export function App() {
-  const { isReady, problem } = useSeed()
+  const { isReady, problem, tryAgain } = useSeed()
   const [shownId, setShownId] = useState(userIds[0])
   const [isWireOpen, setWireOpen] = useWireSwitch()
   const wireSwitch = (
@@ -35,17 +35,20 @@ export function App() {
   return (
     <>
       <Bar shownId={shownId} onShow={setShownId} wireSwitch={wireSwitch} />
+      {problem && (
+        <div className="banner" role="alert">
+          <p>The demo could not be prepared. {problem}</p>
+          <button type="button" className="button button-small" onClick={tryAgain}>
+            Try again
+          </button>
+        </div>
+      )}
       {!isReady ? (
         <p className="welcome" role="status">
           Preparing the demo…
         </p>
       ) : (
         <main className="panes">
-          {problem && (
-            <p className="banner banner-error" role="alert">
-              The demo could not be prepared: {problem}
-            </p>
-          )}
           {sessions.map((session) => (
             <Pane
               key={session.userId}

@@ -7,9 +7,9 @@ import { Icon, type IconName } from './icons.tsx'
 import { plainText } from './markdown.ts'
 import { moveFocus } from './move-focus.ts'
 import { useNavigation } from './navigation.ts'
+import { Nothing } from './nothing.tsx'
 import { useSession } from './session.ts'
 import { commandKey } from './shortcuts.tsx'
-import { Skeletons } from './skeletons.tsx'
 
 type Props = {
   openId: string | undefined
@@ -20,7 +20,7 @@ type Props = {
 
 /** The user's channels, newest activity first. Arrow keys move between them. */
 export function ChannelList({ openId, onJump, onCreate, onBrowse }: Props) {
-  const { items, status, hasMore, loadMore } = useChannels()
+  const { items, status, error, hasMore, loadMore } = useChannels()
   const { openChannel } = useNavigation()
   const { userId } = useSession()
   return (
@@ -33,11 +33,10 @@ export function ChannelList({ openId, onJump, onCreate, onBrowse }: Props) {
         <IconButton label="Browse channels" icon="compass" onClick={onBrowse} />
         <IconButton label="New channel" icon="plus" onClick={onCreate} />
       </div>
-      {items.length === 0 && status === 'loading' && (
-        <Skeletons label="Loading channels" count={3} />
-      )}
-      {items.length === 0 && status === 'ready' && (
-        <p className="empty">No channels yet. Create one, or browse the channels you can join.</p>
+      {items.length === 0 && (
+        <Nothing what="channels" status={status} error={error} count={3}>
+          No channels yet. Create one, or browse the channels you can join.
+        </Nothing>
       )}
       <ul onKeyDown={moveFocus}>
         {items.map((channel) => (

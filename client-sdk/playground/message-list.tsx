@@ -12,10 +12,10 @@ import { Icon } from './icons.tsx'
 import { keyOf, rowIdOf } from './message.tsx'
 import { MessageRows } from './message-rows.tsx'
 import { moveFocus } from './move-focus.ts'
+import { Nothing } from './nothing.tsx'
 import { useOpenChannel } from './open-channel.ts'
 import { useIsVisible, useNearEdge, useScroll } from './scroll.ts'
-import { Skeletons } from './skeletons.tsx'
-import { plainWordsOf, useToasts } from './toasts.tsx'
+import { useToasts } from './toasts.tsx'
 import { useActiveMessage } from './use-active-message.ts'
 import { useUnseenCount } from './use-unseen-count.ts'
 
@@ -131,9 +131,10 @@ const ListNotes = ({ list: { items, status, error, hasOlder } }: Pick<Props, 'li
         {status === 'stale' ? 'Earlier messages need the network' : 'Loading earlier messages…'}
       </p>
     )}
-    {status === 'loading' && items.length === 0 && <Skeletons label="Loading messages" count={4} />}
-    {status !== 'loading' && items.length === 0 && (
-      <p className="empty">{error ? plainWordsOf(error) : 'Nothing here yet. Say something.'}</p>
+    {items.length === 0 && (
+      <Nothing what="messages" status={status} error={error} count={4}>
+        Nothing here yet. Say something.
+      </Nothing>
     )}
   </>
 )

@@ -77,7 +77,7 @@ function Channels() {
           <Conversation key={channel.id} channel={channel} onBack={() => setListShown(true)} />
         ) : (
           <NoChannel
-            isLoading={status === 'loading' || channelStatus === 'loading'}
+            isKnown={status === 'ready' && channelStatus !== 'loading'}
             wasOpen={openId !== undefined}
           />
         )}
@@ -115,13 +115,10 @@ function useJumpKey(rooms: RefObject<HTMLElement | null>, onJump: () => void) {
   }, [rooms])
 }
 
-const NoChannel = ({ isLoading, wasOpen }: { isLoading: boolean; wasOpen: boolean }) => (
-  <div className="empty room">{noChannelText({ isLoading, wasOpen })}</div>
+/** Until the channels are known, the list says why. */
+const NoChannel = ({ isKnown, wasOpen }: { isKnown: boolean; wasOpen: boolean }) => (
+  <div className="empty room">{isKnown && noChannelText(wasOpen)}</div>
 )
 
-function noChannelText({ isLoading, wasOpen }: { isLoading: boolean; wasOpen: boolean }) {
-  if (isLoading) return 'Loading…'
-  return wasOpen
-    ? 'You are no longer a member of this channel.'
-    : 'Choose a channel, or create one.'
-}
+const noChannelText = (wasOpen: boolean) =>
+  wasOpen ? 'You are no longer a member of this channel.' : 'Choose a channel, or create one.'

@@ -4,21 +4,20 @@ import { Avatar } from './avatar.tsx'
 import { Drawer } from './drawer.tsx'
 import { shortTimeOf } from './format.ts'
 import { MessageText } from './message-text.tsx'
+import { Nothing } from './nothing.tsx'
 import { useOpenChannel } from './open-channel.ts'
 import { useToasts } from './toasts.tsx'
 
 /** The pinned messages, the newest pin first. */
 export function Pins({ onClose }: { onClose: () => void }) {
   const { channel } = useOpenChannel()
-  const { items, status } = usePins(channel.id)
+  const { items, status, error } = usePins(channel.id)
   return (
     <Drawer title="Pinned messages" onClose={onClose}>
       {items.length === 0 && (
-        <p className="empty">
-          {status === 'loading'
-            ? 'Loading…'
-            : 'Nothing is pinned. Pin messages to find them again.'}
-        </p>
+        <Nothing what="pins" status={status} error={error} count={2}>
+          Nothing is pinned. Pin messages to find them again.
+        </Nothing>
       )}
       <ul className="pins" aria-label="Pinned messages">
         {items.map((message) => (

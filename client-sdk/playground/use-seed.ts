@@ -1,5 +1,5 @@
 import { isChatError } from '@parley/client'
-import { useEffect, useState } from 'react'
+import { useCallback, useEffect, useState } from 'react'
 import { seed } from './seed.ts'
 import { plainWordsOf } from './toasts.tsx'
 
@@ -12,42 +12,42 @@ type Preparation = {
   /** Why the demo could not be prepared. */
   problem: string | undefined
 }
+type Seed = Preparation & { tryAgain: () => void }
 
 /**
  * Prepares the demo. Later visits do not wait for that: they show what is stored, also without a
  * network, and it is prepared once that is back.
  */
-export function useSeed(): Preparation {
+export function useSeed(): Seed {
   const wasSeeded = localStorage.getItem(KEY) !== null
   const [preparation, setPreparation] = useState<Preparation>({
     isReady: wasSeeded,
     problem: undefined,
   })
+  const prepare = useCallback(() => {
+    seeding ??= seed()
+    seeding.then(
+      () => {
+        localStorage.setItem(KEY, 'yes')
+        setPreparation({ isReady: true, problem: undefined })
+      },
+      (error: unknown) => {
+        seeding = undefined
+        const problem = wasSeeded && isOutage(error) ? undefined : problemOf(error)
+        setPreparation({ isReady: true, problem })
+      },
+    )
+  }, [wasSeeded])
   useEffect(() => {
-    let isMounted = true
-    const prepare = () => {
-      seeding ??= seed()
-      seeding.then(
-        () => {
-          localStorage.setItem(KEY, 'yes')
-          if (isMounted) setPreparation({ isReady: true, problem: undefined })
-        },
-        (error: unknown) => {
-          seeding = undefined
-          const problem = wasSeeded && isOutage(error) ? undefined : plainWordsOf(error)
-          if (isMounted) setPreparation({ isReady: true, problem })
-        },
-      )
-    }
     prepare()
     window.addEventListener('online', prepare)
-    return () => {
-      isMounted = false
-      window.removeEventListener('online', prepare)
-    }
-  }, [wasSeeded])
-  return preparation
+    return () => window.removeEventListener('online', prepare)
+  }, [prepare])
+  return { ...preparation, tryAgain: prepare }
 }
+
+const problemOf = (error: unknown) =>
+  isOutage(error) ? 'The server cannot be reached.' : plainWordsOf(error)
 
 /** A request that got no answer rejects with a TypeError, or as a call with its code. */
 const isOutage = (error: unknown) =>

@@ -47,6 +47,44 @@ test('after an offline reload the page shows what it had, and what waits to be s
   playground.problems.length = 0
 })
 
+test('a channel that was never loaded is not said to be empty without a network', async () => {
+  const page = await playground.open('?user=cleo')
+  const network = await networkOf(page)
+  await page.reload()
+  await expectVisible(page.getByText('Live', { exact: true }))
+  await expectVisible(rowOf(page, 'Launch week'))
+  await network.cut()
+  await expectHidden(page.getByText('Live', { exact: true }))
+  await rowOf(page, 'Launch week').click()
+  await expectVisible(page.getByText('The messages appear here once you are back online'))
+  expect(await page.getByText('Nothing here yet').count()).toBe(0)
+  await screenshot(page, 'offline-unknown-channel')
+  await network.mend()
+  await expectVisible(message(page, 'Draft of the announcement'))
+  playground.problems.length = 0
+  await page.context().close()
+})
+
+test('a first visit says why nothing is there, covers nothing, and can try again', async () => {
+  const page = await playground.open('../health')
+  const token = /playground\/token$/
+  await page.route(token, (route) => route.abort('connectionrefused'))
+  await page.goto(`${playground.url()}/?user=ben`)
+  const alert = page.getByRole('alert')
+  await expectVisible(alert.getByText('The server cannot be reached'))
+  await expectVisible(page.getByText('The channels appear here once you are back online'))
+  await screenshot(page, 'offline-first-visit')
+  const bar = await page.getByRole('banner').first().boundingBox()
+  const notice = await alert.boundingBox()
+  expect(notice?.y).toBeGreaterThanOrEqual((bar?.y ?? 0) + (bar?.height ?? 0))
+  await page.unroute(token)
+  await alert.getByRole('button', { name: 'Try again' }).click()
+  await expectVisible(rowOf(page, 'Launch week'))
+  await expectHidden(page.getByRole('alert'))
+  playground.problems.length = 0
+  await page.context().close()
+})
+
 /** What there is of a user in the store of snapshots, by kind. */
 const storedKeys = (page: Page) =>
   page.evaluate(
