@@ -48,7 +48,6 @@ describe('credentials of the wrong kind are UNAUTHORIZED', () => {
     'a bare token',
     'an empty header',
     'Bearer glued to its token',
-    'an API key',
     'the admin key',
     'a token in a cookie',
   ] as const
@@ -58,7 +57,6 @@ describe('credentials of the wrong kind are UNAUTHORIZED', () => {
     'a bare token': { Authorization: ana.token },
     'an empty header': { Authorization: '' },
     'Bearer glued to its token': { Authorization: `Bearer${ana.token}` },
-    'an API key': { 'X-API-Key': world().apiKey },
     'the admin key': { 'X-Admin-Key': ADMIN_KEY },
     'a token in a cookie': { Cookie: `token=${ana.token}` },
   })
@@ -69,6 +67,12 @@ describe('credentials of the wrong kind are UNAUTHORIZED', () => {
       ),
     )
   }
+  test('an API key alone, where a user is expected: the answer says what goes with it', async () => {
+    const { apiKey } = world()
+    const told = 'X-User-Id: expected beside X-API-Key, or Authorization: Bearer <token>'
+    for (const key of [apiKey, `${apiKey}x`])
+      expect(expectError(await get({ 'X-API-Key': key }), 'UNAUTHORIZED')).toBe(told)
+  })
   test('a token is no API key, and neither is an admin key', async () => {
     const body = '{"userId":"ana"}'
     const json = { 'Content-Type': 'application/json' }

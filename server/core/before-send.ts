@@ -5,6 +5,7 @@ import { type GuardedRequest, readUpTo, UnfetchableError } from './guarded-reque
 import { createLru } from './lru.ts'
 import type { Metrics } from './metrics.ts'
 import { signedHeaders } from './signed-request.ts'
+import { hasUnsafeKeys, UNSAFE_KEYS } from './unsafe-keys.ts'
 import { withTimeout } from './with-timeout.ts'
 
 /** The endpoint of an app that judges its messages. */
@@ -110,11 +111,14 @@ async function textOf(response: IncomingMessage) {
 }
 
 function parsed(text: string): unknown {
+  let value: unknown
   try {
-    return JSON.parse(text)
+    value = JSON.parse(text)
   } catch {
     throw new HookError('the answer is not JSON')
   }
+  if (hasUnsafeKeys(text)) throw new HookError(`the answer has one of ${UNSAFE_KEYS}`)
+  return value
 }
 
 /** Network and protocol errors carry a code; any other error is a bug here. */

@@ -63,11 +63,13 @@ export function createAuthenticate({ adminKey, ...options }: AuthenticateOptions
     if (auth === 'key') return verifyKey(credentials, until)
     const token = bearerToken(credentials.authorization)
     if (credentials.userId !== undefined) return actingUser(credentials, token, until)
-    const isUser = auth === 'user' || token !== undefined || credentials.apiKey === undefined
-    if (isUser) return verifyToken(token, until)
+    if (token !== undefined || credentials.apiKey === undefined) return verifyToken(token, until)
+    if (auth === 'user') throw new ApiError('UNAUTHORIZED', USER_MISSING)
     return { ...(await verifyKey(credentials, until)), userId: null }
   }
 }
+
+const USER_MISSING = 'X-User-Id: expected beside X-API-Key, or Authorization: Bearer <token>'
 
 /** The text after `Bearer`, which may be empty; undefined for other schemes. */
 const bearerToken = (authorization = '') => /^bearer(?: +|$)(.*)/i.exec(authorization)?.[1]

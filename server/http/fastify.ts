@@ -11,6 +11,7 @@ import { ApiError } from '../core/errors.ts'
 import { logFormat } from '../core/log-format.ts'
 import type { Metrics } from '../core/metrics.ts'
 import { isTracing } from '../core/spans.ts'
+import { UNSAFE_KEYS } from '../core/unsafe-keys.ts'
 import { handleClientErrors } from './client-errors.ts'
 import { corsHeaders, isPreflight } from './cors.ts'
 import { logError, statusOf, toApiError, toErrorBody } from './errors.ts'
@@ -215,7 +216,9 @@ function readBodies(app: FastifyInstance) {
       done(null, isObject(value) ? value : bodyError('expected a JSON object'))
     })
   })
-  app.addContentTypeParser('application/x-ndjson', (_, body, done) => done(null, body))
+  app.addContentTypeParser('application/x-ndjson', ({ headers }, body, done) => {
+    done(null, headers['content-encoding'] ? bodyError('expected no Content-Encoding') : body)
+  })
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => {
     const isEmpty = body.length === 0
     done(null, isEmpty ? undefined : bodyError('expected Content-Type: application/json'))
@@ -243,5 +246,5 @@ const decode = (bytes: Buffer) => {
 const isObject = (value: unknown) =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 /** It refuses these keys too, which assignments take for more than data. */
-const UNREADABLE = 'expected valid JSON, without the keys __proto__ and constructor.prototype'
+const UNREADABLE = `expected valid JSON, without ${UNSAFE_KEYS}`
 const bodyError = (problem: string) => new ApiError('VALIDATION_ERROR', `body: ${problem}`)

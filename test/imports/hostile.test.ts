@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { broken, poison } from '../support/hostile/requests.ts'
@@ -80,4 +82,24 @@ test('whatever its lines are, an import answers, keeps counters exact and ends',
     await expectExactCounters({ db, appId })
   })
   await fc.assert(property, { seed, numRuns })
+})
+
+test('a compressed file is refused as a whole, with the reason', async () => {
+  const { operator, url } = world()
+  const { apiKey } = await operator.apps.create({ name: 'Compressed' })
+  for (const file of [`${JSON.stringify(user('ana'))}\n`, randomBytes(4 * 1024 * 1024)]) {
+    const response = await fetch(`${url}/import`, {
+      method: 'POST',
+      headers: {
+        'x-api-key': apiKey,
+        'content-type': 'application/x-ndjson',
+        'content-encoding': 'gzip',
+      },
+      body: gzipSync(file),
+    })
+    expect([response.status, await response.json()]).toEqual([
+      400,
+      { error: { code: 'VALIDATION_ERROR', message: 'body: expected no Content-Encoding' } },
+    ])
+  }
 })

@@ -79,6 +79,7 @@ export function usePlayground() {
     url: () => fixture.url,
     web: () => fixture.web.url,
     databaseUrl: () => fixture.databaseUrl,
+    apiKey: () => fixture.apiKey,
     /** A backend of the playground's app. */
     backend: () => createChatServer({ url: new URL(fixture.url).origin, apiKey: fixture.apiKey }),
     /** Opens the playground, or another page beside it, in its own browser context. */

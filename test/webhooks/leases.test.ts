@@ -16,7 +16,7 @@ test('a clock that is set back a little ends no lease of a worker that lives', a
     insert into webhook_deliveries (app_id, webhook_id, event_type)
     values (${appId}, ${webhookId}, 'webhook.test')`
   const leaseMs = 60_000
-  const query = { isFailing: false, most: 100, leaseMs, restMs: 10_000 }
+  const query = { isFailing: false, most: 100, leaseMs, restMs: 10_000, served: [] }
   const leasedAfterSetBack = async (milliseconds: number) => {
     await world.db`
       update webhooks
@@ -44,7 +44,7 @@ test('a webhook in whose line all waits rests the longer the more of it was read
       now() + case when n = 1 then interval '1 hour' else interval '0' end
     from generate_series(1, 2500) as n
     order by n`
-  const query = { isFailing: false, most: 100, leaseMs: 60_000, restMs: 10_000 }
+  const query = { isFailing: false, most: 100, leaseMs: 60_000, restMs: 10_000, served: [] }
   const leased = async () => {
     const leases = await leaseWebhooks(world.pool, query)
     return leases.find(({ id }) => id === webhookId)

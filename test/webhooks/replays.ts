@@ -69,7 +69,7 @@ export function useReplays() {
 
   const leaseOf = async (webhookId: string) => {
     const leases = await leaseWebhooks(world().pool, {
-      ...{ isFailing: false, most: 100, leaseMs: 60_000, restMs: 10_000 },
+      ...{ isFailing: false, most: 100, leaseMs: 60_000, restMs: 10_000, served: [] },
     })
     return leases.find(({ id }) => id === webhookId)
   }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { formatIssues, type ImportKind, ImportRecord } from '@parley/contract'
+import { hasUnsafeKeys, UNSAFE_KEYS } from '../../core/unsafe-keys.ts'
 import type { Line } from './lines.ts'
 
 /** A line that holds a record. */
@@ -14,6 +15,8 @@ export function parseLine(line: Line): Read | Refusal {
   if ('problem' in line) return { line: line.line, reason: line.problem }
   const value = parseJson(line.text)
   if (value === undefined) return { line: line.line, reason: 'expected a JSON object' }
+  if (hasUnsafeKeys(line.text))
+    return { line: line.line, reason: `expected none of ${UNSAFE_KEYS}` }
   const { data, error } = ImportRecord.safeParse(value)
   if (data) return { line: line.line, record: data }
   return { line: line.line, reason: formatIssues(error.issues) }

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { createGuardedRequest, type GuardOptions } from '../../core/guarded-request.ts'
 import type { Metrics } from '../../core/metrics.ts'
 import type { Db } from '../../db/client.ts'
@@ -18,9 +19,9 @@ export type WebhooksOptions = {
 
 /**
  * How many webhooks are served at once. Failing ones, which may be slow, have as many places of
- * their own, so that they delay no others.
+ * their own, so that they delay no others; and an app has a share of either.
  */
-const AT_ONCE = 16
+const AT_ONCE = 40
 
 /**
  * Sends the events of apps to their webhooks. Several processes may do so at once, since each
@@ -30,6 +31,8 @@ const AT_ONCE = 16
 export function startWebhooks({ db, metrics, webhooks, timings, log }: WebhooksOptions) {
   const stopping = new AbortController()
   const { signal } = stopping
+  // Each request listens to it.
+  setMaxListeners(0, signal)
   const collector = createCollector({ db, timings, signal })
   const request = createGuardedRequest(webhooks)
   const serving = createServing(
@@ -87,7 +90,8 @@ type ServingOptions = {
 /** Serves leased webhooks: some that work, and some that fail. */
 function createServing(context: DeliverContext, { onDelivered, onServed }: ServingOptions) {
   const { db, timings, log, signal } = context
-  const lanes = [false, true].map((isFailing) => ({ isFailing, running: new Set<Promise<void>>() }))
+  const newLane = (isFailing: boolean) => ({ isFailing, running: new Map<Lease, Promise<void>>() })
+  const lanes = [newLane(false), newLane(true)]
 
   const serve = async (lease: Lease) => {
     try {
@@ -110,17 +114,18 @@ function createServing(context: DeliverContext, { onDelivered, onServed }: Servi
           most,
           leaseMs: timings.webhookLeaseMs,
           restMs: MOST_REST * timings.pollMs,
+          served: [...running.keys()].map(({ appId }) => appId),
         })
         for (const lease of leases) {
           const serving = serve(lease).then(() => {
-            running.delete(serving)
+            running.delete(lease)
             onServed()
           })
-          running.add(serving)
+          running.set(lease, serving)
         }
       }
     },
     /** Resolves when the turns that have begun are over. */
-    ended: () => Promise.all(lanes.flatMap(({ running }) => [...running])),
+    ended: () => Promise.all(lanes.flatMap(({ running }) => [...running.values()])),
   }
 }

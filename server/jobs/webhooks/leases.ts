@@ -15,52 +15,84 @@ export type Lease = {
 export const WINDOW = 1_000
 const RETRIES_AT_ONCE = 5
 
-/** `restMs`: how long a webhook may rest after its turn. */
-type LeaseQuery = { isFailing: boolean; most: number; leaseMs: number; restMs: number }
+/**
+ * How many webhooks of an app a process serves at once, of those that work and of those that fail:
+ * half of what an app may have. Slow ones delay no other app.
+ */
+const MOST_OF_APP = limits.webhooks.most / 2
+
+type LeaseQuery = {
+  isFailing: boolean
+  most: number
+  leaseMs: number
+  /** How long a webhook may rest after its turn. */
+  restMs: number
+  /** The app of each webhook that this process is serving. */
+  served: readonly string[]
+}
 
 /**
- * Leases webhooks with something to send, those first whose turn was longest ago. No other worker
- * sends their deliveries until the lease ends or is released, so no delivery is sent twice at once.
- * Another worker continues after a dead one, also if its lease is from before the clock was set
- * back, and ends too late: by more than it lasts, as a small step ends no lease of a live worker.
+ * Leases webhooks with something to send: in turn one of each app, up to its share, those first
+ * whose turn was longest ago. No other worker sends their deliveries until the lease ends or is
+ * released, so no delivery is sent twice at once. What another worker leases meanwhile is skipped.
  */
 export const leaseWebhooks = (
   db: Pick<Db, 'use'>,
-  { isFailing, most, leaseMs, restMs }: LeaseQuery,
+  { isFailing, most, leaseMs, restMs, served }: LeaseQuery,
 ) =>
   db.use(
     (db) => db<Lease[]>`
       with due as materialized (
-        select wh.id
+        select
+          wh.id, wh.leased_until,
+          row_number() over (
+            partition by wh.app_id
+            order by wh.leased_until nulls first
+          ) + cardinality(array_positions(${served}::uuid[], wh.app_id)) as place
         from webhooks wh
         where wh.enabled
-          and (
-            wh.leased_until is null
-            or wh.leased_until <= clock_timestamp()
-            or wh.leased_until > clock_timestamp()
-              + case when wh.leased_by is null then ${restMs}::int else ${2 * leaseMs}::int end
-              * interval '1 millisecond'
-          )
+          and ${isFree(db, { leaseMs, restMs })}
           and ${isFailing ? db`wh.failing_since is not null` : db`wh.failing_since is null`}
           and (
             wh.replay_since is not null
             or exists (${dueInLine(db)})
             or exists (${dueRetries(db)})
           )
-        order by wh.leased_until nulls first
+      ),
+      next as materialized (
+        select wh.id
+        from due
+        join webhooks wh on wh.id = due.id
+        where due.place <= ${MOST_OF_APP}
+          and wh.enabled
+          and ${isFree(db, { leaseMs, restMs })}
+        order by due.place, due.leased_until nulls first
         limit ${most}
-        for update skip locked
+        for update of wh skip locked
       )
       update webhooks wh
       set
         leased_by = gen_random_uuid(),
         leased_until = clock_timestamp() + ${leaseMs} * interval '1 millisecond'
-      from due
-      where wh.id = due.id
+      from next
+      where wh.id = next.id
       returning
         wh.id, wh.app_id, wh.leased_by,
         wh.failing_since, wh.replay_since::text as replay_since`,
   )
+
+/**
+ * Whether webhook `wh` is neither leased nor rests. Another worker continues after a dead one, also
+ * if its lease is from before the clock was set back, and ends too late: by more than it lasts, as
+ * a small step ends no lease of a live worker.
+ */
+const isFree = (db: Tx, { leaseMs, restMs }: Pick<LeaseQuery, 'leaseMs' | 'restMs'>) => db`(
+  wh.leased_until is null
+  or wh.leased_until <= clock_timestamp()
+  or wh.leased_until > clock_timestamp()
+    + case when wh.leased_by is null then ${restMs}::int else ${2 * leaseMs}::int end
+    * interval '1 millisecond'
+)`
 
 /** Of webhook `wh`. */
 const dueInLine = (db: Tx) => db`

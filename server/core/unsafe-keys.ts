@@ -1,0 +1,27 @@
+/**
+ * Whether valid JSON has the key `__proto__`, or `constructor` for an object with the key
+ * `prototype`, which no body of a request may have: assignments take them for more than data.
+ * Schemas do not see the former, since they leave it out.
+ */
+export function hasUnsafeKeys(json: string) {
+  if (!SUSPICIOUS.test(json)) return false
+  const rest: unknown[] = [JSON.parse(json)]
+  // No recursion: a line may have a hundred thousand levels.
+  while (rest.length > 0) {
+    const value = rest.pop()
+    if (!isObject(value)) continue
+    for (const [key, inner] of Object.entries(value)) {
+      const isConstructor = key === 'constructor' && isObject(inner)
+      if (key === '__proto__' || (isConstructor && Object.hasOwn(inner, 'prototype'))) return true
+      rest.push(inner)
+    }
+  }
+  return false
+}
+/** As refusals name them. */
+export const UNSAFE_KEYS = 'the keys __proto__ and constructor.prototype'
+
+/** One of these keys, or one of their letters as an escape. */
+const SUSPICIOUS = /__proto__|"constructor"|\\u00(?:5f|6[3ef]|7[0-5])/i
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null

@@ -1,0 +1,101 @@
+import { limits } from '@parley/contract'
+import { leaseWebhooks } from '@parley/server/jobs/webhooks/leases'
+import { expect, test } from 'vitest'
+import { upTo } from '../support/events.ts'
+import { answering } from '../support/receiver.ts'
+import { useWebhooks } from './fixture.ts'
+
+const { current, startWorker, newScene } = useWebhooks()
+
+/** An app with as many endpoints as one may have, none of which ever answers. */
+async function newHangingScene() {
+  const { receiver } = current()
+  const scene = await newScene()
+  const { backend, path } = scene
+  for (const n of upTo(limits.webhooks.most - 1))
+    await backend.webhooks.create({ url: `${receiver.url}${path}/${n}`, events: ['message.*'] })
+  receiver.answerWith((response, one) =>
+    one.path.startsWith(path) ? undefined : answering(200)(response, one),
+  )
+  const received = () => receiver.received.filter((one) => one.path.startsWith(path))
+  return { ...scene, received }
+}
+
+test('endpoints of an app that hang, all at once, keep no other app waiting', async () => {
+  const hanging = await newHangingScene()
+  const other = await newScene()
+  startWorker()
+  await hanging.send('lost')
+  await expect.poll(() => hanging.received().length).toBeGreaterThanOrEqual(10)
+  for (const n of upTo(3)) {
+    await other.send(`${n}`)
+    await other.receive(n)
+  }
+  expect(other.texts()).toEqual(['1', '2', '3'])
+  expect(hanging.received()).toHaveLength(10)
+})
+
+test('endpoints of an app that have long failed keep no failing one of another waiting', async () => {
+  const { world } = current()
+  const hanging = await newHangingScene()
+  const other = await newScene()
+  await world.db`
+    update webhooks
+    set failing_since = now() - interval '1 hour'
+    where app_id in (${hanging.appId}, ${other.appId})`
+  await hanging.send('lost')
+  startWorker()
+  await expect.poll(() => hanging.received().length).toBeGreaterThanOrEqual(10)
+  await other.send('found')
+  await other.receive(1)
+  expect(hanging.received()).toHaveLength(10)
+})
+
+/** Gives apps webhooks with something to send, those of the first app longest ago. */
+async function waiting(counts: number[]) {
+  const { world } = current()
+  const apps = await Promise.all(counts.map(() => newScene()))
+  await world.db`delete from webhooks where app_id in ${world.db(apps.map(({ appId }) => appId))}`
+  for (const [index, { appId }] of apps.entries())
+    await world.db`
+      with made as (
+        insert into webhooks (id, app_id, url, events, secret, leased_until)
+        select
+          gen_random_uuid(), ${appId}, 'https://shop.example', '{*}', 'secret',
+          now() - ${counts.length - index} * interval '1 minute' + n * interval '1 second'
+        from generate_series(1, ${counts[index] ?? 0}) as n
+        returning id, app_id
+      )
+      insert into webhook_deliveries (app_id, webhook_id, event_type)
+      select made.app_id, made.id, 'webhook.test'
+      from made`
+  return apps.map(({ appId }) => appId)
+}
+const query = { isFailing: false, most: 100, leaseMs: 60_000, restMs: 10_000 }
+
+test('apps take turns, and of an app the webhooks whose turn was longest ago come first', async () => {
+  const { pool } = current().world
+  const [many = '', few = '', one = ''] = await waiting([12, 2, 1])
+  const lease = async (most: number, served: string[]) => {
+    const leases = await leaseWebhooks(pool, { ...query, most, served })
+    const counted = (id: string) => leases.filter(({ appId }) => appId === id).length
+    return [many, few, one].map(counted)
+  }
+  expect(await lease(4, [])).toEqual([2, 1, 1])
+  // Those that are served count, so it is the turn of the other app.
+  expect(await lease(1, [many, many, few, one])).toEqual([0, 1, 0])
+  expect(await lease(100, Array(7).fill(many))).toEqual([3, 0, 0])
+  expect(await lease(100, Array(10).fill(many))).toEqual([0, 0, 0])
+  expect(await lease(100, [one, few])).toEqual([7, 0, 0])
+})
+
+test('workers that lease at the same moment never lease the same webhook', async () => {
+  const { pool, db } = current().world
+  const [appId = ''] = await waiting([5])
+  for (const _ of upTo(30)) {
+    const workers = upTo(3).map(() => leaseWebhooks(pool, { ...query, served: [] }))
+    const ids = (await Promise.all(workers)).flat().map(({ id }) => id)
+    expect(new Set(ids).size).toBe(ids.length)
+    await db`update webhooks set leased_until = now() where app_id = ${appId}`
+  }
+})
