@@ -213,7 +213,7 @@ export class Connection {
     this.#failures = connectedMs > STABLE_MS ? 1 : this.#failures + 1
     this.#connectedAt = undefined
     const backoffMs = pause('background', this.#failures)
-    const reconnectInMs = Math.round(Math.max(this.options.tokens.retryInMs, backoffMs))
+    const reconnectInMs = Math.ceil(Math.max(this.options.tokens.retryInMs, backoffMs))
     this.#timer = setTimeout(() => void this.#connect(), reconnectInMs)
     this.#store.set({ status: 'offline', reconnectInMs, lastError })
   }

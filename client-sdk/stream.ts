@@ -59,7 +59,6 @@ export function openStream(
     isDue = true
     sending ??= send().catch((error) => {
       hasFailed = true
-      unsent = ''
       throw error
     })
     return sending

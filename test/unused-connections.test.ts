@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { exchange, expectError } from './support/raw.ts'
+import { beginPost, exchange, expectError } from './support/raw.ts'
 import { patient } from './support/until.ts'
 import { useWorld } from './support/world.ts'
 
@@ -27,6 +27,38 @@ test('half of a request that never gets whole is a VALIDATION_ERROR', async () =
   const [answer] = await answersAfter('GET /health/live HTTP/1.1\r\nHost: x\r\n')
   if (!answer) throw new Error('no answer')
   expectError(answer, 'VALIDATION_ERROR')
+})
+
+test('a body that is read while it arrives may take longer than any other request', async () => {
+  const { url, apiKey, app, db, appId } = world()
+  const accepted = once(app.server, 'connection') as Promise<[Socket]> // as Node.js documents
+  const headers = { Connection: 'close', ...ndjson(apiKey) }
+  const slow = await beginPost(url, '/import', { headers, body: line('slow') })
+  const [socket] = await accepted
+  await expect.poll(() => db`select from imports where app_id = ${appId}`).toHaveLength(1)
+  const timedOut = Object.assign(new Error(TIMED_OUT), { code: TIMED_OUT })
+  app.server.emit('clientError', timedOut, socket)
+  const answer = await slow.finish()
+  expect([answer?.status, JSON.parse(answer?.body ?? '{}').imported.users]).toEqual([200, 1])
+})
+
+test('what follows a body that is read while it arrives is no request', async () => {
+  const { url, apiKey } = world()
+  const body = line('first')
+  const headers = { Host: 'parley', 'Content-Length': body.length, ...ndjson(apiKey) }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  const request = `POST /import HTTP/1.1\r\n${lines.join('')}\r\n${body}`
+  const next = 'GET /health/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
+  const answers = await exchange(url, request, next)
+  expect(answers.map(({ status, headers }) => [status, headers.connection])).toEqual([
+    [200, 'close'],
+  ])
+})
+
+const line = (id: string) => `{"record":"user","id":"${id}"}\n`
+const ndjson = (apiKey: string) => ({
+  'X-Api-Key': apiKey,
+  'Content-Type': 'application/x-ndjson',
 })
 
 test('a client that goes on with a request that took too long is cut off', async () => {

@@ -1,14 +1,12 @@
-import { once } from 'node:events'
-import type { Task, TaskList } from 'graphile-worker'
+import type { TaskList } from 'graphile-worker'
 import type { EventPublisher } from '../core/event-bus.ts'
 import type { GuardOptions } from '../core/guarded-request.ts'
 import type { JobStaging } from '../core/jobs.ts'
 import type { Metrics } from '../core/metrics.ts'
-import { withTimeout } from '../core/with-timeout.ts'
 import type { Db } from '../db/client.ts'
 import type { Cleanup } from './cleanup.ts'
+import { createCleanupJob } from './cleanup-job.ts'
 import { startDraining } from './drain.ts'
-import { expireGivenUp } from './given-up.ts'
 import { startHeartbeat } from './heartbeat.ts'
 import type { Log } from './log.ts'
 import { createFetch, type FetchOptions } from './previews/fetch.ts'
@@ -41,7 +39,6 @@ export type JobsOptions = {
  * How many jobs each queue runs at once. They mostly wait: for other sites, or for the provider.
  */
 const CONCURRENCY = { previews: 10, push: 4 }
-const CLEANUP_TIMEOUT_MS = 60_000
 
 /**
  * Runs background jobs in this process. Returns a function that stops this: jobs in progress end,
@@ -58,9 +55,8 @@ export async function startJobs({ timings: overrides, ...options }: JobsOptions)
   for (const task of tasksOf(handlers)) metrics.jobs.inc({ task, outcome: 'given_up' }, 0)
   await checkSubscriberIds({ db, push: options.push, log })
   const queue = await openQueue({ databaseUrl, db, metrics, timings, log })
-  const runners = [
-    queue.runTasks({ concurrency: 1, taskList: { cleanup: cleanupTask({ db, cleanup }) } }),
-  ]
+  const cleanupJob = createCleanupJob({ db, cleanup, metrics, log })
+  const runners = [queue.runTasks({ concurrency: 1, taskList: { cleanup: cleanupJob } })]
   for (const [name, concurrency] of Object.entries(CONCURRENCY)) {
     const taskList = taskListOf(name, { handlers, timings, metrics, log })
     if (Object.keys(taskList).length === 0) continue
@@ -95,12 +91,3 @@ function taskListOf(queue: string, { handlers, ...context }: RunContext) {
 
 // Object.keys is typed string[].
 const tasksOf = (handlers: Partial<Handlers>) => Object.keys(handlers) as QueuedTask[]
-
-const cleanupTask =
-  ({ db, cleanup }: Pick<JobsOptions, 'db' | 'cleanup'>): Task =>
-  async (_, { abortSignal }) => {
-    await withTimeout(CLEANUP_TIMEOUT_MS, abortSignal, (signal) =>
-      Promise.race([cleanup.run(), once(signal, 'abort')]),
-    )
-    if (!abortSignal?.aborted) await expireGivenUp(db)
-  }

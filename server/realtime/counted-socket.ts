@@ -37,7 +37,7 @@ export class CountedSocket extends WebSocket {
   }
 
   override close(code?: number, reason?: string | Buffer) {
-    if (this.readyState === this.OPEN) this.closedWith ??= code
+    if (this.readyState === this.OPEN) this.closedWith = code
     super.close(code, reason)
   }
 }

@@ -71,6 +71,25 @@ test('two users have one direct message, and another once it is deleted', async 
   expect(channels.map(({ id }) => id)).toEqual([channelIdOf(world(), 'pair2')])
 })
 
+test('a reply is compared with its parent, and not with a pin of that', async () => {
+  const report = await importInto(world(), [
+    ...[user('ana'), channel('pinned')],
+    { record: 'pin', messageId: 'pinned1', userId: 'ana', createdAt: at(9) },
+    message('pinned1', 'pinned'),
+    ...others,
+    message('pinned2', 'pinned', { parentId: 'pinned1', createdAt: at(5) }),
+  ])
+  expect(report.refusals).toEqual([])
+})
+
+test('empty custom data of a message is none, as if it had been sent', async () => {
+  const plain = message('plain1', 'plain', { custom: {} })
+  await importInto(world(), [user('ana'), channel('plain'), plain])
+  const channelId = channelIdOf(world(), 'plain')
+  const { messages } = await world().backend.messages.list({ channelId })
+  expect(messages.map((each) => 'custom' in each)).toEqual([false])
+})
+
 test('no time of a record is in the future', async () => {
   const future = new Date(Date.now() + 3_600_000).toISOString()
   const report = await importInto(world(), [

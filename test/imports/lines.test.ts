@@ -1,6 +1,7 @@
 import { limits } from '@parley/contract'
 import { batchesOf } from '@parley/server/features/imports/lines'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { collectGarbage } from '../support/heap.ts'
 
 const { batch, stalledSeconds } = limits.imports
 const SECOND_MS = 1_000
@@ -74,4 +75,32 @@ test('a body of which no line comes is ended', async () => {
   await vi.advanceTimersByTimeAsync(stalledSeconds * SECOND_MS)
   await stalled
   expect(state.isReturned).toBe(true)
+})
+
+test('of a line that is too long nothing is kept, however long it gets', async () => {
+  const { lineBytes } = limits.imports
+  const chunks: WeakRef<ArrayBufferLike>[] = []
+  const kept: number[] = []
+  const inUse = async () => {
+    // A reference that was looked at holds until the end of its turn.
+    await new Promise(setImmediate)
+    collectGarbage()
+    return chunks.filter((chunk) => chunk.deref()).length
+  }
+  async function* line() {
+    for (let count = 0; count < 8; count++) {
+      const chunk = Buffer.alloc(lineBytes, 'x')
+      chunks.push(new WeakRef(chunk.buffer))
+      yield chunk
+      kept.push(await inUse())
+    }
+    yield Buffer.from('\n{}\n')
+  }
+  const lines = []
+  for await (const batch of batchesOf(line())) lines.push(...batch)
+  expect(lines).toEqual([
+    { line: 1, problem: `expected at most ${lineBytes} bytes` },
+    { line: 2, text: '{}' },
+  ])
+  expect(Math.max(...kept)).toBeLessThanOrEqual(3)
 })

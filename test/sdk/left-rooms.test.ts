@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { ready, until } from '../support/chat.ts'
-import { quiet, scriptedChat } from '../support/scripted/index.ts'
+import { ready, texts, until } from '../support/chat.ts'
+import { quiet, type ScriptedChat, scriptedChat } from '../support/scripted/index.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
 
 test('a room that was left keeps its newest page, all but the last 20 keep nothing', async () => {
@@ -34,3 +34,86 @@ test('a room that was left keeps its newest page, all but the last 20 keep nothi
   await last.loadOlder()
   expect(last.getSnapshot().items).toHaveLength(60)
 })
+
+test('records go with the oldest room that was left, and so do their topics', async () => {
+  const clock = stoppedClock()
+  const { chat, ...server } = scriptedChat()
+  await chat.connect()
+  const own = server.topics()
+  await visit({ chat, ...server }, clock, { from: 0, to: 19 })
+  expect(server.topics()).toHaveLength(own.length + 20)
+  await visit({ chat, ...server }, clock, { from: 20, to: 20 })
+  expect(server.topics()).toEqual(own)
+})
+
+test('a refusal answered after access was given does not close the room', async () => {
+  const { chat, channel, tell, refuse, allow, hold, refuseRequests } = scriptedChat()
+  const talk = channel('c')
+  refuse('chat:app:c')
+  refuseRequests(RECORD, { status: 404, code: 'NOT_FOUND' })
+  const refusal = hold(RECORD)
+  const room = chat.channel('c')
+  room.watch()
+  void chat.connect()
+  await refusal.asked
+  allow('chat:app:c')
+  tell('channel.added', { channel: talk.record() })
+  talk.send('welcome')
+  await until(room.messages, ready)
+  refusal.release()
+  await quiet()
+  expect(room.messages.getSnapshot().status).toBe('ready')
+  expect(texts(room.messages.getSnapshot())).toEqual(['welcome'])
+})
+
+test('each time access is lost the room says why it was lost this time', async () => {
+  const { chat, channel, tell, refuse, allow, refuseRequests } = scriptedChat()
+  const talk = channel('c')
+  refuse('chat:app:c')
+  refuseRequests(RECORD, { status: 404, code: 'NOT_FOUND' })
+  const room = chat.channel('c')
+  room.watch()
+  await chat.connect()
+  const failed = ({ status }: { status: string }) => status === 'failed'
+  expect((await until(room.messages, failed)).error?.code).toBe('NOT_FOUND')
+  allow('chat:app:c')
+  tell('channel.added', { channel: talk.record() })
+  await until(room.messages, ready)
+  refuse('chat:app:c')
+  expect((await until(room.messages, failed)).error?.code).toBe('FORBIDDEN')
+})
+
+test('a record that is needed again after access was lost and given is loaded', async () => {
+  const clock = stoppedClock()
+  const { chat, ...server } = scriptedChat()
+  await chat.connect()
+  await visit({ chat, ...server }, clock, { from: 0, to: 0 })
+  const { info } = chat.channel('c0')
+  server.tell('channel.removed', { channelId: 'c0' })
+  await quiet()
+  expect(info.getSnapshot().status).toBe('failed')
+  const record = server.data.channels.get('c0')?.record()
+  if (record) server.tell('channel.added', { channel: record })
+  await visit({ chat, ...server }, clock, { from: 1, to: 20 })
+  expect(info.getSnapshot()).toMatchObject({ status: 'idle', channel: undefined })
+})
+
+const RECORD = /^GET \/api\/channels\/\w+$/
+
+type Visited = Pick<ScriptedChat, 'chat' | 'channel' | 'intercept'>
+/** Shows new channels and their records, one after the other. */
+async function visit(
+  { chat, channel, intercept }: Visited,
+  clock: ReturnType<typeof stoppedClock>,
+  { from, to }: { from: number; to: number },
+) {
+  for (let index = from; index <= to; index++) {
+    const talk = channel(`c${index}`)
+    intercept(RECORD, () => Response.json(talk.record()))
+    const room = chat.channel(talk.id)
+    const stops = [room.watch(), room.info.subscribe(() => {})]
+    await until(room.info, ready)
+    for (const stop of stops) stop()
+    await clock.forward(2_000)
+  }
+}

@@ -10,6 +10,8 @@ import { isLive, isOffline, ready, until } from '../support/chat.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
 
+const LIST = /^GET .*channels\?/
+
 test("what others read and become, and older reads, leave one's own state", async () => {
   const { chat, channel, publish } = scriptedChat()
   const talk = channel('c')
@@ -95,6 +97,19 @@ test('a fetched record overwrites no count, setting or read that is newer', () =
   }
 })
 
+test('a channel that the user can read but has not joined is in no list', async () => {
+  const { chat, channel, intercept } = scriptedChat()
+  channel('mine')
+  await chat.connect()
+  const list = chat.channels()
+  await until(list, ready)
+  const record = { ...scriptedChat().channel('open').record(), role: null }
+  intercept(/^GET .*channels\/open$/, () => Response.json(record))
+  const shown = await until(chat.channel('open').info, ready)
+  expect(shown.channel).toMatchObject({ id: 'open', role: null })
+  expect(list.getSnapshot().items.map(({ id }) => id)).toEqual(['mine'])
+})
+
 test('channels of the same moment are listed by id, in whichever order they come', async () => {
   const { chat, channel, tell } = scriptedChat()
   await chat.connect()
@@ -124,6 +139,26 @@ test('of the pages of a list the oldest says how old their settings are', async 
   await isLive(chat)
   const { items } = await until(list, ready)
   expect([items.length, items[0]?.id, items[0]?.starred]).toEqual([120, 'c219', true])
+})
+
+test('a list whose load fails once the connection is lost is loaded by the next one', async () => {
+  const clock = stoppedClock()
+  const { chat, channel, hold, cut, mend, count } = scriptedChat()
+  channel('c')
+  await chat.connect()
+  const list = chat.channels()
+  const held = hold(LIST)
+  list.subscribe(() => {})
+  await held.asked
+  cut()
+  await isOffline(chat)
+  held.release(Response.json({ error: { code: 'INTERNAL_ERROR' } }, { status: 500 }))
+  await until(list, ({ status }) => status === 'failed')
+  for (let second = 0; second < 60; second++) await clock.forward(1_000)
+  expect([list.getSnapshot().status, count(LIST)]).toEqual(['failed', 1])
+  mend()
+  await clock.forward(30_000)
+  await until(list, ready)
 })
 
 test('after a restore counts and settings of lower versions are taken', () => {

@@ -1,5 +1,8 @@
 import { type BufferedChange, LoadBuffer } from '@parley/client/internal/room/load-buffer'
+import { Resources } from '@parley/client/internal/room/resources'
 import { expect, test } from 'vitest'
+import { collectGarbage } from '../support/heap.ts'
+import { quiet } from '../support/scripted/index.ts'
 
 test('each load gets the changes since it began, until the last one ends', () => {
   const buffer = new LoadBuffer()
@@ -16,4 +19,30 @@ test('each load gets the changes since it began, until the last one ends', () =>
   expect(second.changes()).toEqual([two, three])
   second.stop()
   expect(buffer.record().changes()).toEqual([])
+})
+
+test('what is heard once a load has ended, or failed, is not kept', async () => {
+  const resources = new Resources({
+    loaderOf: () => async () => (state) => state,
+    watched: () => [],
+    canLoad: () => false,
+    loadedStatus: () => 'ready',
+    onLoaded: () => {},
+    onChange: () => {},
+  })
+  await resources.load('messages')
+  const failing = async () => {
+    throw new Error('no such thread')
+  }
+  await expect(resources.load('thread:1', failing)).rejects.toThrow('no such thread')
+  const hear = () => {
+    const change: BufferedChange = (state) => ({ ...state })
+    resources.buffer.add(change)
+    return new WeakRef(change)
+  }
+  const heard = hear()
+  await quiet()
+  collectGarbage()
+  expect(heard.deref()).toBeUndefined()
+  expect(resources.buffer.record().changes()).toEqual([])
 })

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 setFlagsFromString('--expose-gc')
-const collectGarbage = runInNewContext('gc') as () => void // by the flag
+export const collectGarbage = runInNewContext('gc') as () => void // by the flag
 
 /** Bytes of this process's heap that are still in use, after a garbage collection. */
 export function heapInUse() {

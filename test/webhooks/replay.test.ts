@@ -78,8 +78,8 @@ test('a replay that is asked for while one of earlier events runs is made after 
   expect(await made()).toBeGreaterThan(0)
   // What the first one has sent is to be sent again.
   await world().db`delete from webhook_deliveries where app_id = ${appId}`
-  expect(await replay(1)).toEqual({ success: true })
-  expect(await replay(2)).toEqual({ success: true })
+  // The one that goes back furthest is made, whichever is asked for first.
+  for (const hours of [0, 2, 0]) expect(await replay(hours)).toEqual({ success: true })
   await replayToEnd()
   expect(await made()).toBe(await events())
   expect([...(await replaysLeft(webhookId))]).toEqual([])

@@ -114,7 +114,7 @@ async function notifyAdded(
 /** Before the events are written as JSON: together they may be many times the largest answer. */
 function requireRoom(channel: object, members: Member[]) {
   const bytesEach = byteSize(channel) + byteSize(members) / members.length
-  const most = Math.max(1, Math.floor(limits.newMembersBytes / bytesEach))
+  const most = Math.floor(limits.newMembersBytes / bytesEach)
   if (members.length > most)
     throw new ApiError(
       'VALIDATION_ERROR',

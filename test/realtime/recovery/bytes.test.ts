@@ -81,14 +81,10 @@ test('frames that missed more than a statement reads wait, but never the first',
   const { topic } = await createHeavy(9)
   const request = { appId: world().appId, userId: 'ana', topic, since: 5 }
   const frames = Array.from({ length: 24 }, () => [request])
+  const metrics = createMetrics()
   const readBy = async (db: Db) => {
     const interest = { settled: () => undefined }
-    const log = createEventLog({
-      db,
-      admit: (_, work) => work(),
-      interest,
-      metrics: createMetrics(),
-    })
+    const log = createEventLog({ db, admit: (_, work) => work(), interest, metrics })
     const settled = await Promise.allSettled(frames.map((frame) => log.authorise(frame)))
     return settled.map((each) =>
       each.status === 'fulfilled' ? each.value[0]?.missed.length : each.reason.name,
@@ -103,6 +99,10 @@ test('frames that missed more than a statement reads wait, but never the first',
     newDeadline: () => performance.now(),
   }
   expect(await readBy(hurried)).toEqual([...Array(23).fill(9), 'AdmissionError'])
+  const refused = (await metrics.callsRefused.get()).values
+  expect(refused.filter(({ value }) => value > 0)).toEqual([
+    { labels: { reason: 'late' }, value: 1 },
+  ])
 })
 
 test('subscribes whose sockets closed while they waited are in no statement', async () => {

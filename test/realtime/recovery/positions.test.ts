@@ -1,3 +1,4 @@
+import { limits } from '@parley/contract'
 import { describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { centrifugeOf, framings, listen } from '../../support/realtime.ts'
@@ -207,4 +208,21 @@ test('a slow consumer is closed with 3008 and recovers without loss', async () =
   })
   expect(subscribe.recovered).toBe(true)
   expect(subscribe.publications.at(-1).offset).toBe(last.rev)
+})
+
+test('an event larger than a history may be is alone in one', async () => {
+  const { id, topic } = await createLively()
+  const { db } = world()
+  await db`
+    insert into events (topic, "offset", type, envelope)
+    select ${topic}, n, 'typing.stop', rpad('{"type":"typing.stop"}', ${limits.answerBytes + 1})
+    from generate_series(6, 7) n`
+  await db`update channels set rev = 7 where id = ${id} and app_id = ${world().appId}`
+  const [raw, epoch] = [await connected(), await currentEpoch()]
+  const pageAfter = async (offset: number) => {
+    const history = { channel: topic, limit: -1, since: { offset, epoch } }
+    const page = await raw.ask({ id: offset, history })
+    return page.history.publications.map((each: { offset: number }) => each.offset)
+  }
+  expect([await pageAfter(5), await pageAfter(6)]).toEqual([[6], [7]])
 })

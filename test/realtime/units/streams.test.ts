@@ -47,6 +47,40 @@ test('a node that stops stores what waits at once, and has no timer after that',
   expect([use.mock.calls.length, vi.getTimerCount()]).toEqual([2, 0])
 })
 
+/** How many of these messages a node tries to store that finds them at its first look. */
+async function lookAtLeft(ofApps: string[], work: () => Promise<number>) {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const left = ofApps.map((appId, index) => ({ appId, channelId: 'c', messageId: `m${index}` }))
+  const looks = [left.slice(0, 1), left]
+  let stores = 0
+  const use = async () => {
+    const found = looks.shift()
+    if (found) return found
+    if (stores === left.length) return []
+    stores += 1
+    return work()
+  }
+  const streams = createStreams({
+    ...{ db: { use } as never, publisher: {} as never, staging: {} as never },
+    report: () => {},
+    timings: { reconcileMs: 1_000 },
+  })
+  streams.start()
+  await vi.advanceTimersByTimeAsync(1_000)
+  await streams.stop()
+  return stores
+}
+
+test('a look at few apps stores many of their texts that were left', async () => {
+  expect(await lookAtLeft(Array(12).fill('busy'), async () => 0)).toBe(12)
+})
+
+test('of an app whose texts cannot be stored few are tried, and the others rest', async () => {
+  const fail = () => Promise.reject(new Error('cannot be stored'))
+  expect(await lookAtLeft(Array(50).fill('failing'), fail)).toBeLessThan(10)
+})
+
 test('a large channel is sent a growing text once in each pause', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())

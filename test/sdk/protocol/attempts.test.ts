@@ -112,3 +112,35 @@ test('a listener that disconnects as soon as the client is connected leaves no t
   await (await opened()).accept()
   expect([status(), clock.timers()]).toEqual(['offline', 0])
 })
+
+test('while the token provider is backed off nothing is attempted', async () => {
+  const { connection, opened, provider, clock } = connectionToTest()
+  let asked = 0
+  provider.token = async () => {
+    asked += 1
+    throw new Error('down')
+  }
+  await expect(opened()).rejects.toThrow('no socket')
+  for (let attempt = 1; attempt <= 10; attempt++) {
+    expect(asked).toBe(attempt)
+    await clock.forward(connection.state.getSnapshot().reconnectInMs ?? 0)
+  }
+})
+
+test('after sleep the network may be another one, where only streams get through', async () => {
+  await import('@parley/client/internal/protocol/stream-socket')
+  const streams: string[] = []
+  const { connection, opened, reopened, clock } = connectionToTest({
+    wsUrl: 'ws://chat/connection/websocket',
+    fetch: async (address) => {
+      streams.push(String(address))
+      throw new TypeError('blocked')
+    },
+  })
+  await (await opened()).accept()
+  connection.handleSleep()
+  const blocked = await reopened()
+  blocked.onclose({ code: 1006, reason: '' })
+  await clock.forward(connection.state.getSnapshot().reconnectInMs ?? 0)
+  expect(streams).toEqual(['http://chat/connection/http_stream'])
+})

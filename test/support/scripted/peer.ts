@@ -62,8 +62,10 @@ class ManualSocket {
   }
 }
 
+type Network = { wsUrl?: string; fetch?: typeof globalThis.fetch }
+
 /** A connection whose sockets and tokens are the test's; time stands still until put forward. */
-export function connectionToTest() {
+export function connectionToTest({ wsUrl = 'ws://chat', fetch }: Network = {}) {
   const clock = stoppedClock()
   const sockets: ManualSocket[] = []
   const events: Event[] = []
@@ -77,7 +79,7 @@ export function connectionToTest() {
       minted.push(wsToken)
       const user = { id: 'me', name: 'Me', image: null, custom: {} }
       const appId = 'app'
-      return { token: wsToken, wsToken, user, appId, wsUrl: 'ws://chat', expiresIn: 86_400 }
+      return { token: wsToken, wsToken, user, appId, wsUrl, expiresIn: 86_400 }
     },
     () => {},
   )
@@ -88,7 +90,7 @@ export function connectionToTest() {
     }
   }
   const connection = new Connection({
-    fetch: undefined,
+    fetch,
     tokens,
     webSocket: WebSocket as unknown as typeof globalThis.WebSocket, // as far as it is used
     catchUp: () => provider.catchUp(),

@@ -1,0 +1,60 @@
+import { createMetrics } from '@parley/server/core/metrics'
+import { ConnectionClosedError } from '@parley/server/db/single-socket'
+import { createCleanupJob } from '@parley/server/jobs/cleanup-job'
+import { expect, test } from 'vitest'
+import type { JobHelpers } from './support/added-jobs.ts'
+import { insertGivenUpJob } from './support/given-up-job.ts'
+import { useWorld } from './support/world.ts'
+
+const world = useWorld()
+
+/** Runs the job once; answers what was logged, with its level, and counted as failed. */
+async function run({ db = world().pool, signal = new AbortController().signal } = {}) {
+  const lines: string[] = []
+  const add = (level: string) => (facts: object, message: string) => {
+    const { task } = facts as { task?: string }
+    lines.push(`${level}: ${message}, ${task}`)
+  }
+  const log = { debug: add('debug'), info: add('info'), warn: add('warn'), error: add('error') }
+  const metrics = createMetrics()
+  const { cleanup } = world()
+  const job = createCleanupJob({ db, cleanup, metrics, log })
+  await job({}, { abortSignal: signal } as JobHelpers) // all that it uses of them
+  const { values } = await metrics.cleanupFailures.get()
+  return { lines, failures: values.map(({ value, labels }) => [labels.task, value]) }
+}
+
+/** A job that was given up long ago; resolves to whether it is still there. */
+async function insertOldJob() {
+  const { db, appId } = world()
+  const id = await insertGivenUpJob(world(), appId)
+  await db`
+    update graphile_worker._private_jobs
+    set updated_at = now() - interval '8 days'
+    where id = ${id}`
+  const left = () => db`select from graphile_worker._private_jobs where id = ${id}`
+  return async () => (await left()).length > 0
+}
+
+/** The pool of the world, where every statement fails with this error. */
+const failing = (error: Error) => ({ ...world().pool, use: () => Promise.reject(error) })
+
+test('a cleanup deletes the jobs that were given up long ago, unless it is to end', async () => {
+  const isLeft = await insertOldJob()
+  await run({ signal: AbortSignal.abort() })
+  expect(await isLeft()).toBe(true)
+  expect(await run()).toEqual({ lines: [], failures: [] })
+  expect(await isLeft()).toBe(false)
+})
+
+test('a cleanup that an outage interrupts is no job given up, and has no line', async () => {
+  const { lines, failures } = await run({ db: failing(new ConnectionClosedError()) })
+  expect(lines).toEqual(['debug: cleanup failed, given_up_jobs'])
+  expect(failures).toEqual([])
+})
+
+test('a cleanup that fails otherwise says so, and is counted', async () => {
+  const { lines, failures } = await run({ db: failing(new Error('a bug')) })
+  expect(lines).toEqual(['error: cleanup failed, given_up_jobs'])
+  expect(failures).toEqual([['given_up_jobs', 1]])
+})
