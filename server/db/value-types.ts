@@ -10,8 +10,12 @@ const isoTimestamps = {
 
 /** Connections ask for UTC (see connection.ts), so this is every timestamp of our time. */
 const isInUtc = (value: string) => value.length > 21 && value[10] === ' ' && value.endsWith('+00')
+const MILLISECONDS_END = 23
 /** `2026-01-31 12:00:00.12+00` as `2026-01-31T12:00:00.120Z`: no date has to be made for it. */
 const fromUtc = (value: string) => {
+  // Most have milliseconds at least.
+  if (value[19] === '.' && value.length >= MILLISECONDS_END + 3)
+    return `${value.slice(0, 10)}T${value.slice(11, MILLISECONDS_END)}Z`
   const fraction = value[19] === '.' ? value.slice(20, value.lastIndexOf('+')).slice(0, 3) : ''
   return `${value.slice(0, 10)}T${value.slice(11, 19)}.${fraction.padEnd(3, '0')}Z`
 }

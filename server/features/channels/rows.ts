@@ -2,14 +2,9 @@ import { type Channel, limits } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
 import { constant, DELETED_USER_NAME } from '../../db/sql.ts'
 import { firstMembers } from '../members/view.ts'
+import { type MessageRow, quote } from '../messages/message-json.ts'
 import { contentBytes } from '../messages/page.ts'
-import {
-  isLive,
-  type MessageRow,
-  quote,
-  reactionsOfMessage,
-  viewColumns,
-} from '../messages/view.ts'
+import { isLive, reactionsOfMessage, viewColumns } from '../messages/view.ts'
 import { unread, unreadVersion } from '../reads.ts'
 
 export type ChannelQuery = {
@@ -141,40 +136,79 @@ const channelColumns = constant(
   c.created_at, nullif(c.updated_at, c.created_at)`,
 )
 
-/** The channel as JSON, field by field, like `messageJson`; its end and last message follow. */
-export function channelJson([
-  id,
-  cid,
-  type,
-  name,
-  image,
-  description,
-  workspaceId,
-  createdBy,
-  memberCount,
-  unreadCount,
-  unreadVersion,
-  lastReadSeq,
-  role,
-  starred,
-  muted,
-  rev,
-  frozen,
-  custom,
-  createdAt,
-  updatedAt,
-  members,
-]: ChannelView) {
-  return (
-    `{"id":"${id}","cid":${JSON.stringify(cid)},"type":"${type}","name":${JSON.stringify(name)},` +
-    `"image":${JSON.stringify(image)},"description":${JSON.stringify(description)},` +
-    `"workspaceId":${quote(workspaceId)},"createdBy":${JSON.stringify(createdBy)},` +
-    `"memberCount":${memberCount},"unreadCount":${unreadCount},` +
-    `"unreadVersion":${unreadVersion},"lastReadSeq":${lastReadSeq},"role":${quote(role)},` +
-    `"starred":${starred},"muted":${muted},"rev":${rev},"frozen":${frozen},` +
-    `"custom":${custom ?? '{}'},"createdAt":"${createdAt}",` +
-    `"updatedAt":"${updatedAt ?? createdAt}"${members === null ? '' : `,"members":${members}`}`
-  )
+/** The channel as JSON, field by field, like `messageJson`; `lastMessage` is JSON as well. */
+export function channelJson(
+  [
+    id,
+    cid,
+    type,
+    name,
+    image,
+    description,
+    workspaceId,
+    createdBy,
+    memberCount,
+    unreadCount,
+    unreadVersion,
+    lastReadSeq,
+    role,
+    starred,
+    muted,
+    rev,
+    frozen,
+    custom,
+    createdAt,
+    updatedAt,
+    members,
+  ]: ChannelView,
+  lastMessage: string,
+) {
+  return [
+    '{"id":"',
+    id,
+    '","cid":',
+    JSON.stringify(cid),
+    ',"type":"',
+    type,
+    '","name":',
+    JSON.stringify(name),
+    ',"image":',
+    JSON.stringify(image),
+    ',"description":',
+    JSON.stringify(description),
+    ',"workspaceId":',
+    quote(workspaceId),
+    ',"createdBy":',
+    JSON.stringify(createdBy),
+    ',"memberCount":',
+    memberCount,
+    ',"unreadCount":',
+    unreadCount,
+    ',"unreadVersion":',
+    unreadVersion,
+    ',"lastReadSeq":',
+    lastReadSeq,
+    ',"role":',
+    quote(role),
+    ',"starred":',
+    starred,
+    ',"muted":',
+    muted,
+    ',"rev":',
+    rev,
+    ',"frozen":',
+    frozen,
+    ',"custom":',
+    custom ?? '{}',
+    ',"createdAt":"',
+    createdAt,
+    '","updatedAt":"',
+    updatedAt ?? createdAt,
+    members === null ? '"' : `","members":${members}`,
+    ',"lastMessage":',
+    lastMessage,
+    '}',
+  ].join('')
 }
 
 /** The offset of the viewer's topic: the events up to it are in the settings that are read. */

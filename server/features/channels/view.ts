@@ -1,6 +1,6 @@
 import { type Channel, limits } from '@parley/contract'
 import type { Tx } from '../../db/client.ts'
-import { type MessageRow, messageJson } from '../messages/view.ts'
+import { type MessageRow, messageJson } from '../messages/message-json.ts'
 import { type ChannelQuery, type ChannelView, channelJson, selectChannelRows } from './rows.ts'
 
 /** What an answer says of a channel and its last message beside them, at most. */
@@ -22,7 +22,7 @@ export async function selectChannelTexts(db: Tx, query: ChannelQuery) {
     const channel = row.slice(CHANNEL, MESSAGE) as ChannelView // by the columns
     const message = row.slice(MESSAGE) as MessageRow // likewise
     const isEmpty = row[MESSAGE] === null
-    const text = `${channelJson(channel)},"lastMessage":${isEmpty ? null : messageJson(message)}}`
+    const text = channelJson(channel, isEmpty ? 'null' : messageJson(message))
     const end = bytes + Buffer.byteLength(text) + AROUND_BYTES
     if (texts.length > 0 && end > limits.answerBytes) break
     texts.push(text)

@@ -1,13 +1,8 @@
 import { limits, type Message } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
 import { constant } from '../../db/sql.ts'
-import {
-  type MessageRow,
-  messageJson,
-  reactionsOfMessage,
-  viewColumns,
-  withAuthor,
-} from './view.ts'
+import { type MessageRow, messageJson } from './message-json.ts'
+import { reactionsOfMessage, viewColumns, withAuthor } from './view.ts'
 
 type PageQuery = {
   viewer: string | null
@@ -23,7 +18,12 @@ type PageQuery = {
   also?: Fragment
 }
 /** Those that compare as equal share a place. */
-type PageRow = [place: number, hasNext: true | null, also: string | null, ...view: MessageRow]
+type PageRow = [...view: MessageRow, place: number, hasNext: true | null, also: string | null]
+/** Where its columns are. */
+const SEQ = 7
+const PLACE = 26
+const HAS_NEXT = 27
+const ALSO = 28
 
 /** What an answer says of a message beside it, at most. */
 const AROUND_BYTES = 100
@@ -39,17 +39,18 @@ export async function selectMessagePage(db: Tx, query: PageQuery) {
   const shown: PageMessage[] = []
   let bytes = query.bytesBefore ?? 0
   let [end, size] = [0, bytes]
-  for (const [index, [place, , also, ...row]] of rows.entries()) {
+  for (const [index, row] of rows.entries()) {
     const message = messageJson(row, query.channelId)
+    const also = row[ALSO]
     const json = also === null ? message : `${message.slice(0, -1)},${also}}`
-    shown.push({ seq: row[7], json })
+    shown.push({ seq: row[SEQ], json })
     size += Buffer.byteLength(json) + AROUND_BYTES
-    if (rows[index + 1]?.[0] === place) continue
+    if (rows[index + 1]?.[PLACE] === row[PLACE]) continue
     if (end > 0 && size > limits.answerBytes) break
     end = index + 1
     bytes = size
   }
-  const isCut = end < rows.length || (end > 0 && rows.every(([, hasNext]) => hasNext))
+  const isCut = end < rows.length || (end > 0 && rows.every((row) => row[HAS_NEXT]))
   return { shown: shown.slice(0, end), isCut, bytes }
 }
 
@@ -67,8 +68,8 @@ async function selectPageRows(
 ) {
   const found = await db`
     select
-      msg.place, msg.has_next, ${also},
-      ${viewColumns(db, { reactions: readReactions(db), channelId })}
+      ${viewColumns(db, { reactions: readReactions(db), channelId })},
+      msg.place, msg.has_next, ${also}
     from (
       select
         msg.*, more.reactions,

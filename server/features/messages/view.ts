@@ -1,44 +1,9 @@
 import { limits, type Message } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
 import { constant } from '../../db/sql.ts'
-import { SYSTEM_USER } from '../system-user.ts'
 import { userSummary } from '../users/view.ts'
+import { type MessageRow, messageJson } from './message-json.ts'
 import { quotedMessage } from './quote-view.ts'
-
-/**
- * A message as it is read, to be written as JSON: without names, since objects of so many columns
- * are slow to make. Null is what most messages have; what is JSON in the database comes as text.
- */
-export type MessageRow = [
-  id: string,
-  /** Null: the one that was asked for. */
-  channelId: string | null,
-  type: Message['type'] | null,
-  userId: string,
-  authorName: string,
-  authorImage: string | null,
-  text: string,
-  seq: number,
-  rev: number,
-  reactions: string | null,
-  mentions: string | null,
-  attachments: string | null,
-  parentId: string | null,
-  replyCount: number | null,
-  isPinned: boolean,
-  clientId: string | null,
-  createdAt: string,
-  /** Null: when it was created. */
-  updatedAt: string | null,
-  editedAt: string | null,
-  deletedAt: string | null,
-  quoted: string | null,
-  linkPreviews: string | null,
-  custom: string | null,
-  silent: boolean | null,
-  streaming: boolean | null,
-  interrupted: boolean | null,
-]
 
 /**
  * Messages as they go on the wire, with authors, reactions, pins and reply counts, in one
@@ -176,66 +141,6 @@ export const reactionsOfMessage = (db: Tx, viewer: string | Fragment | null) => 
   ) end`
 
 const reactingUser = constant((db) => userSummary(db))
-
-/**
- * The message as JSON, field by field: an object would cost several times as much to make and
- * write. `channelId` is where all messages of the query are, if it was asked about one channel.
- */
-export function messageJson(
-  [
-    id,
-    ownChannelId,
-    type,
-    userId,
-    authorName,
-    authorImage,
-    text,
-    seq,
-    rev,
-    reactions,
-    mentions,
-    attachments,
-    parentId,
-    replyCount,
-    isPinned,
-    clientId,
-    createdAt,
-    updatedAt,
-    editedAt,
-    deletedAt,
-    quoted,
-    linkPreviews,
-    custom,
-    silent,
-    streaming,
-    interrupted,
-  ]: MessageRow,
-  channelId = '',
-): string {
-  const author = JSON.stringify(userId)
-  const name = JSON.stringify(type === 'system' ? SYSTEM_USER.name : authorName)
-  const image = JSON.stringify(type === 'system' ? SYSTEM_USER.image : authorImage)
-  let more = ''
-  if (quoted !== null) more += `,"quotedMessage":${quoted}`
-  if (custom !== null) more += `,"custom":${custom}`
-  if (silent) more += ',"silent":true'
-  if (streaming !== null) more += `,"streaming":${streaming}`
-  if (interrupted) more += ',"interrupted":true'
-  if (linkPreviews !== null) more += `,"linkPreviews":${linkPreviews}`
-  return (
-    `{"id":"${id}","channelId":"${ownChannelId ?? channelId}","type":"${type ?? 'regular'}",` +
-    `"userId":${author},"text":${JSON.stringify(text)},"seq":${seq},"rev":${rev},` +
-    `"user":{"id":${author},"name":${name},"image":${image}},"reactions":${reactions ?? '[]'},` +
-    `"mentions":${mentions ?? '[]'},"attachments":${attachments ?? '[]'},` +
-    `"parentId":${quote(parentId)},"replyCount":${replyCount ?? 0},"pinned":${isPinned},` +
-    `"clientId":${JSON.stringify(clientId)},"createdAt":"${createdAt}",` +
-    `"updatedAt":"${updatedAt ?? createdAt}","editedAt":${quote(editedAt)},` +
-    `"deletedAt":${quote(deletedAt)}${more}}`
-  )
-}
-
-/** An id or a time, in which nothing has to be escaped. */
-export const quote = (value: string | null) => (value === null ? 'null' : `"${value}"`)
 
 /** The message for all viewers: clients derive which reactions are their own. */
 export const asBroadcast = (message: Message): Message => ({
