@@ -2,8 +2,6 @@ import { rmSync } from 'node:fs'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { openDatabaseProxy } from './support/database-proxy.ts'
 import { createDataFolder } from './support/folders.ts'
-import { insertGivenUpJob } from './support/given-up-job.ts'
-import { waitingForRows, whileRowLocked } from './support/locks.ts'
 import { page, servePages } from './support/pages.ts'
 import { production, useChildren } from './support/start.ts'
 import { until } from './support/until.ts'
@@ -53,24 +51,7 @@ async function stagePreview(host: string) {
     values ('preview', ${world().db.json({ appId: world().appId, messageId })})`
 }
 
-/** Runs `work` while each cleanup waits for a job that it would delete. */
-async function whileCleanupWaits(work: () => Promise<void>) {
-  const id = await insertGivenUpJob(world(), world().appId)
-  await world().db`
-    update graphile_worker._private_jobs
-    set updated_at = now() - interval '8 days'
-    where id = ${id}`
-  await whileRowLocked(
-    world(),
-    (db) => db`select from graphile_worker._private_jobs where id = ${id} for update`,
-    work,
-  )
-}
-
-test('an outage has one line at its start and one at its end, jobs in progress too', () =>
-  whileCleanupWaits(linesOfOutage))
-
-async function linesOfOutage() {
+test('an outage has one line at its start and one at its end, jobs in progress too', async () => {
   const web = await servePages()
   onTestFinished(async () => void (await web.stop()))
   let release: (() => void) | undefined
@@ -93,7 +74,6 @@ async function linesOfOutage() {
   }
   const count = (text: string) => lines().filter(({ msg }) => msg === text).length
   await until(() => count('started') === 1)
-  await waitingForRows(world(), 1)
   await stagePreview(web.host)
   await until(() => release !== undefined)
   await until(() => count(GONE.msg) === count(AGAIN.msg))
@@ -118,4 +98,4 @@ async function linesOfOutage() {
   // A database that does not answer in time, on a busy machine, is one more outage.
   const outages = said.filter(({ msg }) => [GONE.msg, AGAIN.msg].includes(msg))
   expect(outages).toEqual(outages.map((_, index) => (index % 2 === 0 ? GONE : AGAIN)))
-}
+})
