@@ -11,7 +11,7 @@ import { plainWordsOf } from './toasts.tsx'
 export function InviteDialog({ channel, onClose }: { channel: Channel; onClose: () => void }) {
   const { api } = useChat()
   const { items: members } = useMembers(channel.id)
-  const people = usePeople()
+  const { people, problem } = usePeople()
   const [refusal, setRefusal] = useState<{ text: string }>()
   const isMember = (id: string) => members.some(({ userId }) => userId === id)
   const add = (id: string) => {
@@ -22,6 +22,7 @@ export function InviteDialog({ channel, onClose }: { channel: Channel; onClose: 
   }
   return (
     <Dialog title={`Invite to ${channel.name}`} onClose={onClose}>
+      {problem && <p className="muted">{problem}</p>}
       {people?.every(({ id }) => isMember(id)) && (
         <p className="muted">Everybody is in this channel already.</p>
       )}

@@ -18,7 +18,7 @@ type Props = {
 /** Finds channels and people by their names: the channels that are unread come first. */
 export function JumpTo({ onChannel, onPerson, onClose }: Props) {
   const { items: channels, status, hasMore, loadMore } = useChannels()
-  const people = usePeople() ?? []
+  const { people = [] } = usePeople()
   const [query, setQuery] = useState('')
   // biome-ignore lint/correctness/useExhaustiveDependencies: after each page there may be another
   useEffect(() => {

@@ -59,6 +59,10 @@ test('a channel that was never loaded is not said to be empty without a network'
   await expectVisible(page.getByText('The messages appear here once you are back online'))
   expect(await page.getByText('Nothing here yet').count()).toBe(0)
   await screenshot(page, 'offline-unknown-channel')
+  await page.getByRole('button', { name: 'Invite people' }).click()
+  await expectVisible(page.getByRole('dialog').getByText('That needs the network'))
+  expect(await page.getByText('Everybody is in this channel').count()).toBe(0)
+  await page.getByRole('button', { name: 'Done', exact: true }).click()
   await network.mend()
   await expectVisible(message(page, 'Draft of the announcement'))
   playground.problems.length = 0
