@@ -39,6 +39,9 @@ export async function importFile({ file, appId }: ImportCommand) {
       console.log(JSON.stringify(report, null, 2))
       if (!report.isFinished)
         throw new Error('Nothing is shown yet: the file is empty, or its last line is cut off')
+      const known = [report.imported, report.skipped].flatMap((counts) => Object.values(counts))
+      if (known.every((count) => count === 0))
+        throw new Error('Nothing was imported: see the refusals')
     } finally {
       await db.end({ timeout: 1 })
     }

@@ -34,7 +34,7 @@ async function openDirectMessages(page: Page) {
 const start = 'I have no model behind me'
 const end = 'put your model into the function'
 
-test('the example bot answers in the playground, and its message grows in every window', async () => {
+test('the example bot answers in the playground, in every window as it grows', async () => {
   await startBot()
   const page = await playground.open('?user=ana')
   await openDirectMessages(page)

@@ -97,6 +97,23 @@ test('parley import refuses an unknown app and an empty file in one line', async
   })
 })
 
+test('a file of which every line is refused ends the command with an error', async () => {
+  const file = join(folder, 'unconverted.jsonl')
+  const one = '{"type":"user","item":{"id":"ana"}}'
+  writeFileSync(file, `${one}\n${one}\n`)
+  const { code, stdout, stderr } = await parley('import', file, '--app', world().appId).ended
+  expect(code).toBe(1)
+  expect(stderr).toMatch(/^Nothing was imported: see the refusals$/m)
+  expect(JSON.parse(stdout)).toMatchObject({ isFinished: true, refused: 2 })
+  // What is there already is no reason.
+  writeFileSync(file, `${one}\n${JSON.stringify(user('ana'))}\n`)
+  for (const refused of [1, 1]) {
+    const again = await parley('import', file, '--app', world().appId).ended
+    expect(again.code).toBe(0)
+    expect(JSON.parse(again.stdout)).toMatchObject({ refused })
+  }
+})
+
 test('a file of which nothing can be converted ends the command with an error', async () => {
   const file = join(folder, 'unknown.json')
   writeFileSync(file, '{"things":[{"id":1}]}')

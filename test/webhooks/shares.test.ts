@@ -35,7 +35,7 @@ test('endpoints of an app that hang, all at once, keep no other app waiting', as
   expect(hanging.received()).toHaveLength(10)
 })
 
-test('endpoints of an app that have long failed keep no failing one of another waiting', async () => {
+test('failing endpoints of an app that hang keep those of no other app waiting', async () => {
   const { world } = current()
   const hanging = await newHangingScene()
   const other = await newScene()
@@ -73,7 +73,7 @@ async function waiting(counts: number[]) {
 }
 const query = { isFailing: false, most: 100, leaseMs: 60_000, restMs: 10_000 }
 
-test('apps take turns, and of an app the webhooks whose turn was longest ago come first', async () => {
+test('apps take turns, and their webhooks in the order of their last turns', async () => {
   const { pool } = current().world
   const [many = '', few = '', one = ''] = await waiting([12, 2, 1])
   const lease = async (most: number, served: string[]) => {
