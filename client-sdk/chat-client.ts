@@ -50,10 +50,10 @@ export interface ChatClient {
    * The user's channels, newest activity first; with a filter those of one type. Each call with the
    * same filter returns the same store.
    *
-   * The topics of 500 channels are subscribed to. Of those beyond, names and unread counts arrive on
-   * the user's own topic, and a new count brings the last message. What changes no count of the user
-   * (an edit of the last message, a message of theirs from another device) is shown once the list
-   * is loaded again, as after each reconnect; a room that is watched is always live.
+   * The topics of 500 channels are subscribed to. Of those beyond, names and unread counts arrive
+   * on the user's own topic, and a new count brings the last message. What changes no count of the
+   * user (an edit of the last message, a message of theirs from another device) is shown once the
+   * list is loaded again, as after each reconnect; a room that is watched is always live.
    */
   channels(filter?: ChannelsFilter): ChannelsStore
 

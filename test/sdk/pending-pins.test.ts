@@ -59,7 +59,7 @@ test('a pin that others have taken back meanwhile is not listed', async () => {
   expect(pins()).toEqual(['c-0001'])
 })
 
-test('a reaction to a message that another has pinned does not list it as one of the user', async () => {
+test('a reaction to what another has pinned does not list it as a pin of the user', async () => {
   const { room, talk, hold, pins } = await opened()
   const held = hold(/pins$|GET .*pins/)
   talk.pin('c-0002', 'ana')
