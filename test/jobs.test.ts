@@ -38,40 +38,6 @@ test.each([-1, 1])(
   },
 )
 
-test('jobs that waited when the clock of the database was set back are not late', async () => {
-  const { world, provider } = staging.current()
-  await startNode()
-  const sent = [await send('due when the clock was set back'), await send('put off by then')]
-  await idle(world)
-  await stopLast()
-  provider.forget()
-  const since = new Date().toISOString()
-  const queued = sent.map(({ id: messageId }) => {
-    return { jobs: [{ appId: world.appId, messageId }], since, tries: 0 }
-  })
-  await world.db`
-    select
-    from unnest(array[0, 120], ${queued.map((batch) => JSON.stringify(batch))}::text[])
-        given (minutes, payload),
-      graphile_worker.add_job(
-        'push-message', payload::json,
-        run_at => now() + make_interval(mins => 60 + minutes)
-      )`
-  await world.db`
-    update graphile_worker._private_jobs
-    set created_at = now() + interval '1 hour', updated_at = now() + interval '1 hour'
-    where run_at > now() + interval '59 minutes'`
-  await startNode({ timings: { heartbeatMs: 100 } })
-  await until(() => provider.kindsFor('ben').length > 0)
-  const putOff = await world.db`
-    select round(extract(epoch from run_at - now()) / 60)::int as minutes
-    from graphile_worker.jobs
-    where task_identifier = 'push-message'
-      and locked_at is null`
-  expect(provider.triggered()).toMatchObject([{ to: 'ben', payload: { messageId: sent[0]?.id } }])
-  expect(putOff).toEqual([{ minutes: 120 }])
-})
-
 test('a hanging page delays no pushes, and a hanging provider delays no previews', async () => {
   const { world, web, provider } = staging.current()
   await startNode()

@@ -148,3 +148,63 @@ test('a process that runs jobs says of all its workers that they live', async ()
     return row?.count === 3 + 15
   })
 })
+
+test('a worker keeps its job for as long as it lives', async () => {
+  const { world, provider } = staging.current()
+  await staging.startNode({ timings: { heartbeatMs: 200 } })
+  await idle(world)
+  provider.forget()
+  const held: ServerResponse[] = []
+  provider.behave((response) => void held.push(response))
+  const { id } = await staging.send('in progress for several heartbeats')
+  await until(() => held.length === 1)
+  const beats = new Set<number>()
+  await until(async () => {
+    const workers = await world.db`
+      select (extract(epoch from max(seen_at)) * 1000)::float as seen_at
+      from job_workers`
+    beats.add(workers[0]?.seenAt)
+    return beats.size > 6
+  })
+  provider.behave()
+  for (const response of held) response.writeHead(201).end('{"data":{"status":"processed"}}')
+  await idle(world)
+  expect(sendsOf(id)).toBe(1)
+})
+
+test('jobs that waited when the clock of the database was set back are not late', async () => {
+  const { world, provider } = staging.current()
+  await staging.startNode()
+  const sent = [
+    await staging.send('due when the clock was set back'),
+    await staging.send('put off by then'),
+  ]
+  await idle(world)
+  await staging.stopLast()
+  provider.forget()
+  const since = new Date().toISOString()
+  const queued = sent.map(({ id: messageId }) => {
+    return { jobs: [{ appId: world.appId, messageId }], since, tries: 0 }
+  })
+  await world.db`
+    select
+    from unnest(array[0, 120], ${queued.map((batch) => JSON.stringify(batch))}::text[])
+        given (minutes, payload),
+      graphile_worker.add_job(
+        'push-message', payload::json,
+        run_at => now() + make_interval(mins => 60 + minutes)
+      )`
+  await world.db`
+    update graphile_worker._private_jobs
+    set created_at = now() + interval '1 hour', updated_at = now() + interval '1 hour'
+    where run_at > now() + interval '59 minutes'`
+  await staging.startNode({ timings: { heartbeatMs: 100 } })
+  await until(() => provider.kindsFor('ben').length > 0)
+  const putOff = await world.db`
+    select round(extract(epoch from run_at - now()) / 60)::int as minutes
+    from graphile_worker.jobs
+    where task_identifier = 'push-message'
+      and locked_at is null`
+  expect(provider.triggered()).toMatchObject([{ to: 'ben', payload: { messageId: sent[0]?.id } }])
+  expect(putOff).toEqual([{ minutes: 120 }])
+})

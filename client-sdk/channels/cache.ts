@@ -72,13 +72,8 @@ export class ChannelsCache {
   endReading(channelId: string, answer: Partial<ReadAnswer> = {}) {
     this.#unread.pendingReads.end(channelId)
     const { unreadCount = 0, lastReadSeq = 0 } = this.get(channelId) ?? {}
-    if (hasUnreadCount(answer)) {
-      // The event that tells it may come later.
-      const position = Math.max(lastReadSeq, answer.lastReadSeq)
-      this.#parts.takeRead(channelId, position)
-      const count = this.#parts.takeCount(channelId, answer)
-      this.#show(channelId, { ...count, lastReadSeq: position })
-    }
+    if (hasUnreadCount(answer))
+      this.#show(channelId, this.#parts.takeAnswer(channelId, answer, lastReadSeq))
     // Until the next total, which follows.
     this.#unread.total -= unreadCount - (this.get(channelId)?.unreadCount ?? 0)
     this.#refresh()

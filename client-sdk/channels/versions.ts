@@ -45,6 +45,13 @@ export class VersionedParts {
     return this.#counts.take(channelId, { unreadCount, unreadVersion }, unreadVersion)
   }
 
+  /** Of an answer, whose event may come later, and of the position that is known the newer. */
+  takeAnswer(channelId: string, answer: ReadAnswer, knownReadSeq: number) {
+    const lastReadSeq = Math.max(knownReadSeq, answer.lastReadSeq)
+    this.takeRead(channelId, lastReadSeq)
+    return { ...this.takeCount(channelId, answer), lastReadSeq }
+  }
+
   takeSettings({ channelId, starred, muted }: Settings & { channelId: string }, version: number) {
     return this.#settings.take(channelId, { starred, muted }, version)
   }

@@ -136,21 +136,6 @@ test('reading makes no call where nothing is unread, and one where anything may 
   expect(count(READ)).toBe(3)
 })
 
-test('a read is answered before its event comes, and is not repeated for an own message', async () => {
-  const { chat, list, one, room, count, tell, intercept } = await unreadRoom()
-  const left = { lastReadSeq: 1, unreadCount: 0, unreadVersion: one.own.unreadVersion + 1 }
-  intercept(READ, () => Response.json({ success: true, ...left }))
-  const marked = room.markRead()
-  one.send('mine', { by: 'me' })
-  await until(room.messages, ({ items }) => items.length === 2)
-  await Promise.all([marked, room.markRead()])
-  tell('channel.total_unread_changed', { count: 2 })
-  await until(chat.unread, ({ total }) => total === 2)
-  expect(count(READ)).toBe(1)
-  const listed = list.getSnapshot().items.find(({ id }) => id === 'one')
-  expect(listed?.lastReadSeq).toBe(1)
-})
-
 test('a minute of talk costs a watcher at most one call for each message of another', async () => {
   const clock = stoppedClock()
   const people = ['ana', 'ben', 'cem', 'dora']
