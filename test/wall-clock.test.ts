@@ -30,6 +30,7 @@ const inClient: Record<string, number> = {
   // Times that are shown, or that order the operations of tabs.
   'outbox/sender.ts': 1,
   'room/reducer.ts': 1,
+  'room/pins.ts': 1,
   'outbox/journal.ts': 1,
   // Dates in headers.
   'retry.ts': 1,
