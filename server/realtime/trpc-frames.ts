@@ -71,14 +71,14 @@ const plain = { serialize: unchanged, deserialize: unchanged }
 
 /**
  * The messages of a batch. None of what is no batch, or of one that the adapter refuses: it gets
- * that as a whole, and says why.
+ * that as a whole, and says why; of one that has too many, as much as it answers.
  */
 function messagesIn(frame: Buffer) {
   const text = frame.toString()
   if (!text.trimStart().startsWith('[')) return []
   try {
     const messages: unknown[] = JSON.parse(text)
-    if (messages.length > topicsPerSocket) return []
+    if (messages.length > topicsPerSocket) return [tooMany(messages)]
     return messages.map((message) => {
       parseTRPCMessage(message, { input: plain, output: plain })
       return Buffer.from(JSON.stringify(message))
@@ -86,4 +86,11 @@ function messagesIn(frame: Buffer) {
   } catch {
     return []
   }
+}
+
+/** A batch that is refused for its length as well, without what has no id to be answered by. */
+const tooMany = (messages: unknown[]) => {
+  const answered = messages.filter((message) => typeof message === 'object' && message !== null)
+  const others = Array.from({ length: topicsPerSocket + 1 - answered.length }, () => 0)
+  return Buffer.from(JSON.stringify([...answered, ...others]))
 }

@@ -122,6 +122,15 @@ test('a batch with one malformed message is passed on as a whole', async () => {
   expect(passed).toEqual(frames)
 })
 
+test('of a batch of too many numbers no more is passed on than is refused', async () => {
+  const { passed, open } = await createSockets()
+  const { send } = await open('app')
+  await nextTurn()
+  send(`[${'1,'.repeat(400_000)}{"id":7}]`)
+  await nextTurn()
+  expect(passed.map((frame) => JSON.parse(frame))).toEqual([[{ id: 7 }, ...Array(1_000).fill(0)]])
+})
+
 test('a tRPC socket that is closed handles nothing of what still waits', async () => {
   const { handled, open } = await createSockets()
   const { send, close } = await open('app')
