@@ -8,6 +8,8 @@ import { MAX_DEATHS, survivedDeaths } from './tasks.ts'
 import type { Timings } from './timings.ts'
 
 const MISSED_HEARTBEATS = 3
+/** How many jobs from before the clock was set back a heartbeat puts right: no more than it can. */
+const JOBS_PER_BEAT = 2_000
 
 type ReleaseContext = { db: Db; metrics: Metrics; log: Log }
 type HeartbeatOptions = ReleaseContext & { workers: ReadonlySet<string>; timings: Timings }
@@ -66,14 +68,18 @@ const writeHeartbeat = (
     await db`delete from job_workers where seen_at < ${deadSince}`
     await db`
       select
-      from ${queueSchema(db)}.jobs job,
-        ${queueSchema(db)}.reschedule_jobs(
-          array[job.id],
-          run_at => clock_timestamp() + greatest(job.run_at - job.updated_at, '0')
-        )
-      where job.updated_at ${isAhead}
-        and job.run_at > clock_timestamp()
-        and job.locked_at is null`
+      from (
+        select job.id, greatest(job.run_at - job.updated_at, '0') as pause
+        from ${queueSchema(db)}.jobs job
+        where job.updated_at ${isAhead}
+          and job.run_at > clock_timestamp()
+          and job.locked_at is null
+        order by job.run_at
+        limit ${JOBS_PER_BEAT}
+      ) late, ${queueSchema(db)}.reschedule_jobs(
+        array[late.id],
+        run_at => clock_timestamp() + late.pause
+      )`
     const dead = await db<{ id: string }[]>`
       select distinct job.locked_by as id
       from ${queueSchema(db)}.jobs job
