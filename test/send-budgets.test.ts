@@ -112,8 +112,8 @@ test('a message writes few bytes to the log of the database', async ({ skip }) =
   const together = await leastLoggedBy(sendMany)
   if (alone === undefined || together === undefined)
     return skip('only PostgreSQL 18 counts the log by connection')
-  expect(alone).toBeLessThan(2_120)
-  expect(together / AT_ONCE).toBeLessThan(2_080)
+  expect(alone).toBeLessThan(1_450)
+  expect(together / AT_ONCE).toBeLessThan(1_380)
 })
 
 test('a read writes few bytes to the log of the database, and a repeated one hardly any', async ({

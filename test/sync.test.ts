@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { inBatches } from './support/batches.ts'
+import { upTo } from './support/events.ts'
 import { invalid, refusal } from './support/refusal.ts'
 import { useWorld } from './support/world.ts'
 
@@ -42,6 +43,46 @@ test('a sync returns every change since a rev, and the current channel', async (
   const listed = (await ben.messages.list({ channelId: id, since_seq: 0 })).messages
   const whole = (await ben.sync.pull({ channels: { [id]: 0 } })).channels[id]?.messages
   expect(whole?.toSorted((a, b) => a.seq - b.seq)).toEqual(listed)
+})
+
+test('a sync returns every change since any rev, of older rows too', async () => {
+  const { db } = world()
+  const [ana, ben] = await world().users('ana', 'ben')
+  const { id: channelId } = await ana.channels.create({
+    type: 'group',
+    name: 'Talk',
+    memberIds: ['ben'],
+  })
+  const { id: messageId } = await ana.messages.send({ channelId, text: 'first' })
+  for (const text of ['second', 'third', 'fourth', 'fifth']) {
+    const sent = await ben.messages.send({ channelId, text })
+    await ben.reactions.add({ channelId, messageId, emoji: text === 'third' ? '👍' : '🎉' })
+    if (text === 'fourth') await ben.messages.edit({ channelId, messageId: sent.id, text })
+    await ana.messages.send({ channelId, text, parentId: messageId })
+    if (text === 'second') await ben.messages.delete({ channelId, messageId: sent.id })
+  }
+  const before = (await ben.messages.list({ channelId, limit: 3 })).messages
+  for (const emoji of ['🍲', '🥗', '🍞', '🧀'])
+    await ana.reactions.add({ channelId, messageId: `${before[0]?.id}`, emoji })
+  const { messages } = await ben.messages.list({ channelId, since_seq: 0 })
+  const { rev } = await ben.channels.get({ channelId })
+  const expectAll = async () => {
+    for (const since of upTo(rev, 0)) {
+      const { channels } = await ben.sync.pull({ channels: { [channelId]: since } })
+      const changed = messages.filter((message) => message.rev > since)
+      const inOrder = changed.toSorted((a, b) => a.rev - b.rev || a.seq - b.seq)
+      expect(channels[channelId]?.messages).toEqual(inOrder)
+    }
+  }
+  await expectAll()
+  // As a server of an earlier version has stored some of them.
+  for (const older of [0, 1, 2]) {
+    await db`
+      update messages
+      set created_rev = case when seq % 3 <> ${older}::int then created_rev end
+      where channel_id = ${channelId}`
+    await expectAll()
+  }
 })
 
 test('a sync returns the read state even where nothing else changed', async () => {

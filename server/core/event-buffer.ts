@@ -11,6 +11,7 @@ import { pipelined } from '../db/pipelined.ts'
 import type { ChannelRow } from '../db/rows.ts'
 import { constant } from '../db/sql.ts'
 import type { JobStaging, Jobs, Task } from './jobs.ts'
+import { storedEnvelope } from './stored-envelope.ts'
 
 /** A channel whose row this transaction has locked. Only such a channel can change and emit. */
 export type LockedChannel = ChannelRow & LockedCounters
@@ -20,7 +21,7 @@ export type LockedCounters = Pick<ChannelRow, 'id' | 'rev' | 'lastSeq'> & {
 
 /**
  * A durable event in the process that committed it. `offset` is its position in its topic;
- * `envelope` is `{type, payload}` as JSON, the form in which it is stored and sent.
+ * `envelope` is `{type, payload}` as JSON, the form in which it is sent.
  */
 export type StoredEvent = Envelope & {
   topic: string
@@ -143,6 +144,7 @@ export class EventBuffer {
     const eventTopics = events.map(({ topic }) => topic)
     const offsets = events.map(({ offset }) => offset)
     const types = events.map(({ type }) => type)
+    const envelopes = events.map(storedEnvelope)
     const messageIds = events.map(({ messageId }) => messageId)
     return tx`
       with counted as (
@@ -162,7 +164,7 @@ export class EventBuffer {
       select *
       from unnest(
         ${eventTopics}::text[], ${offsets}::int[],
-        ${types}::text[], ${envelopesOf(tx, events)}, ${messageIds}::uuid[]
+        ${types}::text[], ${envelopesOf(tx, envelopes)}, ${messageIds}::uuid[]
       )`
   }
 
@@ -170,7 +172,8 @@ export class EventBuffer {
   #writeUserEvents(tx: Tx) {
     const userIds = this.#userEvents.map(({ userId }) => userId)
     const types = this.#userEvents.map(({ type }) => type)
-    const envelopes = envelopesOf(tx, this.#userEvents)
+    const given = this.#userEvents.map(({ envelope }) => envelope)
+    const envelopes = envelopesOf(tx, given)
     return tx<{ topic: string; offset: number }[]>`
       with emitted as (
         select
@@ -225,8 +228,8 @@ const activity = constant(
 )
 
 /** One text: JSON has no line breaks, and in an array all its quotes would be escaped. */
-const envelopesOf = (tx: Tx, events: { envelope: string }[]) =>
-  tx`string_to_array(${events.map(({ envelope }) => envelope).join('\n')}, chr(10))`
+const envelopesOf = (tx: Tx, envelopes: string[]) =>
+  tx`string_to_array(${envelopes.join('\n')}, chr(10))`
 
 const serialise = (type: Envelope['type'], payload: Envelope['payload']) => {
   const event = { type, payload } as Envelope // the payload of that type, as `emit` demands

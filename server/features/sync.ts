@@ -1,6 +1,7 @@
 import { type Channel, type ChannelChanges, contract, limits, type Message } from '@parley/contract'
 import { type Implements, implementWithoutTransaction } from '../core/operation.ts'
 import type { Tx } from '../db/client.ts'
+import { constant } from '../db/sql.ts'
 import { selectChannels } from './channels/view.ts'
 import { messagesOf, selectMessagePage } from './messages/page.ts'
 import { selectTotalUnread } from './reads.ts'
@@ -72,11 +73,28 @@ async function readChanged(
   const revs = changed.map(({ since }) => since)
   const rows = db`
     select msg.*, known.ordinal
-    from messages msg
-    join unnest(${channelIds}::uuid[], ${revs}::int[])
+    from unnest(${channelIds}::uuid[], ${revs}::int[])
       with ordinality as known (channel_id, rev, ordinal)
-      on known.channel_id = msg.channel_id
-      and msg.rev > known.rev
+    cross join lateral (
+      select changed.*
+      from messages changed
+      where changed.channel_id = known.channel_id
+        and changed.rev > known.rev
+        and changed.rev is distinct from changed.created_rev
+      union all
+      select sent.*
+      from (${firstSentAfter(db)}) first
+      cross join lateral (
+        select *
+        from messages
+        where channel_id = known.channel_id
+          and seq >= first.seq
+        order by seq
+        limit ${limits.sync.changes}
+      ) sent
+      where sent.rev > known.rev
+        and sent.rev is not distinct from sent.created_rev
+    ) msg
     order by known.ordinal, msg.rev, msg.seq
     limit ${limits.sync.messages + 1}`
   const order = db`msg.ordinal, msg.rev`
@@ -84,6 +102,40 @@ async function readChanged(
   const { messages, isCut } = cutToCount(messagesOf(page.shown))
   return { messages, isCut: isCut || page.isCut, bytes: page.bytes }
 }
+
+/**
+ * The seq after which no message was sent up to the rev `known`, or an earlier one. Messages take
+ * revs in their order, so a search by halves finds it, among as many of the newest messages as the
+ * channel has had changes since. Of one whose first rev is not known the last will do: it is later.
+ */
+const firstSentAfter = constant(
+  (db) => db`
+  with recursive search as (
+    select greatest(c.last_seq - (c.rev - known.rev), 0) as low, c.last_seq + 1 as high
+    from channels c
+    where c.id = known.channel_id
+    union all
+    select
+      case when probe.is_before then middle.seq else search.low end,
+      case when probe.is_before then search.high else middle.seq end
+    from search
+    cross join lateral (
+      select search.low + (search.high - search.low) / 2 as seq
+    ) middle
+    left join lateral (
+      select coalesce(created_rev, rev) <= known.rev as is_before
+      from messages
+      where channel_id = known.channel_id
+        and seq >= middle.seq
+        and seq <= middle.seq
+      order by seq
+      limit 1
+    ) probe on true
+    where search.high - search.low > 1
+  )
+  select min(search.high) as seq
+  from search`,
+)
 
 /**
  * At most as many messages as a response has. A reply and its root may share a rev: they are

@@ -1,6 +1,7 @@
 import { limits, parseTopic } from '@parley/contract'
 import { AdmissionError, type Admit, FULL } from '../core/admission.ts'
 import type { Metrics } from '../core/metrics.ts'
+import { envelopeBytes, envelopeIn } from '../core/stored-envelope.ts'
 import type { Db, Tx } from '../db/client.ts'
 import type { Interest } from './broker.ts'
 import { coalesce } from './coalesce.ts'
@@ -104,10 +105,10 @@ async function selectEpoch(db: Tx) {
 
 type LoggedPublication = DurablePublication & { topic: string; ageSeconds: number }
 
-function selectAfter(db: Tx, offsets: TopicOffset[]) {
+async function selectAfter(db: Tx, offsets: TopicOffset[]) {
   const topics = offsets.map(([topic]) => topic)
   const afters = offsets.map(([, after]) => after)
-  return db<LoggedPublication[]>`
+  const publications = await db<LoggedPublication[]>`
     select
       e.topic, e."offset", e.type, e.envelope, e.message_id,
       extract(epoch from clock_timestamp() - e.created_at)::float as age_seconds
@@ -121,7 +122,7 @@ function selectAfter(db: Tx, offsets: TopicOffset[]) {
       from unnest(${topics}::text[], ${afters}::int[])
         with ordinality as given (topic, after, index)
       cross join lateral (
-        select e.topic, e."offset", octet_length(e.envelope) as bytes
+        select e.topic, e."offset", ${envelopeBytes(db)} as bytes
         from events e
         where e.topic = given.topic and e."offset" > given.after
         order by e."offset"
@@ -131,6 +132,7 @@ function selectAfter(db: Tx, offsets: TopicOffset[]) {
     join events e on e.topic = measured.topic and e."offset" = measured."offset"
     where coalesce(measured.bytes_before, 0) < ${limits.answerBytes}
     order by e.topic, e."offset"`
+  return publications.map((row) => ({ ...row, envelope: envelopeIn(row) }))
 }
 
 function selectAdvanced(db: Tx, offsets: TopicOffset[]) {
@@ -175,21 +177,23 @@ async function selectHistory(db: Tx, topic: string, { after, isReverse, limit }:
     from (
       select
         page.*,
-        sum(octet_length(envelope)) over (order by "offset" ${direction}) as bytes
+        sum(own_bytes) over (order by "offset" ${direction}) as bytes
       from (
-        select "offset", type, envelope, message_id
-        from events
-        where topic = ${topic} and ${beyond(db, { after, isReverse })}
-        order by "offset" ${direction}
+        select
+          e."offset", e.type, e.envelope, e.message_id,
+          ${envelopeBytes(db)} as own_bytes
+        from events e
+        where e.topic = ${topic} and ${beyond(db, { after, isReverse })}
+        order by e."offset" ${direction}
         limit ${limit < 0 ? most : Math.min(limit, most)}
       ) page
     ) measured
-    where bytes <= ${limits.answerBytes} or bytes = octet_length(envelope)
+    where bytes <= ${limits.answerBytes} or bytes = own_bytes
     order by "offset" ${direction}`
-  return [...publications]
+  return publications.map((row) => ({ ...row, envelope: envelopeIn({ ...row, topic }) }))
 }
 
 function beyond(db: Tx, { after, isReverse }: Pick<HistoryRange, 'after' | 'isReverse'>) {
   if (after === null) return db`true`
-  return isReverse ? db`"offset" < ${after}` : db`"offset" > ${after}`
+  return isReverse ? db`e."offset" < ${after}` : db`e."offset" > ${after}`
 }

@@ -1,4 +1,5 @@
 import { type ChannelType, limits, parseTopic } from '@parley/contract'
+import { envelopeBytes, envelopeIn } from '../core/stored-envelope.ts'
 import type { UserRef } from '../core/user-ref.ts'
 import type { Tx } from '../db/client.ts'
 import type { MemberRow } from '../db/rows.ts'
@@ -142,7 +143,7 @@ function selectRows(db: Tx, frames: SubscribeRequest[][]) {
         select total.bytes
         from (
           select
-            sum(octet_length(e.envelope)) over passed as bytes,
+            sum(${envelopeBytes(db)}) over passed as bytes,
             lead(e."offset") over passed is null as is_last
           from events e
           where e.topic = bounded.topic
@@ -223,7 +224,7 @@ function toGrant(
   const publications = (missed ?? []).map(([offset, type, envelope, messageId]) => ({
     offset,
     type,
-    envelope,
+    envelope: envelopeIn({ topic, offset, messageId, envelope }),
     messageId,
   }))
   return { lastOffset, epoch, missed: publications, memberCount }

@@ -1,5 +1,6 @@
 import { type Api, createApi } from '@parley/client/api'
 import type { Envelope, Message } from '@parley/contract'
+import { envelopeIn } from '@parley/server/core/stored-envelope'
 import { wrongCounters } from '../imports/counters.ts'
 import { MEMBERS, probeOf } from './app.ts'
 import type { Found, FoundEvent, FoundMessage, Listing } from './history.ts'
@@ -77,7 +78,8 @@ export async function find(rig: Rig): Promise<Found> {
 }
 
 function eventOf({ topic, offset, message_id, envelope }: EventRow): FoundEvent {
-  const { type, payload }: Envelope = JSON.parse(envelope)
+  const row = { topic, offset, messageId: message_id, envelope }
+  const { type, payload }: Envelope = JSON.parse(envelopeIn(row))
   return {
     topic,
     offset,

@@ -5,6 +5,7 @@ import {
   type UserEventType,
   userEvents,
 } from '@parley/contract'
+import { envelopeIn } from '@parley/server/core/stored-envelope'
 import type { World } from './world.ts'
 
 type StoredEvent<Type extends string> = {
@@ -28,12 +29,15 @@ export const userEventsOf = async (
 ): Promise<StoredEvent<UserEventType>[]> =>
   (await stored(db, topics.user(appId, userId))).map((event) => checked(userEvents, event))
 
-const stored = (db: World['db'], topic: string) =>
-  db<{ offset: number; envelope: string }[]>`
-    select "offset", envelope
+type EventRow = Parameters<typeof envelopeIn>[0]
+async function stored(db: World['db'], topic: string) {
+  const rows = await db<EventRow[]>`
+    select topic, "offset", message_id as "messageId", envelope
     from events
     where topic = ${topic}
     order by "offset"`
+  return rows.map((row) => ({ offset: row.offset, envelope: envelopeIn(row) }))
+}
 
 function checked<Schemas extends typeof channelEvents | typeof userEvents>(
   schemas: Schemas,

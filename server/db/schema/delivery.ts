@@ -14,7 +14,8 @@ import { createdAt, instant } from './columns.ts'
 
 /**
  * The outbox and the recovery log in one: a row for each rev of a channel and each offset of a
- * user's stream. `envelope` is `{type, payload}` as JSON; `type` repeats its type for queries.
+ * user's stream. `envelope` is `{type, payload}` as JSON, that of most new messages in short form
+ * (`core/stored-envelope.ts`); `type` repeats its type for queries.
  */
 export const events = pgTable(
   'events',
@@ -28,7 +29,11 @@ export const events = pgTable(
   },
   (t) => [
     primaryKey({ columns: [t.topic, t.offset] }),
-    index().on(t.messageId).where(sql`message_id is not null`),
+    // Not the events of new messages, which are most: they are found by the message's first rev.
+    index('events_of_message')
+      .on(t.messageId)
+      .concurrently()
+      .where(sql`message_id is not null and ascii(envelope) <> 14`),
     index().on(t.createdAt),
   ],
 )

@@ -9,6 +9,7 @@ import {
   primaryKey,
   text,
   unique,
+  uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core'
 import { appId } from './apps.ts'
@@ -27,6 +28,8 @@ export const messages = pgTable(
     seq: integer().notNull(),
     /** The channel's rev at the message's last change. */
     rev: integer().notNull(),
+    /** The rev with which it was sent, which is that of its `message.new`; null in older rows. */
+    createdRev: integer(),
     /** Which of the author's messages in the channel this is, from 1; null in rows from before. */
     authorSeq: integer(),
     text: text().notNull(),
@@ -55,8 +58,16 @@ export const messages = pgTable(
   },
   (t) => [
     unique().on(t.channelId, t.seq),
-    unique().on(t.channelId, t.userId, t.clientId),
-    index().on(t.channelId, t.rev),
+    // Most messages of a backend have no client id.
+    uniqueIndex('messages_client_id')
+      .on(t.channelId, t.userId, t.clientId)
+      .concurrently()
+      .where(sql`client_id is not null`),
+    // Not the messages that are as they were sent, which are most: their revs follow their seqs.
+    index('messages_changed')
+      .on(t.channelId, t.rev)
+      .concurrently()
+      .where(sql`rev is distinct from created_rev`),
     // Another collation than the column's, so that look-ups by client id cannot use this index:
     // they would read all messages of the user.
     index('messages_own').on(t.channelId, sql`user_id collate "C"`, t.seq),

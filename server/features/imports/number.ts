@@ -101,13 +101,13 @@ const insertDue = (db: Tx, query: DueQuery) => db<Numbered[]>`
   ),
   inserted as (
     insert into messages (
-      id, app_id, channel_id, user_id, seq, rev, author_seq,
+      id, app_id, channel_id, user_id, seq, rev, created_rev, author_seq,
       text, mentions, attachments, custom,
       type, silent, parent_id, quoted_id,
       created_at, updated_at, edited_at, deleted_at
     )
     select
-      id, ${query.appId}, channel_id, user_id, seq, seq, author_seq,
+      id, ${query.appId}, channel_id, user_id, seq, seq, seq, author_seq,
       case when is_deleted then '' else "row" ->> 'text' end,
       case
         when is_deleted then '{}'

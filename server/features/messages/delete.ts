@@ -1,9 +1,10 @@
-import { contract, limits } from '@parley/contract'
+import { contract, limits, topics } from '@parley/contract'
 import { noteAct } from '../../core/audit.ts'
 import type { Transaction } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
 import type { LockedChannel } from '../../core/event-buffer.ts'
 import { implement } from '../../core/operation.ts'
+import { isStoredWhole } from '../../core/stored-envelope.ts'
 import type { Tx } from '../../db/client.ts'
 import { ALL_AUTHORS, TOMBSTONE_PART } from '../tombstones.ts'
 import { userSummary } from '../users/view.ts'
@@ -43,7 +44,7 @@ export async function tombstone(
 ) {
   const threads = await readThreads(ctx.db, messages)
   const tombstones = messages.map((message) => {
-    const { id: messageId, seq, now: deletedAt, parentId, replyCount } = message
+    const { id: messageId, seq, createdRev, now: deletedAt, parentId, replyCount } = message
     const thread = threads.get(parentId ?? '')
     if (thread) thread.replyCount -= 1
     const parent = thread ? { parent: { id: thread.id, replyCount: thread.replyCount } } : {}
@@ -55,12 +56,13 @@ export async function tombstone(
     const payload = ctx.emit(channel, 'message.deleted', payloadAt, messageId)
     if (thread) thread.rev = rev
     const envelope = JSON.stringify({ type: 'message.deleted', payload })
-    return { id: messageId, rev, replyCount, deletedAt, envelope }
+    return { id: messageId, rev, createdRev, replyCount, deletedAt, envelope }
   })
   if (tombstones.length === 0) return
   // A root that is deleted together with its replies has the counts of its thread.
   const merged = tombstones.map((each) => ({ ...each, ...threads.get(each.id) }))
-  ctx.write(writeTombstones(ctx.db, merged, [...threads.values()]))
+  const topic = topics.channel(channel.appId, channel.id)
+  ctx.write(writeTombstones(ctx.db, { topic, tombstones: merged, threads: [...threads.values()] }))
 }
 
 /** The roots of the threads in which these messages are replies, by id, without a new rev yet. */
@@ -74,18 +76,26 @@ async function readThreads(db: Tx, messages: DatedMessage[]) {
   return new Map(roots.map((root): [string, Thread] => [root.id, { ...root, rev: 0 }]))
 }
 
+type Written = {
+  topic: string
+  tombstones: { id: string; createdRev: number | null }[]
+  threads: Thread[]
+}
+
 /**
  * A root that is deleted together with its replies is in both lists, and written once. Each table
  * is also asked for the ids: joined alone, it may be read from end to end if it was small when the
  * statement was prepared.
  */
-function writeTombstones(db: Tx, tombstones: { id: string }[], threads: Thread[]) {
+function writeTombstones(db: Tx, { topic, tombstones, threads }: Written) {
   const ids = db`any(${tombstones.map(idOf)}::uuid[])`
+  const createdRevs = tombstones.flatMap(({ createdRev }) => createdRev ?? [])
+  const asDeleted = db`set type = 'message.deleted', envelope = deleted.envelope`
   return db`
     with deleted as (
       select *
       from jsonb_to_recordset(${db.json(tombstones)}) as tombstone (
-        id uuid, rev int, "replyCount" int, "deletedAt" timestamptz, envelope text
+        id uuid, rev int, "createdRev" int, "replyCount" int, "deletedAt" timestamptz, envelope text
       )
     ),
     reactions as (
@@ -113,10 +123,21 @@ function writeTombstones(db: Tx, tombstones: { id: string }[], threads: Thread[]
     ),
     events as (
       update events e
-      set type = 'message.deleted', envelope = deleted.envelope
+      ${asDeleted}
       from deleted
       where e.message_id = deleted.id
         and e.message_id = ${ids}
+        and ${isStoredWhole(db)}
+    ),
+    created as (
+      update events e
+      ${asDeleted}
+      from deleted
+      where e.topic = ${topic}
+        and e."offset" = any(${createdRevs}::int[])
+        and e."offset" = deleted."createdRev"
+        and e.message_id is not distinct from deleted.id
+        and not ${isStoredWhole(db)}
     ),
     quotes as (
       update events e
@@ -139,6 +160,7 @@ function writeTombstones(db: Tx, tombstones: { id: string }[], threads: Thread[]
       join messages msg on msg.quoted_id = deleted.id and msg.quoted_id = ${ids}
       where e.message_id = msg.id
         and e.type in ('message.new', 'message.updated')
+        and ${isStoredWhole(db)}
         and msg.id not in (select id from deleted)
     ),
     threads as (

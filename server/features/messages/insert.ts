@@ -27,14 +27,14 @@ export function insertMessages(db: Tx, { messages, threads, markers }: Batch) {
   return db`
     ${withUpdates}
     insert into messages (
-      id, app_id, channel_id, user_id, seq, rev, author_seq,
+      id, app_id, channel_id, user_id, seq, rev, created_rev, author_seq,
       text, mentions, attachments, custom,
       type, silent, streaming,
       parent_id, quoted_id, client_id,
       created_at, updated_at
     )
     select
-      id, ${appId}::uuid, channel_id, user_id, seq, rev, author_seq,
+      id, ${appId}::uuid, channel_id, user_id, seq, rev, rev, author_seq,
       text, mentions::text[], attachments::jsonb, custom::jsonb,
       type, silent = 1, streaming = 1,
       parent_id, quoted_id, client_id,

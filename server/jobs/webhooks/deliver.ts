@@ -154,7 +154,7 @@ const selectSendable = (db: Pick<Db, 'use'>, { lease, candidate }: SentAttempt) 
           ],
           null
         ) as secrets,
-        e.topic, e."offset", e.envelope, e.created_at
+        e.topic, e."offset", e.message_id, e.envelope, e.created_at
       from webhooks wh
       left join events e on e.topic = ${candidate.topic} and e."offset" = ${candidate.offset}
       where wh.id = ${lease.id}

@@ -3,6 +3,7 @@ import { type Envelope, parseTopic } from '@parley/contract'
 import { type GuardedRequest, readUpTo, UnfetchableError } from '../../core/guarded-request.ts'
 import { signedHeaders } from '../../core/signed-request.ts'
 import { inSpan, type Span } from '../../core/spans.ts'
+import { envelopeIn } from '../../core/stored-envelope.ts'
 import { withTimeout } from '../../core/with-timeout.ts'
 import { secondsUntil } from '../retry-after.ts'
 
@@ -16,14 +17,21 @@ export type DeliveryOutcome = {
   retryAfterSeconds: number
 }
 /** An event as it is stored. */
-export type LoggedEvent = { topic: string; offset: number; envelope: string; createdAt: string }
+export type LoggedEvent = {
+  topic: string
+  offset: number
+  messageId: string | null
+  envelope: string
+  createdAt: string
+}
 
 /** At most this much of an answer is read: only its status matters. */
 const MAX_ANSWER_BYTES = 4 * 1024
 
 /** The body of a delivery: the payload of the event, and where it belongs. */
-export function bodyOf(appId: string, { topic, offset, envelope, createdAt }: LoggedEvent) {
-  const { type, payload }: Envelope = JSON.parse(envelope)
+export function bodyOf(appId: string, event: LoggedEvent) {
+  const { topic, offset, createdAt } = event
+  const { type, payload }: Envelope = JSON.parse(envelopeIn(event))
   const ref = parseTopic(topic)
   const place = ref?.kind === 'user' ? { userId: ref.userId } : { rev: offset }
   return JSON.stringify({ type, timestamp: createdAt, appId, data: { ...payload, ...place } })

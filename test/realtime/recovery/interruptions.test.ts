@@ -1,4 +1,4 @@
-import { topics } from '@parley/contract'
+import { limits, topics } from '@parley/contract'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openProxy } from '../../support/proxy.ts'
 import { centrifugeOf, framings, listen } from '../../support/realtime.ts'
@@ -35,6 +35,51 @@ test('recovery works on another node and after a restart', async () => {
     (await raw.pushed(({ pub }) => pub?.offset === 6)).push.pub.data.payload.message.text,
   ).toBe('from the first node')
   await other.stop()
+})
+
+test('what is recovered of new messages is what was published, whatever they have', async () => {
+  const { topic, id: channelId } = await createLively()
+  const live = await listen(centrifugeOf(world(), ben()), topic)
+  const parent = await ana().messages.send({ channelId, text: '"reactions":[],"mentions":[],' })
+  const json = '{"reactions":[],"mentions":[],"attachments":[],"parentId":null,'
+  await ana().messages.send({ channelId, text: 'Hello @ben', clientId: 'a "client" id' })
+  await ana().messages.send({ channelId, text: '$& $1 \u000e\u000f\n', parentId: parent.id })
+  await ana().messages.send({
+    channelId,
+    text: '',
+    silent: true,
+    attachments: [{ type: 'image', url: 'https://example.com/soup.png', name: channelId }],
+    custom: { json, ids: [channelId, parent.id], reactions: [], mentions: [], clientId: null },
+  })
+  await ana().messages.send({ channelId, text: json, quotedMessageId: parent.id })
+  await world().backend.messages.send({ channelId, text: 'From the backend' })
+  const published = await live.untilType('message.new', 6)
+  const raw = await connected()
+  const recover = { channel: topic, recover: true, epoch: await currentEpoch(), offset: 5 }
+  const { subscribe } = await raw.ask({ id: 2, subscribe: recover })
+  const { history } = await raw.ask({ id: 3, history: { channel: topic, limit: -1 } })
+  const expected = published.map(({ offset, envelope: data }) => ({ offset, data }))
+  expect(subscribe.publications).toEqual(expected)
+  expect(history.publications.slice(5)).toEqual(expected)
+})
+
+test('a history counts the bytes that it sends, not those that are stored', async () => {
+  const { topic, id } = await createLively()
+  const { db } = world()
+  // Room for two of the three messages before it, though for all of them as they are stored.
+  await db`
+    insert into events (topic, "offset", type, envelope)
+    values (${topic}, 6, 'typing.stop', rpad('{}', ${limits.answerBytes - 1_400}))`
+  await db`update channels set rev = 6 where id = ${id}`
+  const epoch = await currentEpoch()
+  const raw = await connected()
+  const offsetsAfter = async (offset: number) => {
+    const history = { channel: topic, limit: -1, since: { offset, epoch } }
+    const answer = await raw.ask({ id: offset, history })
+    return answer.history.publications.map((each: { offset: number }) => each.offset)
+  }
+  expect(await offsetsAfter(2)).toEqual([3, 4, 5])
+  expect(await offsetsAfter(4)).toEqual([5, 6])
 })
 
 test.each(framings)(
