@@ -91,8 +91,6 @@ export function useStagingWorld() {
   /** Starts what `npm run worker` runs. */
   const startWorker = (variables: Record<string, string>) =>
     stopAfterTest(spawnWorker(process.execPath, bundled('worker'), variables))
-  const startWorkerByNpm = (variables: Record<string, string>) =>
-    stopAfterTest(spawnWorker('npm', ['run', '--silent', 'worker'], variables))
   const stopLast = () => processes.pop()?.stop()
 
   const send = (text: string) => {
@@ -113,7 +111,6 @@ export function useStagingWorld() {
     startNode,
     startNodeWithoutProvider,
     startWorker,
-    startWorkerByNpm,
     stopLast,
     send,
     withPreviews,
