@@ -203,6 +203,7 @@ test('the invites of an admin who was removed, deleted or demoted are void', asy
   }
   for (const admin of admins) await joinAsAdmin(admin)
   const [removed, deleted, demoted] = admins
+  const kept = await owner.invites.create({ workspaceId })
   const made = await Promise.all(admins.map((admin) => admin.invites.create({ workspaceId })))
   await owner.workspaces.removeMember({ workspaceId, userId: removed.id })
   await world().backend.users.delete({ userId: deleted.id })
@@ -217,6 +218,14 @@ test('the invites of an admin who was removed, deleted or demoted are void', asy
   expect(await listed()).toEqual([])
   await joinAsAdmin(removed)
   expect(await listed()).toEqual([])
+  await eve.invites.accept({ token: kept.token })
   for (const { token } of made)
     expect(await refusal(eve.invites.accept({ token }))).toEqual(notFound)
+  const forOwners = await owner.invites.create({ workspaceId, role: 'owner' })
+  await world().db`
+    update workspace_members
+    set role = 'admin'
+    where workspace_id = ${workspaceId}
+      and user_id = 'v-ana'`
+  expect(await refusal(eve.invites.accept(forOwners))).toEqual(notFound)
 })
