@@ -1,5 +1,5 @@
+import type { Envelope } from '@parley/contract'
 import { constant } from '../db/sql.ts'
-import type { StoredEvent } from './event-buffer.ts'
 
 /**
  * The first of the characters that stand for parts of an envelope, in their order. JSON has none of
@@ -9,7 +9,7 @@ const FIRST_MARK = 14
 const markOf = (index: number) => String.fromCharCode(FIRST_MARK + index)
 const TIME_LENGTH = '2026-01-31T12:00:00.000Z'.length
 
-type Place = Pick<StoredEvent, 'topic' | 'offset' | 'messageId'>
+type Place = { topic: string; offset: number; messageId: string | null }
 
 /**
  * What the row of an event says anyway, and what is the same in the events of most new messages.
@@ -44,7 +44,7 @@ const MOST_SAVED = partsOf(longest, '0'.repeat(TIME_LENGTH)).join('').length
  * follows from the row, or is the same in all. One with a quote is stored whole, since SQL changes
  * it when the quoted message is deleted.
  */
-export function storedEnvelope(event: StoredEvent) {
+export function storedEnvelope(event: Envelope & Place & { envelope: string }) {
   const { envelope } = event
   if (event.type !== 'message.new' || envelope.includes('"quotedMessage":')) return envelope
   const { createdAt } = event.payload.message
