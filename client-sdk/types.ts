@@ -3209,7 +3209,7 @@ export interface ImportedUser {
   createdAt?: string | undefined
 }
 
-/** One line of an import. */
+/** One line of an import: what it is, by `record`. */
 export type ImportRecord = ImportedUser | ImportedChannel | ImportedMember | ImportedMessage | ImportedReaction | ImportedPin | ImportedRead
 
 /** What an import has done. */
@@ -3257,7 +3257,7 @@ export interface ImportReport {
   }
   /** Records that were not imported. */
   refused: number
-  /** The first 1,000 of them. */
+  /** The first 1,000 of them, by line. */
   refusals: {
     /** Number of the line, from 1. */
     line: number

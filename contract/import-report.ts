@@ -38,7 +38,9 @@ export const ImportReport = z
           }),
         }),
       )
-      .meta({ description: `The first ${grouped(limits.imports.refusalsShown)} of them.` }),
+      .meta({
+        description: `The first ${grouped(limits.imports.refusalsShown)} of them, by line.`,
+      }),
     unfinishedChannelIds: z.array(field.channelId()).meta({
       description:
         'Channels of this and earlier imports that wait for the rest of their files, which are ' +

@@ -34,7 +34,7 @@ const past = (description: string) =>
 
 const UserRecord = z
   .strictObject({
-    record: z.literal('user').meta({ description: 'A user.' }),
+    record: z.literal('user').meta({ description: 'A user.', examples: ['user'] }),
     id: field.ownUserId(),
     ...profileFields,
     custom: userCustom(),
@@ -44,7 +44,7 @@ const UserRecord = z
 
 const ChannelRecord = z
   .strictObject({
-    record: z.literal('channel').meta({ description: 'A channel.' }),
+    record: z.literal('channel').meta({ description: 'A channel.', examples: ['channel'] }),
     id: channelId(),
     type: z.enum(['messaging', 'group', 'livestream', 'public', 'private']).meta({
       description: 'As of other channels. `messaging` is a direct message of `memberIds`.',
@@ -57,8 +57,11 @@ const ChannelRecord = z
     description: field
       .text({ max: limits.descriptionLength })
       .optional()
-      .meta({ description: 'What the channel is about.' }),
-    image: field.url().optional().meta({ description: 'Image URL.' }),
+      .meta({ description: 'What the channel is about.', examples: ['What is cooking?'] }),
+    image: field
+      .url()
+      .optional()
+      .meta({ description: 'Image URL.', examples: ['https://example.com/kitchen.png'] }),
     createdBy: field
       .userId()
       .optional()
@@ -69,7 +72,10 @@ const ChannelRecord = z
       .refine(([one, other]) => one !== other, 'expected 2 different users')
       .optional()
       .meta({ description: 'Only and always for direct messages: its two users.' }),
-    frozen: z.boolean().optional().meta({ description: 'Whether only the backend may send.' }),
+    frozen: z
+      .boolean()
+      .optional()
+      .meta({ description: 'Whether only the backend may send.', examples: [false] }),
     custom: customData({ title: 'CustomChannel' }).optional(),
     createdAt: past('When it was created.'),
   })
@@ -85,7 +91,9 @@ const ChannelRecord = z
 
 const MemberRecord = z
   .strictObject({
-    record: z.literal('member').meta({ description: 'A member of a channel.' }),
+    record: z
+      .literal('member')
+      .meta({ description: 'A member of a channel.', examples: ['member'] }),
     channelId: channelId(),
     userId: field.userId(),
     role: Role.default('member'),
@@ -96,7 +104,7 @@ const MemberRecord = z
 
 const MessageRecord = z
   .strictObject({
-    record: z.literal('message').meta({ description: 'A message.' }),
+    record: z.literal('message').meta({ description: 'A message.', examples: ['message'] }),
     id: messageId(),
     channelId: channelId(),
     userId: field
@@ -107,7 +115,10 @@ const MessageRecord = z
     text: field
       .text({ max: limits.textLength })
       .default('')
-      .meta({ description: `At most ${grouped(limits.textLength)} characters.` }),
+      .meta({
+        description: `At most ${grouped(limits.textLength)} characters.`,
+        examples: ['Hello @ben'],
+      }),
     attachments: z
       .array(Attachment)
       .max(limits.attachments)
@@ -122,7 +133,10 @@ const MessageRecord = z
         description: 'The message that this one quotes; ignored if it is not there.',
         examples: ['m-15'],
       }),
-    silent: z.boolean().optional().meta({ description: 'Whether it counts in no unread count.' }),
+    silent: z
+      .boolean()
+      .optional()
+      .meta({ description: 'Whether it counts in no unread count.', examples: [false] }),
     custom: customData({ title: 'CustomMessage' }).optional(),
     createdAt: past('When it was sent.'),
     editedAt: past('When its author last edited the text.').optional(),
@@ -139,7 +153,9 @@ const MessageRecord = z
 
 const ReactionRecord = z
   .strictObject({
-    record: z.literal('reaction').meta({ description: 'A reaction to a message.' }),
+    record: z
+      .literal('reaction')
+      .meta({ description: 'A reaction to a message.', examples: ['reaction'] }),
     messageId: messageId(),
     userId: field.userId(),
     emoji: Emoji,
@@ -149,7 +165,7 @@ const ReactionRecord = z
 
 const PinRecord = z
   .strictObject({
-    record: z.literal('pin').meta({ description: 'A pinned message.' }),
+    record: z.literal('pin').meta({ description: 'A pinned message.', examples: ['pin'] }),
     messageId: messageId(),
     userId: field.userId().meta({ description: 'The user who pinned it.' }),
     createdAt: past('When it was pinned.'),
@@ -158,7 +174,7 @@ const PinRecord = z
 
 const ReadRecord = z
   .strictObject({
-    record: z.literal('read').meta({ description: 'A read position.' }),
+    record: z.literal('read').meta({ description: 'A read position.', examples: ['read'] }),
     channelId: channelId(),
     userId: field.userId(),
     messageId: messageId().meta({ description: 'The last message that the member has read.' }),
@@ -180,7 +196,11 @@ export const ImportRecord = z
     PinRecord,
     ReadRecord,
   ])
-  .meta({ id: 'ImportRecord', description: 'One line of an import.' })
+  .meta({
+    id: 'ImportRecord',
+    description: 'One line of an import: what it is, by `record`.',
+    examples: [{ record: 'user', id: 'ana', name: 'Ana' }],
+  })
 export type ImportRecord = z.output<typeof ImportRecord>
 /** One line of an import, as it is written: with optional fields. */
 export type ImportRecordInput = z.input<typeof ImportRecord>

@@ -110,8 +110,7 @@ export const Variables = z.object({
 export function readConfig(environment: NodeJS.ProcessEnv = loadProcessEnv()) {
   const variables = parseVariables(environment)
   const isProduction = variables.NODE_ENV === 'production'
-  if (isProduction && variables.JWT_SECRET === undefined)
-    throw new Error('JWT_SECRET: required with NODE_ENV=production')
+  if (isProduction) requireForProduction(variables)
   const host = variables.HOST ?? (isProduction ? '0.0.0.0' : '127.0.0.1')
   const userAdminAccess =
     variables.USER_ADMIN_ACCESS ?? (isProduction ? ('server' as const) : ('bearer' as const))
@@ -122,7 +121,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = loadProcessEnv()) {
     isProduction,
     port: variables.PORT,
     host,
-    databaseUrl: databaseUrlOf(variables, isProduction),
+    databaseUrl: databaseUrlOf(variables),
     migrateOnStart: variables.MIGRATE_ON_START === 'on',
     dataDir: resolve(variables.DATA_DIR),
     poolSize: variables.DATABASE_POOL_SIZE,
@@ -182,14 +181,22 @@ function parseVariables(environment: NodeJS.ProcessEnv): ParsedVariables {
   throw new Error(formatIssues(issues))
 }
 
+/** Names all that is missing at once. */
+function requireForProduction({ JWT_SECRET, DATABASE_URL, EMBEDDED_DATABASE }: ParsedVariables) {
+  const hasDatabase = DATABASE_URL !== undefined || EMBEDDED_DATABASE !== undefined
+  const missing = [
+    ...(JWT_SECRET === undefined ? ['JWT_SECRET: required with NODE_ENV=production'] : []),
+    ...(hasDatabase ? [] : [NO_DATABASE]),
+  ]
+  if (missing.length > 0) throw new Error(missing.join('; '))
+}
+const NO_DATABASE =
+  'DATABASE_URL: required with NODE_ENV=production. EMBEDDED_DATABASE=yes insists on the ' +
+  'embedded PostgreSQL, which is meant for development'
+
 /** The database with its schema, if one is set; undefined for the embedded database. */
-function databaseUrlOf(variables: ParsedVariables, isProduction: boolean) {
+function databaseUrlOf(variables: ParsedVariables) {
   const { DATABASE_URL: databaseUrl, DATABASE_SCHEMA: schema } = variables
-  if (isProduction && databaseUrl === undefined && variables.EMBEDDED_DATABASE === undefined)
-    throw new Error(
-      'DATABASE_URL: required with NODE_ENV=production. EMBEDDED_DATABASE=yes insists on the ' +
-        'embedded PostgreSQL, which is meant for development',
-    )
   if (schema !== undefined && databaseUrl === undefined)
     throw new Error('DATABASE_SCHEMA: expected with DATABASE_URL only')
   return databaseUrl && schema ? withSchema(databaseUrl, schema) : databaseUrl

@@ -125,6 +125,8 @@ test('production needs DATABASE_URL unless told otherwise: a typo would start an
   expect(complaint(typo)).toMatch(
     /^DATABASE_URL: required with NODE_ENV=production\. EMBEDDED_DATABASE=yes .+$/,
   )
+  const { JWT_SECRET: _, ...rest } = typo
+  expect(complaint(rest)).toMatch(/^JWT_SECRET: required .+; DATABASE_URL: required /)
   const { databaseUrl } = readConfig({ ...typo, EMBEDDED_DATABASE: 'yes' })
   expect(databaseUrl).toBeUndefined()
 })

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { ImportRecord } from '@parley/contract'
 import { asyncApiJson } from '@parley/server/http/openapi/asyncapi'
 import { describe, expect, test } from 'vitest'
 import { root } from './support/consumer.ts'
@@ -110,6 +111,31 @@ test('integers that are too large for the document are refused as such', async (
     },
   })
 })
+
+test('openapi.json has each record that a line of an import may be, as it is sent', () => {
+  const { paths, components } = JSON.parse(readFileSync(join(root, 'openapi.json'), 'utf8'))
+  const { schema } = paths['/import'].post.requestBody.content['application/x-ndjson']
+  const { type, items } = schema.contentSchema
+  expect([schema.type, type]).toEqual(['string', 'array'])
+  const { oneOf, discriminator } = items
+  const { mapping }: { mapping: Record<string, string> } = discriminator
+  expect(oneOf).toEqual(Object.values(mapping).map(($ref) => ({ $ref })))
+  const read = ImportRecord.options.map((option) => {
+    const fields = Object.entries(option.shape)
+    const required = fields.filter(([, field]) => !field.safeParse(undefined).success)
+    return [option.shape.record.value, { fields: namesOf(fields), required: namesOf(required) }]
+  })
+  const described = Object.entries(mapping).map(([kind, ref]) => {
+    const name = ref.split('/').at(-1) ?? ''
+    expect(schema.description).toContain(`\`${name}\``)
+    const { properties, required } = components.schemas[name]
+    return [kind, { fields: Object.keys(properties), required }]
+  })
+  expect(described).toEqual(read)
+  expect(Object.keys(components.schemas)).not.toContain('ImportedMessageOutput')
+})
+
+const namesOf = (entries: [string, unknown][]) => entries.map(([name]) => name)
 
 type AsyncDocument = {
   servers: Record<'endpoint', { protocol: string; host: string; pathname: string }>

@@ -1,4 +1,6 @@
 import type { ServerResponse } from 'node:http'
+import { convertFile } from '@parley/server/commands/convert/index'
+import { streamExport } from '@parley/server/commands/convert/stream'
 import { expect, test } from 'vitest'
 import { useHooks } from './hooks/fixture.ts'
 import { channel, member, message, post, user } from './imports/records.ts'
@@ -16,6 +18,25 @@ const unsafe = [
 ]
 /** And metadata that only looks like it. */
 const safe = ['{"a": "__proto__"}', '{"constructor": "Ford"}', '{"a": "\\u005f_proto__"}']
+
+test('converting an export leaves out what its import would refuse, and counts it', async () => {
+  const item = { id: 'ana', created_at: '2024-05-01T09:30:00Z', plan: 'here', since: 7 }
+  const line = (custom: string) => JSON.stringify({ type: 'user', item }).replace('"here"', custom)
+  async function* open() {
+    yield Buffer.from(unsafe.map((custom) => line(custom)).join('\n'))
+    yield Buffer.from(`{"__proto__":1,"type":"user","item":{"id":"ben"}}\n${line(safe[1] ?? '')}`)
+  }
+  const printed: string[] = []
+  const problems = await convertFile(streamExport, { open, print: (one) => void printed.push(one) })
+  expect(Object.fromEntries(problems)).toEqual({
+    'left out: the keys __proto__ and constructor.prototype': unsafe.length + 1,
+  })
+  expect(printed.map((one) => JSON.parse(one))).toMatchObject([
+    { record: 'user', id: 'ana', custom: { plan: {}, since: 7 } },
+    { record: 'user', id: 'ben' },
+  ])
+  expect(printed.join()).not.toMatch(/__proto__|prototype/)
+})
 
 test('what no request may have in custom data is refused in an import, too', async () => {
   const { world } = current()

@@ -14,6 +14,9 @@ export type Schema = {
   items?: Schema
   allOf?: Ref[]
   anyOf?: Schema[]
+  oneOf?: Schema[]
+  /** Of text: what is in it. */
+  contentSchema?: Schema
   additionalProperties?: Schema | boolean
   minimum?: number
   maximum?: number

@@ -2,7 +2,15 @@ import { Fragment, useState } from 'react'
 import { addressOf } from '../console/route.ts'
 import { Code, Json } from './code.tsx'
 import { useDocuments } from './context.ts'
-import { type Answer, acceptedBy, exampleOf, type Operation, type Parameter } from './documents.ts'
+import {
+  type Answer,
+  acceptedBy,
+  exampleOf,
+  nameOf,
+  type Operation,
+  type Parameter,
+  type Schema,
+} from './documents.ts'
 import { InlineMarkdown, Markdown } from './markdown.tsx'
 import { samplesOf } from './samples.ts'
 import { Field, Fields } from './schema.tsx'
@@ -112,8 +120,27 @@ function Body({ operation: { requestBody } }: { operation: Operation }) {
       <h3>
         Body <span className="muted">{contentType}</span>
       </h3>
-      <Fields schema={schema} label="Fields of the body" />
+      {schema.contentSchema?.items ? (
+        <Lines line={schema.contentSchema.items} />
+      ) : (
+        <Fields schema={schema} label="Fields of the body" />
+      )}
     </section>
+  )
+}
+
+/** What a line of the body may be. */
+function Lines({ line }: { line: Schema }) {
+  const { resolve } = useDocuments()
+  return (
+    <>
+      {line.oneOf?.map((kind) => (
+        <section key={kind.$ref}>
+          <h4>{resolve(kind).description}</h4>
+          <Fields schema={kind} label={`Fields of ${nameOf(kind)}`} />
+        </section>
+      ))}
+    </>
   )
 }
 

@@ -1,4 +1,3 @@
-import { createReadStream } from 'node:fs'
 import { grouped, type ImportReport } from '@parley/contract'
 import { readConfig } from '../config.ts'
 import { noteCommand } from '../core/audit.ts'
@@ -6,6 +5,7 @@ import { createMetrics } from '../core/metrics.ts'
 import { createDb, type Db, patience } from '../db/client.ts'
 import { transaction } from '../db/transaction.ts'
 import { runImport } from '../features/imports/run.ts'
+import { bytesOf } from './bytes-of.ts'
 import { prepareSchema, withDatabase } from './open.ts'
 
 /** A command may wait longer than a call: nobody waits for its steps. */
@@ -27,10 +27,9 @@ export async function importFile({ file, appId }: ImportCommand) {
     })
     try {
       await requireApp(db, appId)
-      const body = file === '-' ? process.stdin : createReadStream(file)
       const report = await runImport({
         appId,
-        body,
+        body: file === '-' ? process.stdin : bytesOf(file),
         inTransaction: (work) => db.use((connection) => transaction(connection, work)),
         note: noteCommand,
         metrics: createMetrics(),

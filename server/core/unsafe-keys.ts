@@ -11,13 +11,20 @@ export function hasUnsafeKeys(json: string) {
     const value = rest.pop()
     if (!isObject(value)) continue
     for (const [key, inner] of Object.entries(value)) {
-      const isConstructor = key === 'constructor' && isObject(inner)
-      if (key === '__proto__' || (isConstructor && Object.hasOwn(inner, 'prototype'))) return true
+      if (isUnsafeKey(key, inner)) return true
       rest.push(inner)
     }
   }
   return false
 }
+/** Leaves these keys out of JSON that is parsed. */
+export const withoutUnsafeKeys = (key: string, value: unknown) =>
+  isUnsafeKey(key, value) ? undefined : value
+
+const isUnsafeKey = (key: string, value: unknown) =>
+  key === '__proto__' ||
+  (key === 'constructor' && isObject(value) && Object.hasOwn(value, 'prototype'))
+
 /** As refusals name them. */
 export const UNSAFE_KEYS = 'the keys __proto__ and constructor.prototype'
 

@@ -19,7 +19,11 @@ export const createWebhookUrlCheck = ({ allowedHosts, requireHttps }: WebhookUrl
     if (requireHttps && url.protocol !== 'https:') return 'expected an https URL'
     if (!isPlainHttpUrl(url)) return 'expected the default port'
     const host = hostOf(url)
-    if (isIpAddress(host) && !isPublicAddress(host)) return 'expected a public address'
-    return undefined
+    const isPublic = isIpAddress(host) ? isPublicAddress(host) : !isPrivateName(host)
+    return isPublic ? undefined : 'expected a public address'
   }
 }
+
+/** Names that are never in the public DNS, with or without the dot at their end. */
+const isPrivateName = (host: string) =>
+  /(^|\.)(localhost|local|internal|home\.arpa)\.?$/.test(host) || /^[^.]+\.?$/.test(host)

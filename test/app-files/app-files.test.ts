@@ -140,6 +140,11 @@ test('an app that exists is not imported, nor exported over a file, nor unknown'
   expect(over).toEqual({ code: 1, output: expect.stringContaining('EEXIST') })
   for (const none of [unknown, gone])
     expect(none).toEqual({ code: 1, output: 'There is no app with this id' })
+  for (const id of [appId, 'nothing'])
+    expect(await parleyOn(databaseUrl, 'app:discard', id)).toEqual({
+      code: 1,
+      output: 'There is no unfinished import of this app',
+    })
 })
 
 test('secrets are left out of a file, which says how many there were', async () => {

@@ -46,6 +46,18 @@ test('the page of an event shows the fields of its payload, and an example of th
   expect(await fields.getByText('payload', { exact: true }).count()).toBe(0)
 })
 
+test('the page of an import shows the fields of each record that a line may be', async () => {
+  await show('#/api/imports/imports.run')
+  for (const [record, field] of [
+    ['ImportedUser', 'email'],
+    ['ImportedRead', 'messageId'],
+  ]) {
+    const fields = docs.getByRole('list', { name: `Fields of ${record}` })
+    await expectVisible(fields.getByText(field ?? '', { exact: true }))
+  }
+  await expectAccessible(docs)
+})
+
 test('on a phone the documentation is no wider than the screen, and has a menu', async () => {
   await docs.setViewportSize(phone)
   for (const address of ['', 'api/messages/messages.send', 'guides/operations', 'guides/parley']) {

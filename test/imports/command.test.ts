@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parleyOn } from '../app-files/command.ts'
 import { bundled, useChildren } from '../support/start.ts'
 import { useWorld } from '../support/world.ts'
 import { at, channel, channelIdOf, expectExactCounters, member, message, user } from './records.ts'
@@ -95,6 +96,21 @@ test('parley import refuses an unknown app and an empty file in one line', async
     code: 1,
     stderr: 'Nothing is shown yet: the file is empty, or its last line is cut off\n',
   })
+})
+
+test('a file that is not there, and a folder, are named in one line', async () => {
+  for (const [file, reason] of [
+    [join(folder, 'nowhere'), 'ENOENT'],
+    [folder, 'EISDIR'],
+  ] as const) {
+    const output = `${file}: cannot be read (${reason})`
+    for (const args of [
+      ['import', file, '--app', world().appId],
+      ['convert', 'stream-export', file],
+      ['app:import', file],
+    ])
+      expect(await parleyOn(world().databaseUrl, ...args)).toEqual({ code: 1, output })
+  }
 })
 
 test('a file of which every line is refused ends the command with an error', async () => {

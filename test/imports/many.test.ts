@@ -63,9 +63,13 @@ test('a channel is listed by its creation, too, where its history is older', asy
 
 test('any number of lines can be refused: all are counted, and the first are shown', async () => {
   const shown = limits.imports.refusalsShown
-  const { body } = await post(world(), 'nonsense\n'.repeat(shown + 2))
+  // The last one that is shown is judged later than those after it.
+  const judged = JSON.stringify(member('nowhere', 'ana'))
+  const before = `${JSON.stringify(user('ana'))}\n${'nonsense\n'.repeat(shown - 1)}`
+  const { body } = await post(world(), `${before}${judged}\n${'nonsense\n'.repeat(2)}`)
   expect(body.refused).toBe(shown + 2)
   expect(body.refusals).toHaveLength(shown)
+  expect(body.refusals.at(-1)).toMatchObject({ line: shown + 1 })
 })
 
 test('of a user given twice the first counts, and times are compared as times', async () => {

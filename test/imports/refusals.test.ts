@@ -71,12 +71,9 @@ test('lines that cannot be imported are reported with reasons, and stop no other
   const body = lines.map(([given]) => (typeof given === 'string' ? given : JSON.stringify(given)))
   const answer = await post({ url: world().url, apiKey }, `${body.join('\n')}\n`)
   expect(answer.status).toBe(200)
-  const reasons = new Map<number, string>(
-    answer.body.refusals.map(({ line, reason }: { line: number; reason: string }) => [
-      line,
-      reason,
-    ]),
-  )
+  const refusals: { line: number; reason: string }[] = answer.body.refusals
+  expect(refusals).toEqual(refusals.toSorted((a, b) => a.line - b.line))
+  const reasons = new Map(refusals.map(({ line, reason }) => [line, reason]))
   for (const [index, [, reason]] of lines.entries()) {
     if (reason === undefined) expect(reasons.get(index + 1)).toBeUndefined()
     else expect(reasons.get(index + 1)).toContain(reason)

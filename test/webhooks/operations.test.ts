@@ -143,6 +143,11 @@ test.each([
   'http://169.254.169.254/',
   'https://[::1]/',
   'https://2130706433/',
+  'http://localhost./',
+  'https://Shop.localhost/',
+  'https://printer.local.',
+  'https://metadata.google.internal/',
+  'https://intranet/hook',
 ])('%s is refused as the URL of a webhook', async (url) => {
   const { backend } = await newBackend()
   expect(await refusal(backend.webhooks.create({ url, events: ['*'] }))).toMatchObject({

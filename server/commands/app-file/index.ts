@@ -1,4 +1,3 @@
-import { createReadStream } from 'node:fs'
 import { open, rm } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -8,6 +7,7 @@ import { noteCommand } from '../../core/audit.ts'
 import { type DbConnection, openConnection } from '../../db/client.ts'
 import { inspect } from '../../db/migrate.ts'
 import { transaction } from '../../db/transaction.ts'
+import { bytesOf } from '../bytes-of.ts'
 import { prepareSchema, whenDatabaseIsReady, withDatabase } from '../open.ts'
 import type { Counts } from './format.ts'
 import { readAppFile } from './read.ts'
@@ -61,7 +61,7 @@ export async function importApp(file: string) {
     await prepareSchema(url, config)
     await withConnection(url, async (db) => {
       const { appId, rows, leftOut, isDisabled, hasNewEpoch } = await readAppFile({
-        body: file === '-' ? process.stdin : createReadStream(file),
+        body: file === '-' ? process.stdin : bytesOf(file),
         inTransaction: (work) => transaction(db, work),
         hasPush: config.push !== undefined,
         onBatch: createProgress(),

@@ -1,4 +1,5 @@
 import type { ImportRecordInput } from '@parley/contract'
+import { hasUnsafeKeys, withoutUnsafeKeys } from '../../core/unsafe-keys.ts'
 
 /** An object of an export: a line of JSON lines, or an element of a JSON array. */
 export type Entity = Record<string, unknown>
@@ -9,6 +10,10 @@ export type Format = {
   convert: Converter
   /** The names of lists in an object, as in `{"messages": […]}`, whose elements are entities. */
   lists: readonly string[]
+}
+type Reading = Pick<Format, 'lists'> & {
+  /** Called for an entity with keys that no import takes. It follows without them. */
+  onUnsafeKeys: () => void
 }
 
 const OPEN = new Set(['{'.charCodeAt(0), '['.charCodeAt(0)])
@@ -26,7 +31,7 @@ const IN_LIST = 2
  */
 export async function* entitiesOf(
   chunks: AsyncIterable<Uint8Array>,
-  lists: Format['lists'],
+  { lists, onUnsafeKeys }: Reading,
 ): AsyncGenerator<Entity> {
   let parts: Uint8Array[] = []
   /** Of an object that has a list, what came before the list's elements. */
@@ -63,7 +68,10 @@ export async function* entitiesOf(
         }
         if (depth > base) continue
         parts.push(chunk.subarray(from, at + 1))
-        const entity: Entity = JSON.parse(Buffer.concat(parts).toString('utf8'))
+        const json = Buffer.concat(parts).toString('utf8')
+        const isUnsafe = hasUnsafeKeys(json)
+        if (isUnsafe) onUnsafeKeys()
+        const entity: Entity = JSON.parse(json, isUnsafe ? withoutUnsafeKeys : undefined)
         parts = []
         if (base > 0) yield entity
         else yield* withoutLists(entity, lists)

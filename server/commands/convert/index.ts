@@ -1,5 +1,6 @@
-import { createReadStream } from 'node:fs'
 import type { ImportRecordInput } from '@parley/contract'
+import { UNSAFE_KEYS } from '../../core/unsafe-keys.ts'
+import { bytesOf } from '../bytes-of.ts'
 import { entitiesOf, type Format } from './entities.ts'
 import { sendbirdExport } from './sendbird.ts'
 import { streamExport } from './stream.ts'
@@ -28,7 +29,7 @@ export async function convert({ format, file }: { format: string; file: string }
     throw new Error(`unknown format "${format}": expected ${Object.keys(formats).join(' or ')}`)
   let lines = 0
   const problems = await convertFile(found, {
-    open: () => createReadStream(file),
+    open: () => bytesOf(file),
     print: (line) => {
       lines += 1
       process.stdout.write(`${line}\n`)
@@ -43,13 +44,17 @@ type Conversion = { open: () => AsyncIterable<Uint8Array>; print: (line: string)
 /** Prints the records of a file, each user and channel once; returns what was not converted. */
 export async function convertFile({ convert, lists }: Format, { open, print }: Conversion) {
   const problems = new Map<string, number>()
+  const count = (problem: string) => problems.set(problem, (problems.get(problem) ?? 0) + 1)
   const printed = new Set<string>()
   const quotes = createQuotes()
   for (const [pass, kinds] of PASSES.entries()) {
-    for await (const entity of entitiesOf(open(), lists)) {
+    const onUnsafeKeys = () => {
+      if (pass === 0) count(`left out: ${UNSAFE_KEYS}`)
+    }
+    for await (const entity of entitiesOf(open(), { lists, onUnsafeKeys })) {
       for (const record of convert(entity)) {
         if ('problem' in record) {
-          if (pass === 0) problems.set(record.problem, (problems.get(record.problem) ?? 0) + 1)
+          if (pass === 0) count(record.problem)
           continue
         }
         if (!(kinds as readonly string[]).includes(kindOf(record)) || isRepeat(record, printed))

@@ -58,7 +58,6 @@ async function readImport(options: ImportOptions): Promise<ImportReport> {
     let isCutOff = false
     for await (const lines of batchesOf(body)) {
       const { reads, refusals } = parse(lines)
-      for (const refusal of refusals) onRefusal(refusal)
       const outcomes = await step((db, now) => {
         const { past, refusals } = withoutFuture(reads, now)
         return applyBatch(db, { appId, runId, reads: past }).then((judged) => ({
@@ -66,14 +65,15 @@ async function readImport(options: ImportOptions): Promise<ImportReport> {
           refusals,
         }))
       })
-      for (const refusal of outcomes.refusals) onRefusal(refusal)
+      refusals.push(...outcomes.refusals)
       for (const { line, kind, verdict } of outcomes.judged) {
-        if (typeof verdict === 'object') onRefusal({ line, reason: verdict.reason })
+        if (typeof verdict === 'object') refusals.push({ line, reason: verdict.reason })
         else {
           metrics.importedRecords.inc({ outcome: verdict })
           report[verdict][plurals[kind]] += 1
         }
       }
+      for (const refusal of refusals.sort(byLine)) onRefusal(refusal)
       report.lines = lines.at(-1)?.line ?? report.lines
       isCutOff = lines.some((line) => 'isCutOff' in line && !isJson(line.text))
       onProgress?.(report)
@@ -86,6 +86,8 @@ async function readImport(options: ImportOptions): Promise<ImportReport> {
       report.isFinished = true
     }
     report.unfinishedChannelIds = await step((db) => selectUnfinished(db, appId))
+    // What the end has refused is of any line.
+    report.refusals.sort(byLine)
     return report
   } finally {
     // It ends by itself, should this fail.
@@ -121,6 +123,8 @@ function refuse(report: ImportReport, { line, reason }: Refusal) {
   const short = `${reason.slice(0, reasonLength - 1).toWellFormed()}…`
   report.refusals.push({ line, reason: reason.length > reasonLength ? short : reason })
 }
+
+const byLine = (a: Refusal, b: Refusal) => a.line - b.line
 
 function parse(lines: Line[]) {
   const parsed = lines.map(parseLine)

@@ -3,6 +3,7 @@ import {
   contract,
   ErrorBody,
   grouped,
+  ImportRecord,
   limits,
   nounDescriptions,
   type Operation,
@@ -15,7 +16,7 @@ import {
   type SecuritySchemeObject,
 } from 'trpc-to-openapi'
 import { z } from 'zod'
-import { requestBodyOf } from './bodies.ts'
+import { requestBodyOf, withSentRecords } from './bodies.ts'
 import { exampleOf, type Schema, type Schemas } from './examples.ts'
 import { namedParts, withNames } from './naming.ts'
 import {
@@ -34,7 +35,7 @@ import { isRecord, simplifySchema } from './simplify.ts'
 function openApiDocument(): OpenAPIObject {
   const { info, paths: generated, components } = simplify(generate())
   const paths: Paths = {}
-  const schemas = namedParts(components?.schemas ?? {})
+  const schemas = namedParts(withSentRecords(components?.schemas ?? {}))
   for (const { id, op } of operations) {
     const method = methods[op.method]
     const described = generated?.[op.path]?.[method]
@@ -52,8 +53,7 @@ function openApiDocument(): OpenAPIObject {
     paths,
     components: {
       ...components,
-      // The schemas are those of the generator, in parts.
-      schemas: schemas as Schemas,
+      schemas: schemas as Schemas, // those of the generator, in parts
       responses: sharedResponses(operations.map(({ op }) => op)),
       headers,
     },
@@ -169,7 +169,7 @@ function generate() {
     version: limits.apiVersion,
     baseUrl: '/',
     securitySchemes,
-    defs: { ApiError: ErrorBody },
+    defs: { ApiError: ErrorBody, ImportRecord },
   })
 }
 
