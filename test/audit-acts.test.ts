@@ -65,3 +65,62 @@ test("users who are synchronized are noted as a number, profiles if they are oth
   ])
   expect(noted[1]?.actor).toMatchObject({ type: 'user', userId: eve.id })
 })
+
+test('what a backend or a moderator sets, takes away or deletes is noted', async () => {
+  const { backend } = world()
+  const [ana, ben] = await world().users('acts-ana', 'acts-ben')
+  const { id: workspaceId } = await ana.workspaces.create({ type: 'team', name: 'Acts' })
+  await ben.invites.accept(await ana.invites.create({ workspaceId }))
+  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Deleted' })
+  const { id: leftId } = await ana.channels.create({ type: 'group', name: 'Left' })
+  await ana.members.leave({ channelId: leftId })
+  const { length } = await entries()
+  const url = 'https://8.8.8.8/secret'
+  const shown = 'https://8.8.8.8/…'
+  const events = ['message.new' as const]
+  const { id: webhookId } = await backend.webhooks.create({ url, events })
+  await backend.webhooks.update({ webhookId, url, enabled: false })
+  await backend.webhooks.rotate({ webhookId })
+  await backend.webhooks.delete({ webhookId })
+  await backend.hooks.setBeforeSend({ url, onError: 'allow', timeoutMs: 1_000 })
+  await backend.hooks.rotateBeforeSend()
+  await backend.hooks.deleteBeforeSend()
+  for (const user of [ben, ana]) await ana.workspaces.removeMember({ workspaceId, userId: user.id })
+  await ana.channels.delete({ channelId })
+  await backend.abandoned.deleteChannel({ channelId: leftId })
+  await backend.abandoned.deleteWorkspace({ workspaceId })
+  await backend.users.bulkDelete({ userIds: [ben.id, 'acts-nobody'] })
+  expect((await after(length)).map(({ operation, target }) => [operation, target])).toEqual([
+    ['webhooks.create', { webhookId, url: shown, events }],
+    ['webhooks.update', { webhookId, url: shown, enabled: false }],
+    ['webhooks.rotate', { webhookId }],
+    ['webhooks.delete', { webhookId }],
+    ['hooks.setBeforeSend', { url: shown, onError: 'allow', timeoutMs: 1_000 }],
+    ['hooks.rotateBeforeSend', {}],
+    ['hooks.deleteBeforeSend', {}],
+    ['workspaces.removeMember', { workspaceId, userId: ben.id }],
+    ['channels.delete', { channelId }],
+    ['abandoned.deleteChannel', { channelId: leftId }],
+    ['abandoned.deleteWorkspace', { workspaceId }],
+    ['users.bulkDelete', { userIds: [ben.id] }],
+  ])
+})
+
+test('what the operator does to an app and its keys is noted', async () => {
+  const { operator } = world()
+  const { id: appId, keyId: firstId } = await operator.apps.create({ name: 'Noted' })
+  const { id: keyId } = await operator.apps.createKey({ appId, name: 'Reading', scopes: ['read'] })
+  await operator.apps.updateKey({ appId, keyId, name: 'Reader' })
+  await operator.apps.deleteKey({ appId, keyId })
+  await operator.apps.update({ appId, enabled: false })
+  const noted = (await operator.audit.listOfApp({ appId })).entries.toReversed()
+  const key = { keyId, scopes: ['read'], expiresAt: null }
+  expect(noted.map(({ operation, target }) => [operation, target])).toEqual([
+    ['apps.create', { name: 'Noted', keyId: firstId }],
+    ['apps.createKey', { ...key, name: 'Reading' }],
+    ['apps.updateKey', { ...key, name: 'Reader' }],
+    ['apps.deleteKey', { keyId }],
+    ['apps.update', { enabled: false }],
+  ])
+  expect(noted.every(({ actor }) => actor.type === 'operator')).toBe(true)
+})

@@ -27,6 +27,9 @@ test('a job that was given up is listed with its reason, and runs when it is ret
   expect(provider().triggered()).toMatchObject([{ to: 'ben', payload: { messageId } }])
   expect(await givenUpJobs()).toEqual([])
   expect(await refusal(retry(job.id))).toMatchObject({ code: 'NOT_FOUND' })
+  const { operator, appId } = world()
+  const { entries } = await operator.audit.listOfApp({ appId, operation: 'jobs.retry' })
+  expect(entries[0]).toMatchObject({ actor: { type: 'operator' }, target: { jobId: job.id } })
 })
 
 test('the provider is the reason of a push that got too old because of it', async () => {

@@ -86,6 +86,7 @@ test('a channel holds at most a hundred pins', async () => {
   expect((await ana.pins.list({ channelId })).messages).toHaveLength(100)
   if (refs[0]) await ben.pins.unpin(refs[0])
   expect(last && (await ben.pins.pin(last))).toEqual({ success: true })
+  expect((await ana.pins.list({ channelId })).messages).toHaveLength(100)
 })
 
 test('a deleted message is no longer pinned', async () => {

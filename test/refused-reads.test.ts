@@ -15,9 +15,11 @@ test('who may not read a channel makes PostgreSQL read nothing of it', async () 
   const [ana, eve] = await world().users('ana', 'eve')
   const memberIds = await insertUsers(world(), 'member-', 30)
   const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds })
-  for (const text of ['one', 'two', 'three', 'four']) await ana.messages.send({ channelId, text })
-  const { id: messageId } = await ana.messages.send({ channelId, text: 'pinned' })
-  await ana.pins.pin({ channelId, messageId })
+  let messageId = ''
+  for (let n = 1; n <= 20; n++) {
+    messageId = (await ana.messages.send({ channelId, text: 'pinned' })).id
+    await ana.pins.pin({ channelId, messageId })
+  }
   const ref = { channelId, messageId }
   const calls = [
     () => eve.messages.list({ channelId }),

@@ -101,3 +101,21 @@ test('a device token that moves to another user is removed from the first', asyn
     body: { providerId: 'apns', credentials: { deviceTokens: ['shared'] } },
   })
 })
+
+test('a device that gets a token of another kind has none of the old kind', async () => {
+  const fay = await world().user('fay')
+  const path = '/v1/subscribers/fay/credentials'
+  const pad = { platform: 'ios', deviceId: 'pad' } as const
+  await fay.devices.create({ ...pad, provider: 'apns', token: 'old' })
+  await idle(world())
+  provider().forget()
+  await fay.devices.create({ ...pad, provider: 'fcm', token: 'new' })
+  await idle(world())
+  const requests = provider().requests()
+  expect(requests).toContainEqual({ method: 'DELETE', path: `${path}/apns`, body: {} })
+  expect(requests).toContainEqual({
+    method: 'PUT',
+    path,
+    body: { providerId: 'fcm', credentials: { deviceTokens: ['new'] } },
+  })
+})

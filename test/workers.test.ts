@@ -9,15 +9,7 @@ import { slowness } from './support/slowness.ts'
 import { until } from './support/until.ts'
 
 const staging = useStagingWorld()
-const {
-  startNode,
-  startNodeWithoutProvider,
-  startWorker,
-  startWorkerByNpm,
-  stopLast,
-  send,
-  withPreviews,
-} = staging
+const { startNode, startNodeWithoutProvider, startWorker, stopLast, send, withPreviews } = staging
 
 const startPreviewWorker = () => {
   const { world, web } = staging.current()
@@ -67,8 +59,8 @@ test('a separate worker runs jobs, publishes their events, and exits on SIGTERM'
   expect(said).toContainEqual(expect.objectContaining({ level: 'warn', msg: 'odd' }))
 })
 
-test('npm run worker without DATABASE_URL exits with an error that names it', async () => {
-  const { exited, output } = startWorkerByNpm({ EMBEDDED_DATABASE: 'yes' })
+test('a worker without DATABASE_URL exits with an error that names it', async () => {
+  const { exited, output } = startWorker({ EMBEDDED_DATABASE: 'yes' })
   expect(await exited).toEqual([1, null])
   const line = JSON.parse(output()) // one, of the log
   expect(line.level).toBe('fatal')

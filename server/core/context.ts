@@ -47,7 +47,7 @@ export type UserCaller = OfApp & {
   keyHash?: string
   keyId?: string
   scopes?: KeyScope[]
-  /** Whether the app's hook is asked before a message of theirs is stored. */
+  /** Whether the app's hook is asked before a message of theirs is stored: never with a key. */
   isScreened?: boolean
 }
 

@@ -45,7 +45,7 @@ async function channelFor(
 export const lockedChannelForMember = (ctx: WriteContext<'userOrKey'>, channelId: string) =>
   lockedChannelFor(ctx, channelId, isMember)
 
-/** A locked channel that the caller may read, member or not. */
+/** A locked channel that the caller may read: they are a member, or may join it. */
 export const lockedChannelForReader = (ctx: WriteContext<'user'>, channelId: string) =>
   lockedChannelFor(ctx, channelId, mayRead)
 
@@ -209,7 +209,7 @@ type AccessFacts = {
 type AccessRule = (facts: AccessFacts) => boolean
 
 const isMember: AccessRule = ({ role }) => role !== null
-export const mayJoin: AccessRule = ({ type, workspaceRole }) =>
+const mayJoin: AccessRule = ({ type, workspaceRole }) =>
   isOpen(type) || (type === 'team' && workspaceRole !== null)
 export const mayRead: AccessRule = (facts) => isMember(facts) || mayJoin(facts)
 /** The same rule in SQL, for channel row `c` and the rows `m` and `wm` of a user. */

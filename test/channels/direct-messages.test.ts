@@ -111,5 +111,7 @@ describe('direct messages', () => {
     const next = await ben.channels.create({ type: 'messaging', memberIds: ['free-ana'] })
     expect(next.id).not.toBe(channelId)
     expect(next).toMatchObject({ cid, role: 'owner', lastMessage: null })
+    const again = await ana.channels.create({ type: 'messaging', memberIds: ['free-ben'] })
+    expect(again.id).toBe(next.id)
   })
 })

@@ -205,6 +205,10 @@ describe('listing channels', () => {
       ['Findable livestream', null, 0],
       ['Findable public', null, 0],
     ])
+    const streams = { discover: true, type: 'livestream', q: 'findable' } as const
+    expect((await ben.channels.list(streams)).channels.map(({ name }) => name)).toEqual([
+      'Findable livestream',
+    ])
     const asked = await rest(world(), ben)('GET', '/api/channels?discover=false&q=findable')
     expect(asked.body.channels).toMatchObject([{ type: 'messaging' }])
     expect(

@@ -70,12 +70,15 @@ describe('leaving a channel', () => {
     ])
   })
 
-  test('without moderators, the oldest member replaces the last owner', async () => {
+  test('without moderators, the oldest member replaces the last owner, there only', async () => {
     const [ana, ben] = await world().users('ana', 'ben', 'cem')
-    const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Heirs' })
-    for (const userIds of [['cem'], ['ben']]) await ana.members.add({ channelId, userIds })
+    const create = (name: string) => ana.channels.create({ type: 'group', name })
+    const [{ id: channelId }, other] = [await create('Heirs'), await create('Others')]
+    for (const { id } of [{ id: channelId }, other])
+      for (const userIds of [['cem'], ['ben']]) await ana.members.add({ channelId: id, userIds })
     await ana.members.leave({ channelId })
     expect(await rolesIn(ben, channelId)).toEqual(['cem owner', 'ben member'])
+    expect(await rolesIn(ben, other.id)).toEqual(['ana owner', 'cem member', 'ben member'])
   })
 
   test('no role changes when a member leaves while another owner remains', async () => {

@@ -51,8 +51,9 @@ test('typing can be stopped on another node', async () => {
   await other.stop()
 })
 
-test('only members set typing', async () => {
+test('only members set typing, also where others read', async () => {
   const [ana, ben] = await newUsers()
-  const channelId = await createGroup(ana)
-  await expect(ben.typing.set({ channelId })).rejects.toMatchObject({ code: 'FORBIDDEN' })
+  const open = await ana.channels.create({ type: 'public', name: 'Open' })
+  for (const channelId of [await createGroup(ana), open.id])
+    await expect(ben.typing.set({ channelId })).rejects.toMatchObject({ code: 'FORBIDDEN' })
 })

@@ -92,8 +92,6 @@ export function useStagingWorld() {
   /** Starts what `npm run worker` runs. */
   const startWorker = (variables: Record<string, string>) =>
     stopAfterTest(spawnWorker(process.execPath, bundled('worker'), variables))
-  const startWorkerByNpm = (variables: Record<string, string>) =>
-    stopAfterTest(spawnWorker('npm', ['run', '--silent', 'worker'], variables))
   const stopLast = () => processes.pop()?.stop()
 
   const send = (text: string) => {
@@ -114,7 +112,6 @@ export function useStagingWorld() {
     startNode,
     startNodeWithoutProvider,
     startWorker,
-    startWorkerByNpm,
     stopLast,
     send,
     withPreviews,

@@ -48,7 +48,7 @@ test('a refused delivery is sent again, and those after it in the channel wait',
 })
 
 test('an event that fails again and again does not hold up its channel for ever', async () => {
-  const { receiver } = current()
+  const { receiver, world } = current()
   const { send, texts, deliveries, webhook } = await newScene()
   receiver.answerWith((response, one) =>
     answering(textOf(one) === 'poison' ? 500 : 200)(response, one),
@@ -63,6 +63,10 @@ test('an event that fails again and again does not hold up its channel for ever'
   expect(failed).toMatchObject({ attempts: 11, responseStatus: 500, error: 'answered 500' })
   expect(failed?.nextAttemptAt).toBeNull()
   expect(await webhook()).toMatchObject({ enabled: true, disabledReason: null })
+  const { registry } = world.metrics
+  const counted = await registry.getSingleMetricAsString('parley_webhook_deliveries_total')
+  for (const outcome of ['delivered', 'put_off', 'failed'])
+    expect(counted).toMatch(new RegExp(`outcome="${outcome}"} [1-9]`))
 })
 
 test('a channel with many events that fail holds up no other channel', async () => {

@@ -12,7 +12,6 @@ import {
   lockCallerForShare,
   lockedChannelForMember,
   lockedChannelForReader,
-  mayJoin,
 } from '../access.ts'
 import { joinedAfter, memberCursor, toFittingPage } from '../cursors.ts'
 import { mergeCustom } from '../custom.ts'
@@ -132,9 +131,6 @@ export async function joinOpenChannel(
 ): Promise<Member> {
   const { channel, membership } = await lockedChannelForReader(ctx, channelId)
   if (membership.role === null) {
-    if (!mayJoin({ ...membership, type: channel.type })) {
-      throw new ApiError('FORBIDDEN', 'This channel is by invitation only')
-    }
     const user = await lockCallerForShare(ctx)
     await addMembers(ctx, channel, [{ user, role: 'member' }])
   }

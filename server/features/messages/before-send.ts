@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { BeforeSendQuestion, contract, Input, Message } from '@parley/contract'
 import type { BeforeSendHook } from '../../core/before-send.ts'
-import { type ConnectionlessContext, hasKey, type UserCaller } from '../../core/context.ts'
+import type { ConnectionlessContext, UserCaller } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
 import type { Tx } from '../../db/client.ts'
 import { pipelined } from '../../db/pipelined.ts'
@@ -86,7 +86,7 @@ export const isAsJudged = (message: Content, judged: Content | undefined) =>
   judged === undefined ||
   (message.text === judged.text && isDeepStrictEqual(message.custom, judged.custom))
 
-const isJudged = (caller: UserCaller) => caller.isScreened === true && !hasKey(caller)
+const isJudged = ({ isScreened }: UserCaller) => isScreened === true
 
 /** What the judgement depends on. Refuses authors who may not read the channel. */
 async function readFacts(db: Tx, caller: UserCaller, input: Send) {

@@ -1,5 +1,5 @@
 import { contract } from '@parley/contract'
-import { causeOf, hasKey } from '../../core/context.ts'
+import { causeOf } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
 import { lockedMessageForAuthor } from '../messages/access.ts'
@@ -14,7 +14,7 @@ import { lockStream } from './store.ts'
  */
 const append = implementWithoutTransaction(contract.streams.append, async (ctx, given) => {
   const { caller, services } = ctx
-  if (caller.isScreened && !hasKey(caller)) {
+  if (caller.isScreened) {
     throw new ApiError('FORBIDDEN', 'Only the backend may stream messages that a hook judges')
   }
   const grown = await appendText(ctx, given)

@@ -171,7 +171,6 @@ export const selectReactionRecipients = (db: Db, jobs: Job<'push-reaction'>[]) =
         on msg.app_id = given.app_id
         and msg.id = given.message_id
         and msg.deleted_at is null
-        and msg.user_id <> given.user_id
       join channels c on c.id = msg.channel_id and c.deleted_at is null
       join reactions r
         on r.message_id = msg.id
@@ -218,7 +217,6 @@ export async function selectInviteRecipients(
       join members m
         on m.channel_id = c.id
         and m.user_id = any(${userIds})
-        and m.user_id <> inviter.id
       join users u on u.app_id = m.app_id and u.id = m.user_id and u.deleted_at is null
       left join preferences pref on pref.app_id = m.app_id and pref.user_id = m.user_id
       where c.app_id = ${appId}
