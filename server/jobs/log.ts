@@ -1,6 +1,7 @@
 import { Logger } from 'graphile-worker'
 import { isOutage } from '../db/client.ts'
 import { isQueueLost } from './queue-pool.ts'
+import { NotStoredError } from './tasks.ts'
 
 /** The logger of background work: Fastify's, or one like it. */
 export type Log = Record<
@@ -14,6 +15,7 @@ export const levelOf = (error: unknown, otherwise: 'warn' | 'error' = 'warn') =>
 
 const isQueueOutage = (error: unknown): boolean => {
   if (!(error instanceof Error)) return false
+  if (error instanceof NotStoredError) return isQueueOutage(error.cause)
   if (isOutage(error) || isQueueLost(error)) return true
   return error instanceof AggregateError && error.errors.some(isQueueOutage)
 }

@@ -163,7 +163,7 @@ function observeJobs({ own, workers, notStored, metrics: { jobs }, log }: Observ
     const { task_identifier: task, id: jobId, attempts: attempt } = job
     if (error instanceof NotStoredError) {
       notStored.add(jobId)
-      return log[levelOf(error.cause)]({ err: error.cause, task, jobId }, 'job interrupted')
+      return log[levelOf(error)]({ err: error.cause, task, jobId }, 'job interrupted')
     }
     jobs.inc({ task, outcome: 'failed' })
     log[levelOf(error)]({ err: error, task, jobId, attempt }, 'job failed')

@@ -8,18 +8,20 @@ export type PresenceChange = { user: UserRef; isOnline: boolean }
 export type ActiveUser = UserRef & { lastActiveAt: string | null }
 type ChangedUser = ActiveUser & { isOnline: boolean }
 
-/** Writes the heartbeat. Returns whether any user of the node is stored. */
+/** Writes the heartbeat. Returns its time, and whether any user of the node is stored. */
 export async function writeHeartbeat(db: Tx, nodeId: string) {
-  const [row] = await db<{ hasUsers: boolean }[]>`
+  const [row] = await db<{ at: number; hasUsers: boolean }[]>`
     insert into nodes (id, beat_at)
     values (${nodeId}, now())
     on conflict (id) do update
     set beat_at = now()
-    returning exists (
-      select from connections con
-      where con.node_id = ${nodeId}
-    ) as has_users`
-  return row?.hasUsers === true
+    returning
+      (extract(epoch from beat_at) * 1000)::float as at,
+      exists (
+        select from connections con
+        where con.node_id = ${nodeId}
+      ) as has_users`
+  return { at: row?.at ?? 0, hasUsers: row?.hasUsers === true }
 }
 
 export const selectConnections = (db: Tx, nodeId: string) => db<UserRef[]>`

@@ -1,7 +1,8 @@
 import { answerBatch } from '../core/settle-batch.ts'
 import { type UserRef, userKey } from '../core/user-ref.ts'
-import type { Db } from '../db/client.ts'
+import type { Db, Tx } from '../db/client.ts'
 import type { PresenceNote } from './broker.ts'
+import { createClockSteps } from './clock-steps.ts'
 import { coalesce } from './coalesce.ts'
 import {
   type ActiveUser,
@@ -43,6 +44,9 @@ export class PresenceTracker {
   /** Of whom a write or removal failed: it may or may not have been made, and sent to others. */
   readonly #uncertain = new Map<string, UserRef>()
   readonly #write: (change: PresenceChange) => Promise<unknown>
+  readonly #clock = createClockSteps()
+  /** Whether the database's clock was set before the last heartbeat, and after the one before. */
+  hasClockStepped = false
 
   constructor(readonly options: PresenceOptions) {
     // No change is larger than another: halves of a batch would take too long as well.
@@ -86,8 +90,10 @@ export class PresenceTracker {
    */
   async beat() {
     const { db, nodeId, beatPatienceMs } = this.options
-    const until = performance.now() + beatPatienceMs
-    const hasUsers = await db.useApart((db) => writeHeartbeat(db, nodeId), until)
+    const from = performance.now()
+    const write = (db: Tx) => writeHeartbeat(db, nodeId)
+    const { at, hasUsers } = await db.useApart(write, from + beatPatienceMs)
+    this.hasClockStepped = this.#clock.isStep(at, { from, to: performance.now() })
     const isAnyStored = [...this.#present.values()].some(({ written }) =>
       this.#completed.has(written),
     )

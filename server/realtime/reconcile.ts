@@ -71,6 +71,9 @@ export function createReconciliation(options: ReconciliationOptions) {
     missedProfiles.missed(seconds * 1_000)
     missedCopies.missed(seconds * 1_000)
     knownPresence.handleMissedNotes(seconds * 1_000, nodeId)
+    compareLater()
+  }
+  const compareLater = () => {
     gapAt = performance.now()
     compareAt ??= gapAt + timings.comparePresenceMs
   }
@@ -98,6 +101,10 @@ export function createReconciliation(options: ReconciliationOptions) {
       throw error
     }
     steadiness.worked()
+    if (!presence.hasClockStepped) return
+    // Until each node has written another heartbeat, it may look dead to the others.
+    steadiness.failed()
+    compareLater()
   }
   // A provider may keep it from the role: the rest does not depend on it.
   const endStuck = (until?: number) =>

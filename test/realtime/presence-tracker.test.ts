@@ -156,6 +156,24 @@ test('a heartbeat finds rows that were lost, and a comparison restores them', as
   expect(await fresh).toHaveLength(1)
 })
 
+test.each([-3_600_000, -5_000, 5_000, 3_600_000])(
+  'a heartbeat shows that the clock of the database was set by %i ms, once',
+  async (milliseconds) => {
+    let aheadMs = 0
+    const useApart = async (...given: Parameters<Db['useApart']>) => {
+      const answer = (await db().useApart(...given)) as { at: number } // of the heartbeat
+      return { ...answer, at: answer.at + aheadMs }
+    }
+    const { tracker } = await openNode({ ...db(), useApart } as Db) // of which it uses no more
+    const seen: boolean[] = []
+    for (aheadMs of [0, 0, milliseconds, milliseconds]) {
+      await tracker.beat()
+      seen.push(tracker.hasClockStepped)
+    }
+    expect(seen).toEqual([false, false, true, false])
+  },
+)
+
 test('a connection that could not be written is written by the next one', async () => {
   const { connect, changes, rows } = await openNode()
   const user = await newUser('refused')

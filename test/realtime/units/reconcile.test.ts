@@ -18,6 +18,8 @@ type Given = {
   /** Writes the heartbeat of this node: by default at once, and no rows are lost. */
   beat?: () => Promise<boolean>
   onRemoval?: () => void
+  /** Whether the database's clock was set before the last heartbeat. */
+  hasClockStepped?: () => boolean
   /** Compares the topics, as a part of each reconciliation. */
   compareTopics?: () => Promise<unknown>
 }
@@ -27,6 +29,7 @@ const nothing = async () => []
 function openNode({
   beat = async () => false,
   onRemoval = () => {},
+  hasClockStepped = () => false,
   compareTopics = nothing,
 }: Given = {}) {
   const presence = { hasLost: false, comparedAt: [] as number[] }
@@ -39,7 +42,14 @@ function openNode({
     },
     hub: { reconcile: compareTopics },
     sessions: new Sessions(),
-    presence: { beat, compareRows: beat, removeDeadNodes: async () => onRemoval() },
+    presence: {
+      beat,
+      compareRows: beat,
+      removeDeadNodes: async () => onRemoval(),
+      get hasClockStepped() {
+        return hasClockStepped()
+      },
+    },
     knownPresence: {
       rowsWereThere: () => {},
       handleLostRows: () => {},
@@ -187,6 +197,26 @@ test('no outage, however long, makes nodes declare each other dead', async () =>
       expect(await playDeath({ diedAt: Number.POSITIVE_INFINITY, ...outage })).toBeUndefined()
     }
   }
+})
+
+test('when the clock of the database was set, nodes have time to beat by it', async () => {
+  let isStep = false
+  const removals: number[] = []
+  const onRemoval = () => void removals.push(performance.now())
+  const { presence } = openNode({ onRemoval, hasClockStepped: () => isStep })
+  await pass(20_000)
+  expect(removals).not.toEqual([])
+  isStep = true
+  await pass(defaults.beatMs)
+  isStep = false
+  removals.splice(0)
+  const began = performance.now()
+  await pass(PROMISED_MS)
+  const [first = 0] = removals
+  expect(first - began).toBeGreaterThan(2 * defaults.beatMs)
+  expect(removals).not.toHaveLength(0)
+  // Meanwhile users of other nodes may have been told offline.
+  expect(presence.comparedAt).toHaveLength(1)
 })
 
 test('what a node may have missed while it did not hear is told within 15 s', () => {
