@@ -1,3 +1,8 @@
+import {
+  applyChannelEvent,
+  sortKeysOf,
+  withChannelProfile,
+} from '@parley/client/internal/channels/reducer'
 import type { ChannelEvent } from '@parley/client/internal/events'
 import { shownPins, updatePins } from '@parley/client/internal/room/pins'
 import { applyProfiles, profilesOf } from '@parley/client/internal/room/profiles'
@@ -10,11 +15,14 @@ import { createChannel, timeOf } from '../support/scripted/channel.ts'
 /** A channel of three, and what a client of `me` that has loaded all of it knows. */
 function followed() {
   let state: ChannelState = emptyState
+  const events: ChannelEvent[] = []
   const talk = createChannel('c', {
     me: 'me',
     memberIds: ['me', 'ana', 'ben'],
     publish: (envelope, rev) => {
-      state = applyEvent(state, structuredClone({ ...envelope, rev }) as ChannelEvent, 'me')
+      const event = structuredClone({ ...envelope, rev }) as ChannelEvent // of the same type
+      events.push(event)
+      state = applyEvent(state, event, 'me')
     },
   })
   talk.send('root')
@@ -28,7 +36,7 @@ function followed() {
     reads: { me: { lastReadSeq: 0, readAt: null }, ben: { lastReadSeq: 1, readAt: timeOf(1) } },
     pins: [],
   }
-  return { talk, known: () => state }
+  return { talk, events, known: () => state }
 }
 /** Events do not say when a message was changed by a reaction or a reply. */
 const comparable = (messages: readonly object[]) =>
@@ -103,6 +111,7 @@ test('pins follow newer copies of their messages, and stay stale until they are 
   expect(updatePins(fresh, [newer], { areFetched }).arePinsStale).toBe(true)
   expect(updatePins(fresh, [pin], { areFetched }).arePinsStale).toBe(false)
   expect(updatePins(fresh, [{ ...newer, pinned: false }], { areFetched }).pins).toEqual([])
+  expect(updatePins(fresh, [talk.find('c-0002')], { areFetched })).toBe(fresh)
 })
 
 test('a message that the user has just unpinned is no longer listed', () => {
@@ -114,4 +123,31 @@ test('a message that the user has just unpinned is no longer listed', () => {
     shownPins([], { state, updates: [], me: 'me', messageOf: () => ({ ...message, pinned }) })
   expect(shownAs(true)).toEqual([pin])
   expect(shownAs(false)).toEqual([])
+})
+
+test('a listed channel follows each event once, and knows how many members there are', () => {
+  const { talk, events } = followed()
+  const before = { channel: talk.record(), sortKey: 0 }
+  const from = events.length
+  talk.join('cem')
+  talk.leave('ben')
+  talk.leave('ana')
+  const after = events
+    .slice(from)
+    .reduce((listed, event) => applyChannelEvent(listed, event, 'me'), before)
+  expect(after.channel).toMatchObject({ memberCount: 2, rev: talk.rev })
+  for (const event of events)
+    expect(applyChannelEvent(after, event, 'me').channel).toEqual(after.channel)
+})
+
+test('a listed direct message keeps the name of the other, and a page keeps its order', () => {
+  const { talk } = followed()
+  const channel = { ...talk.record(), type: 'messaging' as const, name: 'ANA' }
+  const profile = { ...channel, name: 'ANA, BEN', image: 'x', updatedAt: timeOf(9) }
+  const changed = withChannelProfile({ channel, sortKey: 0 }, profile)
+  expect(changed.channel).toMatchObject({ name: 'ANA', image: null, updatedAt: timeOf(9) })
+  const page = ['first', 'second', 'third'].map((id) => ({ ...channel, id }))
+  const keys = [...sortKeysOf(page)].sort(([, a], [, b]) => b - a)
+  expect(new Set(keys.map(([, key]) => key)).size).toBe(3)
+  expect(keys.map(([id]) => id)).toEqual(['first', 'second', 'third'])
 })
