@@ -15,8 +15,8 @@ import type {
 export interface Api {
   service: {
     /**
-     * Returns 200 while the service can work, and 503 while the database is down or sockets are
-     * refused.
+     * Returns 200 while the service can work, and 503 while the database is down, sockets are
+     * refused, or the server is about to stop: the message of the error says which.
      *
      * `GET /health`
      */

@@ -15,8 +15,8 @@ export const service = {
     limit: 'none',
     summary: 'Readiness',
     description:
-      'Returns 200 while the service can work, ' +
-      'and 503 while the database is down or sockets are refused.',
+      'Returns 200 while the service can work, and 503 while the database is down, sockets are ' +
+      'refused, or the server is about to stop: the message of the error says which.',
     input: z.object({}),
     output: z.object({
       status: z.literal('ok').meta({ description: 'The service can work.', examples: ['ok'] }),

@@ -51,7 +51,7 @@ describe.each(['openapi.json', 'asyncapi.json'])('for generators, %s', (name) =>
 })
 
 test('asyncapi.json says where its server is, and names its payloads', async () => {
-  const response = await fetch(`${world().url}/docs/asyncapi.json`)
+  const response = await fetch(`${world().url}/asyncapi.json`)
   const served: AsyncDocument = JSON.parse(await response.text())
   const { host, pathname, protocol } = new URL(wsUrlOf(world()))
   expect(served.servers.endpoint).toMatchObject({ host, pathname, protocol: protocol.slice(0, -1) })
@@ -79,8 +79,10 @@ test('asyncapi.json says where every transport is, also below a path and behind 
   const base = 'https://chat.example.com/parley'
   expect(at('wss://chat.example.com/parley/connection/websocket')).toEqual(transports(base))
   expect(at()).toEqual(transports('http://127.0.0.1:5501'))
-  const served = await fetch(`${world().url}/docs/asyncapi.json`)
-  expect(await served.text()).toBe(asyncApiJson(wsUrlOf(world())))
+  for (const path of ['/asyncapi.json', '/docs/asyncapi.json']) {
+    const served = await fetch(world().url + path)
+    expect(await served.text()).toBe(asyncApiJson(wsUrlOf(world())))
+  }
 })
 
 test('asyncapi.json has whole examples of its events', () => {

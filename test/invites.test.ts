@@ -76,17 +76,17 @@ test('owners and admins invite, with at most their own role', async () => {
   }
 })
 
-test('an invite with five uses admits five of a hundred users who accept at once', async () => {
+test('an invite with five uses admits five of thirty users who accept at once', async () => {
   const { owner, workspaceId } = await workspaceOf('c-ana')
   const { token } = await owner.invites.create({ workspaceId, maxUses: 5 })
-  const ids = Array.from({ length: 100 }, (_, index) => `c-${index}`)
+  const ids = Array.from({ length: 30 }, (_, index) => `c-${index}`)
   await world().backend.users.sync({ users: ids.map((id) => ({ id })) })
   const users = await world().users(...ids)
   const answers = await Promise.allSettled(users.map((user) => user.invites.accept({ token })))
   expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(5)
   expect(
     answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason.code] : [])),
-  ).toEqual(Array(95).fill('FORBIDDEN'))
+  ).toEqual(Array(25).fill('FORBIDDEN'))
   expect(await memberCount(workspaceId)).toBe(6)
 })
 

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { createJobStaging } from '@parley/server/core/jobs'
+import { releaseWorkers } from '@parley/server/jobs/heartbeat'
 import { startJobs } from '@parley/server/jobs/index'
 import { expect, onTestFinished, test } from 'vitest'
 import { openDatabaseProxy } from './support/database-proxy.ts'
@@ -137,6 +138,25 @@ test.each([
   await until(() => sendsOf(message.id) >= 2)
   await idle(world)
   expect(deaths).toEqual([])
+})
+
+test('a job whose outcome was not stored gets its attempt back once no worker has it', async () => {
+  const { db, pool, metrics } = staging.current().world
+  await startBehindProxy()
+  await enqueueLocked('00000000-0000-0000-0000-000000000000', 0, { worker: 'busy', ago: '0 s' })
+  const jobs = () => db<{ id: string; left: number }[]>`
+    select id, max_attempts - attempts as left
+    from graphile_worker.jobs
+    where task_identifier = 'push-message'`
+  const notStored = new Set((await jobs()).map(({ id }) => id))
+  const release = async () => {
+    await releaseWorkers({ db: pool, metrics, log: silentLog }, { workers: [], notStored })
+    return (await jobs()).map(({ left }) => left)
+  }
+  expect(await release()).toEqual([0])
+  await db`update graphile_worker._private_jobs set locked_by = null, locked_at = null`
+  expect(await release()).toEqual([1])
+  expect(await release()).toEqual([1])
 })
 
 test('a process that runs jobs says of all its workers that they live', async () => {

@@ -68,7 +68,8 @@ test('the introduction of the document says how often one may call', () => {
 })
 
 test('the REST routes of the server and of the document are the same', () => {
-  const others = / \/(trpc|openapi\.json$|docs\/asyncapi\.json$|connection\/|emulation$)/
+  const others =
+    / \/(trpc|(openapi|(docs\/)?asyncapi)\.json$|favicon\.ico$|connection\/|emulation$)/
   const live = routesOf(production().app).filter((route) => !others.test(route))
   const described = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),

@@ -38,6 +38,16 @@ test('parley --help lists every command, and each command has a help of its own'
   }
 })
 
+test('the scripts of the repository that are named after commands run these', () => {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const named = names.filter((name) => name in scripts && name !== 'check')
+  expect(named).toEqual([
+    ...['start', 'worker', 'new-epoch', 'import', 'app:export', 'app:import'],
+    'openapi',
+  ])
+  for (const name of named) expect(scripts[name]).toMatch(new RegExp(`bin/parley\\.ts ${name}$`))
+})
+
 test('unknown commands and options are refused in one line that says where to look', async () => {
   const cases: [string[], string][] = [
     [['strat'], 'parley: unknown command "strat". See: parley --help'],

@@ -19,6 +19,7 @@ type Options = {
   maxAttempts?: number
   signal?: AbortSignal
   storeFailures?: number
+  storeFailure?: Error
   work?: (context: { takenAt: Date }) => Promise<void>
 }
 
@@ -28,9 +29,10 @@ async function runBatch({
   maxAttempts = 5,
   signal = new AbortController().signal,
   storeFailures = 0,
+  storeFailure = new Error('no room'),
   work = async () => {},
 }: Options) {
-  const { added, query } = recordAddedJobs({ failures: storeFailures })
+  const { added, query } = recordAddedJobs({ failures: storeFailures, failure: storeFailure })
   let runs = 0
   const helpers = {
     job: {
@@ -72,6 +74,17 @@ test('a job that met an unavailable database is put off and has used no attempt'
   expect(added).toMatchObject([{ task: 'push-message', batch: { jobs, since: SINCE, tries: 4 } }])
   expect(added[0]?.pauseMs).toBeGreaterThanOrEqual(8)
   expect(added[0]?.pauseMs).toBeLessThanOrEqual(10)
+})
+
+test.each([
+  ['Connection terminated unexpectedly', undefined, 'not stored'],
+  ['Query read timeout', undefined, 'not stored'],
+  ['the database system is shutting down', '57P01', 'not stored'],
+  ['null value in column', '23502', 'null value in column'],
+])('a job that is not put off because of "%s" (%s) fails by: %s', async (message, code, reason) => {
+  const storeFailure = Object.assign(new Error(message), { code })
+  const work = () => Promise.reject(new DeadlineError())
+  await expect(runBatch({ work, storeFailures: 8, storeFailure })).rejects.toThrow(reason)
 })
 
 test('a job that the end of its process interrupts returns to the queue', async () => {

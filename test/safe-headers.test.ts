@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { root } from './support/consumer.ts'
 import { exchange, post } from './support/raw.ts'
 import { useWorld } from './support/world.ts'
 
@@ -35,4 +38,16 @@ test('every answer has the type that it says, errors of Node.js included', async
   expect(answers.map((headers) => headers['x-content-type-options'])).toEqual(
     Array(6).fill('nosniff'),
   )
+})
+
+test('browsers get the icon of the pages on every server', async () => {
+  const answer = await fetch(`${world().url}/favicon.ico`)
+  expect(answer.headers.get('content-type')).toBe('image/svg+xml')
+  expect(answer.headers.get('cache-control')).toBe('public, max-age=86400')
+  const icon = await answer.text()
+  for (const page of ['playground', 'console', 'docs']) {
+    const html = readFileSync(join(root, `client-sdk/${page}/index.html`), 'utf8')
+    const [, inPage = ''] = /href="data:image\/svg\+xml,([^"]+)"/.exec(html) ?? []
+    expect(decodeURIComponent(inPage)).toBe(icon)
+  }
 })

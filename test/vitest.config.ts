@@ -37,7 +37,17 @@ const slow = [
   'outage.test.ts',
   'workers.test.ts',
   'playground.test.ts',
-  'epoch.test.ts',
+  'realtime/large-channels.test.ts',
+  'outage-lines.test.ts',
+  'webhooks/workers.test.ts',
+  'realtime/protocol/streams.test.ts',
+  'realtime/protocol/connect.test.ts',
+  'sdk/blocked-sockets.test.ts',
+  'realtime/missed.test.ts',
+  'realtime/faults.test.ts',
+  'realtime/unread.test.ts',
+  'push-provider.test.ts',
+  'lock-waits.test.ts',
 ]
 const placeOf = ({ moduleId }: TestSpecification) => {
   const index = slow.findIndex((name) => moduleId.endsWith(`/${name}`))

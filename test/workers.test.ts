@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import { topics } from '@parley/contract'
 import { expect, onTestFinished, test } from 'vitest'
 import { idle } from './support/idle.ts'
@@ -8,15 +9,7 @@ import { slowness } from './support/slowness.ts'
 import { until } from './support/until.ts'
 
 const staging = useStagingWorld()
-const {
-  startNode,
-  startNodeWithoutProvider,
-  startWorker,
-  startWorkerByNpm,
-  stopLast,
-  send,
-  withPreviews,
-} = staging
+const { startNode, startNodeWithoutProvider, startWorker, stopLast, send, withPreviews } = staging
 
 const startPreviewWorker = () => {
   const { world, web } = staging.current()
@@ -66,8 +59,8 @@ test('a separate worker runs jobs, publishes their events, and exits on SIGTERM'
   expect(said).toContainEqual(expect.objectContaining({ level: 'warn', msg: 'odd' }))
 })
 
-test('npm run worker without DATABASE_URL exits with an error that names it', async () => {
-  const { exited, output } = startWorkerByNpm({ EMBEDDED_DATABASE: 'yes' })
+test('a worker without DATABASE_URL exits with an error that names it', async () => {
+  const { exited, output } = startWorker({ EMBEDDED_DATABASE: 'yes' })
   expect(await exited).toEqual([1, null])
   const line = JSON.parse(output()) // one, of the log
   expect(line.level).toBe('fatal')
@@ -101,6 +94,62 @@ test('a job that its stopping worker interrupted is run later', async () => {
   await world.db`update graphile_worker._private_jobs set run_at = now()`
   await startNode()
   expect((await withPreviews(id)).linkPreviews[0]?.title).toBe('Later')
+})
+
+/** Keeps the provider from answering the push of a message. Returns the calls. */
+async function sendUnanswered() {
+  const { world, provider } = staging.current()
+  await idle(world)
+  const calls: ServerResponse[] = []
+  provider.behave((response) => void calls.push(response))
+  await send('not answered')
+  await until(() => calls.length === 1)
+  return calls
+}
+
+/** From now on the queue takes no job, as if the disk were full. */
+async function refuseJobs() {
+  const { db } = staging.current().world
+  await db.unsafe(`
+    create function refuse() returns trigger language plpgsql as $$ begin
+      raise exception 'no room' using errcode = '53100';
+    end $$;
+    create trigger refuse before insert on graphile_worker._private_jobs
+      execute function refuse()`)
+  const accept = async () => void (await db.unsafe('drop function if exists refuse cascade'))
+  onTestFinished(accept)
+  return accept
+}
+
+/** How often each push may still be taken from the queue. */
+async function attemptsLeft() {
+  const jobs = await staging.current().world.db<{ left: number }[]>`
+    select max_attempts - attempts as left
+    from graphile_worker.jobs
+    where task_identifier = 'push-message'`
+  return jobs.map(({ left }) => left)
+}
+
+test('a job that a stopping process cannot return to the queue has used no attempt', async () => {
+  await startNode()
+  await sendUnanswered()
+  await refuseJobs()
+  await stopLast()
+  expect(await attemptsLeft()).toEqual([5])
+})
+
+test('a job that cannot be put off has used no attempt', async () => {
+  const lines: string[] = []
+  const log = { ...silentLog, debug: (_: object, line: string) => void lines.push(line) }
+  await startNode({ timings: { backOffMs: 1, heartbeatMs: 300 }, log })
+  const calls = await sendUnanswered()
+  const acceptJobs = await refuseJobs()
+  calls[0]?.writeHead(503).end()
+  await until(() => lines.includes('job interrupted'))
+  await acceptJobs()
+  // It runs again, as if for the first time.
+  await until(() => calls.length === 2)
+  expect(await attemptsLeft()).toEqual([4])
 })
 
 test('without a push provider, pushes are left to others and reported once', async () => {

@@ -30,10 +30,12 @@ export async function requireDirectConnection(url: string) {
       current_setting('enable_seqscan') = 'off' as has_settings`.simple()
   try {
     const [before] = await session(one)
+    // With a single server process, the next session would wait for this one.
+    if (!before?.hasSettings) throw new Error(REFUSAL)
     await other`begin`.simple()
     await session(other)
     const [after] = await session(one)
-    if (!before?.hasSettings || before.pid !== after?.pid) throw new Error(REFUSAL)
+    if (before.pid !== after?.pid) throw new Error(REFUSAL)
   } catch (error) {
     const isRefused = error instanceof Error && error.message.includes('startup parameter')
     throw isRefused ? new Error(REFUSAL) : error

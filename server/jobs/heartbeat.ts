@@ -12,7 +12,10 @@ const MISSED_HEARTBEATS = 3
 const JOBS_PER_BEAT = 2_000
 
 type ReleaseContext = { db: Db; metrics: Metrics; log: Log }
-type HeartbeatOptions = ReleaseContext & { workers: ReadonlySet<string>; timings: Timings }
+type HeartbeatOptions = ReleaseContext & {
+  queue: { workers: ReadonlySet<string>; notStored: Set<string> }
+  timings: Timings
+}
 
 /**
  * Records at each heartbeat that the workers of this process are alive, and releases the jobs of
@@ -20,12 +23,14 @@ type HeartbeatOptions = ReleaseContext & { workers: ReadonlySet<string>; timings
  * those jobs locked for hours. Returns a function that stops the heartbeat and releases this
  * process's jobs.
  */
-export function startHeartbeat({ workers, timings, ...context }: HeartbeatOptions) {
+export function startHeartbeat({ queue, timings, ...context }: HeartbeatOptions) {
+  const { workers, notStored } = queue
   const deadSeconds = (timings.heartbeatMs * MISSED_HEARTBEATS) / 1000
   let current = Promise.resolve()
   const releaseDead = async () => {
     const dead = await writeHeartbeat(context.db, { workers: [...workers], deadSeconds })
-    if (dead.length > 0) await releaseWorkers(context, dead)
+    if (dead.length > 0 || notStored.size > 0)
+      await releaseWorkers(context, { workers: dead, notStored })
   }
   const beat = () => {
     current = releaseDead().catch((error) =>
@@ -40,7 +45,7 @@ export function startHeartbeat({ workers, timings, ...context }: HeartbeatOption
   return async () => {
     clearInterval(timer)
     await current
-    await releaseWorkers(context, [...workers])
+    await releaseWorkers(context, { workers: [...workers], notStored })
   }
 }
 
@@ -88,25 +93,54 @@ const writeHeartbeat = (
     return dead.map(({ id }) => id)
   })
 
-type LockedJob = { id: string; task: string; maxAttempts: number }
+type Released = { workers: string[]; notStored: Set<string> }
+type ReleasedJob = { id: string; task: string; maxAttempts: number; isInProgress: boolean }
 
 /**
  * Releases the jobs of workers that have ended. Each had its attempt counted when it was taken; it
- * gets that attempt back, until it has survived MAX_DEATHS deaths: the next one gives it up.
+ * gets that attempt back, until it has survived MAX_DEATHS deaths: the next one gives it up. So do
+ * the jobs whose outcome could not be stored, once no worker has them.
  */
-export async function releaseWorkers({ db, metrics, log }: ReleaseContext, workers: string[]) {
-  const given = await db.use((connection) =>
+export async function releaseWorkers(
+  { db, metrics, log }: ReleaseContext,
+  { workers, notStored }: Released,
+) {
+  // A release beside this one must not give them an attempt as well.
+  const ids = [...notStored]
+  notStored.clear()
+  const jobs = await release(db, { workers, ids }).catch((error) => {
+    for (const id of ids) notStored.add(id)
+    throw error
+  })
+  for (const { id, task, maxAttempts, isInProgress } of jobs) {
+    if (isInProgress) notStored.add(id)
+    else if (isLast(maxAttempts)) {
+      metrics.jobs.inc({ task, outcome: 'given_up' })
+      const deaths = survivedDeaths(maxAttempts) + 1
+      log.error({ task, jobId: id, deaths }, 'job given up: its workers died')
+    }
+  }
+}
+
+const isLast = (maxAttempts: number) => survivedDeaths(maxAttempts) >= MAX_DEATHS
+
+/** Returns the jobs of these workers and with these ids. Those in progress elsewhere stay as is. */
+const release = (db: Db, { workers, ids }: { workers: string[]; ids: string[] }) =>
+  db.use((connection) =>
     transaction(connection, async (tx) => {
       const queue = queueSchema(tx)
       // So that a job of two nodes that release at once gets back one attempt, not two.
       await tx`select pg_advisory_xact_lock(${locks.release}, ${inSchema(tx)})`
-      const jobs = await tx<LockedJob[]>`
-        select job.id, job.task_identifier as task, job.max_attempts
+      const jobs = await tx<ReleasedJob[]>`
+        select job.id, job.task_identifier as task, job.max_attempts,
+          num_nonnulls(job.locked_by) = 1
+            and job.locked_by <> all(${workers}::text[]) as is_in_progress
         from ${queue}.jobs job
-        where job.locked_by = any(${workers}::text[])`
-      const isLast = ({ maxAttempts }: LockedJob) => survivedDeaths(maxAttempts) >= MAX_DEATHS
-      const again = jobs.filter((job) => !isLast(job)).map(({ id }) => id)
-      const last = jobs.filter(isLast)
+        where job.locked_by = any(${workers}::text[])
+          or job.id in (select unnest(${ids}::text[])::bigint)`
+      const ended = jobs.filter(({ isInProgress }) => !isInProgress)
+      const again = ended.filter(({ maxAttempts }) => !isLast(maxAttempts)).map(({ id }) => id)
+      const last = ended.filter(({ maxAttempts }) => isLast(maxAttempts)).map(({ id }) => id)
       await tx`select ${queue}.force_unlock_workers(${workers}::text[])`
       await tx`
         select
@@ -115,16 +149,10 @@ export async function releaseWorkers({ db, metrics, log }: ReleaseContext, worke
         where job.id in (select unnest(${again}::text[])::bigint)`
       await tx`
         select ${queue}.permanently_fail_jobs(
-          array(select unnest(${last.map(({ id }) => id)}::text[])::bigint),
+          array(select unnest(${last}::text[])::bigint),
           'its workers died'
         )`
       await tx`delete from job_workers where id = any(${workers}::text[])`
-      return last
+      return jobs
     }),
   )
-  for (const { task, id: jobId, maxAttempts } of given) {
-    const deaths = survivedDeaths(maxAttempts) + 1
-    metrics.jobs.inc({ task, outcome: 'given_up' })
-    log.error({ task, jobId, deaths }, 'job given up: its workers died')
-  }
-}

@@ -62,7 +62,7 @@ export async function startJobs({ timings: overrides, ...options }: JobsOptions)
     if (Object.keys(taskList).length === 0) continue
     runners.push(queue.runTasks({ concurrency, taskList, localQueue: { size: concurrency } }))
   }
-  const stopHeartbeat = startHeartbeat({ db, workers: queue.workers, timings, metrics, log })
+  const stopHeartbeat = startHeartbeat({ db, queue, timings, metrics, log })
   const stopCleanups = scheduleCleanups({ db, timings, log })
   const stopDraining = startDraining({ db, tasks: tasksOf(handlers), staging, timings, log })
   const stopWebhooks = startWebhooks({ db, metrics, webhooks: options.webhooks, timings, log })

@@ -1,5 +1,6 @@
 import { Logger } from 'graphile-worker'
 import { isOutage } from '../db/client.ts'
+import { isQueueLost } from './queue-pool.ts'
 
 /** The logger of background work: Fastify's, or one like it. */
 export type Log = Record<
@@ -11,12 +12,9 @@ export type Log = Record<
 export const levelOf = (error: unknown, otherwise: 'warn' | 'error' = 'warn') =>
   isQueueOutage(error) ? 'debug' : otherwise
 
-/** The messages of pg's errors without a code. */
-const LOST = /^(Connection terminated|timeout exceeded when trying to connect|Client has enc)/
-
 const isQueueOutage = (error: unknown): boolean => {
   if (!(error instanceof Error)) return false
-  if (isOutage(error) || LOST.test(error.message)) return true
+  if (isOutage(error) || isQueueLost(error)) return true
   return error instanceof AggregateError && error.errors.some(isQueueOutage)
 }
 

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
+import { isDatabaseUnavailable } from '../db/client.ts'
 import { goneClients, IDLE_IN_TRANSACTION_MS } from '../db/connection.ts'
 import { queueSchemaOf } from '../db/own-schema.ts'
 import { readTls } from '../db/tls.ts'
@@ -16,6 +17,19 @@ const WAITS = {
   keepAlive: true,
   keepAliveInitialDelayMillis: 10_000,
 }
+
+/** The messages of pg's errors without a code. */
+const LOST = /^(Connection terminated|timeout exceeded when trying to connect|Client has enc)/
+const NO_ANSWER = 'Query read timeout'
+
+/** Whether a connection of the queue is gone. */
+export const isQueueLost = (error: unknown) => error instanceof Error && LOST.test(error.message)
+
+/** Whether it is not the statement that is wrong: the queue's database did not take it. */
+export const isQueueUnavailable = (error: unknown) =>
+  isDatabaseUnavailable(error) ||
+  isQueueLost(error) ||
+  (error instanceof Error && error.message === NO_ANSWER)
 
 type QueuePoolOptions = {
   onConnectionLost: (error: Error) => void

@@ -10,6 +10,7 @@ import { ConnectionClosedError } from '../db/single-socket.ts'
 import { releaseWorkers } from './heartbeat.ts'
 import { type Log, levelOf, queueLogger } from './log.ts'
 import { createQueuePool } from './queue-pool.ts'
+import { NotStoredError } from './tasks.ts'
 import type { Timings } from './timings.ts'
 import { answers, watchFetching } from './watch-fetching.ts'
 
@@ -44,6 +45,7 @@ export async function openQueue({ databaseUrl, db, metrics, timings, log }: Queu
   }
   process.on('unhandledRejection', surviveFailedReturn)
   const workers = new Set<string>()
+  const notStored = new Set<string>()
   const shared: RunnerOptions = {
     pgPool,
     schema: queueSchemaOf(databaseUrl),
@@ -57,7 +59,7 @@ export async function openQueue({ databaseUrl, db, metrics, timings, log }: Queu
   /** Runs tasks until the runner ends, or does not fetch although the database answers. */
   const runOnce = async ({ localQueue, ...tasks }: Tasks, signal: AbortSignal) => {
     const own = new Set<string>()
-    const events = observeJobs({ own, workers, metrics, log })
+    const events = observeJobs({ own, workers, notStored, metrics, log })
     const stalled = watchFetching(events, { db, timings, log })
     try {
       const preset = { worker: { ...RECORDING, ...(localQueue && { localQueue }) } }
@@ -71,12 +73,14 @@ export async function openQueue({ databaseUrl, db, metrics, timings, log }: Queu
     } finally {
       stalled.stop()
       for (const id of own) workers.delete(id)
-      await releaseWorkers({ db, metrics, log }, [...own])
+      await releaseWorkers({ db, metrics, log }, { workers: [...own], notStored })
     }
   }
   return {
     /** The ids under which this process locks jobs. */
     workers,
+    /** The jobs whose outcome could not be stored. Each is to get its attempt back. */
+    notStored,
     /** Runs jobs of these tasks. Returns a function that stops this after the jobs in progress. */
     runTasks: (tasks: Tasks) => keepRunning((signal) => runOnce(tasks, signal), { db, log }),
     close: async () => {
@@ -133,10 +137,16 @@ const isFailedReturn = (error: unknown) =>
   error instanceof Error &&
   error.message.startsWith('Error occurred whilst returning jobs from local queue')
 
-type Observers = { own: Set<string>; workers: Set<string>; metrics: Metrics; log: Log }
+type Observers = {
+  own: Set<string>
+  workers: Set<string>
+  notStored: Set<string>
+  metrics: Metrics
+  log: Log
+}
 
 /** Collects the ids under which this process locks jobs. Counts how jobs end, and logs failures. */
-function observeJobs({ own, workers, metrics: { jobs }, log }: Observers) {
+function observeJobs({ own, workers, notStored, metrics: { jobs }, log }: Observers) {
   const events = new EventEmitter()
   const addWorker = (id: string) => {
     own.add(id)
@@ -151,10 +161,15 @@ function observeJobs({ own, workers, metrics: { jobs }, log }: Observers) {
   events.on('job:success', ({ job }) => jobs.inc({ task: job.task_identifier, outcome: 'done' }))
   events.on('job:error', ({ job, error }) => {
     const { task_identifier: task, id: jobId, attempts: attempt } = job
+    if (error instanceof NotStoredError) {
+      notStored.add(jobId)
+      return log[levelOf(error.cause)]({ err: error.cause, task, jobId }, 'job interrupted')
+    }
     jobs.inc({ task, outcome: 'failed' })
     log[levelOf(error)]({ err: error, task, jobId, attempt }, 'job failed')
   })
   events.on('job:failed', ({ job, error }) => {
+    if (error instanceof NotStoredError) return
     const { task_identifier: task, id: jobId, attempts } = job
     jobs.inc({ task, outcome: 'given_up' })
     log.error({ err: error, task, jobId, attempts }, 'job given up')

@@ -8,10 +8,12 @@ import { isDatabaseUnavailable, isStatementTimeout } from '../db/client.ts'
 import { keepGivenUp } from './given-up.ts'
 import { jobTraces } from './job-trace.ts'
 import { type Log, levelOf } from './log.ts'
+import { isQueueUnavailable } from './queue-pool.ts'
 import {
   type HandlerContext,
   type Handlers,
   type JobBatch,
+  NotStoredError,
   type QueuedJob,
   type QueuedTask,
   RetryLaterError,
@@ -108,7 +110,10 @@ const tracesOf = (jobs: QueuedJob[]) => [...new Set(placesOf(jobs).map(traceOfPl
 const reasonOf = (cause: unknown) =>
   (cause instanceof Error ? cause.message : String(cause)).slice(0, 300)
 
-/** Repeats `store`, after growing pauses, until the database has accepted it. */
+/**
+ * Repeats `store`, after growing pauses, until the database has accepted it; not once the process
+ * ends.
+ */
 async function untilStored(
   store: () => Promise<void>,
   { signal, timings }: { signal: AbortSignal; timings: Timings },
@@ -117,7 +122,8 @@ async function untilStored(
     try {
       return await store()
     } catch (error) {
-      if (signal.aborted || tries === MAX_STORE_TRIES) throw error
+      if (signal.aborted || tries === MAX_STORE_TRIES)
+        throw isQueueUnavailable(error) ? new NotStoredError(error) : error
       await setTimeout(timings.backOffMs * 2 ** tries, undefined, { signal }).catch(() => {})
     }
   }

@@ -77,6 +77,14 @@ export const MAX_DEATHS = 20
  */
 export const survivedDeaths = (maxAttempts: number) => maxAttempts - MAX_ATTEMPTS
 
+/** The database did not store what becomes of a job. This is not a failure of the job. */
+export class NotStoredError extends Error {
+  override readonly name = 'NotStoredError'
+  constructor(cause: unknown) {
+    super('not stored', { cause })
+  }
+}
+
 /** A third party is unavailable or busy. The remaining jobs are put off; this is not a failure. */
 export class RetryLaterError<T extends QueuedTask = QueuedTask> extends Error {
   override readonly name = 'RetryLaterError'

@@ -92,7 +92,7 @@ test('of a line that is too long nothing is kept, however long it gets', async (
       const chunk = Buffer.alloc(lineBytes, 'x')
       chunks.push(new WeakRef(chunk.buffer))
       yield chunk
-      kept.push(await inUse())
+      if (count >= 5) kept.push(await inUse())
     }
     yield Buffer.from('\n{}\n')
   }

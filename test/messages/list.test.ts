@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { upTo } from '../support/events.ts'
 import { unknownId } from '../support/ids.ts'
@@ -124,8 +125,12 @@ describe('listing messages', () => {
   })
 
   test('a page of messages holds 100 by default and at most 200', async () => {
-    const { ana, channelId, say } = await talk()
-    await Promise.all(upTo(201).map((n) => say(`${n}`)))
+    const { ana, channelId } = await talk()
+    for (const size of [50, 50, 50, 50, 1])
+      await ana.messages.sendBatch({
+        channelId,
+        messages: upTo(size).map((n) => ({ text: `${n}`, clientId: randomUUID() })),
+      })
     const seqs = async (query: object) =>
       (await ana.messages.list({ channelId, ...query })).messages.map(({ seq }) => seq)
     expect(await seqs({})).toEqual(upTo(201).slice(101))

@@ -15,14 +15,14 @@ type Values = [string, string, string | null, number, number]
 /**
  * Records the jobs that are added to the queue. The first `failures` statements that add one fail.
  */
-export function recordAddedJobs({ failures = 0 } = {}) {
+export function recordAddedJobs({ failures = 0, failure = new Error('no room') } = {}) {
   const added: Added[] = []
   let left = failures
   const query = async (statement: string, values: unknown[]) => {
     const isAddition = statement.includes('run_at')
     if (isAddition && left > 0) {
       left -= 1
-      throw new Error('no room')
+      throw failure
     }
     // What its parameters are.
     const [task, batch, queueName, pauseMs, maxAttempts] = values as Values

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import type { Timings } from '@parley/server/jobs/timings'
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import { page, servePages } from './pages.ts'
 import { serveProvider } from './provider.ts'
@@ -9,7 +10,7 @@ import { until } from './until.ts'
 import { createWorld, SECRET, type User, type World } from './world.ts'
 
 type NodeOptions = {
-  timings?: { heartbeatMs?: number; cleanupMs?: number }
+  timings?: Partial<Timings>
   log?: typeof silentLog
 }
 type Fixture = {
@@ -21,7 +22,7 @@ type Fixture = {
 }
 
 export const silentLog = {
-  debug: () => {},
+  debug: (_: object, _message: string) => {},
   info: () => {},
   warn: (_: object, _message: string) => {},
   error: (_: object, _message: string) => {},
@@ -91,8 +92,6 @@ export function useStagingWorld() {
   /** Starts what `npm run worker` runs. */
   const startWorker = (variables: Record<string, string>) =>
     stopAfterTest(spawnWorker(process.execPath, bundled('worker'), variables))
-  const startWorkerByNpm = (variables: Record<string, string>) =>
-    stopAfterTest(spawnWorker('npm', ['run', '--silent', 'worker'], variables))
   const stopLast = () => processes.pop()?.stop()
 
   const send = (text: string) => {
@@ -113,7 +112,6 @@ export function useStagingWorld() {
     startNode,
     startNodeWithoutProvider,
     startWorker,
-    startWorkerByNpm,
     stopLast,
     send,
     withPreviews,

@@ -1,11 +1,14 @@
 import { limits } from '@parley/contract'
+import { deliverDue } from '@parley/server/jobs/webhooks/deliver'
 import { leaseWebhooks } from '@parley/server/jobs/webhooks/leases'
 import { expect, test } from 'vitest'
 import { upTo } from '../support/events.ts'
 import { answering } from '../support/receiver.ts'
+import { type PlanKind, planAnew, rowsReadBy } from '../support/rows-read.ts'
+import type { World } from '../support/world.ts'
 import { useWebhooks } from './fixture.ts'
 
-const { current, startWorker, newScene } = useWebhooks()
+const { current, startWorker, deliverContext, newScene } = useWebhooks()
 
 /** An app with as many endpoints as one may have, none of which ever answers. */
 async function newHangingScene() {
@@ -98,4 +101,49 @@ test('workers that lease at the same moment never lease the same webhook', async
     expect(new Set(ids).size).toBe(ids.length)
     await db`update webhooks set leased_until = now() where app_id = ${appId}`
   }
+})
+
+/** Puts deliveries of other channels before those that are due, all to be tried again later. */
+async function putOff(appIds: string[], count: number) {
+  const { db } = current().world
+  await db`
+    insert into webhook_deliveries (
+      id, app_id, webhook_id, topic, "offset", event_type, next_attempt_at
+    )
+    select -n, wh.app_id, wh.id, 'channel-' || n, 1, 'message.new', now() + interval '1 hour'
+    from (
+      select wh.*, row_number() over () as place
+      from webhooks wh
+      where wh.app_id in ${db(appIds)}
+    ) wh
+    cross join generate_series((wh.place - 1) * ${count} + 1, wh.place * ${count}) as n`
+}
+
+test('to find webhooks with something to send, one delivery of each line is read', async () => {
+  const { world } = current()
+  const appIds = await waiting([5, 5])
+  await putOff(appIds, 1_200)
+  await world.db`analyze webhooks, webhook_deliveries`
+  const leased = async (db: Pick<World['pool'], 'use'>) => {
+    await db.use(
+      (sql) => sql`
+        update webhooks
+        set leased_until = null
+        where app_id in ${sql(appIds)}`,
+    )
+    return leaseWebhooks(db, { ...query, served: [] })
+  }
+  await world.pool.use(async (connection, deadline) => {
+    // What is counted is what this connection reads.
+    const use: World['pool']['use'] = async (work) => work(connection, deadline)
+    const pool = { ...world.pool, use }
+    await planAnew({ ...world, pool })
+    for (const plan of ['generic', 'custom'] satisfies PlanKind[]) {
+      const rows = await rowsReadBy({ ...world, pool }, plan, () => leased(pool))
+      expect(rows, plan).toBeLessThanOrEqual(200)
+    }
+  })
+  // However many wait before it.
+  const [lease] = await leased(world.pool)
+  expect(lease && (await deliverDue(deliverContext(), lease))).toMatchObject({ wereDue: true })
 })

@@ -82,9 +82,10 @@ export const webhookDeliveries = pgTable(
     uniqueIndex('webhook_deliveries_event').on(t.webhookId, t.topic, t.offset),
     index('webhook_deliveries_list').on(t.webhookId, t.id),
     index('webhook_deliveries_line').on(t.webhookId, t.id).where(sql`status = 'pending'`),
-    index('webhook_deliveries_retrying')
-      .on(t.webhookId, t.nextAttemptAt)
-      .where(sql`status = 'retrying'`),
+    index('webhook_deliveries_due')
+      .on(t.webhookId, t.status, t.nextAttemptAt)
+      .where(sql`status in ('pending', 'retrying')`)
+      .concurrently(),
     index().on(t.createdAt),
     index('webhook_deliveries_of_app').on(t.appId).concurrently(),
   ],

@@ -13,14 +13,19 @@ type DocsOptions = {
 }
 
 /**
- * Serves the documents at /openapi.json and /docs/asyncapi.json. With `hasPage`, also serves a page
- * at /docs with both of them and the guides, in which the operations can be tried out.
+ * Serves the documents at /openapi.json and /asyncapi.json. With `hasPage`, also serves a page at
+ * /docs with both of them and the guides, in which the operations can be tried out.
  */
 export function serveDocs(app: FastifyInstance, { hasPage, hasDemo, wsUrl }: DocsOptions) {
   const openApi = once(loadOpenApiJson)
   const asyncApi = once(() => asyncApiJson(wsUrl()))
   app.get('/openapi.json', async (_, reply) => reply.type(JSON_TYPE).send(await openApi()))
-  app.get('/docs/asyncapi.json', (_, reply) => reply.type(JSON_TYPE).send(asyncApi()))
+  // The latter is where it was before, and below /docs.
+  for (const path of ['/asyncapi.json', '/docs/asyncapi.json'])
+    app.get(path, (_, reply) => reply.type(JSON_TYPE).send(asyncApi()))
+  app.get('/favicon.ico', (_, reply) =>
+    reply.type('image/svg+xml').header('Cache-Control', 'public, max-age=86400').send(ICON),
+  )
   if (!hasPage) return
   servePage(app, 'docs', { redirects: ['/docs'], connectsTo: () => [] })
   app.get('/docs/demo.json', () => ({ userIds: hasDemo ? demoUserIds : [] }))
@@ -30,3 +35,9 @@ export function serveDocs(app: FastifyInstance, { hasPage, hasDemo, wsUrl }: Doc
 const loadOpenApiJson = async () => (await import('./document.ts')).openApiJson()
 
 const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** That of the pages, for documents, which have none of their own. */
+const ICON =
+  "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'>" +
+  "<rect width='32' height='32' rx='9' fill='#4f46e5'/>" +
+  "<path d='M9 10h14v9h-7l-5 4v-4H9z' fill='white'/></svg>"

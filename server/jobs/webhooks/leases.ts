@@ -1,5 +1,5 @@
 import { limits } from '@parley/contract'
-import type { Db, Tx } from '../../db/client.ts'
+import type { Db, Fragment, Tx } from '../../db/client.ts'
 import type { Candidate, NextTry } from './line.ts'
 import type { DeliveryOutcome } from './request.ts'
 
@@ -55,8 +55,8 @@ export const leaseWebhooks = (
           and ${isFailing ? db`wh.failing_since is not null` : db`wh.failing_since is null`}
           and (
             wh.replay_since is not null
-            or exists (${dueInLine(db)})
-            or exists (${dueRetries(db)})
+            or exists (${dueOf(db, db`'pending'`)})
+            or exists (${dueOf(db, db`'retrying'`)})
           )
       ),
       next as materialized (
@@ -94,25 +94,18 @@ const isFree = (db: Tx, { leaseMs, restMs }: Pick<LeaseQuery, 'leaseMs' | 'restM
     * interval '1 millisecond'
 )`
 
-/** Of webhook `wh`. */
-const dueInLine = (db: Tx) => db`
+/** Of webhook `wh`: its next delivery with a status, if it is due. No other one is read. */
+const dueOf = (db: Tx, status: Fragment) => db`
   select
   from (
     select wd.next_attempt_at
     from webhook_deliveries wd
     where wd.webhook_id = wh.id
-      and wd.status = 'pending'
-    order by wd.id
-    limit ${WINDOW}
-  ) line
-  where line.next_attempt_at <= now()`
-
-const dueRetries = (db: Tx) => db`
-  select
-  from webhook_deliveries wd
-  where wd.webhook_id = wh.id
-    and wd.status = 'retrying'
-    and wd.next_attempt_at <= now()`
+      and wd.status = ${status}
+    order by wd.next_attempt_at
+    limit 1
+  ) next
+  where next.next_attempt_at <= now()`
 
 /** Ends the lease: other webhooks have their turn before this one, whose next is after its rest. */
 export const releaseWebhook = (db: Pick<Db, 'use'>, { id, leasedBy }: Lease, restMs = 0) =>

@@ -1,7 +1,19 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { deserialize, serialize } from 'node:v8'
-import ts from 'typescript'
+import type {
+  Node,
+  SourceFile,
+  TaggedTemplateExpression,
+  TemplateLiteral,
+  TypeNode,
+} from 'typescript-native/unstable/ast'
+import {
+  isNoSubstitutionTemplateLiteral,
+  isTaggedTemplateExpression,
+} from 'typescript-native/unstable/ast/is'
+import { type Checker, SymbolFlags, type Type, TypeFlags } from 'typescript-native/unstable/sync'
+import { withCompiler } from '../compiler.ts'
 
 /** What a column may hold: `string`, `number[]`, `json` (any structure), `null` … */
 type Kind = string
@@ -30,64 +42,69 @@ export function declaredQueries(folder: string): DeclaredQuery[] {
   return queries
 }
 
-function readQueries() {
-  const configFile = join(root, 'tsconfig.json')
-  const { config } = ts.readConfigFile(configFile, ts.sys.readFile)
-  const parsed = ts.parseJsonConfigFileContent({ ...config, include: ['server'] }, ts.sys, root)
-  const program = ts.createProgram(parsed.fileNames, { ...parsed.options, types: ['node'] })
-  const checker = program.getTypeChecker()
+const readQueries = () =>
+  withCompiler('tsconfig.json', ({ program, checker }) =>
+    program
+      .getSourceFileNames()
+      .filter((name) => name.startsWith(join(root, 'server/')) && !name.includes('node_modules'))
+      .flatMap((name) => queriesIn(program.getSourceFile(name), checker)),
+  )
+
+function queriesIn(file: SourceFile | undefined, checker: Checker) {
   const queries: DeclaredQuery[] = []
-  const visit = (node: ts.Node) => {
-    if (ts.isTaggedTemplateExpression(node) && node.typeArguments?.[0])
-      queries.push(declaredQuery(checker, node, node.typeArguments[0]))
-    ts.forEachChild(node, visit)
+  const visit = (node: Node) => {
+    if (file && isTaggedTemplateExpression(node) && node.typeArguments?.[0])
+      queries.push(declaredQuery(checker, file, node, node.typeArguments[0]))
+    node.forEachChild(visit)
   }
-  for (const file of program.getSourceFiles())
-    if (file.fileName.startsWith(join(root, 'server/'))) visit(file)
+  file?.forEachChild(visit)
   return queries
 }
 
 function declaredQuery(
-  checker: ts.TypeChecker,
-  node: ts.TaggedTemplateExpression,
-  rows: ts.TypeNode,
+  checker: Checker,
+  file: SourceFile,
+  { template, pos }: TaggedTemplateExpression,
+  rows: TypeNode,
 ): DeclaredQuery {
-  const file = node.getSourceFile()
-  const { line } = file.getLineAndCharacterOfPosition(node.getStart())
-  const array = checker.getTypeFromTypeNode(rows) as ts.TypeReference // the type of rows is one
-  const [row] = checker.getTypeArguments(array)
-  if (!row) throw new Error(`${file.fileName}:${line + 1}: expected the type of an array of rows`)
+  const line = file.text.slice(0, pos).trimEnd().split('\n').length
+  const place = `${relative(root, file.fileName)}:${line}`
+  const array = checker.getTypeFromTypeNode(rows)
+  const [row] = array?.isTypeReference() ? checker.getTypeArguments(array) : []
+  if (!row) throw new Error(`${place}: expected the type of an array of rows`)
   const properties = checker.getPropertiesOfType(row)
-  const columns = properties.map((column): [string, Kind[]] => [
-    column.name,
-    kindsOf(checker, checker.getTypeOfSymbolAtLocation(column, node)),
+  const types = checker.getTypeOfSymbol(properties)
+  const columns = properties.map(({ name }, index): [string, Kind[]] => [
+    name,
+    kindsOf(checker, types[index]),
   ])
   return {
-    place: `${relative(root, file.fileName)}:${line + 1}`,
-    parts: partsOf(node.template),
+    place,
+    parts: partsOf(template),
     columns: new Map(columns),
     optional: new Set(
-      properties.filter(({ flags }) => flags & ts.SymbolFlags.Optional).map(({ name }) => name),
+      properties.filter(({ flags }) => flags & SymbolFlags.Optional).map(({ name }) => name),
     ),
   }
 }
 
-const partsOf = (template: ts.TemplateLiteral) =>
-  ts.isNoSubstitutionTemplateLiteral(template)
+const partsOf = (template: TemplateLiteral) =>
+  isNoSubstitutionTemplateLiteral(template)
     ? [template.text]
     : [template.head.text, ...template.templateSpans.map(({ literal }) => literal.text)]
 
-function kindsOf(checker: ts.TypeChecker, type: ts.Type): Kind[] {
-  if (type.isUnion()) return [...new Set(type.types.flatMap((each) => kindsOf(checker, each)))]
+function kindsOf(checker: Checker, type: Type | undefined): Kind[] {
+  if (!type) throw new Error('a column has no type')
+  if (type.isUnionType())
+    return [...new Set(type.getTypes().flatMap((each) => kindsOf(checker, each)))]
   const { flags } = type
-  if (flags & ts.TypeFlags.StringLike) return ['string']
-  if (flags & ts.TypeFlags.NumberLike) return ['number']
-  if (flags & ts.TypeFlags.BooleanLike) return ['boolean']
-  if (flags & (ts.TypeFlags.Null | ts.TypeFlags.Undefined)) return ['null']
-  if (flags & (ts.TypeFlags.Any | ts.TypeFlags.Unknown)) return ['json']
-  const [element] = checker.isArrayType(type)
-    ? checker.getTypeArguments(type as ts.TypeReference)
-    : [] // an array type is a reference
+  if (flags & TypeFlags.StringLike) return ['string']
+  if (flags & TypeFlags.NumberLike) return ['number']
+  if (flags & TypeFlags.BooleanLike) return ['boolean']
+  if (flags & (TypeFlags.Null | TypeFlags.Undefined)) return ['null']
+  if (flags & (TypeFlags.Any | TypeFlags.Unknown)) return ['json']
+  const [element] =
+    checker.isArrayType(type) && type.isTypeReference() ? checker.getTypeArguments(type) : []
   const elements = element ? kindsOf(checker, element).filter((kind) => kind !== 'null') : []
   return ['json', ...elements.map((kind) => `${kind}[]`)]
 }
