@@ -16,9 +16,7 @@ export function updatePins(
   // Between two fetches a message may have been unpinned, and pinned again by someone else.
   const isListed = ({ id, rev }: Message) =>
     pins.some((pin) => pin.id === id && (!areFetched || pin.rev >= rev))
-  const hasUnlistedPin = changed.some(
-    (message) => message.pinned && !message.deletedAt && !isListed(message),
-  )
+  const hasUnlistedPin = changed.some((message) => message.pinned && !isListed(message))
   const changedById = new Map(changed.map((message) => [message.id, message]))
   if (!hasUnlistedPin && !pins.some(({ id }) => changedById.has(id))) return state
   const updated = pins.flatMap((pin) => {

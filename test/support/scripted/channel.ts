@@ -157,9 +157,13 @@ export function createChannel(
     edit: (messageId: string, text: string) => update(messageId, { text, editedAt: timeOf(rev) }),
     delete: (messageId: string) => {
       const deletedAt = timeOf(rev + 1)
-      const { seq } = change(messageId, { text: '', reactions: [], pinned: false, deletedAt })
+      const nothing = { text: '', attachments: [], mentions: [], reactions: [], pinned: false }
+      const { seq, parentId } = change(messageId, { ...nothing, deletedAt })
       pins.delete(messageId)
-      const payload = { channelId: id, messageId, seq, deletedAt }
+      const root = parentId ? find(parentId) : undefined
+      if (root) Object.assign(root, { replyCount: root.replyCount - 1, rev })
+      const parent = root && { id: root.id, replyCount: root.replyCount }
+      const payload = { channelId: id, messageId, seq, deletedAt, parent }
       publish({ type: 'message.deleted', payload }, rev)
     },
     pin: (messageId: string, by = 'ana') => {
