@@ -70,8 +70,11 @@ export function envelopeIn({ envelope, ...place }: Place & { envelope: string })
 /** Whether that of row `e` is stored whole: of other rows, the index by message has none. */
 export const isStoredWhole = constant((db) => db`ascii(e.envelope) <> 14`)
 
-/** How many bytes the envelope of row `e` has; if it is not stored whole, how many at most. */
+/**
+ * How many bytes the envelope of row `e` has at most. Whether it is stored whole is not asked: that
+ * would read all of a long one.
+ */
 export const envelopeBytes = constant(
   (db) => db`octet_length(e.envelope)
-    + case when ascii(e.envelope) = ${FIRST_MARK} then ${MOST_SAVED}::int else 0 end`,
+    + case when e.type = 'message.new' then ${MOST_SAVED}::int else 0 end`,
 )

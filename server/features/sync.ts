@@ -90,7 +90,7 @@ async function readChanged(
         where channel_id = known.channel_id
           and seq >= first.seq
         order by seq
-        limit ${limits.sync.changes}
+        limit ${2 * limits.sync.changes}
       ) sent
       where sent.rev > known.rev
         and sent.rev is not distinct from sent.created_rev

@@ -1,4 +1,3 @@
-import { limits } from '@parley/contract'
 import type { Metrics } from '../core/metrics.ts'
 import type { EventLog } from './event-log.ts'
 import type { Topic } from './topic.ts'
@@ -49,25 +48,22 @@ export class Backfill {
     const topics = [...reasons.keys()]
     for (const topic of topics) this.#pending.delete(topic)
     const before = new Map(topics.map((topic) => [topic.name, topic.deliveredOffset ?? 0]))
-    const rows = await log.readAfter([...before])
+    const { publications, isCut } = await log.readAfter([...before])
     const readAt = performance.now()
     const firstOffsets = new Map<string, number>()
-    let bytes = 0
-    for (const { topic: name, ageSeconds, ...publication } of rows) {
+    for (const { topic: name, ageSeconds, ...publication } of publications) {
       if (!firstOffsets.has(name)) firstOffsets.set(name, publication.offset)
-      bytes += Buffer.byteLength(publication.envelope)
       const topic = topicOf(name)
       if (!topic) continue
       metrics.gapsFilled.inc({ reason: reasons.get(topic) ?? 'missed' })
       const at = readAt - ageSeconds * 1_000
       topic.accept({ ...publication, committed: { at, origin: 'other' } })
     }
-    // Then some topics may have got no rows only because others came first.
-    const isCut = bytes >= limits.answerBytes
     for (const topic of topics) {
       const first = firstOffsets.get(topic.name)
       const isStillMissing = first !== undefined && first > (topic.deliveredOffset ?? 0) + 1
-      // The database had the offset before the read: without a row, it was left out or has expired.
+      // The database had the offset before the read: without a row, it was left out or has expired,
+      // unless the read was cut before it.
       const isLeftOut = first === undefined && reasons.get(topic) === 'missed' && topic.hasGap
       const isCurrent = topicOf(topic.name) === topic
       const mayProgress = (isCut && isCurrent) || topic.deliveredOffset !== before.get(topic.name)

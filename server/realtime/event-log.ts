@@ -104,17 +104,20 @@ async function selectEpoch(db: Tx) {
 }
 
 type LoggedPublication = DurablePublication & { topic: string; ageSeconds: number }
+type Measured = { bytes: number }
 
+/** `isCut` if there may be more than these: an answer has about a megabyte. */
 async function selectAfter(db: Tx, offsets: TopicOffset[]) {
   const topics = offsets.map(([topic]) => topic)
   const afters = offsets.map(([, after]) => after)
-  const publications = await db<LoggedPublication[]>`
+  const rows = await db<(LoggedPublication & Measured)[]>`
     select
       e.topic, e."offset", e.type, e.envelope, e.message_id,
-      extract(epoch from clock_timestamp() - e.created_at)::float as age_seconds
+      extract(epoch from clock_timestamp() - e.created_at)::float as age_seconds,
+      measured.bytes
     from (
       select
-        found.topic, found."offset",
+        found.topic, found."offset", found.bytes,
         sum(found.bytes) over (
           order by given.index, found."offset"
           rows between unbounded preceding and 1 preceding
@@ -132,7 +135,11 @@ async function selectAfter(db: Tx, offsets: TopicOffset[]) {
     join events e on e.topic = measured.topic and e."offset" = measured."offset"
     where coalesce(measured.bytes_before, 0) < ${limits.answerBytes}
     order by e.topic, e."offset"`
-  return publications.map((row) => ({ ...row, envelope: envelopeIn(row) }))
+  const publications = rows.map(
+    ({ bytes, ...row }): LoggedPublication => ({ ...row, envelope: envelopeIn(row) }),
+  )
+  const readBytes = rows.reduce((sum, { bytes }) => sum + bytes, 0)
+  return { publications, isCut: readBytes >= limits.answerBytes }
 }
 
 function selectAdvanced(db: Tx, offsets: TopicOffset[]) {

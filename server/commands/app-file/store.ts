@@ -206,7 +206,7 @@ export async function discardApp(db: Tx, appId: string) {
   const { count } = await db`
     with discarded as (
       delete from app_imports
-      where app_id::text = ${appId}
+      where app_id::text = lower(${appId})
       returning app_id
     )
     update apps a

@@ -94,9 +94,12 @@ class MemoryLog {
     },
     readAfter: (positions: Positions) => {
       this.reads.push(positions)
-      return this.#answer(
-        positions.flatMap(([topic, after]) => this.#after(topic, after).slice(0, 500)),
-      )
+      return this.#answer({
+        publications: positions.flatMap(([topic, after]) =>
+          this.#after(topic, after).slice(0, 500),
+        ),
+        isCut: false,
+      })
     },
     findAdvanced: (positions: Positions) =>
       this.#answer(

@@ -222,8 +222,19 @@ test('a read of gaps has at most a megabyte, and goes on until all are filled', 
     metrics: createMetrics(),
   })
   const positions = heavy.map(({ topic }): [string, number] => [topic, 5])
-  const rows = await log.readAfter(positions)
-  expect(rows.map(({ offset }) => offset)).toEqual([6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16])
+  const { publications, isCut } = await log.readAfter(positions)
+  expect(publications.map(({ offset }) => offset)).toEqual(listOf(6, 16))
+  expect(isCut).toBe(true)
+  // Copies of a new message, which is stored in short form.
+  const { id: channelId, topic } = await createLively()
+  await ana().messages.send({ channelId, text: 'soup '.repeat(400) })
+  await world().db`
+    insert into events (topic, "offset", type, envelope, message_id)
+    select topic, "offset" + n, type, envelope, message_id
+    from events, generate_series(1, 480) n
+    where topic = ${topic} and "offset" = 6`
+  const [many, few] = [await log.readAfter([[topic, 5]]), await log.readAfter([[topic, 475]])]
+  expect([many.isCut, few.isCut, few.publications.length]).toEqual([true, false, 11])
   const client = centrifugeOf(world(), ana())
   const listeners = await Promise.all(heavy.map(({ topic }) => listen(client, topic)))
   for (const each of heavy) await append(each, 15)

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { createApi } from '@parley/client/api'
 import { connectOnce } from '@parley/server/db/client'
 import { afterAll, expect, inject, test, vi } from 'vitest'
-import { createDataFolder } from './support/folders.ts'
-import { databaseUrl } from './support/postgres.ts'
-import { exchange, expectError, post } from './support/raw.ts'
-import { hasEnded, isRefused, production, useChildren } from './support/start.ts'
-import { patient } from './support/until.ts'
+import { createDataFolder } from '../support/folders.ts'
+import { databaseUrl } from '../support/postgres.ts'
+import { exchange, expectError, post } from '../support/raw.ts'
+import { hasEnded, isRefused, production, useChildren } from '../support/start.ts'
+import { patient } from '../support/until.ts'
 
 const directory = createDataFolder('start')
 const children = useChildren()
