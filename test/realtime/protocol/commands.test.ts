@@ -120,7 +120,7 @@ describe('topics and commands', () => {
     const topic = channelTopic(channelId)
     await world().db`
       insert into events (topic, "offset", type, envelope)
-      select ${topic}, n, 'message.new', '{}'
+      select ${topic}, n, 'message.updated', '{}'
       from generate_series(100, 5200) n`
     const raw = await connected()
     const ask = async (id: number, limit: number) =>
