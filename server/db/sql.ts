@@ -18,6 +18,30 @@ export function constant(make: (db: Tx) => Fragment) {
   }
 }
 
+/** Ids that every other one is between. */
+export const FIRST_ID = '00000000-0000-0000-0000-000000000000'
+export const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
+type IdRange = { appId: string; after?: string | undefined; before?: string; last?: string }
+
+/**
+ * Rows of an app whose ids are within a range, which a query then orders by app and id. It reads
+ * them by the index of both: if the app were a constant, that of all ids would have the same order,
+ * and the rows of all other apps.
+ */
+export const inApp = (
+  db: Tx,
+  row: Fragment,
+  { appId, after = FIRST_ID, before, last = LAST_ID }: IdRange,
+) => db`(
+  (${row}.app_id, ${row}.id) > (${appId}::uuid, ${after}::uuid)
+  and (${row}.app_id, ${row}.id) ${
+    before === undefined
+      ? db`<= (${appId}::uuid, ${last}::uuid)`
+      : db`< (${appId}::uuid, ${before}::uuid)`
+  }
+)`
+
 /** A timestamp within JSON, in the same form as on the wire. */
 export const isoTime = (db: Tx, timestamp: Fragment) =>
   db`to_char(${timestamp} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`

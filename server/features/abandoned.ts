@@ -3,6 +3,7 @@ import { noteAct } from '../core/audit.ts'
 import { ApiError } from '../core/errors.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../core/operation.ts'
 import type { Tx } from '../db/client.ts'
+import { FIRST_ID, inApp, LAST_ID } from '../db/sql.ts'
 import { lockedChannelForApp } from './access.ts'
 import { markDeleted } from './channels/delete.ts'
 import { decodeIdCursor, encodeCursor, toPage } from './cursors.ts'
@@ -18,8 +19,7 @@ const channels = implementWithoutTransaction(
     const found = await db<Channel[]>`
       select id, type, name, workspace_id, created_at, last_activity_at
       from channels c
-      where app_id = ${appId}
-        and ${isWithin(db, slice)}
+      where ${inApp(db, db`c`, { appId, ...slice })}
         and ${isAbandonedChannel(db)}
       order by app_id, id
       limit ${limit + 1}`
@@ -44,8 +44,7 @@ const workspaces = implementWithoutTransaction(
     const found = await db<Workspace[]>`
       select id, name, created_at, updated_at
       from workspaces w
-      where app_id = ${appId}
-        and ${isWithin(db, slice)}
+      where ${inApp(db, db`w`, { appId, ...slice })}
         and ${hasNoMembers(db)}
       order by app_id, id
       limit ${limit + 1}`
@@ -83,24 +82,20 @@ type SliceQuery = {
   appId?: string
   after?: string | undefined
 }
-const FIRST = '00000000-0000-0000-0000-000000000000'
-const LAST = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 /**
  * The next slice of a walk over a table. There is no index of abandoned rows: every join and leave
  * would write to it, for the few that are ever found.
  */
-export async function selectSlice(db: Tx, { table, appId, after = FIRST }: SliceQuery) {
-  const ofApp = appId === undefined ? db`true` : db`app_id = ${appId}`
+export async function selectSlice(db: Tx, { table, appId, after = FIRST_ID }: SliceQuery) {
   const [end] = await db<{ id: string }[]>`
-    select id
-    from ${db(table)}
-    where ${ofApp}
-      and id > ${after}
-    order by ${appId === undefined ? db`id` : db`app_id, id`}
+    select own.id
+    from ${db(table)} own
+    where ${appId === undefined ? db`own.id > ${after}` : inApp(db, db`own`, { appId, after })}
+    order by ${appId === undefined ? db`own.id` : db`own.app_id, own.id`}
     offset ${limits.abandoned.slice - 1}
     limit 1`
-  return { after, last: end?.id ?? LAST, isLast: end === undefined }
+  return { after, last: end?.id ?? LAST_ID, isLast: end === undefined }
 }
 
 export const isWithin = (db: Tx, { after, last }: Slice) => db`(id > ${after} and id <= ${last})`

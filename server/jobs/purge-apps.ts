@@ -6,6 +6,7 @@ import type { JobStaging } from '../core/jobs.ts'
 import { replayKey } from '../core/webhook-replays.ts'
 import type { DbConnection, Tx } from '../db/client.ts'
 import { hasQueue, queueSchema } from '../db/own-schema.ts'
+import { FIRST_ID, inApp } from '../db/sql.ts'
 import {
   deleteOwned,
   type Owned,
@@ -87,14 +88,13 @@ async function purgeApp(context: PurgeContext, { id: appId, ...app }: DeletedApp
 async function purgeChannelsOf(context: PurgeContext, appId: string) {
   const { db, attempt } = context
   let isEmpty = true
-  let after = '00000000-0000-0000-0000-000000000000'
+  let after = FIRST_ID
   for (;;) {
     const found = await db.use(
       (db) => db<{ id: string }[]>`
         select c.id
         from channels c
-        where c.app_id = ${appId}
-          and c.id > ${after}
+        where ${inApp(db, db`c`, { appId, after })}
         order by c.app_id, c.id
         limit ${FOUND}`,
     )

@@ -2,7 +2,8 @@ import { performance } from 'node:perf_hooks'
 import { runInTransaction } from '../core/context.ts'
 import type { EventPublisher } from '../core/event-bus.ts'
 import type { Db, Tx } from '../db/client.ts'
-import { isWithin, type Slice, selectSlice } from '../features/abandoned.ts'
+import { inApp } from '../db/sql.ts'
+import { type Slice, selectSlice } from '../features/abandoned.ts'
 import { asLocked, lockChannels, selectChannel } from '../features/access.ts'
 import type { DatedMessage } from '../features/messages/access.ts'
 import { tombstone } from '../features/messages/delete.ts'
@@ -90,8 +91,7 @@ const selectChannels = (db: Tx, { appId, days, slice }: Retention & { slice: Sli
   from (
     select id
     from channels c
-    where app_id = ${appId}
-      and ${isWithin(db, slice)}
+    where ${inApp(db, db`c`, { appId, ...slice })}
       and deleted_at is null
     order by app_id, id
   ) within

@@ -8,7 +8,7 @@ import { type Implements, implement, implementWithoutTransaction } from '../../c
 import type { Tx } from '../../db/client.ts'
 import { pipelined } from '../../db/pipelined.ts'
 import type { ChannelRow } from '../../db/rows.ts'
-import { containing } from '../../db/sql.ts'
+import { containing, inApp } from '../../db/sql.ts'
 import { channelForReader, isReadable, lockedChannelForMember } from '../access.ts'
 import { selectConnected } from '../connected.ts'
 import { decodeIdCursor, encodeCursor } from '../cursors.ts'
@@ -48,10 +48,9 @@ type AllChannels = Pick<ChannelsQuery, 'appId' | 'limit' | 'offset'> & {
 
 /** All channels of an app, the newest first: as its index by id has them. */
 async function listAll(db: Tx, { appId, limit, offset, cursor }: AllChannels) {
-  const after = cursor === undefined ? db`true` : db`c.id < ${decodeIdCursor(cursor)}`
+  const range = { appId, ...(cursor !== undefined && { before: decodeIdCursor(cursor) }) }
   const page = db`
-    c.app_id = ${appId}
-    and ${after}
+    ${inApp(db, db`c`, range)}
     order by c.app_id desc, c.id desc
     limit ${limit + 1}
     offset ${offset}`

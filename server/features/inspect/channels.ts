@@ -1,7 +1,7 @@
 import { contract, type Input, type InspectedChannel, limits } from '@parley/contract'
 import { implementWithoutTransaction } from '../../core/operation.ts'
 import type { Fragment, Tx } from '../../db/client.ts'
-import { containing } from '../../db/sql.ts'
+import { containing, inApp, LAST_ID } from '../../db/sql.ts'
 import { requireApp } from '../apps/view.ts'
 import { decodeCursor, decodeIdCursor, encodeCursor, toPage } from '../cursors.ts'
 import { selectNamed } from '../search.ts'
@@ -17,7 +17,7 @@ export const channels = implementWithoutTransaction(
 type Query = Input<typeof contract.inspect.channels>
 
 async function listChannels(db: Tx, { appId, userId, limit, cursor }: Query) {
-  const query = { appId, before: idsBefore(db, cursor), count: limit + 1 }
+  const query = { ...rangeOf(appId, cursor), count: limit + 1 }
   const found = await selectChannels(db, appId, newestIds(db, { ...query, userId }))
   return toChannelPage(found, limit)
 }
@@ -29,17 +29,15 @@ const OTHERS = 'others'
 async function searchChannels(db: Tx, { appId, q, limit, cursor }: Query & { q: string }) {
   const [, part] = cursor === undefined ? [] : decodeCursor(cursor)
   if (part === OTHERS) return searchOthers(db, { appId, q, limit, cursor })
-  const named = namedIds(db, { appId, q, before: idsBefore(db, cursor), count: limit + 1 })
+  const named = namedIds(db, { ...rangeOf(appId, cursor), q, count: limit + 1 })
   const open = await selectChannels(db, appId, named)
   if (open.length >= limit) {
     const { channels, nextCursor } = toChannelPage(open, limit)
-    return { channels, nextCursor: nextCursor ?? encodeCursor(NEWEST, OTHERS) }
+    return { channels, nextCursor: nextCursor ?? encodeCursor(LAST_ID, OTHERS) }
   }
   const others = await searchOthers(db, { appId, q, limit: limit - open.length })
   return { channels: [...open, ...others.channels], nextCursor: others.nextCursor }
 }
-/** No id comes after it. */
-const NEWEST = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 type Slice = { ids: string[]; oldest: string | null; count: number }
 
@@ -49,9 +47,8 @@ async function searchOthers(db: Tx, { appId, q, limit, cursor }: Query & { q: st
     with slice as materialized (
       select c.id, c.type, c.name
       from channels c
-      where c.app_id = ${appId}
+      where ${inApp(db, db`c`, rangeOf(appId, cursor))}
         and c.deleted_at is null
-        and ${idsBefore(db, cursor)}
       order by c.app_id desc, c.id desc
       limit ${limits.inspectSlice}
     )
@@ -74,8 +71,12 @@ async function searchOthers(db: Tx, { appId, q, limit, cursor }: Query & { q: st
   return { channels: found, nextCursor: nextCursor ?? afterSlice }
 }
 
-const idsBefore = (db: Tx, cursor: string | undefined) =>
-  cursor === undefined ? db`true` : db`id < ${decodeIdCursor(cursor)}`
+type ChannelRange = { appId: string; before?: string }
+const rangeOf = (appId: string, cursor: string | undefined): ChannelRange => ({
+  appId,
+  ...(cursor !== undefined && { before: decodeIdCursor(cursor) }),
+})
+const isBefore = (db: Tx, before = LAST_ID) => db`id < ${before}`
 
 const selectChannels = (db: Tx, appId: string, ids: Fragment) => db<InspectedChannel[]>`
   select
@@ -92,20 +93,19 @@ function toChannelPage(found: InspectedChannel[], limit: number) {
   return { channels: page, nextCursor }
 }
 
-type ChannelIds = { appId: string; before: Fragment; count: number }
+type ChannelIds = ChannelRange & { count: number }
 
 /** Of all channels, or of those of a member. */
 function newestIds(
   db: Tx,
-  { appId, before, count, userId }: ChannelIds & { userId: string | undefined },
+  { count, userId, ...range }: ChannelIds & { userId: string | undefined },
 ) {
   if (userId === undefined)
     return db`
       select c.id
       from channels c
-      where c.app_id = ${appId}
+      where ${inApp(db, db`c`, range)}
         and c.deleted_at is null
-        and ${before}
       order by c.app_id desc, c.id desc
       limit ${count}`
   // Memberships first: the newest channels of the app may all be others'.
@@ -114,7 +114,7 @@ function newestIds(
     from (
       select m.channel_id as id
       from members m
-      where m.app_id = ${appId}
+      where m.app_id = ${range.appId}
         and m.user_id = ${userId}
       order by m.channel_id desc
     ) own
@@ -125,21 +125,20 @@ function newestIds(
         and c.deleted_at is null
       limit 1
     ) live
-    where ${before}
+    where ${isBefore(db, range.before)}
     order by own.id desc
     limit ${count}`
 }
 
 /** Open channels with a part of the name: only these are in the index of names. */
-function namedIds(db: Tx, { appId, before, count, q }: ChannelIds & { q: string }) {
+function namedIds(db: Tx, { count, q, ...range }: ChannelIds & { q: string }) {
   const inOrder = (rows: number) => db`
     select newest.id, newest.name
     from (
       select c.id, c.name, c.type
       from channels c
-      where c.app_id = ${appId}
+      where ${inApp(db, db`c`, range)}
         and c.deleted_at is null
-        and ${before}
       order by c.app_id desc, c.id desc
       limit ${rows}
     ) newest
@@ -148,12 +147,12 @@ function namedIds(db: Tx, { appId, before, count, q }: ChannelIds & { q: string 
     select named.id, named.name
     from (
       select id, name
-      from channels_named(${appId}, 'public', ${q})
+      from channels_named(${range.appId}, 'public', ${q})
       union all
       select id, name
-      from channels_named(${appId}, 'livestream', ${q})
+      from channels_named(${range.appId}, 'livestream', ${q})
     ) named
-    where ${before}`
+    where ${isBefore(db, range.before)}`
   return db`
     select named.id
     from (${selectNamed(db, { q, inOrder, byKeys, order: db`id desc`, count })}) named`
