@@ -5,12 +5,21 @@ import {
   deleteUserEvents,
   type ErasureTarget,
   eraseInChannel,
+  type FoundTarget,
   finishErasure,
   removeReadMarks,
   selectErasureTargets,
 } from '../features/users/erase.ts'
+import { eraseNames, eraseTexts, selectNamingTopics } from '../features/users/erase-names.ts'
 import { eraseReactions, selectReactions } from '../features/users/erase-reactions.ts'
+import {
+  emptyWaiting,
+  eraseUnseen,
+  FIRST_WAITING,
+  type WaitingPlace,
+} from '../features/users/erase-unseen.ts'
 import type { BatchSize } from './batch-size.ts'
+import { purgeContent } from './purge-channels.ts'
 
 /** How many messages, reactions or other rows a step erases at most. */
 export const STEP = 200
@@ -33,8 +42,9 @@ export type ErasureContext = {
 }
 
 /**
- * Up to which seq a deleted user's messages in a channel are erased, by channel and user. A deleted
- * user writes no more and seqs only grow, so a position never becomes wrong.
+ * Up to which seq a deleted user's messages in a channel are erased, by channel and user, and up to
+ * which offset their name is out of a topic. A deleted user writes no more and both only grow, so a
+ * position never becomes wrong.
  */
 export type ErasurePositions = ReturnType<typeof createErasurePositions>
 export function createErasurePositions() {
@@ -53,6 +63,7 @@ export function createErasurePositions() {
 /** Erases these users. A user of whom a part failed is left for the next pass. */
 export async function eraseUsers(context: ErasureContext, { appId, userIds }: DeletedUsers) {
   const step = createStep(context, appId)
+  await eraseWaiting(context, { appId, userIds })
   const left = { channelIds: new Set<string>(), userIds: new Set<string>() }
   const query = () => ({
     appId,
@@ -87,19 +98,53 @@ export async function eraseUsers(context: ErasureContext, { appId, userIds }: De
   await step((ctx) => finishErasure(ctx, { ...query(), mayWait: context.mayWait }))
 }
 
-/** Erases what a user has left in one channel, their reactions excepted. */
-async function eraseTarget(context: ErasureContext, target: ErasureTarget) {
-  const { batch, positions } = context
-  const step = createStep(context, target.appId)
-  await repeat(context, (limit) => step(({ db }) => removeReadMarks(db, target, limit)))
-  const eraseNext = () =>
-    batch.run((limit) =>
-      step((ctx) => eraseInChannel(ctx, target, { afterSeq: positions.get(target), limit })),
+/**
+ * Empties what waits in imports that are not finished. Those are few, and an import that goes on
+ * stores nothing of users who are deleted: so this walk begins again in each pass.
+ */
+async function eraseWaiting(context: ErasureContext, users: DeletedUsers) {
+  const step = createStep(context, users.appId)
+  for (let place: WaitingPlace | null = FIRST_WAITING; place !== null; ) {
+    const after: WaitingPlace = place
+    place = await context.batch.run((limit) =>
+      step(({ db }) => emptyWaiting(db, { ...users, after, limit })),
     )
-  for (let seq = await eraseNext(); seq !== null; seq = await eraseNext()) {
-    positions.set(target, seq)
   }
-  positions.delete(target)
+}
+
+/** Erases what a user has left in one channel, their reactions excepted. */
+async function eraseTarget(context: ErasureContext, { state, ...target }: FoundTarget) {
+  const { appId, channelId: id } = target
+  const step = createStep(context, appId)
+  // Nobody sees it any more: its content would go a little later.
+  if (state === 'deleted') await purgeContent(context, { appId, id })
+  await repeat(context, (limit) => step(({ db }) => removeReadMarks(db, target, limit)))
+  const { ofChannel, ofMembers } = await step(({ db }) => selectNamingTopics(db, target))
+  const places = [ofChannel, ...ofMembers].map((topic) => ({ ...target, channelId: topic }))
+  const eraseEvents = state === 'live' ? eraseNames : eraseTexts
+  for (const place of places) {
+    const topic = place.channelId
+    await walk(context, place, (afterOffset, limit) =>
+      step((ctx) => eraseEvents(ctx, target, { topic, afterOffset, limit })),
+    )
+  }
+  const eraseMessages = state === 'live' ? eraseInChannel : eraseUnseen
+  await walk(context, target, (afterSeq, limit) =>
+    step((ctx) => eraseMessages(ctx, target, { afterSeq, limit })),
+  )
+  for (const place of [target, ...places]) context.positions.delete(place)
+}
+
+/** Steps from where the last pass was, until there is nothing to go on after. */
+async function walk(
+  { batch, positions }: ErasureContext,
+  place: ErasureTarget,
+  erase: (after: number, limit: number) => Promise<number | null>,
+) {
+  const eraseNext = () => batch.run((limit) => erase(positions.get(place), limit))
+  for (let last = await eraseNext(); last !== null; last = await eraseNext()) {
+    positions.set(place, last)
+  }
 }
 
 const createStep =
