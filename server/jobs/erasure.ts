@@ -10,6 +10,7 @@ import {
   removeReadMarks,
   selectErasureTargets,
 } from '../features/users/erase.ts'
+import { deleteInviteUses } from '../features/users/erase-invites.ts'
 import { eraseNames, eraseTexts, selectNamingTopics } from '../features/users/erase-names.ts'
 import { eraseReactions, selectReactions } from '../features/users/erase-reactions.ts'
 import {
@@ -93,7 +94,8 @@ export async function eraseUsers(context: ErasureContext, { appId, userIds }: De
     () => batch.run((limit) => step(({ db }) => selectReactions(db, { ...query(), limit }))),
     (own) => batch.run((limit) => step((ctx) => eraseReactions(ctx, own, limit))),
   )
-  await repeat(context, (limit) => step(({ db }) => deleteUserEvents(db, { ...query(), limit })))
+  for (const remove of [deleteUserEvents, deleteInviteUses])
+    await repeat(context, (limit) => step(({ db }) => remove(db, { ...query(), limit })))
   // Leaves out users who are not fully erased: only their memberships may be gone.
   await step((ctx) => finishErasure(ctx, { ...query(), mayWait: context.mayWait }))
 }

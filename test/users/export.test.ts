@@ -64,7 +64,7 @@ test('an export has everything of the user, nothing of others and no secret', as
   expect(of(items, 'pin')).toEqual([
     { channelId, messageId: theirs.id, pinnedAt: expect.stringMatching(/^\d{4}-.*Z$/) },
   ])
-  expect(of(items, 'formerMembership')).toEqual([{ channelId: leftId }])
+  expect(of(items, 'formerMembership')).toEqual([{ channelId: leftId, isCreator: true }])
   expect(JSON.stringify(items)).not.toMatch(/secret-push-token|the words of ben/)
   const stream = await fetch(`${world().url}/api/users/ana/export`, {
     headers: { 'X-API-Key': world().apiKey, Accept: 'application/x-ndjson, */*;q=0.5' },
@@ -151,7 +151,7 @@ test('no page of an export is read but with a cursor of one that was noted', asy
     )
   for (const cursor of [
     ...[forged('8', key('0')), forged(':8', key('0')), forged(`${noted}:-1`, key('0'))],
-    ...[forged(`${noted}:10`, key('0')), forged(`${noted}:5`, key('-1'))],
+    ...[forged(`${noted}:12`, key('0')), forged(`${noted}:5`, key('-1'))],
     ...[forged(`${noted}:5`, key('99999999999')), forged(`${noted}:5`, 'x:1'), 'x'],
   ])
     expect(await refusal(page(cursor)), cursor).toEqual(invalid)

@@ -38,10 +38,11 @@ export const exportParts: Part[] = [
   byId('workspace', (db, { appId, userId }) => ({
     id: db`wm.workspace_id`,
     data: db`jsonb_build_object(
-      'workspaceId', wm.workspace_id, 'role', wm.role,
+      'workspaceId', wm.workspace_id, 'role', wm.role, 'isCreator', w.created_by = ${userId},
       'joinedAt', ${isoTime(db, db`wm.joined_at`)}
     )`,
     rows: db`workspace_members wm
+        join workspaces w on w.id = wm.workspace_id
         where wm.app_id = ${appId}
           and wm.user_id = ${userId}`,
   })),
@@ -50,6 +51,7 @@ export const exportParts: Part[] = [
     data: db`jsonb_build_object(
       'channelId', m.channel_id, 'role', m.role, 'lastReadSeq', m.last_read_seq,
       'starred', m.starred, 'muted', m.muted, 'custom', m.custom,
+      'isCreator', c.created_by = ${userId},
       'joinedAt', ${isoTime(db, db`m.joined_at`)}
     )`,
     rows: db`members m
@@ -132,10 +134,33 @@ export const exportParts: Part[] = [
   })),
   byId('formerMembership', (db, { appId, userId }) => ({
     id: db`fm.channel_id`,
-    data: db`jsonb_build_object('channelId', fm.channel_id)`,
+    data: db`jsonb_build_object(
+      'channelId', fm.channel_id, 'isCreator', c.created_by = ${userId}
+    )`,
     rows: db`former_members fm
         join channels c on c.id = fm.channel_id and c.deleted_at is null
         where fm.app_id = ${appId}
           and fm.user_id = ${userId}`,
+  })),
+  byId('invite', (db, { appId, userId }) => ({
+    id: db`wi.id`,
+    data: db`jsonb_build_object(
+      'inviteId', wi.id, 'workspaceId', wi.workspace_id, 'role', wi.role, 'uses', wi.uses,
+      'createdAt', ${isoTime(db, db`wi.created_at`)},
+      'expiresAt', ${isoTime(db, db`wi.expires_at`)}
+    )`,
+    rows: db`workspace_invites wi
+        where wi.app_id = ${appId}
+          and wi.created_by = ${userId}`,
+  })),
+  byId('inviteUse', (db, { appId, userId }) => ({
+    id: db`wiu.invite_id`,
+    data: db`jsonb_build_object(
+      'inviteId', wiu.invite_id, 'workspaceId', wi.workspace_id,
+      'usedAt', ${isoTime(db, db`wiu.used_at`)}
+    )`,
+    rows: db`workspace_invite_uses wiu
+        join workspace_invites wi on wi.id = wiu.invite_id and wi.app_id = ${appId}
+        where wiu.user_id = ${userId}`,
   })),
 ]
