@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { channel, member, message, post, user } from '../imports/records.ts'
+import { erased } from '../support/cleanup.ts'
 import { upTo } from '../support/events.ts'
 import { unknownId } from '../support/ids.ts'
 import { complaint, invalid, notFound, refusal, unauthorized } from '../support/refusal.ts'
@@ -179,4 +180,32 @@ test('an export leaves out what an import has not finished, and imports are coun
     ...{ unfinished: 1, finished: 1, undefined: 0 },
     ...{ imported: 4, skipped: 4, refused: 1 },
   })
+})
+
+test('the export of an id that was used before has nothing of the user before', async () => {
+  const { backend, db } = world()
+  const gil = await world().user('gil')
+  const { id: channelId } = await gil.channels.create({ type: 'public', name: 'Twice used' })
+  await world()
+    .user('hub')
+    .then((hub) => hub.members.join({ channelId }))
+  await gil.messages.send({ channelId, text: 'of the first' })
+  await backend.users.delete({ userId: 'gil' })
+  await erased(world())
+  const again = await world().user('gil')
+  await again.members.join({ channelId })
+  const { id } = await again.messages.send({ channelId, text: 'deleted by the second' })
+  await again.messages.delete({ channelId, messageId: id })
+  await again.messages.send({ channelId, text: 'of the second' })
+  const messages = of(await exportOf('gil'), 'message')
+  expect(messages.map(({ text, seq }) => [text, seq])).toEqual([
+    ['', 2],
+    ['of the second', 3],
+  ])
+  const tombstones = await db`
+    select seq
+    from messages
+    where channel_id = ${channelId}
+      and deleted_at is not null`
+  expect(tombstones).toHaveLength(2)
 })

@@ -59,7 +59,7 @@ export const exportParts: Part[] = [
         where m.app_id = ${appId}
           and m.user_id = ${userId}`,
   })),
-  byChannel('message', (db, { userId, channelId, afterSeq }) => ({
+  byChannel('message', (db, { appId, userId, channelId, afterSeq }) => ({
     keys: db`
       select msg.seq
       from messages msg
@@ -67,15 +67,24 @@ export const exportParts: Part[] = [
         and msg.user_id collate "C" = ${userId}
         and msg.seq > ${afterSeq}
       order by msg.seq`,
-    data: db`jsonb_build_object(
-      'id', msg.id, 'channelId', msg.channel_id, 'seq', msg.seq,
-      'parentId', msg.parent_id, 'quotedMessageId', msg.quoted_id,
-      'text', msg.text, 'mentions', msg.mentions, 'attachments', msg.attachments,
-      'custom', msg.custom, 'clientId', msg.client_id,
-      'createdAt', ${isoTime(db, db`msg.created_at`)},
-      'editedAt', ${isoTime(db, db`msg.edited_at`)},
-      'deletedAt', ${isoTime(db, db`msg.deleted_at`)}
-    )`,
+    // Tombstones from before the user are those of somebody else, who had the id and was erased.
+    data: db`case
+      when msg.deleted_at is null or msg.deleted_at >= (
+        select u.created_at
+        from users u
+        where u.app_id = ${appId}
+          and u.id = ${userId}
+      )
+      then jsonb_build_object(
+        'id', msg.id, 'channelId', msg.channel_id, 'seq', msg.seq,
+        'parentId', msg.parent_id, 'quotedMessageId', msg.quoted_id,
+        'text', msg.text, 'mentions', msg.mentions, 'attachments', msg.attachments,
+        'custom', msg.custom, 'clientId', msg.client_id,
+        'createdAt', ${isoTime(db, db`msg.created_at`)},
+        'editedAt', ${isoTime(db, db`msg.edited_at`)},
+        'deletedAt', ${isoTime(db, db`msg.deleted_at`)}
+      )
+    end`,
     rows: db`messages msg on msg.channel_id = found.channel_id and msg.seq = found.seq`,
   })),
   {
