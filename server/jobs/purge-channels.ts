@@ -5,7 +5,12 @@ import {
   forgetDirectName,
   selectNamingTopics,
 } from '../features/users/erase-names.ts'
-import { deleteOwned, type Owned, type RetentionContext } from './delete-in-steps.ts'
+import {
+  deleteOwned,
+  type Owned,
+  type RetentionContext,
+  repeatUntilNone,
+} from './delete-in-steps.ts'
 import { BATCH } from './retention.ts'
 
 type Deleted = ChannelRef & { deletedAt: string; isDue: boolean }
@@ -35,6 +40,11 @@ const selectDeleted = (db: DbConnection, after: Pick<Deleted, 'deletedAt' | 'id'
         select
         from messages msg
         where msg.channel_id = c.id
+      )
+      or exists (
+        select
+        from members m
+        where m.channel_id = c.id
       ) as is_due
   from (
     select *
@@ -86,8 +96,8 @@ const eventsOfChannel: Owned = {
 }
 
 /**
- * Deletes everything of a channel that was deleted. Its members stay for as long as its events do:
- * by them the erasure of a user finds the events.
+ * Deletes everything of a channel that was deleted. Who was in it stays known for as long as its
+ * events do: by that the erasure of a user finds them.
  */
 export async function purgeChannel(context: RetentionContext, channel: ChannelRef) {
   const { appId, id } = channel
@@ -96,7 +106,7 @@ export async function purgeChannel(context: RetentionContext, channel: ChannelRe
   const { ofChannel, ofMembers, areEventsKept } = await context.db.use((db) =>
     selectNamingTopics(db, { appId, channelId: id }),
   )
-  if (areEventsKept) return
+  if (areEventsKept) return retireMembers(context, id)
   for (const topic of ofMembers) await forgetNameIn(context, { appId, id, topic })
   await deleteOwned(context, eventsOfChannel, { column: 'topic', id: ofChannel })
   for (const rows of membersOfChannel) await deleteOwned(context, rows, owner)
@@ -107,6 +117,38 @@ export async function purgeChannel(context: RetentionContext, channel: ChannelRe
         and deleted_at is not null
         and deleted_at < 'infinity'`,
   )
+}
+
+/** Makes members former members, so that they are in no list of the channels of a user. */
+function retireMembers(context: RetentionContext, id: string) {
+  let after = ''
+  return repeatUntilNone(context, async (db, limit) => {
+    const [retired] = await db<{ last: string; count: number }[]>`
+      with found as materialized (
+        select ctid as place, *
+        from members
+        where channel_id = ${id}
+          and user_id > ${after}
+        order by user_id
+        limit ${limit}
+      ),
+      former as (
+        insert into former_members (app_id, channel_id, user_id)
+        select app_id, channel_id, user_id
+        from found
+        on conflict do nothing
+      ),
+      deleted as (
+        delete from members
+        where ctid = any(array(select place from found))
+      )
+      select user_id as last, (select count(*)::int from found) as count
+      from found
+      order by user_id desc
+      limit 1`
+    after = retired?.last ?? after
+    return { count: retired?.count ?? 0 }
+  })
 }
 
 export async function purgeContent(context: RetentionContext, { id }: ChannelRef) {

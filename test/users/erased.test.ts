@@ -113,6 +113,7 @@ test('after an erasure no table has a text or the name, of events kept for webho
   const topic = topics.channel(appId, channelId)
   const events = () => db`select type from events where topic = ${topic} order by "offset"`
   await expect.poll(() => db`select from messages where channel_id = ${channelId}`).toEqual([])
+  await expect.poll(() => db`select from members where channel_id = ${channelId}`).toEqual([])
   const before = await events()
   expect(before.map(({ type }) => type)).toContain('message.new')
   await erase('hook-ana')
