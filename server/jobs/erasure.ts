@@ -14,16 +14,19 @@ import { deleteInviteUses } from '../features/users/erase-invites.ts'
 import { eraseNames, eraseTexts, selectNamingTopics } from '../features/users/erase-names.ts'
 import { eraseReactions, selectReactions } from '../features/users/erase-reactions.ts'
 import {
+  beginWalk,
   emptyWaiting,
   eraseUnseen,
-  FIRST_WAITING,
-  type WaitingPlace,
+  hasMissed,
+  type WaitingWalk,
 } from '../features/users/erase-unseen.ts'
 import type { BatchSize } from './batch-size.ts'
 import { purgeContent } from './purge-channels.ts'
 
 /** How many messages, reactions or other rows a step erases at most. */
 export const STEP = 200
+/** A waiting record of an import is only looked at, so a step looks at so many more. */
+const ROWS_EACH = 5
 /** More interrupted erasures than this are not remembered: they start again. */
 const MAX_POSITIONS = 10_000
 
@@ -52,6 +55,8 @@ export function createErasurePositions() {
   const seqs = new Map<string, number>()
   const keyOf = ({ channelId, userId }: ErasureTarget) => `${channelId}:${userId}`
   return {
+    /** The walks over waiting records that were interrupted, by app. */
+    walks: new Map<string, WaitingWalk>(),
     get: (target: ErasureTarget) => seqs.get(keyOf(target)) ?? 0,
     set: (target: ErasureTarget, seq: number) => {
       if (seqs.size >= MAX_POSITIONS) seqs.clear()
@@ -101,16 +106,24 @@ export async function eraseUsers(context: ErasureContext, { appId, userIds }: De
 }
 
 /**
- * Empties what waits in imports that are not finished. Those are few, and an import that goes on
- * stores nothing of users who are deleted: so this walk begins again in each pass.
+ * Empties what waits in imports that are not finished. A walk that was interrupted is continued; it
+ * is of all deleted users of the app, so another one is made only for who was deleted meanwhile.
  */
 async function eraseWaiting(context: ErasureContext, users: DeletedUsers) {
-  const step = createStep(context, users.appId)
-  for (let place: WaitingPlace | null = FIRST_WAITING; place !== null; ) {
-    const after: WaitingPlace = place
-    place = await context.batch.run((limit) =>
-      step(({ db }) => emptyWaiting(db, { ...users, after, limit })),
-    )
+  const { appId } = users
+  const { batch, positions } = context
+  const step = createStep(context, appId)
+  for (;;) {
+    const begun = positions.walks.get(appId) ?? (await step(({ db }) => beginWalk(db)))
+    for (let walk: WaitingWalk | null = begun; walk !== null; ) {
+      positions.walks.set(appId, walk)
+      const from: WaitingWalk = walk
+      walk = await batch.run((limit) =>
+        step(({ db }) => emptyWaiting(db, { appId, walk: from, limit: limit * ROWS_EACH })),
+      )
+    }
+    positions.walks.delete(appId)
+    if (!(await step(({ db }) => hasMissed(db, { ...users, walk: begun })))) return
   }
 }
 

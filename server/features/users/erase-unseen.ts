@@ -9,17 +9,37 @@ import { type ErasureTarget, lockDeletedUser, type OwnMessages, selectOwn } from
  * of their file, and in channels that nobody sees yet. There are no events of it.
  */
 
-/** A place in the order of the waiting records. */
-export type WaitingPlace = { record: string; key: string }
-export const FIRST_WAITING: WaitingPlace = { record: '', key: '' }
-type Waiting = { appId: string; userIds: string[]; after: WaitingPlace; limit: number }
+/** A walk over the waiting records of an app, in their order: since when, and how far. */
+export type WaitingWalk = { startedAt: string; record: string; key: string }
+type Waiting = { appId: string; walk: WaitingWalk; limit: number }
+
+export async function beginWalk(db: Tx): Promise<WaitingWalk> {
+  const [row] = await db<{ now: string }[]>`
+    select clock_timestamp()::text as now`
+  return { startedAt: row?.now ?? '-infinity', record: '', key: '' }
+}
+
+/** Whether a walk that has ended may have missed one of these, who was deleted after it began. */
+export async function hasMissed(
+  db: Tx,
+  { appId, userIds, walk }: { appId: string; userIds: string[]; walk: WaitingWalk },
+) {
+  const missed = await db`
+    select
+    from users u
+    where u.app_id = ${appId}
+      and u.id = any(${userIds})
+      and u.deleted_at > ${walk.startedAt}
+    limit 1`
+  return missed.length > 0
+}
 
 /**
- * Empties the next waiting messages of deleted users. They keep their places, so that a channel is
- * numbered as its file says, and become tombstones. Returns the place to go on after, or null at
- * the end.
+ * Empties the next waiting messages of deleted users, of all there are. They keep their places, so
+ * that a channel is numbered as its file says, and become tombstones. Returns the walk as it goes
+ * on, or null at the end.
  */
-export async function emptyWaiting(db: Tx, waiting: Waiting) {
+export async function emptyWaiting(db: Tx, waiting: Waiting): Promise<WaitingWalk | null> {
   // What the step of a running import stores that began before the deletion is seen after this.
   await db`
     select
@@ -28,38 +48,37 @@ export async function emptyWaiting(db: Tx, waiting: Waiting) {
     for update`
   const [last] = await emptySlice(db, waiting)
   if (!last || last.count < waiting.limit) return null
-  return { record: last.record, key: last.key }
+  return { startedAt: waiting.walk.startedAt, record: last.record, key: last.key }
 }
 
-const emptySlice = (db: Tx, { appId, userIds, after, limit }: Waiting) => db<
-  (WaitingPlace & { count: number })[]
->`
-  with deleted as materialized (
-    select u.id
-    from unnest(${userIds}::text[]) as given (id)
-    join users u
-      on u.app_id = ${appId}
-      and u.id = given.id
-      and u.deleted_at is not null
-      and u.forgotten_at is null
-  ),
-  slice as materialized (
+type LastRow = { record: string; key: string; count: number }
+
+const emptySlice = (db: Tx, { appId, walk, limit }: Waiting) => db<LastRow[]>`
+  with slice as materialized (
     select
       ir.record, ir.key,
       ir."row" ->> 'userId' as user_id,
       ir."row" -> 'erasedAt' is null as is_full
     from imported_rows ir
     where ir.app_id = ${appId}
-      and (ir.record, ir.key) > (${after.record}, ${after.key})
+      and (ir.record, ir.key) > (${walk.record}, ${walk.key})
     order by ir.record, ir.key
     limit ${limit}
   ),
   theirs as materialized (
     select slice.record, slice.key
     from slice
+    cross join lateral (
+      select
+      from users u
+      where u.app_id = ${appId}
+        and u.id = slice.user_id
+        and u.deleted_at is not null
+        and u.forgotten_at is null
+      limit 1
+    ) deleted
     where slice.record in ('message', 'reaction')
       and slice.is_full
-      and slice.user_id in (select id from deleted)
   ),
   emptied as (
     update imported_rows ir
