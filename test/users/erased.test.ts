@@ -39,7 +39,7 @@ test('after an erasure no table has a text or the name of the user, in live chan
   await ana.messages.send({ channelId: direct.id, text: MARKER })
   const mine = await ana.messages.send({ channelId, text: MARKER, attachments: [] })
   await ana.messages.edit({ channelId, messageId: mine.id, text: `${MARKER} edited` })
-  const custom = { id: 'live-ana', name: 'Wattle-7d', image: null }
+  const custom = { id: 'live-ana', name: 'Wattle-7d', image: 'given' }
   const theirs = await ben.messages.send({
     channelId,
     text: 'see',
