@@ -720,12 +720,14 @@ export interface Api {
     }>
     /**
      * Everything personal that is stored about a user: profile, devices without their push tokens,
-     * preferences, workspaces, memberships, messages, reactions, read positions, pins and channels
-     * that they left; at most 200 things a page. With `Accept: application/x-ndjson` all pages from
-     * the cursor on are streamed, one thing a line; the last line is `{"kind":"end"}`, and a stream
-     * without it was cut short. What changes meanwhile may be in it or not. Each export is noted in
-     * the audit log when it begins; its cursors are good for 24 hours, with the API key that began
-     * it.
+     * preferences, workspaces, memberships, messages, reactions, read positions, pins, channels
+     * that they left, and invites that they made or used; at most 200 things a page. With `Accept:
+     * application/x-ndjson` all pages from the cursor on are streamed, one thing a line. After each
+     * page comes a line like `{"kind":"cursor","cursor":"…"}`, and the last line is
+     * `{"kind":"end"}`: a stream without it was cut short, and goes on with the last cursor. A
+     * stream counts as one call; a key has at most 4 at once. What changes meanwhile may be in it
+     * or not. Each export is noted in the audit log when it begins; its cursors are good for 24
+     * hours, with the API key that began it.
      *
      * `GET /api/users/{userId}/export`
      */
@@ -3061,7 +3063,7 @@ export type EventPattern = '*' | 'message.*' | 'reaction.*' | 'channel.*' | 'wor
 /** One thing that is stored about a user. */
 export interface ExportItem {
   /** What it is. */
-  kind: 'profile' | 'device' | 'preferences' | 'workspace' | 'membership' | 'message' | 'reaction' | 'read' | 'pin' | 'formerMembership'
+  kind: 'profile' | 'device' | 'preferences' | 'workspace' | 'membership' | 'message' | 'reaction' | 'read' | 'pin' | 'formerMembership' | 'invite' | 'inviteUse'
   /** The thing itself, with ids of what it belongs to. No tokens of devices. */
   data: Record<string, unknown>
 }

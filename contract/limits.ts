@@ -70,6 +70,8 @@ export const limits = {
   exportPage: 200,
   /** For how many hours the pages after the first of an export can be read. */
   exportHours: 24,
+  /** How many streams of exports an API key has at once, on each server. */
+  exportsAtOnce: 4,
   userIdLength: 255,
   nameLength: 255,
   /** A cursor holds a name and an id. */

@@ -14,6 +14,8 @@ const kinds = [
   'read',
   'pin',
   'formerMembership',
+  'invite',
+  'inviteUse',
 ] as const
 
 /** One thing that is stored about a user. */
@@ -37,10 +39,13 @@ export const exportUser = operation({
   summary: 'Export the data of a user',
   description:
     'Everything personal that is stored about a user: profile, devices without their push ' +
-    'tokens, preferences, workspaces, memberships, messages, reactions, read positions, pins and ' +
-    `channels that they left; at most ${limits.exportPage} things a page. With ` +
-    '`Accept: application/x-ndjson` all pages from the cursor on are streamed, one thing a line; ' +
-    'the last line is `{"kind":"end"}`, and a stream without it was cut short. What changes ' +
+    'tokens, preferences, workspaces, memberships, messages, reactions, read positions, pins, ' +
+    'channels that they left, and invites that they made or used; at most ' +
+    `${limits.exportPage} things a page. With ` +
+    '`Accept: application/x-ndjson` all pages from the cursor on are streamed, one thing a line. ' +
+    'After each page comes a line like `{"kind":"cursor","cursor":"…"}`, and the last line is ' +
+    '`{"kind":"end"}`: a stream without it was cut short, and goes on with the last cursor. A ' +
+    `stream counts as one call; a key has at most ${limits.exportsAtOnce} at once. What changes ` +
     'meanwhile may be in it or not. Each export is noted in the audit log when it begins; its ' +
     `cursors are good for ${limits.exportHours} hours, with the API key that began it.`,
   input: z.object({ userId: field.userId(), cursor: field.cursor() }),

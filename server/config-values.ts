@@ -16,6 +16,10 @@ export const list = z.string().transform(splitList)
 /** Of several hosts, the driver tries one after the other without a pause while none accepts. */
 export const postgresUrl = z
   .string()
+  .refine(isEncoded, {
+    error: 'expected a password in percent-encoding: @ is %40, / %2F, ? %3F and # %23',
+    abort: true,
+  })
   .refine(hasOneHost, 'expected one host, such as that of a proxy before several')
   .pipe(
     z
@@ -91,6 +95,15 @@ function isNetwork(entry: string) {
   if (bits === undefined) return true
   const mostBits = version === 4 ? 32 : 128
   return /^\d+$/.test(bits) && Number(bits) > 0 && Number(bits) <= mostBits
+}
+
+/**
+ * An @ after the first / ? or # shows that these are of the password: what is before them would be
+ * taken for the host, and named in errors.
+ */
+function isEncoded(url: string) {
+  const [, ...rest] = url.slice(url.indexOf('://') + 3).split(/[/?#]/)
+  return !rest.join('').includes('@')
 }
 
 /** By the host as the driver reads it; a user or a password may have commas. */

@@ -72,3 +72,20 @@ test('a database on several hosts is refused, and commas elsewhere in its URL ar
   const commas = 'postgres://ana:w,d@db/a,b?options=-c%20x=1,2'
   expect(readConfig({ DATABASE_URL: commas }).databaseUrl).toBe(commas)
 })
+
+test('a password that is not encoded is refused, without a word of it', () => {
+  const passwords = [
+    'hunter@two/x',
+    'hunter/two',
+    'hunter?two',
+    'hunter#two',
+    '12/hunter',
+    '1?hunter',
+  ]
+  for (const password of passwords)
+    expect(() => readConfig({ DATABASE_URL: `postgres://ana:${password}@db:5432/chat` })).toThrow(
+      /^DATABASE_URL: expected a password in percent-encoding: @ is %40, \/ %2F, \? %3F and # %23$/,
+    )
+  const encoded = 'postgres://ana:hunter%40two%2Fx@db:5432/chat?application_name=a%40b'
+  expect(readConfig({ DATABASE_URL: encoded }).databaseUrl).toBe(encoded)
+})

@@ -209,7 +209,7 @@ test('of users who are not deleted nothing is found to erase, or erased late', a
       set deleted_at = now()
       where app_id = ${appId}
         and id = ${gone.id}`
-    expect(await find()).toEqual([{ appId, channelId, userId: gone.id }])
+    expect(await find()).toEqual([{ appId, channelId, userId: gone.id, state: 'live' }])
     const users = await Promise.all([gone.id, kept.id].map(locked))
     expect(users.map(({ user }) => user?.id)).toEqual([gone.id, undefined])
   })

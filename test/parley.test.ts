@@ -71,6 +71,12 @@ test('parley openapi writes the documents, and --check says which are out of dat
     code: 1,
     output: 'openapi.json, asyncapi.json: out of date. Run: parley openapi',
   })
+  const missing = join(folder, 'missing')
+  for (const option of [[], ['--check']])
+    expect(await parley('openapi', missing, ...option)).toEqual({
+      code: 1,
+      output: `${missing}: no such folder`,
+    })
   expect(await parley('openapi', folder)).toEqual({ code: 0, output: '' })
   for (const name of ['openapi.json', 'asyncapi.json'])
     expect(readFileSync(join(folder, name), 'utf8')).toBe(readFileSync(join(root, name), 'utf8'))

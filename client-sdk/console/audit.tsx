@@ -57,7 +57,7 @@ export function Audit({ appId }: { appId?: string }) {
       </div>
       <PagedTable
         label="Audit log"
-        columns={appId === undefined ? [...columns, appColumn] : columns}
+        columns={appId === undefined ? columnsOfAll : columns}
         pages={pages}
         keyOf={({ id }) => id}
         empty="Nothing has been noted."
@@ -66,10 +66,10 @@ export function Audit({ appId }: { appId?: string }) {
   )
 }
 
-const columns: Column<AuditEntry>[] = [
+const columnsWith = (what: Column<AuditEntry>): Column<AuditEntry>[] => [
   { title: 'When', cell: ({ createdAt }) => <When iso={createdAt} isExact /> },
-  { title: 'Who', cell: ({ actor }) => whoOf(actor) },
-  { title: 'What', cell: ({ operation }) => <code>{operation}</code> },
+  { title: 'Who', cell: ({ actor }) => <Who {...actor} /> },
+  what,
   { title: 'Of what', cell: ({ target }) => <Target target={target} />, isMinor: true },
   {
     title: 'Request',
@@ -77,16 +77,43 @@ const columns: Column<AuditEntry>[] = [
     isMinor: true,
   },
 ]
-const appColumn: Column<AuditEntry> = {
-  title: 'App',
-  cell: ({ appId }) =>
-    appId === null ? null : <a href={addressOf(['apps', appId])}>{appId.slice(-12)}</a>,
-}
+const columns = columnsWith({ title: 'What', cell: ({ operation }) => <code>{operation}</code> })
+/** On a narrow screen the app is below what was done there: both have room for one line. */
+const columnsOfAll: Column<AuditEntry>[] = [
+  ...columnsWith({
+    title: 'What',
+    cell: ({ operation, appId }) => (
+      <>
+        <code>{operation}</code>
+        <span className="narrow-only">
+          <AppLink appId={appId} />
+        </span>
+      </>
+    ),
+  }),
+  { title: 'App', cell: ({ appId }) => <AppLink appId={appId} />, isMinor: true },
+]
 
-function whoOf({ type, userId, keyId }: AuditEntry['actor']) {
-  const name = userId ?? keyId
-  return name === null ? actors[type] : `${actors[type]} ${name}`
-}
+const AppLink = ({ appId }: Pick<AuditEntry, 'appId'>) =>
+  appId === null ? null : (
+    <a className="short-id" href={addressOf(['apps', appId])} title={appId}>
+      {endOf(appId)}
+    </a>
+  )
+
+const Who = ({ type, userId, keyId }: AuditEntry['actor']) => (
+  <>
+    {actors[type]} {userId}
+    {userId === null && keyId !== null && (
+      <span className="short-id" title={keyId}>
+        {endOf(keyId)}
+      </span>
+    )}
+  </>
+)
+
+/** Ids of apps and keys begin with the time, and differ in their last digits. */
+const endOf = (id: string) => id.slice(-12)
 
 const Target = ({ target }: { target: AuditEntry['target'] }) => (
   <dl className="facts">

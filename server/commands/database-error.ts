@@ -2,7 +2,7 @@ import { errorMessage } from '../lifecycle.ts'
 
 const PLACE = 'the host and port in DATABASE_URL'
 const LOGIN = 'the user and password in DATABASE_URL'
-const ENCODING = 'the host in DATABASE_URL. In a password @ is %40, : is %3A, / is %2F and # is %23'
+const HOST = 'the host in DATABASE_URL'
 
 /** What to look at, by the code of the system's or of PostgreSQL's error. */
 const hints: Record<string, string> = {
@@ -11,8 +11,8 @@ const hints: Record<string, string> = {
   EHOSTUNREACH: PLACE,
   CONNECT_TIMEOUT: PLACE,
   ENOENT: 'the socket directory in DATABASE_URL',
-  ENOTFOUND: ENCODING,
-  EAI_AGAIN: ENCODING,
+  ENOTFOUND: HOST,
+  EAI_AGAIN: HOST,
   '28P01': LOGIN,
   '28000': LOGIN,
   '3D000': 'the name of the database in DATABASE_URL',

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { asyncApiJson } from '../http/openapi/asyncapi.ts'
 import { openApiJson } from '../http/openapi/document.ts'
@@ -10,6 +10,8 @@ type Options = { folder?: string | undefined; isCheck?: boolean | undefined }
  * with the contract.
  */
 export function writeDocuments({ folder = '.', isCheck = false }: Options) {
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
+    throw new Error(`${folder}: no such folder`)
   const documents = { 'openapi.json': openApiJson(), 'asyncapi.json': asyncApiJson() }
   const files = Object.entries(documents).map(([name, text]) => ({
     name,

@@ -1,4 +1,5 @@
 import { stdTimeFunctions } from 'pino'
+import { errorField } from './describe-error.ts'
 
 /**
  * How all our lines look: levels by name, times that people read, which node wrote them, and which
@@ -8,5 +9,7 @@ export const logFormat = (level: string, nodeId?: string, worker?: number) => ({
   level,
   base: nodeId === undefined ? null : { node: nodeId.slice(0, 8), ...(worker && { worker }) },
   timestamp: stdTimeFunctions.isoTime,
+  // Other parts than calls log errors, too: of jobs, of sockets, of the end of the process.
+  serializers: { err: errorField },
   formatters: { level: (label: string) => ({ level: label }) },
 })

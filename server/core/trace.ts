@@ -12,10 +12,3 @@ export const traceOf = (traceparent: string | string[] | undefined) =>
 
 /** What a call to another service carries. */
 export const traceparentOf = (trace: string) => `00-${trace}-${randomBytes(8).toString('hex')}-01`
-
-/**
- * Whether a trace is one of the share that is logged. It follows from its id, so all nodes decide
- * alike; ids are random in their last half.
- */
-export const isSampled = (trace: string, share: number) =>
-  Number.parseInt(trace.slice(-8), 16) / 2 ** 32 < share

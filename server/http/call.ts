@@ -20,6 +20,8 @@ export type CallRequest = {
   facts: RequestFacts
   /** Tells when the caller goes away before the answer. */
   gone: Gone
+  /** It is a part of a call that was counted. */
+  isCounted?: boolean
   /** A body that is read while it arrives. It is empty over other protocols than REST. */
   body?: AsyncIterable<Uint8Array> | undefined
   /** Logs what failed in a part of the call, while the other parts are answered. */
@@ -59,7 +61,7 @@ export function createCall(dependencies: CallDependencies, implementation: Imple
       setRateLimitHeaders(request, window)
       return window
     }
-    const window = await take()
+    const window = request.isCounted ? undefined : await take()
     if (window?.isExceeded)
       return answerRepeat(dependencies, implementation, { caller, raw, key, window, until, gone })
     requireScope(op, caller)

@@ -1,6 +1,6 @@
 import { type ErrorBody, errorStatus } from '@parley/contract'
-import postgres from 'postgres'
 import { AdmissionError } from '../core/admission.ts'
+import { describeError } from '../core/describe-error.ts'
 import { ApiError } from '../core/errors.ts'
 import { isDatabaseUnavailable } from '../db/client.ts'
 
@@ -45,15 +45,4 @@ export function logError(log: Log, error: unknown, { code }: ApiError) {
   if (code === 'INTERNAL_ERROR') log.error({ fault: describeError(error) }, 'request failed')
   if (code === 'UNAVAILABLE' && !(error instanceof AdmissionError))
     log.debug({ fault: describeError(error).message }, 'refused without the database')
-}
-
-/** Leaves out what may be user data: values in messages, details and queries of the database. */
-function describeError(error: unknown) {
-  if (!(error instanceof Error)) return { message: typeof error }
-  const stack = error.stack?.split('\n').filter((line) => /^\s+at /.test(line))
-  if (!(error instanceof postgres.PostgresError)) return { message: error.message, stack }
-  const { code, routine, table_name: table, constraint_name: constraint } = error
-  // Class 22 means invalid data, which the message quotes.
-  const message = code.startsWith('22') ? `PostgreSQL error ${code}` : error.message
-  return { message, code, routine, table, constraint, stack }
 }

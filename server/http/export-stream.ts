@@ -1,6 +1,8 @@
 import { Readable } from 'node:stream'
-import { contract, type Operation, type Output } from '@parley/contract'
+import { contract, limits, type Operation, type Output } from '@parley/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { ApiError } from '../core/errors.ts'
+import { sha256 } from '../core/hash.ts'
 
 const NDJSON = 'application/x-ndjson'
 
@@ -10,23 +12,60 @@ type Page = Output<typeof contract.users.export>
 export const isStreamWanted = (op: Operation, { headers }: FastifyRequest) =>
   op === contract.users.export && headers.accept?.split(/[,;]/)[0]?.trim() === NDJSON
 
+type Read = (page: { cursor?: string }, isLater: boolean) => Promise<unknown>
+
 /**
- * Answers the pages of an export, one after the other, each item as a line. The next page is read
- * once the client has read the one before; the first decides whether there is a stream at all.
+ * Streams of exports. Only their first page counts as a call, so a key has only so many at once.
  */
-export async function streamPages(
-  reply: FastifyReply,
-  read: (page: { cursor?: string }) => Promise<unknown>,
-) {
-  const pageOf = async (cursor: string | null) =>
-    (await read(cursor === null ? {} : { cursor })) as Page // the output of that operation
-  const first = await pageOf(null)
-  const lines = async function* () {
-    for (let page = first; ; page = await pageOf(page.nextCursor)) {
-      for (const item of page.items) yield `${JSON.stringify(item)}\n`
-      if (page.nextCursor === null) break
-    }
-    yield '{"kind":"end"}\n'
+export function createExportStreams() {
+  const running = new Map<string, number>()
+  const take = (key: string) => {
+    const count = running.get(key) ?? 0
+    if (count >= most) throw new ApiError('RATE_LIMITED', TOO_MANY, RETRY_SECONDS)
+    running.set(key, count + 1)
   }
-  return reply.type(NDJSON).send(Readable.from(lines(), { highWaterMark: 1 }))
+  const release = (key: string) => {
+    const count = (running.get(key) ?? 0) - 1
+    if (count > 0) running.set(key, count)
+    else running.delete(key)
+  }
+  return async (reply: FastifyReply, read: Read, apiKey = '') => {
+    // Not the key itself: bad ones come here, too.
+    const key = sha256(apiKey)
+    take(key)
+    try {
+      const stream = await streamPages(read)
+      stream.once('close', () => release(key))
+      return reply.type(NDJSON).send(stream)
+    } catch (error) {
+      release(key)
+      throw error
+    }
+  }
 }
+
+const { exportsAtOnce: most } = limits
+const TOO_MANY = `Too many exports at once with this API key: at most ${most}`
+const RETRY_SECONDS = 5
+
+/**
+ * The pages of an export, one after the other, each item as a line, and after each page the cursor
+ * of the next one. That is read once the client has read the one before; the first decides whether
+ * there is a stream at all.
+ */
+async function streamPages(read: Read) {
+  const first = (await read({}, false)) as Page // the output of that operation
+  const lines = async function* () {
+    for (let page = first; ; ) {
+      for (const item of page.items) yield lineOf(item)
+      const cursor = page.nextCursor
+      if (cursor === null) break
+      yield lineOf({ kind: 'cursor', cursor })
+      page = (await read({ cursor }, true)) as Page // likewise
+    }
+    yield lineOf({ kind: 'end' })
+  }
+  return Readable.from(lines(), { highWaterMark: 1 })
+}
+
+const lineOf = (value: object) => `${JSON.stringify(value)}\n`

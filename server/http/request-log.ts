@@ -1,5 +1,4 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { isSampled } from '../core/trace.ts'
 import { factsOf } from './request-facts.ts'
 
 /** A call that takes longer is always logged. */
@@ -9,8 +8,9 @@ const PROBES = new Set(['/health', '/health/live'])
 
 /**
  * Logs a request in one line, once it was answered. Of those that succeeded in time only a share is
- * logged; refused, failed and slow ones always are. It names the route, never the URL, which may
- * contain secrets.
+ * logged; refused, failed and slow ones always are. The share is drawn here: by the trace, which a
+ * caller may choose, they could hide from the log, or flood it. The line names the route, never the
+ * URL, which may contain secrets.
  */
 export const createRequestLog =
   ({ sample }: { sample: number }) =>
@@ -23,7 +23,7 @@ export const createRequestLog =
     if (routeOptions.config.isEndless && status === 200) return
     const isProbe = route !== null && PROBES.has(route)
     const isNotable = status >= 400 || code !== undefined || ms >= SLOW_MS
-    if (!isProbe && !isNotable && !isSampled(trace, sample)) return
+    if (!isProbe && !isNotable && Math.random() >= sample) return
     const names = [...new Set(operations)]
     const what = names.length > 0 ? { operation: names.join(',') } : { method, route }
     const calls = operations.length > 1 ? operations.length : undefined

@@ -9,7 +9,7 @@ import type { Credentials } from './authenticate.ts'
 import type { Call, CallRequest } from './call.ts'
 import { Departure } from './departure.ts'
 import { logError, toApiError } from './errors.ts'
-import { isStreamWanted, streamPages } from './export-stream.ts'
+import { createExportStreams, isStreamWanted } from './export-stream.ts'
 import { factsOf } from './request-facts.ts'
 import { streamedBody, streamProblem } from './streamed-body.ts'
 
@@ -31,6 +31,7 @@ export function serveRest(
   calls: Calls,
   { has = () => true, credentialsOf = credentialsIn }: RestOptions = {},
 ) {
+  const streamExport = createExportStreams()
   const served = Object.values(calls).flatMap((verbs) => Object.values(verbs))
   for (const { op, call } of served.filter(({ op }) => has(op))) {
     const readInput =
@@ -45,10 +46,14 @@ export function serveRest(
         const input =
           given instanceof ApiError ? given : { ...toObject(given), ...toObject(request.params) }
         const callRequest = toCallRequest(request, reply, credentialsOf(request))
-        const run = (page?: object) =>
-          call(callRequest, page && !(input instanceof ApiError) ? { ...input, ...page } : input)
-        if (isStreamWanted(op, request)) return streamPages(reply, run)
-        const output = await run()
+        const read = (page: object, isLater: boolean) =>
+          call(
+            { ...callRequest, isCounted: isLater },
+            input instanceof ApiError ? input : { ...input, ...page },
+          )
+        if (isStreamWanted(op, request))
+          return streamExport(reply, read, callRequest.credentials.apiKey)
+        const output = await call(callRequest, input)
         reply.code(op.status ?? 200)
         return output instanceof JsonText
           ? reply.type('application/json; charset=utf-8').send(output.text)

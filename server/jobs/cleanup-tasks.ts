@@ -13,6 +13,7 @@ import {
 } from './erasure.ts'
 import { expireActiveUsers, expireAudit } from './operator-retention.ts'
 import { purgeApps } from './purge-apps.ts'
+import { purgeChannels } from './purge-channels.ts'
 import { createMessageRetention } from './retained-messages.ts'
 import {
   BATCH,
@@ -22,7 +23,6 @@ import {
   expireInvites,
   expirePreviews,
   MARKS_AT_ONCE,
-  purgeChannels,
 } from './retention.ts'
 
 const HOUR_MS = 3_600_000

@@ -51,6 +51,8 @@ export type Owned = {
   /** What an index has after the owner: without, each step begins at the beginning. */
   order?: string[]
   skipsLocked?: boolean
+  /** Rows of this type are kept. */
+  keptType?: string
 }
 type Owner = { column: 'channel_id' | 'app_id' | 'topic'; id: string }
 type Position = (string | number)[]
@@ -73,7 +75,7 @@ type Some = Owner & { after: Position; limit: number }
 
 function deleteSome(
   db: DbConnection,
-  { table, order = [], skipsLocked = false }: Owned,
+  { table, order = [], skipsLocked = false, keptType }: Owned,
   { column, id, after, limit }: Some,
 ) {
   const position = db.unsafe(order.join(', '))
@@ -86,6 +88,7 @@ function deleteSome(
       select ctid ${isOrdered ? db`, ${position}` : db``}
       from ${db(table)}
       where ${db(column)} = ${id}
+        ${keptType === undefined ? db`` : db`and type <> ${keptType}`}
         ${after.length > 0 ? db`and (${position}) > (${values})` : db``}
       ${isOrdered ? db`order by ${position}` : db``}
       limit ${limit}

@@ -5,15 +5,28 @@ import {
   deleteUserEvents,
   type ErasureTarget,
   eraseInChannel,
+  type FoundTarget,
   finishErasure,
   removeReadMarks,
   selectErasureTargets,
 } from '../features/users/erase.ts'
+import { deleteInviteUses } from '../features/users/erase-invites.ts'
+import { eraseNames, eraseTexts, selectNamingTopics } from '../features/users/erase-names.ts'
 import { eraseReactions, selectReactions } from '../features/users/erase-reactions.ts'
+import {
+  beginWalk,
+  emptyWaiting,
+  eraseUnseen,
+  hasMissed,
+  type WaitingWalk,
+} from '../features/users/erase-unseen.ts'
 import type { BatchSize } from './batch-size.ts'
+import { purgeContent } from './purge-channels.ts'
 
 /** How many messages, reactions or other rows a step erases at most. */
 export const STEP = 200
+/** A waiting record of an import is only looked at, so a step looks at so many more. */
+const ROWS_EACH = 5
 /** More interrupted erasures than this are not remembered: they start again. */
 const MAX_POSITIONS = 10_000
 
@@ -33,14 +46,17 @@ export type ErasureContext = {
 }
 
 /**
- * Up to which seq a deleted user's messages in a channel are erased, by channel and user. A deleted
- * user writes no more and seqs only grow, so a position never becomes wrong.
+ * Up to which seq a deleted user's messages in a channel are erased, by channel and user, and up to
+ * which offset their name is out of a topic. A deleted user writes no more and both only grow, so a
+ * position never becomes wrong.
  */
 export type ErasurePositions = ReturnType<typeof createErasurePositions>
 export function createErasurePositions() {
   const seqs = new Map<string, number>()
   const keyOf = ({ channelId, userId }: ErasureTarget) => `${channelId}:${userId}`
   return {
+    /** The walks over waiting records that were interrupted, by app. */
+    walks: new Map<string, WaitingWalk>(),
     get: (target: ErasureTarget) => seqs.get(keyOf(target)) ?? 0,
     set: (target: ErasureTarget, seq: number) => {
       if (seqs.size >= MAX_POSITIONS) seqs.clear()
@@ -53,6 +69,7 @@ export function createErasurePositions() {
 /** Erases these users. A user of whom a part failed is left for the next pass. */
 export async function eraseUsers(context: ErasureContext, { appId, userIds }: DeletedUsers) {
   const step = createStep(context, appId)
+  await eraseWaiting(context, { appId, userIds })
   const left = { channelIds: new Set<string>(), userIds: new Set<string>() }
   const query = () => ({
     appId,
@@ -82,24 +99,67 @@ export async function eraseUsers(context: ErasureContext, { appId, userIds }: De
     () => batch.run((limit) => step(({ db }) => selectReactions(db, { ...query(), limit }))),
     (own) => batch.run((limit) => step((ctx) => eraseReactions(ctx, own, limit))),
   )
-  await repeat(context, (limit) => step(({ db }) => deleteUserEvents(db, { ...query(), limit })))
+  for (const remove of [deleteUserEvents, deleteInviteUses])
+    await repeat(context, (limit) => step(({ db }) => remove(db, { ...query(), limit })))
   // Leaves out users who are not fully erased: only their memberships may be gone.
   await step((ctx) => finishErasure(ctx, { ...query(), mayWait: context.mayWait }))
 }
 
-/** Erases what a user has left in one channel, their reactions excepted. */
-async function eraseTarget(context: ErasureContext, target: ErasureTarget) {
+/**
+ * Empties what waits in imports that are not finished. A walk that was interrupted is continued; it
+ * is of all deleted users of the app, so another one is made only for who was deleted meanwhile.
+ */
+async function eraseWaiting(context: ErasureContext, users: DeletedUsers) {
+  const { appId } = users
   const { batch, positions } = context
-  const step = createStep(context, target.appId)
-  await repeat(context, (limit) => step(({ db }) => removeReadMarks(db, target, limit)))
-  const eraseNext = () =>
-    batch.run((limit) =>
-      step((ctx) => eraseInChannel(ctx, target, { afterSeq: positions.get(target), limit })),
-    )
-  for (let seq = await eraseNext(); seq !== null; seq = await eraseNext()) {
-    positions.set(target, seq)
+  const step = createStep(context, appId)
+  for (;;) {
+    const begun = positions.walks.get(appId) ?? (await step(({ db }) => beginWalk(db)))
+    for (let walk: WaitingWalk | null = begun; walk !== null; ) {
+      positions.walks.set(appId, walk)
+      const from: WaitingWalk = walk
+      walk = await batch.run((limit) =>
+        step(({ db }) => emptyWaiting(db, { appId, walk: from, limit: limit * ROWS_EACH })),
+      )
+    }
+    positions.walks.delete(appId)
+    if (!(await step(({ db }) => hasMissed(db, { ...users, walk: begun })))) return
   }
-  positions.delete(target)
+}
+
+/** Erases what a user has left in one channel, their reactions excepted. */
+async function eraseTarget(context: ErasureContext, { state, ...target }: FoundTarget) {
+  const { appId, channelId: id } = target
+  const step = createStep(context, appId)
+  // Nobody sees it any more: its content would go a little later.
+  if (state === 'deleted') await purgeContent(context, { appId, id })
+  await repeat(context, (limit) => step(({ db }) => removeReadMarks(db, target, limit)))
+  const { ofChannel, ofMembers } = await step(({ db }) => selectNamingTopics(db, target))
+  const places = [ofChannel, ...ofMembers].map((topic) => ({ ...target, channelId: topic }))
+  const eraseEvents = state === 'live' ? eraseNames : eraseTexts
+  for (const place of places) {
+    const topic = place.channelId
+    await walk(context, place, (afterOffset, limit) =>
+      step((ctx) => eraseEvents(ctx, target, { topic, afterOffset, limit })),
+    )
+  }
+  const eraseMessages = state === 'live' ? eraseInChannel : eraseUnseen
+  await walk(context, target, (afterSeq, limit) =>
+    step((ctx) => eraseMessages(ctx, target, { afterSeq, limit })),
+  )
+  for (const place of [target, ...places]) context.positions.delete(place)
+}
+
+/** Steps from where the last pass was, until there is nothing to go on after. */
+async function walk(
+  { batch, positions }: ErasureContext,
+  place: ErasureTarget,
+  erase: (after: number, limit: number) => Promise<number | null>,
+) {
+  const eraseNext = () => batch.run((limit) => erase(positions.get(place), limit))
+  for (let last = await eraseNext(); last !== null; last = await eraseNext()) {
+    positions.set(place, last)
+  }
 }
 
 const createStep =

@@ -13,7 +13,7 @@ import {
   type RetentionContext,
   repeatUntilNone,
 } from './delete-in-steps.ts'
-import { purgeChannel } from './retention.ts'
+import { purgeChannel } from './purge-channels.ts'
 
 /** How many channels, or users with topics of their own, are looked up at once. */
 const FOUND = 200
@@ -109,7 +109,7 @@ async function purgeChannelsOf(context: PurgeContext, appId: string) {
             where id = ${id}
               and app_id is not distinct from ${appId}`,
         )
-        await purgeChannel(context, id)
+        await purgeChannel(context, { appId, id })
       }
       if (!(await attempt(purge))) isEmpty = false
     }

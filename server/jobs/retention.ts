@@ -1,66 +1,11 @@
 import { limits } from '@parley/contract'
 import type { DbConnection } from '../db/client.ts'
-import {
-  deleteOwned,
-  type Expired,
-  expireInOrder,
-  type Owned,
-  type RetentionContext,
-} from './delete-in-steps.ts'
+import { type Expired, expireInOrder, type RetentionContext } from './delete-in-steps.ts'
 
 /** How many rows one statement deletes at most. */
 export const BATCH = 1_000
 /** How many read marks one statement looks at, at most. */
 export const MARKS_AT_ONCE = 5_000
-
-export async function purgeChannels(context: RetentionContext) {
-  await context.db.use(deleteUnfinished)
-  const deleted = await context.db.use(
-    (db) => db<{ id: string }[]>`
-      select c.id
-      from channels c
-      where c.deleted_at is not null
-        and c.deleted_at < 'infinity'
-      order by c.deleted_at
-      limit ${BATCH}`,
-  )
-  for (const { id } of deleted) await context.attempt(() => purgeChannel(context, id))
-}
-
-/** Channels of imports that nobody has finished; not one whose file is just sent again. */
-const deleteUnfinished = (db: DbConnection) => db`
-  update channels
-  set deleted_at = now()
-  where id in (
-    select c.id
-    from channels c
-    where c.deleted_at = 'infinity'
-      and c.updated_at < now() - ${limits.imports.unfinishedDays} * interval '1 day'
-    limit ${BATCH}
-  )
-    and deleted_at = 'infinity'
-    and updated_at < now() - ${limits.imports.unfinishedDays} * interval '1 day'`
-
-/** Rows that refer to another are deleted before it: a cascade would have no limit. */
-const rowsOfChannel: Owned[] = [
-  { table: 'messages', order: ['seq'], skipsLocked: true },
-  { table: 'read_marks', order: ['user_id', 'seq'] },
-  { table: 'members', order: ['user_id'], skipsLocked: true },
-  { table: 'former_members', order: ['user_id'] },
-  { table: 'imported_rows' },
-  { table: 'tombstone_counts', order: ['user_id', 'part'] },
-]
-
-export async function purgeChannel(context: RetentionContext, id: string) {
-  for (const rows of rowsOfChannel) await deleteOwned(context, rows, { column: 'channel_id', id })
-  await context.db.use(
-    (db) => db`
-    delete from channels
-    where id = ${id}
-      and deleted_at is not null
-      and deleted_at < 'infinity'`,
-  )
-}
 
 export const expireEvents = (context: RetentionContext) =>
   expireInOrder(

@@ -3,6 +3,7 @@ import { connectOnce } from '@parley/server/db/client'
 import type { Page } from 'playwright-core'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { expectAccessible, expectHidden, expectVisible, screenshot } from '../support/browser.ts'
+import { createConsoleApp } from '../support/console.ts'
 import { usePlayground } from '../support/playground.ts'
 import { ADMIN_KEY } from '../support/secrets.ts'
 import { patient } from '../support/until.ts'
@@ -28,25 +29,7 @@ async function openConsole(hash = '', options: Parameters<typeof playground.open
   return page
 }
 
-/** An app with users, channels and messages. */
-async function createApp(name: string) {
-  const app = await operator().apps.create({ name })
-  const backend = createApi({ url: serverUrl(), apiKey: app.apiKey })
-  const { token } = await backend.tokens.create({ userId: 'ana', name: 'Ana Sousa' })
-  await backend.tokens.create({ userId: 'ben', name: 'Ben Okafor' })
-  await backend.tokens.create({ userId: 'cook-7', name: 'Dana Reyes' })
-  const ana = createApi({ url: serverUrl(), token })
-  const { id: channelId } = await ana.channels.create({
-    type: 'public',
-    name: 'Soup of the day',
-    memberIds: ['ben'],
-  })
-  await ana.channels.create({ type: 'group', name: 'Kitchen team', memberIds: ['ben'] })
-  for (const text of ['Pumpkin today', 'With ginger']) await ana.messages.send({ channelId, text })
-  const attachments = [{ type: 'image' as const, url: 'https://example.com/soup.jpg' }]
-  await ana.messages.send({ channelId, text: '', attachments, silent: true })
-  return { ...app, channelId }
-}
+const createApp = (name: string) => createConsoleApp(serverUrl(), name)
 
 test('a wrong key is refused in words, and the right one opens the apps', async () => {
   const page = await playground.open('../console/', { viewport: wide })
@@ -155,6 +138,15 @@ test('the operator sees why a delivery failed, and what was audited in all apps'
   await screenshot(page, 'console-deliveries')
   await page.goto(`${serverUrl()}console/#/audit`)
   await expectVisible(rowOf(page, /Operator.*apps.create/).first())
+  await page.setViewportSize(phone)
+  // An id that is broken over lines cannot be compared with another one.
+  const ids = page.locator('.short-id:visible')
+  expect(await ids.count()).toBeGreaterThan(3)
+  for (const id of await ids.all()) expect((await id.boundingBox())?.height).toBeLessThan(24)
+  expect(await page.evaluate(`document.querySelector('.table-frame').scrollWidth`)).toBe(362 - 2)
+  await screenshot(page, 'console-phone-audit')
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await screenshot(page, 'console-phone-audit-dark')
 })
 
 test('a disabled app refuses its backend until it is enabled again', async () => {

@@ -1,3 +1,4 @@
+import { logFormat } from '@parley/server/core/log-format'
 import { createMetrics } from '@parley/server/core/metrics'
 import { connectOnce } from '@parley/server/db/client'
 import { logError, toApiError } from '@parley/server/http/errors'
@@ -67,4 +68,36 @@ test('a bug of a route is logged with its request', async () => {
   expect(statusCode).toBe(500)
   expect(lines).toMatchObject([{ fault: { message: 'a bug' }, message: 'request failed' }])
   await app.close()
+})
+
+/** What a line of the log has of an error that a job or the realtime part met. */
+function lineOf(error: unknown) {
+  const err = logFormat('info').serializers.err(error)
+  return { err, text: JSON.stringify(err) }
+}
+
+test('no line of the log has values of the database: not of jobs, nor of realtime', async () => {
+  const db = connectOnce(inject('databaseUrl'))
+  const failed = (query: PromiseLike<unknown>) =>
+    Promise.resolve(query).catch((error: unknown) => error)
+  await db`create temporary table once (key text primary key)`
+  const twice = await failed(db`insert into once select 'hush' from generate_series(1, 2)`)
+  const invalid = await failed(db`select ${'hush'}::text::int`)
+  await db.end()
+  // As the driver of the queue has it.
+  const ofQueue = Object.assign(new Error('duplicate key value violates unique constraint "one"'), {
+    ...{ code: '23505', severity: 'ERROR', detail: 'Key (id)=(hush) already exists.' },
+    ...{ table: 'jobs', constraint: 'one', where: 'hush' },
+  })
+  const [first, second, third] = [twice, invalid, ofQueue].map(lineOf)
+  expect(first?.err).toMatchObject({ code: '23505', table: 'once', constraint: 'once_pkey' })
+  expect(second?.err).toMatchObject({ code: '22P02', message: 'PostgreSQL error 22P02' })
+  expect(third?.err).toMatchObject({ code: '23505', table: 'jobs', constraint: 'one' })
+  const wrapped = new Error('the pass failed', { cause: twice })
+  for (const error of [twice, invalid, ofQueue, wrapped, new AggregateError([invalid], '')])
+    expect(lineOf(error).text).not.toContain('hush')
+  expect(lineOf(wrapped).err).toMatchObject({
+    ...{ type: 'Error', message: 'the pass failed', cause: { code: '23505' } },
+    stack: expect.stringMatching(/^Error: the pass failed\n\s+at /),
+  })
 })

@@ -1,10 +1,11 @@
+import type { ImportRecord } from '@parley/client/server'
 import { limits } from '@parley/contract'
 import { selectUserFacts } from '@parley/server/features/imports/facts'
 import { expect, test } from 'vitest'
 import { upTo } from '../support/events.ts'
 import { waitingForRows, whileRowLocked } from '../support/locks.ts'
 import { useWorld } from '../support/world.ts'
-import { channel, post, user } from './records.ts'
+import { at, channel, message, post, user } from './records.ts'
 
 const world = useWorld()
 
@@ -50,4 +51,23 @@ test('a user whose records are being stored is deleted after that', async () => 
     },
   )
   expect(await deletion.deleted).toMatchObject({ success: true })
+})
+
+test('of many refusals those that the end has found are shown, too, in their places', async () => {
+  const shown = limits.imports.refusalsShown
+  const reactions = upTo(limits.reactionKinds + 2).map(
+    (n): ImportRecord => ({
+      ...{ record: 'reaction', messageId: 'many1', emoji: `e${100 + n}`, userId: 'ana' },
+      createdAt: at(2),
+    }),
+  )
+  const records = [user('ana'), channel('many'), message('many1', 'many'), ...reactions]
+  const lines = records.map((record) => `${JSON.stringify(record)}\n`).join('')
+  const { body } = await post(world(), `${lines}${'nonsense\n'.repeat(shown)}`)
+  expect(body.refused).toBe(shown + 2)
+  const first = records.length - 1
+  expect(body.refusals.map(({ line }: { line: number }) => line)).toEqual(
+    upTo(shown).map((n) => n + first - 1),
+  )
+  expect(body.refusals[1].reason).toMatch(/^emoji: a message can have at most/)
 })

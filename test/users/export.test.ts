@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { channel, member, message, post, user } from '../imports/records.ts'
+import { erased } from '../support/cleanup.ts'
 import { upTo } from '../support/events.ts'
 import { unknownId } from '../support/ids.ts'
 import { complaint, invalid, notFound, refusal, unauthorized } from '../support/refusal.ts'
@@ -64,7 +65,7 @@ test('an export has everything of the user, nothing of others and no secret', as
   expect(of(items, 'pin')).toEqual([
     { channelId, messageId: theirs.id, pinnedAt: expect.stringMatching(/^\d{4}-.*Z$/) },
   ])
-  expect(of(items, 'formerMembership')).toEqual([{ channelId: leftId }])
+  expect(of(items, 'formerMembership')).toEqual([{ channelId: leftId, isCreator: true }])
   expect(JSON.stringify(items)).not.toMatch(/secret-push-token|the words of ben/)
   const stream = await fetch(`${world().url}/api/users/ana/export`, {
     headers: { 'X-API-Key': world().apiKey, Accept: 'application/x-ndjson, */*;q=0.5' },
@@ -75,7 +76,7 @@ test('an export has everything of the user, nothing of others and no secret', as
     .split('\n')
     .map((line) => JSON.parse(line))
   expect(lines.at(-1)).toEqual({ kind: 'end' })
-  expect(lines.slice(0, -1)).toEqual(items)
+  expect(lines.slice(0, -1).filter(({ kind }) => kind !== 'cursor')).toEqual(items)
   // Each export once, however many pages it has.
   const noted = { appId: world().appId, operation: 'users.export' }
   const { entries } = await world().operator.audit.listOfApp(noted)
@@ -151,7 +152,7 @@ test('no page of an export is read but with a cursor of one that was noted', asy
     )
   for (const cursor of [
     ...[forged('8', key('0')), forged(':8', key('0')), forged(`${noted}:-1`, key('0'))],
-    ...[forged(`${noted}:10`, key('0')), forged(`${noted}:5`, key('-1'))],
+    ...[forged(`${noted}:12`, key('0')), forged(`${noted}:5`, key('-1'))],
     ...[forged(`${noted}:5`, key('99999999999')), forged(`${noted}:5`, 'x:1'), 'x'],
   ])
     expect(await refusal(page(cursor)), cursor).toEqual(invalid)
@@ -179,4 +180,32 @@ test('an export leaves out what an import has not finished, and imports are coun
     ...{ unfinished: 1, finished: 1, undefined: 0 },
     ...{ imported: 4, skipped: 4, refused: 1 },
   })
+})
+
+test('the export of an id that was used before has nothing of the user before', async () => {
+  const { backend, db } = world()
+  const gil = await world().user('gil')
+  const { id: channelId } = await gil.channels.create({ type: 'public', name: 'Twice used' })
+  await world()
+    .user('hub')
+    .then((hub) => hub.members.join({ channelId }))
+  await gil.messages.send({ channelId, text: 'of the first' })
+  await backend.users.delete({ userId: 'gil' })
+  await erased(world())
+  const again = await world().user('gil')
+  await again.members.join({ channelId })
+  const { id } = await again.messages.send({ channelId, text: 'deleted by the second' })
+  await again.messages.delete({ channelId, messageId: id })
+  await again.messages.send({ channelId, text: 'of the second' })
+  const messages = of(await exportOf('gil'), 'message')
+  expect(messages.map(({ text, seq }) => [text, seq])).toEqual([
+    ['', 2],
+    ['of the second', 3],
+  ])
+  const tombstones = await db`
+    select seq
+    from messages
+    where channel_id = ${channelId}
+      and deleted_at is not null`
+  expect(tombstones).toHaveLength(2)
 })

@@ -75,6 +75,7 @@ export const workspaceInvites = pgTable(
     referencesWorkspace(t).onDelete('cascade'),
     index().on(t.expiresAt),
     index().on(t.workspaceId, t.createdBy),
+    index('invites_of_user').on(t.appId, t.createdBy, t.id).concurrently(),
   ],
 )
 
@@ -88,5 +89,9 @@ export const workspaceInviteUses = pgTable(
     userId: text().notNull(),
     usedAt: createdAt(),
   },
-  (t) => [primaryKey({ columns: [t.inviteId, t.userId] })],
+  (t) => [
+    primaryKey({ columns: [t.inviteId, t.userId] }),
+    // For the erasure and the export of a user.
+    index('invite_uses_of_user').on(t.userId, t.inviteId).concurrently(),
+  ],
 )

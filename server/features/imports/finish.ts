@@ -88,12 +88,18 @@ async function setMarkers(db: Tx, { appId, channelIds }: { appId: string; channe
 type Publish = { appId: string; channels: ReadChannel[] }
 
 /**
- * Shows channels, with exact counters. A direct message whose two users have started another
- * meanwhile stays hidden, and is refused. Users who were deleted meanwhile are erased again, here
- * too.
+ * Shows channels, with exact counters: the erasure of a member locks the channel, too. A direct
+ * message whose two users have started another meanwhile stays hidden, and is refused.
  */
 async function publish(db: Tx, { appId, channels }: Publish): Promise<Refusal[]> {
   const channelIds = channels.map(({ id }) => id)
+  await db`
+    select
+    from channels c
+    where c.id = any(${channelIds}::uuid[])
+      and c.app_id is not distinct from ${appId}
+    order by c.id
+    for no key update`
   await db`
     update channels c
     set
@@ -117,21 +123,6 @@ async function publish(db: Tx, { appId, channels }: Publish): Promise<Refusal[]>
           and other.deleted_at is null
       )`
   await forgetRead(db, { appId, ids: channelIds })
-  await db`
-    update users u
-    set forgotten_at = null
-    where u.app_id = ${appId}
-      and u.deleted_at is not null
-      and u.forgotten_at is not null
-      and u.id in (
-        select m.user_id
-        from members m
-        where m.channel_id = any(${channelIds}::uuid[])
-        union all
-        select fm.user_id
-        from former_members fm
-        where fm.channel_id = any(${channelIds}::uuid[])
-      )`
   const hidden = await db<{ id: string }[]>`
     select c.id
     from channels c

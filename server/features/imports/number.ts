@@ -47,7 +47,8 @@ type Numbered = {
  * Stores the next messages of these channels, numbered in the order of their times: of messages
  * with the same time, the one earlier in the file is first. Only these steps write to channels that
  * nobody sees, so their counters need no lock beyond that of the import. A message whose author was
- * deleted meanwhile becomes a tombstone. Returns how many there were.
+ * deleted meanwhile becomes a tombstone, also if somebody else has got the id. Returns how many
+ * there were.
  */
 export async function storeMessages(db: Tx, { appId, channelIds }: Omit<DueQuery, 'kind'>) {
   const numbered = await insertDue(db, { appId, channelIds, kind: 'message' })
@@ -88,7 +89,7 @@ const insertDue = (db: Tx, query: DueQuery) => db<Numbered[]>`
   numbered as materialized (
     select
       due.key::uuid as id, due.channel_id, author.id as user_id, due."row", due.created_at,
-      author.is_deleted,
+      author.is_deleted or due."row" -> 'erasedAt' is not null as is_deleted,
       c.last_seq + row_number() over (
         partition by due.channel_id order by due.created_at, due.position
       ) as seq,
@@ -119,19 +120,20 @@ const insertDue = (db: Tx, query: DueQuery) => db<Numbered[]>`
       ("row" ->> 'quotedId')::uuid,
       created_at, coalesce(("row" ->> 'editedAt')::timestamptz, created_at),
       case when not is_deleted then ("row" ->> 'editedAt')::timestamptz end,
-      case when is_deleted then now() end
+      case when is_deleted then coalesce(("row" ->> 'erasedAt')::timestamptz, now()) end
     from numbered
   ),
   former as (
     insert into former_members (app_id, channel_id, user_id)
-    select ${query.appId}, author.channel_id, author.id
-    from author
-    where author.id <> ${SYSTEM_USER.id}
+    select distinct ${query.appId}::uuid, numbered.channel_id, numbered.user_id
+    from numbered
+    where not numbered.is_deleted
+      and numbered.user_id <> ${SYSTEM_USER.id}
       and not exists (
         select
         from members m
-        where m.channel_id = author.channel_id
-          and m.user_id = author.id
+        where m.channel_id = numbered.channel_id
+          and m.user_id = numbered.user_id
       )
     on conflict do nothing
   ),

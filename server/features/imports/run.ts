@@ -86,8 +86,6 @@ async function readImport(options: ImportOptions): Promise<ImportReport> {
       report.isFinished = true
     }
     report.unfinishedChannelIds = await step((db) => selectUnfinished(db, appId))
-    // What the end has refused is of any line.
-    report.refusals.sort(byLine)
     return report
   } finally {
     // It ends by itself, should this fail.
@@ -115,13 +113,20 @@ const emptyReport = (): ImportReport => ({
   unfinishedChannelIds: [],
 })
 
+/**
+ * Of many refusals the first by line are shown. They come in the order of their lines, but for
+ * those that the end finds.
+ */
 function refuse(report: ImportReport, { line, reason }: Refusal) {
   const { refusalsShown, reasonLength } = limits.imports
+  const { refusals } = report
   report.refused += 1
-  if (report.refusals.length >= refusalsShown) return
+  const place = refusals.findLastIndex((other) => other.line <= line) + 1
+  if (place >= refusalsShown) return
   // It may name each field of a long line.
   const short = `${reason.slice(0, reasonLength - 1).toWellFormed()}…`
-  report.refusals.push({ line, reason: reason.length > reasonLength ? short : reason })
+  refusals.splice(place, 0, { line, reason: reason.length > reasonLength ? short : reason })
+  if (refusals.length > refusalsShown) refusals.pop()
 }
 
 const byLine = (a: Refusal, b: Refusal) => a.line - b.line

@@ -65,15 +65,38 @@ export async function tombstone(
   ctx.write(writeTombstones(ctx.db, { topic, tombstones: merged, threads: [...threads.values()] }))
 }
 
-/** The roots of the threads in which these messages are replies, by id, without a new rev yet. */
+/**
+ * The same in a channel that nobody sees yet, because an import has not finished it: there are no
+ * events, and revs stay.
+ */
+export async function tombstoneUnseen(
+  { db, write }: Pick<Transaction, 'db' | 'write'>,
+  { appId, channelId }: { appId: string; channelId: string },
+  messages: DatedMessage[],
+) {
+  if (messages.length === 0) return
+  const threads = await readThreads(db, messages)
+  for (const { parentId } of messages) {
+    const thread = threads.get(parentId ?? '')
+    if (thread !== undefined) thread.replyCount -= 1
+  }
+  const tombstones = messages.map(({ id, rev, replyCount, now: deletedAt }) => ({
+    ...{ id, rev, createdRev: null, deletedAt, envelope: '' },
+    replyCount: threads.get(id)?.replyCount ?? replyCount,
+  }))
+  const topic = topics.channel(appId, channelId)
+  write(writeTombstones(db, { topic, tombstones, threads: [...threads.values()] }))
+}
+
+/** The roots of the threads in which these messages are replies, by id. */
 async function readThreads(db: Tx, messages: DatedMessage[]) {
   const rootIds = messages.flatMap(({ parentId }) => parentId ?? [])
   if (rootIds.length === 0) return new Map<string, Thread>()
-  const roots = await db<Omit<Thread, 'rev'>[]>`
-    select id, reply_count
+  const roots = await db<Thread[]>`
+    select id, reply_count, rev
     from messages
     where id = any(${rootIds}::uuid[])`
-  return new Map(roots.map((root): [string, Thread] => [root.id, { ...root, rev: 0 }]))
+  return new Map(roots.map((root) => [root.id, root]))
 }
 
 type Written = {

@@ -2,19 +2,27 @@ import type { Transaction } from '../../core/context.ts'
 import type { Tx } from '../../db/client.ts'
 import { writeRevs } from '../messages/publish.ts'
 import { asBroadcast, selectMessages } from '../messages/view.ts'
-import { type ErasureTarget, lockTarget, type TargetQuery } from './erase.ts'
+import {
+  type FoundTarget,
+  lockDeletedUser,
+  lockTarget,
+  stateOfChannel,
+  type TargetQuery,
+} from './erase.ts'
 
 /** A user's reactions in one channel: the first emoji is on the first message, and so on. */
-type OwnReactions = ErasureTarget & { messageIds: string[]; emojis: string[] }
+type OwnReactions = FoundTarget & { messageIds: string[]; emojis: string[] }
 
 /** The next reactions of deleted users, by channel. */
 export const selectReactions = (db: Tx, query: TargetQuery) => db<OwnReactions[]>`
   select
-    app_id, channel_id, user_id,
+    app_id, channel_id, user_id, state,
     array_agg(message_id) as message_ids,
     array_agg(emoji) as emojis
   from (
-    select r.app_id, msg.channel_id, r.user_id, r.message_id, r.emoji
+    select
+      r.app_id, msg.channel_id, r.user_id, r.message_id, r.emoji,
+      ${stateOfChannel(db)} as state
     from reactions r
     join users u
       on u.app_id = r.app_id
@@ -22,16 +30,24 @@ export const selectReactions = (db: Tx, query: TargetQuery) => db<OwnReactions[]
       and u.deleted_at is not null
       and u.forgotten_at is null
     join messages msg on msg.id = r.message_id
-    join channels c on c.id = msg.channel_id and c.deleted_at is null
+    join channels c on c.id = msg.channel_id
     where r.app_id = ${query.appId}
       and r.user_id = any(${query.userIds})
       and msg.channel_id <> all(${query.exceptChannelIds}::uuid[])
     limit ${query.limit}
   ) own
-  group by app_id, channel_id, user_id`
+  group by app_id, channel_id, user_id, state`
 
-/** Removes at most `limit` of these reactions of a deleted user. Repeating it is harmless. */
+/**
+ * Removes at most `limit` of these reactions of a deleted user. Repeating it is harmless. Where
+ * nobody sees the channel, yet or any more, there are no events of it.
+ */
 export async function eraseReactions(ctx: Transaction, own: OwnReactions, limit: number) {
+  if (own.state !== 'live') {
+    const [deleted] = await lockDeletedUser(ctx.db, own)
+    if (deleted) await deleteReactions(ctx.db, own, limit)
+    return
+  }
   const { channel, user } = await lockTarget(ctx.db, own)
   if (!channel || !user) return
   const removed = await deleteReactions(ctx.db, own, limit)

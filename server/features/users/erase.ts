@@ -13,6 +13,8 @@ import { tombstone } from '../messages/delete.ts'
 /** Erases what a deleted user has left, channel by channel, each step in a short transaction. */
 
 export type ErasureTarget = { appId: string; channelId: string; userId: string }
+/** `importing`: nobody sees the channel yet. `deleted`: nobody sees it any more. */
+export type FoundTarget = ErasureTarget & { state: 'live' | 'importing' | 'deleted' }
 export type TargetQuery = {
   appId: string
   userIds: string[]
@@ -25,10 +27,10 @@ export type TargetQuery = {
  * members of. In a random order, so that a channel that fails is not always the first. It stops at
  * so many.
  */
-export const selectErasureTargets = (db: Tx, query: TargetQuery) => db<ErasureTarget[]>`
-  select target.app_id, target.channel_id, target.user_id
+export const selectErasureTargets = (db: Tx, query: TargetQuery) => db<FoundTarget[]>`
+  select target.app_id, target.channel_id, target.user_id, target.state
   from (
-    select target.*
+    select target.*, ${stateOfChannel(db)} as state
     from unnest(${query.userIds}::text[]) given (user_id)
     join users u
       on u.app_id = ${query.appId}
@@ -40,10 +42,18 @@ export const selectErasureTargets = (db: Tx, query: TargetQuery) => db<ErasureTa
       union all
       ${channelsOf(db, db`former_members`, query)}
     ) target
-    join channels c on c.id = target.channel_id and c.deleted_at is null
+    join channels c on c.id = target.channel_id
     limit ${query.limit}
   ) target
   order by random()`
+
+/** The state of channel `c`. */
+export const stateOfChannel = (db: Tx) => db`
+  case
+    when c.deleted_at is null then 'live'
+    when c.deleted_at = 'infinity' then 'importing'
+    else 'deleted'
+  end`
 
 const channelsOf = (db: Tx, table: Fragment, { appId, exceptChannelIds }: TargetQuery) => db`
   select of_user.app_id, of_user.channel_id, of_user.user_id
@@ -94,7 +104,7 @@ export async function lockTarget(db: Tx, target: ErasureTarget) {
 }
 
 /** While this lock is held, the id cannot become a new user's. */
-const lockDeletedUser = (db: Tx, { appId, userId }: ErasureTarget) => db<UserSummary[]>`
+export const lockDeletedUser = (db: Tx, { appId, userId }: ErasureTarget) => db<UserSummary[]>`
   select id, display_name as name, image
   from users
   where app_id = ${appId}
@@ -111,27 +121,27 @@ const selectMember = (db: Tx, { channelId, userId }: ErasureTarget) => db<Member
   where channel_id = ${channelId}
     and user_id = ${userId}`
 
-type OwnMessages = Walk & { userId: string }
+export type OwnMessages = Walk & { userId: string }
+
+/** The next messages of a user in a channel. */
+export const selectOwn = (db: Tx, channelId: string, { userId, afterSeq, limit }: OwnMessages) =>
+  db<DatedMessage[]>`
+    select *, clock_timestamp() as now
+    from messages
+    where channel_id = ${channelId}
+      and user_id collate "C" = ${userId}
+      and seq > ${afterSeq}
+    order by seq
+    limit ${limit}`
 
 /**
  * Tombstones keep nothing that could get in the way of a new user with this id, the sender's client
  * id included. Messages that are tombstones already count towards the limit, so that a step is
  * short wherever it starts. Returns the last seq, or null after the user's last message.
  */
-async function eraseMessages(
-  ctx: Transaction,
-  channel: LockedChannel,
-  { userId, afterSeq, limit }: OwnMessages,
-) {
+async function eraseMessages(ctx: Transaction, channel: LockedChannel, own: OwnMessages) {
   const { db } = ctx
-  const messages = await db<DatedMessage[]>`
-    select *, clock_timestamp() as now
-    from messages
-    where channel_id = ${channel.id}
-      and user_id collate "C" = ${userId}
-      and seq > ${afterSeq}
-    order by seq
-    limit ${limit}`
+  const messages = await selectOwn(db, channel.id, own)
   const undeleted = messages.filter(({ deletedAt }) => deletedAt === null)
   await tombstone(ctx, channel, undeleted)
   const ids = messages.flatMap(({ id, clientId }) => (clientId === null ? [] : id))
@@ -141,7 +151,7 @@ async function eraseMessages(
       set client_id = null
       where id = any(${ids}::uuid[])`)
   }
-  return messages.length < limit ? null : (messages.at(-1)?.seq ?? null)
+  return messages.length < own.limit ? null : (messages.at(-1)?.seq ?? null)
 }
 
 /**
@@ -187,7 +197,7 @@ type Finish = Pick<TargetQuery, 'appId' | 'userIds'> & {
   mayWait: boolean
 }
 
-/** Releases the ids of these deleted users, once nothing of theirs is left. */
+/** Releases the ids of these deleted users, once nothing of theirs is left in any channel. */
 export async function finishErasure(
   { db }: Pick<Transaction, 'db'>,
   { appId, userIds, mayWait }: Finish,
@@ -207,13 +217,11 @@ export async function finishErasure(
       )
       and not exists (
         select from members m
-        join channels c on c.id = m.channel_id and c.deleted_at is null
         where m.app_id = u.app_id
           and m.user_id = u.id
       )
       and not exists (
         select from former_members fm
-        join channels c on c.id = fm.channel_id and c.deleted_at is null
         where fm.app_id = u.app_id
           and fm.user_id = u.id
       )

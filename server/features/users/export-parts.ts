@@ -38,10 +38,11 @@ export const exportParts: Part[] = [
   byId('workspace', (db, { appId, userId }) => ({
     id: db`wm.workspace_id`,
     data: db`jsonb_build_object(
-      'workspaceId', wm.workspace_id, 'role', wm.role,
+      'workspaceId', wm.workspace_id, 'role', wm.role, 'isCreator', w.created_by = ${userId},
       'joinedAt', ${isoTime(db, db`wm.joined_at`)}
     )`,
     rows: db`workspace_members wm
+        join workspaces w on w.id = wm.workspace_id
         where wm.app_id = ${appId}
           and wm.user_id = ${userId}`,
   })),
@@ -50,6 +51,7 @@ export const exportParts: Part[] = [
     data: db`jsonb_build_object(
       'channelId', m.channel_id, 'role', m.role, 'lastReadSeq', m.last_read_seq,
       'starred', m.starred, 'muted', m.muted, 'custom', m.custom,
+      'isCreator', c.created_by = ${userId},
       'joinedAt', ${isoTime(db, db`m.joined_at`)}
     )`,
     rows: db`members m
@@ -57,7 +59,7 @@ export const exportParts: Part[] = [
         where m.app_id = ${appId}
           and m.user_id = ${userId}`,
   })),
-  byChannel('message', (db, { userId, channelId, afterSeq }) => ({
+  byChannel('message', (db, { appId, userId, channelId, afterSeq }) => ({
     keys: db`
       select msg.seq
       from messages msg
@@ -65,15 +67,24 @@ export const exportParts: Part[] = [
         and msg.user_id collate "C" = ${userId}
         and msg.seq > ${afterSeq}
       order by msg.seq`,
-    data: db`jsonb_build_object(
-      'id', msg.id, 'channelId', msg.channel_id, 'seq', msg.seq,
-      'parentId', msg.parent_id, 'quotedMessageId', msg.quoted_id,
-      'text', msg.text, 'mentions', msg.mentions, 'attachments', msg.attachments,
-      'custom', msg.custom, 'clientId', msg.client_id,
-      'createdAt', ${isoTime(db, db`msg.created_at`)},
-      'editedAt', ${isoTime(db, db`msg.edited_at`)},
-      'deletedAt', ${isoTime(db, db`msg.deleted_at`)}
-    )`,
+    // Tombstones from before the user are those of somebody else, who had the id and was erased.
+    data: db`case
+      when msg.deleted_at is null or msg.deleted_at >= (
+        select u.created_at
+        from users u
+        where u.app_id = ${appId}
+          and u.id = ${userId}
+      )
+      then jsonb_build_object(
+        'id', msg.id, 'channelId', msg.channel_id, 'seq', msg.seq,
+        'parentId', msg.parent_id, 'quotedMessageId', msg.quoted_id,
+        'text', msg.text, 'mentions', msg.mentions, 'attachments', msg.attachments,
+        'custom', msg.custom, 'clientId', msg.client_id,
+        'createdAt', ${isoTime(db, db`msg.created_at`)},
+        'editedAt', ${isoTime(db, db`msg.edited_at`)},
+        'deletedAt', ${isoTime(db, db`msg.deleted_at`)}
+      )
+    end`,
     rows: db`messages msg on msg.channel_id = found.channel_id and msg.seq = found.seq`,
   })),
   {
@@ -132,10 +143,33 @@ export const exportParts: Part[] = [
   })),
   byId('formerMembership', (db, { appId, userId }) => ({
     id: db`fm.channel_id`,
-    data: db`jsonb_build_object('channelId', fm.channel_id)`,
+    data: db`jsonb_build_object(
+      'channelId', fm.channel_id, 'isCreator', c.created_by = ${userId}
+    )`,
     rows: db`former_members fm
         join channels c on c.id = fm.channel_id and c.deleted_at is null
         where fm.app_id = ${appId}
           and fm.user_id = ${userId}`,
+  })),
+  byId('invite', (db, { appId, userId }) => ({
+    id: db`wi.id`,
+    data: db`jsonb_build_object(
+      'inviteId', wi.id, 'workspaceId', wi.workspace_id, 'role', wi.role, 'uses', wi.uses,
+      'createdAt', ${isoTime(db, db`wi.created_at`)},
+      'expiresAt', ${isoTime(db, db`wi.expires_at`)}
+    )`,
+    rows: db`workspace_invites wi
+        where wi.app_id = ${appId}
+          and wi.created_by = ${userId}`,
+  })),
+  byId('inviteUse', (db, { appId, userId }) => ({
+    id: db`wiu.invite_id`,
+    data: db`jsonb_build_object(
+      'inviteId', wiu.invite_id, 'workspaceId', wi.workspace_id,
+      'usedAt', ${isoTime(db, db`wiu.used_at`)}
+    )`,
+    rows: db`workspace_invite_uses wiu
+        join workspace_invites wi on wi.id = wiu.invite_id and wi.app_id = ${appId}
+        where wiu.user_id = ${userId}`,
   })),
 ]

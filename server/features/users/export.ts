@@ -51,7 +51,8 @@ function positionOf(cursor: string): ExportStart & { noteId: string } {
   return { noteId, ...place }
 }
 
-type Row = ExportPosition & { data: ExportItem['data']; found: number }
+/** Without data: a row that is not the user's, which counts for the page all the same. */
+type Row = ExportPosition & { data: ExportItem['data'] | null; found: number }
 
 /** Parts are read one after the other, until a page has something or there are no more. */
 async function readPage(db: Tx, user: ExportRef, from: ExportStart) {
@@ -60,14 +61,14 @@ async function readPage(db: Tx, user: ExportRef, from: ExportStart) {
     if (!part) return { items: [], next: null }
     const { rows: which, end } = await part.select(db, { ...user, ...place })
     const rows = await selectRows(db, which)
-    const items = rows.map(({ data }) => ({ kind: part.kind, data }))
+    const items = rows.flatMap(({ data }) => (data === null ? [] : { kind: part.kind, data }))
     const last = rows.at(-1)
     const isFull = last && (rows.length < last.found || last.found >= limits.exportPage)
     const next = isFull ? { ...place, first: last.first, second: last.second } : after(place, end)
     const isLast = exportParts[next.part] === undefined
     if (items.length > 0 || isLast) return { items, next: isLast ? null : next }
-    // A slice of channels without anything of the user is a page of its own: it has an end.
-    if (end) return { items, next }
+    // One that is full, or a slice of channels, is a page also without anything: it has an end.
+    if (end || isFull) return { items, next }
     place = next
   }
 }
@@ -82,7 +83,7 @@ const selectRows = (db: Tx, which: Fragment) => db<Row[]>`
     select
       part.*,
       (count(*) over ())::int as found,
-      sum(octet_length(part.data::text)) over (order by part.place) as bytes
+      sum(coalesce(octet_length(part.data::text), 0)) over (order by part.place) as bytes
     from (${which}) part
   ) measured
   where measured.bytes <= ${limits.answerBytes} or measured.place = 1

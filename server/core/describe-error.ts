@@ -1,0 +1,51 @@
+type DatabaseFields = Record<'code' | 'routine', string> &
+  Partial<Record<'table' | 'table_name' | 'constraint' | 'constraint_name', string>>
+
+/** What the log has of an error. */
+type Described = {
+  message: string
+  code?: string
+  routine?: string
+  table?: string | undefined
+  constraint?: string | undefined
+  /** The places alone: the first line repeats the message. */
+  stack?: string[] | undefined
+  cause?: Described
+  errors?: Described[]
+}
+
+/** Leaves out what may be user data: values in messages, details and queries of the database. */
+export function describeError(error: unknown): Described {
+  if (!(error instanceof Error)) return { message: typeof error }
+  const stack = error.stack?.split('\n').filter((line) => /^\s+at /.test(line))
+  if (isOfDatabase(error)) {
+    const { code, routine } = error
+    const table = error.table_name ?? error.table
+    const constraint = error.constraint_name ?? error.constraint
+    // Class 22 means invalid data, which the message quotes.
+    const message = code.startsWith('22') ? `PostgreSQL error ${code}` : error.message
+    return { message, code, routine, table, constraint, stack }
+  }
+  const { message, cause } = error
+  return {
+    message,
+    stack,
+    ...('code' in error && typeof error.code === 'string' && { code: error.code }),
+    ...(cause instanceof Error && { cause: describeError(cause) }),
+    ...(error instanceof AggregateError && { errors: error.errors.map(describeError) }),
+  }
+}
+
+/** Errors of PostgreSQL, of our driver or of that of the job queue. */
+const isOfDatabase = (error: Error): error is Error & DatabaseFields =>
+  'severity' in error &&
+  'code' in error &&
+  typeof error.code === 'string' &&
+  /^[0-9A-Z]{5}$/.test(error.code)
+
+/** The same as the field `err` of a line: with the name of the error, and its stack as a text. */
+export function errorField(error: unknown) {
+  const { stack = [], ...described } = describeError(error)
+  const type = error instanceof Error ? error.name : typeof error
+  return { type, ...described, stack: [`${type}: ${described.message}`, ...stack].join('\n') }
+}

@@ -1,0 +1,160 @@
+import { topics } from '@parley/contract'
+import type { Transaction } from '../../core/context.ts'
+import { envelopeIn } from '../../core/stored-envelope.ts'
+import type { Tx } from '../../db/client.ts'
+import { pipelined } from '../../db/pipelined.ts'
+import { isoTime } from '../../db/sql.ts'
+import { type ErasureTarget, lockDeletedUser, lockTarget } from './erase.ts'
+import { type NamedChannel, withoutPeer, withoutTexts, withUser } from './redact.ts'
+
+/**
+ * Takes the names and pictures of deleted users out of stored events: those that they caused in a
+ * channel, and those by which the other member of a direct message got it, under their name.
+ */
+
+type Walk = { topic: string; afterOffset: number; limit: number }
+type ChannelRef = { appId: string; channelId: string }
+
+/**
+ * Whether the events of a deleted channel `c` are kept until they expire: webhooks are sent them,
+ * and may ask for them again.
+ */
+export const areEventsKept = (db: Tx) => db`(
+  exists (
+    select
+    from webhooks wh
+    where wh.app_id = c.app_id
+  )
+  and exists (
+    select
+    from events e
+    where e.topic = 'chat:' || c.app_id || ':' || c.id
+  )
+)`
+
+type NamingRow = { areEventsKept: boolean; userIds: string[] }
+
+/** The topics whose events may name those who were in a channel. */
+export async function selectNamingTopics(db: Tx, { appId, channelId }: ChannelRef) {
+  const [row] = await db<NamingRow[]>`
+    select
+      ${areEventsKept(db)} as are_events_kept,
+      array(
+        select m.user_id
+        from members m
+        where m.channel_id = c.id
+          and c.type = 'messaging'
+        union
+        select fm.user_id
+        from former_members fm
+        where fm.channel_id = c.id
+          and c.type = 'messaging'
+      ) as user_ids
+    from channels c
+    where c.id = ${channelId}
+      and c.app_id is not distinct from ${appId}`
+  const { areEventsKept: isKept = false, userIds = [] } = row ?? {}
+  return {
+    areEventsKept: isKept,
+    ofChannel: topics.channel(appId, channelId),
+    ofMembers: userIds.map((userId) => topics.user(appId, userId)),
+  }
+}
+
+/**
+ * One step through a topic, while the channel is locked: else a message's deletion could write the
+ * same events. Returns the offset to go on after, or null at the end.
+ */
+export async function eraseNames(ctx: Transaction, target: ErasureTarget, walk: Walk) {
+  const { channel, user } = await lockTarget(ctx.db, target)
+  if (!channel || !user) return null
+  return walk.topic.startsWith('user:')
+    ? rewriteEvents(
+        ctx.db,
+        { ...walk, text: JSON.stringify(channel.id) },
+        forgetPeer(channel, walk.topic),
+      )
+    : rewriteEvents(ctx.db, { ...walk, text: JSON.stringify(user.id) }, (json) =>
+        withUser(json, user),
+      )
+}
+
+/** The same of a channel that was deleted. The texts of the user go, too: its messages are gone. */
+export async function eraseTexts(ctx: Transaction, target: ErasureTarget, walk: Walk) {
+  const [[channel], [user]] = await pipelined([
+    selectUnseen(ctx.db, target),
+    lockDeletedUser(ctx.db, target),
+  ])
+  if (!channel || !user) return null
+  const redact = (json: never) => withUser(withoutTexts(json, user, channel.now), user)
+  return walk.topic.startsWith('user:')
+    ? rewriteEvents(
+        ctx.db,
+        { ...walk, text: JSON.stringify(channel.id) },
+        forgetPeer(channel, walk.topic),
+      )
+    : // In short form the id of an author has no quotation mark before it.
+      rewriteEvents(ctx.db, { ...walk, text: JSON.stringify(user.id).slice(1) }, redact)
+}
+
+/** The other member's name, in the topic of a member of a channel that was deleted. */
+export async function forgetDirectName(db: Tx, ref: ChannelRef, walk: Walk) {
+  const [channel] = await selectUnseen(db, ref)
+  if (!channel) return null
+  return rewriteEvents(
+    db,
+    { ...walk, text: JSON.stringify(channel.id) },
+    forgetPeer(channel, walk.topic),
+  )
+}
+
+const forgetPeer = (channel: NamedChannel, topic: string) => (json: never) =>
+  withoutPeer(json, channel, topic)
+
+const selectUnseen = (db: Tx, { appId, channelId }: ChannelRef) => db<
+  (NamedChannel & { now: string })[]
+>`
+  select c.app_id, c.id, c.name, c.image, ${isoTime(db, db`clock_timestamp()`)} as now
+  from channels c
+  where c.id = ${channelId}
+    and c.app_id is not distinct from ${appId}
+    and c.deleted_at is not null`
+
+type StoredRow = { offset: number; messageId: string | null; envelope: string | null }
+
+/** Rewrites the events of the step that have this text. */
+async function rewriteEvents(
+  db: Tx,
+  { topic, afterOffset, limit, text }: Walk & { text: string },
+  rewrite: (json: never) => unknown,
+) {
+  const rows = await db<StoredRow[]>`
+    select
+      e."offset", e.message_id,
+      case when strpos(e.envelope, ${text}) > 0 then e.envelope end
+        as envelope
+    from events e
+    where e.topic = ${topic}
+      and e."offset" > ${afterOffset}
+    order by e."offset"
+    limit ${limit}`
+  const changed = rows.flatMap(({ offset, messageId, envelope }) => {
+    if (envelope === null) return []
+    const whole = envelopeIn({ topic, offset, messageId, envelope })
+    const json = JSON.parse(whole) as never // as one of the contract's
+    const rewritten = JSON.stringify(rewrite(json))
+    return rewritten === JSON.stringify(json) ? [] : { offset, rewritten }
+  })
+  if (changed.length > 0) {
+    const offsets = changed.map(({ offset }) => offset)
+    await db`
+      update events e
+      set envelope = given.envelope, type = given.envelope::json ->> 'type'
+      from unnest(${offsets}::int[], ${changed.map(({ rewritten }) => rewritten)}::text[])
+        as given ("offset", envelope)
+      where e.topic = ${topic}
+        and e."offset" = any(${offsets}::int[])
+        and e."offset" = given."offset"`
+  }
+  return rows.length < limit ? null : (rows.at(-1)?.offset ?? null)
+}

@@ -1,0 +1,152 @@
+import type { Transaction } from '../../core/context.ts'
+import type { Tx } from '../../db/client.ts'
+import { pipelined } from '../../db/pipelined.ts'
+import { tombstoneUnseen } from '../messages/delete.ts'
+import { type ErasureTarget, lockDeletedUser, type OwnMessages, selectOwn } from './erase.ts'
+
+/**
+ * Erases what deleted users have in imports that are not finished: in records that wait for the end
+ * of their file, and in channels that nobody sees yet. There are no events of it.
+ */
+
+/** A walk over the waiting records of an app, in their order: since when, and how far. */
+export type WaitingWalk = { startedAt: string; record: string; key: string }
+type Waiting = { appId: string; walk: WaitingWalk; limit: number }
+
+export async function beginWalk(db: Tx): Promise<WaitingWalk> {
+  const [row] = await db<{ now: string }[]>`
+    select clock_timestamp()::text as now`
+  return { startedAt: row?.now ?? '-infinity', record: '', key: '' }
+}
+
+/** Whether a walk that has ended may have missed one of these, who was deleted after it began. */
+export async function hasMissed(
+  db: Tx,
+  { appId, userIds, walk }: { appId: string; userIds: string[]; walk: WaitingWalk },
+) {
+  const missed = await db`
+    select
+    from users u
+    where u.app_id = ${appId}
+      and u.id = any(${userIds})
+      and u.deleted_at > ${walk.startedAt}
+    limit 1`
+  return missed.length > 0
+}
+
+/**
+ * Empties the next waiting messages of deleted users, of all there are. They keep their places, so
+ * that a channel is numbered as its file says, and become tombstones. Returns the walk as it goes
+ * on, or null at the end.
+ */
+export async function emptyWaiting(db: Tx, waiting: Waiting): Promise<WaitingWalk | null> {
+  // What the step of a running import stores that began before the deletion is seen after this.
+  await db`
+    select
+    from imports i
+    where i.app_id = ${waiting.appId}
+    for update`
+  const [last] = await emptySlice(db, waiting)
+  if (!last || last.count < waiting.limit) return null
+  return { startedAt: waiting.walk.startedAt, record: last.record, key: last.key }
+}
+
+type LastRow = { record: string; key: string; count: number }
+
+const emptySlice = (db: Tx, { appId, walk, limit }: Waiting) => db<LastRow[]>`
+  with slice as materialized (
+    select
+      ir.record, ir.key,
+      ir."row" ->> 'userId' as user_id,
+      ir."row" -> 'erasedAt' is null as is_full
+    from imported_rows ir
+    where ir.app_id = ${appId}
+      and (ir.record, ir.key) > (${walk.record}, ${walk.key})
+    order by ir.record, ir.key
+    limit ${limit}
+  ),
+  theirs as materialized (
+    select slice.record, slice.key
+    from slice
+    cross join lateral (
+      select
+      from users u
+      where u.app_id = ${appId}
+        and u.id = slice.user_id
+        and u.deleted_at is not null
+        and u.forgotten_at is null
+      limit 1
+    ) deleted
+    where slice.record in ('message', 'reaction')
+      and slice.is_full
+  ),
+  emptied as (
+    update imported_rows ir
+    set "row" = ir."row"
+      || jsonb_build_object('erasedAt', clock_timestamp())
+      || case
+        when ir.record = 'message'
+        then jsonb_build_object(
+          'text', '', 'mentions', '[]'::jsonb, 'attachments', '[]'::jsonb, 'custom', null
+        )
+        else '{}'
+      end
+    from theirs
+    where ir.app_id = ${appId}
+      and ir.record = theirs.record
+      and ir.key = theirs.key
+      and ir.key = any(array(select key from theirs))
+  )
+  select record, key, (select count(*)::int from slice) as count
+  from slice
+  order by record desc, key desc
+  limit 1`
+
+/**
+ * One step in a channel that nobody sees, yet or any more: the next of the user's messages become
+ * tombstones, and at the end the user is no member. Returns the seq to go on after, or null when
+ * nothing is left but reactions.
+ */
+export async function eraseUnseen(
+  ctx: Transaction,
+  target: ErasureTarget,
+  walk: Omit<OwnMessages, 'userId'>,
+) {
+  const { channelId, userId } = target
+  const [[channel], [user]] = await pipelined([
+    lockUnseen(ctx.db, target),
+    lockDeletedUser(ctx.db, target),
+  ])
+  if (!channel || !user) return null
+  const messages = await selectOwn(ctx.db, channelId, { ...walk, userId })
+  const undeleted = messages.filter(({ deletedAt }) => deletedAt === null)
+  await tombstoneUnseen(ctx, target, undeleted)
+  if (messages.length >= walk.limit) return messages.at(-1)?.seq ?? null
+  ctx.write(leaveUnseen(ctx.db, target))
+  return null
+}
+
+/** The steps of an import that write to the channel lock it, too. */
+const lockUnseen = (db: Tx, { appId, channelId }: ErasureTarget) => db`
+  select
+  from channels c
+  where c.id = ${channelId}
+    and c.app_id is not distinct from ${appId}
+    and c.deleted_at is not null
+  for no key update`
+
+const leaveUnseen = (db: Tx, { channelId, userId }: ErasureTarget) => db`
+  with membership as (
+    delete from members
+    where channel_id = ${channelId}
+      and user_id = ${userId}
+  ),
+  former as (
+    delete from former_members
+    where channel_id = ${channelId}
+      and user_id = ${userId}
+  )
+  update channels
+  set dm_key = null
+  where id = ${channelId}
+    and dm_key is not null`

@@ -1,0 +1,59 @@
+import { type Channel, topics, type UserSummary } from '@parley/contract'
+import type { ChannelRow } from '../../db/rows.ts'
+import { DELETED_USER_NAME } from '../../db/sql.ts'
+
+/** What stored events say of users and channels that were deleted. All are functions of JSON. */
+
+export type NamedChannel = Pick<ChannelRow, 'appId' | 'id' | 'name' | 'image'>
+
+/** What users made up themselves: it may look like a user. */
+const GIVEN = new Set(['custom', 'attachments'])
+
+/** The same with this user's name and picture instead of those that it has. */
+export function withUser(value: unknown, user: UserSummary): unknown {
+  if (Array.isArray(value)) return value.map((each) => withUser(each, user))
+  if (typeof value !== 'object' || value === null) return value
+  if ('id' in value && value.id === user.id && 'name' in value && 'image' in value)
+    return { ...value, name: user.name, image: user.image }
+  const entries = Object.entries(value).map(([key, each]) => [
+    key,
+    GIVEN.has(key) ? each : withUser(each, user),
+  ])
+  return Object.fromEntries(entries)
+}
+
+type Quoted = { userId: string }
+type Said = { id: string; channelId: string; seq: number; userId: string; quotedMessage?: Quoted }
+type Stored = { type: string; payload: { message?: Said } }
+
+/** The same without what the user wrote, as if they had deleted their messages. */
+export function withoutTexts(envelope: Stored, { id }: UserSummary, deletedAt: string) {
+  const { message } = envelope.payload
+  if (message?.userId === id) {
+    const { channelId, id: messageId, seq } = message
+    return { type: 'message.deleted', payload: { channelId, messageId, seq, deletedAt } }
+  }
+  if (message?.quotedMessage?.userId !== id) return envelope
+  const emptied = { text: '', attachmentCount: 0, attachmentType: null, deletedAt }
+  const quotedMessage = { ...message.quotedMessage, ...emptied }
+  return { ...envelope, payload: { ...envelope.payload, message: { ...message, quotedMessage } } }
+}
+
+type Added = { type: string; payload: { channel?: Pick<Channel, 'id' | 'members'> } }
+
+/**
+ * The event by which a member got a direct message, without the other one. It has their name unless
+ * it has one of its own.
+ */
+export function withoutPeer(envelope: Added, channel: NamedChannel, topic: string) {
+  const { type, payload } = envelope
+  if (type !== 'channel.added' || payload.channel?.id !== channel.id) return envelope
+  const members = payload.channel.members?.map((member) =>
+    topics.user(channel.appId, member.userId) === topic
+      ? member
+      : { ...member, user: { ...member.user, name: DELETED_USER_NAME, image: null } },
+  )
+  const profile = { name: channel.name ?? DELETED_USER_NAME, image: channel.image }
+  const renamed = { ...payload.channel, ...profile, ...(members && { members }) }
+  return { ...envelope, payload: { ...payload, channel: renamed } }
+}

@@ -1,0 +1,173 @@
+import { type ChannelEventType, limits } from '@parley/contract'
+import type { DbConnection } from '../db/client.ts'
+import {
+  areEventsKept,
+  forgetDirectName,
+  selectNamingTopics,
+} from '../features/users/erase-names.ts'
+import {
+  deleteOwned,
+  type Owned,
+  type RetentionContext,
+  repeatUntilNone,
+} from './delete-in-steps.ts'
+import { BATCH } from './retention.ts'
+
+type Deleted = ChannelRef & { deletedAt: string; isDue: boolean }
+
+export async function purgeChannels(context: RetentionContext) {
+  const { db, checkpoint, attempt } = context
+  await db.use(deleteUnfinished)
+  let after = { deletedAt: '-infinity', id: '00000000-0000-0000-0000-000000000000' }
+  for (;;) {
+    checkpoint()
+    const deleted = await db.use((db) => selectDeleted(db, after))
+    for (const { isDue, ...channel } of deleted) {
+      if (isDue) await attempt(() => purgeChannel(context, channel))
+    }
+    const last = deleted.at(-1)
+    if (!last) return
+    after = last
+  }
+}
+
+/** Of those that wait for the end of their events, the content has gone before. */
+const selectDeleted = (db: DbConnection, after: Pick<Deleted, 'deletedAt' | 'id'>) => db<Deleted[]>`
+  select
+    c.app_id, c.id, c.deleted_at::text as deleted_at,
+    not ${areEventsKept(db)}
+      or exists (
+        select
+        from messages msg
+        where msg.channel_id = c.id
+      )
+      or exists (
+        select
+        from members m
+        where m.channel_id = c.id
+      ) as is_due
+  from (
+    select *
+    from channels
+    where deleted_at is not null
+      and deleted_at < 'infinity'
+      and deleted_at >= ${after.deletedAt}
+      and (deleted_at, id) > (${after.deletedAt}, ${after.id})
+    order by deleted_at, id
+    limit ${BATCH}
+  ) c
+  order by c.deleted_at, c.id`
+
+type ChannelRef = { appId: string; id: string }
+
+/** Channels of imports that nobody has finished; not one whose file is just sent again. */
+const deleteUnfinished = (db: DbConnection) => db`
+  update channels
+  set deleted_at = now()
+  where id in (
+    select c.id
+    from channels c
+    where c.deleted_at = 'infinity'
+      and c.updated_at < now() - ${limits.imports.unfinishedDays} * interval '1 day'
+    limit ${BATCH}
+  )
+    and deleted_at = 'infinity'
+    and updated_at < now() - ${limits.imports.unfinishedDays} * interval '1 day'`
+
+/**
+ * Rows that refer to another are deleted before it: a cascade would have no limit. Messages are the
+ * last: as long as there are any, there may be all of the others.
+ */
+const contentOfChannel: Owned[] = [
+  { table: 'imported_rows' },
+  { table: 'read_marks', order: ['user_id', 'seq'] },
+  { table: 'tombstone_counts', order: ['user_id', 'part'] },
+  { table: 'messages', order: ['seq'], skipsLocked: true },
+]
+const membersOfChannel: Owned[] = [
+  { table: 'members', order: ['user_id'], skipsLocked: true },
+  { table: 'former_members', order: ['user_id'] },
+]
+/** All but its deletion, which clients may still have to get. */
+const eventsOfChannel: Owned = {
+  table: 'events',
+  order: ['"offset"'],
+  keptType: 'channel.deleted' satisfies ChannelEventType,
+}
+
+/**
+ * Deletes everything of a channel that was deleted. Who was in it stays known for as long as its
+ * events do: by that the erasure of a user finds them.
+ */
+export async function purgeChannel(context: RetentionContext, channel: ChannelRef) {
+  const { appId, id } = channel
+  const owner = { column: 'channel_id', id } as const
+  await purgeContent(context, channel)
+  const { ofChannel, ofMembers, areEventsKept } = await context.db.use((db) =>
+    selectNamingTopics(db, { appId, channelId: id }),
+  )
+  if (areEventsKept) return retireMembers(context, id)
+  for (const topic of ofMembers) await forgetNameIn(context, { appId, id, topic })
+  await deleteOwned(context, eventsOfChannel, { column: 'topic', id: ofChannel })
+  for (const rows of membersOfChannel) await deleteOwned(context, rows, owner)
+  await context.db.use(
+    (db) => db`
+      delete from channels
+      where id = ${id}
+        and deleted_at is not null
+        and deleted_at < 'infinity'`,
+  )
+}
+
+/** Makes members former members, so that they are in no list of the channels of a user. */
+function retireMembers(context: RetentionContext, id: string) {
+  let after = ''
+  return repeatUntilNone(context, async (db, limit) => {
+    const [retired] = await db<{ last: string; count: number }[]>`
+      with found as materialized (
+        select ctid as place, *
+        from members
+        where channel_id = ${id}
+          and user_id > ${after}
+        order by user_id
+        limit ${limit}
+      ),
+      former as (
+        insert into former_members (app_id, channel_id, user_id)
+        select app_id, channel_id, user_id
+        from found
+        on conflict do nothing
+      ),
+      deleted as (
+        delete from members
+        where ctid = any(array(select place from found))
+      )
+      select user_id as last, (select count(*)::int from found) as count
+      from found
+      order by user_id desc
+      limit 1`
+    after = retired?.last ?? after
+    return { count: retired?.count ?? 0 }
+  })
+}
+
+export async function purgeContent(context: RetentionContext, { id }: ChannelRef) {
+  for (const rows of contentOfChannel)
+    await deleteOwned(context, rows, { column: 'channel_id', id })
+}
+
+/** Takes the name of the other member out of the event by which a member got a direct message. */
+async function forgetNameIn(
+  { db, checkpoint, batch }: RetentionContext,
+  { appId, id: channelId, topic }: ChannelRef & { topic: string },
+) {
+  for (let afterOffset: number | null = 0; afterOffset !== null; ) {
+    checkpoint()
+    const from: number = afterOffset
+    afterOffset = await batch.run((limit) =>
+      db.use((db) =>
+        forgetDirectName(db, { appId, channelId }, { topic, afterOffset: from, limit }),
+      ),
+    )
+  }
+}
