@@ -1,5 +1,6 @@
+import { createClockSteps } from '../core/clock-steps.ts'
 import type { Metrics } from '../core/metrics.ts'
-import type { Db } from '../db/client.ts'
+import type { Db, Tx } from '../db/client.ts'
 import { inSchema, locks } from '../db/locks.ts'
 import { queueSchema } from '../db/own-schema.ts'
 import { transaction } from '../db/transaction.ts'
@@ -26,19 +27,30 @@ type HeartbeatOptions = ReleaseContext & {
 export function startHeartbeat({ queue, timings, ...context }: HeartbeatOptions) {
   const { workers, notStored } = queue
   const deadSeconds = (timings.heartbeatMs * MISSED_HEARTBEATS) / 1000
+  const clock = createClockSteps()
   let current = Promise.resolve()
+  /**
+   * For how many heartbeats no worker is declared dead. When the database's clock was set, or did
+   * not take a heartbeat, live workers look dead until they have written another one.
+   */
+  let patience = 0
   const releaseDead = async () => {
-    const dead = await writeHeartbeat(context.db, { workers: [...workers], deadSeconds })
+    const from = performance.now()
+    const at = await writeHeartbeat(context.db, { workers: [...workers], deadSeconds })
+    if (clock.isStep(at, { from, to: performance.now() })) patience = MISSED_HEARTBEATS
+    const dead = patience > 0 ? [] : await removeDeadWorkers(context.db, { at, deadSeconds })
+    patience = Math.max(patience - 1, 0)
     if (dead.length > 0 || notStored.size > 0)
       await releaseWorkers(context, { workers: dead, notStored })
   }
   const beat = () => {
-    current = releaseDead().catch((error) =>
+    current = releaseDead().catch((error) => {
+      patience = MISSED_HEARTBEATS
       context.log[levelOf(error)](
         { err: error },
         "worker heartbeat write failed: dead workers' jobs stay locked",
-      ),
-    )
+      )
+    })
   }
   beat()
   const timer = setInterval(beat, timings.heartbeatMs)
@@ -50,33 +62,33 @@ export function startHeartbeat({ queue, timings, ...context }: HeartbeatOptions)
 }
 
 /**
- * Returns the dead workers that still lock jobs. A time ahead of the clock is from before that was
- * set back: a heartbeat counts as one of now, a lock as an old one, and jobs that waited go on
- * waiting for as long as they were put off.
+ * Writes the heartbeat, and returns its time. A time ahead of the clock is from before that was set
+ * back: another heartbeat counts as one of now, and jobs that waited go on waiting for as long as
+ * they were put off.
  */
 const writeHeartbeat = (
   db: Db,
   { workers, deadSeconds }: { workers: string[]; deadSeconds: number },
 ) =>
   db.use(async (db) => {
-    const deadSince = db`clock_timestamp() - make_interval(secs => ${deadSeconds})`
-    const isAhead = db`> clock_timestamp() + make_interval(secs => ${deadSeconds})`
-    await db`
-      insert into job_workers (id, seen_at)
-      select *, clock_timestamp()
-      from unnest(${workers}::text[])
-      on conflict (id) do update set seen_at = excluded.seen_at`
+    const [row] = await db<{ at: number }[]>`
+      with beat as (
+        insert into job_workers (id, seen_at)
+        select *, clock_timestamp()
+        from unnest(${workers}::text[])
+        on conflict (id) do update set seen_at = excluded.seen_at
+      )
+      select (extract(epoch from clock_timestamp()) * 1000)::float as at`
     await db`
       update job_workers
       set seen_at = clock_timestamp()
-      where seen_at ${isAhead}`
-    await db`delete from job_workers where seen_at < ${deadSince}`
+      where seen_at ${isAhead(db, deadSeconds)}`
     await db`
       select
       from (
         select job.id, greatest(job.run_at - job.updated_at, '0') as pause
         from ${queueSchema(db)}.jobs job
-        where job.updated_at ${isAhead}
+        where job.updated_at ${isAhead(db, deadSeconds)}
           and job.run_at > clock_timestamp()
           and job.locked_at is null
         order by job.run_at
@@ -85,13 +97,30 @@ const writeHeartbeat = (
         array[late.id],
         run_at => clock_timestamp() + late.pause
       )`
+    return row?.at ?? 0
+  })
+
+/**
+ * Removes the workers without a heartbeat, and returns those that still lock jobs. The clock may
+ * have been set since the heartbeat of this process: what is older is judged by the earlier time. A
+ * lock ahead of the clock is an old one.
+ */
+const removeDeadWorkers = (db: Db, { at, deadSeconds }: { at: number; deadSeconds: number }) =>
+  db.use(async (db) => {
+    const deadSince = db`
+      least(to_timestamp(${at}::float / 1000), clock_timestamp())
+        - make_interval(secs => ${deadSeconds})`
+    await db`delete from job_workers where seen_at < ${deadSince}`
     const dead = await db<{ id: string }[]>`
       select distinct job.locked_by as id
       from ${queueSchema(db)}.jobs job
-      where (job.locked_at < ${deadSince} or job.locked_at ${isAhead})
+      where (job.locked_at < ${deadSince} or job.locked_at ${isAhead(db, deadSeconds)})
         and not exists (select from job_workers jw where jw.id = job.locked_by)`
     return dead.map(({ id }) => id)
   })
+
+const isAhead = (db: Tx, seconds: number) =>
+  db`> clock_timestamp() + make_interval(secs => ${seconds})`
 
 type Released = { workers: string[]; notStored: Set<string> }
 type ReleasedJob = { id: string; task: string; maxAttempts: number; isInProgress: boolean }

@@ -1,8 +1,8 @@
+import { createClockSteps } from '../core/clock-steps.ts'
 import { answerBatch } from '../core/settle-batch.ts'
 import { type UserRef, userKey } from '../core/user-ref.ts'
 import type { Db, Tx } from '../db/client.ts'
 import type { PresenceNote } from './broker.ts'
-import { createClockSteps } from './clock-steps.ts'
 import { coalesce } from './coalesce.ts'
 import {
   type ActiveUser,
