@@ -136,25 +136,40 @@ test.each([
   expect(deaths).toEqual([])
 })
 
-test('a job whose outcome was not stored gets its attempt back once no worker has it', async () => {
+/** A job in progress, whose outcome this process could not store. */
+async function interruptJob() {
   const { db, pool, metrics } = staging.current().world
-  await startBehindProxy()
+  await staging.startNode()
   await enqueueLocked('00000000-0000-0000-0000-000000000000', 0, { worker: 'busy', ago: '0 s' })
-  const jobs = () => db<{ id: string; left: number }[]>`
-    select id, max_attempts - attempts as left
+  const jobs = () => db<{ id: string; left: number; maxAttempts: number }[]>`
+    select id, max_attempts - attempts as left, max_attempts
     from graphile_worker.jobs
     where task_identifier = 'push-message'`
-  const notStored = new Set((await jobs()).map(({ id }) => id))
-  const release = async () => {
-    await releaseWorkers({ db: pool, metrics, log: silentLog }, { workers: [], notStored })
+  const notStored = new Map((await jobs()).map((job) => [job.id, job.maxAttempts]))
+  /** Returns how many attempts it has left. */
+  const release = async (given: { workers?: string[]; notStored?: Map<string, number> } = {}) => {
+    const released = { workers: [], notStored, ...given }
+    await releaseWorkers({ db: pool, metrics, log: silentLog }, released)
     return (await jobs()).map(({ left }) => left)
   }
-  expect(await release()).toEqual([0])
   // It is not due: the process that was started would run it.
-  await db`
+  await db`update graphile_worker._private_jobs set run_at = now() + interval '1 hour'`
+  return { release }
+}
+
+test('a job whose outcome was not stored gets its attempt back once no worker has it', async () => {
+  const { release } = await interruptJob()
+  expect(await release()).toEqual([0])
+  await staging.current().world.db`
     update graphile_worker._private_jobs
-    set locked_by = null, locked_at = null, run_at = now() + interval '1 hour'`
+    set locked_by = null, locked_at = null`
   expect(await release()).toEqual([1])
+  expect(await release()).toEqual([1])
+})
+
+test('a job that another process has released gets no second attempt back', async () => {
+  const { release } = await interruptJob()
+  expect(await release({ workers: ['busy'], notStored: new Map() })).toEqual([1])
   expect(await release()).toEqual([1])
 })
 
@@ -170,7 +185,7 @@ test('a worker keeps its job after an outage in which nobody wrote a heartbeat',
   }
   const stop = startHeartbeat({
     db: { ...pool, use },
-    queue: { workers: new Set(['other']), notStored: new Set() },
+    queue: { workers: new Set(['other']), notStored: new Map() },
     timings: { ...timings, heartbeatMs: 500 },
     metrics,
     log: silentLog,

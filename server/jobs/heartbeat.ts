@@ -14,7 +14,7 @@ const JOBS_PER_BEAT = 2_000
 
 type ReleaseContext = { db: Db; metrics: Metrics; log: Log }
 type HeartbeatOptions = ReleaseContext & {
-  queue: { workers: ReadonlySet<string>; notStored: Set<string> }
+  queue: { workers: ReadonlySet<string>; notStored: NotStored }
   timings: Timings
 }
 
@@ -122,27 +122,29 @@ const removeDeadWorkers = (db: Db, { at, deadSeconds }: { at: number; deadSecond
 const isAhead = (db: Tx, seconds: number) =>
   db`> clock_timestamp() + make_interval(secs => ${seconds})`
 
-type Released = { workers: string[]; notStored: Set<string> }
+/** Jobs whose outcome could not be stored, and how many attempts each had in all. */
+type NotStored = Map<string, number>
 type ReleasedJob = { id: string; task: string; maxAttempts: number; isInProgress: boolean }
 
 /**
  * Releases the jobs of workers that have ended. Each had its attempt counted when it was taken; it
  * gets that attempt back, until it has survived MAX_DEATHS deaths: the next one gives it up. So do
- * the jobs whose outcome could not be stored, once no worker has them.
+ * the jobs whose outcome could not be stored, once no worker has them, unless another process has
+ * released them since.
  */
 export async function releaseWorkers(
   { db, metrics, log }: ReleaseContext,
-  { workers, notStored }: Released,
+  { workers, notStored }: { workers: string[]; notStored: NotStored },
 ) {
   // A release beside this one must not give them an attempt as well.
-  const ids = [...notStored]
+  const given = [...notStored]
   notStored.clear()
-  const jobs = await release(db, { workers, ids }).catch((error) => {
-    for (const id of ids) notStored.add(id)
+  const jobs = await release(db, { workers, given }).catch((error) => {
+    for (const [id, maxAttempts] of given) notStored.set(id, maxAttempts)
     throw error
   })
   for (const { id, task, maxAttempts, isInProgress } of jobs) {
-    if (isInProgress) notStored.add(id)
+    if (isInProgress) notStored.set(id, maxAttempts)
     else if (isLast(maxAttempts)) {
       metrics.jobs.inc({ task, outcome: 'given_up' })
       const deaths = survivedDeaths(maxAttempts) + 1
@@ -153,11 +155,19 @@ export async function releaseWorkers(
 
 const isLast = (maxAttempts: number) => survivedDeaths(maxAttempts) >= MAX_DEATHS
 
-/** Returns the jobs of these workers and with these ids. Those in progress elsewhere stay as is. */
-const release = (db: Db, { workers, ids }: { workers: string[]; ids: string[] }) =>
+/**
+ * Returns the jobs of these workers, and those given that still have as many attempts: a release
+ * gives one more. Those in progress elsewhere stay as is.
+ */
+const release = (
+  db: Db,
+  { workers, given }: { workers: string[]; given: [id: string, maxAttempts: number][] },
+) =>
   db.use((connection) =>
     transaction(connection, async (tx) => {
       const queue = queueSchema(tx)
+      const ids = given.map(([id]) => id)
+      const maxAttempts = given.map(([, maxAttempts]) => maxAttempts)
       // So that a job of two nodes that release at once gets back one attempt, not two.
       await tx`select pg_advisory_xact_lock(${locks.release}, ${inSchema(tx)})`
       const jobs = await tx<ReleasedJob[]>`
@@ -166,7 +176,10 @@ const release = (db: Db, { workers, ids }: { workers: string[]; ids: string[] })
             and job.locked_by <> all(${workers}::text[]) as is_in_progress
         from ${queue}.jobs job
         where job.locked_by = any(${workers}::text[])
-          or job.id in (select unnest(${ids}::text[])::bigint)`
+          or (job.id, job.max_attempts) in (
+            select given.id::bigint, given.max_attempts
+            from unnest(${ids}::text[], ${maxAttempts}::int[]) as given (id, max_attempts)
+          )`
       const ended = jobs.filter(({ isInProgress }) => !isInProgress)
       const again = ended.filter(({ maxAttempts }) => !isLast(maxAttempts)).map(({ id }) => id)
       const last = ended.filter(({ maxAttempts }) => isLast(maxAttempts)).map(({ id }) => id)
