@@ -3,9 +3,11 @@ import { MissedProfiles } from '@parley/server/realtime/missed-profiles'
 import { timings as defaults } from '@parley/server/realtime/timings'
 import { expect, onTestFinished, test } from 'vitest'
 import { openProxy } from '../support/proxy.ts'
+import { sample } from '../support/scrape.ts'
 import { slowness } from '../support/slowness.ts'
 import { useSockets } from '../support/socket.ts'
 import { connectRaw } from '../support/stream.ts'
+import { until } from '../support/until.ts'
 import { createWorld, useWorld } from '../support/world.ts'
 import { createGroup, useListeners } from './listeners.ts'
 
@@ -65,6 +67,18 @@ test('a node whose listening connection fell silent replaces it and catches up',
   await raw.pushed(({ pub }) => pub?.data.payload.message?.text === 'unheard')
   await ana.messages.send({ channelId, text: 'heard' })
   await raw.pushed(({ pub }) => pub?.data.payload.message?.text === 'heard')
+})
+
+test('notes that a node could not send to the others are counted', async () => {
+  const [ana, ben] = await newUsers()
+  const { node, proxy } = await nodeBehindProxy({}, {})
+  const channelId = await createGroup(ana, ben)
+  proxy.redirect('postgres://127.0.0.1:1')
+  proxy.cut()
+  await node.api({ token: ana.token }).messages.send({ channelId, text: 'unheard' })
+  const lost = async () =>
+    sample(await node.metrics.registry.metrics(), 'parley_notes_lost_total{broker="postgres"}')
+  await until(async () => (await lost()) > 0)
 })
 
 test('a silent connection between nodes is noticed within 15 s', () => {
