@@ -14,18 +14,18 @@ import { createProviderPreferences } from '@parley/server/jobs/push/preferences'
 import { watchWorkers } from '@parley/server/jobs/watch-workers'
 import { afterAll, beforeAll, expect, inject } from 'vitest'
 import { cloneDatabase } from './clone-database.ts'
+import { keepAlive } from './keep-alive.ts'
 import { openWorlds } from './open-worlds.ts'
 import { serveProvider } from './provider.ts'
-import { ADMIN_KEY, SECRET } from './secrets.ts'
+import { ADMIN_KEY, PUBLIC_URL, SECRET } from './secrets.ts'
 import { noteStatement } from './sql/sent.ts'
 import { createNamesakes, watchForLeaks } from './twin/index.ts'
 import { unhurried } from './until.ts'
 import { type CallerCredentials, createValidatedApi } from './validated.ts'
 
-export { ADMIN_KEY, SECRET }
-export const PUBLIC_URL = 'https://chat.test'
-const noLimits = { tokens: 0, messages: 0, requests: 0 }
+export { ADMIN_KEY, PUBLIC_URL, SECRET }
 
+const noLimits = { tokens: 0, messages: 0, requests: 0 }
 export type World = Awaited<ReturnType<typeof createWorld>>
 /** A user of the app: a validated client, and the user's id and tokens. */
 export type User = Api & { id: string; token: string; minted: TokenResult }
@@ -146,6 +146,7 @@ export async function createWorld({
   const leaks = watchForLeaks(app.server)
   const addNamesakes = createNamesakes(db)
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  await keepAlive(db, options.timings)
   const work = {
     db: pool,
     databaseUrl: database.url,
