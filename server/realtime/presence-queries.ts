@@ -29,6 +29,19 @@ export const selectConnections = (db: Tx, nodeId: string) => db<UserRef[]>`
   from connections
   where node_id = ${nodeId}`
 
+/** When these users were last active, of those whom the node has a row of. */
+export const selectActive = (db: Tx, { nodeId, users }: { nodeId: string; users: UserRef[] }) => {
+  const appIds = users.map(({ appId }) => appId)
+  const userIds = users.map(({ userId }) => userId)
+  return db<ActiveUser[]>`
+    select con.app_id, con.user_id, u.last_active_at
+    from unnest(${appIds}::uuid[], ${userIds}::text[]) as given (app_id, user_id)
+    join connections con on con.node_id = ${nodeId}
+      and con.app_id = given.app_id
+      and con.user_id = given.user_id
+    join users u on u.app_id = con.app_id and u.id = con.user_id`
+}
+
 /**
  * Writes who connected and who left. Returns the users whose presence has changed by that, or may
  * have changed by an uncertain write before, and who are on no other live node.
