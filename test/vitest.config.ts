@@ -31,7 +31,7 @@ const slow = [
   'realtime/broker.test.ts',
   'migrate.test.ts',
   'rights/operations.test.ts',
-  'suite.test.ts',
+  'declared-queries.test.ts',
   'lost-workers.test.ts',
   'start-end.test.ts',
   'outage.test.ts',

@@ -33,7 +33,7 @@ export function launchChromium(...more: string[]): Promise<Browser> {
 
 function findChromium() {
   const configured = process.env.CHROMIUM
-  const names = ['chromium', 'chromium-browser', 'google-chrome']
+  const names = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome']
   const folders = (process.env.PATH ?? '').split(delimiter)
   const candidates = folders.flatMap((folder) => names.map((name) => join(folder, name)))
   const path = configured ?? candidates.find((candidate) => existsSync(candidate))

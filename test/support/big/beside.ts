@@ -13,11 +13,14 @@ export async function insertTeam(db: Db, { appId, team, counts }: App) {
       from generate_series(0, ${channelsOfBusy}) n
       returning id
     )
-    insert into workspace_members (app_id, workspace_id, user_id, role)
-    select ${appId}::uuid, id, 'busy', 'member'
+    insert into workspace_members (app_id, workspace_id, user_id, role, joined_at)
+    select
+      ${appId}::uuid, id, 'busy', 'member',
+      -- Its many members are counted with its page, which is never the first.
+      case when id = ${team}::uuid then now() + interval '1 day' else now() end
     from made
     union all
-    select ${appId}::uuid, ${team}::uuid, 'ana', 'owner'`
+    select ${appId}::uuid, ${team}::uuid, 'ana', 'owner', now()`
   await db`
     insert into workspace_members (app_id, workspace_id, user_id, role, joined_at)
     select ${appId}, ${team}, 'user-' || n, 'member', now() + n * interval '1 ms'

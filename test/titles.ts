@@ -7,32 +7,26 @@ import {
   isTemplateLiteral,
 } from 'typescript-native/unstable/ast/is'
 import type { Project } from 'typescript-native/unstable/sync'
-import { expect, inject, test } from 'vitest'
 import { withCompiler } from './support/compiler.ts'
-import { declaredQueries } from './support/sql/declared.ts'
 
-test('no two tests of the suite share one title', () => {
-  const places = new Map<string, string[]>()
-  const read = ({ program }: Project) => {
-    for (const file of program.getSourceFileNames().filter(isTestFile))
-      for (const title of titlesIn(program.getSourceFile(file)))
-        places.set(title, [...(places.get(title) ?? []), file])
-  }
-  withCompiler('tsconfig.json', read)
-  withCompiler('test/browser/tsconfig.json', read)
-  expect(places.size).toBeGreaterThan(300)
-  expect([...places].filter(([, found]) => found.length > 1)).toEqual([])
-})
+// `npm run check:titles`: no two tests share one title, so that a title says which has failed.
+const places = new Map<string, string[]>()
+const read = ({ program }: Project) => {
+  for (const file of program.getSourceFileNames().filter(isTestFile))
+    for (const title of titlesIn(program.getSourceFile(file)))
+      places.set(title, [...(places.get(title) ?? []), file])
+}
+withCompiler('tsconfig.json', read)
+withCompiler('test/browser/tsconfig.json', read)
+const shared = [...places].filter(([, files]) => files.length > 1)
+for (const [title, files] of shared) console.error(`${title}\n  ${files.join('\n  ')}`)
+if (shared.length > 0) process.exitCode = 1
+// A check that finds no tests finds no faults either.
+if (places.size < 300) throw new Error(`only ${places.size} titles were found`)
 
-const isTestFile = (file: string) =>
-  /\.(test|long|browser)\.ts$/.test(file) && !file.includes('node_modules')
-
-// Read while other files run, for the test of all queries, which runs alone after them.
-test('the queries of the server that declare their rows are found', () => {
-  const queries = declaredQueries(inject('statements'))
-  expect(queries.length).toBeGreaterThan(50)
-  expect(queries.filter(({ columns }) => columns.size > 0).length).toBeGreaterThan(50)
-})
+function isTestFile(file: string) {
+  return /\.(test|long|browser)\.ts$/.test(file) && !file.includes('node_modules')
+}
 
 /** The titles that are written out in a file. Titles that a loop makes up are left out. */
 function titlesIn(file: SourceFile | undefined) {
