@@ -1,7 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import { createJobStaging } from '@parley/server/core/jobs'
-import { releaseWorkers } from '@parley/server/jobs/heartbeat'
+import type { Db } from '@parley/server/db/client'
+import { releaseWorkers, startHeartbeat } from '@parley/server/jobs/heartbeat'
 import { startJobs } from '@parley/server/jobs/index'
+import { timings } from '@parley/server/jobs/timings'
 import { expect, onTestFinished, test } from 'vitest'
 import { openDatabaseProxy } from './support/database-proxy.ts'
 import { watchForDeath } from './support/deaths.ts'
@@ -10,6 +12,7 @@ import { silentLog, useStagingWorld } from './support/jobs.ts'
 import { until } from './support/until.ts'
 
 const staging = useStagingWorld()
+const { sendsOf, heartbeats } = staging
 
 /**
  * Enqueues the push of a message as a job in whose progress workers died, `deaths` times, the last
@@ -97,13 +100,6 @@ async function startBehindProxy() {
   return { proxy, lines }
 }
 
-/** How often the push of a message was sent. */
-const sendsOf = (messageId: string) =>
-  staging
-    .current()
-    .provider.triggered()
-    .filter(({ payload }) => payload.messageId === messageId).length
-
 test('a queue whose lines to the database fell silent is restarted', async () => {
   const { world } = staging.current()
   const { proxy, lines } = await startBehindProxy()
@@ -140,94 +136,73 @@ test.each([
   expect(deaths).toEqual([])
 })
 
-test('a job whose outcome was not stored gets its attempt back once no worker has it', async () => {
+/** A job in progress, whose outcome this process could not store. */
+async function interruptJob() {
   const { db, pool, metrics } = staging.current().world
-  await startBehindProxy()
+  await staging.startNode()
   await enqueueLocked('00000000-0000-0000-0000-000000000000', 0, { worker: 'busy', ago: '0 s' })
-  const jobs = () => db<{ id: string; left: number }[]>`
-    select id, max_attempts - attempts as left
+  const jobs = () => db<{ id: string; left: number; maxAttempts: number }[]>`
+    select id, max_attempts - attempts as left, max_attempts
     from graphile_worker.jobs
     where task_identifier = 'push-message'`
-  const notStored = new Set((await jobs()).map(({ id }) => id))
-  const release = async () => {
-    await releaseWorkers({ db: pool, metrics, log: silentLog }, { workers: [], notStored })
+  const notStored = new Map((await jobs()).map((job) => [job.id, job.maxAttempts]))
+  /** Returns how many attempts it has left. */
+  const release = async (given: { workers?: string[]; notStored?: Map<string, number> } = {}) => {
+    const released = { workers: [], notStored, ...given }
+    await releaseWorkers({ db: pool, metrics, log: silentLog }, released)
     return (await jobs()).map(({ left }) => left)
   }
-  expect(await release()).toEqual([0])
   // It is not due: the process that was started would run it.
-  await db`
+  await db`update graphile_worker._private_jobs set run_at = now() + interval '1 hour'`
+  return { release }
+}
+
+test('a job whose outcome was not stored gets its attempt back once no worker has it', async () => {
+  const { release } = await interruptJob()
+  expect(await release()).toEqual([0])
+  await staging.current().world.db`
     update graphile_worker._private_jobs
-    set locked_by = null, locked_at = null, run_at = now() + interval '1 hour'`
+    set locked_by = null, locked_at = null`
   expect(await release()).toEqual([1])
   expect(await release()).toEqual([1])
 })
 
-test('a process that runs jobs says of all its workers that they live', async () => {
-  const { db } = staging.current().world
-  await staging.startNode({ timings: { heartbeatMs: 1_000 } })
-  // A pool and its workers: one for the cleanup, ten for previews and four for pushes.
-  await until(async () => {
-    const [row] = await db<{ count: number }[]>`select count(*)::int from job_workers`
-    return row?.count === 3 + 15
-  })
+test('a job that another process has released gets no second attempt back', async () => {
+  const { release } = await interruptJob()
+  expect(await release({ workers: ['busy'], notStored: new Map() })).toEqual([1])
+  expect(await release()).toEqual([1])
 })
 
-test('a worker keeps its job for as long as it lives', async () => {
-  const { world, provider } = staging.current()
-  await staging.startNode({ timings: { heartbeatMs: 200 } })
-  await idle(world)
-  provider.forget()
-  const held: ServerResponse[] = []
-  provider.behave((response) => void held.push(response))
-  const { id } = await staging.send('in progress for several heartbeats')
-  await until(() => held.length === 1)
-  const beats = new Set<number>()
-  await until(async () => {
-    const workers = await world.db`
-      select (extract(epoch from max(seen_at)) * 1000)::float as seen_at
-      from job_workers`
-    beats.add(workers[0]?.seenAt)
-    return beats.size > 6
+test('a worker keeps its job after an outage in which nobody wrote a heartbeat', async () => {
+  const { db, pool, metrics } = staging.current().world
+  await staging.startNode({ timings: { heartbeatMs: 3_600_000 } })
+  let beats = 0
+  let isOut = true
+  const use: Db['use'] = (...given) => {
+    if (!isOut) return pool.use(...given)
+    beats += 1
+    return Promise.reject(new Error('no database'))
+  }
+  const stop = startHeartbeat({
+    db: { ...pool, use },
+    queue: { workers: new Set(['other']), notStored: new Map() },
+    timings: { ...timings, heartbeatMs: 500 },
+    metrics,
+    log: silentLog,
   })
-  provider.behave()
-  for (const response of held) response.writeHead(201).end('{"data":{"status":"processed"}}')
-  await idle(world)
-  expect(sendsOf(id)).toBe(1)
-})
-
-test('jobs that waited when the clock of the database was set back are not late', async () => {
-  const { world, provider } = staging.current()
-  await staging.startNode()
-  const sent = [
-    await staging.send('due when the clock was set back'),
-    await staging.send('put off by then'),
-  ]
-  await idle(world)
-  await staging.stopLast()
-  provider.forget()
-  const since = new Date().toISOString()
-  const queued = sent.map(({ id: messageId }) => {
-    return { jobs: [{ appId: world.appId, messageId }], since, tries: 0 }
-  })
-  await world.db`
-    select
-    from unnest(array[0, 120], ${queued.map((batch) => JSON.stringify(batch))}::text[])
-        given (minutes, payload),
-      graphile_worker.add_job(
-        'push-message', payload::json,
-        run_at => now() + make_interval(mins => 60 + minutes)
-      )`
-  await world.db`
-    update graphile_worker._private_jobs
-    set created_at = now() + interval '1 hour', updated_at = now() + interval '1 hour'
-    where run_at > now() + interval '59 minutes'`
-  await staging.startNode({ timings: { heartbeatMs: 100 } })
-  await until(() => provider.kindsFor('ben').length > 0)
-  const putOff = await world.db`
-    select round(extract(epoch from run_at - now()) / 60)::int as minutes
-    from graphile_worker.jobs
-    where task_identifier = 'push-message'
-      and locked_at is null`
-  expect(provider.triggered()).toMatchObject([{ to: 'ben', payload: { messageId: sent[0]?.id } }])
-  expect(putOff).toEqual([{ minutes: 120 }])
+  onTestFinished(stop)
+  const holder = async () => {
+    const [job] = await db`
+      select locked_by
+      from graphile_worker.jobs
+      where task_identifier = 'push-message'`
+    return job?.lockedBy
+  }
+  await until(() => beats > 0)
+  await enqueueLocked('00000000-0000-0000-0000-000000000000', 0, { worker: 'alive' })
+  isOut = false
+  await heartbeats(2)
+  expect(await holder()).toBe('alive')
+  // It had the time to say that it lives.
+  await until(async () => (await holder()) !== 'alive')
 })

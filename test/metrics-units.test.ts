@@ -1,5 +1,4 @@
 import { createMetrics } from '@parley/server/core/metrics'
-import { countTopApps } from '@parley/server/core/top-apps'
 import { createListenerWatch } from '@parley/server/realtime/listener-watch'
 import { expect, onTestFinished, test, vi } from 'vitest'
 
@@ -46,21 +45,25 @@ test('a beat that could not be sent is not waited for', () => {
 test('the ten apps with the most calls are shown, by the last full minute', async () => {
   vi.useFakeTimers({ toFake: ['performance'] })
   onTestFinished(() => void vi.useRealTimers())
-  const { registry } = createMetrics()
-  const count = countTopApps(registry, { name: 'top', help: 'Top.' })
+  const { registry, countAppCall: count, countAppRateLimited } = createMetrics()
   for (let app = 1; app <= 12; app++) {
     for (let call = 0; call < app; call++) count(`app-${app}`)
   }
-  const series = async () => (await registry.metrics()).match(/^top\{.*$/gm) ?? []
+  countAppRateLimited('app-7')
+  const seriesOf = async (pattern: RegExp) => (await registry.metrics()).match(pattern) ?? []
+  const series = () => seriesOf(/(?<=^parley_top_app_calls)\{.*$/gm)
   expect(await series()).toEqual([])
   vi.advanceTimersByTime(60_000)
   count('app-1')
   const top = await series()
   expect(top).toHaveLength(10)
-  expect(top[0]).toBe('top{app="app-12"} 12')
-  expect(top[9]).toBe('top{app="app-3"} 3')
+  expect(top[0]).toBe('{app="app-12"} 12')
+  expect(top[9]).toBe('{app="app-3"} 3')
+  expect(await seriesOf(/^parley_top_app_rate_limited\{.*$/gm)).toEqual([
+    'parley_top_app_rate_limited{app="app-7"} 1',
+  ])
   vi.advanceTimersByTime(60_000)
-  expect(await series()).toEqual(['top{app="app-1"} 1'])
+  expect(await series()).toEqual(['{app="app-1"} 1'])
   vi.advanceTimersByTime(60_000)
   expect(await series()).toEqual([])
 })

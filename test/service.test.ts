@@ -2,8 +2,9 @@ import { limits } from '@parley/contract'
 import { connectOnce, type Db } from '@parley/server/db/client'
 import { watchWorkers } from '@parley/server/jobs/watch-workers'
 import { expect, inject, onTestFinished, test, vi } from 'vitest'
+import { stopClock } from './support/clock.ts'
 import { silentLog } from './support/jobs.ts'
-import { patient } from './support/until.ts'
+import { patient, until } from './support/until.ts'
 import { createWorld, useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -104,4 +105,30 @@ test('checks of the workers do not overlap, so no older answer undoes a newer on
   answers[1]?.(true)
   await stop()
   expect(state()).toBe('ok')
+})
+
+test('no worker is missing that has yet to say that it lives by a new clock', async () => {
+  const { db, pool } = world()
+  await db`insert into job_workers (id, seen_at) values ('live', now())`
+  let looks = 0
+  const use: Db['use'] = (...given) => {
+    looks += 1
+    return pool.use(...given)
+  }
+  const clock = stopClock()
+  const timings = { heartbeatMs: 50, workerMissingMs: 60_000 }
+  const { state, start } = watchWorkers({ db: { ...pool, use }, timings })
+  onTestFinished(start(silentLog))
+  const looked = () => {
+    const end = looks + 2
+    return until(() => looks > end)
+  }
+  clock.putForward(61_000)
+  await looked()
+  // The clock of the database was set forward.
+  await db`update job_workers set seen_at = now() - interval '1 hour'`
+  await looked()
+  expect(state()).toBe('ok')
+  clock.putForward(62_000)
+  await until(() => state() === 'missing')
 })

@@ -5,8 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { migrate } from '@parley/server/db/migrate'
 import { whenReady } from '@parley/server/db/when-ready'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { addressOf, openDatabaseProxy } from './support/database-proxy.ts'
+import { silentAt } from './support/silent-line.ts'
+import { patient } from './support/until.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -85,6 +87,20 @@ test('a start waits for a database that says that it is starting up', async () =
   await whenReady(open, { waitSeconds: 60, onWait: (reason) => void reasons.push(reason) })
   expect(urls).toEqual([])
   expect(reasons).toMatchObject([{ code: '57P03', message: 'the database system is starting up' }])
+})
+
+test('a start whose first connection is accepted and not answered tries another', async () => {
+  const { url, silenced } = await silentAt('pg_backend_pid', world().databaseUrl)
+  const reasons: unknown[] = []
+  // They go on by themselves, and can be put forward.
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'], shouldAdvanceTime: true })
+  onTestFinished(() => void vi.useRealTimers())
+  const onWait = (reason: unknown) => void reasons.push(reason)
+  const started = whenReady(() => migrate(url), { waitSeconds: 60, onWait })
+  await vi.waitUntil(() => silenced() > 0, patient)
+  await vi.advanceTimersByTimeAsync(15_000)
+  await started
+  expect(reasons).toMatchObject([{ message: expect.stringMatching(/^DATABASE_URL .* no answer/) }])
 })
 
 test.each([

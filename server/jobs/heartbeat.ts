@@ -1,5 +1,6 @@
+import { createClockSteps } from '../core/clock-steps.ts'
 import type { Metrics } from '../core/metrics.ts'
-import type { Db } from '../db/client.ts'
+import type { Db, Tx } from '../db/client.ts'
 import { inSchema, locks } from '../db/locks.ts'
 import { queueSchema } from '../db/own-schema.ts'
 import { transaction } from '../db/transaction.ts'
@@ -13,7 +14,7 @@ const JOBS_PER_BEAT = 2_000
 
 type ReleaseContext = { db: Db; metrics: Metrics; log: Log }
 type HeartbeatOptions = ReleaseContext & {
-  queue: { workers: ReadonlySet<string>; notStored: Set<string> }
+  queue: { workers: ReadonlySet<string>; notStored: NotStored }
   timings: Timings
 }
 
@@ -26,19 +27,30 @@ type HeartbeatOptions = ReleaseContext & {
 export function startHeartbeat({ queue, timings, ...context }: HeartbeatOptions) {
   const { workers, notStored } = queue
   const deadSeconds = (timings.heartbeatMs * MISSED_HEARTBEATS) / 1000
+  const clock = createClockSteps()
   let current = Promise.resolve()
+  /**
+   * For how many heartbeats no worker is declared dead. When the database's clock was set, or did
+   * not take a heartbeat, live workers look dead until they have written another one.
+   */
+  let patience = 0
   const releaseDead = async () => {
-    const dead = await writeHeartbeat(context.db, { workers: [...workers], deadSeconds })
+    const from = performance.now()
+    const at = await writeHeartbeat(context.db, { workers: [...workers], deadSeconds })
+    if (clock.isStep(at, { from, to: performance.now() })) patience = MISSED_HEARTBEATS
+    const dead = patience > 0 ? [] : await removeDeadWorkers(context.db, { at, deadSeconds })
+    patience = Math.max(patience - 1, 0)
     if (dead.length > 0 || notStored.size > 0)
       await releaseWorkers(context, { workers: dead, notStored })
   }
   const beat = () => {
-    current = releaseDead().catch((error) =>
+    current = releaseDead().catch((error) => {
+      patience = MISSED_HEARTBEATS
       context.log[levelOf(error)](
         { err: error },
         "worker heartbeat write failed: dead workers' jobs stay locked",
-      ),
-    )
+      )
+    })
   }
   beat()
   const timer = setInterval(beat, timings.heartbeatMs)
@@ -50,33 +62,33 @@ export function startHeartbeat({ queue, timings, ...context }: HeartbeatOptions)
 }
 
 /**
- * Returns the dead workers that still lock jobs. A time ahead of the clock is from before that was
- * set back: a heartbeat counts as one of now, a lock as an old one, and jobs that waited go on
- * waiting for as long as they were put off.
+ * Writes the heartbeat, and returns its time. A time ahead of the clock is from before that was set
+ * back: another heartbeat counts as one of now, and jobs that waited go on waiting for as long as
+ * they were put off.
  */
 const writeHeartbeat = (
   db: Db,
   { workers, deadSeconds }: { workers: string[]; deadSeconds: number },
 ) =>
   db.use(async (db) => {
-    const deadSince = db`clock_timestamp() - make_interval(secs => ${deadSeconds})`
-    const isAhead = db`> clock_timestamp() + make_interval(secs => ${deadSeconds})`
-    await db`
-      insert into job_workers (id, seen_at)
-      select *, clock_timestamp()
-      from unnest(${workers}::text[])
-      on conflict (id) do update set seen_at = excluded.seen_at`
+    const [row] = await db<{ at: number }[]>`
+      with beat as (
+        insert into job_workers (id, seen_at)
+        select *, clock_timestamp()
+        from unnest(${workers}::text[])
+        on conflict (id) do update set seen_at = excluded.seen_at
+      )
+      select (extract(epoch from clock_timestamp()) * 1000)::float as at`
     await db`
       update job_workers
       set seen_at = clock_timestamp()
-      where seen_at ${isAhead}`
-    await db`delete from job_workers where seen_at < ${deadSince}`
+      where seen_at ${isAhead(db, deadSeconds)}`
     await db`
       select
       from (
         select job.id, greatest(job.run_at - job.updated_at, '0') as pause
         from ${queueSchema(db)}.jobs job
-        where job.updated_at ${isAhead}
+        where job.updated_at ${isAhead(db, deadSeconds)}
           and job.run_at > clock_timestamp()
           and job.locked_at is null
         order by job.run_at
@@ -85,35 +97,54 @@ const writeHeartbeat = (
         array[late.id],
         run_at => clock_timestamp() + late.pause
       )`
+    return row?.at ?? 0
+  })
+
+/**
+ * Removes the workers without a heartbeat, and returns those that still lock jobs. The clock may
+ * have been set since the heartbeat of this process: what is older is judged by the earlier time. A
+ * lock ahead of the clock is an old one.
+ */
+const removeDeadWorkers = (db: Db, { at, deadSeconds }: { at: number; deadSeconds: number }) =>
+  db.use(async (db) => {
+    const deadSince = db`
+      least(to_timestamp(${at}::float / 1000), clock_timestamp())
+        - make_interval(secs => ${deadSeconds})`
+    await db`delete from job_workers where seen_at < ${deadSince}`
     const dead = await db<{ id: string }[]>`
       select distinct job.locked_by as id
       from ${queueSchema(db)}.jobs job
-      where (job.locked_at < ${deadSince} or job.locked_at ${isAhead})
+      where (job.locked_at < ${deadSince} or job.locked_at ${isAhead(db, deadSeconds)})
         and not exists (select from job_workers jw where jw.id = job.locked_by)`
     return dead.map(({ id }) => id)
   })
 
-type Released = { workers: string[]; notStored: Set<string> }
+const isAhead = (db: Tx, seconds: number) =>
+  db`> clock_timestamp() + make_interval(secs => ${seconds})`
+
+/** Jobs whose outcome could not be stored, and how many attempts each had in all. */
+type NotStored = Map<string, number>
 type ReleasedJob = { id: string; task: string; maxAttempts: number; isInProgress: boolean }
 
 /**
  * Releases the jobs of workers that have ended. Each had its attempt counted when it was taken; it
  * gets that attempt back, until it has survived MAX_DEATHS deaths: the next one gives it up. So do
- * the jobs whose outcome could not be stored, once no worker has them.
+ * the jobs whose outcome could not be stored, once no worker has them, unless another process has
+ * released them since.
  */
 export async function releaseWorkers(
   { db, metrics, log }: ReleaseContext,
-  { workers, notStored }: Released,
+  { workers, notStored }: { workers: string[]; notStored: NotStored },
 ) {
   // A release beside this one must not give them an attempt as well.
-  const ids = [...notStored]
+  const given = [...notStored]
   notStored.clear()
-  const jobs = await release(db, { workers, ids }).catch((error) => {
-    for (const id of ids) notStored.add(id)
+  const jobs = await release(db, { workers, given }).catch((error) => {
+    for (const [id, maxAttempts] of given) notStored.set(id, maxAttempts)
     throw error
   })
   for (const { id, task, maxAttempts, isInProgress } of jobs) {
-    if (isInProgress) notStored.add(id)
+    if (isInProgress) notStored.set(id, maxAttempts)
     else if (isLast(maxAttempts)) {
       metrics.jobs.inc({ task, outcome: 'given_up' })
       const deaths = survivedDeaths(maxAttempts) + 1
@@ -124,11 +155,19 @@ export async function releaseWorkers(
 
 const isLast = (maxAttempts: number) => survivedDeaths(maxAttempts) >= MAX_DEATHS
 
-/** Returns the jobs of these workers and with these ids. Those in progress elsewhere stay as is. */
-const release = (db: Db, { workers, ids }: { workers: string[]; ids: string[] }) =>
+/**
+ * Returns the jobs of these workers, and those given that still have as many attempts: a release
+ * gives one more. Those in progress elsewhere stay as is.
+ */
+const release = (
+  db: Db,
+  { workers, given }: { workers: string[]; given: [id: string, maxAttempts: number][] },
+) =>
   db.use((connection) =>
     transaction(connection, async (tx) => {
       const queue = queueSchema(tx)
+      const ids = given.map(([id]) => id)
+      const maxAttempts = given.map(([, maxAttempts]) => maxAttempts)
       // So that a job of two nodes that release at once gets back one attempt, not two.
       await tx`select pg_advisory_xact_lock(${locks.release}, ${inSchema(tx)})`
       const jobs = await tx<ReleasedJob[]>`
@@ -137,7 +176,10 @@ const release = (db: Db, { workers, ids }: { workers: string[]; ids: string[] })
             and job.locked_by <> all(${workers}::text[]) as is_in_progress
         from ${queue}.jobs job
         where job.locked_by = any(${workers}::text[])
-          or job.id in (select unnest(${ids}::text[])::bigint)`
+          or (job.id, job.max_attempts) in (
+            select given.id::bigint, given.max_attempts
+            from unnest(${ids}::text[], ${maxAttempts}::int[]) as given (id, max_attempts)
+          )`
       const ended = jobs.filter(({ isInProgress }) => !isInProgress)
       const again = ended.filter(({ maxAttempts }) => !isLast(maxAttempts)).map(({ id }) => id)
       const last = ended.filter(({ maxAttempts }) => isLast(maxAttempts)).map(({ id }) => id)

@@ -1,5 +1,6 @@
 import { type ChannelEventType, limits } from '@parley/contract'
 import type { DbConnection } from '../db/client.ts'
+import { FIRST_ID } from '../db/sql.ts'
 import {
   areEventsKept,
   forgetDirectName,
@@ -18,7 +19,7 @@ type Deleted = ChannelRef & { deletedAt: string; isDue: boolean }
 export async function purgeChannels(context: RetentionContext) {
   const { db, checkpoint, attempt } = context
   await db.use(deleteUnfinished)
-  let after = { deletedAt: '-infinity', id: '00000000-0000-0000-0000-000000000000' }
+  let after = { deletedAt: '-infinity', id: FIRST_ID }
   for (;;) {
     checkpoint()
     const deleted = await db.use((db) => selectDeleted(db, after))

@@ -45,7 +45,7 @@ export async function openQueue({ databaseUrl, db, metrics, timings, log }: Queu
   }
   process.on('unhandledRejection', surviveFailedReturn)
   const workers = new Set<string>()
-  const notStored = new Set<string>()
+  const notStored = new Map<string, number>()
   const shared: RunnerOptions = {
     pgPool,
     schema: queueSchemaOf(databaseUrl),
@@ -79,7 +79,7 @@ export async function openQueue({ databaseUrl, db, metrics, timings, log }: Queu
   return {
     /** The ids under which this process locks jobs. */
     workers,
-    /** The jobs whose outcome could not be stored. Each is to get its attempt back. */
+    /** Jobs whose outcome could not be stored, and the attempts each had: it gets one back. */
     notStored,
     /** Runs jobs of these tasks. Returns a function that stops this after the jobs in progress. */
     runTasks: (tasks: Tasks) => keepRunning((signal) => runOnce(tasks, signal), { db, log }),
@@ -140,7 +140,7 @@ const isFailedReturn = (error: unknown) =>
 type Observers = {
   own: Set<string>
   workers: Set<string>
-  notStored: Set<string>
+  notStored: Map<string, number>
   metrics: Metrics
   log: Log
 }
@@ -162,7 +162,7 @@ function observeJobs({ own, workers, notStored, metrics: { jobs }, log }: Observ
   events.on('job:error', ({ job, error }) => {
     const { task_identifier: task, id: jobId, attempts: attempt } = job
     if (error instanceof NotStoredError) {
-      notStored.add(jobId)
+      notStored.set(jobId, job.max_attempts)
       return log[levelOf(error)]({ err: error.cause, task, jobId }, 'job interrupted')
     }
     jobs.inc({ task, outcome: 'failed' })

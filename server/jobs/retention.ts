@@ -1,5 +1,6 @@
 import { limits } from '@parley/contract'
 import type { DbConnection } from '../db/client.ts'
+import { FIRST_ID } from '../db/sql.ts'
 import { type Expired, expireInOrder, type RetentionContext } from './delete-in-steps.ts'
 
 /** How many rows one statement deletes at most. */
@@ -97,7 +98,7 @@ export const expirePreviews = (context: RetentionContext) =>
   )
 
 type Mark = { channelId: string; userId: string; seq: number }
-const FIRST_MARK: Mark = { channelId: '00000000-0000-0000-0000-000000000000', userId: '', seq: 0 }
+const FIRST_MARK: Mark = { channelId: FIRST_ID, userId: '', seq: 0 }
 
 /**
  * Keeps only a member's last read mark of each day: every message read that day still has a mark at

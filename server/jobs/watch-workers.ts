@@ -4,6 +4,9 @@ import type { Db } from '../db/client.ts'
 import type { Log } from './log.ts'
 import { timings as defaults, type Timings } from './timings.ts'
 
+/** In how many heartbeats a worker shows that it lives, after the database's clock was set. */
+const HEARTBEATS = 3
+
 type WatchOptions = { db: Db; timings?: Partial<Timings> | undefined }
 
 /**
@@ -13,15 +16,17 @@ type WatchOptions = { db: Db; timings?: Partial<Timings> | undefined }
  */
 export function watchWorkers({ db, timings: overrides }: WatchOptions) {
   const { heartbeatMs, workerMissingMs } = { ...defaults, ...overrides }
+  const graceMs = Math.min(HEARTBEATS * heartbeatMs, workerMissingMs / 2)
   let current: WorkersState = 'ok'
 
   const start = (log: Log) => {
-    const startedAt = performance.now()
+    /** When a worker was last seen to live, or at first, until when it may begin. */
+    let aliveAt = performance.now() + workerMissingMs - graceMs
     let looking: Promise<void> | undefined
     const look = async () => {
-      const isAlive = await isWorkerAlive(db, workerMissingMs / 1000)
-      const isEarly = performance.now() - startedAt < workerMissingMs
-      const next = isAlive || isEarly ? 'ok' : 'missing'
+      const isAlive = await isWorkerAlive(db, (workerMissingMs - graceMs) / 1000)
+      if (isAlive) aliveAt = performance.now()
+      const next = isAlive || performance.now() - aliveAt < graceMs ? 'ok' : 'missing'
       if (next === current) return
       current = next
       if (next === 'missing') log.warn({}, 'no worker runs the staged jobs: start npm run worker')

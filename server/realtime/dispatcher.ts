@@ -9,6 +9,7 @@ import { announced, applyHint, hintOf, sentHint } from './hints.ts'
 import type { Hub } from './hub.ts'
 import type { KnownPresence } from './known-presence.ts'
 import type { MissedProfiles } from './missed-profiles.ts'
+import type { PresenceTracker } from './presence.ts'
 import { closings } from './protocol/codes.ts'
 import type { Sessions } from './sessions.ts'
 import type { SubscriberSurvey } from './subscriber-survey.ts'
@@ -20,6 +21,7 @@ import type { UserFanout } from './user-fanout.ts'
 type DispatcherOptions = {
   hub: Hub
   userFanout: UserFanout
+  presence: Pick<PresenceTracker, 'toldOffline'>
   knownPresence: KnownPresence
   missedProfiles: MissedProfiles
   unread: UnreadNotifier
@@ -96,6 +98,7 @@ export function createDispatcher(options: DispatcherOptions) {
   const receive = (note: NodeNote) => {
     if (note.kind === 'event' && !typing.track(note, { isOwn: false })) return
     apply(note)
+    if (note.kind === 'presence' && !note.isOnline) options.presence.toldOffline(note)
   }
   const broadcast = (note: EphemeralNote) => {
     if (note.kind === 'event' && !typing.track(note, { isOwn: true })) return

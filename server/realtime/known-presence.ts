@@ -1,6 +1,7 @@
 import { limits } from '@parley/contract'
 import { type UserRef, userKey } from '../core/user-ref.ts'
 import type { Db, Tx } from '../db/client.ts'
+import { FIRST_ID } from '../db/sql.ts'
 import type { PresenceNote } from './broker.ts'
 import { inChunks } from './chunks.ts'
 
@@ -164,7 +165,7 @@ export class KnownPresence {
 }
 
 type Connection = UserRef & { nodeId: string }
-const FIRST = { nodeId: '', appId: '00000000-0000-0000-0000-000000000000', userId: '' }
+const FIRST = { nodeId: '', appId: FIRST_ID, userId: '' }
 
 /** The next connections in the order of their keys. Those of dead nodes do not count. */
 const selectOnline = (db: Tx, after: Connection) => db<Connection[]>`

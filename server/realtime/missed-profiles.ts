@@ -1,6 +1,7 @@
 import type { Metrics } from '../core/metrics.ts'
 import { type UserRef, userKey } from '../core/user-ref.ts'
 import type { Db, Tx } from '../db/client.ts'
+import { FIRST_ID } from '../db/sql.ts'
 import type { ProfileChange } from './broker.ts'
 
 type MissedProfilesOptions = {
@@ -140,11 +141,10 @@ const selectChanged = (db: Tx, { milliseconds, from }: ChangedQuery) => db<Chang
   from users u
   where u.profile_changed_at > now() - ${milliseconds} * interval '1 millisecond'
     and (u.profile_changed_at, u.app_id, u.id)
-      > (${from?.changedAt ?? '-infinity'}, ${from?.appId ?? FIRST_APP}, ${from?.userId ?? ''})
+      > (${from?.changedAt ?? '-infinity'}, ${from?.appId ?? FIRST_ID}, ${from?.userId ?? ''})
     and u.deleted_at is null
   order by u.profile_changed_at, u.app_id, u.id
   limit ${PAGE}`
-const FIRST_APP = '00000000-0000-0000-0000-000000000000'
 
 function selectLost(db: Tx, lost: UserRef[]) {
   const appIds = lost.map(({ appId }) => appId)

@@ -57,7 +57,7 @@ export function createPostgresBroker({
 
   const sender = createNoteSender({
     nodeId,
-    notify: (payloads) => notifier.notify(payloads),
+    notify: (payloads) => notifier.notify(payloads, () => onLost?.(payloads.length)),
     onLost: (count) => {
       notifier.skip()
       onLost?.(count)

@@ -29,6 +29,19 @@ export const selectConnections = (db: Tx, nodeId: string) => db<UserRef[]>`
   from connections
   where node_id = ${nodeId}`
 
+/** When these users were last active, of those whom the node has a row of. */
+export const selectActive = (db: Tx, { nodeId, users }: { nodeId: string; users: UserRef[] }) => {
+  const appIds = users.map(({ appId }) => appId)
+  const userIds = users.map(({ userId }) => userId)
+  return db<ActiveUser[]>`
+    select con.app_id, con.user_id, u.last_active_at
+    from unnest(${appIds}::uuid[], ${userIds}::text[]) as given (app_id, user_id)
+    join connections con on con.node_id = ${nodeId}
+      and con.app_id = given.app_id
+      and con.user_id = given.user_id
+    join users u on u.app_id = con.app_id and u.id = con.user_id`
+}
+
 /**
  * Writes who connected and who left. Returns the users whose presence has changed by that, or may
  * have changed by an uncertain write before, and who are on no other live node.
@@ -96,11 +109,12 @@ export const writePresence = (
 /**
  * A heartbeat ahead of the clock, by a day at most, is from before that was set back: it counts as
  * one of now, so that a node which died before is dead as soon as any other. A node that stopped is
- * ahead by less than the grace of its users.
+ * ahead by less than the grace of its users. If the heartbeat of this node, just written, is old,
+ * the clock was set forward since: then nobody is dead.
  */
 export const selectDeadNodes = (
   db: Tx,
-  { deadAfterMs, graceMs }: { deadAfterMs: number; graceMs: number },
+  { nodeId, deadAfterMs, graceMs }: { nodeId: string; deadAfterMs: number; graceMs: number },
 ) => db<{ id: string }[]>`
   with ahead as (
     update nodes
@@ -108,9 +122,11 @@ export const selectDeadNodes = (
     where beat_at > now() + ${Math.max(deadAfterMs, graceMs)} * interval '1 millisecond'
       and beat_at < now() + interval '1 day'
   )
-  select id
-  from nodes
-  where beat_at < now() - ${deadAfterMs} * interval '1 millisecond'`
+  select n.id
+  from nodes own
+  join nodes n on n.beat_at < now() - ${deadAfterMs} * interval '1 millisecond'
+  where own.id = ${nodeId}
+    and own.beat_at > now() - ${deadAfterMs / 2} * interval '1 millisecond'`
 
 /** Removes a dead node, unless another node does. Returns the users who are offline by that. */
 export const removeDeadNode = (

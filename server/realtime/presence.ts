@@ -1,13 +1,14 @@
+import { createClockSteps } from '../core/clock-steps.ts'
 import { answerBatch } from '../core/settle-batch.ts'
 import { type UserRef, userKey } from '../core/user-ref.ts'
 import type { Db, Tx } from '../db/client.ts'
 import type { PresenceNote } from './broker.ts'
-import { createClockSteps } from './clock-steps.ts'
 import { coalesce } from './coalesce.ts'
 import {
   type ActiveUser,
   type PresenceChange,
   removeDeadNode,
+  selectActive,
   selectConnections,
   selectDeadNodes,
   writeHeartbeat,
@@ -44,6 +45,7 @@ export class PresenceTracker {
   /** Of whom a write or removal failed: it may or may not have been made, and sent to others. */
   readonly #uncertain = new Map<string, UserRef>()
   readonly #write: (change: PresenceChange) => Promise<unknown>
+  readonly #announceAgain: (user: UserRef) => Promise<unknown>
   readonly #clock = createClockSteps()
   /** Whether the database's clock was set before the last heartbeat, and after the one before. */
   hasClockStepped = false
@@ -54,6 +56,7 @@ export class PresenceTracker {
       maxBatch: 1_000,
       answer: answerBatch,
     })
+    this.#announceAgain = coalesce((users) => this.#announceAll(users), { maxBatch: 1_000 })
   }
 
   /** The user's first socket here was opened. Resolves once the queries of all nodes see it. */
@@ -82,6 +85,18 @@ export class PresenceTracker {
         this.options.report(error, 'presence write failed'),
       )
     }, this.options.graceMs)
+  }
+
+  /**
+   * Another node says that the user is offline. They may have left there before they came here, and
+   * it says so later than this node said that they are online.
+   */
+  toldOffline(user: UserRef) {
+    const known = this.#present.get(userKey(user))
+    if (!known || !this.#completed.has(known.written)) return
+    this.#announceAgain(user).catch((error) =>
+      this.options.report(error, 'presence not announced again'),
+    )
   }
 
   /**
@@ -155,6 +170,17 @@ export class PresenceTracker {
         set beat_at = now() - ${ageMs} * interval '1 millisecond'
         where id = ${nodeId}`,
     )
+  }
+
+  /** Those whose row was lost are announced when it is restored. */
+  async #announceAll(users: UserRef[]) {
+    const { db, nodeId } = this.options
+    const stored = await db.use((db) => selectActive(db, { nodeId, users }))
+    this.#publish(
+      true,
+      stored.filter((user) => this.#present.has(userKey(user))),
+    )
+    return users
   }
 
   async #writeAll(changes: PresenceChange[]) {

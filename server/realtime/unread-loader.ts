@@ -1,4 +1,3 @@
-import { createLru } from '../core/lru.ts'
 import { type UserRef, userKey } from '../core/user-ref.ts'
 import { type Db, isStatementTimeout } from '../db/client.ts'
 import { inChunks } from './chunks.ts'
@@ -15,14 +14,14 @@ const USERS_PER_STATEMENT = 200
 const MOST_AHEAD = 2_000
 /** How many statements may take too long before the database does. */
 const MOST_TIMEOUTS = 10
-/** For how long no counts are loaded of a user whose own take too long. */
+/** For how long no counts are loaded of a user whose own take too long: then all are, again. */
 const SKIP_MS = 60_000
 
 type LoaderOptions = {
   db: Db
   cache: UnreadCache
   sender: UnreadSender
-  /** The user may have joined a channel while their counts were loaded. */
+  /** The user's counts are to be loaded again: they are not, or not surely, all those there are. */
   onUnsure: (user: UserRef) => void
   report: (error: unknown, problem: string) => void
 }
@@ -31,8 +30,8 @@ type OnRead = (users: UserRef[], rows: CheckedCount[], startedAt: number) => voi
 
 /** Loads all counts of users of this node. */
 export class UnreadLoader {
-  /** Users whose own counts took too long, and until when they are left out. */
-  readonly #slow = createLru<number>({ entries: 10_000 })
+  /** Users who are left out, since their own counts took too long. */
+  readonly #slow = new Set<string>()
 
   constructor(readonly options: LoaderOptions) {}
 
@@ -122,12 +121,11 @@ export class UnreadLoader {
 
   /**
    * Reads the counts of these users. If a statement takes too long, it is tried in halves after the
-   * others; a user whose own counts take too long is left out for a while.
+   * others; a user whose own counts take too long is left out for a while, and told all then.
    */
   async #read({ users, ...options }: CountedUsers, onRead: OnRead) {
     const { db, report } = this.options
-    const now = performance.now()
-    const due = users.filter((user) => now >= (this.#slow.get(userKey(user)) ?? 0))
+    const due = users.filter((user) => !this.#slow.has(userKey(user)))
     const pending = [...inChunks(due, USERS_PER_STATEMENT)]
     let timeouts = 0
     for (let some = pending.shift(); some; some = pending.shift()) {
@@ -139,11 +137,20 @@ export class UnreadLoader {
         if (!isStatementTimeout(error) || ++timeouts > MOST_TIMEOUTS) throw error
         if (some.length > 1) pending.push(...inChunks(some, Math.ceil(some.length / 2)))
         else {
-          for (const user of some) this.#slow.set(userKey(user), performance.now() + SKIP_MS)
+          for (const user of some) this.#leaveOut(user)
           report(error, 'unread counts of a user took too long')
         }
       }
     }
+  }
+
+  #leaveOut(user: UserRef) {
+    this.#slow.add(userKey(user))
+    const endOfPause = () => {
+      this.#slow.delete(userKey(user))
+      this.options.onUnsure(user)
+    }
+    setTimeout(endOfPause, SKIP_MS).unref()
   }
 
   #complete(...[users, rows, startedAt]: Parameters<UnreadCache['complete']>) {

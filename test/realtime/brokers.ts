@@ -30,8 +30,8 @@ export function useBrokers(world: () => World) {
       await secure?.kill()
     })
   }
-  const createPostgres = async (options: Created) => ({
-    ...createPostgresBroker(options),
+  const createPostgres = async ({ report, ...options }: Created) => ({
+    ...createPostgresBroker({ ...options, report, onLost: () => report(undefined, 'lost') }),
     isUp: () => true,
   })
   const createRedis = async ({ url, report, ...options }: Created) =>

@@ -1,18 +1,21 @@
 import { topics } from '@parley/contract'
 import { MissedProfiles } from '@parley/server/realtime/missed-profiles'
+import { createPostgresBroker } from '@parley/server/realtime/postgres-broker'
 import { timings as defaults } from '@parley/server/realtime/timings'
 import { expect, onTestFinished, test } from 'vitest'
 import { openProxy } from '../support/proxy.ts'
+import { sample } from '../support/scrape.ts'
 import { slowness } from '../support/slowness.ts'
 import { useSockets } from '../support/socket.ts'
 import { connectRaw } from '../support/stream.ts'
+import { until } from '../support/until.ts'
 import { createWorld, useWorld } from '../support/world.ts'
-import { createGroup, useListeners } from './listeners.ts'
+import { createGroup, presenceOf, useListeners } from './listeners.ts'
 
-// Nodes learn of each other's events by messages alone: reconciliation is an hour away.
-const timings = { reconcileMs: 3_600_000 }
+// Nodes learn of each other's events by messages alone: comparisons are an hour away.
+const timings = { reconcileMs: 3_600_000, comparePresenceMs: 3_600_000 }
 const world = useWorld({ timings })
-const { listenAs, channelTopic, newUsers } = useListeners(world)
+const { connect, listenAs, channelTopic, userTopic, newUsers } = useListeners(world)
 const terminatedLater = useSockets()
 /** The promise for an event of another node, with room for a busy machine. */
 const PROMPTLY_MS = 5_000 * slowness
@@ -65,6 +68,36 @@ test('a node whose listening connection fell silent replaces it and catches up',
   await raw.pushed(({ pub }) => pub?.data.payload.message?.text === 'unheard')
   await ana.messages.send({ channelId, text: 'heard' })
   await raw.pushed(({ pub }) => pub?.data.payload.message?.text === 'heard')
+})
+
+test('a user stays online of whom another node says too late that they had left', async () => {
+  const [ana, ben] = await newUsers()
+  await createGroup(ana, ben)
+  const anas = await listenAs(ana, userTopic(ana))
+  await connect(ben).ready()
+  await anas.until(() => presenceOf(anas, ben.id).length === 1)
+  // They had left there before they came here.
+  const { databaseUrl: url, appId } = world()
+  const late = createPostgresBroker({ url, nodeId: 'late', report: () => {} })
+  late.send({ kind: 'presence', appId, userId: ben.id, isOnline: false, lastActiveAt: null })
+  await late.stop()
+  // Whether or not it was told to ana, they are told the truth after it.
+  await anas.until(() => {
+    const told = presenceOf(anas, ben.id)
+    return told.length > 1 && told.at(-1) === 'presence.online'
+  })
+})
+
+test('notes that a node could not send to the others are counted', async () => {
+  const [ana, ben] = await newUsers()
+  const { node, proxy } = await nodeBehindProxy({}, {})
+  const channelId = await createGroup(ana, ben)
+  proxy.redirect('postgres://127.0.0.1:1')
+  proxy.cut()
+  await node.api({ token: ana.token }).messages.send({ channelId, text: 'unheard' })
+  const lost = async () =>
+    sample(await node.metrics.registry.metrics(), 'parley_notes_lost_total{broker="postgres"}')
+  await until(async () => (await lost()) > 0)
 })
 
 test('a silent connection between nodes is noticed within 15 s', () => {

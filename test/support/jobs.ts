@@ -107,6 +107,22 @@ export function useStagingWorld() {
     }
     return until(read)
   }
+  /** How often the push of a message was sent. */
+  const sendsOf = (messageId: string) =>
+    current()
+      .provider.triggered()
+      .filter(({ payload }) => payload.messageId === messageId).length
+  /** Waits until processes have written so many heartbeats, one after the other. */
+  const heartbeats = async (count: number) => {
+    const beats = new Set<number>()
+    await until(async () => {
+      const workers = await current().world.db`
+        select (extract(epoch from max(seen_at)) * 1000)::float as seen_at
+        from job_workers`
+      beats.add(workers[0]?.seenAt)
+      return beats.size > count
+    })
+  }
   return {
     current,
     startNode,
@@ -115,6 +131,8 @@ export function useStagingWorld() {
     stopLast,
     send,
     withPreviews,
+    sendsOf,
+    heartbeats,
   }
 }
 

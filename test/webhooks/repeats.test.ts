@@ -34,3 +34,28 @@ test('a delivery that is to be sent again while it is on its way is sent again',
   expect(texts()).toEqual(['one', 'one'])
   expect(await deliveries()).toMatchObject([{ id: delivery.id, attempts: 1 }])
 })
+
+test('a delivery that an outage interrupted is sent again once the database answers', async () => {
+  const { world, receiver } = current()
+  const { send, receive, deliveries } = await newScene()
+  let failures = 0
+  let isOut = false
+  const gone = Object.assign(new Error('gone'), { code: 'CONNECTION_CLOSED' })
+  const use: typeof world.pool.use = (...given) => {
+    if (!isOut) return world.pool.use(...given)
+    failures += 1
+    return Promise.reject(gone)
+  }
+  receiver.answerWith((response) => {
+    isOut = true
+    response.writeHead(200).end()
+  })
+  await send('one')
+  startWorker({ db: { ...world.pool, use } })
+  await until(() => failures > 3)
+  receiver.behave()
+  isOut = false
+  // Long before the end of its lease.
+  await receive(2)
+  await until(async () => (await deliveries()).every(({ status }) => status === 'delivered'))
+})

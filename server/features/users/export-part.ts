@@ -1,11 +1,12 @@
 import { type ExportItem, limits } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
+import { FIRST_ID } from '../../db/sql.ts'
 
 export type ExportRef = { appId: string; userId: string }
 /** The key of a row within its part: an id, and what orders the rows of that id. */
 export type ExportPosition = { first: string; second: string }
 
-export const START: ExportPosition = { first: '00000000-0000-0000-0000-000000000000', second: '0' }
+export const START: ExportPosition = { first: FIRST_ID, second: '0' }
 /** How many channels of a user one page looks at. */
 const CHANNELS = 100
 

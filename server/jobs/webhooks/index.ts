@@ -1,7 +1,9 @@
 import { setMaxListeners } from 'node:events'
+import { performance } from 'node:perf_hooks'
+import { setTimeout as pause } from 'node:timers/promises'
 import { createGuardedRequest, type GuardOptions } from '../../core/guarded-request.ts'
 import type { Metrics } from '../../core/metrics.ts'
-import type { Db } from '../../db/client.ts'
+import { type Db, isOutage } from '../../db/client.ts'
 import { type Log, levelOf } from '../log.ts'
 import type { Timings } from '../timings.ts'
 import { createCollector } from './collect.ts'
@@ -99,10 +101,23 @@ function createServing(context: DeliverContext, { onDelivered, onServed }: Servi
       if (wereDue) onDelivered()
       await releaseWebhook(db, lease, restMs)
     } catch (error) {
-      if (signal.aborted) await releaseWebhook(db, lease).catch(() => {})
-      else
-        log[levelOf(error)]({ err: error, webhookId: lease.id }, 'webhook interrupted, will retry')
+      if (signal.aborted) return void (await tryRelease(lease))
+      log[levelOf(error)]({ err: error, webhookId: lease.id }, 'webhook interrupted, will retry')
+      // What else fails may fail again at once: the webhook rests until its lease ends.
+      if (isOutage(error)) await releaseAfterOutage(lease)
     }
+  }
+  const tryRelease = (lease: Lease) =>
+    releaseWebhook(db, lease).then(
+      () => true,
+      () => false,
+    )
+  const releaseAfterOutage = async (lease: Lease) => {
+    const leaseEnds = performance.now() + timings.webhookLeaseMs
+    do {
+      await pause(timings.pollMs, undefined, { signal }).catch(() => {})
+      if (await tryRelease(lease)) return
+    } while (!signal.aborted && performance.now() < leaseEnds)
   }
   return {
     start: async () => {

@@ -2,6 +2,8 @@ import { limits } from '@parley/contract'
 import { describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { centrifugeOf, framings, listen } from '../../support/realtime.ts'
+import { sample } from '../../support/scrape.ts'
+import { until } from '../../support/until.ts'
 import { useWorld } from '../../support/world.ts'
 import { useRecovery } from './fixture.ts'
 
@@ -183,6 +185,11 @@ test.each(framings)(
 
 test('a slow consumer is closed with 3008 and recovers without loss', async () => {
   const { topic, id } = await createLively()
+  const slowClients = async () => {
+    const text = await world().metrics.registry.metrics()
+    return sample(text, 'parley_slow_consumers_total{reason="unread"}')
+  }
+  const before = await slowClients()
   const { clients } = world().app.websocketServer
   const others = new Set(clients)
   const raw = await connectedBySocket()
@@ -200,6 +207,8 @@ test('a slow consumer is closed with 3008 and recovers without loss', async () =
   }
   raw.socket.resume()
   expect((await raw.closed).code).toBe(3008)
+  // The server may learn of the end after its client.
+  await until(async () => (await slowClients()) === before + 1)
   const offset = Math.max(...raw.messages.map(({ push }) => push?.pub?.offset ?? 0))
   const again = await connected()
   const { subscribe } = await again.ask({

@@ -61,6 +61,7 @@ export async function openDispatcher({ hasPeers = false } = {}) {
       stop: async () => {},
     },
     // what the dispatcher calls of it
+    presence: { toldOffline: () => {} },
     knownPresence: {
       record: noting('recordPresence'),
       recordTold: noting('recordTold'),

@@ -111,6 +111,25 @@ test('a user whose counts take too long to load keeps back no other', async () =
   expect((await news()).filter((each) => each.startsWith('cem'))).toContain('cem total 2')
 })
 
+test('a user whose counts took too long as they left a channel is told later', async () => {
+  const { notifier, database, news } = openNotifier(row('ben', 'one', 1), row('ben', 'two', 2))
+  notifier.markDirty('one', { offset: 1 })
+  expect(await news()).toContain('ben total 3')
+  database.rows = [row('ben', 'one', 1)]
+  database.onStatement = (keys) => {
+    if (keys.includes('ben')) throw timeout()
+  }
+  notifier.memberLeft(user('ben'))
+  expect(await news()).toEqual([])
+  // Still too long: it is tried once more.
+  expect(await news(60_000 + PAUSE_MS)).toEqual([])
+  const before = database.statements
+  expect(await news(30_000)).toEqual([])
+  expect(database.statements).toBe(before)
+  database.onStatement = () => {}
+  expect(await news(60_000)).toEqual(['ben total 1'])
+})
+
 test('a database that is slow for every user is not asked for each of them', async () => {
   const names = Array.from({ length: 450 }, (_, index) => `user ${index}`)
   const { notifier, database, sessions, news, problems } = openNotifier()

@@ -1,0 +1,104 @@
+import type { ServerResponse } from 'node:http'
+import { expect, test } from 'vitest'
+import { useDatabaseClock } from './support/database-clock.ts'
+import { idle } from './support/idle.ts'
+import { useStagingWorld } from './support/jobs.ts'
+import { until } from './support/until.ts'
+
+const staging = useStagingWorld()
+const { sendsOf, heartbeats } = staging
+
+test('a process that runs jobs says of all its workers that they live', async () => {
+  const { db } = staging.current().world
+  await staging.startNode({ timings: { heartbeatMs: 1_000 } })
+  // A pool and its workers: one for the cleanup, ten for previews and four for pushes.
+  await until(async () => {
+    const [row] = await db<{ count: number }[]>`select count(*)::int from job_workers`
+    return row?.count === 3 + 15
+  })
+})
+
+/** Sends a message whose push is in progress until `answer` is called. */
+async function sendHeld(text: string) {
+  const { world, provider } = staging.current()
+  await idle(world)
+  provider.forget()
+  const held: ServerResponse[] = []
+  provider.behave((response) => void held.push(response))
+  const { id } = await staging.send(text)
+  await until(() => held.length === 1)
+  const answer = () => {
+    provider.behave()
+    for (const response of held) response.writeHead(201).end('{"data":{"status":"processed"}}')
+  }
+  return { id, answer }
+}
+
+test('a worker keeps its job for as long as it lives', async () => {
+  await staging.startNode({ timings: { heartbeatMs: 200 } })
+  const { id, answer } = await sendHeld('in progress for several heartbeats')
+  await heartbeats(6)
+  answer()
+  await idle(staging.current().world)
+  expect(sendsOf(id)).toBe(1)
+})
+
+test('a worker keeps its job when the clock of the database is set forward', async () => {
+  const { world } = staging.current()
+  const clock = await useDatabaseClock(world)
+  await staging.startNode({ timings: { heartbeatMs: 1_000 } })
+  const { id, answer } = await sendHeld('in progress when the clock is set')
+  await staging.startNode({ timings: { heartbeatMs: 1_000 } })
+  const holder = async () => {
+    const [worker] = await world.db<{ seenAt: string }[]>`
+      select jw.seen_at::text
+      from graphile_worker.jobs job
+      join job_workers jw on jw.id = job.locked_by`
+    return worker?.seenAt
+  }
+  const before = await holder()
+  await until(async () => (await holder()) !== before)
+  // The next heartbeat is that of the other process.
+  await clock.set('1 hour')
+  await heartbeats(5)
+  answer()
+  await idle(world)
+  expect(sendsOf(id)).toBe(1)
+})
+
+test('jobs that waited when the clock of the database was set back are not late', async () => {
+  const { world, provider } = staging.current()
+  await staging.startNode()
+  const sent = [
+    await staging.send('due when the clock was set back'),
+    await staging.send('put off by then'),
+  ]
+  await idle(world)
+  await staging.stopLast()
+  provider.forget()
+  const since = new Date().toISOString()
+  const queued = sent.map(({ id: messageId }) => {
+    return { jobs: [{ appId: world.appId, messageId }], since, tries: 0 }
+  })
+  await world.db`
+    select
+    from unnest(array[0, 120], ${queued.map((batch) => JSON.stringify(batch))}::text[])
+        given (minutes, payload),
+      graphile_worker.add_job(
+        'push-message', payload::json,
+        run_at => now() + make_interval(mins => 60 + minutes)
+      )`
+  await world.db`
+    update graphile_worker._private_jobs
+    set created_at = now() + interval '1 hour', updated_at = now() + interval '1 hour'
+    where run_at > now() + interval '59 minutes'`
+  await staging.startNode({ timings: { heartbeatMs: 100 } })
+  await until(() => provider.kindsFor('ben').length > 0)
+  const putOff = await world.db`
+    select round(extract(epoch from run_at - now()) / 60)::int as minutes
+    from graphile_worker.jobs
+    where task_identifier = 'push-message'
+      and locked_at is null`
+  expect(provider.triggered()).toMatchObject([{ to: 'ben', payload: { messageId: sent[0]?.id } }])
+  expect(putOff).toEqual([{ minutes: 120 }])
+})
