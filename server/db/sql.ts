@@ -22,25 +22,28 @@ export function constant(make: (db: Tx) => Fragment) {
 export const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 export const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
-type IdRange = { appId: string; after?: string | undefined; before?: string; last?: string }
+type IdRange = {
+  appId: string
+  after?: string | undefined
+  before?: string | undefined
+  last?: string | undefined
+}
 
 /**
- * Rows of an app whose ids are within a range, which a query then orders by app and id. It reads
- * them by the index of both: if the app were a constant, that of all ids would have the same order,
- * and the rows of all other apps.
+ * Rows of an app whose ids are within a range, which a query then orders by app and id: they are
+ * read by the index of both. Were the app compared with a value, the index of all ids would have
+ * the same order, and the rows of all other apps. That would also be taken for ids between two
+ * others, of which PostgreSQL expects a few: so `after` and `last` compare app and id.
  */
-export const inApp = (
-  db: Tx,
-  row: Fragment,
-  { appId, after = FIRST_ID, before, last = LAST_ID }: IdRange,
-) => db`(
-  (${row}.app_id, ${row}.id) > (${appId}::uuid, ${after}::uuid)
-  and (${row}.app_id, ${row}.id) ${
-    before === undefined
-      ? db`<= (${appId}::uuid, ${last}::uuid)`
-      : db`< (${appId}::uuid, ${before}::uuid)`
-  }
-)`
+export function inApp(db: Tx, row: Fragment, { appId, after, before, last }: IdRange) {
+  const place = db`(${row}.app_id, ${row}.id)`
+  return db`(
+    ${row}.app_id = any(array[${appId}::uuid])
+    ${after === undefined ? db`` : db`and ${place} > (${appId}::uuid, ${after}::uuid)`}
+    ${before === undefined ? db`` : db`and ${row}.id < ${before}::uuid`}
+    ${last === undefined ? db`` : db`and ${place} <= (${appId}::uuid, ${last}::uuid)`}
+  )`
+}
 
 /** A timestamp within JSON, in the same form as on the wire. */
 export const isoTime = (db: Tx, timestamp: Fragment) =>

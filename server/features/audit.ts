@@ -30,7 +30,8 @@ async function selectEntries(db: Tx, { limit, cursor, ...filter }: Filter) {
       aud.actor, aud.key_id, aud.user_id,
       aud.operation, aud.target, aud.request_id
     from audit aud
-    where ${isWithin(db, filter.appId, slice)}
+    where ${ofApp(db, filter.appId)}
+      and ${isWithin(db, filter.appId, slice)}
       and ${filter.operation === undefined ? db`true` : db`aud.operation = ${filter.operation}`}
       and ${filter.actor === undefined ? db`true` : db`aud.actor = ${filter.actor}`}
       and ${filter.userId === undefined ? db`true` : db`aud.user_id = ${filter.userId}`}
@@ -59,31 +60,23 @@ const selectSlice = (
   from (
     select aud.id
     from audit aud
-    where ${isBefore(db, appId, cursor === undefined ? NEWEST : decodeNumberCursor(cursor))}
+    where ${ofApp(db, appId)}
+      and ${cursor === undefined ? db`true` : db`aud.id < ${decodeNumberCursor(cursor)}::bigint`}
     order by ${newestFirst(db, appId)}
     limit ${limits.auditSlice}
   ) aud
   having count(*) > 0`
 
-/** All ids are between them. */
-const OLDEST = '-9223372036854775808'
-const NEWEST = '9223372036854775807'
-
 /**
- * By the index of an app and id: if the app were a constant, that of all ids would have the same
- * order, and the entries of all other apps.
+ * By the index of app and id: were the app compared with a value, that of all ids would have the
+ * same order, and the entries of all other apps.
  */
+const ofApp = (db: Tx, appId: string | undefined) =>
+  appId === undefined ? db`true` : db`aud.app_id = any(array[${appId}::uuid])`
 const newestFirst = (db: Tx, appId: string | undefined) =>
   appId === undefined ? db`aud.id desc` : db`aud.app_id desc, aud.id desc`
 
-const isBefore = (db: Tx, appId: string | undefined, id: string) =>
-  appId === undefined
-    ? db`aud.id < ${id}::bigint`
-    : db`(
-      (aud.app_id, aud.id) >= (${appId}, ${OLDEST}::bigint)
-      and (aud.app_id, aud.id) < (${appId}, ${id}::bigint)
-    )`
-
+/** By the same index. */
 const isWithin = (db: Tx, appId: string | undefined, { oldest, newest }: Slice) =>
   appId === undefined
     ? db`aud.id between ${oldest}::bigint and ${newest}::bigint`

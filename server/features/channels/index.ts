@@ -48,9 +48,9 @@ type AllChannels = Pick<ChannelsQuery, 'appId' | 'limit' | 'offset'> & {
 
 /** All channels of an app, the newest first: as its index by id has them. */
 async function listAll(db: Tx, { appId, limit, offset, cursor }: AllChannels) {
-  const range = { appId, ...(cursor !== undefined && { before: decodeIdCursor(cursor) }) }
+  const before = cursor === undefined ? undefined : decodeIdCursor(cursor)
   const page = db`
-    ${inApp(db, db`c`, range)}
+    ${inApp(db, db`c`, { appId, before })}
     order by c.app_id desc, c.id desc
     limit ${limit + 1}
     offset ${offset}`

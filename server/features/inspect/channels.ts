@@ -71,10 +71,10 @@ async function searchOthers(db: Tx, { appId, q, limit, cursor }: Query & { q: st
   return { channels: found, nextCursor: nextCursor ?? afterSlice }
 }
 
-type ChannelRange = { appId: string; before?: string }
+type ChannelRange = { appId: string; before: string | undefined }
 const rangeOf = (appId: string, cursor: string | undefined): ChannelRange => ({
   appId,
-  ...(cursor !== undefined && { before: decodeIdCursor(cursor) }),
+  before: cursor === undefined ? undefined : decodeIdCursor(cursor),
 })
 const isBefore = (db: Tx, before = LAST_ID) => db`id < ${before}`
 
