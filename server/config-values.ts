@@ -99,10 +99,11 @@ function isNetwork(entry: string) {
 
 /**
  * An @ after the first / ? or # shows that these are of the password: what is before them would be
- * taken for the host, and named in errors.
+ * taken for the host, and named in errors. Parameters of the URL may have one.
  */
 function isEncoded(url: string) {
-  const [, ...rest] = url.slice(url.indexOf('://') + 3).split(/[/?#]/)
+  const [beforeParameters = ''] = url.slice(url.indexOf('://') + 3).split(/[?&]\w+=/)
+  const [, ...rest] = beforeParameters.split(/[/?#]/)
   return !rest.join('').includes('@')
 }
 

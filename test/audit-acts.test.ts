@@ -3,11 +3,12 @@ import { useWorld } from './support/world.ts'
 
 const world = useWorld()
 
-/** What the log has of the app, oldest first. */
+/** What the log has of the app, oldest first, without what jobs note in their own time. */
 const entries = async () => {
   const { operator, appId } = world()
   const found = await operator.audit.listOfApp({ appId })
   return found.entries
+    .filter(({ actor }) => actor.type !== 'system')
     .map(({ operation, actor, target }) => ({ operation, actor, target }))
     .reverse()
 }

@@ -181,13 +181,12 @@ test('an interrupted erasure is completed by the next cleanup', async () => {
 
 test('the erasure of one user goes on where it was, and that of another from the start', () => {
   const positions = createErasurePositions()
-  const target = (userId: string, channelId = 'talk') => ({ appId: 'app', channelId, userId })
-  positions.set(target('ana'), 500)
-  const others = [target('ben'), target('ana', 'other')]
-  expect([target('ana'), ...others].map(positions.get)).toEqual([500, 0, 0])
-  positions.set(target('ben'), 7)
-  positions.delete(target('ana'))
-  expect([target('ana'), ...others].map(positions.get)).toEqual([0, 7, 0])
+  positions.set('ana in talk', 500)
+  const all = ['ana in talk', 'ben in talk', 'ana elsewhere']
+  expect(all.map(positions.get)).toEqual([500, 0, 0])
+  positions.set('ben in talk', 7)
+  positions.delete('ana in talk')
+  expect(all.map(positions.get)).toEqual([0, 7, 0])
 })
 
 test('of users who are not deleted nothing is found to erase, or erased late', async () => {

@@ -1,3 +1,4 @@
+import { topics } from '@parley/contract'
 import { runInTransaction, type Transaction } from '../core/context.ts'
 import type { EventPublisher } from '../core/event-bus.ts'
 import type { Db } from '../db/client.ts'
@@ -11,13 +12,17 @@ import {
   selectErasureTargets,
 } from '../features/users/erase.ts'
 import { deleteInviteUses } from '../features/users/erase-invites.ts'
-import { eraseNames, eraseTexts, selectNamingTopics } from '../features/users/erase-names.ts'
+import {
+  eraseNames,
+  eraseTexts,
+  passOthers,
+  selectNamingTopics,
+} from '../features/users/erase-names.ts'
 import { eraseReactions, selectReactions } from '../features/users/erase-reactions.ts'
 import {
-  beginWalk,
   emptyWaiting,
   eraseUnseen,
-  hasMissed,
+  WALK_START,
   type WaitingWalk,
 } from '../features/users/erase-unseen.ts'
 import type { BatchSize } from './batch-size.ts'
@@ -45,24 +50,26 @@ export type ErasureContext = {
   mayWait: boolean
 }
 
+/** A walk over the waiting records of an app, and the users whom it began with. */
+type Waiting = { walk: WaitingWalk; userIds: ReadonlySet<string> }
+
 /**
- * Up to which seq a deleted user's messages in a channel are erased, by channel and user, and up to
- * which offset their name is out of a topic. A deleted user writes no more and both only grow, so a
- * position never becomes wrong.
+ * Up to which seq a deleted user's messages in a channel are erased, and up to which offset their
+ * name is out of a topic, by what is done: in a channel that is deleted meanwhile it is more. A
+ * deleted user writes no more and both only grow, so a position never becomes wrong.
  */
 export type ErasurePositions = ReturnType<typeof createErasurePositions>
 export function createErasurePositions() {
   const seqs = new Map<string, number>()
-  const keyOf = ({ channelId, userId }: ErasureTarget) => `${channelId}:${userId}`
   return {
     /** The walks over waiting records that were interrupted, by app. */
-    walks: new Map<string, WaitingWalk>(),
-    get: (target: ErasureTarget) => seqs.get(keyOf(target)) ?? 0,
-    set: (target: ErasureTarget, seq: number) => {
+    walks: new Map<string, Waiting>(),
+    get: (place: string) => seqs.get(place) ?? 0,
+    set: (place: string, seq: number) => {
       if (seqs.size >= MAX_POSITIONS) seqs.clear()
-      seqs.set(keyOf(target), seq)
+      seqs.set(place, seq)
     },
-    delete: (target: ErasureTarget) => void seqs.delete(keyOf(target)),
+    delete: (place: string) => void seqs.delete(place),
   }
 }
 
@@ -114,16 +121,19 @@ async function eraseWaiting(context: ErasureContext, users: DeletedUsers) {
   const { batch, positions } = context
   const step = createStep(context, appId)
   for (;;) {
-    const begun = positions.walks.get(appId) ?? (await step(({ db }) => beginWalk(db)))
-    for (let walk: WaitingWalk | null = begun; walk !== null; ) {
-      positions.walks.set(appId, walk)
+    const begun = positions.walks.get(appId) ?? {
+      walk: WALK_START,
+      userIds: new Set(users.userIds),
+    }
+    for (let walk: WaitingWalk | null = begun.walk; walk !== null; ) {
+      positions.walks.set(appId, { ...begun, walk })
       const from: WaitingWalk = walk
       walk = await batch.run((limit) =>
         step(({ db }) => emptyWaiting(db, { appId, walk: from, limit: limit * ROWS_EACH })),
       )
     }
     positions.walks.delete(appId)
-    if (!(await step(({ db }) => hasMissed(db, { ...users, walk: begun })))) return
+    if (users.userIds.every((id) => begun.userIds.has(id))) return
   }
 }
 
@@ -135,25 +145,30 @@ async function eraseTarget(context: ErasureContext, { state, ...target }: FoundT
   if (state === 'deleted') await purgeContent(context, { appId, id })
   await repeat(context, (limit) => step(({ db }) => removeReadMarks(db, target, limit)))
   const { ofChannel, ofMembers } = await step(({ db }) => selectNamingTopics(db, target))
-  const places = [ofChannel, ...ofMembers].map((topic) => ({ ...target, channelId: topic }))
+  const placeOf = (topic: string) => JSON.stringify([state, id, target.userId, topic])
   const eraseEvents = state === 'live' ? eraseNames : eraseTexts
-  for (const place of places) {
-    const topic = place.channelId
-    await walk(context, place, (afterOffset, limit) =>
-      step((ctx) => eraseEvents(ctx, target, { topic, afterOffset, limit })),
-    )
+  // The events of their own topic are deleted.
+  const topicsOfOthers = ofMembers.filter((topic) => topic !== topics.user(appId, target.userId))
+  for (const topic of [ofChannel, ...topicsOfOthers]) {
+    await walk(context, placeOf(topic), async (afterOffset, limit) => {
+      const slice = { topic, afterOffset, limit: limit * ROWS_EACH }
+      const found = await step(({ db }) => passOthers(db, target, slice))
+      if (!found) return null
+      if (!found.isNaming) return found.after
+      return step((ctx) => eraseEvents(ctx, target, { topic, afterOffset: found.after, limit }))
+    })
   }
   const eraseMessages = state === 'live' ? eraseInChannel : eraseUnseen
-  await walk(context, target, (afterSeq, limit) =>
+  await walk(context, placeOf(''), (afterSeq, limit) =>
     step((ctx) => eraseMessages(ctx, target, { afterSeq, limit })),
   )
-  for (const place of [target, ...places]) context.positions.delete(place)
+  for (const topic of ['', ofChannel, ...topicsOfOthers]) context.positions.delete(placeOf(topic))
 }
 
 /** Steps from where the last pass was, until there is nothing to go on after. */
 async function walk(
   { batch, positions }: ErasureContext,
-  place: ErasureTarget,
+  place: string,
   erase: (after: number, limit: number) => Promise<number | null>,
 ) {
   const eraseNext = () => batch.run((limit) => erase(positions.get(place), limit))

@@ -24,10 +24,12 @@ const isQueueOutage = (error: unknown): boolean => {
 const STOPPING = 'Runner stopping'
 
 /**
- * Passes graphile-worker's log lines on. Its info lines are routine, so they become debug lines.
+ * Passes graphile-worker's log lines on. Its info lines are routine, so they become debug lines. Of
+ * a job that fails we have a line of our own: its line quotes the error, which may quote a row.
  */
 export const queueLogger = (log: Log) =>
   new Logger(() => (level, message, meta) => {
+    if (meta?.failure === true) return
     if (level === 'error') log[levelOf(meta?.fatalError ?? meta?.error, 'error')]({}, message)
     else if (level === 'warning' && !message.startsWith(STOPPING)) log.warn({}, message)
     else log.debug({}, message)

@@ -1,7 +1,5 @@
 import type { ImportRecord } from '@parley/client/server'
 import { limits, topics } from '@parley/contract'
-import { createEventBus } from '@parley/server/core/event-bus'
-import { createErasurePositions, eraseUsers } from '@parley/server/jobs/erasure'
 import { expect, test } from 'vitest'
 import { at, channel, channelIdOf, member, message, post, user } from '../imports/records.ts'
 import { erased } from '../support/cleanup.ts'
@@ -37,6 +35,9 @@ test('after an erasure no table has a text or the name of the user, in live chan
   })
   const direct = await ana.channels.create({ type: 'messaging', memberIds: ['live-ben'] })
   await ana.messages.send({ channelId: direct.id, text: MARKER })
+  // What it is called is the names of both.
+  await world().backend.channels.update({ channelId: direct.id, custom: { topic: 'lunch' } })
+  await ana.members.update({ channelId, userId: 'live-ana', custom: { nick: MARKER } })
   const mine = await ana.messages.send({ channelId, text: MARKER, attachments: [] })
   await ana.messages.edit({ channelId, messageId: mine.id, text: `${MARKER} edited` })
   const custom = { id: 'live-ana', name: 'Wattle-7d', image: 'given' }
@@ -169,37 +170,6 @@ test('after an erasure no table has a text or the name, of imports that go on la
   ])
   expect((await kai.channels.list()).channels).toEqual([])
   expect(await marked()).toEqual([])
-})
-
-test('an erasure that was cut goes on in what waits, for all who are deleted by then', async () => {
-  const { appId, pool } = world()
-  const messages = upTo(12).map((n) => message(`c${n}`, 'cut', { userId: 'ivy', text: MARKER }))
-  const late = message('c99', 'cut', { userId: 'jo', text: MARKER })
-  const records = [user('ivy'), user('jo'), user('kim'), channel('cut'), ...messages, late]
-  await post(world(), `${records.map(line).join('')}{"record"`)
-  const positions = createErasurePositions()
-  const erasing = (userIds: string[], steps: number) => {
-    const checkpoint = () => {
-      if (steps-- === 0) throw new Error('the turn is over')
-    }
-    const attempt = (work: () => Promise<void>) => work().then(() => true)
-    const { publisher } = createEventBus()
-    const batch = { run: <T>(work: (limit: number) => Promise<T>) => work(1) }
-    const context = { db: pool, publisher, checkpoint, attempt, batch, positions, mayWait: true }
-    return eraseUsers(context, { appId, userIds })
-  }
-  await withoutCleanup(world(), async () => {
-    await world().backend.users.delete({ userId: 'ivy' })
-    await expect(erasing(['ivy'], 3)).rejects.toThrow('the turn is over')
-    const place = positions.walks.get(appId)
-    expect(place?.key).not.toBe('')
-    // Whose texts may be in what the walk has behind it.
-    await world().backend.users.delete({ userId: 'jo' })
-    await erasing(['jo'], Number.POSITIVE_INFINITY)
-    await erasing(['ivy'], Number.POSITIVE_INFINITY)
-    expect(positions.walks.size).toBe(0)
-    expect(await marked()).toEqual([])
-  })
 })
 
 /**

@@ -56,7 +56,8 @@ export async function storeReactions(db: Tx, { appId, channelIds }: Channels) {
       insert into former_members (app_id, channel_id, user_id)
       select distinct ${appId}::uuid, judged.channel_id, judged.user_id
       from judged
-      where not exists (
+      where is_possible
+        and not exists (
         select
         from members m
         where m.channel_id = judged.channel_id

@@ -5,7 +5,7 @@ import type { Tx } from '../../db/client.ts'
 import { pipelined } from '../../db/pipelined.ts'
 import { isoTime } from '../../db/sql.ts'
 import { type ErasureTarget, lockDeletedUser, lockTarget } from './erase.ts'
-import { type NamedChannel, withoutPeer, withoutTexts, withUser } from './redact.ts'
+import { type NamedChannel, withoutNames, withoutPeer, withoutTexts, withUser } from './redact.ts'
 
 /**
  * Takes the names and pictures of deleted users out of stored events: those that they caused in a
@@ -61,6 +61,32 @@ export async function selectNamingTopics(db: Tx, { appId, channelId }: ChannelRe
   }
 }
 
+/** Where a walk goes on, and whether the events of the next step name the user. */
+type Place = { after: number; isNaming: boolean }
+
+/**
+ * Passes the events that do not name the user, without a lock: most of a channel's. Returns null at
+ * the end.
+ */
+export async function passOthers(db: Tx, target: ErasureTarget, walk: Walk): Promise<Place | null> {
+  const [slice] = await db<{ count: number; last: number | null; first: number | null }[]>`
+    select
+      count(*)::int as count,
+      max(slice."offset") as last,
+      min(slice."offset") filter (where slice.is_naming) as first
+    from (
+      select e."offset", ${mayName(db, textOf(target, walk.topic))} as is_naming
+      from events e
+      where e.topic = ${walk.topic}
+        and e."offset" > ${walk.afterOffset}
+      order by e."offset"
+      limit ${walk.limit}
+    ) slice`
+  const { count = 0, last = null, first = null } = slice ?? {}
+  if (first !== null) return { after: first - 1, isNaming: true }
+  return last === null || count < walk.limit ? null : { after: last, isNaming: false }
+}
+
 /**
  * One step through a topic, while the channel is locked: else a message's deletion could write the
  * same events. Returns the offset to go on after, or null at the end.
@@ -68,57 +94,53 @@ export async function selectNamingTopics(db: Tx, { appId, channelId }: ChannelRe
 export async function eraseNames(ctx: Transaction, target: ErasureTarget, walk: Walk) {
   const { channel, user } = await lockTarget(ctx.db, target)
   if (!channel || !user) return null
-  return walk.topic.startsWith('user:')
-    ? rewriteEvents(
-        ctx.db,
-        { ...walk, text: JSON.stringify(channel.id) },
-        forgetPeer(channel, walk.topic),
-      )
-    : rewriteEvents(ctx.db, { ...walk, text: JSON.stringify(user.id) }, (json) =>
-        withUser(json, user),
-      )
+  return rewriteEvents(ctx.db, { ...walk, text: textOf(target, walk.topic) }, (json) =>
+    walk.topic.startsWith('user:')
+      ? withoutPeer(json, channel, walk.topic)
+      : withUser(withoutNames(json, channel), user),
+  )
 }
 
 /** The same of a channel that was deleted. The texts of the user go, too: its messages are gone. */
 export async function eraseTexts(ctx: Transaction, target: ErasureTarget, walk: Walk) {
   const [[channel], [user]] = await pipelined([
-    selectUnseen(ctx.db, target),
+    selectUnseen(ctx.db, target, ctx.db`for no key update`),
     lockDeletedUser(ctx.db, target),
   ])
   if (!channel || !user) return null
-  const redact = (json: never) => withUser(withoutTexts(json, user, channel.now), user)
-  return walk.topic.startsWith('user:')
-    ? rewriteEvents(
-        ctx.db,
-        { ...walk, text: JSON.stringify(channel.id) },
-        forgetPeer(channel, walk.topic),
-      )
-    : // In short form the id of an author has no quotation mark before it.
-      rewriteEvents(ctx.db, { ...walk, text: JSON.stringify(user.id).slice(1) }, redact)
+  return rewriteEvents(ctx.db, { ...walk, text: textOf(target, walk.topic) }, (json) =>
+    walk.topic.startsWith('user:')
+      ? withoutPeer(json, channel, walk.topic)
+      : withUser(withoutNames(withoutTexts(json, user, channel.now), channel), user),
+  )
 }
+
+/** In short form the id of an author has no quotation mark before it. */
+const textOf = ({ channelId, userId }: ErasureTarget, topic: string) =>
+  topic.startsWith('user:') ? JSON.stringify(channelId) : JSON.stringify(userId).slice(1)
+
+/** A direct message without a name has those of both in its own event. */
+const mayName = (db: Tx, text: string) =>
+  db`(strpos(e.envelope, ${text}) > 0 or e.type = 'channel.updated')`
 
 /** The other member's name, in the topic of a member of a channel that was deleted. */
 export async function forgetDirectName(db: Tx, ref: ChannelRef, walk: Walk) {
   const [channel] = await selectUnseen(db, ref)
   if (!channel) return null
-  return rewriteEvents(
-    db,
-    { ...walk, text: JSON.stringify(channel.id) },
-    forgetPeer(channel, walk.topic),
+  return rewriteEvents(db, { ...walk, text: JSON.stringify(channel.id) }, (json) =>
+    withoutPeer(json, channel, walk.topic),
   )
 }
 
-const forgetPeer = (channel: NamedChannel, topic: string) => (json: never) =>
-  withoutPeer(json, channel, topic)
-
-const selectUnseen = (db: Tx, { appId, channelId }: ChannelRef) => db<
+const selectUnseen = (db: Tx, { appId, channelId }: ChannelRef, lock = db``) => db<
   (NamedChannel & { now: string })[]
 >`
   select c.app_id, c.id, c.name, c.image, ${isoTime(db, db`clock_timestamp()`)} as now
   from channels c
   where c.id = ${channelId}
     and c.app_id is not distinct from ${appId}
-    and c.deleted_at is not null`
+    and c.deleted_at is not null
+  ${lock}`
 
 type StoredRow = { offset: number; messageId: string | null; envelope: string | null }
 
@@ -131,8 +153,7 @@ async function rewriteEvents(
   const rows = await db<StoredRow[]>`
     select
       e."offset", e.message_id,
-      case when strpos(e.envelope, ${text}) > 0 then e.envelope end
-        as envelope
+      case when ${mayName(db, text)} then e.envelope end as envelope
     from events e
     where e.topic = ${topic}
       and e."offset" > ${afterOffset}

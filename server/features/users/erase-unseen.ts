@@ -9,30 +9,10 @@ import { type ErasureTarget, lockDeletedUser, type OwnMessages, selectOwn } from
  * of their file, and in channels that nobody sees yet. There are no events of it.
  */
 
-/** A walk over the waiting records of an app, in their order: since when, and how far. */
-export type WaitingWalk = { startedAt: string; record: string; key: string }
+/** A walk over the waiting records of an app, in their order: how far it is. */
+export type WaitingWalk = { record: string; key: string }
+export const WALK_START: WaitingWalk = { record: '', key: '' }
 type Waiting = { appId: string; walk: WaitingWalk; limit: number }
-
-export async function beginWalk(db: Tx): Promise<WaitingWalk> {
-  const [row] = await db<{ now: string }[]>`
-    select clock_timestamp()::text as now`
-  return { startedAt: row?.now ?? '-infinity', record: '', key: '' }
-}
-
-/** Whether a walk that has ended may have missed one of these, who was deleted after it began. */
-export async function hasMissed(
-  db: Tx,
-  { appId, userIds, walk }: { appId: string; userIds: string[]; walk: WaitingWalk },
-) {
-  const missed = await db`
-    select
-    from users u
-    where u.app_id = ${appId}
-      and u.id = any(${userIds})
-      and u.deleted_at > ${walk.startedAt}
-    limit 1`
-  return missed.length > 0
-}
 
 /**
  * Empties the next waiting messages of deleted users, of all there are. They keep their places, so
@@ -48,7 +28,7 @@ export async function emptyWaiting(db: Tx, waiting: Waiting): Promise<WaitingWal
     for update`
   const [last] = await emptySlice(db, waiting)
   if (!last || last.count < waiting.limit) return null
-  return { startedAt: waiting.walk.startedAt, record: last.record, key: last.key }
+  return { record: last.record, key: last.key }
 }
 
 type LastRow = { record: string; key: string; count: number }

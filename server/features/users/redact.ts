@@ -9,16 +9,20 @@ export type NamedChannel = Pick<ChannelRow, 'appId' | 'id' | 'name' | 'image'>
 /** What users made up themselves: it may look like a user. */
 const GIVEN = new Set(['custom', 'attachments'])
 
-/** The same with this user's name and picture instead of those that it has. */
+/**
+ * The same with this user's name and picture instead of those that it has, and without the metadata
+ * of their membership.
+ */
 export function withUser(value: unknown, user: UserSummary): unknown {
   if (Array.isArray(value)) return value.map((each) => withUser(each, user))
   if (typeof value !== 'object' || value === null) return value
   if ('id' in value && value.id === user.id && 'name' in value && 'image' in value)
     return { ...value, name: user.name, image: user.image }
-  const entries = Object.entries(value).map(([key, each]) => [
-    key,
-    GIVEN.has(key) ? each : withUser(each, user),
-  ])
+  const isTheirs = 'userId' in value && value.userId === user.id && 'role' in value
+  const entries = Object.entries(value).map(([key, each]) => {
+    if (key === 'custom' && isTheirs) return [key, {}]
+    return [key, GIVEN.has(key) ? each : withUser(each, user)]
+  })
   return Object.fromEntries(entries)
 }
 
@@ -37,6 +41,17 @@ export function withoutTexts(envelope: Stored, { id }: UserSummary, deletedAt: s
   const emptied = { text: '', attachmentCount: 0, attachmentType: null, deletedAt }
   const quotedMessage = { ...message.quotedMessage, ...emptied }
   return { ...envelope, payload: { ...envelope.payload, message: { ...message, quotedMessage } } }
+}
+
+/** The event of a direct message's change, which has the names of both unless it has its own. */
+export function withoutNames<Event extends { type: string; payload: object }>(
+  envelope: Event,
+  { name, image }: NamedChannel,
+) {
+  const { type, payload } = envelope
+  if (type !== 'channel.updated' || name !== null || !('channel' in payload)) return envelope
+  const channel = { ...(payload.channel as object), name: DELETED_USER_NAME, image } // a profile
+  return { ...envelope, payload: { ...payload, channel } }
 }
 
 type Added = { type: string; payload: { channel?: Pick<Channel, 'id' | 'members'> } }

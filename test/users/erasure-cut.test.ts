@@ -1,0 +1,84 @@
+import type { ImportRecord } from '@parley/client/server'
+import { createEventBus } from '@parley/server/core/event-bus'
+import { createErasurePositions, eraseUsers } from '@parley/server/jobs/erasure'
+import { expect, test } from 'vitest'
+import { channel, message, post, user } from '../imports/records.ts'
+import { dump } from '../support/dump.ts'
+import { upTo } from '../support/events.ts'
+import { withoutCleanup } from '../support/locks.ts'
+import { useWorld } from '../support/world.ts'
+
+const world = useWorld()
+
+/** In every text of a user. */
+const MARKER = 'Quokka-5c1e'
+const marked = async () => (await dump(world())).filter((row) => row.includes(MARKER))
+const line = (record: ImportRecord) => `${JSON.stringify(record)}\n`
+
+/** Erases in the smallest steps, so many of them. */
+function erasing(
+  positions: ReturnType<typeof createErasurePositions>,
+  userIds: string[],
+  steps = Number.POSITIVE_INFINITY,
+) {
+  const { appId, pool: db } = world()
+  const { publisher } = createEventBus()
+  let left = steps
+  const checkpoint = () => {
+    if (left-- === 0) throw new Error('the turn is over')
+  }
+  const attempt = (work: () => Promise<void>) => work().then(() => true)
+  const batch = { run: <T>(work: (limit: number) => Promise<T>) => work(1) }
+  const context = { db, publisher, checkpoint, attempt, batch, positions, mayWait: true }
+  return eraseUsers(context, { appId, userIds })
+}
+
+test('an erasure that was cut goes on in what waits, for all who are deleted by then', async () => {
+  const { appId } = world()
+  const messages = upTo(12).flatMap((n) =>
+    ['ivy', 'jo'].map((by) => message(`${by}${n}`, 'cut', { userId: by, text: MARKER })),
+  )
+  const records = [user('ivy'), user('jo'), user('kim'), channel('cut'), ...messages]
+  await post(world(), `${records.map(line).join('')}{"record"`)
+  const positions = createErasurePositions()
+  await withoutCleanup(world(), async () => {
+    await world().backend.users.delete({ userId: 'ivy' })
+    await expect(erasing(positions, ['ivy'], 3)).rejects.toThrow('the turn is over')
+    const place = positions.walks.get(appId)
+    expect(place?.walk.key).not.toBe('')
+    // Whose texts may be in what the walk has behind it.
+    await world().backend.users.delete({ userId: 'jo' })
+    await erasing(positions, ['jo'])
+    expect(await marked()).toEqual([])
+    await erasing(positions, ['ivy'])
+    expect(positions.walks.size).toBe(0)
+    expect(await marked()).toEqual([])
+  })
+})
+
+test('an erasure that was cut goes on with the texts of a channel deleted since', async () => {
+  const { db, appId } = world()
+  await db`
+    insert into webhooks (id, app_id, url, events, enabled, secret)
+    values (gen_random_uuid(), ${appId}, 'https://example.com', '{}', false, 'secret')`
+  const [ana, ben] = await world().users('cut-ana', 'cut-ben')
+  const group = { name: 'Cut', memberIds: [ana.id] }
+  const { id: channelId } = await ben.channels.create({ type: 'group', ...group })
+  await ana.messages.send({ channelId, text: MARKER })
+  const positions = createErasurePositions()
+  /** Ends the turn once the names are out of the events, and the messages are still there. */
+  const cut = {
+    ...positions,
+    set: (place: string, offset: number) => {
+      positions.set(place, offset)
+      if (offset > 1) throw new Error('the turn is over')
+    },
+  }
+  await withoutCleanup(world(), async () => {
+    await world().backend.users.delete({ userId: ana.id })
+    await expect(erasing(cut, [ana.id])).rejects.toThrow('the turn is over')
+    await ben.channels.delete({ channelId })
+    await erasing(positions, [ana.id])
+    expect(await marked()).toEqual([])
+  })
+})
