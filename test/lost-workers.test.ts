@@ -173,36 +173,58 @@ test('a job that another process has released gets no second attempt back', asyn
   expect(await release()).toEqual([1])
 })
 
-test('a worker keeps its job after an outage in which nobody wrote a heartbeat', async () => {
+/** The heartbeat of a process, some of whose writes are lost, and a job of another's worker. */
+async function startBeating(
+  { heartbeatMs }: { heartbeatMs: number },
+  isLost: (beat: number) => boolean,
+) {
   const { db, pool, metrics } = staging.current().world
   await staging.startNode({ timings: { heartbeatMs: 3_600_000 } })
+  const enqueue = () =>
+    enqueueLocked('00000000-0000-0000-0000-000000000000', 0, { worker: 'other' })
+  await enqueue()
   let beats = 0
-  let isOut = true
-  const use: Db['use'] = (...given) => {
-    if (!isOut) return pool.use(...given)
+  const useApart: Db['useApart'] = (...given) => {
     beats += 1
-    return Promise.reject(new Error('no database'))
+    return isLost(beats) ? Promise.reject(new Error('lost')) : pool.useApart(...given)
   }
   const stop = startHeartbeat({
-    db: { ...pool, use },
-    queue: { workers: new Set(['other']), notStored: new Map() },
-    timings: { ...timings, heartbeatMs: 500 },
+    db: { ...pool, useApart },
+    queue: { workers: new Set(['this']), notStored: new Map() },
+    timings: { ...timings, heartbeatMs },
     metrics,
     log: silentLog,
   })
   onTestFinished(stop)
-  const holder = async () => {
+  const isHeld = async () => {
     const [job] = await db`
-      select locked_by
+      select
       from graphile_worker.jobs
-      where task_identifier = 'push-message'`
-    return job?.lockedBy
+      where locked_by = 'other'`
+    return job !== undefined
   }
-  await until(() => beats > 0)
-  await enqueueLocked('00000000-0000-0000-0000-000000000000', 0, { worker: 'alive' })
+  return { enqueue, isHeld, beats: () => beats }
+}
+
+test('a worker keeps its job when nobody wrote a heartbeat for a while', async () => {
+  let isOut = false
+  const { enqueue, isHeld, beats } = await startBeating({ heartbeatMs: 500 }, () => isOut)
+  // All processes may have been away until this one started.
+  await heartbeats(2)
+  expect(await isHeld()).toBe(true)
+  // It had the time to say that it lives.
+  await until(async () => !(await isHeld()))
+  isOut = true
+  const before = beats()
+  await until(() => beats() > before + 2)
+  await enqueue()
   isOut = false
   await heartbeats(2)
-  expect(await holder()).toBe('alive')
-  // It had the time to say that it lives.
-  await until(async () => (await holder()) !== 'alive')
+  expect(await isHeld()).toBe(true)
+  await until(async () => !(await isHeld()))
+})
+
+test('a dead worker loses its job although some heartbeats of others are lost', async () => {
+  const { isHeld } = await startBeating({ heartbeatMs: 200 }, (beat) => beat % 3 === 1)
+  await until(async () => !(await isHeld()))
 })

@@ -107,28 +107,55 @@ test('checks of the workers do not overlap, so no older answer undoes a newer on
   expect(state()).toBe('ok')
 })
 
-test('no worker is missing that has yet to say that it lives by a new clock', async () => {
+/** Watches for workers, of which one has just said that it lives, by clocks that are set. */
+async function watchLiveWorker() {
   const { db, pool } = world()
   await db`insert into job_workers (id, seen_at) values ('live', now())`
   let looks = 0
+  let isOut = false
   const use: Db['use'] = (...given) => {
     looks += 1
-    return pool.use(...given)
+    return isOut ? Promise.reject(new Error('no database')) : pool.use(...given)
   }
   const clock = stopClock()
   const timings = { heartbeatMs: 50, workerMissingMs: 60_000 }
   const { state, start } = watchWorkers({ db: { ...pool, use }, timings })
   onTestFinished(start(silentLog))
+  onTestFinished(() => db`delete from job_workers`.then())
   const looked = () => {
     const end = looks + 2
     return until(() => looks > end)
   }
+  const age = () => db`update job_workers set seen_at = now() - interval '1 hour'`
+  const cut = (isCut: boolean) => {
+    isOut = isCut
+  }
+  return { clock, state, looked, age, cut }
+}
+
+test('no worker is missing that has yet to say that it lives by a new clock', async () => {
+  const { clock, state, looked, age } = await watchLiveWorker()
   clock.putForward(61_000)
   await looked()
   // The clock of the database was set forward.
-  await db`update job_workers set seen_at = now() - interval '1 hour'`
+  await age()
   await looked()
   expect(state()).toBe('ok')
   clock.putForward(62_000)
+  await until(() => state() === 'missing')
+})
+
+test('no worker is missing that has yet to say that it lives after an outage', async () => {
+  const { clock, state, looked, age, cut } = await watchLiveWorker()
+  clock.putForward(61_000)
+  await looked()
+  cut(true)
+  await age()
+  clock.putForward(120_000)
+  await looked()
+  cut(false)
+  await looked()
+  expect(state()).toBe('ok')
+  clock.putForward(121_000)
   await until(() => state() === 'missing')
 })

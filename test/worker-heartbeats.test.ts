@@ -46,9 +46,11 @@ test('a worker keeps its job for as long as it lives', async () => {
 test('a worker keeps its job when the clock of the database is set forward', async () => {
   const { world } = staging.current()
   const clock = await useDatabaseClock(world)
-  await staging.startNode({ timings: { heartbeatMs: 1_000 } })
+  await staging.startNode({ timings: { heartbeatMs: 700 } })
   const { id, answer } = await sendHeld('in progress when the clock is set')
-  await staging.startNode({ timings: { heartbeatMs: 1_000 } })
+  await staging.startNode({ timings: { heartbeatMs: 700 } })
+  // Four of each process, which have declared none dead since they started.
+  await heartbeats(8)
   const holder = async () => {
     const [worker] = await world.db<{ seenAt: string }[]>`
       select jw.seen_at::text

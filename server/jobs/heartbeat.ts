@@ -9,6 +9,11 @@ import { MAX_DEATHS, survivedDeaths } from './tasks.ts'
 import type { Timings } from './timings.ts'
 
 const MISSED_HEARTBEATS = 3
+/**
+ * After so many without one, other workers may have been kept from theirs as well. A single one
+ * that failed is no reason: with one in three, no worker would ever be declared dead.
+ */
+const AWAY_HEARTBEATS = 2.5
 /** How many jobs from before the clock was set back a heartbeat puts right: no more than it can. */
 const JOBS_PER_BEAT = 2_000
 
@@ -29,23 +34,28 @@ export function startHeartbeat({ queue, timings, ...context }: HeartbeatOptions)
   const deadSeconds = (timings.heartbeatMs * MISSED_HEARTBEATS) / 1000
   const clock = createClockSteps()
   let current = Promise.resolve()
+  /** When a heartbeat was last written, by `performance.now()`. */
+  let writtenAt = Number.NEGATIVE_INFINITY
   /**
-   * For how many heartbeats no worker is declared dead. When the database's clock was set, or did
-   * not take a heartbeat, live workers look dead until they have written another one.
+   * For how many heartbeats no worker is declared dead. When the database's clock was set, or this
+   * process wrote none for a while, live workers look dead until they have written another one.
    */
   let patience = 0
   const releaseDead = async () => {
     const from = performance.now()
     const at = await writeHeartbeat(context.db, { workers: [...workers], deadSeconds })
-    if (clock.isStep(at, { from, to: performance.now() })) patience = MISSED_HEARTBEATS
+    const to = performance.now()
+    const wasAway = to - writtenAt > AWAY_HEARTBEATS * timings.heartbeatMs
+    writtenAt = to
+    const isUnsure = clock.isStep(at, { from, to }) || wasAway
+    patience = isUnsure ? MISSED_HEARTBEATS : Math.max(patience - 1, 0)
+    await putJobsRight(context.db, deadSeconds)
     const dead = patience > 0 ? [] : await removeDeadWorkers(context.db, { at, deadSeconds })
-    patience = Math.max(patience - 1, 0)
     if (dead.length > 0 || notStored.size > 0)
       await releaseWorkers(context, { workers: dead, notStored })
   }
   const beat = () => {
     current = releaseDead().catch((error) => {
-      patience = MISSED_HEARTBEATS
       context.log[levelOf(error)](
         { err: error },
         "worker heartbeat write failed: dead workers' jobs stay locked",
@@ -62,15 +72,14 @@ export function startHeartbeat({ queue, timings, ...context }: HeartbeatOptions)
 }
 
 /**
- * Writes the heartbeat, and returns its time. A time ahead of the clock is from before that was set
- * back: another heartbeat counts as one of now, and jobs that waited go on waiting for as long as
- * they were put off.
+ * Writes the heartbeat, and returns its time. Another one that is ahead of the clock is from before
+ * that was set back: it counts as one of now.
  */
 const writeHeartbeat = (
   db: Db,
   { workers, deadSeconds }: { workers: string[]; deadSeconds: number },
 ) =>
-  db.use(async (db) => {
+  db.useApart(async (db) => {
     const [row] = await db<{ at: number }[]>`
       with beat as (
         insert into job_workers (id, seen_at)
@@ -83,7 +92,13 @@ const writeHeartbeat = (
       update job_workers
       set seen_at = clock_timestamp()
       where seen_at ${isAhead(db, deadSeconds)}`
-    await db`
+    return row?.at ?? 0
+  })
+
+/** Jobs that waited when the clock was set back go on waiting for as long as they were put off. */
+const putJobsRight = (db: Db, deadSeconds: number) =>
+  db.use(
+    (db) => db`
       select
       from (
         select job.id, greatest(job.run_at - job.updated_at, '0') as pause
@@ -96,9 +111,8 @@ const writeHeartbeat = (
       ) late, ${queueSchema(db)}.reschedule_jobs(
         array[late.id],
         run_at => clock_timestamp() + late.pause
-      )`
-    return row?.at ?? 0
-  })
+      )`,
+  )
 
 /**
  * Removes the workers without a heartbeat, and returns those that still lock jobs. The clock may

@@ -35,8 +35,10 @@ export function watchWorkers({ db, timings: overrides }: WatchOptions) {
     const timer = setInterval(() => {
       // One look at a time: an older answer must not undo a newer one.
       looking ??= look()
-        // While the database is unavailable, nothing is known of workers.
-        .catch(() => {})
+        // While the database is unavailable, nothing is known of workers, and they write nothing.
+        .catch(() => {
+          if (current === 'ok') aliveAt = Math.max(aliveAt, performance.now())
+        })
         .finally(() => (looking = undefined))
     }, heartbeatMs)
     return async () => {

@@ -59,3 +59,27 @@ test('a delivery that an outage interrupted is sent again once the database answ
   await receive(2)
   await until(async () => (await deliveries()).every(({ status }) => status === 'delivered'))
 })
+
+test('while outcomes cannot be stored, a delivery is sent again less and less often', async () => {
+  const { world, receiver } = current()
+  const { send } = await newScene()
+  const full = Object.assign(new Error('no space left'), { code: '53100' })
+  const use: typeof world.pool.use = (work, until) =>
+    world.pool.use((db, deadline) => {
+      const apply = (sql: typeof db, self: unknown, given: [TemplateStringsArray]) =>
+        `${given[0]}`.includes('update webhook_deliveries')
+          ? Promise.reject(full)
+          : Reflect.apply(sql, self, given)
+      return work(new Proxy(db, { apply }), deadline)
+    }, until)
+  const times: number[] = []
+  receiver.answerWith((response) => {
+    times.push(performance.now())
+    response.writeHead(200).end()
+  })
+  await send('one')
+  startWorker({ db: { ...world.pool, use } })
+  const [, , , fourth = 0, fifth = 0] = await until(() => times.length >= 5 && times)
+  // After pauses of one, two and four polls of 50 ms, one of eight.
+  expect(fifth - fourth).toBeGreaterThan(7 * 50)
+})

@@ -95,11 +95,15 @@ function createServing(context: DeliverContext, { onDelivered, onServed }: Servi
   const newLane = (isFailing: boolean) => ({ isFailing, running: new Map<Lease, Promise<void>>() })
   const lanes = [newLane(false), newLane(true)]
 
+  /** For how long the lease of each webhook is kept when an outage interrupts it once more. */
+  const pauses = new Map<string, number>()
+
   const serve = async (lease: Lease) => {
     try {
       const { wereDue, restMs } = await deliverDue(context, lease)
       if (wereDue) onDelivered()
       await releaseWebhook(db, lease, restMs)
+      pauses.delete(lease.id)
     } catch (error) {
       if (signal.aborted) return void (await tryRelease(lease))
       log[levelOf(error)]({ err: error, webhookId: lease.id }, 'webhook interrupted, will retry')
@@ -112,11 +116,19 @@ function createServing(context: DeliverContext, { onDelivered, onServed }: Servi
       () => true,
       () => false,
     )
+  /**
+   * Releases the webhook once the database answers. One that answers but stores nothing, as with a
+   * full disk, would have the same deliveries sent with each poll: the pause before doubles, until
+   * a turn has worked.
+   */
   const releaseAfterOutage = async (lease: Lease) => {
     const leaseEnds = performance.now() + timings.webhookLeaseMs
+    let pauseMs = pauses.get(lease.id) ?? timings.pollMs
+    pauses.set(lease.id, Math.min(2 * pauseMs, timings.webhookLeaseMs))
     do {
-      await pause(timings.pollMs, undefined, { signal }).catch(() => {})
+      await pause(pauseMs, undefined, { signal }).catch(() => {})
       if (await tryRelease(lease)) return
+      pauseMs = timings.pollMs
     } while (!signal.aborted && performance.now() < leaseEnds)
   }
   return {
