@@ -14,8 +14,11 @@ type Described = {
   errors?: Described[]
 }
 
+/** How deep causes are followed: they may form a circle. */
+const DEEPEST = 5
+
 /** Leaves out what may be user data: values in messages, details and queries of the database. */
-export function describeError(error: unknown): Described {
+export function describeError(error: unknown, depth = 0): Described {
   if (!(error instanceof Error)) return { message: typeof error }
   const stack = error.stack?.split('\n').filter((line) => /^\s+at /.test(line))
   if (isOfDatabase(error)) {
@@ -27,12 +30,15 @@ export function describeError(error: unknown): Described {
     return { message, code, routine, table, constraint, stack }
   }
   const { message, cause } = error
+  const code = 'code' in error && typeof error.code === 'string' && { code: error.code }
+  if (depth === DEEPEST) return { message, stack, ...code }
+  const describe = (inner: unknown) => describeError(inner, depth + 1)
   return {
     message,
     stack,
-    ...('code' in error && typeof error.code === 'string' && { code: error.code }),
-    ...(cause instanceof Error && { cause: describeError(cause) }),
-    ...(error instanceof AggregateError && { errors: error.errors.map(describeError) }),
+    ...code,
+    ...(cause instanceof Error && { cause: describe(cause) }),
+    ...(error instanceof AggregateError && { errors: error.errors.map(describe) }),
   }
 }
 

@@ -152,10 +152,9 @@ async function eraseTarget(context: ErasureContext, { state, ...target }: FoundT
   for (const topic of [ofChannel, ...topicsOfOthers]) {
     await walk(context, placeOf(topic), async (afterOffset, limit) => {
       const slice = { topic, afterOffset, limit: limit * ROWS_EACH }
-      const found = await step(({ db }) => passOthers(db, target, slice))
-      if (!found) return null
-      if (!found.isNaming) return found.after
-      return step((ctx) => eraseEvents(ctx, target, { topic, afterOffset: found.after, limit }))
+      const { after, isDue } = await step(({ db }) => passOthers(db, target, slice))
+      if (!isDue) return after
+      return step((ctx) => eraseEvents(ctx, target, { topic, afterOffset: after, limit }))
     })
   }
   const eraseMessages = state === 'live' ? eraseInChannel : eraseUnseen

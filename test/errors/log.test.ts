@@ -30,6 +30,16 @@ test('a thrown value that is no error is logged by its type', () => {
   expect(logged('hush')).toMatchObject([{ level: 'error', fault: { message: 'string' } }])
 })
 
+test('an error that is its own cause is logged to a depth', () => {
+  const error: Error & { cause?: unknown } = new Error('a circle')
+  error.cause = new AggregateError([error], 'of errors')
+  const { serializers } = logFormat('info')
+  expect(serializers.err(error)).toMatchObject({
+    message: 'a circle',
+    cause: { message: 'of errors', errors: [{ message: 'a circle' }] },
+  })
+})
+
 test('values that the database refuses are not logged', async () => {
   const db = connectOnce(inject('databaseUrl'))
   const error = await db`select ${'hush'}::text::int`.catch((error: unknown) => error)

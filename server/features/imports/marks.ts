@@ -58,11 +58,11 @@ export async function storeReactions(db: Tx, { appId, channelIds }: Channels) {
       from judged
       where is_possible
         and not exists (
-        select
-        from members m
-        where m.channel_id = judged.channel_id
-          and m.user_id = judged.user_id
-      )
+          select
+          from members m
+          where m.channel_id = judged.channel_id
+            and m.user_id = judged.user_id
+        )
       on conflict do nothing
     )
     select

@@ -1,5 +1,5 @@
 import type { Tx } from '../../db/client.ts'
-import type { TargetQuery } from './erase.ts'
+import { joinDeleted, type TargetQuery } from './erase.ts'
 
 /** Deletes that deleted users have joined by an invite. Others may still use it. */
 export const deleteInviteUses = (
@@ -10,11 +10,7 @@ export const deleteInviteUses = (
   where (invite_id, user_id) in (
     select wiu.invite_id, wiu.user_id
     from unnest(${userIds}::text[]) as given (user_id)
-    join users u
-      on u.app_id = ${appId}
-      and u.id = given.user_id
-      and u.deleted_at is not null
-      and u.forgotten_at is null
+    ${joinDeleted(db, appId)}
     join workspace_invite_uses wiu on wiu.user_id = u.id
     join workspace_invites wi on wi.id = wiu.invite_id and wi.app_id = ${appId}
     limit ${limit}

@@ -61,14 +61,12 @@ export async function selectNamingTopics(db: Tx, { appId, channelId }: ChannelRe
   }
 }
 
-/** Where a walk goes on, and whether the events of the next step name the user. */
-type Place = { after: number; isNaming: boolean }
-
 /**
- * Passes the events that do not name the user, without a lock: most of a channel's. Returns null at
- * the end.
+ * Passes events that do not name the user, without a lock: most of a channel's. Returns the offset
+ * to go on after, and whether there the channel is to be locked: also at the end, for what began
+ * before the user was deleted and was not yet to be seen.
  */
-export async function passOthers(db: Tx, target: ErasureTarget, walk: Walk): Promise<Place | null> {
+export async function passOthers(db: Tx, target: ErasureTarget, walk: Walk) {
   const [slice] = await db<{ count: number; last: number | null; first: number | null }[]>`
     select
       count(*)::int as count,
@@ -83,8 +81,8 @@ export async function passOthers(db: Tx, target: ErasureTarget, walk: Walk): Pro
       limit ${walk.limit}
     ) slice`
   const { count = 0, last = null, first = null } = slice ?? {}
-  if (first !== null) return { after: first - 1, isNaming: true }
-  return last === null || count < walk.limit ? null : { after: last, isNaming: false }
+  if (first !== null) return { after: first - 1, isDue: true }
+  return { after: last ?? walk.afterOffset, isDue: count < walk.limit }
 }
 
 /**
@@ -94,11 +92,8 @@ export async function passOthers(db: Tx, target: ErasureTarget, walk: Walk): Pro
 export async function eraseNames(ctx: Transaction, target: ErasureTarget, walk: Walk) {
   const { channel, user } = await lockTarget(ctx.db, target)
   if (!channel || !user) return null
-  return rewriteEvents(ctx.db, { ...walk, text: textOf(target, walk.topic) }, (json) =>
-    walk.topic.startsWith('user:')
-      ? withoutPeer(json, channel, walk.topic)
-      : withUser(withoutNames(json, channel), user),
-  )
+  const redact = (json: never) => withUser(withoutNames(json, channel), user)
+  return rewriteEvents(ctx.db, { ...walk, channel, text: textOf(target, walk.topic) }, redact)
 }
 
 /** The same of a channel that was deleted. The texts of the user go, too: its messages are gone. */
@@ -108,11 +103,9 @@ export async function eraseTexts(ctx: Transaction, target: ErasureTarget, walk: 
     lockDeletedUser(ctx.db, target),
   ])
   if (!channel || !user) return null
-  return rewriteEvents(ctx.db, { ...walk, text: textOf(target, walk.topic) }, (json) =>
-    walk.topic.startsWith('user:')
-      ? withoutPeer(json, channel, walk.topic)
-      : withUser(withoutNames(withoutTexts(json, user, channel.now), channel), user),
-  )
+  const redact = (json: never) =>
+    withUser(withoutNames(withoutTexts(json, user, channel.now), channel), user)
+  return rewriteEvents(ctx.db, { ...walk, channel, text: textOf(target, walk.topic) }, redact)
 }
 
 /** In short form the id of an author has no quotation mark before it. */
@@ -127,9 +120,7 @@ const mayName = (db: Tx, text: string) =>
 export async function forgetDirectName(db: Tx, ref: ChannelRef, walk: Walk) {
   const [channel] = await selectUnseen(db, ref)
   if (!channel) return null
-  return rewriteEvents(db, { ...walk, text: JSON.stringify(channel.id) }, (json) =>
-    withoutPeer(json, channel, walk.topic),
-  )
+  return rewriteEvents(db, { ...walk, channel, text: JSON.stringify(channel.id) })
 }
 
 const selectUnseen = (db: Tx, { appId, channelId }: ChannelRef, lock = db``) => db<
@@ -142,14 +133,17 @@ const selectUnseen = (db: Tx, { appId, channelId }: ChannelRef, lock = db``) => 
     and c.deleted_at is not null
   ${lock}`
 
+type Rewritten = Walk & { channel: NamedChannel; text: string }
 type StoredRow = { offset: number; messageId: string | null; envelope: string | null }
 
-/** Rewrites the events of the step that have this text. */
+/** Rewrites the events of the step that have this text; those of a member lose the other one. */
 async function rewriteEvents(
   db: Tx,
-  { topic, afterOffset, limit, text }: Walk & { text: string },
-  rewrite: (json: never) => unknown,
+  { topic, afterOffset, limit, channel, text }: Rewritten,
+  redact: (json: never) => unknown = (json) => json,
 ) {
+  const rewrite = (json: never) =>
+    topic.startsWith('user:') ? withoutPeer(json, channel, topic) : redact(json)
   const rows = await db<StoredRow[]>`
     select
       e."offset", e.message_id,

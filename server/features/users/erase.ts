@@ -32,11 +32,7 @@ export const selectErasureTargets = (db: Tx, query: TargetQuery) => db<FoundTarg
   from (
     select target.*, ${stateOfChannel(db)} as state
     from unnest(${query.userIds}::text[]) given (user_id)
-    join users u
-      on u.app_id = ${query.appId}
-      and u.id = given.user_id
-      and u.deleted_at is not null
-      and u.forgotten_at is null
+    ${joinDeleted(db, query.appId)}
     cross join lateral (
       ${channelsOf(db, db`members`, query)}
       union all
@@ -46,6 +42,14 @@ export const selectErasureTargets = (db: Tx, query: TargetQuery) => db<FoundTarg
     limit ${query.limit}
   ) target
   order by random()`
+
+/** Those of the `given` users who are deleted, and whose erasure has not ended. */
+export const joinDeleted = (db: Tx, appId: string) => db`
+  join users u
+    on u.app_id = ${appId}
+    and u.id = given.user_id
+    and u.deleted_at is not null
+    and u.forgotten_at is null`
 
 /** The state of channel `c`. */
 export const stateOfChannel = (db: Tx) => db`
@@ -182,11 +186,7 @@ export function deleteUserEvents(
     where (topic, "offset") in (
       select e.topic, e."offset"
       from unnest(${userIds}::text[], ${userTopics}::text[]) as given (user_id, topic)
-      join users u
-        on u.app_id = ${appId}
-        and u.id = given.user_id
-        and u.deleted_at is not null
-        and u.forgotten_at is null
+      ${joinDeleted(db, appId)}
       join events e on e.topic = given.topic
       limit ${limit}
     )`
