@@ -154,7 +154,11 @@ async function eraseTarget(context: ErasureContext, { state, ...target }: FoundT
       const slice = { topic, afterOffset, limit: limit * ROWS_EACH }
       const { after, isDue } = await step(({ db }) => passOthers(db, target, slice))
       if (!isDue) return after
-      return step((ctx) => eraseEvents(ctx, target, { topic, afterOffset: after, limit }))
+      const rewriting = await step((ctx) =>
+        eraseEvents(ctx, target, { topic, afterOffset: after, limit }),
+      )
+      if (rewriting.isRewritten) context.publisher.broadcast({ kind: 'rewritten', topic })
+      return rewriting.after
     })
   }
   const eraseMessages = state === 'live' ? eraseInChannel : eraseUnseen
