@@ -14,6 +14,21 @@ export type WaitingWalk = { record: string; key: string }
 export const WALK_START: WaitingWalk = { record: '', key: '' }
 type Waiting = { appId: string; walk: WaitingWalk; limit: number }
 
+/** The deletions of these users: an id may be used, and deleted, again. */
+export async function selectDeletions(
+  db: Tx,
+  { appId, userIds }: { appId: string; userIds: string[] },
+) {
+  const deletions = await db<{ name: string }[]>`
+    select u.deleted_at || ' ' || u.id as name
+    from users u
+    where u.app_id = ${appId}
+      and u.id = any(${userIds})
+      and u.deleted_at is not null
+      and u.forgotten_at is null`
+  return deletions.map(({ name }) => name)
+}
+
 /**
  * Empties the next waiting messages of deleted users, of all there are. They keep their places, so
  * that a channel is numbered as its file says, and become tombstones. What else waits of the users
