@@ -1,3 +1,4 @@
+import { safeMessage } from './core/describe-error.ts'
 import { processLog } from './process-log.ts'
 
 /** Stops something that the process has started. */
@@ -71,5 +72,5 @@ export function stopWithParent(stop: () => void) {
 export const errorMessage = (error: unknown): string => {
   if (error instanceof AggregateError && error.message === '') return errorMessage(error.errors[0])
   if (error instanceof Error && error.cause instanceof Error) return errorMessage(error.cause)
-  return error instanceof Error ? error.message.replace(/\s*\n\s*/g, ' ') : String(error)
+  return error instanceof Error ? safeMessage(error).replace(/\s*\n\s*/g, ' ') : String(error)
 }

@@ -1,6 +1,7 @@
 import { format, type InspectOptions, inspect } from 'node:util'
 import { pino } from 'pino'
 import { isProductionProcess } from './config.ts'
+import { safeMessage } from './core/describe-error.ts'
 import { logFormat } from './core/log-format.ts'
 
 type Level = 'info' | 'warn' | 'fatal'
@@ -54,11 +55,11 @@ export function captureConsole(logLevel: string, levelOf: LevelOf) {
   console.dir = (given: unknown, options?: InspectOptions) =>
     log.info({ console: 'dir' }, inspect(given, { customInspect: false, ...options }))
   process.removeAllListeners('warning')
-  process.on('warning', (err) => log.warn({ err }, err.message))
+  process.on('warning', (err) => log.warn({ err }, safeMessage(err)))
 }
 
 /** As the console of Node.js has it, but of the error only the message, which is no format. */
 function textOf(given: unknown[], err: Error | undefined) {
-  const texts = given.map((one) => (one === err ? err?.message : one))
+  const texts = given.map((one) => (one instanceof Error ? safeMessage(one) : one))
   return err && given[0] === err ? format('%s', ...texts) : format(...texts)
 }

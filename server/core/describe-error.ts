@@ -42,6 +42,9 @@ export function describeError(error: unknown, depth = 0): Described {
   }
 }
 
+/** The message alone. */
+export const safeMessage = (error: Error) => describeError(error).message
+
 /** Errors of PostgreSQL, of our driver or of that of the job queue. */
 const isOfDatabase = (error: Error): error is Error & DatabaseFields =>
   'severity' in error &&

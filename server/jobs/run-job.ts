@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import type { JobHelpers } from 'graphile-worker'
+import { safeMessage } from '../core/describe-error.ts'
 import { ApiError } from '../core/errors.ts'
 import { MAX_ATTEMPTS } from '../core/jobs.ts'
 import type { Metrics } from '../core/metrics.ts'
@@ -96,7 +97,7 @@ export async function runJob<T extends QueuedTask>(
       return addNextPage(pauseMs)
     }
     if (signal.aborted) return add(task, batch)
-    if (jobs.length === 1) throw error
+    if (jobs.length === 1) throw withSafeMessage(error)
     return split()
   }
   await addNextPage()
@@ -108,7 +109,13 @@ const placesOf = (jobs: QueuedJob[]) => [
 const tracesOf = (jobs: QueuedJob[]) => [...new Set(placesOf(jobs).map(traceOfPlace))]
 
 const reasonOf = (cause: unknown) =>
-  (cause instanceof Error ? cause.message : String(cause)).slice(0, 300)
+  (cause instanceof Error ? safeMessage(cause) : String(cause)).slice(0, 300)
+
+/** The queue stores the message, and operators read it: it quotes no row. */
+const withSafeMessage = (error: unknown) => {
+  if (!(error instanceof Error) || safeMessage(error) === error.message) return error
+  return new Error(safeMessage(error), { cause: error })
+}
 
 /**
  * Repeats `store`, after growing pauses, until the database has accepted it; not once the process

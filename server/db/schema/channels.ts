@@ -108,6 +108,11 @@ export const members = pgTable(
     referencesChannel(t).onDelete('cascade'),
     referencesUser(t).onDelete('cascade'),
     index().on(t.channelId, t.joinedAt, t.userId),
+    // Few of many members: an owner who leaves is followed by one of them.
+    index('members_with_role')
+      .on(t.channelId, t.role, t.joinedAt, t.userId)
+      .concurrently()
+      .where(sql`role <> 'member'`),
     index().on(t.appId, t.userId),
   ],
 )

@@ -200,16 +200,28 @@ const appointOwner = (db: Tx, channelId: string) => db<NewOwner[]>`
     and m.user_id = (${nextOwner(db, db`${channelId}::uuid`)})
   returning ${userSummary(db)} as "user", coalesce(m.custom, '{}') as custom`
 
-/** Who is to own a channel; nobody while it has an owner. */
+/** Who is to own a channel; nobody while it has an owner. Each part is an index's first row. */
 export const nextOwner = (db: Tx, channelId: Fragment) => db`
-  select next.user_id
-  from members next
-  where next.channel_id = ${channelId}
-    and not exists (
-      select
-      from members owning
-      where owning.channel_id = ${channelId}
-        and owning.role = 'owner'
+  select coalesce(
+    (
+      select next.user_id
+      from members next
+      where next.channel_id = ${channelId}
+        and next.role = 'moderator'
+      order by next.joined_at, next.user_id
+      limit 1
+    ),
+    (
+      select next.user_id
+      from members next
+      where next.channel_id = ${channelId}
+      order by next.joined_at, next.user_id
+      limit 1
     )
-  order by next.role = 'moderator' desc, next.joined_at, next.user_id
-  limit 1`
+  )
+  where not exists (
+    select
+    from members owning
+    where owning.channel_id = ${channelId}
+      and owning.role = 'owner'
+  )`
