@@ -35,7 +35,10 @@ test('parley --help lists every command, and each command has a help of its own'
     expect(code).toBe(0)
     expect(output).toMatch(new RegExp(`^Usage: parley ${name}( |\\n)`))
     expect(output).toContain('--help')
+    expect(await parley('help', name)).toEqual({ code, output })
   }
+  expect(await parley('help')).toEqual(overview)
+  expect((await parley('help', 'strat')).output).toMatch(/^parley: unknown command "strat"/)
 })
 
 test('the scripts of the repository that are named after commands run these', () => {

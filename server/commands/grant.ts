@@ -14,7 +14,7 @@ export async function grantTo(role: string) {
     await grantAgain(url)
     await useOnce(url, async (db) => {
       const [found] = await db`select from pg_roles where rolname = ${role}`
-      if (!found) throw new Error(`There is no role ${role}. Make one: create role … login`)
+      if (!found) throw new Error(`There is no role "${role}". Make one: create role … login`)
       await grantSchemas(db, url, role)
       await noteCommand(db, { operation: 'parley.grant', target: { role } })
       console.log(`The role ${role} may run servers and workers with MIGRATE_ON_START=off`)

@@ -116,8 +116,9 @@ before all of it is stored. After an interruption run it again: it goes on where
  * Runs the command that the arguments name: `start`, unless they name another. Answers the exit
  * code; a server or a worker runs on.
  */
-export async function runCommand(args: string[]) {
+export async function runCommand(args: string[]): Promise<number> {
   const [first = '', ...rest] = args
+  if (first === 'help' && rest.length > 0) return runCommand([...rest, '--help'])
   if (['--help', '-h', 'help'].includes(first)) return say(overview(commands))
   if (['--version', '-v'].includes(first)) return say(version())
   const isNamed = first !== '' && !first.startsWith('-')
