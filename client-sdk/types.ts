@@ -725,9 +725,9 @@ export interface Api {
      * application/x-ndjson` all pages from the cursor on are streamed, one thing a line. After each
      * page comes a line like `{"kind":"cursor","cursor":"…"}`, and the last line is
      * `{"kind":"end"}`: a stream without it was cut short, and goes on with the last cursor. A
-     * stream counts as one call; a key has at most 4 at once. What changes meanwhile may be in it
-     * or not. Each export is noted in the audit log when it begins; its cursors are good for 24
-     * hours, with the API key that began it.
+     * stream counts as one call; a key has at most 4 at once with each process of the service. What
+     * changes meanwhile may be in it or not. Each export is noted in the audit log when it begins;
+     * its cursors are good for 24 hours, with the API key that began it.
      *
      * `GET /api/users/{userId}/export`
      */

@@ -70,7 +70,7 @@ export const limits = {
   exportPage: 200,
   /** For how many hours the pages after the first of an export can be read. */
   exportHours: 24,
-  /** How many streams of exports an API key has at once, on each server. */
+  /** How many streams of exports an API key has at once, with each process. */
   exportsAtOnce: 4,
   userIdLength: 255,
   nameLength: 255,

@@ -162,8 +162,8 @@ const join = (
     returning user_id
   ),
   used as (
-    insert into workspace_invite_uses (invite_id, user_id)
-    select ${id}, user_id
+    insert into workspace_invite_uses (app_id, invite_id, user_id)
+    select ${appId}, ${id}, user_id
     from joined
     on conflict do nothing
     returning user_id

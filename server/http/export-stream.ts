@@ -3,6 +3,8 @@ import { contract, limits, type Operation, type Output } from '@parley/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError } from '../core/errors.ts'
 import { sha256 } from '../core/hash.ts'
+import { logError, toApiError } from './errors.ts'
+import { factsOf } from './request-facts.ts'
 
 const NDJSON = 'application/x-ndjson'
 
@@ -13,6 +15,12 @@ export const isStreamWanted = (op: Operation, { headers }: FastifyRequest) =>
   op === contract.users.export && headers.accept?.split(/[,;]/)[0]?.trim() === NDJSON
 
 type Read = (page: { cursor?: string }, isLater: boolean) => Promise<unknown>
+type Stream = {
+  request: FastifyRequest
+  reply: FastifyReply
+  read: Read
+  apiKey?: string | undefined
+}
 
 /**
  * Streams of exports. Only their first page counts as a call, so a key has only so many at once.
@@ -29,13 +37,22 @@ export function createExportStreams() {
     if (count > 0) running.set(key, count)
     else running.delete(key)
   }
-  return async (reply: FastifyReply, read: Read, apiKey = '') => {
+  return async ({ request, reply, read, apiKey = '' }: Stream) => {
+    // All pages would be read, for nobody.
+    if (request.method === 'HEAD') {
+      reply.header('Allow', 'GET')
+      throw new ApiError('METHOD_NOT_ALLOWED', 'A stream has no HEAD')
+    }
     // Not the key itself: bad ones come here, too.
     const key = sha256(apiKey)
     take(key)
     try {
-      const stream = await streamPages(read)
+      const stream = await streamPages(read, (error) =>
+        logError(request.log, error, toApiError(error)),
+      )
       stream.once('close', () => release(key))
+      const { userId } = request.params as { userId: string } // from the path of that operation
+      factsOf(request.raw).userId = userId
       return reply.type(NDJSON).send(stream)
     } catch (error) {
       release(key)
@@ -53,7 +70,7 @@ const RETRY_SECONDS = 5
  * of the next one. That is read once the client has read the one before; the first decides whether
  * there is a stream at all.
  */
-async function streamPages(read: Read) {
+async function streamPages(read: Read, onFailed: (error: unknown) => void) {
   const first = (await read({}, false)) as Page // the output of that operation
   const lines = async function* () {
     for (let page = first; ; ) {
@@ -61,7 +78,13 @@ async function streamPages(read: Read) {
       const cursor = page.nextCursor
       if (cursor === null) break
       yield lineOf({ kind: 'cursor', cursor })
-      page = (await read({ cursor }, true)) as Page // likewise
+      try {
+        page = (await read({ cursor }, true)) as Page // likewise
+      } catch (error) {
+        // The answer has begun: it is cut.
+        onFailed(error)
+        throw error
+      }
     }
     yield lineOf({ kind: 'end' })
   }

@@ -17,7 +17,7 @@ import { corsHeaders, isPreflight } from './cors.ts'
 import { logError, statusOf, toApiError, toErrorBody } from './errors.ts'
 import { noSchemas } from './no-schemas.ts'
 import { createTurns, onTurn } from './pipelining.ts'
-import { createRequestLog } from './request-log.ts'
+import { logRequests } from './request-log.ts'
 import { traceRequests } from './request-spans.ts'
 
 export type FastifyOptions = {
@@ -67,18 +67,13 @@ export function createFastify({
   if (isTracing()) traceRequests(app)
   const turnOf = createTurns()
   // Hooks with a callback: promises would take each request through the queue of microtasks.
+  logRequests(app, { sample: logSample, metrics })
   app.addHook('onRequest', ({ raw }, reply, done) => turnOf(raw, reply.raw, done))
   app.addHook('onRequest', (request, reply, done) => {
     closeRefusedUpgrade(request, reply)
     reply.headers(commonHeaders(request.id, request.headers))
     if (isPreflight(request)) return void reply.code(204).send()
     done(refusalOf(request, reply))
-  })
-  const logRequest = createRequestLog({ sample: logSample })
-  app.addHook('onResponse', (request, reply, done) => {
-    metrics.responses.inc({ status: reply.statusCode })
-    logRequest(request, reply)
-    done()
   })
   readBodies(app)
   app.setErrorHandler(sendError)

@@ -1,33 +1,75 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Metrics } from '../core/metrics.ts'
 import { factsOf } from './request-facts.ts'
 
+/** With ids as long as most applications have them a line is no longer. */
+const TYPICAL_BYTES = 400
+/** Of the parts that all lines have, and the names of fields. */
+const COMMON_BYTES = 110
 /** A call that takes longer is always logged. */
 const SLOW_MS = 1_000
 /** Asked every second or so, by every proxy. */
 const PROBES = new Set(['/health', '/health/live'])
 
+type LogOptions = {
+  /** The share of requests that succeeded in time of which there is a line. */
+  sample: number
+  metrics: Pick<Metrics, 'responses'>
+}
+
 /**
- * Logs a request in one line, once it was answered. Of those that succeeded in time only a share is
- * logged; refused, failed and slow ones always are. The share is drawn here: by the trace, which a
- * caller may choose, they could hide from the log, or flood it. The line names the route, never the
- * URL, which may contain secrets.
+ * Logs each request in one line, once it was answered, or could not be. Of those that succeeded in
+ * time only a share is logged; others always are. The share is drawn here: by the trace, which a
+ * caller may choose, they could hide from the log, or flood it.
  */
-export const createRequestLog =
-  ({ sample }: { sample: number }) =>
-  ({ log, method, routeOptions, ip, raw }: FastifyRequest, reply: FastifyReply) => {
-    const { operations, appId: app, userId: user, code, trace } = factsOf(raw)
-    const status = reply.statusCode
-    const ms = Math.round(reply.elapsedTime)
-    const route = routeOptions.url ?? null
-    // It has a line of its own, as the end of a socket.
-    if (routeOptions.config.isEndless && status === 200) return
-    const isProbe = route !== null && PROBES.has(route)
-    const isNotable = status >= 400 || code !== undefined || ms >= SLOW_MS
-    if (!isProbe && !isNotable && Math.random() >= sample) return
-    const names = [...new Set(operations)]
-    const what = names.length > 0 ? { operation: names.join(',') } : { method, route }
-    const calls = operations.length > 1 ? operations.length : undefined
-    const line = { ...what, calls, app, user, status, code, ms, address: ip, trace }
-    if (isProbe) log.debug(line, 'request completed')
-    else log.info(line, 'request completed')
-  }
+export function logRequests(app: FastifyInstance, { sample, metrics }: LogOptions) {
+  app.addHook('onRequest', (request, reply, done) => {
+    const { socket } = request.raw
+    const bytesBefore = socket.bytesWritten
+    reply.raw.once('close', () => {
+      if (reply.raw.writableFinished || hasOwnLine(request, reply)) return
+      const status = reply.raw.headersSent ? reply.statusCode : undefined
+      const bytes = socket.bytesWritten - bytesBefore
+      request.log.info({ ...lineOf(request, reply), status, bytes }, 'request aborted')
+    })
+    done()
+  })
+  app.addHook('onResponse', (request, reply, done) => {
+    metrics.responses.inc({ status: reply.statusCode })
+    if (reply.raw.writableFinished) logAnswer(request, reply, sample)
+    done()
+  })
+}
+
+/** Sockets, and the streams in their place, have a line at their end. */
+const hasOwnLine = ({ routeOptions: { config } }: FastifyRequest, { statusCode }: FastifyReply) =>
+  config.hasSockets || (config.isEndless && statusCode === 200)
+
+function logAnswer(request: FastifyRequest, reply: FastifyReply, sample: number) {
+  if (request.routeOptions.config.isEndless && reply.statusCode === 200) return
+  const line = lineOf(request, reply)
+  const isProbe = PROBES.has(request.routeOptions.url ?? '')
+  const isNotable = line.status >= 400 || line.code !== undefined || line.ms >= SLOW_MS
+  if (!isProbe && !isNotable && !isDrawn({ ...line, id: request.id }, sample)) return
+  if (isProbe) request.log.debug(line, 'request completed')
+  else request.log.info(line, 'request completed')
+}
+
+/** Of long lines fewer are drawn, unless all are: the ids of a caller make the log no larger. */
+function isDrawn(line: object, sample: number) {
+  if (Math.random() >= sample) return false
+  if (sample === 1) return true
+  const bytes = Buffer.byteLength(JSON.stringify(line)) + COMMON_BYTES
+  return bytes <= TYPICAL_BYTES || Math.random() < TYPICAL_BYTES / bytes
+}
+
+/** It names the route, never the URL, which may contain secrets. */
+function lineOf({ method, routeOptions, ip, raw }: FastifyRequest, reply: FastifyReply) {
+  const { operations, appId: app, userId: user, code, trace } = factsOf(raw)
+  const names = [...new Set(operations)]
+  const what =
+    names.length > 0 ? { operation: names.join(',') } : { method, route: routeOptions.url ?? null }
+  const calls = operations.length > 1 ? operations.length : undefined
+  const ms = Math.round(reply.elapsedTime)
+  return { ...what, calls, app, user, status: reply.statusCode, code, ms, address: ip, trace }
+}

@@ -51,8 +51,10 @@ export function serveRest(
             { ...callRequest, isCounted: isLater },
             input instanceof ApiError ? input : { ...input, ...page },
           )
-        if (isStreamWanted(op, request))
-          return streamExport(reply, read, callRequest.credentials.apiKey)
+        if (isStreamWanted(op, request)) {
+          const { apiKey } = callRequest.credentials
+          return streamExport({ request, reply, read, apiKey })
+        }
         const output = await call(callRequest, input)
         reply.code(op.status ?? 200)
         return output instanceof JsonText

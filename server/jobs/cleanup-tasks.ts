@@ -23,6 +23,7 @@ import {
   expireInvites,
   expirePreviews,
   MARKS_AT_ONCE,
+  nameAppsOfUses,
 } from './retention.ts'
 
 const HOUR_MS = 3_600_000
@@ -67,6 +68,7 @@ export function createCleanupTasks({
     { name: 'events', most: BATCH, run: expireEvents },
     { name: 'deliveries', most: BATCH, run: expireDeliveries },
     { name: 'invites', most: BATCH, run: expireInvites },
+    { name: 'invite_uses', most: BATCH, run: nameAppsOfUses },
     { name: 'previews', most: BATCH, run: expirePreviews },
     { name: 'users', most: STEP, run: eraseDeletedUsers },
     { name: 'abandoned', most: BATCH, run: (ctx) => purgeAbandoned({ ...ctx, publisher }) },

@@ -22,6 +22,7 @@ import { eraseReactions, selectReactions } from '../features/users/erase-reactio
 import {
   emptyWaiting,
   eraseUnseen,
+  selectDeletions,
   WALK_START,
   type WaitingWalk,
 } from '../features/users/erase-unseen.ts'
@@ -50,8 +51,8 @@ export type ErasureContext = {
   mayWait: boolean
 }
 
-/** A walk over the waiting records of an app, and the users whom it began with. */
-type Waiting = { walk: WaitingWalk; userIds: ReadonlySet<string> }
+/** A walk over the waiting records of an app, null at its end; of these deletions at least. */
+type Waiting = { walk: WaitingWalk | null; deletions: ReadonlySet<string> }
 
 /**
  * Up to which seq a deleted user's messages in a channel are erased, and up to which offset their
@@ -62,7 +63,7 @@ export type ErasurePositions = ReturnType<typeof createErasurePositions>
 export function createErasurePositions() {
   const seqs = new Map<string, number>()
   return {
-    /** The walks over waiting records that were interrupted, by app. */
+    /** The walks over waiting records, by app, until its users are erased. */
     walks: new Map<string, Waiting>(),
     get: (place: string) => seqs.get(place) ?? 0,
     set: (place: string, seq: number) => {
@@ -109,31 +110,35 @@ export async function eraseUsers(context: ErasureContext, { appId, userIds }: De
   for (const remove of [deleteUserEvents, deleteInviteUses])
     await repeat(context, (limit) => step(({ db }) => remove(db, { ...query(), limit })))
   // Leaves out users who are not fully erased: only their memberships may be gone.
-  await step((ctx) => finishErasure(ctx, { ...query(), mayWait: context.mayWait }))
+  const erased = await step((ctx) => finishErasure(ctx, { ...query(), mayWait: context.mayWait }))
+  if (erased === userIds.length) context.positions.walks.delete(appId)
 }
 
 /**
- * Empties what waits in imports that are not finished. A walk that was interrupted is continued; it
- * is of all deleted users of the app, so another one is made only for who was deleted meanwhile.
+ * Empties what waits in imports that are not finished, once, however often the rest is interrupted:
+ * nothing of deleted users is stored any more. A walk is of all deleted users of the app, so that
+ * another one is made only for who was deleted since it began.
  */
 async function eraseWaiting(context: ErasureContext, users: DeletedUsers) {
   const { appId } = users
   const { batch, positions } = context
+  const { walks } = positions
   const step = createStep(context, appId)
+  const deletions = await step(({ db }) => selectDeletions(db, users))
   for (;;) {
-    const begun = positions.walks.get(appId) ?? {
-      walk: WALK_START,
-      userIds: new Set(users.userIds),
-    }
+    const known = walks.get(appId)
+    if (known?.walk === null && deletions.every((one) => known.deletions.has(one))) return
+    const begun = known?.walk ? known : { walk: WALK_START, deletions: new Set(deletions) }
     for (let walk: WaitingWalk | null = begun.walk; walk !== null; ) {
-      positions.walks.set(appId, { ...begun, walk })
+      walks.set(appId, { ...begun, walk })
       const from: WaitingWalk = walk
       walk = await batch.run((limit) =>
         step(({ db }) => emptyWaiting(db, { appId, walk: from, limit: limit * ROWS_EACH })),
       )
     }
-    positions.walks.delete(appId)
-    if (users.userIds.every((id) => begun.userIds.has(id))) return
+    if (walks.size >= MAX_POSITIONS) walks.clear()
+    const all = [...(known?.deletions ?? []), ...begun.deletions]
+    walks.set(appId, { walk: null, deletions: new Set(all.slice(-MAX_POSITIONS)) })
   }
 }
 
@@ -154,7 +159,11 @@ async function eraseTarget(context: ErasureContext, { state, ...target }: FoundT
       const slice = { topic, afterOffset, limit: limit * ROWS_EACH }
       const { after, isDue } = await step(({ db }) => passOthers(db, target, slice))
       if (!isDue) return after
-      return step((ctx) => eraseEvents(ctx, target, { topic, afterOffset: after, limit }))
+      const rewriting = await step((ctx) =>
+        eraseEvents(ctx, target, { topic, afterOffset: after, limit }),
+      )
+      if (rewriting.isRewritten) context.publisher.broadcast({ kind: 'rewritten', topic })
+      return rewriting.after
     })
   }
   const eraseMessages = state === 'live' ? eraseInChannel : eraseUnseen

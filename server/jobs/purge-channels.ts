@@ -165,10 +165,11 @@ async function forgetNameIn(
   for (let afterOffset: number | null = 0; afterOffset !== null; ) {
     checkpoint()
     const from: number = afterOffset
-    afterOffset = await batch.run((limit) =>
+    const { after }: { after: number | null } = await batch.run((limit) =>
       db.use((db) =>
         forgetDirectName(db, { appId, channelId }, { topic, afterOffset: from, limit }),
       ),
     )
+    afterOffset = after
   }
 }

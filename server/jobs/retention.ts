@@ -1,7 +1,12 @@
 import { limits } from '@parley/contract'
 import type { DbConnection } from '../db/client.ts'
 import { FIRST_ID } from '../db/sql.ts'
-import { type Expired, expireInOrder, type RetentionContext } from './delete-in-steps.ts'
+import {
+  type Expired,
+  expireInOrder,
+  type RetentionContext,
+  repeatUntilNone,
+} from './delete-in-steps.ts'
 
 /** How many rows one statement deletes at most. */
 export const BATCH = 1_000
@@ -74,6 +79,23 @@ export const expireInvites = (context: RetentionContext) =>
       )
       select count(*)::int as count, max(expires_at)::text as until
       from expired`,
+  )
+
+/** Servers of an earlier version store uses of invites without their app. */
+export const nameAppsOfUses = (context: RetentionContext) =>
+  repeatUntilNone(
+    context,
+    (db, limit) => db`
+      update workspace_invite_uses wiu
+      set app_id = wi.app_id
+      from workspace_invites wi
+      where wi.id = wiu.invite_id
+        and wiu.ctid = any(array(
+          select unnamed.ctid
+          from workspace_invite_uses unnamed
+          where unnamed.app_id is null
+          limit ${limit}
+        ))`,
   )
 
 export const expirePreviews = (context: RetentionContext) =>

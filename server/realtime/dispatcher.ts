@@ -78,6 +78,8 @@ export function createDispatcher(options: DispatcherOptions) {
         return revocations.receive(note)
       case 'rights':
         return recheck(note)
+      case 'rewritten':
+        return hub.forgetEvents(note.topic)
       case 'commands':
         return emulation.handleCommands(note)
       case 'accepted':

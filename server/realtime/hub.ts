@@ -130,6 +130,11 @@ export class Hub {
     for (const topic of subscribed) topic.broadcast(publication, onlyFor)
   }
 
+  /** Stored events of the topic were rewritten: clients that reconnect get them from the log. */
+  forgetEvents(name: string) {
+    this.topics.get(name)?.forgetEvents()
+  }
+
   /** Compares all topics with the database, some at a time, and fills their gaps. */
   async reconcile(now = performance.now()) {
     this.topics.removeIdle(now)

@@ -2,10 +2,14 @@ import type { DurablePublication } from './publication.ts'
 
 const MOST_ENTRIES = 256
 const MOST_CHARACTERS = 256 * 1024
+/** What erasures took out of the stored events is never sent later, whatever notes were lost. */
+const MOST_AGE_MS = 5 * 60_000
+
+type Kept = DurablePublication & { keptAt: number }
 
 /** The last publications of a topic, for clients that reconnect. */
 export class RecentEvents {
-  #kept: DurablePublication[] = []
+  #kept: Kept[] = []
   #characters = 0
 
   /** The length of their envelopes. */
@@ -15,7 +19,7 @@ export class RecentEvents {
 
   /** Keeps a publication without its payload, which would double its size. */
   add({ offset, type, envelope, messageId }: DurablePublication) {
-    const publication = { offset, type, envelope, messageId }
+    const publication = { offset, type, envelope, messageId, keptAt: performance.now() }
     if (type === 'message.deleted') this.#replaceByTombstone(publication)
     this.#kept.push(publication)
     this.#characters += envelope.length
@@ -24,10 +28,12 @@ export class RecentEvents {
     }
   }
 
-  /** The last so many; undefined if not all of them are kept. */
+  /** The last so many; undefined if not all of them are kept, or one for too long. */
   last(count: number): DurablePublication[] | undefined {
     if (count > this.#kept.length) return undefined
-    return this.#kept.slice(this.#kept.length - count)
+    const wanted = this.#kept.slice(this.#kept.length - count)
+    const oldest = wanted[0]?.keptAt ?? Number.POSITIVE_INFINITY
+    return performance.now() - oldest > MOST_AGE_MS ? undefined : wanted
   }
 
   clear() {

@@ -83,7 +83,7 @@ export function createRedisSender(options: RedisSenderOptions) {
 
 /** The topic or inbox whose followers a note is for; undefined if it concerns users anywhere. */
 function topicOf(note: NodeNote): string | undefined {
-  if (note.kind === 'event') return note.topic
+  if (note.kind === 'event' || note.kind === 'rewritten') return note.topic
   if ('node' in note) return inboxOf(note.node)
   return note.kind === 'hint' && note.change === undefined ? note.topic : undefined
 }

@@ -8,7 +8,11 @@ import { upTo } from '../support/events.ts'
 import { withoutCleanup } from '../support/locks.ts'
 import { useWorld } from '../support/world.ts'
 
-const world = useWorld()
+let walked = 0
+const onStatement = (statement: string) => {
+  if (statement.includes('with slice as materialized')) walked += 1
+}
+const world = useWorld({ onStatement })
 
 /** In every text of a user. */
 const MARKER = 'Quokka-5c1e'
@@ -45,13 +49,51 @@ test('an erasure that was cut goes on in what waits, for all who are deleted by 
     await world().backend.users.delete({ userId: 'ivy' })
     await expect(erasing(positions, ['ivy'], 3)).rejects.toThrow('the turn is over')
     const place = positions.walks.get(appId)
-    expect(place?.walk.key).not.toBe('')
+    expect(place?.walk?.key).not.toBe('')
     // Whose texts may be in what the walk has behind it.
     await world().backend.users.delete({ userId: 'jo' })
     await erasing(positions, ['jo'])
     expect(await marked()).toEqual([])
     await erasing(positions, ['ivy'])
     expect(positions.walks.size).toBe(0)
+    expect(await marked()).toEqual([])
+  })
+})
+
+test('what waits is looked through once, however often the rest is interrupted', async () => {
+  const { appId, backend } = world()
+  const lea = await world().user('lea')
+  await lea.channels.create({ type: 'group', name: 'Live' })
+  const wait = (ids: string[]) => {
+    const messages = ids.map((id) => message(id, 'once', { userId: 'lea', text: MARKER }))
+    const records = [user('max'), channel('once'), ...messages]
+    return post(world(), `${records.map(line).join('')}{"record"`)
+  }
+  const positions = createErasurePositions()
+  const get = () => {
+    throw new Error('the turn is over')
+  }
+  /** How many steps looked at what waits, of a pass that ends with the first channel. */
+  const pass = async (): Promise<number> => {
+    walked = 0
+    await expect(erasing({ ...positions, get }, ['lea'])).rejects.toThrow('the turn is over')
+    return walked
+  }
+  await wait(['o1', 'o2', 'o3', 'o4', 'o5', 'o6'])
+  await withoutCleanup(world(), async () => {
+    await backend.users.delete({ userId: 'lea' })
+    expect(await pass()).toBeGreaterThan(1)
+    expect(await pass()).toBe(0)
+    expect(await marked()).toEqual([])
+    const known = positions.walks.get(appId)
+    await erasing(positions, ['lea'])
+    expect(positions.walks.size).toBe(0)
+    // Another process has erased them, the id was used again, and deleted again.
+    if (known) positions.walks.set(appId, known)
+    await world().user('lea')
+    await wait(['o7'])
+    await backend.users.delete({ userId: 'lea' })
+    await erasing(positions, ['lea'])
     expect(await marked()).toEqual([])
   })
 })

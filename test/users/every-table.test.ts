@@ -82,10 +82,6 @@ const columns = async () =>
 /** The places that have this id. */
 async function placesOf(userId: string) {
   const { db, appId } = world()
-  const ofApp = (table: string) =>
-    table === 'workspace_invite_uses'
-      ? db`invite_id in (select id from workspace_invites where app_id = ${appId})`
-      : db`app_id = ${appId}`
   const found = await Promise.all(
     Object.keys(places).map(async (place) => {
       const [table = '', column = ''] = place.split('.')
@@ -93,7 +89,7 @@ async function placesOf(userId: string) {
         select
         from ${db(table)}
         where ${db(column)} = ${userId}
-          and ${ofApp(table)}
+          and app_id = ${appId}
         limit 1`
       return rows.length > 0 ? [place] : []
     }),

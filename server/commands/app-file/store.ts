@@ -120,7 +120,6 @@ const references = [
 
 /** A file may have been changed: its rows are those of its app, and lead to no other's. */
 async function requireOwn(db: Tx, { name, ownedBy = 'app_id' }: AppTable, { appId, rows }: Rows) {
-  const own = ownedBy === null ? db`` : db`or row ->> ${ownedBy} is distinct from ${appId}`
   const others = references.map(
     ([column, table]) => db`
       or (
@@ -134,7 +133,7 @@ async function requireOwn(db: Tx, { name, ownedBy = 'app_id' }: AppTable, { appI
     select
     from unnest(${rows}::text[]) as given (line)
     cross join lateral (values (line::jsonb)) as parsed (row)
-    where false ${own} ${others}
+    where row ->> ${ownedBy} is distinct from ${appId} ${others}
     limit 1`
   if (foreign) throw new Error(`${name}: the file has rows of another app`)
 }

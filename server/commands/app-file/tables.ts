@@ -9,8 +9,8 @@ export type AppTable = {
   rows: (db: Tx, appId: string) => Fragment
   /** A row as it is exported, when that is not simply all of its columns. */
   exported?: string
-  /** The column that names the app, unless that is `app_id`; null if what it leads to does. */
-  ownedBy?: string | null
+  /** The column that names the app, unless that is `app_id`. */
+  ownedBy?: string
   /** Values of columns while the app is being imported, in place of those of the row `r`. */
   hidden?: Record<string, string>
   /** A row that was stored, as it was exported, when it has such columns. */
@@ -61,7 +61,7 @@ const tables: AppTable[] = [
   {
     name: 'workspace_invite_uses',
     alias: 'wiu',
-    ownedBy: null,
+    exported: "to_jsonb(wiu) || jsonb_build_object('app_id', w.app_id)",
     rows: (db, appId) => db`
       workspaces w
       join workspace_invites wi on wi.workspace_id = w.id

@@ -21,14 +21,15 @@ export const imports = pgTable('imports', {
 
 /**
  * What an import has read of channels that nobody sees yet, until it is put in order. `channel` is
- * one whose line a run has read, `refresh` a member whose clients are to load their channels again.
+ * one whose line a run has read, `refresh` a member whose clients are to load their channels again,
+ * `owner` a channel whose owner was erased meanwhile.
  */
 export const importedRows = pgTable(
   'imported_rows',
   {
     appId: appId(),
     record: text()
-      .$type<'channel' | 'message' | 'reaction' | 'pin' | 'read' | 'refresh'>()
+      .$type<'channel' | 'message' | 'reaction' | 'pin' | 'read' | 'refresh' | 'owner'>()
       .notNull(),
     /** Unique among the records of its kind. */
     key: text().notNull(),

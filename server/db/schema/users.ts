@@ -44,6 +44,8 @@ export const users = pgTable(
     deletedAt: instant(),
     /** When a deleted user was fully erased. Only after that can the id become a new user's. */
     forgottenAt: instant(),
+    /** When the id became that of another person: what is older is not this user's. */
+    reusedAt: instant(),
   },
   (t) => [
     primaryKey({ columns: [t.appId, t.id] }),

@@ -83,6 +83,8 @@ export const workspaceInvites = pgTable(
 export const workspaceInviteUses = pgTable(
   'workspace_invite_uses',
   {
+    /** Null in rows of servers of an earlier version, until the cleanup has set it. */
+    appId: uuid(),
     inviteId: uuid()
       .notNull()
       .references(() => workspaceInvites.id, { onDelete: 'cascade' }),
@@ -92,6 +94,6 @@ export const workspaceInviteUses = pgTable(
   (t) => [
     primaryKey({ columns: [t.inviteId, t.userId] }),
     // For the erasure and the export of a user.
-    index('invite_uses_of_user').on(t.userId, t.inviteId).concurrently(),
+    index('invite_uses_of_app').on(t.appId, t.userId, t.inviteId).concurrently(),
   ],
 )

@@ -1,4 +1,5 @@
 import type { Tx } from '../../db/client.ts'
+import { nextOwner } from '../members/change.ts'
 import { storePins, storeReactions, storeReads } from './marks.ts'
 import { STEP, storeMessages } from './number.ts'
 import { forgetRead, type ReadChannel, selectRead } from './read-channels.ts'
@@ -122,6 +123,7 @@ async function publish(db: Tx, { appId, channels }: Publish): Promise<Refusal[]>
           and other.dm_key = c.dm_key
           and other.deleted_at is null
       )`
+  await appointOwners(db, { appId, channelIds })
   await forgetRead(db, { appId, ids: channelIds })
   const hidden = await db<{ id: string }[]>`
     select c.id
@@ -132,6 +134,24 @@ async function publish(db: Tx, { appId, channels }: Publish): Promise<Refusal[]>
   const ids = new Set(hidden.map(({ id }) => id))
   return channels.flatMap(({ id, line }) => (ids.has(id) ? { line, reason: TAKEN_PAIR } : []))
 }
+
+/** Where an owner was erased before the channel was shown, who is left is known by now. */
+const appointOwners = (
+  db: Tx,
+  { appId, channelIds }: { appId: string; channelIds: string[] },
+) => db`
+  with unowned as (
+    delete from imported_rows
+    where app_id = ${appId}
+      and record = 'owner'
+      and key = any(${channelIds}::text[])
+    returning channel_id
+  )
+  update members m
+  set role = 'owner'
+  from unowned
+  where m.channel_id = unowned.channel_id
+    and m.user_id = (${nextOwner(db, db`unowned.channel_id`)})`
 
 /**
  * Leaves out an offset of the topic of each user who has new channels. Their clients cannot recover

@@ -27,10 +27,10 @@ export async function storeReactions(db: Tx, { appId, channelIds }: Channels) {
     judged as materialized (
       select
         due.*, msg.id as message_id, due."row" ->> 'emoji' as emoji, u.id as user_id,
-        msg.deleted_at is null and ${isOfLiving(db)} as is_possible,
+        msg.deleted_at is null and u.deleted_at is null as is_possible,
         existing.is_known,
         existing.kinds + dense_rank() over (
-          partition by msg.id, existing.is_known, ${isOfLiving(db)}
+          partition by msg.id, existing.is_known, u.deleted_at
           order by due."row" ->> 'emoji'
         ) as kinds
       from due
@@ -72,12 +72,6 @@ export async function storeReactions(db: Tx, { appId, channelIds }: Channels) {
     from judged`
   return stepOf(marks, `emoji: a message can have at most ${limits.reactionKinds} kinds`)
 }
-
-/** The user `u` was not deleted since it was read, also if somebody else has got the id. */
-const isOfLiving = (db: Tx) => db`(
-  u.deleted_at is null
-  and due."row" -> 'erasedAt' is null
-)`
 
 /** Stores the next pins, the earliest first. */
 export async function storePins(db: Tx, { appId, channelIds }: Channels) {

@@ -2,7 +2,7 @@ import { grouped, limits, type Member, type Role, type UserSummary } from '@parl
 import type { WriteContext } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
 import type { LockedChannel } from '../../core/event-buffer.ts'
-import type { Tx } from '../../db/client.ts'
+import type { Fragment, Tx } from '../../db/client.ts'
 import { pipelined } from '../../db/pipelined.ts'
 import { atRev, viewForNewMember } from '../channels/view.ts'
 import { lockUsersForShare, userSummary } from '../users/view.ts'
@@ -187,9 +187,9 @@ const deleteMember = (db: Tx, channelId: string, userId: string) => db`
   where id = ${channelId}
     and exists (select from removed)`
 
-/** Makes the next member an owner, if no owner is left. */
 type NewOwner = Pick<Member, 'user' | 'custom'>
 
+/** Makes the next member an owner, if no owner is left. */
 const appointOwner = (db: Tx, channelId: string) => db<NewOwner[]>`
   update members m
   set role = 'owner'
@@ -197,16 +197,19 @@ const appointOwner = (db: Tx, channelId: string) => db<NewOwner[]>`
   where u.app_id = m.app_id
     and u.id = m.user_id
     and m.channel_id = ${channelId}
-    and m.user_id = (
-      select user_id
-      from members
-      where channel_id = ${channelId}
-        and not exists (
-          select from members
-          where channel_id = ${channelId}
-            and role = 'owner'
-        )
-      order by role = 'moderator' desc, joined_at, user_id
-      limit 1
-    )
+    and m.user_id = (${nextOwner(db, db`${channelId}::uuid`)})
   returning ${userSummary(db)} as "user", coalesce(m.custom, '{}') as custom`
+
+/** Who is to own a channel; nobody while it has an owner. */
+export const nextOwner = (db: Tx, channelId: Fragment) => db`
+  select next.user_id
+  from members next
+  where next.channel_id = ${channelId}
+    and not exists (
+      select
+      from members owning
+      where owning.channel_id = ${channelId}
+        and owning.role = 'owner'
+    )
+  order by next.role = 'moderator' desc, next.joined_at, next.user_id
+  limit 1`

@@ -11,7 +11,6 @@ export const deleteInviteUses = (
     select wiu.invite_id, wiu.user_id
     from unnest(${userIds}::text[]) as given (user_id)
     ${joinDeleted(db, appId)}
-    join workspace_invite_uses wiu on wiu.user_id = u.id
-    join workspace_invites wi on wi.id = wiu.invite_id and wi.app_id = ${appId}
+    join workspace_invite_uses wiu on wiu.app_id = ${appId} and wiu.user_id = u.id
     limit ${limit}
   )`

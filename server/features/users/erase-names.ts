@@ -85,13 +85,17 @@ export async function passOthers(db: Tx, target: ErasureTarget, walk: Walk) {
   return { after: last ?? walk.afterOffset, isDue: count < walk.limit }
 }
 
+/** The offset to go on after, or null at the end, and whether events were changed. */
+type Rewriting = { after: number | null; isRewritten: boolean }
+const OVER: Rewriting = { after: null, isRewritten: false }
+
 /**
  * One step through a topic, while the channel is locked: else a message's deletion could write the
- * same events. Returns the offset to go on after, or null at the end.
+ * same events.
  */
 export async function eraseNames(ctx: Transaction, target: ErasureTarget, walk: Walk) {
   const { channel, user } = await lockTarget(ctx.db, target)
-  if (!channel || !user) return null
+  if (!channel || !user) return OVER
   const redact = (json: never) => withUser(withoutNames(json, channel), user)
   return rewriteEvents(ctx.db, { ...walk, channel, text: textOf(target, walk.topic) }, redact)
 }
@@ -102,7 +106,7 @@ export async function eraseTexts(ctx: Transaction, target: ErasureTarget, walk: 
     selectUnseen(ctx.db, target, ctx.db`for no key update`),
     lockDeletedUser(ctx.db, target),
   ])
-  if (!channel || !user) return null
+  if (!channel || !user) return OVER
   const redact = (json: never) =>
     withUser(withoutNames(withoutTexts(json, user, channel.now), channel), user)
   return rewriteEvents(ctx.db, { ...walk, channel, text: textOf(target, walk.topic) }, redact)
@@ -119,7 +123,7 @@ const mayName = (db: Tx, text: string) =>
 /** The other member's name, in the topic of a member of a channel that was deleted. */
 export async function forgetDirectName(db: Tx, ref: ChannelRef, walk: Walk) {
   const [channel] = await selectUnseen(db, ref)
-  if (!channel) return null
+  if (!channel) return OVER
   return rewriteEvents(db, { ...walk, channel, text: JSON.stringify(channel.id) })
 }
 
@@ -141,7 +145,7 @@ async function rewriteEvents(
   db: Tx,
   { topic, afterOffset, limit, channel, text }: Rewritten,
   redact: (json: never) => unknown = (json) => json,
-) {
+): Promise<Rewriting> {
   const rewrite = (json: never) =>
     topic.startsWith('user:') ? withoutPeer(json, channel, topic) : redact(json)
   const rows = await db<StoredRow[]>`
@@ -171,5 +175,6 @@ async function rewriteEvents(
         and e."offset" = any(${offsets}::int[])
         and e."offset" = given."offset"`
   }
-  return rows.length < limit ? null : (rows.at(-1)?.offset ?? null)
+  const after = rows.length < limit ? null : (rows.at(-1)?.offset ?? null)
+  return { after, isRewritten: changed.length > 0 }
 }

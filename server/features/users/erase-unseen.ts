@@ -14,10 +14,25 @@ export type WaitingWalk = { record: string; key: string }
 export const WALK_START: WaitingWalk = { record: '', key: '' }
 type Waiting = { appId: string; walk: WaitingWalk; limit: number }
 
+/** The deletions of these users: an id may be used, and deleted, again. */
+export async function selectDeletions(
+  db: Tx,
+  { appId, userIds }: { appId: string; userIds: string[] },
+) {
+  const deletions = await db<{ name: string }[]>`
+    select u.deleted_at || ' ' || u.id as name
+    from users u
+    where u.app_id = ${appId}
+      and u.id = any(${userIds})
+      and u.deleted_at is not null
+      and u.forgotten_at is null`
+  return deletions.map(({ name }) => name)
+}
+
 /**
  * Empties the next waiting messages of deleted users, of all there are. They keep their places, so
- * that a channel is numbered as its file says, and become tombstones. Returns the walk as it goes
- * on, or null at the end.
+ * that a channel is numbered as its file says, and become tombstones. What else waits of the users
+ * is deleted. Returns the walk as it goes on, or null at the end.
  */
 export async function emptyWaiting(db: Tx, waiting: Waiting): Promise<WaitingWalk | null> {
   // What the step of a running import stores that began before the deletion is seen after this.
@@ -37,7 +52,7 @@ const emptySlice = (db: Tx, { appId, walk, limit }: Waiting) => db<LastRow[]>`
   with slice as materialized (
     select
       ir.record, ir.key,
-      ir."row" ->> 'userId' as user_id,
+      case ir.record when 'refresh' then ir.key else ir."row" ->> 'userId' end as user_id,
       ir."row" -> 'erasedAt' is null as is_full
     from imported_rows ir
     where ir.app_id = ${appId}
@@ -57,25 +72,27 @@ const emptySlice = (db: Tx, { appId, walk, limit }: Waiting) => db<LastRow[]>`
         and u.forgotten_at is null
       limit 1
     ) deleted
-    where slice.record in ('message', 'reaction')
-      and slice.is_full
+    where slice.record <> 'message'
+      or slice.is_full
   ),
   emptied as (
     update imported_rows ir
-    set "row" = ir."row"
-      || jsonb_build_object('erasedAt', clock_timestamp())
-      || case
-        when ir.record = 'message'
-        then jsonb_build_object(
-          'text', '', 'mentions', '[]'::jsonb, 'attachments', '[]'::jsonb, 'custom', null
-        )
-        else '{}'
-      end
-    from theirs
+    set "row" = ir."row" || jsonb_build_object(
+      'erasedAt', clock_timestamp(),
+      'text', '', 'mentions', '[]'::jsonb, 'attachments', '[]'::jsonb, 'custom', null
+    )
+    where ir.app_id = ${appId}
+      and ir.record = 'message'
+      and ir.key = any(array(select key from theirs where record = 'message'))
+  ),
+  removed as (
+    delete from imported_rows ir
+    using theirs
     where ir.app_id = ${appId}
       and ir.record = theirs.record
       and ir.key = theirs.key
       and ir.key = any(array(select key from theirs))
+      and theirs.record <> 'message'
   )
   select record, key, (select count(*)::int from slice) as count
   from slice
@@ -115,11 +132,21 @@ const lockUnseen = (db: Tx, { appId, channelId }: ErasureTarget) => db`
     and c.deleted_at is not null
   for no key update`
 
-const leaveUnseen = (db: Tx, { channelId, userId }: ErasureTarget) => db`
+/** Notes that an owner has left: the members of an import may not all be read yet. */
+const leaveUnseen = (db: Tx, { appId, channelId, userId }: ErasureTarget) => db`
   with membership as (
     delete from members
     where channel_id = ${channelId}
       and user_id = ${userId}
+    returning role
+  ),
+  noted as (
+    insert into imported_rows (app_id, record, key, channel_id, line, "row")
+    select ${appId}::uuid, 'owner', c.id::text, c.id, 0, '{}'::jsonb
+    from membership
+    join channels c on c.id = ${channelId} and c.deleted_at = 'infinity'
+    where membership.role = 'owner'
+    on conflict do nothing
   ),
   former as (
     delete from former_members

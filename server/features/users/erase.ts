@@ -197,7 +197,10 @@ type Finish = Pick<TargetQuery, 'appId' | 'userIds'> & {
   mayWait: boolean
 }
 
-/** Releases the ids of these deleted users, once nothing of theirs is left in any channel. */
+/**
+ * Releases the ids of these deleted users, once nothing of theirs is left in any channel. Returns
+ * how many there were.
+ */
 export async function finishErasure(
   { db }: Pick<Transaction, 'db'>,
   { appId, userIds, mayWait }: Finish,
@@ -233,6 +236,7 @@ export async function finishErasure(
   if (erased.length > 0) {
     await noteJob(db, { operation: 'users.erased', appId, target: { userIds: erased.map(idOf) } })
   }
+  return erased.length
 }
 
 const idOf = ({ id }: { id: string }) => id

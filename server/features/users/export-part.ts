@@ -131,3 +131,19 @@ async function selectChannelIds(db: Tx, { appId, userId, first }: PartQuery) {
     limit ${CHANNELS}`
   return rows.map(({ id }) => id)
 }
+
+/** Whether something of this time is of the user, and not of somebody who had the id before. */
+export const isTheirs = (db: Tx, { appId, userId, at }: ExportRef & { at: Fragment }) => db`(
+  ${at} >= (
+    select coalesce(u.reused_at, '-infinity')
+    from users u
+    where u.app_id = ${appId}
+      and u.id = ${userId}
+  )
+)`
+
+/** Whether the user has created this channel or workspace. */
+export const isCreator = (db: Tx, { of, ...user }: ExportRef & { of: 'c' | 'w' }) => db`(
+  ${db(`${of}.created_by`)} = ${user.userId}
+  and ${isTheirs(db, { ...user, at: db`${db(`${of}.created_at`)}` })}
+)`

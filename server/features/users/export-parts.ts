@@ -1,6 +1,6 @@
 import { limits } from '@parley/contract'
 import { isoTime } from '../../db/sql.ts'
-import { byChannel, byId, type Part, single } from './export-part.ts'
+import { byChannel, byId, isCreator, isTheirs, type Part, single } from './export-part.ts'
 
 /** What is exported, in this order. Secrets are left out: the push tokens of devices. */
 export const exportParts: Part[] = [
@@ -38,7 +38,8 @@ export const exportParts: Part[] = [
   byId('workspace', (db, { appId, userId }) => ({
     id: db`wm.workspace_id`,
     data: db`jsonb_build_object(
-      'workspaceId', wm.workspace_id, 'role', wm.role, 'isCreator', w.created_by = ${userId},
+      'workspaceId', wm.workspace_id, 'role', wm.role,
+      'isCreator', ${isCreator(db, { appId, userId, of: 'w' })},
       'joinedAt', ${isoTime(db, db`wm.joined_at`)}
     )`,
     rows: db`workspace_members wm
@@ -51,7 +52,7 @@ export const exportParts: Part[] = [
     data: db`jsonb_build_object(
       'channelId', m.channel_id, 'role', m.role, 'lastReadSeq', m.last_read_seq,
       'starred', m.starred, 'muted', m.muted, 'custom', m.custom,
-      'isCreator', c.created_by = ${userId},
+      'isCreator', ${isCreator(db, { appId, userId, of: 'c' })},
       'joinedAt', ${isoTime(db, db`m.joined_at`)}
     )`,
     rows: db`members m
@@ -125,13 +126,14 @@ export const exportParts: Part[] = [
           and rm.user_id = ${userId}
           and rm.seq = found.seq`,
   })),
-  byChannel('pin', (db, { userId, channelId, afterSeq }) => ({
+  byChannel('pin', (db, { appId, userId, channelId, afterSeq }) => ({
     keys: db`
       select msg.seq
       from pins p
       join messages msg on msg.id = p.message_id
       where p.channel_id = ${channelId}
         and p.pinned_by = ${userId}
+        and ${isTheirs(db, { appId, userId, at: db`p.pinned_at` })}
         and msg.seq > ${afterSeq}
       order by msg.seq`,
     data: db`jsonb_build_object(
@@ -144,7 +146,7 @@ export const exportParts: Part[] = [
   byId('formerMembership', (db, { appId, userId }) => ({
     id: db`fm.channel_id`,
     data: db`jsonb_build_object(
-      'channelId', fm.channel_id, 'isCreator', c.created_by = ${userId}
+      'channelId', fm.channel_id, 'isCreator', ${isCreator(db, { appId, userId, of: 'c' })}
     )`,
     rows: db`former_members fm
         join channels c on c.id = fm.channel_id and c.deleted_at is null
@@ -160,7 +162,8 @@ export const exportParts: Part[] = [
     )`,
     rows: db`workspace_invites wi
         where wi.app_id = ${appId}
-          and wi.created_by = ${userId}`,
+          and wi.created_by = ${userId}
+          and ${isTheirs(db, { appId, userId, at: db`wi.created_at` })}`,
   })),
   byId('inviteUse', (db, { appId, userId }) => ({
     id: db`wiu.invite_id`,
@@ -169,7 +172,8 @@ export const exportParts: Part[] = [
       'usedAt', ${isoTime(db, db`wiu.used_at`)}
     )`,
     rows: db`workspace_invite_uses wiu
-        join workspace_invites wi on wi.id = wiu.invite_id and wi.app_id = ${appId}
-        where wiu.user_id = ${userId}`,
+        join workspace_invites wi on wi.id = wiu.invite_id
+        where wiu.app_id = ${appId}
+          and wiu.user_id = ${userId}`,
   })),
 ]

@@ -109,6 +109,7 @@ function upsert(db: Tx, appId: string, draftById: Record<string, UserDraft>) {
         then clock_timestamp()
         else u.profile_changed_at
       end,
+      reused_at = case when u.deleted_at is null then u.reused_at else now() end,
       deleted_at = null,
       forgotten_at = null
     where u.deleted_at is null

@@ -161,6 +161,22 @@ test('a topic is remembered for 30 s after its last subscriber has left, then fr
   expect(await recovers()).toBe(false)
 })
 
+test('what was delivered more than five minutes ago is recovered from the log alone', async () => {
+  stopTimers()
+  const { hub, memory } = await openHub()
+  await new Listener().join(hub, chat)
+  hub.publish(memory.appendSeveral(chat, 2))
+  memory.forget(chat, 2)
+  await pass(300_000)
+  hub.publish([memory.append(chat)])
+  const recovers = async (after: number) =>
+    (await new Listener().join(hub, chat, after)).wasRecovered
+  expect(await recovers(1)).toBe(true)
+  await pass(1)
+  expect(await recovers(1)).toBe(false)
+  expect(await recovers(2)).toBe(true)
+})
+
 test('a subscribe that the database fails leaves nothing behind and can be repeated', async () => {
   const { hub, memory } = await openHub()
   memory.failure = new Error('out of reach')

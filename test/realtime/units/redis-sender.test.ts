@@ -49,3 +49,17 @@ test('a hint through Redis leaves its event to the log if it is long, or much wa
   }
   expect(['short', 'long', 'late'].map(envelopeOf)).toEqual(['text', undefined, undefined])
 })
+
+test('that events of a topic were rewritten is sent to the nodes that follow it', async () => {
+  const channels: string[] = []
+  const sender = createRedisSender({
+    nodeId: 'node',
+    everyone: 'everyone',
+    channelOf: (topic) => `topic:${topic}`,
+    publish: async (channel) => void channels.push(channel),
+    onLost: () => expect.unreachable(),
+  })
+  sender.send({ kind: 'rewritten', topic: 'talk' })
+  await sender.flushed()
+  expect(channels).toEqual(['topic:talk'])
+})

@@ -1,0 +1,87 @@
+import type { ImportRecord } from '@parley/client/server'
+import { expect, test } from 'vitest'
+import { at, channel, channelIdOf, member, message, post, user } from '../imports/records.ts'
+import { erased } from '../support/cleanup.ts'
+import { useWorld } from '../support/world.ts'
+
+const world = useWorld()
+
+/** A file of these records; `isCut`: it ends within a line, so that nothing is shown yet. */
+const send = (records: ImportRecord[], { isCut = false } = {}) =>
+  post(
+    world(),
+    records.map((record) => `${JSON.stringify(record)}\n`).join('') + (isCut ? '{' : ''),
+  )
+
+async function erase(userId: string) {
+  await world().backend.users.delete({ userId })
+  await erased(world())
+}
+
+const rolesIn = async (id: string) => {
+  const { members } = await world().backend.members.list({ channelId: channelIdOf(world(), id) })
+  return Object.fromEntries(members.map(({ userId, role }) => [userId, role]))
+}
+
+test('a group whose owner is erased before its import is finished gets another owner', async () => {
+  const users = ['owen', 'mia', 'max', 'zoe'].map((id) => user(id))
+  const owned = channel('owned', { createdBy: 'owen' })
+  const all = [
+    ...[...users, owned, member('owned', 'owen', { role: 'owner' })],
+    ...[member('owned', 'max'), member('owned', 'mia', { role: 'moderator' })],
+    ...[channel('early'), member('early', 'owen', { role: 'owner' })],
+    ...[channel('shared'), member('shared', 'owen', { role: 'owner' })],
+    ...[member('shared', 'max', { role: 'owner' }), member('shared', 'mia')],
+    ...[channel('none'), member('none', 'owen'), member('none', 'max')],
+  ]
+  await send(all, { isCut: true })
+  await erase('owen')
+  // Others come later, in the part of the file that was not read before.
+  const later = [
+    member('early', 'zoe', { joinedAt: at(2) }),
+    member('early', 'max', { joinedAt: at(1) }),
+  ]
+  expect((await send([...all, ...later])).body.isFinished).toBe(true)
+  expect(await rolesIn('owned')).toEqual({ mia: 'owner', max: 'member' })
+  expect(await rolesIn('early')).toEqual({ max: 'owner', zoe: 'member' })
+  expect(await rolesIn('shared')).toEqual({ max: 'owner', mia: 'member' })
+  // One that never had an owner is not given one.
+  expect(await rolesIn('none')).toEqual({ max: 'member' })
+  expect(await world().db`select from imported_rows`).toHaveLength(0)
+})
+
+test('after an erasure no waiting reaction, pin or read position has the id of the user', async () => {
+  const by = { userId: 'rita', createdAt: at(3) }
+  const records: ImportRecord[] = [
+    ...[user('rita'), user('sam'), channel('marks'), member('marks', 'rita')],
+    ...[member('marks', 'sam'), message('m1', 'marks', { userId: 'sam' })],
+    message('m2', 'marks', { userId: 'rita' }),
+    { record: 'reaction', messageId: 'm1', emoji: '👍', ...by },
+    { record: 'reaction', messageId: 'm1', emoji: '👍', ...by, userId: 'sam' },
+    { record: 'pin', messageId: 'm1', ...by },
+    { record: 'read', channelId: 'marks', messageId: 'm1', ...by },
+  ]
+  await send(records, { isCut: true })
+  // A run that was ended before it could tell the clients of members.
+  await world().db`
+    insert into imported_rows (app_id, record, key, channel_id, line, "row")
+    select ${world().appId}, 'refresh', given.key, ${channelIdOf(world(), 'marks')}, 0, '{}'
+    from unnest('{rita,sam}'::text[]) as given (key)`
+  const waiting = () => world().db<{ record: string; isTheirs: boolean }[]>`
+    select record, ir::text like '%rita%' as is_theirs
+    from imported_rows ir
+    order by record, key`
+  expect((await waiting()).filter(({ isTheirs }) => isTheirs)).toHaveLength(5)
+  await erase('rita')
+  const left = await waiting()
+  // The place of a message stays: it becomes a tombstone.
+  expect(left.filter(({ isTheirs }) => isTheirs).map(({ record }) => record)).toEqual(['message'])
+  expect(left.map(({ record }) => record)).toEqual([
+    ...['channel', 'message', 'message', 'reaction', 'refresh'],
+  ])
+  await send(records)
+  const sam = await world().user('sam')
+  const channelId = channelIdOf(world(), 'marks')
+  const { messages } = await sam.messages.list({ channelId, since_seq: 0 })
+  expect(messages[0]?.reactions).toMatchObject([{ type: '👍', count: 1 }])
+})

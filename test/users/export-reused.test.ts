@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest'
+import { erased } from '../support/cleanup.ts'
+import { useWorld } from '../support/world.ts'
+
+const world = useWorld()
+
+type Item = { kind: string; data: Record<string, unknown> }
+
+/** All items of an export but the profile. */
+async function exportOf(userId: string) {
+  const items: Item[] = []
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page = await world().backend.users.export({ userId, ...(cursor ? { cursor } : {}) })
+    items.push(...page.items)
+    cursor = page.nextCursor
+  }
+  return items.filter(({ kind }) => kind !== 'profile')
+}
+
+/** Has a user leave a trace in every part of an export, where ben is as well. */
+async function populate(userId: string) {
+  const user = await world().user(userId)
+  const ben = await world().user('ben')
+  const memberIds = ['ben']
+  const { id: channelId } = await user.channels.create({ type: 'group', name: 'One', memberIds })
+  const { id: leftId } = await user.channels.create({ type: 'group', name: 'Left', memberIds })
+  await user.members.leave({ channelId: leftId })
+  const { id: messageId } = await ben.messages.send({ channelId, text: 'theirs' })
+  await user.messages.send({ channelId, text: 'mine' })
+  await user.reactions.add({ channelId, messageId, emoji: '👍' })
+  await user.reads.mark({ channelId, messageId })
+  await user.pins.pin({ channelId, messageId })
+  await user.devices.create({ platform: 'ios', provider: 'apns', token: `of-${userId}` })
+  await user.preferences.update({ mentions: false })
+  const { id: workspaceId } = await user.workspaces.create({ name: 'Team', type: 'team' })
+  const { token } = await user.invites.create({ workspaceId })
+  await ben.invites.accept({ token })
+  const other = await ben.workspaces.create({ name: 'Other', type: 'team' })
+  await user.invites.accept({ token: (await ben.invites.create({ workspaceId: other.id })).token })
+  return { user, ben, channelId, leftId, workspaceId }
+}
+
+test('no part of the export of an id that was used before is of the user before', async () => {
+  const { backend } = world()
+  const { ben, channelId, leftId, workspaceId } = await populate('gil')
+  expect(new Set((await exportOf('gil')).map(({ kind }) => kind)).size).toBe(11)
+  await backend.users.delete({ userId: 'gil' })
+  await erased(world())
+  const again = await world().user('gil')
+  expect(await exportOf('gil')).toEqual([])
+  // Where the user before was, with what others see of it.
+  for (const id of [channelId, leftId]) await ben.members.add({ channelId: id, userIds: ['gil'] })
+  await again.members.leave({ channelId: leftId })
+  await again.invites.accept({ token: (await ben.invites.create({ workspaceId })).token })
+  const items = await exportOf('gil')
+  expect(items.map(({ kind }) => kind)).toEqual([
+    ...['workspace', 'membership', 'formerMembership', 'inviteUse'],
+  ])
+  const creators = items.flatMap(({ data }) => ('isCreator' in data ? [data.isCreator] : []))
+  expect(creators).toEqual([false, false, false])
+  // What they do themselves is theirs.
+  await populate('gil')
+  await world().backend.users.put({ userId: 'gil', name: 'Renamed' })
+  const own = await exportOf('gil')
+  expect(new Set(own.map(({ kind }) => kind)).size).toBe(11)
+  expect(own.filter(({ kind }) => kind === 'pin')).toHaveLength(1)
+  expect(own.filter(({ data }) => data.isCreator === true).map(({ kind }) => kind)).toEqual([
+    ...['workspace', 'membership', 'formerMembership'],
+  ])
+})
