@@ -16,7 +16,7 @@ const world = useWorld({ timings: { reconcileMs: NEVER, beatMs: NEVER, lookMs: N
 const SOCKETS = 300
 const CHANNELS = 10
 /** Of the heap. Half of it are the objects of Node.js and of ws. */
-const BUDGET_KIB = 14
+const BUDGET_KIB = 11
 
 /** Opens sockets from another process, whose memory is not this one's. */
 function startClients() {
