@@ -16,7 +16,7 @@ const quiet = { reconcileMs: never, beatMs: never, lookMs: never }
 const isBackground = (statement: string) =>
   /staged_jobs set|from staged_jobs|job_workers|force_unlock|_try_advisory_lock|_private_jobs/.test(
     statement,
-  ) || statement.includes('from webhooks wh')
+  ) || /from webhooks wh|reschedule_jobs/.test(statement)
 
 test('a message is pushed to hundreds of members with as many statements as to two', async () => {
   const provider = await serveProvider()

@@ -1,8 +1,11 @@
 import type { ServerResponse } from 'node:http'
-import { expect, test } from 'vitest'
+import type { Db } from '@parley/server/db/client'
+import { startHeartbeat } from '@parley/server/jobs/heartbeat'
+import { timings } from '@parley/server/jobs/timings'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { useDatabaseClock } from './support/database-clock.ts'
 import { idle } from './support/idle.ts'
-import { useStagingWorld } from './support/jobs.ts'
+import { silentLog, useStagingWorld } from './support/jobs.ts'
 import { until } from './support/until.ts'
 
 const staging = useStagingWorld()
@@ -103,4 +106,66 @@ test('jobs that waited when the clock of the database was set back are not late'
       and locked_at is null`
   expect(provider.triggered()).toMatchObject([{ to: 'ben', payload: { messageId: sent[0]?.id } }])
   expect(putOff).toEqual([{ minutes: 120 }])
+})
+
+/**
+ * Heartbeats whose writes, or the looks that follow them, wait for `proceed`, which lets the later
+ * ones wait no more. Periods pass by `pass`.
+ */
+function startSlowly(slow: 'use' | 'useApart') {
+  const { pool, metrics } = staging.current().world
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
+  let proceed = () => {}
+  const held = new Promise<void>((resolve) => (proceed = resolve))
+  const begun = { use: 0, useApart: 0 }
+  const counted = (name: typeof slow): Db['use'] => {
+    return async (...given) => {
+      begun[name] += 1
+      if (name === slow) await held
+      return pool[name](...given)
+    }
+  }
+  const stop = startHeartbeat({
+    db: { ...pool, use: counted('use'), useApart: counted('useApart') },
+    queue: { workers: new Set(['slow']), notStored: new Map() },
+    timings,
+    metrics,
+    log: silentLog,
+  })
+  const pass = (periods: number) => vi.advanceTimersByTime(periods * timings.heartbeatMs)
+  return { begun, pass, proceed, stop }
+}
+
+test('a heartbeat that takes longer than its period is followed by one, not joined', async () => {
+  const { begun, pass, proceed, stop } = startSlowly('useApart')
+  pass(5)
+  expect(begun.useApart).toBe(1)
+  proceed()
+  await until(() => {
+    pass(1)
+    return begun.useApart === 2
+  })
+  await stop()
+})
+
+test('the end waits for the last heartbeat', async () => {
+  const { begun, proceed, stop } = startSlowly('useApart')
+  const stopped = stop()
+  await new Promise(setImmediate)
+  // Its workers are not released: the heartbeat would write them again.
+  expect(begun.use).toBe(0)
+  proceed()
+  await stopped
+})
+
+test('heartbeats go on during a look at other workers, and no look joins it', async () => {
+  const { begun, pass, proceed, stop } = startSlowly('use')
+  await until(() => {
+    pass(1)
+    return begun.useApart === 5
+  })
+  expect(begun.use).toBe(1)
+  proceed()
+  await stop()
 })

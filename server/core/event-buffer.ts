@@ -38,6 +38,8 @@ type EventBufferOptions = {
   /** Added to the payload of each event. */
   cause: { via?: 'backend' }
 }
+/** `createdAt` is that of the last new message. */
+type Counters = { rev: number; lastSeq: number; createdAt: string | null }
 type UserEventDraft = Envelope & { userId: string; envelope: string }
 
 /**
@@ -50,7 +52,7 @@ export class EventBuffer {
   readonly staging: JobStaging | undefined
   readonly #cause: { via?: 'backend' }
   readonly #trace: string | undefined
-  readonly #counters = new Map<string, { rev: number; lastSeq: number }>()
+  readonly #counters = new Map<string, Counters>()
   readonly #channelEvents: StoredEvent[] = []
   readonly #userEvents: UserEventDraft[] = []
   readonly #jobs: { task: Task; payload: string }[] = []
@@ -99,15 +101,16 @@ export class EventBuffer {
     if (this.#jobs.length > 0) this.staging?.wake()
   }
 
-  /** The seq of a channel's next message. */
-  nextSeq(channel: LockedCounters) {
+  /** The seq of a channel's next message, which is no older than the one before. */
+  nextSeq(channel: LockedCounters, createdAt: string) {
     const counters = this.#countersOf(channel)
     counters.lastSeq += 1
+    counters.createdAt = createdAt
     return counters.lastSeq
   }
 
   #countersOf({ id, rev, lastSeq }: LockedCounters) {
-    const counters = this.#counters.get(id) ?? { rev, lastSeq }
+    const counters = this.#counters.get(id) ?? { rev, lastSeq, createdAt: null }
     this.#counters.set(id, counters)
     return counters
   }
@@ -140,6 +143,7 @@ export class EventBuffer {
     const counters = [...this.#counters.values()]
     const revs = counters.map(({ rev }) => rev)
     const lastSeqs = counters.map(({ lastSeq }) => lastSeq)
+    const createdAts = counters.map(({ createdAt }) => createdAt)
     const events = this.#channelEvents
     const eventTopics = events.map(({ topic }) => topic)
     const offsets = events.map(({ offset }) => offset)
@@ -157,7 +161,9 @@ export class EventBuffer {
             when c.type in ('public', 'livestream') then date_trunc('hour', ${activity(tx)}, 'UTC')
             else c.active_hour
           end
-        from unnest(${ids}::uuid[], ${revs}::int[], ${lastSeqs}::int[]) as given (id, rev, last_seq)
+        from unnest(
+          ${ids}::uuid[], ${revs}::int[], ${lastSeqs}::int[], ${createdAts}::timestamptz[]
+        ) as given (id, rev, last_seq, created_at)
         where c.id = given.id
       )${staged}
       insert into events (topic, "offset", type, envelope, message_id)
@@ -218,14 +224,11 @@ export class EventBuffer {
 
 const nothing = constant((tx) => tx``)
 
-/** When channel `c` was last written to, given its counters: never before it was. */
-const activity = constant(
-  (tx) => tx`case
-      when given.last_seq > c.last_seq
-        then greatest(statement_timestamp(), c.last_activity_at)
-      else c.last_activity_at
-    end`,
-)
+/**
+ * When channel `c` was last written to, given its counters: at the time of its last message, by
+ * which the next one takes its own. The clock may have been set back since.
+ */
+const activity = constant((tx) => tx`greatest(given.created_at, c.last_activity_at)`)
 
 /** One text: JSON has no line breaks, and in an array all its quotes would be escaped. */
 const envelopesOf = (tx: Tx, envelopes: string[]) =>

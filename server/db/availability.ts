@@ -18,9 +18,11 @@ export const isConnectionLost = (error: unknown) => CONNECTION_CODES.has(codeOf(
  * Whether a statement ran for too long: the database has cancelled it, or would have, had the work
  * not waited for its connection before.
  */
-export const isStatementTimeout = (error: unknown) =>
-  codeOf(error) === '57014' ||
-  (error instanceof Error && 'isCutShort' in error && error.isCutShort === true)
+export const isStatementTimeout = (error: unknown) => codeOf(error) === '57014' || isCutShort(error)
+
+/** Whether work waited so long for its connection that no statement of it had the time to run. */
+export const isCutShort = (error: unknown) =>
+  error instanceof Error && 'isCutShort' in error && error.isCutShort === true
 
 /**
  * Whether the database answered that other work was in the way: locked rows, a deadlock, or a

@@ -4,6 +4,7 @@ import { createPool, type PoolOptions } from './pool.ts'
 
 export {
   isConnectionLost,
+  isCutShort,
   isDatabaseUnavailable,
   isOutage,
   isStatementTimeout,

@@ -33,7 +33,8 @@ export function startHeartbeat({ queue, timings, ...context }: HeartbeatOptions)
   const { workers, notStored } = queue
   const deadSeconds = (timings.heartbeatMs * MISSED_HEARTBEATS) / 1000
   const clock = createClockSteps()
-  let current = Promise.resolve()
+  let writing: Promise<void> | undefined
+  let looking: Promise<void> | undefined
   /** When a heartbeat was last written, by `performance.now()`. */
   let writtenAt = Number.NEGATIVE_INFINITY
   /**
@@ -41,7 +42,7 @@ export function startHeartbeat({ queue, timings, ...context }: HeartbeatOptions)
    * process wrote none for a while, live workers look dead until they have written another one.
    */
   let patience = 0
-  const releaseDead = async () => {
+  const write = async () => {
     const from = performance.now()
     const at = await writeHeartbeat(context.db, { workers: [...workers], deadSeconds })
     const to = performance.now()
@@ -49,24 +50,34 @@ export function startHeartbeat({ queue, timings, ...context }: HeartbeatOptions)
     writtenAt = to
     const isUnsure = clock.isStep(at, { from, to }) || wasAway
     patience = isUnsure ? MISSED_HEARTBEATS : Math.max(patience - 1, 0)
+    // The next heartbeat does not wait for it.
+    looking ??= releaseDead(at)
+      .catch(report)
+      .finally(() => (looking = undefined))
+  }
+  const releaseDead = async (at: number) => {
     await putJobsRight(context.db, deadSeconds)
     const dead = patience > 0 ? [] : await removeDeadWorkers(context.db, { at, deadSeconds })
     if (dead.length > 0 || notStored.size > 0)
       await releaseWorkers(context, { workers: dead, notStored })
   }
+  const report = (error: unknown) =>
+    context.log[levelOf(error)](
+      { err: error },
+      "worker heartbeat write failed: dead workers' jobs stay locked",
+    )
+  // One at a time: an earlier answer that arrives later would look like a clock that was set.
   const beat = () => {
-    current = releaseDead().catch((error) => {
-      context.log[levelOf(error)](
-        { err: error },
-        "worker heartbeat write failed: dead workers' jobs stay locked",
-      )
-    })
+    writing ??= write()
+      .catch(report)
+      .finally(() => (writing = undefined))
   }
   beat()
   const timer = setInterval(beat, timings.heartbeatMs)
   return async () => {
     clearInterval(timer)
-    await current
+    await writing
+    await looking
     await releaseWorkers(context, { workers: [...workers], notStored })
   }
 }

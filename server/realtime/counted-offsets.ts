@@ -12,12 +12,6 @@ export class CountedOffsets {
     this.#since.set(channelId, last)
   }
 
-  /** The channel could not be counted: its recent changes are missed. */
-  forget(channelId: string) {
-    this.#offsets.delete(channelId)
-    this.#since.delete(channelId)
-  }
-
   /** The changes that were not counted. Channels without recent changes are dropped from memory. */
   compare(recent: ChannelOffset[]): ChannelOffset[] {
     const counted = this.#offsets

@@ -15,7 +15,7 @@ import type { RealtimeNode } from './node.ts'
 import type { PresenceTracker } from './presence.ts'
 import { selectGenerations } from './queries.ts'
 import { SendMemory } from './send-memory.ts'
-import type { Sessions } from './sessions.ts'
+import type { Session, Sessions } from './sessions.ts'
 import type { SubscriberSurvey } from './subscriber-survey.ts'
 import type { Timings } from './timings.ts'
 import type { Transport } from './transport.ts'
@@ -84,7 +84,7 @@ export function createRealtimeNode(parts: NodeParts): RealtimeNode {
       const current = await generation(session)
       // Connects of an app are paced by this look-up, and those of others do not wait for them.
       if (current === session.generation && sessions.has(session))
-        await presence.userConnected(session)
+        await presence.userConnected(userOf(session))
       return current
     },
     subscribed: (session, topic) => {
@@ -94,7 +94,10 @@ export function createRealtimeNode(parts: NodeParts): RealtimeNode {
       if (!sessions.remove(session)) return
       broker.unfollow(topics.user(session.appId, session.userId))
       unread.forget(session)
-      presence.userDisconnected(session)
+      presence.userDisconnected(userOf(session))
     },
   }
 }
+
+/** For what outlives the session, which would otherwise stay in memory with its socket. */
+const userOf = ({ appId, userId }: Session): UserRef => ({ appId, userId })

@@ -5,7 +5,8 @@ const MOST_ENTRIES = 1_000
 
 /** Durable publications of a topic that arrived before one of a lower offset. */
 export class EarlyPublications {
-  readonly #byOffset = new Map<number, DurablePublication>()
+  /** Made when the first is kept: most topics never keep any. */
+  #byOffset: Map<number, DurablePublication> | undefined
   #characters = 0
 
   /** The length of their envelopes. */
@@ -14,6 +15,7 @@ export class EarlyPublications {
   }
 
   keep(publication: DurablePublication) {
+    this.#byOffset ??= new Map()
     if (this.#byOffset.size >= MOST_ENTRIES) return
     this.#drop(publication.offset)
     this.#byOffset.set(publication.offset, publication)
@@ -21,23 +23,23 @@ export class EarlyPublications {
   }
 
   get(offset: number) {
-    return this.#byOffset.get(offset)
+    return this.#byOffset?.get(offset)
   }
 
   /** Drops those with an offset of at most `deliveredOffset`: they were delivered. */
   dropUpTo(deliveredOffset: number) {
-    for (const offset of this.#byOffset.keys()) {
+    for (const offset of this.#byOffset?.keys() ?? []) {
       if (offset <= deliveredOffset) this.#drop(offset)
     }
   }
 
   clear() {
-    this.#byOffset.clear()
+    this.#byOffset = undefined
     this.#characters = 0
   }
 
   #drop(offset: number) {
-    this.#characters -= this.#byOffset.get(offset)?.envelope.length ?? 0
-    this.#byOffset.delete(offset)
+    this.#characters -= this.#byOffset?.get(offset)?.envelope.length ?? 0
+    this.#byOffset?.delete(offset)
   }
 }

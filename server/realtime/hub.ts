@@ -60,7 +60,7 @@ export class Hub {
 
   /** Subscribes to topics by one statement; null for a topic that the subscriber may not read. */
   async subscribe(
-    subscriber: Subscriber & { appId: string; isGone: () => boolean },
+    subscriber: Subscriber & { appId: string; isGone(): boolean },
     requests: TopicRequest[],
   ): Promise<(Subscribed | null)[]> {
     const { appId, userId, recoveries } = subscriber
@@ -72,7 +72,7 @@ export class Hub {
       const own = { appId, userId, recoveries }
       const grants = await this.log.authorise(
         pending.map(({ request: { topic }, since }) => ({ ...own, topic, since })),
-        subscriber.isGone,
+        () => subscriber.isGone(),
       )
       const results = new Map<string, Subscribed | null>()
       const budget = { bytes: limits.answerBytes, recoveries }

@@ -44,6 +44,8 @@ export class PresenceTracker {
   readonly #completed = new WeakSet<Promise<unknown>>()
   /** Of whom a write or removal failed: it may or may not have been made, and sent to others. */
   readonly #uncertain = new Map<string, UserRef>()
+  /** Whom another node said to be offline, and whom a failure kept from being announced again. */
+  readonly #unannounced = new Map<string, UserRef>()
   readonly #write: (change: PresenceChange) => Promise<unknown>
   readonly #announceAgain: (user: UserRef) => Promise<unknown>
   readonly #clock = createClockSteps()
@@ -94,9 +96,17 @@ export class PresenceTracker {
   toldOffline(user: UserRef) {
     const known = this.#present.get(userKey(user))
     if (!known || !this.#completed.has(known.written)) return
-    this.#announceAgain(user).catch((error) =>
-      this.options.report(error, 'presence not announced again'),
-    )
+    this.#announceAgain(user).catch((error) => {
+      this.#unannounced.set(userKey(user), user)
+      this.options.report(error, 'presence not announced again')
+    })
+  }
+
+  /** Announces the users whom a failure kept from it. */
+  announceMissed() {
+    const users = [...this.#unannounced.values()]
+    this.#unannounced.clear()
+    for (const user of users) this.toldOffline(user)
   }
 
   /**

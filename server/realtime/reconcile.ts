@@ -116,6 +116,7 @@ export function createReconciliation(options: ReconciliationOptions) {
   const watchOthers = oneAtATime(async () => {
     await endStuck()
     if (areRowsLost) handleLostRows(await presence.compareRows())
+    presence.announceMissed()
     if (steadiness.isSteady()) await presence.removeDeadNodes()
     await comparePresence()
   })

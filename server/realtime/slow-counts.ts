@@ -1,5 +1,7 @@
 import { createLru } from '../core/lru.ts'
+import { isStatementTimeout } from '../db/client.ts'
 import { type ChannelChange, DirtyChannels } from './dirty-channels.ts'
+import { LeftOut } from './left-out.ts'
 import { PausedRuns } from './paused-runs.ts'
 import type { Reach } from './reach.ts'
 import type { UnreadCounter } from './unread-counter.ts'
@@ -13,20 +15,22 @@ type SlowCountsOptions = {
   counter: UnreadCounter
   /** Called with what a statement has read, and with why it was. */
   onCounted: (counts: ConnectedCount[], changes: DirtyChannels) => void
-  /** The channel takes too long even for the users of this node. */
-  onGivenUp: (channelId: string) => void
   report: (error: unknown, problem: string) => void
 }
 
 /**
  * Counts channels whose statement took too long, so that no other waits for them. Those that shared
  * it are tried in halves. One that takes too long alone is counted for the users of this node only:
- * the other nodes find the change when they compare with the database.
+ * the other nodes find the change when they compare with the database. One that takes too long even
+ * for them is left out for a while.
  */
 export class SlowCounts {
   readonly #dirty = { forAll: new DirtyChannels(), forOwn: new DirtyChannels() }
   /** How many channels a statement with this one may count, until it works for all nodes. */
   readonly #shares = createLru<number>({ entries: 10_000 })
+  readonly #leftOut = new LeftOut()
+  /** The changes of channels that are left out. */
+  readonly #waiting = new DirtyChannels()
   readonly #runs: PausedRuns
 
   constructor(readonly options: SlowCountsOptions) {
@@ -72,29 +76,42 @@ export class SlowCounts {
     const slow: string[] = []
     for (const ids of this.#groups(reach).slice(0, STATEMENTS_PER_RUN)) {
       const channels = this.#dirty[reach].take(ids)
-      if (await this.#isCounted(reach, channels)) continue
+      const error = await this.#count(reach, channels)
+      if (error === undefined) continue
       if (ids.length > 1) this.add(reach, channels)
       else {
         slow.push(...ids)
         if (reach === 'forAll') this.#dirty.forOwn.add(channels)
-        else this.options.onGivenUp(ids.join())
+        else this.#leaveOut(channels, error)
       }
     }
     return slow
   }
 
-  async #isCounted(reach: Reach, channels: DirtyChannels) {
+  /** Counts them by one statement. Returns its error if it took too long. */
+  async #count(reach: Reach, channels: DirtyChannels): Promise<unknown> {
     const { counter, onCounted } = this.options
     try {
       const counts = await counter.read(channels.ids(), reach)
-      if (!counts) return false
       if (reach === 'forAll') for (const id of channels.ids()) this.#shares.delete(id)
+      for (const id of channels.ids()) this.#leftOut.worked(id)
       onCounted(counts, channels)
-      return true
+      return undefined
     } catch (error) {
+      if (isStatementTimeout(error)) return error
       this.#dirty[reach].add(channels)
       throw error
     }
+  }
+
+  #leaveOut(channels: DirtyChannels, error: unknown) {
+    const ids = channels.ids()
+    const onEnd = () => {
+      this.#dirty.forOwn.add(this.#waiting.take(ids))
+      this.#runs.schedule()
+    }
+    this.#waiting.add(channels)
+    for (const id of ids) this.#leftOut.add(id, { error, onEnd })
   }
 
   /** The channels to count, as many together as each of them may be. */

@@ -2,6 +2,8 @@ import type { Duplex } from 'node:stream'
 import { limits } from '@parley/contract'
 import type { CountedSocket } from './counted-socket.ts'
 
+const ignore = () => {}
+
 /** What a socket costs that has sent nothing. */
 const SOCKET_BYTES = 8 * 1024
 
@@ -17,14 +19,17 @@ export class Strangers {
 
   add(socket: CountedSocket, stream: Pick<Duplex, 'on' | 'off'>) {
     const onData = ({ length }: Buffer) => this.#count(socket, length)
+    // A socket is held for long after it has a user: no listener stays with it.
     const forget = () => {
       stream.off('data', onData)
+      socket.off('close', forget)
+      socket.onOwned = ignore
       this.#forget(socket)
     }
     this.#bytes.set(socket, 0)
     stream.on('data', onData)
     socket.onOwned = forget
-    socket.once('close', forget)
+    socket.on('close', forget)
     this.#count(socket, SOCKET_BYTES)
   }
 

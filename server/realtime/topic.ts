@@ -16,12 +16,12 @@ const BYTES_PER_CHARACTER = 2
  */
 type HeldPublication = { outgoing: OutgoingPublication; after: number; to: Subscription[] }
 
-type TopicOptions = {
+export type TopicOptions = {
   metrics: Pick<Metrics, 'deliveries'>
   /** Called with each durable publication, after its subscriptions have received it. */
   onDelivered: (outgoing: OutgoingPublication) => void
   /** The topic was used, and keeps this many bytes of events. */
-  onKept: (bytes: number) => void
+  onKept: (topic: Topic, bytes: number) => void
 }
 
 /**
@@ -173,7 +173,7 @@ export class Topic {
 
   #account() {
     const characters = this.#recent.characters + this.#early.characters + this.#heldCharacters
-    this.options.onKept(characters * BYTES_PER_CHARACTER)
+    this.options.onKept(this, characters * BYTES_PER_CHARACTER)
   }
 }
 

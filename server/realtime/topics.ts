@@ -2,7 +2,7 @@ import type { Metrics } from '../core/metrics.ts'
 import type { Interest } from './broker.ts'
 import { EventMemory } from './event-memory.ts'
 import type { OutgoingPublication } from './publication.ts'
-import { Topic } from './topic.ts'
+import { Topic, type TopicOptions } from './topic.ts'
 
 /** How long a topic without subscriptions is kept, for clients that reconnect. */
 const IDLE_TOPIC_MS = 30_000
@@ -19,13 +19,20 @@ export type TopicsOptions = {
 export class Topics {
   readonly #topics = new Map<string, Topic>()
   readonly #memory: EventMemory
+  /** Of all topics: there are as many as users. */
+  readonly #topicOptions: TopicOptions
 
   constructor(
     readonly options: TopicsOptions,
-    readonly onDelivered: (outgoing: OutgoingPublication) => void,
+    onDelivered: (outgoing: OutgoingPublication) => void,
   ) {
     const { metrics, eventMemoryBytes } = options
     this.#memory = new EventMemory({ mostBytes: eventMemoryBytes, metrics })
+    const onKept = (topic: Topic, bytes: number) => {
+      // Whoever still holds a topic that was removed keeps it for themselves.
+      if (this.get(topic.name) === topic) this.#memory.use(topic, bytes)
+    }
+    this.#topicOptions = { metrics, onDelivered, onKept }
   }
 
   get(name: string) {
@@ -39,13 +46,7 @@ export class Topics {
   open(name: string) {
     const known = this.#topics.get(name)
     if (known) return known
-    const { metrics } = this.options
-    const { onDelivered } = this
-    const onKept = (bytes: number) => {
-      // Whoever still holds a topic that was removed keeps it for themselves.
-      if (this.get(name) === topic) this.#memory.use(topic, bytes)
-    }
-    const topic: Topic = new Topic(name, { metrics, onDelivered, onKept })
+    const topic = new Topic(name, this.#topicOptions)
     this.#topics.set(name, topic)
     this.options.interest.follow(name)
     return topic

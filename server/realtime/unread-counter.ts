@@ -27,7 +27,7 @@ export class UnreadCounter {
    */
   async count(dirty: DirtyChannels, { reach, onCounted }: CountOptions): Promise<DirtyChannels> {
     for (const some of this.#chunksOf(dirty.ids())) {
-      const counts = await this.read(some, reach)
+      const counts = await this.read(some, reach).catch(timedOut)
       if (!counts) return dirty.take(some)
       await onCounted(counts)
       dirty.take(some)
@@ -35,17 +35,12 @@ export class UnreadCounter {
     return dirty.take([])
   }
 
-  /** Counts channels by one statement. Returns nothing if it takes too long. */
+  /** Counts channels by one statement. */
   async read(channelIds: string[], reach: Reach) {
     const counted = { channelIds, nodeId: reach === 'forAll' ? null : this.options.nodeId }
-    try {
-      const counts = await this.options.db.use((db) => selectCountsOfChannels(db, counted))
-      this.#recordSizes(channelIds, counts)
-      return counts
-    } catch (error) {
-      if (isStatementTimeout(error)) return undefined
-      throw error
-    }
+    const counts = await this.options.db.use((db) => selectCountsOfChannels(db, counted))
+    this.#recordSizes(channelIds, counts)
+    return counts
   }
 
   #chunksOf(channelIds: string[]) {
@@ -71,4 +66,8 @@ export class UnreadCounter {
       if (size > FEW_COUNTS) this.#sizes.set(channelId, size)
     }
   }
+}
+
+const timedOut = (error: unknown) => {
+  if (!isStatementTimeout(error)) throw error
 }

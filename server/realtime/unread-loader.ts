@@ -1,6 +1,7 @@
 import { type UserRef, userKey } from '../core/user-ref.ts'
 import { type Db, isStatementTimeout } from '../db/client.ts'
 import { inChunks } from './chunks.ts'
+import { LeftOut } from './left-out.ts'
 import type { ToldCount } from './received-counts.ts'
 import type { UnreadCache } from './unread-cache.ts'
 import { type CheckedCount, type CountedUsers, selectCountsOfUsers } from './unread-counts.ts'
@@ -14,8 +15,6 @@ const USERS_PER_STATEMENT = 200
 const MOST_AHEAD = 2_000
 /** How many statements may take too long before the database does. */
 const MOST_TIMEOUTS = 10
-/** For how long no counts are loaded of a user whose own take too long: then all are, again. */
-const SKIP_MS = 60_000
 
 type LoaderOptions = {
   db: Db
@@ -31,7 +30,7 @@ type OnRead = (users: UserRef[], rows: CheckedCount[], startedAt: number) => voi
 /** Loads all counts of users of this node. */
 export class UnreadLoader {
   /** Users who are left out, since their own counts took too long. */
-  readonly #slow = new Set<string>()
+  readonly #slow = new LeftOut()
 
   constructor(readonly options: LoaderOptions) {}
 
@@ -133,24 +132,20 @@ export class UnreadLoader {
       const startedAt = performance.now()
       try {
         onRead(some, await db.use((db) => selectCountsOfUsers(db, counted)), startedAt)
+        for (const user of some) this.#slow.worked(userKey(user))
       } catch (error) {
         if (!isStatementTimeout(error) || ++timeouts > MOST_TIMEOUTS) throw error
         if (some.length > 1) pending.push(...inChunks(some, Math.ceil(some.length / 2)))
         else {
-          for (const user of some) this.#leaveOut(user)
+          for (const user of some) this.#leaveOut(user, error)
           report(error, 'unread counts of a user took too long')
         }
       }
     }
   }
 
-  #leaveOut(user: UserRef) {
-    this.#slow.add(userKey(user))
-    const endOfPause = () => {
-      this.#slow.delete(userKey(user))
-      this.options.onUnsure(user)
-    }
-    setTimeout(endOfPause, SKIP_MS).unref()
+  #leaveOut(user: UserRef, error: unknown) {
+    this.#slow.add(userKey(user), { error, onEnd: () => this.options.onUnsure(user) })
   }
 
   #complete(...[users, rows, startedAt]: Parameters<UnreadCache['complete']>) {

@@ -59,7 +59,6 @@ export class UnreadNotifier {
       ...options,
       counter: this.#counter,
       onCounted: (...counted) => this.#receive(this.#sendOthers(...counted)),
-      onGivenUp: (channelId) => this.#counted.forget(channelId),
     })
     this.#runs = new PausedRuns({
       pauseMs: options.pauseMs,

@@ -4,12 +4,15 @@ import { connectOnce } from '@parley/server/db/client'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '@parley/server/db/embedded/index'
 import { withSchema } from '@parley/server/db/own-schema'
 import { createDataFolder } from '../support/folders.ts'
+import { runWithClock } from './database-clock.ts'
 
 export type DatabaseOptions = {
   /** Where it keeps its files, if the scenario chooses the place. */
   databaseFolder?: string | undefined
   /** The schema of the programs, whose role then owns that and nothing else. */
   schema?: string | undefined
+  /** The library that fakes clocks, if the scenario needs it. */
+  clockLibrary?: string | undefined
 }
 
 const OWNER = 'owner_of_a_schema'
@@ -21,10 +24,18 @@ const OWNER = 'owner_of_a_schema'
 export async function startDatabase({
   databaseFolder: folder = createDataFolder('faults'),
   schema,
+  clockLibrary,
 }: DatabaseOptions) {
   const open = () =>
     startEmbeddedPostgres({ dataDir: folder, settings: { fsync: 'off', max_connections: '150' } })
   let server: EmbeddedPostgres = await open()
+  const startWithClock = async (library: string) => {
+    await server.stop()
+    const clock = await runWithClock(server.dataDir, library)
+    server = await open()
+    return clock
+  }
+  const clock = clockLibrary === undefined ? undefined : await startWithClock(clockLibrary)
   const signal = (name: NodeJS.Signals) => {
     const [pid] = readFileSync(join(server.dataDir, 'postgres/postmaster.pid'), 'utf8').split('\n')
     process.kill(Number(pid), name)
@@ -56,6 +67,8 @@ export async function startDatabase({
     },
     ask,
     use,
+    /** Sets its clock so many seconds ahead of the real one, if the scenario needs that. */
+    setClock: (seconds: number) => clock?.set(seconds),
     /** Resolves when it is down. `fast` ends sessions, `immediate` is a crash. */
     stop: async (mode: 'fast' | 'immediate') => {
       signal(mode === 'fast' ? 'SIGINT' : 'SIGQUIT')

@@ -26,7 +26,7 @@ const stopping = { breaksAnswers: true }
 const harmless = { breaksAnswers: false }
 /** Of the answers within transactions: a call that is repeated gets through. */
 const CLOSED_SHARE = 0.15
-const everywhere = { node: undefined, breaksAnswers: false }
+export const everywhere = { node: undefined, breaksAnswers: false }
 
 /** Harm to a node, or to the way to it. */
 
@@ -215,18 +215,7 @@ export async function fillDisk(rig: Rig) {
   await rig.measureReturn(rig.nodes)
 }
 
-/** Harm to the clock of a node and to the worker. */
-
-const CLOCK_STEPS = [-3_600, -600, -5, 5, 600, 3_600]
-export async function stepClock(rig: Rig) {
-  const victim = rig.random.pick([...rig.nodes, rig.worker])
-  const name = `clock of ${victim === rig.worker ? 'the worker' : 'a node'} stepped`
-  await rig.fault({ ...everywhere, name }, async () => {
-    victim.setClock(rig.random.pick(CLOCK_STEPS))
-    await delay(rig.random.between(1_000, 4_000))
-    victim.setClock(0)
-  })
-}
+/** Harm to the worker. */
 
 /** The provider loses a call and does not answer it. The next worker must repeat it. */
 export async function killWorkerAtPush(rig: Rig) {

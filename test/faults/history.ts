@@ -4,6 +4,7 @@ import type { Growth } from '../support/splice.ts'
 export const GRACE_MS = 1_000
 /** The fault that must have closed at least one connection. */
 export const CLOSED_IN_TRANSACTIONS = 'closed in transactions'
+export const DATABASE_CLOCK_SET = 'clock of the database set'
 
 /**
  * What happened in a run, and what was found after it, as plain data: each check is a function of

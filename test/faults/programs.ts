@@ -1,6 +1,6 @@
-import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ADMIN_KEY, SECRET } from '../support/secrets.ts'
+import { openClock } from './clock.ts'
 import { GRACE_MS } from './history.ts'
 import { openLine } from './line.ts'
 import { createProgram } from './process.ts'
@@ -43,10 +43,7 @@ export function createPrograms({ programs, folder, redis, onDeath, ...options }:
   const open = async (name: string, command: 'start' | 'worker') => {
     const databaseLine = await openLine(() => database.url)
     const redisLine = await openLine(() => redis?.url ?? NOWHERE)
-    const clockFile = join(folder, `${name}.clock`)
-    const setClock = (seconds: number) =>
-      writeFileSync(clockFile, `${seconds >= 0 ? '+' : ''}${seconds}`)
-    setClock(0)
+    const clock = openClock(join(folder, `${name}.clock`), clockLibrary)
     const process = createProgram({
       name,
       command,
@@ -56,12 +53,7 @@ export function createPrograms({ programs, folder, redis, onDeath, ...options }:
         ...environment,
         DATABASE_URL: database.urlBy(databaseLine.host),
         ...(redis && { REDIS_URL: redis.urlBy(redisLine.host) }),
-        ...(clockLibrary && {
-          LD_PRELOAD: clockLibrary,
-          FAKETIME_TIMESTAMP_FILE: clockFile,
-          FAKETIME_NO_CACHE: '1',
-          FAKETIME_DONT_FAKE_MONOTONIC: '1',
-        }),
+        ...clock.environment,
       },
       onDeath,
     })
@@ -70,7 +62,7 @@ export function createPrograms({ programs, folder, redis, onDeath, ...options }:
       databaseLine.close()
       redisLine.close()
     }
-    return { process, databaseLine, redisLine, setClock, end }
+    return { process, databaseLine, redisLine, setClock: clock.set, end }
   }
   const openNode = async (index: number) => {
     const node = await open(`node-${index}`, 'start')

@@ -22,8 +22,6 @@ export type RigOptions = DatabaseOptions & {
   /** The folder of the bundled programs. */
   programs: string
   nodes: number
-  /** The library that fakes the clock of the nodes, if the scenario needs it. */
-  clockLibrary?: string | undefined
   /** Nothing else runs on this machine. */
   isMachineIdle?: boolean
   /** What the nodes notify each other through; by default the database. */

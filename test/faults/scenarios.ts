@@ -6,6 +6,7 @@ import type { TransportName } from '@parley/server/realtime/transport'
 import { createDataFolder } from '../support/folders.ts'
 import { hasRedis } from '../support/redis.ts'
 import { killBot } from './bots.ts'
+import * as clockFaults from './clock-faults.ts'
 import * as faults from './faults.ts'
 import * as hookFaults from './hook-faults.ts'
 import { killAtImport } from './imports.ts'
@@ -84,7 +85,11 @@ export const scenarios: Record<string, Scenario> = {
   },
   worker: { seconds: 8, faults: [faults.killWorkerAtPush], pause: [1_000, 4_000] },
   presence: { seconds: 20, faults: [faults.killNode, ...DATABASE_LINES] },
-  clock: { seconds: 10, faults: [faults.stepClock], prepare: findClockLibrary },
+  clock: {
+    seconds: 15,
+    faults: [clockFaults.stepClock, clockFaults.stepDatabaseClock],
+    prepare: findClockLibrary,
+  },
   disk: { seconds: 12, faults: [faults.fillDisk], prepare: mountSmallDisk },
   schema: {
     seconds: 15,

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Api, createApi } from '@parley/client/api'
 import { startBackend } from './backend.ts'
 import { recordingFetch, untilKnown } from './calls.ts'
-import type { SentMessage } from './history.ts'
+import { DATABASE_CLOCK_SET, type SentMessage } from './history.ts'
 import type { Random } from './random.ts'
 import type { Rig } from './rig.ts'
 
@@ -114,13 +114,21 @@ async function edit({ rig, api }: Sender, { id, sent }: Own) {
 async function deleteMessage({ rig, api }: Sender, { id, sent }: Own) {
   sent.isDeleted = true
   const call = () => api.messages.delete({ channelId: sent.channelId, messageId: id })
-  // A repeat finds that the first attempt has deleted it.
   await untilKnown(rig, {
     name: 'delete',
     call,
-    isExpected: ({ code, isAmbiguous }) => code === 'NOT_FOUND' && isAmbiguous,
+    isExpected: ({ code, isAmbiguous }) => {
+      const isTooOld = code === 'FORBIDDEN' && wasDatabaseClockSet(rig)
+      sent.isDeleted = !isTooOld
+      // A repeat finds that the first attempt has deleted it.
+      return isTooOld || (code === 'NOT_FOUND' && isAmbiguous)
+    },
   })
 }
+
+/** What was sent before is then older than it was, and may be too old to be deleted. */
+const wasDatabaseClockSet = ({ history }: Rig) =>
+  history.faults.some(({ name }) => name.startsWith(DATABASE_CLOCK_SET))
 
 /** A channel has room for a limited number of pins, and the load goes on for hours. */
 const pinnedTooLong = (own: Own[]) => {

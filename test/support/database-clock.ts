@@ -1,24 +1,27 @@
 import { onTestFinished } from 'vitest'
 import type { World } from './world.ts'
 
+const CLOCKS = ['clock_timestamp', 'statement_timestamp']
+
 /**
  * A clock of the database that can be set, until the test ends: connections that are opened from
- * now on read it by `clock_timestamp()`.
+ * now on read it by `clock_timestamp()` and `statement_timestamp()`.
  */
 export async function useDatabaseClock({ db }: Pick<World, 'db'>) {
   const [{ name = '' } = {}] = await db<{ name: string }[]>`select current_database() as name`
   /** Sets it this far ahead of the real one. */
   const set = async (ahead: string) => {
-    await db.unsafe(`
-      create or replace function public.clock_timestamp() returns timestamptz language sql as $$
-        select pg_catalog.clock_timestamp() + interval '${ahead}'
-      $$`)
+    for (const name of CLOCKS)
+      await db.unsafe(`
+        create or replace function public.${name}() returns timestamptz language sql as $$
+          select pg_catalog.${name}() + interval '${ahead}'
+        $$`)
   }
   await set('0 s')
   await db.unsafe(`alter database "${name}" set search_path = public, pg_catalog`)
   onTestFinished(async () => {
     await db.unsafe(`alter database "${name}" reset search_path`)
-    await db.unsafe('drop function public.clock_timestamp()')
+    for (const name of CLOCKS) await db.unsafe(`drop function public.${name}()`)
   })
   return { set }
 }

@@ -53,7 +53,7 @@ export function createAppender(ctx: AppendContext) {
 
   const emitMessage = (facts: SendFacts, channel: LockedCounters) => {
     const id = uuidv7()
-    const seq = ctx.nextSeq(channel)
+    const seq = ctx.nextSeq(channel, facts.now)
     const parent = counters.nextInThread(facts)
     const authorLastReadSeq = counters.moveMarker(facts, { channelId: channel.id, seq })
     const payloadAt = (rev: number) => ({

@@ -97,20 +97,20 @@ const expiryOf = ({ expiresAt }: { expiresAt: number }) => ({
 })
 
 async function subscribe(connection: Connection, commands: SubscribeCommand[]) {
-  const { node, joining } = connection
+  const { node } = connection
   const { accepted, rejected } = checkSubscribes(connection, commands)
   const requests = accepted.map(({ request: { channel, recover, epoch, offset } }) => ({
     topic: channel,
     recover: recover ? { epoch, offset } : null,
   }))
-  for (const { topic } of requests) joining.add(topic)
+  connection.joining = requests.map(({ topic }) => topic)
   let failure: ProtocolError = errors.internal
   const results = await node.hub.subscribe(connection, requests).catch((error: unknown) => {
     if (error instanceof AdmissionError) failure = errors.tooManyRequests
     else node.report(error, 'subscribe failed')
     return undefined
   })
-  joining.clear()
+  connection.joining = []
   const byTopic = new Map(requests.map(({ topic }, index) => [topic, results?.[index] ?? null]))
   for (const command of commands) {
     const error = rejected.get(command) ?? (results ? undefined : failure)
@@ -151,7 +151,8 @@ function replySubscribe(
     subscription.leave()
     return connection.replyError(command, errors.unrecoverablePosition)
   }
-  connection.subscriptions.set(request.channel, subscription)
+  // By the name that all subscriptions of the topic share: no socket keeps one of its own.
+  connection.subscriptions.set(subscription.topic.name, subscription)
   connection.node.subscribed(connection, request.channel)
   connection.reply({
     id,

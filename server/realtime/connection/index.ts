@@ -39,10 +39,9 @@ export class Connection implements Session, Subscriber, BufferedSocket {
   readonly recoveries = new Recoveries()
   readonly subscriptions = new Map<string, Subscription>()
   /** Topics with a subscribe command that is being handled. */
-  readonly joining = new Set<string>()
+  joining: string[] = []
   /** `rejected`: the token had expired. The client knows, and no further command is handled. */
   stage: 'new' | 'connected' | 'rejected' | 'closed' = 'new'
-  readonly isGone = () => this.stage === 'closed'
   readonly #frames: FrameQueue
   #commands: ClientCommand[] = []
   #isDecodedLater = false
@@ -51,9 +50,8 @@ export class Connection implements Session, Subscriber, BufferedSocket {
   #isConnecting = false
   #messages: Buffer[] = []
   #allowedBytes: number = limits.realtime.bufferedBytes
-  /** Waits for the connect command. */
-  readonly #stale: NodeJS.Timeout
-  #expiry: NodeJS.Timeout | undefined
+  /** Waits for the connect command, then for the end of the token. */
+  #deadline: NodeJS.Timeout
   readonly #pings: Pings
   readonly #credit = new Credit()
 
@@ -68,12 +66,8 @@ export class Connection implements Session, Subscriber, BufferedSocket {
     this.node = node
     this.#handle = handle
     this.#frames = new FrameQueue(codec)
-    this.#stale = setTimeout(() => this.close(closings.stale), node.timings.connectMs)
-    this.#pings = new Pings({
-      timings: node.timings,
-      send: () => socket.send(codec.ping, { binary: codec.isBinary }),
-      onNoPong: () => this.close(closings.noPong),
-    })
+    this.#deadline = setTimeout(() => this.close(closings.stale), node.timings.connectMs)
+    this.#pings = new Pings(this)
   }
 
   get topics() {
@@ -94,6 +88,10 @@ export class Connection implements Session, Subscriber, BufferedSocket {
 
   get isOpen() {
     return this.stage === 'new' || this.stage === 'connected'
+  }
+
+  isGone() {
+    return this.stage === 'closed'
   }
 
   /** Decodes as far as the credit goes. The first command is handled before the next is decoded. */
@@ -168,15 +166,14 @@ export class Connection implements Session, Subscriber, BufferedSocket {
     this.userId = userId
     this.stage = 'connected'
     this.expireAt(expiresAt)
-    clearTimeout(this.#stale)
     this.#pings.start()
   }
 
   /** Closes when the token has expired, after a grace in which the client can refresh it. */
   expireAt(seconds: number) {
-    clearTimeout(this.#expiry)
+    clearTimeout(this.#deadline)
     const milliseconds = untilExpiry(seconds, this.node.timings)
-    this.#expiry = setTimeout(() => this.close(closings.expired), milliseconds)
+    this.#deadline = setTimeout(() => this.close(closings.expired), milliseconds)
   }
 
   #handlePong() {
@@ -217,7 +214,8 @@ export class Connection implements Session, Subscriber, BufferedSocket {
     if (unwritten > this.#allowedBytes) return this.close(closings.slow)
     const { bufferedBytes } = limits.realtime
     if (unwritten === 0) this.#allowedBytes = bufferedBytes
-    const frame = writeBuffer.frame(this.codec, this.#messages.splice(0))
+    const frame = writeBuffer.frame(this.codec, this.#messages)
+    this.#messages = []
     if (frame.length > this.#allowedBytes) this.#allowedBytes = frame.length + bufferedBytes
     this.node.sendMemory.send(this.socket, frame, this.codec)
   }
@@ -236,8 +234,7 @@ export class Connection implements Session, Subscriber, BufferedSocket {
     if (this.stage === 'closed') return
     const wasConnected = this.userId !== ''
     this.stage = 'closed'
-    clearTimeout(this.#stale)
-    clearTimeout(this.#expiry)
+    clearTimeout(this.#deadline)
     this.#pings.stop()
     for (const subscription of this.subscriptions.values()) subscription.leave()
     this.subscriptions.clear()

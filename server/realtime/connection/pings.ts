@@ -1,24 +1,27 @@
+import type { Codec } from '../protocol/codec.ts'
+import { type Closing, closings } from '../protocol/codes.ts'
 import type { Timings } from '../timings.ts'
+import type { Transport } from '../transport.ts'
 
-type PingsOptions = {
-  timings: Pick<Timings, 'pingMs' | 'pongMs'>
-  send: () => void
-  /** Called when a ping has had no pong in time. */
-  onNoPong: () => void
+type Client = {
+  readonly node: { timings: Pick<Timings, 'pingMs' | 'pongMs'> }
+  readonly socket: Pick<Transport, 'send'>
+  readonly codec: Pick<Codec, 'ping' | 'isBinary'>
+  close(closing: Closing): void
 }
 
 /** Pings a client, and again some time after each pong. */
 export class Pings {
-  readonly #options: PingsOptions
+  readonly #client: Client
   #timer: NodeJS.Timeout | undefined
   #isAwaitingPong = false
 
-  constructor(options: PingsOptions) {
-    this.#options = options
+  constructor(client: Client) {
+    this.#client = client
   }
 
   start() {
-    const { pingMs } = this.#options.timings
+    const { pingMs } = this.#client.node.timings
     // Spread over time, so that not all connections are pinged at once.
     this.#pingAfter(pingMs / 2 + (Math.random() * pingMs) / 2)
   }
@@ -27,7 +30,7 @@ export class Pings {
   handlePong() {
     if (!this.#isAwaitingPong) return false
     this.#isAwaitingPong = false
-    this.#pingAfter(this.#options.timings.pingMs)
+    this.#pingAfter(this.#client.node.timings.pingMs)
     return true
   }
 
@@ -36,12 +39,14 @@ export class Pings {
   }
 
   #pingAfter(milliseconds: number) {
-    const { timings, send, onNoPong } = this.#options
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => {
-      this.#isAwaitingPong = true
-      send()
-      this.#timer = setTimeout(onNoPong, timings.pongMs)
-    }, milliseconds)
+    this.#timer = setTimeout(() => this.#ping(), milliseconds)
+  }
+
+  #ping() {
+    const { node, socket, codec } = this.#client
+    this.#isAwaitingPong = true
+    socket.send(codec.ping, { binary: codec.isBinary })
+    this.#timer = setTimeout(() => this.#client.close(closings.noPong), node.timings.pongMs)
   }
 }

@@ -32,7 +32,7 @@ function openNode({
   hasClockStepped = () => false,
   compareTopics = nothing,
 }: Given = {}) {
-  const presence = { hasLost: false, comparedAt: [] as number[] }
+  const presence = { hasLost: false, comparedAt: [] as number[], announcements: 0 }
   const reconciliation = createReconciliation({
     // The role may not end stuck sessions: nothing else depends on that.
     db: {
@@ -45,6 +45,9 @@ function openNode({
     presence: {
       beat,
       compareRows: beat,
+      announceMissed: () => {
+        presence.announcements += 1
+      },
       removeDeadNodes: async () => onRemoval(),
       get hasClockStepped() {
         return hasClockStepped()
@@ -123,6 +126,14 @@ test('presence is compared after a change that was not sent, and after lost rows
   areLost = false
   await pass(PROMISED_MS)
   expect(presence.comparedAt).toHaveLength(2)
+})
+
+test('users who could not be announced again are announced within 15 s', async () => {
+  const { presence } = openNode()
+  await pass(60_000)
+  const before = presence.announcements
+  await pass(PROMISED_MS)
+  expect(presence.announcements).toBeGreaterThan(before)
 })
 
 test('reconciliations follow each other, also after one that failed', async () => {
