@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { erased } from '../support/cleanup.ts'
+import { exportOf } from '../support/exported.ts'
 import { RawSocket } from '../support/socket.ts'
 import { useWorld } from '../support/world.ts'
 
@@ -101,14 +102,7 @@ test('every table that has the id of a user is erased, exported and documented',
   expect((await columns()).toSorted()).toEqual(Object.keys(places))
   const socket = await populate('everywhere')
   await expect.poll(() => placesOf('everywhere')).toEqual(Object.keys(places))
-  const kinds = new Set<string>()
-  for (let cursor: string | null | undefined; cursor !== null; ) {
-    const page = await world().backend.users.export({
-      ...{ userId: 'everywhere', ...(cursor ? { cursor } : {}) },
-    })
-    for (const { kind } of page.items) kinds.add(kind)
-    cursor = page.nextCursor
-  }
+  const kinds = new Set((await exportOf(world(), 'everywhere')).map(({ kind }) => kind))
   const exported = Object.values(places).flatMap(({ exported }) => exported ?? [])
   expect([...kinds].toSorted()).toEqual([...new Set(exported)].toSorted())
   socket.socket.terminate()

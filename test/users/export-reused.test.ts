@@ -1,21 +1,13 @@
 import { expect, test } from 'vitest'
 import { erased } from '../support/cleanup.ts'
+import { exportOf } from '../support/exported.ts'
 import { useWorld } from '../support/world.ts'
 
 const world = useWorld()
 
-type Item = { kind: string; data: Record<string, unknown> }
-
-/** All items of an export but the profile. */
-async function exportOf(userId: string) {
-  const items: Item[] = []
-  for (let cursor: string | null | undefined; cursor !== null; ) {
-    const page = await world().backend.users.export({ userId, ...(cursor ? { cursor } : {}) })
-    items.push(...page.items)
-    cursor = page.nextCursor
-  }
-  return items.filter(({ kind }) => kind !== 'profile')
-}
+/** All items but the profile. */
+const itemsOf = async (userId: string) =>
+  (await exportOf(world(), userId)).filter(({ kind }) => kind !== 'profile')
 
 /** Has a user leave a trace in every part of an export, where ben is as well. */
 async function populate(userId: string) {
@@ -43,16 +35,16 @@ async function populate(userId: string) {
 test('no part of the export of an id that was used before is of the user before', async () => {
   const { backend } = world()
   const { ben, channelId, leftId, workspaceId } = await populate('gil')
-  expect(new Set((await exportOf('gil')).map(({ kind }) => kind)).size).toBe(11)
+  expect(new Set((await itemsOf('gil')).map(({ kind }) => kind)).size).toBe(11)
   await backend.users.delete({ userId: 'gil' })
   await erased(world())
   const again = await world().user('gil')
-  expect(await exportOf('gil')).toEqual([])
+  expect(await itemsOf('gil')).toEqual([])
   // Where the user before was, with what others see of it.
   for (const id of [channelId, leftId]) await ben.members.add({ channelId: id, userIds: ['gil'] })
   await again.members.leave({ channelId: leftId })
   await again.invites.accept({ token: (await ben.invites.create({ workspaceId })).token })
-  const items = await exportOf('gil')
+  const items = await itemsOf('gil')
   expect(items.map(({ kind }) => kind)).toEqual([
     ...['workspace', 'membership', 'formerMembership', 'inviteUse'],
   ])
@@ -61,7 +53,7 @@ test('no part of the export of an id that was used before is of the user before'
   // What they do themselves is theirs.
   await populate('gil')
   await world().backend.users.put({ userId: 'gil', name: 'Renamed' })
-  const own = await exportOf('gil')
+  const own = await itemsOf('gil')
   expect(new Set(own.map(({ kind }) => kind)).size).toBe(11)
   expect(own.filter(({ kind }) => kind === 'pin')).toHaveLength(1)
   expect(own.filter(({ data }) => data.isCreator === true).map(({ kind }) => kind)).toEqual([

@@ -2,24 +2,13 @@ import { expect, test } from 'vitest'
 import { channel, member, message, post, user } from '../imports/records.ts'
 import { erased } from '../support/cleanup.ts'
 import { upTo } from '../support/events.ts'
+import { exportOf, type Item } from '../support/exported.ts'
 import { unknownId } from '../support/ids.ts'
 import { complaint, invalid, notFound, refusal, unauthorized } from '../support/refusal.ts'
 import { useWorld } from '../support/world.ts'
 
 const world = useWorld()
 
-type Item = { kind: string; data: Record<string, unknown> }
-
-/** All items of an export, page by page. */
-async function exportOf(userId: string) {
-  const items: Item[] = []
-  for (let cursor: string | null | undefined; cursor !== null; ) {
-    const page = await world().backend.users.export({ userId, ...(cursor ? { cursor } : {}) })
-    items.push(...page.items)
-    cursor = page.nextCursor
-  }
-  return items
-}
 const of = (items: Item[], kind: string) =>
   items.filter((item) => item.kind === kind).map(({ data }) => data)
 
@@ -45,7 +34,7 @@ test('an export has everything of the user, nothing of others and no secret', as
   await ben.pins.pin({ channelId, messageId: other.id })
   await ana.devices.create({ platform: 'ios', provider: 'apns', token: 'secret-push-token' })
   const { id: workspaceId } = await ana.workspaces.create({ name: 'Team', type: 'team' })
-  const items = await exportOf('ana')
+  const items = await exportOf(world(), 'ana')
   expect(of(items, 'profile')).toMatchObject([
     { id: 'ana', email: 'ana@example.com', custom: { plan: 'pro' } },
   ])
@@ -89,7 +78,7 @@ test('a page of an export has about a megabyte, and large messages are in it onc
   const text = '🦄'.repeat(10_000)
   await Promise.all(upTo(60).map(() => cleo.messages.send({ channelId, text })))
   const first = await world().backend.users.export({ userId: 'cleo' })
-  const items = await exportOf('cleo')
+  const items = await exportOf(world(), 'cleo')
   const seqs = of(items, 'message').map(({ seq }) => seq)
   expect(seqs).toEqual(upTo(60))
   expect(first.nextCursor).not.toBeNull()
@@ -102,7 +91,7 @@ test('only a backend exports users, of its own app, and each export is noted onc
   expect(await refusal(dan.users.export({ userId: 'dan' }))).toEqual(unauthorized)
   expect(await refusal((await stranger()).users.export({ userId: 'dan' }))).toEqual(notFound)
   expect(await refusal(api({}).users.export({ userId: 'dan' }))).toEqual(unauthorized)
-  await exportOf('dan')
+  await exportOf(world(), 'dan')
   const { entries } = await operator.audit.listOfApp({ appId, operation: 'users.export' })
   expect(entries.filter(({ target }) => target.userId === 'dan')).toHaveLength(1)
   await backend.users.delete({ userId: 'dan' })
@@ -166,7 +155,7 @@ test('an export leaves out what an import has not finished, and imports are coun
     message('h1', 'hidden', { userId: 'imported' }),
   ]
   const whole = records.map((record) => `${JSON.stringify(record)}\n`).join('')
-  const kinds = async () => (await exportOf('imported')).map(({ kind }) => kind)
+  const kinds = async () => (await exportOf(world(), 'imported')).map(({ kind }) => kind)
   await post(world(), `${whole}{`)
   expect(await kinds()).toEqual(['profile'])
   await post(world(), whole)
@@ -197,7 +186,7 @@ test('the export of an id that was used before has nothing of the user before', 
   const { id } = await again.messages.send({ channelId, text: 'deleted by the second' })
   await again.messages.delete({ channelId, messageId: id })
   await again.messages.send({ channelId, text: 'of the second' })
-  const messages = of(await exportOf('gil'), 'message')
+  const messages = of(await exportOf(world(), 'gil'), 'message')
   expect(messages.map(({ text, seq }) => [text, seq])).toEqual([
     ['', 2],
     ['of the second', 3],

@@ -1,6 +1,7 @@
 import { deleteInviteUses } from '@parley/server/features/users/erase-invites'
 import { expect, test } from 'vitest'
 import { erased } from '../support/cleanup.ts'
+import { exportOf } from '../support/exported.ts'
 import { planAnew, rowsReadBy } from '../support/rows-read.ts'
 import { useWorld } from '../support/world.ts'
 
@@ -48,20 +49,13 @@ const usesOf = async (userId: string) =>
   ).map((row) => ({ ...row }))
 
 test('export and erasure read no uses of invites by the id in other apps', async () => {
-  const { backend, db, pool, appId } = world()
+  const { db, pool, appId } = world()
   const [admin, ana] = await world().users('admin', 'ana')
   const { id: workspaceId } = await ana.workspaces.create({ name: 'Team', type: 'team' })
   await admin.invites.accept({ token: (await ana.invites.create({ workspaceId })).token })
   const largeId = await useManyElsewhere('admin')
-  const page = () => backend.users.export({ userId: 'admin' })
   for (const plan of ['generic', 'custom'] as const) {
-    // From page to page: each part is one.
-    const whole = async () => {
-      let { nextCursor } = await page()
-      while (nextCursor !== null)
-        nextCursor = (await backend.users.export({ userId: 'admin', cursor: nextCursor }))
-          .nextCursor
-    }
+    const whole = () => exportOf(world(), 'admin')
     expect.soft(await rowsReadBy(world(), plan, whole), plan).toBeLessThan(MANY / 10)
     const query = { appId, userIds: ['admin'], limit: 1_000 }
     await db`update users set deleted_at = now() where app_id = ${appId} and id = 'admin'`
