@@ -83,7 +83,7 @@ test('a socket with eleven topics takes few kilobytes, and nothing once it is cl
   await closeAll()
 })
 
-test('connecting allocates little memory, also beside what members are told of each other', async () => {
+test('connecting allocates little memory, with what members are told of each other', async () => {
   const open = startClients()
   const allocated: number[] = []
   // Code that is not compiled yet allocates more.

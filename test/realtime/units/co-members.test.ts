@@ -8,7 +8,7 @@ import { appId, pass, stopTimers } from '../hub/fixture.ts'
 const arrivals = (from: number, count: number): UserRef[] =>
   Array.from({ length: count }, (_, index) => ({ appId, userId: `user${from + index}` }))
 
-test('users who arrive just after many others are announced together, by one statement', async () => {
+test('users who arrive just after many others are announced by one statement', async () => {
   stopTimers()
   let statements = 0
   const use = async () => {
