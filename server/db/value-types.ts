@@ -28,11 +28,13 @@ const arrayOf = (type: number, parse: (element: string) => Element) => ({
   from: [type],
   serialize: (elements: Element[]) => `{${elements.map(serializeElement).join()}}`,
   parse: (text: string) => {
+    const parseBare = (bare: string) => (bare === 'NULL' ? null : parse(bare))
     if (text === '{}') return []
+    if (!text.includes('"')) return text.slice(1, -1).split(',').map(parseBare)
     const elements = text.matchAll(/"((?:[^"\\]|\\.)*)"|([^{},]+)/gs)
     return [...elements].map(([, quoted, bare = '']) => {
       if (quoted !== undefined) return parse(quoted.replace(/\\(.)/gs, '$1'))
-      return bare === 'NULL' ? null : parse(bare)
+      return parseBare(bare)
     })
   },
 })

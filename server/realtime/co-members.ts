@@ -11,6 +11,12 @@ const ENTRIES = 10_000
 /** How many of a user's memberships are looked at for small channels: those of large ones count. */
 const MEMBERSHIPS = 2 * limits.coMemberChannels
 
+/**
+ * When many users come or go at once, those who share channels with them are told of more of them
+ * together: the more users are online, the more sockets are written to for each batch.
+ */
+const PAUSE = { eachMs: 10, mostMs: 1_000 }
+
 type CoMembersOptions = {
   db: Db
   /** Whose users are found; null means those of all nodes. */
@@ -23,7 +29,7 @@ type CoMembersOptions = {
 export function createCoMembers({ db, nodeId, pauseMs }: CoMembersOptions) {
   const read = coalesce<UserRef, Connected<UserRef>[]>(
     (users) => db.use((db) => selectCoMembers(db, nodeId, users)),
-    { maxBatch: 200, laneOf: ({ appId }) => appId },
+    { maxBatch: 200, laneOf: ({ appId }) => appId, pause: PAUSE },
   )
   return onceAPause(read, { pauseMs, keyOf: userKey, entries: ENTRIES })
 }

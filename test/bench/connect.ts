@@ -75,6 +75,7 @@ async function measure(name: string, { url, work, stop }: Target, clients: Clien
     'node µs': perSocket(opened.cpu - before.cpu),
     'pg µs': perSocket(opened.database - before.database),
     'client µs': perSocket(first.cpuSeconds),
+    'frames a socket': (first.frames / clients.length).toFixed(1),
     'KiB a socket': ((idle.rss - before.rss) / 1024 / clients.length).toFixed(1),
     'idle % of a core': (((idled.cpu - idle.cpu) / IDLE_SECONDS) * 100).toFixed(1),
     'storm s': storm.seconds.toFixed(1),

@@ -67,19 +67,22 @@ const Id = z
   .max(2 ** 32 - 1)
 const names = Object.keys(requests) as RequestName[] // Object.keys forgets the literal names
 
+/** Of no name that objects inherit. */
+type Fields = { [Name in RequestName | 'id']?: unknown }
+
 /** Parses a decoded message. Both encodings decode to the same fields. */
 export function parseCommand(message: unknown): ClientCommand {
   if (typeof message !== 'object' || message === null || Array.isArray(message))
     throw new Error('expected an object')
-  const fields = new Map(Object.entries(message))
-  const present = names.filter((name) => (fields.get(name) ?? undefined) !== undefined)
+  const fields: Fields = message
+  const present = names.filter((name) => (fields[name] ?? undefined) !== undefined)
   const [name] = present
-  const id = Id.parse(fields.get('id') ?? 0)
+  const id = Id.parse(fields.id ?? 0)
   if (name === undefined && id === 0) return { name: 'pong' }
   if (name === undefined || present.length > 1)
     throw new Error('expected exactly one known request')
   if (id === 0 && name !== 'send') throw new Error('expected an id')
-  const request = requests[name].parse(fields.get(name))
+  const request = requests[name].parse(fields[name])
   return { id, name, request } as ClientCommand // parsed by the schema of that name
 }
 

@@ -59,12 +59,12 @@ function* splitLines(frame: Buffer) {
 }
 
 function writeReply(reply: Reply) {
-  if ('subscribe' in reply)
+  if ('subscribe' in reply && reply.subscribe.publications)
     return withPublications(
       { ...reply, subscribe: { ...reply.subscribe, publications: undefined } },
       reply.subscribe.publications,
     )
-  if ('history' in reply)
+  if ('history' in reply && reply.history.publications)
     return withPublications(
       { ...reply, history: { ...reply.history, publications: undefined } },
       reply.history.publications,
@@ -73,7 +73,7 @@ function writeReply(reply: Reply) {
 }
 
 /** The result is the reply's last field and not empty: publications go before its closing brace. */
-const withPublications = (reply: object, publications: Publication[] = []) => {
+const withPublications = (reply: object, publications: Publication[]) => {
   const text = JSON.stringify(reply)
   return publications.length === 0
     ? text

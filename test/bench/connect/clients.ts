@@ -10,10 +10,12 @@ export type Order =
   /** Cuts all connections, and opens them again. */
   | { kind: 'storm' }
   | { kind: 'close' }
-export type Opened = { seconds: number; cpuSeconds: number }
+/** `frames`: how many all sockets received meanwhile. */
+export type Opened = { seconds: number; cpuSeconds: number; frames: number }
 
 let open: Extract<Order, { kind: 'open' }> | undefined
 let sockets: WebSocket[] = []
+let frames = 0
 
 process.on('message', async (order: Order) => {
   if (order.kind === 'open') open = order
@@ -27,6 +29,7 @@ async function openAll(): Promise<Opened> {
   if (!open) throw new Error('nothing to open')
   const { url, clients, atOnce } = open
   const queue = [...clients]
+  frames = 0
   const startedAt = performance.now()
   const cpuBefore = process.cpuUsage()
   const work = async () => {
@@ -37,6 +40,7 @@ async function openAll(): Promise<Opened> {
   return {
     seconds: (performance.now() - startedAt) / 1_000,
     cpuSeconds: (cpu.user + cpu.system) / 1e6,
+    frames,
   }
 }
 
@@ -56,6 +60,7 @@ function connect(url: string, { token, topics }: Client) {
       socket.send(commands.map((command) => JSON.stringify(command)).join('\n')),
     )
     socket.on('message', (frame: Buffer) => {
+      frames += 1
       if (frame.length === 2) return socket.send('{}')
       if (waiting === 0) return
       if (frame.includes('"error"')) return reject(new Error(String(frame)))

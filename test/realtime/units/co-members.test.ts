@@ -1,0 +1,33 @@
+import type { UserRef } from '@parley/server/core/user-ref'
+import type { Db } from '@parley/server/db/client'
+import { createCoMembers } from '@parley/server/realtime/co-members'
+import { expect, test } from 'vitest'
+import { upTo } from '../../support/events.ts'
+import { appId, pass, stopTimers } from '../hub/fixture.ts'
+
+const arrivals = (from: number, count: number): UserRef[] =>
+  Array.from({ length: count }, (_, index) => ({ appId, userId: `user${from + index}` }))
+
+test('users who arrive just after many others are announced by one statement', async () => {
+  stopTimers()
+  let statements = 0
+  const use = async () => {
+    statements += 1
+    return upTo(100).map(() => [])
+  }
+  const db = { use } as unknown as Db // as much of one as is used
+  const coMembersOf = createCoMembers({ db, nodeId: null, pauseMs: 1_000 })
+  const arrive = async (users: UserRef[]) => {
+    for (const user of users) void coMembersOf(user)
+    await pass()
+  }
+  await arrive(arrivals(0, 1))
+  await arrive(arrivals(1, 100))
+  expect(statements).toBe(2)
+  await arrive(arrivals(101, 1))
+  await pass(900)
+  await arrive(arrivals(102, 1))
+  expect(statements).toBe(2)
+  await pass(100)
+  expect(statements).toBe(3)
+})
