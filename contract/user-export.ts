@@ -45,8 +45,9 @@ export const exportUser = operation({
     '`Accept: application/x-ndjson` all pages from the cursor on are streamed, one thing a line. ' +
     'After each page comes a line like `{"kind":"cursor","cursor":"…"}`, and the last line is ' +
     '`{"kind":"end"}`: a stream without it was cut short, and goes on with the last cursor. A ' +
-    `stream counts as one call; a key has at most ${limits.exportsAtOnce} at once with each process ` +
-    'of the service. What changes meanwhile may be in it or not. Each export is noted in the audit log when it begins; its ' +
+    `stream counts as one call; a key has at most ${limits.exportsAtOnce} at once with each ` +
+    'process of the service. What changes meanwhile may be in it or not. Each export is noted in ' +
+    'the audit log when it begins; its ' +
     `cursors are good for ${limits.exportHours} hours, with the API key that began it.`,
   input: z.object({ userId: field.userId(), cursor: field.cursor() }),
   output: z.object({

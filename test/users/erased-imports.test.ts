@@ -50,7 +50,7 @@ test('a group whose owner is erased before its import is finished gets another o
   expect(await world().db`select from imported_rows`).toHaveLength(0)
 })
 
-test('after an erasure no waiting reaction, pin or read position has the id of the user', async () => {
+test('after an erasure no waiting reaction, pin or read position has the id', async () => {
   const by = { userId: 'rita', createdAt: at(3) }
   const records: ImportRecord[] = [
     ...[user('rita'), user('sam'), channel('marks'), member('marks', 'rita')],
