@@ -149,6 +149,17 @@ test('a call that waits beyond its deadline is refused, and the queue goes on', 
   expect(await refused()).toEqual([['late', 1]])
 })
 
+test('a caller who waited too long keeps no place in the line', async () => {
+  const { call, end, started } = callsTo(2)
+  call('key', backend())
+  const late = call('late', { ...user('ben'), until: performance.now() + 1 })
+  await expect(late).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' })
+  call('cleo', user('cleo'))
+  call('ben', user('ben'))
+  await end('key')
+  expect(started).toEqual(['key', 'cleo'])
+})
+
 test('the queues of users and apps are bounded; batches are not refused', async () => {
   const { many, call, waiting, refused } = callsTo(4)
   many('ana', 1 + userWaiting, () => user('ana'))

@@ -187,32 +187,47 @@ test('users who were erased long ago do not keep others from being erased', asyn
   await erased(world())
 })
 
-test('an app whose old messages cannot be deleted stops no other, and is counted', async () => {
+/** An app with a message of this age. */
+async function appWithMessage(name: string, ageDays: number) {
   const { operator, api, user, db } = world()
-  const apps = []
-  for (const name of ['Broken', 'Other']) {
-    const { id: appId, apiKey } = await operator.apps.create({ name })
-    const ana = await user('ana', {}, api({ apiKey }))
-    const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Hall' })
-    await ana.messages.send({ channelId, text: 'old' })
-    await db`
-      update messages
-      set created_at = now() - interval '8 days'
-      where app_id = ${appId}`
-    await operator.apps.update({ appId, settings: { messageRetentionDays: 7 } })
-    const left = async () => (await ana.messages.list({ channelId })).messages.length
-    apps.push({ appId, left })
-  }
-  // A number of days that no call can set: there is no such time.
+  const { id: appId, apiKey } = await operator.apps.create({ name })
+  const ana = await user('ana', {}, api({ apiKey }))
+  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Hall' })
+  await ana.messages.send({ channelId, text: 'old' })
   await db`
+    update messages
+    set created_at = now() - ${ageDays} * interval '1 day'
+    where app_id = ${appId}`
+  const keepFor = (messageRetentionDays: number) =>
+    operator.apps.update({ appId, settings: { messageRetentionDays } })
+  const left = async () => (await ana.messages.list({ channelId })).messages.length
+  return { appId, keepFor, left }
+}
+
+test('an app whose old messages cannot be deleted stops no other, and is counted', async () => {
+  const [broken, other] = [await appWithMessage('Broken', 8), await appWithMessage('Other', 8)]
+  for (const app of [broken, other]) await app.keepFor(7)
+  // A number of days that no call can set: there is no such time.
+  await world().db`
     update apps
     set message_retention_days = 2147483647
-    where id = ${apps[0]?.appId ?? ''}`
+    where id = ${broken.appId}`
   const cleanup = cleanupElsewhere(world(), { mayFail: true })
   await cleanup.pass()
-  expect(await Promise.all(apps.map(({ left }) => left()))).toEqual([1, 0])
+  expect([await broken.left(), await other.left()]).toEqual([1, 0])
   expect(await cleanup.failedTasks()).toEqual({ messages: 1 })
-  await operator.apps.update({ appId: apps[0]?.appId ?? '', settings: { messageRetentionDays: 7 } })
+  await broken.keepFor(7)
   await cleanup.pass()
-  expect(await apps[0]?.left()).toBe(0)
+  expect(await broken.left()).toBe(0)
+})
+
+test('messages that are to be kept for a shorter time go with the next cleanup', async () => {
+  const { keepFor, left } = await appWithMessage('Shorter', 5)
+  await keepFor(7)
+  const cleanup = cleanupElsewhere(world())
+  await cleanup.pass()
+  expect(await left()).toBe(1)
+  await keepFor(3)
+  await cleanup.pass()
+  expect(await left()).toBe(0)
 })

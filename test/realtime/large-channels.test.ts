@@ -136,16 +136,20 @@ test('who joins after a change of a user is told the next one of the same second
   expect([namesToldTo(bens), namesToldTo(eves)]).toEqual([['Anabel', 'Anna'], ['Anna']])
 })
 
-test.each(types)('unread counts and the deletion of a large %s are told', async (type) => {
+test.each(types)('members are told counts and the end of a large %s, others not', async (type) => {
   const { ana, ben, channelId, addLast } = await createAlmostLarge(type)
   await addLast()
-  const bens = await listenAs(ben, userTopic(ben))
+  const [eve] = await newUsers()
+  const [bens, eves] = [await listenAs(ben, userTopic(ben)), await listenAs(eve, userTopic(eve))]
   await ana.messages.send({ channelId, text: 'hi' })
   await bens.until(() => counts(bens, 'channel.unread_changed').includes(1))
   await ben.reads.mark({ channelId })
   await bens.until(() => counts(bens, 'channel.unread_changed').includes(0))
   await ana.channels.delete({ channelId })
   await bens.untilType('channel.deleted')
+  await world().user(eve.id, { name: 'Evelyn' })
+  await eves.untilType('user.updated')
+  expect(eves.types.filter((type) => type.startsWith('channel.'))).toEqual([])
 })
 
 test('in a channel of 101 members nobody is shown who is subscribed', async () => {

@@ -53,6 +53,18 @@ test('of two reads that wait the one of everything counts, whichever comes first
     ).toMatchObject([{ isEverything: true }])
 })
 
+test('of two reads that wait the one that goes further counts', () => {
+  const near = { type: 'read', messageId: 'near', seq: 2 }
+  const far = { type: 'read', messageId: 'far', seq: 3 }
+  for (const [one, other] of [
+    [near, far],
+    [far, near],
+  ] as const)
+    expect(
+      fold(createEntry(operation('1', one)), createEntry(operation('2', other))).updated,
+    ).toMatchObject([{ messageId: 'far', seq: 3 }])
+})
+
 test('a stored row that lacks what its operation needs is none', () => {
   const send = operation('1', { text: 'Hello', attachments: [] })
   const { attachments: _, ...damaged } = send as typeof send & { attachments: [] }

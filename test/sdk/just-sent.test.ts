@@ -137,3 +137,20 @@ test('a message sent while a room reloads is shown although its event is late', 
   await quiet()
   expect(texts(room.messages.getSnapshot())).toEqual(['missed', 'new'])
 })
+
+test('an unsent message quotes what the other one says by now', async () => {
+  const { chat, channel, refuseRequests } = scriptedChat()
+  const talk = channel('c')
+  talk.send('first')
+  const room = chat.channel('c')
+  room.watch()
+  await chat.connect()
+  await until(room.messages, ready)
+  refuseRequests(SEND, { status: 503, code: 'UNAVAILABLE' })
+  room.send({ text: 'reply', quotedMessageId: 'c-0001' })
+  const quoted = () => room.messages.getSnapshot().items.at(-1)?.quotedMessage?.text
+  expect(quoted()).toBe('first')
+  talk.edit('c-0001', 'edited')
+  await until(room.messages, ({ items }) => items[0]?.text === 'edited')
+  expect(quoted()).toBe('edited')
+})

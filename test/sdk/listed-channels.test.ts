@@ -171,3 +171,22 @@ test('after a restore counts and settings of lower versions are taken', () => {
   const settings = { starred: false, muted: false }
   expect(parts.takeSettings({ channelId: 'c', ...settings }, 2)).toEqual(settings)
 })
+
+test('after a restore the list shows how far the user had read by the backup', async () => {
+  const { chat, channel, cut, mend, loseEvents } = scriptedChat()
+  const talk = channel('c')
+  talk.send('hello')
+  await chat.connect()
+  const list = chat.channels()
+  await until(list, ready)
+  await quiet()
+  talk.read('me')
+  await until(list, ({ items }) => items[0]?.lastReadSeq === 1)
+  cut()
+  await isOffline(chat)
+  talk.reads.set('me', 0)
+  loseEvents()
+  mend()
+  await isLive(chat)
+  expect((await until(list, ready)).items[0]?.lastReadSeq).toBe(0)
+})

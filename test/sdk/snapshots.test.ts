@@ -92,11 +92,12 @@ test('a room that changes all the time is stored once in a while, another only o
 /** What a client shows that has loaded nothing, and a room of it. */
 function openClient() {
   const channels = new Map()
-  const parts = { channels, lists: new Map(), unread: { total: 0 }, onChange: () => {} }
+  const unread = { total: 0 }
+  const parts = { channels, lists: new Map(), unread, onChange: () => {} }
   const shown = { channels: parts, rooms: new Map(), onError: () => {} }
   const restore = vi.fn()
   const opened = { id: 'c', sync: { restore } } as never // a room is asked for no more
-  return { shown: shown as never, channels, restore, opened } // nor are the counts
+  return { shown: shown as never, channels, unread, restore, opened } // nor are the counts
 }
 
 test('a logout while what is stored is being read shows nothing of it', async () => {
@@ -127,4 +128,15 @@ test('a room shows what was stored of its numbering when it is first opened', as
   await later.handleEpoch('another')
   later.openRoom(second.opened)
   expect(second.restore).not.toHaveBeenCalled()
+})
+
+test('of another numbering neither the stored channels nor their total stay shown', async () => {
+  const { storage, rows } = openStorage()
+  rows.set('list', { ...storedList, totalUnread: 3 })
+  const { shown, channels, unread } = openClient()
+  const keeper = createSnapshots(storage).keep(shown)
+  await keeper.open(OWNER)
+  expect([channels.size, unread.total]).toEqual([1, 3])
+  await keeper.handleEpoch('another')
+  expect([channels.size, unread.total]).toEqual([0, 0])
 })

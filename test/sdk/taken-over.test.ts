@@ -1,0 +1,55 @@
+import { indexedDbStorage } from '@parley/client'
+import { IDBFactory } from 'fake-indexeddb'
+import { expect, test } from 'vitest'
+import { ready, until } from '../support/chat.ts'
+import { scriptedChat } from '../support/scripted/index.ts'
+import { useGlobals } from '../support/use-globals.ts'
+import { createWebLocks } from '../support/web-locks.ts'
+
+/** What a tab knows of the operations that it sends in place of another one. */
+
+useGlobals({
+  indexedDB: new IDBFactory(),
+  navigator: { locks: createWebLocks() },
+})
+
+const SEND = /^POST .*\/messages$/
+
+test('a message that a closed tab may have sent is sent as it was, and edited then', async () => {
+  const storage = indexedDbStorage('taken-over')
+  const [one, two] = [scriptedChat({ storage }), scriptedChat({ storage })]
+  two.data.channels = one.data.channels
+  const talk = one.channel('c')
+  for (const { chat } of [one, two]) await chat.connect()
+  const room = two.chat.channel('c')
+  room.watch()
+  await until(room.messages, ready)
+  // The server has it, but the answer never comes.
+  const lost = one.hold(SEND)
+  const sending = room.send({ text: 'typo' })
+  await lost.asked
+  const edited = room.edit(sending.clientId, { text: 'fixed' })
+  one.chat.disconnect()
+  await edited
+  expect(talk.messages.map(({ text }) => text)).toEqual(['fixed'])
+  expect(two.bodies.get('POST /api/channels/c/messages')).toMatchObject({ text: 'typo' })
+  two.chat.disconnect()
+})
+
+test('an edit says which edit of the message the user has seen', async () => {
+  const { chat, channel, bodies } = scriptedChat()
+  const talk = channel('c')
+  talk.send('first', { by: 'me' })
+  await chat.connect()
+  const room = chat.channel('c')
+  room.watch()
+  await until(room.messages, ready)
+  const seen = async (text: string) => {
+    await room.edit('c-0001', { text })
+    return [...bodies].findLast(([request]) => request.startsWith('PATCH'))?.[1]
+  }
+  expect(await seen('second')).toMatchObject({ ifEditedAt: null })
+  const [{ editedAt } = {}] = room.messages.getSnapshot().items
+  expect(editedAt).not.toBeNull()
+  expect(await seen('third')).toMatchObject({ ifEditedAt: editedAt })
+})
