@@ -128,3 +128,15 @@ test('a stream that is ended twice is finished once', async () => {
   expect(await Promise.all([out.end(), out.end()])).toEqual([message, message])
   expect(finish).toHaveBeenCalledTimes(1)
 })
+
+test('a stream of a message that has grown before is continued at its end', async () => {
+  const message = { id: 'm', channelId: 'c', text: 'so far' }
+  const append = vi.fn(async ({ at, text }: { at: number; text: string }) => ({
+    length: at + text.length,
+  }))
+  const api = { messages: { send: async () => message }, streams: { append } }
+  const out = openStream(api as never, 'c', { clientId: 'again' }) // it makes no other calls
+  await out.write(', so')
+  await out.write(' good')
+  expect(append.mock.calls).toMatchObject([[{ text: ', so', at: 6 }], [{ text: ' good', at: 10 }]])
+})

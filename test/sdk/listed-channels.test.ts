@@ -1,4 +1,5 @@
 import type { Channel } from '@parley/client'
+import { LatestProfiles } from '@parley/client/internal/channels/latest-profiles'
 import {
   mergeFetched,
   withChannelProfile,
@@ -189,4 +190,14 @@ test('after a restore the list shows how far the user had read by the backup', a
   mend()
   await isLive(chat)
   expect((await until(list, ready)).items[0]?.lastReadSeq).toBe(0)
+})
+
+test('a profile that was told before a request does not replace that of its answer', () => {
+  const profiles = new LatestProfiles()
+  const user = { id: 'ana', name: 'Ana', image: null }
+  profiles.record(user)
+  const asked = profiles.now
+  expect(profiles.after(asked)).toEqual([])
+  profiles.record({ ...user, name: 'Anna' })
+  expect(profiles.after(asked)).toMatchObject([{ name: 'Anna' }])
 })

@@ -214,10 +214,11 @@ test('an edit that waits knows after a reload which edit of the user it follows'
 })
 
 test('a page that may not use locks sends all the same', async () => {
-  const { locks } = globalThis.navigator
+  const { navigator } = globalThis as unknown as { navigator: object } // as above
+  const before = { ...navigator }
   const refuse = () => Promise.reject(new DOMException('not here', 'SecurityError'))
-  Object.assign(globalThis.navigator, { locks: { request: refuse } })
-  onTestFinished(() => void Object.assign(globalThis.navigator, { locks }))
+  Object.assign(navigator, { locks: { request: refuse } })
+  onTestFinished(() => void Object.assign(navigator, before))
   const { room, talk, chat } = await live(newStorage())
   await room.send({ text: 'unlocked' }).sent
   expect(talk.messages.map(({ text }) => text)).toEqual(['unlocked'])

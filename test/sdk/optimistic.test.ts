@@ -1,3 +1,4 @@
+import type { ChannelEvent } from '@parley/client/internal/events'
 import {
   type OptimisticUpdate,
   optimistic,
@@ -24,4 +25,23 @@ test('an answer confirms an edit, and other changes wait for their event', () =>
   expect(optimistic.edit('m', { text: 'new' }).isConfirmedByResponse).toBe(true)
   for (const update of [optimistic.delete('m'), optimistic.pin('m', true)])
     expect(update.isConfirmedByResponse).toBeUndefined()
+})
+
+test('only the event of the same change by the same user confirms a change', () => {
+  const me = { id: 'me', name: 'Me', image: null }
+  const reaction = (userId: string, emoji: string) =>
+    ({
+      type: 'reaction.added',
+      payload: { messageId: 'm', reaction: { type: emoji, userId } },
+    }) as ChannelEvent // as far as it is looked at
+  const { isReflectedBy } = optimistic.react('m', '👍', { isOn: true, me })
+  const events = [reaction('ana', '👍'), reaction('me', '🎉'), reaction('me', '👍')]
+  expect(events.map(isReflectedBy)).toEqual([false, false, true])
+  const updated = (isPinned: boolean) =>
+    ({
+      type: 'message.updated',
+      payload: { message: { id: 'm', pinned: isPinned } },
+    }) as ChannelEvent // likewise
+  const pin = optimistic.pin('m', true)
+  expect([updated(false), updated(true)].map(pin.isReflectedBy)).toEqual([false, true])
 })

@@ -1,3 +1,6 @@
+import { OrderedMessages } from '@parley/client/internal/room/ordered'
+import { snapshotOf } from '@parley/client/internal/room/snapshot'
+import { emptyState } from '@parley/client/internal/room/state'
 import { createDeferred } from '@parley/client/internal/timing'
 import { createSnapshots, type RoomSnapshot } from '@parley/client/snapshots'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -139,4 +142,18 @@ test('of another numbering neither the stored channels nor their total stay show
   expect([channels.size, unread.total]).toEqual([1, 3])
   await keeper.handleEpoch('another')
   expect([channels.size, unread.total]).toEqual([0, 0])
+})
+
+test('of more than a hundred messages the last are stored, and that there are older ones', () => {
+  const snapshotWith = (count: number) => {
+    const messages = Array.from({ length: count }, (_, index) => ({
+      ...{ id: `${index + 1}`, seq: index + 1, userId: 'me' },
+      ...{ parentId: null, deletedAt: null },
+    }))
+    const mainWindow = { from: 0, to: Number.POSITIVE_INFINITY }
+    const state = { ...emptyState, messages: OrderedMessages.of(messages), mainWindow }
+    return snapshotOf({ state, currentAt: { epoch: 'e', offset: 1 } } as never) // all it reads
+  }
+  expect(snapshotWith(99)).toMatchObject({ from: 0, messages: { length: 99 } })
+  expect(snapshotWith(150)).toMatchObject({ from: 51, messages: { length: 100 } })
 })
