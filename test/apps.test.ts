@@ -126,6 +126,14 @@ test('the usage counts what there is, and the users who were active each day', a
   expect(await refusal(operator.apps.usage({ appId, days: 91 }))).toEqual(invalid)
 })
 
+test('an app that is disabled once more is disabled since the first time', async () => {
+  const { operator } = world()
+  const { id: appId } = await operator.apps.create({ name: 'Disabled' })
+  const { disabledAt } = await operator.apps.update({ appId, enabled: false })
+  expect(disabledAt).not.toBeNull()
+  expect(await operator.apps.update({ appId, enabled: false })).toMatchObject({ disabledAt })
+})
+
 test('the usage is exact up to 10,000 of a kind, and says so beyond', async () => {
   const { operator, db } = world()
   const { id: appId } = await operator.apps.create({ name: 'Large' })

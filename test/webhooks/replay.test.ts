@@ -71,6 +71,27 @@ test('a replay that was interrupted by disabling its webhook begins again', asyn
   expect(await made()).toBe(await events())
 })
 
+test('what a replay sends again has all of its attempts', async () => {
+  const { appId, made, replay, replayToEnd } = await newScene()
+  const { db } = world()
+  await replay(1)
+  await replayToEnd()
+  await db`
+    update webhook_deliveries
+    set status = 'failed', attempts = 11, error = 'answered 500'
+    where app_id = ${appId}`
+  await replay(1)
+  await replayToEnd()
+  const again = await db`
+    select
+    from webhook_deliveries
+    where app_id = ${appId}
+      and status = 'pending'
+      and attempts = 0
+      and error is null`
+  expect(again).toHaveLength(await made())
+})
+
 test('a replay that is asked for while one of earlier events runs is made after it', async () => {
   const { appId, webhookId, events, made, replay, replayToEnd } = await newScene()
   await replay(3)
