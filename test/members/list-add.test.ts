@@ -102,6 +102,8 @@ describe('adding members', () => {
     expect(emitted).toMatchObject([
       { type: 'channel.member_joined', payload: { userId: 'dora', role: 'owner', memberCount: 4 } },
     ])
+    const dora = await world().user('dora')
+    const { unreadVersion } = await dora.channels.get({ channelId })
     expect((await userEventsOf(world(), 'dora')).at(-1)).toMatchObject({
       type: 'channel.added',
       payload: {
@@ -110,6 +112,7 @@ describe('adding members', () => {
           role: 'owner',
           memberCount: 4,
           unreadCount: 0,
+          unreadVersion,
           rev: emitted[0]?.offset,
         },
       },

@@ -2,6 +2,7 @@ import { limits } from '@parley/contract'
 import { timings as defaults } from '@parley/server/realtime/timings'
 import { expect, test } from 'vitest'
 import { insertUsers } from '../support/inserted.ts'
+import { withoutCleanup } from '../support/locks.ts'
 import type { TopicListener } from '../support/realtime.ts'
 import { RawSocket, useSockets } from '../support/socket.ts'
 import { type User, useWorld } from '../support/world.ts'
@@ -120,6 +121,21 @@ test('changes of a user read their co-members once a second, and none is lost', 
   const seconds = (performance.now() - startedAt) / 1_000
   expect(namesToldTo(bens)).toEqual(names)
   expect(coMemberReads - readsBefore).toBeLessThanOrEqual(3 + seconds)
+})
+
+test('who shares only a channel that was deleted is told nothing of the other', async () => {
+  const [ana, ben] = await newUsers()
+  const channelId = await createGroup(ana, ben)
+  const [anas, bens] = [await listenAs(ana, userTopic(ana)), await listenAs(ben, userTopic(ben))]
+  await withoutCleanup(world(), async () => {
+    await ana.channels.delete({ channelId })
+    await bens.untilType('channel.deleted')
+    await world().user(ana.id, { name: 'Anabel' })
+    await anas.until(() => namesToldTo(anas).includes('Anabel'))
+    await world().user(ben.id, { name: 'Benjamin' })
+    await bens.until(() => namesToldTo(bens).includes('Benjamin'))
+  })
+  expect(namesToldTo(bens)).toEqual(['Benjamin'])
 })
 
 test('who joins after a change of a user is told the next one of the same second', async () => {

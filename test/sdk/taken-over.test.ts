@@ -2,7 +2,7 @@ import { indexedDbStorage } from '@parley/client'
 import { IDBFactory } from 'fake-indexeddb'
 import { expect, test } from 'vitest'
 import { ready, until } from '../support/chat.ts'
-import { scriptedChat } from '../support/scripted/index.ts'
+import { quiet, scriptedChat } from '../support/scripted/index.ts'
 import { useGlobals } from '../support/use-globals.ts'
 import { createWebLocks } from '../support/web-locks.ts'
 
@@ -34,6 +34,26 @@ test('a message that a closed tab may have sent is sent as it was, and edited th
   expect(talk.messages.map(({ text }) => text)).toEqual(['fixed'])
   expect(two.bodies.get('POST /api/channels/c/messages')).toMatchObject({ text: 'typo' })
   two.chat.disconnect()
+})
+
+test('a tab that asked often to send, and was closed, keeps no other one from sending', async () => {
+  const storage = indexedDbStorage('asked-often')
+  const [one, two, three] = [1, 2, 3].map(() => scriptedChat({ storage }))
+  if (!one || !two || !three) throw new Error('there are three')
+  for (const { chat } of [one, two]) {
+    await chat.connect()
+    await expect.poll(() => storage.load('http://chat app:me')).toEqual([])
+    await quiet()
+  }
+  for (const _ of [1, 2, 3]) two.chat.wake()
+  await quiet()
+  two.chat.disconnect()
+  one.chat.disconnect()
+  const talk = three.channel('c')
+  await three.chat.connect()
+  await three.chat.channel('c').send({ text: 'by the third' }).sent
+  expect(talk.messages.map(({ text }) => text)).toEqual(['by the third'])
+  three.chat.disconnect()
 })
 
 test('an edit says which edit of the message the user has seen', async () => {

@@ -1,3 +1,4 @@
+import { ReceivedCounts } from '@parley/server/realtime/received-counts'
 import { Sessions } from '@parley/server/realtime/sessions'
 import { UnreadCache } from '@parley/server/realtime/unread-cache'
 import { UserCounts } from '@parley/server/realtime/user-counts'
@@ -23,4 +24,15 @@ test('of a user who has left no count is kept', () => {
   expect(cache.usersOf('c')).toEqual([ana])
   cache.forget(ana)
   expect([cache.usersOf('c'), cache.has('c')]).toEqual([[], false])
+})
+
+test('of two counts the newer one stays, with what has happened before either', () => {
+  const counts = new ReceivedCounts()
+  const count = { ...ana, channelId: 'c', author: 'ben' }
+  counts.receive({ ...count, count: 1, version: 8, offset: 8, isDeletion: true })
+  counts.receive({ ...count, count: 2, version: 9, offset: 9, isDeletion: false })
+  counts.receive({ ...count, count: 3, version: 7, offset: 7, author: 'cem', isDeletion: false })
+  expect(counts.all()).toEqual([
+    { ...count, count: 2, version: 9, offset: 9, author: null, isDeletion: true },
+  ])
 })
