@@ -45,3 +45,13 @@ test('only the event of the same change by the same user confirms a change', () 
   const pin = optimistic.pin('m', true)
   expect([updated(false), updated(true)].map(pin.isReflectedBy)).toEqual([false, true])
 })
+
+test("a reaction of many shows as many users with one's own as without", () => {
+  const user = (id: string) => ({ id, name: id, image: null })
+  const users = Array.from({ length: 10 }, (_, index) => user(`user${index}`))
+  const reactions = [{ type: '👍', count: 12, own: false, users }]
+  const { apply } = optimistic.react('m', '👍', { isOn: true, me: user('me') })
+  expect(apply({ reactions } as unknown as ChatMessage).reactions).toEqual([
+    { type: '👍', count: 13, own: true, users },
+  ])
+})

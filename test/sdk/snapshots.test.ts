@@ -145,15 +145,17 @@ test('of another numbering neither the stored channels nor their total stay show
 })
 
 test('of more than a hundred messages the last are stored, and that there are older ones', () => {
-  const snapshotWith = (count: number) => {
+  const snapshotWith = (count: number, to = Number.POSITIVE_INFINITY) => {
     const messages = Array.from({ length: count }, (_, index) => ({
       ...{ id: `${index + 1}`, seq: index + 1, userId: 'me' },
       ...{ parentId: null, deletedAt: null },
     }))
-    const mainWindow = { from: 0, to: Number.POSITIVE_INFINITY }
+    const mainWindow = { from: 0, to }
     const state = { ...emptyState, messages: OrderedMessages.of(messages), mainWindow }
     return snapshotOf({ state, currentAt: { epoch: 'e', offset: 1 } } as never) // all it reads
   }
   expect(snapshotWith(99)).toMatchObject({ from: 0, messages: { length: 99 } })
   expect(snapshotWith(150)).toMatchObject({ from: 51, messages: { length: 100 } })
+  // Those that are shown are not the newest.
+  expect(snapshotWith(150, 120)).toBeUndefined()
 })

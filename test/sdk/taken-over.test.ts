@@ -73,3 +73,12 @@ test('an edit says which edit of the message the user has seen', async () => {
   expect(editedAt).not.toBeNull()
   expect(await seen('third')).toMatchObject({ ifEditedAt: editedAt })
 })
+
+test('an operation comes out of IndexedDB as it was put, whatever fields it has', async () => {
+  const storage = indexedDbStorage('as-it-was')
+  const operation = { clientId: 'k', channelId: 'c', createdAt: '2026', text: 'x', attachments: [] }
+  const newer = { ...operation, priority: 'high' }
+  await storage.put('owner', newer)
+  expect(await storage.load('owner')).toEqual([newer])
+  expect(await storage.load('another')).toEqual([])
+})
