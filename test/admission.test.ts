@@ -1,7 +1,7 @@
 import { limits } from '@parley/contract'
 import { type AdmissionRequest, createAdmission } from '@parley/server/core/admission'
 import { createMetrics } from '@parley/server/core/metrics'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 
 const { userWaiting, appWaiting } = limits.callsAtOnce
 const inAMinute = () => performance.now() + 60_000
@@ -147,6 +147,33 @@ test('a call that waits beyond its deadline is refused, and the queue goes on', 
   await end('first')
   expect(started).toEqual(['first', 'next'])
   expect(await refused()).toEqual([['late', 1]])
+})
+
+test('the deadline of a call that has had its turn changes nothing any more', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { call, end, started, waiting, refused } = callsTo(2)
+  call('first', user('ana'))
+  call('next', user('ana'))
+  await end('first')
+  call('last', user('ben'))
+  expect([started, await waiting()]).toEqual([['first', 'next'], 1])
+  vi.advanceTimersByTime(30_000)
+  await end('next')
+  call('late', user('cleo'))
+  vi.advanceTimersByTime(59_999)
+  expect([started, await waiting(), await refused()]).toEqual([['first', 'next', 'last'], 1, []])
+})
+
+test('a caller who waited too long keeps no place in the line', async () => {
+  const { call, end, started } = callsTo(2)
+  call('key', backend())
+  const late = call('late', { ...user('ben'), until: performance.now() + 1 })
+  await expect(late).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' })
+  call('cleo', user('cleo'))
+  call('ben', user('ben'))
+  await end('key')
+  expect(started).toEqual(['key', 'cleo'])
 })
 
 test('the queues of users and apps are bounded; batches are not refused', async () => {

@@ -149,6 +149,23 @@ test('channels without messages count, too, where last messages leave little roo
   expect([...first.channels, ...rest.channels].map(({ id }) => id)).toEqual(ids)
 })
 
+test('what is longer as JSON than as it is stored ends a page, and more are said to follow', async () => {
+  ana = await world().user('escaped')
+  const ids = await fillChannels(world(), 'escaped')
+  const { appId, db } = world()
+  await db`
+    update messages
+    set text = repeat(chr(1), 8000)
+    where app_id = ${appId}
+      and channel_id = any(${ids}::uuid[])`
+  const first = await ask<Listed>('channels?limit=100')
+  const rest = await ask<Listed>(`channels?limit=100&offset=${first.channels.length}`)
+  expect(first.more).toBe(true)
+  expect([...first.channels, ...rest.channels].map(({ id }) => id)).toEqual(
+    ids.slice(0, first.channels.length + rest.channels.length),
+  )
+})
+
 test("a client's list shows all channels, however few an answer has room for", async () => {
   await world().user('reader')
   const ids = await fillChannels(world(), 'reader')

@@ -105,6 +105,9 @@ test('the usage counts what there is, and the users who were active each day', a
   await backend.tokens.create({ userId: 'idle' })
   await backend.users.sync({ users: [{ id: 'deleted' }] })
   await backend.users.delete({ userId: 'deleted' })
+  const { id: deletedId } = await ana.channels.create({ type: 'group', name: 'Deleted' })
+  await ana.messages.send({ channelId: deletedId, text: '3' })
+  await ana.channels.delete({ channelId: deletedId })
   const exactly = (count: number) => ({ count, isExact: true })
   const today = new Date().toISOString().slice(0, 10)
   expect(await operator.apps.usage({ appId })).toMatchObject({
@@ -121,4 +124,26 @@ test('the usage counts what there is, and the users who were active each day', a
   expect((await operator.apps.usage({ appId, days: 3 })).activeUsers).toEqual([])
   expect((await operator.apps.usage({ appId, days: 4 })).activeUsers).toMatchObject([{ users: 2 }])
   expect(await refusal(operator.apps.usage({ appId, days: 91 }))).toEqual(invalid)
+})
+
+test('an app that is disabled once more is disabled since the first time', async () => {
+  const { operator } = world()
+  const { id: appId } = await operator.apps.create({ name: 'Disabled' })
+  const { disabledAt } = await operator.apps.update({ appId, enabled: false })
+  expect(disabledAt).not.toBeNull()
+  expect(await operator.apps.update({ appId, enabled: false })).toMatchObject({ disabledAt })
+})
+
+test('the usage is exact up to 10,000 of a kind, and says so beyond', async () => {
+  const { operator, db } = world()
+  const { id: appId } = await operator.apps.create({ name: 'Large' })
+  const insert = (from: number, to: number) => db`
+    insert into users (app_id, id)
+    select ${appId}, 'user-' || number
+    from generate_series(${from}::int, ${to}::int) number`
+  await insert(1, 10_000)
+  const users = async () => (await operator.apps.usage({ appId })).users
+  expect(await users()).toEqual({ count: 10_000, isExact: true })
+  await insert(10_001, 10_001)
+  expect(await users()).toMatchObject({ isExact: false })
 })

@@ -186,33 +186,3 @@ test('users who were erased long ago do not keep others from being erased', asyn
   await markDeleted('users', [late.id])
   await erased(world())
 })
-
-test('an app whose old messages cannot be deleted stops no other, and is counted', async () => {
-  const { operator, api, user, db } = world()
-  const apps = []
-  for (const name of ['Broken', 'Other']) {
-    const { id: appId, apiKey } = await operator.apps.create({ name })
-    const ana = await user('ana', {}, api({ apiKey }))
-    const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Hall' })
-    await ana.messages.send({ channelId, text: 'old' })
-    await db`
-      update messages
-      set created_at = now() - interval '8 days'
-      where app_id = ${appId}`
-    await operator.apps.update({ appId, settings: { messageRetentionDays: 7 } })
-    const left = async () => (await ana.messages.list({ channelId })).messages.length
-    apps.push({ appId, left })
-  }
-  // A number of days that no call can set: there is no such time.
-  await db`
-    update apps
-    set message_retention_days = 2147483647
-    where id = ${apps[0]?.appId ?? ''}`
-  const cleanup = cleanupElsewhere(world(), { mayFail: true })
-  await cleanup.pass()
-  expect(await Promise.all(apps.map(({ left }) => left()))).toEqual([1, 0])
-  expect(await cleanup.failedTasks()).toEqual({ messages: 1 })
-  await operator.apps.update({ appId: apps[0]?.appId ?? '', settings: { messageRetentionDays: 7 } })
-  await cleanup.pass()
-  expect(await apps[0]?.left()).toBe(0)
-})

@@ -166,6 +166,8 @@ test("a deleted id can be reused at once, and erasure spares the new user's data
   })
   const direct = await fay.channels.create({ type: 'messaging', memberIds: ['eve'] })
   await eve.messages.send({ channelId, text: 'old', clientId: 'first' })
+  const draft = { type: 'group', name: 'Made', clientId: 'made' } as const
+  const made = await eve.channels.create(draft)
   await whileLocked(world(), channelId, async () => {
     await backend.users.delete({ userId: 'eve' })
     expect(await refusal(backend.users.get({ userId: 'eve' }))).toEqual(notFound)
@@ -182,10 +184,12 @@ test("a deleted id can be reused at once, and erasure spares the new user's data
   expect(newDirect.id).not.toBe(direct.id)
   await fay.members.add({ channelId, userIds: ['eve'] })
   const sent = await again.messages.send({ channelId, text: 'new', clientId: 'first' })
+  const madeAgain = await again.channels.create(draft)
+  expect(madeAgain.id).not.toBe(made.id)
   await again.reactions.add({ channelId, messageId: sent.id, emoji: '👍' })
   await erased(world())
   expect((await again.channels.list()).channels.map(({ id }) => id).sort()).toEqual(
-    [channelId, newDirect.id].sort(),
+    [channelId, newDirect.id, madeAgain.id].sort(),
   )
   expect((await again.messages.list({ channelId })).messages).toMatchObject([
     { id: sent.id, text: 'new', reactions: [{ count: 1 }] },

@@ -1,4 +1,5 @@
 import { createGroupCommit } from '@parley/server/http/group-commit'
+import { createWaitingRoom } from '@parley/server/http/waiting-room'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { upTo } from './support/events.ts'
 import { recorded, sizes, startGroup } from './support/group-commit.ts'
@@ -210,4 +211,17 @@ test('when a batch fails every caller is refused, and the next batch runs', asyn
   const three = await batch(2)
   three.settle()
   expect(await last).toBe('d done')
+})
+
+test('a group that is never idle gets back the room of what it has done', () => {
+  const { enter } = createWaitingRoom({ commands: 10, bytes: 100 }, () => {})
+  const of = (resource: string) => ({ group: 'app', resource })
+  enter(of('always'), 1)
+  for (const round of upTo(5)) {
+    const leave = enter(of(`${round}`), 60)
+    enter(of(`beside ${round}`), 1)()
+    leave()
+  }
+  enter(of('large'), 99)
+  expect(() => enter(of('one more'), 1)).toThrow('Too many calls are waiting')
 })

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { idle } from './support/idle.ts'
 import { insertMembers, insertUsers } from './support/inserted.ts'
 import { usePushChannel } from './support/push.ts'
@@ -52,4 +52,30 @@ test('messages of large and small channels in one batch reach every member once'
   expect(new Set(ids).size).toBe(ids.length)
   for (const { id } of sent)
     expect(pushesTo(ben.id).filter(({ payload }) => payload.messageId === id)).toHaveLength(1)
+})
+
+test('an invite that the provider took for one user is sent again to the other alone', async () => {
+  const { ana, ben, cleo } = current()
+  const trouble = { status: 'error', error: ['connect ECONNREFUSED 10.0.0.7:6379'] }
+  provider().decide(({ to }) =>
+    to === ben.id && pushesTo(ben.id).length === 1 ? trouble : { status: 'processed' },
+  )
+  onTestFinished(() => provider().decide())
+  const memberIds = [ben.id, cleo.id]
+  await ana.channels.create({ type: 'group', name: 'Trip', memberIds })
+  await idle(world())
+  const invites = memberIds.map((id) => provider().kindsFor(id))
+  expect(invites).toEqual([['channel-invite', 'channel-invite'], ['channel-invite']])
+})
+
+test('a message that ends before it has any text is not pushed', async () => {
+  const { ana, channelId } = current()
+  const open = () => ana.messages.send({ channelId, text: '', streaming: true })
+  const [{ id: messageId }, written] = [await open(), await open()]
+  await ana.streams.finish({ channelId, messageId })
+  await ana.streams.append({ channelId, messageId: written.id, text: 'Hello', at: 0 })
+  await ana.streams.finish({ channelId, messageId: written.id })
+  await idle(world())
+  const pushed = provider().triggered()
+  expect(new Set(pushed.map(({ payload }) => payload.messageId))).toEqual(new Set([written.id]))
 })

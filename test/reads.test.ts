@@ -154,6 +154,15 @@ test('the total unread count leaves out a deleted channel at once', async () => 
   })
 })
 
+test('a deleted channel is marked as read no more, although its members are still there', async () => {
+  const [ana, fred] = await world().users('ana', 'fred')
+  const { channelId } = await talk(['one'], [ana, fred])
+  await withoutCleanup(world(), async () => {
+    await ana.channels.delete({ channelId })
+    expect(await refusal(fred.reads.mark({ channelId }))).toEqual(notFound)
+  })
+})
+
 test('only members mark a channel read, and only up to a message of the channel', async () => {
   const [ana, ben, cem] = await world().users('ana', 'ben', 'cem')
   const { channelId } = await talk(['one'], [ana, ben])

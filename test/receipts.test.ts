@@ -158,6 +158,20 @@ test('the readers of many messages are each counted, however far members have re
   expect(Object.keys(receipts)).toHaveLength(30)
 })
 
+test('read status comes in pages, each with where to go on', async () => {
+  const ids = ['p-ana', 'p-ben', 'p-cem']
+  const { channelId, ana } = await talk(1, ...ids)
+  const seen: string[] = []
+  const sizes: number[] = []
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page = await ana.receipts.status({ channelId, limit: 2, cursor: cursor ?? undefined })
+    seen.push(...page.members.map(({ userId }) => userId))
+    sizes.push(page.members.length)
+    cursor = page.nextCursor
+  }
+  expect([seen.toSorted(), sizes]).toEqual([ids, [2, 1]])
+})
+
 test('read status shows how far each member has read', async () => {
   const { channelId, messages, ana, others } = await talk(3, 't-ana', 't-ben', 't-cem')
   await others[0]?.receipts.mark({ channelId, messageId: messages[1] ?? '' })

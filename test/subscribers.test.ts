@@ -50,6 +50,10 @@ test('a field that a user clears in their profile is cleared at the provider', a
     email: 'iris@example.com',
     avatar: 'https://example.com/i.png',
   })
+  // Each field by itself is a change.
+  await world().backend.users.put({ userId: 'iris', email: 'iris@example.org' })
+  await idle(world())
+  expect(provider().subscribers.get('iris')).toMatchObject({ email: 'iris@example.org' })
   await world().backend.users.put({ userId: 'iris', email: null, image: null })
   await idle(world())
   expect(provider().subscribers.get('iris')).toEqual({

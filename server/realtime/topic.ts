@@ -161,9 +161,8 @@ export class Topic {
     const due = this.#held.splice(0, end === -1 ? this.#held.length : end)
     for (const { outgoing, to } of due) {
       this.#heldCharacters -= outgoing.publication.envelope.length
-      for (const subscription of to) {
-        if (this.has(subscription)) subscription.receive(outgoing)
-      }
+      // Those that have left meanwhile ignore it.
+      for (const subscription of to) subscription.receive(outgoing)
     }
   }
 

@@ -102,7 +102,12 @@ describe('adding members', () => {
     expect(emitted).toMatchObject([
       { type: 'channel.member_joined', payload: { userId: 'dora', role: 'owner', memberCount: 4 } },
     ])
-    expect((await userEventsOf(world(), 'dora')).at(-1)).toMatchObject({
+    const dora = await world().user('dora')
+    const { unreadVersion } = await dora.channels.get({ channelId })
+    const last = (await userEventsOf(world(), 'dora')).at(-1)
+    // The log would keep its text after a deletion.
+    expect(last).not.toHaveProperty('payload.channel.lastMessage')
+    expect(last).toMatchObject({
       type: 'channel.added',
       payload: {
         channel: {
@@ -110,6 +115,7 @@ describe('adding members', () => {
           role: 'owner',
           memberCount: 4,
           unreadCount: 0,
+          unreadVersion,
           rev: emitted[0]?.offset,
         },
       },

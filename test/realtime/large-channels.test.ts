@@ -2,6 +2,7 @@ import { limits } from '@parley/contract'
 import { timings as defaults } from '@parley/server/realtime/timings'
 import { expect, test } from 'vitest'
 import { insertUsers } from '../support/inserted.ts'
+import { withoutCleanup } from '../support/locks.ts'
 import type { TopicListener } from '../support/realtime.ts'
 import { RawSocket, useSockets } from '../support/socket.ts'
 import { type User, useWorld } from '../support/world.ts'
@@ -122,6 +123,21 @@ test('changes of a user read their co-members once a second, and none is lost', 
   expect(coMemberReads - readsBefore).toBeLessThanOrEqual(3 + seconds)
 })
 
+test('who shares only a channel that was deleted is told nothing of the other', async () => {
+  const [ana, ben] = await newUsers()
+  const channelId = await createGroup(ana, ben)
+  const [anas, bens] = [await listenAs(ana, userTopic(ana)), await listenAs(ben, userTopic(ben))]
+  await withoutCleanup(world(), async () => {
+    await ana.channels.delete({ channelId })
+    await bens.untilType('channel.deleted')
+    await world().user(ana.id, { name: 'Anabel' })
+    await anas.until(() => namesToldTo(anas).includes('Anabel'))
+    await world().user(ben.id, { name: 'Benjamin' })
+    await bens.until(() => namesToldTo(bens).includes('Benjamin'))
+  })
+  expect(namesToldTo(bens)).toEqual(['Benjamin'])
+})
+
 test('who joins after a change of a user is told the next one of the same second', async () => {
   const [ana, ben] = await newUsers()
   const [eve] = await newUsers()
@@ -136,16 +152,20 @@ test('who joins after a change of a user is told the next one of the same second
   expect([namesToldTo(bens), namesToldTo(eves)]).toEqual([['Anabel', 'Anna'], ['Anna']])
 })
 
-test.each(types)('unread counts and the deletion of a large %s are told', async (type) => {
+test.each(types)('members are told counts and the end of a large %s, others not', async (type) => {
   const { ana, ben, channelId, addLast } = await createAlmostLarge(type)
   await addLast()
-  const bens = await listenAs(ben, userTopic(ben))
+  const [eve] = await newUsers()
+  const [bens, eves] = [await listenAs(ben, userTopic(ben)), await listenAs(eve, userTopic(eve))]
   await ana.messages.send({ channelId, text: 'hi' })
   await bens.until(() => counts(bens, 'channel.unread_changed').includes(1))
   await ben.reads.mark({ channelId })
   await bens.until(() => counts(bens, 'channel.unread_changed').includes(0))
   await ana.channels.delete({ channelId })
   await bens.untilType('channel.deleted')
+  await world().user(eve.id, { name: 'Evelyn' })
+  await eves.untilType('user.updated')
+  expect(eves.types.filter((type) => type.startsWith('channel.'))).toEqual([])
 })
 
 test('in a channel of 101 members nobody is shown who is subscribed', async () => {

@@ -14,7 +14,7 @@ const timings = { brokerBeatMs: 100, brokerSilenceMs: 2_000, reconcileMs: 500 }
 
 describe.skipIf(!hasRedis)('two nodes with Redis', () => {
   const world = useWorld({ timings })
-  const { listenAs, channelTopic, userTopic, newUsers } = useListeners(world)
+  const { connect, listenAs, channelTopic, userTopic, newUsers } = useListeners(world)
   let redis: Awaited<ReturnType<typeof startRedis>>
   let nodes: [World, World]
   const createNode = async () =>
@@ -43,6 +43,14 @@ describe.skipIf(!hasRedis)('two nodes with Redis', () => {
       await sender.stop()
       await receiver.stop()
     })
+    const topics = (node: World) =>
+      node.metrics.registry.metrics().then((text) => sample(text, 'parley_redis_topics'))
+    // Ana's own topic, for as long as she is connected.
+    const visit = connect(ana, receiver)
+    await visit.ready()
+    expect(await topics(receiver)).toBe(1)
+    visit.disconnect()
+    await until(async () => (await topics(receiver)) === 0)
     const listener = await listenAs(ben, channelTopic(channelId), receiver)
     const bens = await listenAs(ben, userTopic(ben), receiver)
     const { id: messageId } = await on(sender, ana).messages.send({ channelId, text: 'hello' })
@@ -55,8 +63,6 @@ describe.skipIf(!hasRedis)('two nodes with Redis', () => {
     // Read on the other node: the count comes through the user's topic.
     await on(sender, ben).reads.mark({ channelId })
     await bens.until(() => counts(bens, 'channel.unread_changed').at(-1) === 0)
-    const topics = (node: World) =>
-      node.metrics.registry.metrics().then((text) => sample(text, 'parley_redis_topics'))
     expect(await topics(sender)).toBe(0)
     expect(await topics(receiver)).toBe(2)
   })

@@ -1,7 +1,7 @@
 import { ChatError, type ChatEvent } from '@parley/client'
 import { CatchUp } from '@parley/client/internal/catch-up'
 import { expect, test } from 'vitest'
-import { ready, until } from '../support/chat.ts'
+import { isOffline, ready, until } from '../support/chat.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
 
@@ -65,6 +65,51 @@ test('read positions are paged by cursor: members who leave meanwhile hide nobod
   const { byUser } = await until(room.reads, ready)
   expect(Object.keys(byUser)).toEqual(['ana', 'ben'])
   expect(requests.filter((request) => /offset/.test(request))).toEqual([])
+})
+
+test('a room whose reload fails after a gap that events cannot fill shows nothing old', async () => {
+  const { chat, channel, hold, cut, mend, loseEvents, intercept } = scriptedChat()
+  const talk = channel('c')
+  talk.send('old')
+  const room = chat.channel('c')
+  room.watch()
+  await chat.connect()
+  await until(room.messages, ready)
+  cut()
+  await isOffline(chat)
+  loseEvents()
+  const changes = { c: { rev: talk.rev, channel: talk.record(), resync: true } }
+  intercept(SYNC, () => Response.json({ channels: changes, more: false }))
+  const page = hold(/GET .*\/messages\?limit=50$/)
+  mend()
+  await page.asked
+  expect(room.messages.getSnapshot()).toMatchObject({ status: 'stale', items: [{ text: 'old' }] })
+  const error = { code: 'FORBIDDEN', message: 'not you' }
+  page.release(Response.json({ error }, { status: 403 }))
+  await until(room.messages, ({ status }) => status === 'failed')
+  await quiet()
+  expect(room.messages.getSnapshot()).toMatchObject({ status: 'failed', items: [] })
+})
+
+test('the client is live once it has what a list that was loaded asks for again', async () => {
+  const { chat, channel, hold } = scriptedChat()
+  const talk = channel('c')
+  talk.send('hello')
+  chat.channels().subscribe(() => {})
+  const [total, page] = [hold(SYNC), hold(/^GET .*channels\?/)]
+  const connected = chat.connect()
+  await Promise.all([total.asked, page.asked])
+  total.release()
+  await quiet()
+  const again = hold(SYNC)
+  // Its last message is deleted by now: only the server knows the one before.
+  const record = talk.record()
+  const lastMessage = { ...talk.find('c-0001'), deletedAt: new Date(0).toISOString() }
+  page.release(Response.json({ channels: [{ ...record, lastMessage }], settingsVersion: 0 }))
+  await again.asked
+  expect(chat.connection.getSnapshot().status).toBe('catching-up')
+  again.release()
+  await connected
 })
 
 type Pull = { channels: Record<string, number>; pages: string[]; total: boolean }

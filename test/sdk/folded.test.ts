@@ -135,3 +135,18 @@ test('what a newer build changed of a refused message is sent with it at a retry
     ...{ custom: { kept: 1 }, attachments: [] },
   })
 })
+
+test('an edit of a message that is refused on its way is refused with it', async () => {
+  const { chat, channel, hold } = scriptedChat({ storage: memoryStorage() })
+  channel('c')
+  await chat.connect()
+  const room = chat.channel('c')
+  const held = hold(SEND)
+  const out = room.send({ text: 'typo' })
+  await held.asked
+  const edited = room.edit(out.clientId, { text: 'fixed' })
+  const error = { code: 'FORBIDDEN', message: 'not here' }
+  held.release(Response.json({ error }, { status: 403 }))
+  await expect(out.sent).rejects.toMatchObject({ code: 'FORBIDDEN' })
+  await expect(edited).rejects.toMatchObject({ code: 'FORBIDDEN' })
+})

@@ -53,6 +53,18 @@ test('of two reads that wait the one of everything counts, whichever comes first
     ).toMatchObject([{ isEverything: true }])
 })
 
+test('of two reads that wait the one that goes further counts', () => {
+  const near = { type: 'read', messageId: 'near', seq: 2 }
+  const far = { type: 'read', messageId: 'far', seq: 3 }
+  for (const [one, other] of [
+    [near, far],
+    [far, near],
+  ] as const)
+    expect(
+      fold(createEntry(operation('1', one)), createEntry(operation('2', other))).updated,
+    ).toMatchObject([{ messageId: 'far', seq: 3 }])
+})
+
 test('a stored row that lacks what its operation needs is none', () => {
   const send = operation('1', { text: 'Hello', attachments: [] })
   const { attachments: _, ...damaged } = send as typeof send & { attachments: [] }
@@ -115,4 +127,16 @@ test('a stream that is ended twice is finished once', async () => {
   const out = openStream(api as never, 'c') // it makes no other calls
   expect(await Promise.all([out.end(), out.end()])).toEqual([message, message])
   expect(finish).toHaveBeenCalledTimes(1)
+})
+
+test('a stream of a message that has grown before is continued at its end', async () => {
+  const message = { id: 'm', channelId: 'c', text: 'so far' }
+  const append = vi.fn(async ({ at, text }: { at: number; text: string }) => ({
+    length: at + text.length,
+  }))
+  const api = { messages: { send: async () => message }, streams: { append } }
+  const out = openStream(api as never, 'c', { clientId: 'again' }) // it makes no other calls
+  await out.write(', so')
+  await out.write(' good')
+  expect(append.mock.calls).toMatchObject([[{ text: ', so', at: 6 }], [{ text: ' good', at: 10 }]])
 })

@@ -137,3 +137,40 @@ test('a message sent while a room reloads is shown although its event is late', 
   await quiet()
   expect(texts(room.messages.getSnapshot())).toEqual(['missed', 'new'])
 })
+
+test('an unsent message quotes what the other one says by now', async () => {
+  const { chat, channel, refuseRequests } = scriptedChat()
+  const talk = channel('c')
+  talk.send('first')
+  const room = chat.channel('c')
+  room.watch()
+  await chat.connect()
+  await until(room.messages, ready)
+  refuseRequests(SEND, { status: 503, code: 'UNAVAILABLE' })
+  room.send({ text: 'reply', quotedMessageId: 'c-0001' })
+  const quoted = () => room.messages.getSnapshot().items.at(-1)?.quotedMessage?.text
+  expect(quoted()).toBe('first')
+  talk.edit('c-0001', 'edited')
+  await until(room.messages, ({ items }) => items[0]?.text === 'edited')
+  expect(quoted()).toBe('edited')
+})
+
+test('an unsent reply is shown among all messages and in its thread, not among the others', async () => {
+  const { chat, channel, refuseRequests } = scriptedChat()
+  channel('c').send('first')
+  const room = chat.channel('c')
+  room.watch()
+  await chat.connect()
+  await until(room.messages, ready)
+  const stores = [room.messages, room.thread('c-0001'), room.messages({ replies: false })]
+  for (const store of stores) {
+    store.subscribe(() => {})
+    await until<MessagesSnapshot>(store, ready)
+  }
+  refuseRequests(SEND, { status: 503, code: 'UNAVAILABLE' })
+  room.send({ text: 'reply', parentId: 'c-0001' })
+  await quiet()
+  expect(stores.map((store) => texts(store.getSnapshot()))).toEqual([
+    ...[['first', 'reply'], ['reply'], ['first']],
+  ])
+})

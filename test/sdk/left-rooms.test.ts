@@ -98,6 +98,27 @@ test('a record that is needed again after access was lost and given is loaded', 
   expect(info.getSnapshot()).toMatchObject({ status: 'idle', channel: undefined })
 })
 
+test('a record that could not be loaded is not asked for once access to it is lost', async () => {
+  const clock = stoppedClock()
+  const { chat, channel, tell, refuseRequests, count } = scriptedChat()
+  channel('c')
+  await chat.connect()
+  const room = chat.channel('c')
+  room.watch()
+  await clock.forward(10)
+  await until(room.messages, ready)
+  refuseRequests(RECORD, { status: 503, code: 'UNAVAILABLE' })
+  room.info.subscribe(() => {})
+  for (let second = 0; second < 20; second++) await clock.forward(1_000)
+  expect(room.info.getSnapshot().error?.code).toBe('UNAVAILABLE')
+  tell('channel.removed', { channelId: 'c' })
+  await quiet()
+  expect(room.info.getSnapshot().error?.code).toBe('FORBIDDEN')
+  const before = count(RECORD)
+  for (let second = 0; second < 60; second++) await clock.forward(1_000)
+  expect([count(RECORD), room.info.getSnapshot().error?.code]).toEqual([before, 'FORBIDDEN'])
+})
+
 const RECORD = /^GET \/api\/channels\/\w+$/
 
 type Visited = Pick<ScriptedChat, 'chat' | 'channel' | 'intercept'>

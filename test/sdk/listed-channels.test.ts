@@ -1,4 +1,5 @@
 import type { Channel } from '@parley/client'
+import { LatestProfiles } from '@parley/client/internal/channels/latest-profiles'
 import {
   mergeFetched,
   withChannelProfile,
@@ -170,4 +171,33 @@ test('after a restore counts and settings of lower versions are taken', () => {
   expect(parts.takeCount('c', count)).toEqual(count)
   const settings = { starred: false, muted: false }
   expect(parts.takeSettings({ channelId: 'c', ...settings }, 2)).toEqual(settings)
+})
+
+test('after a restore the list shows how far the user had read by the backup', async () => {
+  const { chat, channel, cut, mend, loseEvents } = scriptedChat()
+  const talk = channel('c')
+  talk.send('hello')
+  await chat.connect()
+  const list = chat.channels()
+  await until(list, ready)
+  await quiet()
+  talk.read('me')
+  await until(list, ({ items }) => items[0]?.lastReadSeq === 1)
+  cut()
+  await isOffline(chat)
+  talk.reads.set('me', 0)
+  loseEvents()
+  mend()
+  await isLive(chat)
+  expect((await until(list, ready)).items[0]?.lastReadSeq).toBe(0)
+})
+
+test('a profile that was told before a request does not replace that of its answer', () => {
+  const profiles = new LatestProfiles()
+  const user = { id: 'ana', name: 'Ana', image: null }
+  profiles.record(user)
+  const asked = profiles.now
+  expect(profiles.after(asked)).toEqual([])
+  profiles.record({ ...user, name: 'Anna' })
+  expect(profiles.after(asked)).toMatchObject([{ name: 'Anna' }])
 })

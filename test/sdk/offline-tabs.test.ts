@@ -147,6 +147,7 @@ test('a token that comes after a logout stores no session', async () => {
   await chat.api.reads.unreadCount({})
   await quiet()
   expect(await storage.session?.load('http://chat me')).toBeUndefined()
+  expect(chat.me.getSnapshot()).toBe(null)
   await connected
 })
 
@@ -210,6 +211,18 @@ test('an edit that waits knows after a reload which edit of the user it follows'
   await expect.poll(followed).toMatchObject([{ text: 'second', ifEditedAt: editedAt }])
   next.release()
   one.chat.disconnect()
+})
+
+test('a page that may not use locks sends all the same', async () => {
+  const { navigator } = globalThis as unknown as { navigator: object } // as above
+  const before = { ...navigator }
+  const refuse = () => Promise.reject(new DOMException('not here', 'SecurityError'))
+  Object.assign(navigator, { locks: { request: refuse } })
+  onTestFinished(() => void Object.assign(navigator, before))
+  const { room, talk, chat } = await live(newStorage())
+  await room.send({ text: 'unlocked' }).sent
+  expect(talk.messages.map(({ text }) => text)).toEqual(['unlocked'])
+  chat.disconnect()
 })
 
 test('damaged rows, and those of a later version, stop nothing and stay', async () => {

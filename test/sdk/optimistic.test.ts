@@ -1,3 +1,4 @@
+import type { ChannelEvent } from '@parley/client/internal/events'
 import {
   type OptimisticUpdate,
   optimistic,
@@ -24,4 +25,33 @@ test('an answer confirms an edit, and other changes wait for their event', () =>
   expect(optimistic.edit('m', { text: 'new' }).isConfirmedByResponse).toBe(true)
   for (const update of [optimistic.delete('m'), optimistic.pin('m', true)])
     expect(update.isConfirmedByResponse).toBeUndefined()
+})
+
+test('only the event of the same change by the same user confirms a change', () => {
+  const me = { id: 'me', name: 'Me', image: null }
+  const reaction = (userId: string, emoji: string) =>
+    ({
+      type: 'reaction.added',
+      payload: { messageId: 'm', reaction: { type: emoji, userId } },
+    }) as ChannelEvent // as far as it is looked at
+  const { isReflectedBy } = optimistic.react('m', '👍', { isOn: true, me })
+  const events = [reaction('ana', '👍'), reaction('me', '🎉'), reaction('me', '👍')]
+  expect(events.map(isReflectedBy)).toEqual([false, false, true])
+  const updated = (isPinned: boolean) =>
+    ({
+      type: 'message.updated',
+      payload: { message: { id: 'm', pinned: isPinned } },
+    }) as ChannelEvent // likewise
+  const pin = optimistic.pin('m', true)
+  expect([updated(false), updated(true)].map(pin.isReflectedBy)).toEqual([false, true])
+})
+
+test("a reaction of many shows as many users with one's own as without", () => {
+  const user = (id: string) => ({ id, name: id, image: null })
+  const users = Array.from({ length: 10 }, (_, index) => user(`user${index}`))
+  const reactions = [{ type: '👍', count: 12, own: false, users }]
+  const { apply } = optimistic.react('m', '👍', { isOn: true, me: user('me') })
+  expect(apply({ reactions } as unknown as ChatMessage).reactions).toEqual([
+    { type: '👍', count: 13, own: true, users },
+  ])
 })

@@ -4,6 +4,7 @@ import { createStepHandler } from '@parley/client/internal/outbox/effects'
 import { createEntry } from '@parley/client/internal/outbox/entry'
 import { mergeStored, showMerged } from '@parley/client/internal/outbox/merge'
 import type { OutboxStep } from '@parley/client/internal/outbox/steps'
+import { applyTabChange } from '@parley/client/internal/outbox/tab-changes'
 import { expect, test } from 'vitest'
 
 const read: OutboxOperation = { type: 'read', clientId: 'r', channelId: 'c', createdAt: '2026' }
@@ -37,4 +38,31 @@ test('what was stored may have been carried out, and what is gone is done', asyn
     ['done', 'r'],
   ])
   await gone
+})
+
+const edit = (clientId: string): OutboxOperation => ({
+  ...{ type: 'edit', clientId, channelId: 'c', createdAt: clientId, messageId: 'm', text: '' },
+})
+/** The outbox of a tab with these entries. */
+function outboxOf(isSender: boolean, ...operations: OutboxOperation[]) {
+  const entries = new Map(operations.map((each) => [each.clientId, createEntry(each)]))
+  const ignore = () => {}
+  return { entries, isSender, onStep: ignore, onSent: ignore, onChanged: ignore }
+}
+
+test('what a tab that sends has told of may have been carried out, the rest not', () => {
+  const [sender, other] = [outboxOf(true), outboxOf(false)]
+  for (const outbox of [sender, other])
+    applyTabChange({ kind: 'put', operation: edit('1') }, outbox)
+  expect([sender, other].map(({ entries }) => entries.get('1')?.wasTried ?? false)).toEqual([
+    ...[false, true],
+  ])
+})
+
+test('an edit that another tab has put into a later one ends with that', async () => {
+  const outbox = outboxOf(false, edit('1'), edit('2'))
+  const first = outbox.entries.get('1')?.done.promise
+  applyTabChange({ kind: 'replaced', clientId: '1', by: '2' }, outbox)
+  applyTabChange({ kind: 'removed', clientId: '2', result: 'done' }, outbox)
+  expect(await first).toBe('done')
 })

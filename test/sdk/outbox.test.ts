@@ -7,6 +7,7 @@ import {
 import { IDBFactory } from 'fake-indexeddb'
 import { describe, expect, test } from 'vitest'
 import { chatOf, GROUP, isOffline, liveChatOf, ready, texts, until } from '../support/chat.ts'
+import { scriptedChat } from '../support/scripted/index.ts'
 import { useGlobals } from '../support/use-globals.ts'
 import { useWorld } from '../support/world.ts'
 
@@ -153,4 +154,24 @@ test('metadata that was edited offline is shown merged, and stored as it was sho
   expect(shown()).toEqual(expected)
   expect((await ana.messages.list({ channelId })).messages).toMatchObject(expected)
   expect((await ana.messages.get({ channelId, messageId: sent.id })).custom).toEqual({ b: 4, c: 3 })
+})
+
+test('a message that is sent again is stored after what was done since', async () => {
+  const storage = memoryStorage()
+  const { chat, channel, refuseRequests } = scriptedChat({ storage })
+  channel('c')
+  await chat.connect()
+  const room = chat.channel('c')
+  const send = /^POST .*\/messages$/
+  refuseRequests(send, { status: 403, code: 'FORBIDDEN' })
+  const first = room.send({ text: 'first' })
+  await expect(first.sent).rejects.toMatchObject({ code: 'FORBIDDEN' })
+  refuseRequests(/^POST .*\/messages/, { status: 503, code: 'UNAVAILABLE' })
+  room.send({ text: 'second' })
+  first.retry()
+  const inOrder = async () =>
+    (await storage.load('http://chat app:me'))
+      .toSorted((one, other) => (one.createdAt < other.createdAt ? -1 : 1))
+      .map((operation) => 'text' in operation && operation.text)
+  await expect.poll(inOrder).toEqual(['second', 'first'])
 })

@@ -1,3 +1,6 @@
+import { OrderedMessages } from '@parley/client/internal/room/ordered'
+import { snapshotOf } from '@parley/client/internal/room/snapshot'
+import { emptyState } from '@parley/client/internal/room/state'
 import { createDeferred } from '@parley/client/internal/timing'
 import { createSnapshots, type RoomSnapshot } from '@parley/client/snapshots'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -92,11 +95,12 @@ test('a room that changes all the time is stored once in a while, another only o
 /** What a client shows that has loaded nothing, and a room of it. */
 function openClient() {
   const channels = new Map()
-  const parts = { channels, lists: new Map(), unread: { total: 0 }, onChange: () => {} }
+  const unread = { total: 0 }
+  const parts = { channels, lists: new Map(), unread, onChange: () => {} }
   const shown = { channels: parts, rooms: new Map(), onError: () => {} }
   const restore = vi.fn()
   const opened = { id: 'c', sync: { restore } } as never // a room is asked for no more
-  return { shown: shown as never, channels, restore, opened } // nor are the counts
+  return { shown: shown as never, channels, unread, restore, opened } // nor are the counts
 }
 
 test('a logout while what is stored is being read shows nothing of it', async () => {
@@ -127,4 +131,31 @@ test('a room shows what was stored of its numbering when it is first opened', as
   await later.handleEpoch('another')
   later.openRoom(second.opened)
   expect(second.restore).not.toHaveBeenCalled()
+})
+
+test('of another numbering neither the stored channels nor their total stay shown', async () => {
+  const { storage, rows } = openStorage()
+  rows.set('list', { ...storedList, totalUnread: 3 })
+  const { shown, channels, unread } = openClient()
+  const keeper = createSnapshots(storage).keep(shown)
+  await keeper.open(OWNER)
+  expect([channels.size, unread.total]).toEqual([1, 3])
+  await keeper.handleEpoch('another')
+  expect([channels.size, unread.total]).toEqual([0, 0])
+})
+
+test('of more than a hundred messages the last are stored, and that there are older ones', () => {
+  const snapshotWith = (count: number, to = Number.POSITIVE_INFINITY) => {
+    const messages = Array.from({ length: count }, (_, index) => ({
+      ...{ id: `${index + 1}`, seq: index + 1, userId: 'me' },
+      ...{ parentId: null, deletedAt: null },
+    }))
+    const mainWindow = { from: 0, to }
+    const state = { ...emptyState, messages: OrderedMessages.of(messages), mainWindow }
+    return snapshotOf({ state, currentAt: { epoch: 'e', offset: 1 } } as never) // all it reads
+  }
+  expect(snapshotWith(99)).toMatchObject({ from: 0, messages: { length: 99 } })
+  expect(snapshotWith(150)).toMatchObject({ from: 51, messages: { length: 100 } })
+  // Those that are shown are not the newest.
+  expect(snapshotWith(150, 120)).toBeUndefined()
 })

@@ -4,6 +4,7 @@ import { erased } from '../support/cleanup.ts'
 import { upTo } from '../support/events.ts'
 import { exportOf, type Item } from '../support/exported.ts'
 import { unknownId } from '../support/ids.ts'
+import { withoutCleanup } from '../support/locks.ts'
 import { complaint, invalid, notFound, refusal, unauthorized } from '../support/refusal.ts'
 import { useWorld } from '../support/world.ts'
 
@@ -197,4 +198,19 @@ test('the export of an id that was used before has nothing of the user before', 
     where channel_id = ${channelId}
       and deleted_at is not null`
   expect(tombstones).toHaveLength(2)
+})
+
+test('an export has nothing of channels that were deleted', async () => {
+  const [ida, jan] = await world().users('ida', 'jan')
+  const memberIds = ['jan']
+  const { id: channelId } = await ida.channels.create({ type: 'group', name: 'Gone', memberIds })
+  const { id: messageId } = await ida.messages.send({ channelId, text: 'hello' })
+  await jan.messages.send({ channelId, text: 'hello Ida' })
+  await jan.reactions.add({ channelId, messageId, emoji: '👍' })
+  await jan.reads.mark({ channelId })
+  await jan.pins.pin({ channelId, messageId })
+  await withoutCleanup(world(), async () => {
+    await ida.channels.delete({ channelId })
+    expect((await exportOf('jan')).map(({ kind }) => kind)).toEqual(['profile'])
+  })
 })

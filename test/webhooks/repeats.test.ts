@@ -1,9 +1,13 @@
+import { topics } from '@parley/contract'
+import { createGuardedRequest } from '@parley/server/core/guarded-request'
+import { deliverDue } from '@parley/server/jobs/webhooks/deliver'
+import { leaseWebhooks } from '@parley/server/jobs/webhooks/leases'
 import { expect, test } from 'vitest'
 import { answering } from '../support/receiver.ts'
 import { until } from '../support/until.ts'
 import { useWebhooks } from './fixture.ts'
 
-const { current, startWorker, newScene } = useWebhooks()
+const { current, startWorker, deliverContext, newScene } = useWebhooks()
 
 /** A receiver that keeps the first request of an app waiting until it is told to answer. */
 function holdFirst(path: string) {
@@ -82,4 +86,46 @@ test('while outcomes cannot be stored, a delivery is sent again less and less of
   const [, , , fourth = 0, fifth = 0] = await until(() => times.length >= 5 && times)
   // After pauses of one, two and four polls of 50 ms, one of eight.
   expect(fifth - fourth).toBeGreaterThan(7 * 50)
+})
+
+async function leaseOf(webhookId: string) {
+  const query = { isFailing: false, most: 100, leaseMs: 60_000, restMs: 10_000, served: [] }
+  const leases = await leaseWebhooks(current().world.pool, query)
+  return leases.find(({ id }) => id === webhookId) ?? expect.unreachable()
+}
+
+test('a worker whose webhook another one has leased sends nothing more of it', async () => {
+  const { world, receiver } = current()
+  const { backend, webhookId, received } = await newScene()
+  await backend.webhooks.test({ webhookId })
+  const lease = await leaseOf(webhookId)
+  await world.db`
+    update webhooks
+    set leased_by = gen_random_uuid()
+    where id = ${webhookId}`
+  const request = createGuardedRequest({ allowedHosts: [receiver.host] })
+  await deliverDue({ ...deliverContext(), request }, lease)
+  expect(received()).toEqual([])
+  await deliverDue({ ...deliverContext(), request }, await leaseAgain(webhookId))
+  expect(received()).toHaveLength(1)
+})
+
+/** As when the lease of the other one has ended. */
+async function leaseAgain(webhookId: string) {
+  await current().world.db`
+    update webhooks
+    set leased_until = now()
+    where id = ${webhookId}`
+  return leaseOf(webhookId)
+}
+
+test('all events of a channel that are not kept any more are given up in one turn', async () => {
+  const { world } = current()
+  const { appId, webhookId, channelId, deliveries } = await newScene()
+  await world.db`
+    insert into webhook_deliveries (app_id, webhook_id, topic, "offset", event_type)
+    select ${appId}, ${webhookId}, ${topics.channel(appId, channelId)}, "offset", 'message.new'
+    from generate_series(1001, 1003) as "offset"`
+  await deliverDue(deliverContext(), await leaseOf(webhookId))
+  expect((await deliveries()).map(({ status }) => status)).toEqual(['failed', 'failed', 'failed'])
 })

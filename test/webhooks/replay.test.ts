@@ -71,6 +71,27 @@ test('a replay that was interrupted by disabling its webhook begins again', asyn
   expect(await made()).toBe(await events())
 })
 
+test('what a replay sends again has all of its attempts', async () => {
+  const { appId, made, replay, replayToEnd } = await newScene()
+  const { db } = world()
+  await replay(1)
+  await replayToEnd()
+  await db`
+    update webhook_deliveries
+    set status = 'failed', attempts = 11, error = 'answered 500'
+    where app_id = ${appId}`
+  await replay(1)
+  await replayToEnd()
+  const again = await db`
+    select
+    from webhook_deliveries
+    where app_id = ${appId}
+      and status = 'pending'
+      and attempts = 0
+      and error is null`
+  expect(again).toHaveLength(await made())
+})
+
 test('a replay that is asked for while one of earlier events runs is made after it', async () => {
   const { appId, webhookId, events, made, replay, replayToEnd } = await newScene()
   await replay(3)
@@ -104,6 +125,29 @@ test('a replay asked of a webhook that was disabled as its last one ended is mad
   await backend.webhooks.update({ webhookId, enabled: true })
   await replayToEnd()
   expect(await made()).toBe(await events())
+})
+
+test('a replay that another worker has begun as the one before ended goes on', async () => {
+  const { appId, backend, webhookId, events, made, replay, replayToEnd } = await newScene()
+  const { db, pool } = world()
+  await replay(3)
+  const lease = (await leaseOf(webhookId)) ?? expect.unreachable()
+  let isBegun = false
+  const interrupted: typeof pool.use = async (work) => {
+    if (!isBegun && (await made()) === (await events())) {
+      isBegun = true
+      await backend.webhooks.update({ webhookId, enabled: false })
+      await replay(4)
+      await backend.webhooks.update({ webhookId, enabled: true })
+      await db`delete from webhook_deliveries where app_id = ${appId}`
+      await createReplays(SMALL).run(pool, lease, { webhookReplayMs: 0 })
+    }
+    return pool.use(work)
+  }
+  await createReplays().run({ use: interrupted }, lease, { webhookReplayMs: 60_000 })
+  await releaseWebhook(pool, lease)
+  await replayToEnd()
+  expect([isBegun, await made()]).toEqual([true, await events()])
 })
 
 test('servers that knew no time of a replay go on with one that was only begun', async () => {

@@ -1,5 +1,6 @@
 import { topics } from '@parley/contract'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { until } from '../../support/until.ts'
 import { createWorld, useWorld } from '../../support/world.ts'
 import { useSocketUsers } from '../sockets.ts'
 
@@ -154,6 +155,23 @@ describe('topics and commands', () => {
     const stats = (await raw.ask({ id: 4, presence_stats: { channel } })).presence_stats
     expect(stats).toEqual({ num_clients: 3, num_users: 2 })
     expect((await away.ask({ id: 5, presence: { channel: userTopic(eva) } })).error.code).toBe(103)
+  })
+
+  test('presence has who subscribes later, and not who left, after a moment', async () => {
+    const channelId = await createGroup()
+    const channel = channelTopic(channelId)
+    const [raw, other] = [await connected(), await connected()]
+    let id = 10
+    const clients = async () => {
+      const { presence } = (await raw.ask({ id: id++, presence: { channel } })).presence
+      return Object.keys(presence).length
+    }
+    await raw.ask({ id: 2, subscribe: { channel } })
+    expect(await clients()).toBe(1)
+    await other.ask({ id: 2, subscribe: { channel } })
+    await until(async () => (await clients()) === 2)
+    await other.ask({ id: 3, unsubscribe: { channel } })
+    await until(async () => (await clients()) === 1)
   })
 
   test('a subscribe that asks for joins and leaves is refused with 108', async () => {

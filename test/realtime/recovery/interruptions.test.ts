@@ -1,4 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import { limits, topics } from '@parley/contract'
+import { createMetrics } from '@parley/server/core/metrics'
+import { createEventLog } from '@parley/server/realtime/event-log'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openProxy } from '../../support/proxy.ts'
 import { centrifugeOf, framings, listen } from '../../support/realtime.ts'
@@ -17,6 +20,21 @@ const startReconcilingNode = async () => {
   onTestFinished(node.stop)
   return node
 }
+
+test('the end of a channel of which only events are left is found by a comparison', async () => {
+  const topic = topics.channel(world().appId, randomUUID())
+  await world().db`
+    insert into events (topic, "offset", type, envelope)
+    values (${topic}, 7, 'channel.deleted', '{}')`
+  const log = createEventLog({
+    db: world().pool,
+    admit: (_, work) => work(),
+    interest: { settled: () => undefined },
+    metrics: createMetrics(),
+  })
+  expect([...(await log.findAdvanced([[topic, 6]]))]).toEqual([{ topic, lastOffset: 7 }])
+  expect([...(await log.findAdvanced([[topic, 7]]))]).toEqual([])
+})
 
 test('recovery works on another node and after a restart', async () => {
   const { topic, id } = await createLively()

@@ -75,6 +75,33 @@ test('changes that another node tells are told again after notes were missed', (
   expect(known.hasLost).toBe(true)
 })
 
+test('a user whose last change is from after the last complete rows hides no others', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const ben = { ...ana, userId: 'ben' }
+  const asked: unknown[][] = []
+  const read = async (_: unknown, ...values: unknown[]) => {
+    asked.push(values)
+    return asked.length === 1 ? [ana, ben].map((user) => ({ ...user, nodeId: 'node' })) : []
+  }
+  const known = new KnownPresence({
+    // It only uses that.
+    db: { use: (work: (db: unknown) => unknown) => work(read) } as unknown as Db,
+    nodeId: 'node',
+    notify: () => {},
+  })
+  known.record(change(true))
+  known.record({ ...change(true), ...ben })
+  vi.advanceTimersByTime(10)
+  const until = performance.now()
+  vi.advanceTimersByTime(10)
+  known.record(change(true))
+  known.rowsWereThere(until)
+  known.handleLostRows()
+  await known.compare()
+  expect(asked.slice(1)).toEqual([[[ana.appId], [ana.userId]]])
+})
+
 test('of more changes than are remembered the oldest are told again, unless long over', () => {
   vi.useFakeTimers({ toFake: ['performance'] })
   onTestFinished(() => void vi.useRealTimers())

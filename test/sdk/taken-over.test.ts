@@ -1,0 +1,84 @@
+import { indexedDbStorage } from '@parley/client'
+import { IDBFactory } from 'fake-indexeddb'
+import { expect, test } from 'vitest'
+import { ready, until } from '../support/chat.ts'
+import { quiet, scriptedChat } from '../support/scripted/index.ts'
+import { useGlobals } from '../support/use-globals.ts'
+import { createWebLocks } from '../support/web-locks.ts'
+
+/** What a tab knows of the operations that it sends in place of another one. */
+
+useGlobals({
+  indexedDB: new IDBFactory(),
+  navigator: { locks: createWebLocks() },
+})
+
+const SEND = /^POST .*\/messages$/
+
+test('a message that a closed tab may have sent is sent as it was, and edited then', async () => {
+  const storage = indexedDbStorage('taken-over')
+  const [one, two] = [scriptedChat({ storage }), scriptedChat({ storage })]
+  two.data.channels = one.data.channels
+  const talk = one.channel('c')
+  for (const { chat } of [one, two]) await chat.connect()
+  const room = two.chat.channel('c')
+  room.watch()
+  await until(room.messages, ready)
+  // The server has it, but the answer never comes.
+  const lost = one.hold(SEND)
+  const sending = room.send({ text: 'typo' })
+  await lost.asked
+  const edited = room.edit(sending.clientId, { text: 'fixed' })
+  one.chat.disconnect()
+  await edited
+  expect(talk.messages.map(({ text }) => text)).toEqual(['fixed'])
+  expect(two.bodies.get('POST /api/channels/c/messages')).toMatchObject({ text: 'typo' })
+  two.chat.disconnect()
+})
+
+test('a tab that asked often to send, and was closed, keeps no other one from sending', async () => {
+  const storage = indexedDbStorage('asked-often')
+  const [one, two, three] = [1, 2, 3].map(() => scriptedChat({ storage }))
+  if (!one || !two || !three) throw new Error('there are three')
+  for (const { chat } of [one, two]) {
+    await chat.connect()
+    await expect.poll(() => storage.load('http://chat app:me')).toEqual([])
+    await quiet()
+  }
+  for (const _ of [1, 2, 3]) two.chat.wake()
+  await quiet()
+  two.chat.disconnect()
+  one.chat.disconnect()
+  const talk = three.channel('c')
+  await three.chat.connect()
+  await three.chat.channel('c').send({ text: 'by the third' }).sent
+  expect(talk.messages.map(({ text }) => text)).toEqual(['by the third'])
+  three.chat.disconnect()
+})
+
+test('an edit says which edit of the message the user has seen', async () => {
+  const { chat, channel, bodies } = scriptedChat()
+  const talk = channel('c')
+  talk.send('first', { by: 'me' })
+  await chat.connect()
+  const room = chat.channel('c')
+  room.watch()
+  await until(room.messages, ready)
+  const seen = async (text: string) => {
+    await room.edit('c-0001', { text })
+    return [...bodies].findLast(([request]) => request.startsWith('PATCH'))?.[1]
+  }
+  expect(await seen('second')).toMatchObject({ ifEditedAt: null })
+  const [{ editedAt } = {}] = room.messages.getSnapshot().items
+  expect(editedAt).not.toBeNull()
+  expect(await seen('third')).toMatchObject({ ifEditedAt: editedAt })
+})
+
+test('an operation comes out of IndexedDB as it was put, whatever fields it has', async () => {
+  const storage = indexedDbStorage('as-it-was')
+  const operation = { clientId: 'k', channelId: 'c', createdAt: '2026', text: 'x', attachments: [] }
+  const newer = { ...operation, priority: 'high' }
+  await storage.put('owner', newer)
+  expect(await storage.load('owner')).toEqual([newer])
+  expect(await storage.load('another')).toEqual([])
+})
