@@ -154,7 +154,7 @@ test('the total unread count leaves out a deleted channel at once', async () => 
   })
 })
 
-test('a deleted channel is marked as read no more, although its members are still there', async () => {
+test('a deleted channel cannot be marked as read, although it still has members', async () => {
   const [ana, fred] = await world().users('ana', 'fred')
   const { channelId } = await talk(['one'], [ana, fred])
   await withoutCleanup(world(), async () => {

@@ -67,7 +67,7 @@ test('read positions are paged by cursor: members who leave meanwhile hide nobod
   expect(requests.filter((request) => /offset/.test(request))).toEqual([])
 })
 
-test('a room whose reload fails after a gap that events cannot fill shows nothing old', async () => {
+test('a room whose reload fails after a gap without its events shows nothing old', async () => {
   const { chat, channel, hold, cut, mend, loseEvents, intercept } = scriptedChat()
   const talk = channel('c')
   talk.send('old')

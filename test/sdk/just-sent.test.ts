@@ -155,7 +155,7 @@ test('an unsent message quotes what the other one says by now', async () => {
   expect(quoted()).toBe('edited')
 })
 
-test('an unsent reply is shown among all messages and in its thread, not among the others', async () => {
+test('an unsent reply is shown among all messages and in its thread only', async () => {
   const { chat, channel, refuseRequests } = scriptedChat()
   channel('c').send('first')
   const room = chat.channel('c')

@@ -36,7 +36,7 @@ test('a message that a closed tab may have sent is sent as it was, and edited th
   two.chat.disconnect()
 })
 
-test('a tab that asked often to send, and was closed, keeps no other one from sending', async () => {
+test('a tab that asked to send, and was closed, keeps no other from sending', async () => {
   const storage = indexedDbStorage('asked-often')
   const [one, two, three] = [1, 2, 3].map(() => scriptedChat({ storage }))
   if (!one || !two || !three) throw new Error('there are three')
