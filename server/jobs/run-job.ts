@@ -112,8 +112,8 @@ export async function runJob<T extends QueuedTask>(
 type Ending = { signal: AbortSignal; timings: Timings }
 
 /**
- * Runs work that ends by its signal: when its time is over, or with the process. If it ignores that,
- * nobody waits for it any longer, so that it does not take the place of another job for ever.
+ * Runs work that ends by its signal: when its time is over, or with the process. If it ignores
+ * that, nobody waits for it any longer, so that it takes the place of no other job for ever.
  */
 const inTime = ({ signal, timings }: Ending, work: (signal: AbortSignal) => Promise<void>) =>
   withTimeout(timings.jobMs, signal, async (signal) => {
