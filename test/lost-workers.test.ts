@@ -9,44 +9,12 @@ import { openDatabaseProxy } from './support/database-proxy.ts'
 import { watchForDeath } from './support/deaths.ts'
 import { idle } from './support/idle.ts'
 import { silentLog, useStagingWorld } from './support/jobs.ts'
+import { lockedJobs } from './support/locked-jobs.ts'
 import { until } from './support/until.ts'
 
 const staging = useStagingWorld()
 const { sendsOf, heartbeats } = staging
-
-/**
- * Enqueues the push of a message as a job in whose progress workers died, `deaths` times, the last
- * one this long ago.
- */
-async function enqueueLocked(
-  messageId: string,
-  deaths: number,
-  { worker = 'worker-gone', ago = '1 hour' } = {},
-) {
-  const { world } = staging.current()
-  const { db, appId } = world
-  const payload = { jobs: [{ appId, messageId }], since: new Date().toISOString(), tries: 0 }
-  const attempts = 5 + deaths
-  await db.begin(async (tx) => {
-    const [job] = await tx<{ id: string }[]>`
-      select id
-      from graphile_worker.add_job(
-        'push-message', ${db.json(payload)}::json, max_attempts => ${attempts}::int
-      )`
-    await tx`
-      update graphile_worker._private_jobs
-      set
-        attempts = ${attempts},
-        locked_by = ${worker},
-        locked_at = now() - ${ago}::interval
-      where id = ${job?.id ?? ''}`
-    await tx`
-      insert into job_workers (id, seen_at)
-      values (${worker}, now() - ${ago}::interval)
-      on conflict (id) do update
-      set seen_at = excluded.seen_at`
-  })
-}
+const enqueueLocked = lockedJobs(() => staging.current().world)
 
 test('a job survives twenty deaths of its workers, and is given up at the next', async () => {
   const { world, provider } = staging.current()

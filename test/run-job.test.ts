@@ -1,6 +1,8 @@
+import { once } from 'node:events'
 import { createMetrics } from '@parley/server/core/metrics'
 import { DeadlineError } from '@parley/server/db/client'
 import { runJob } from '@parley/server/jobs/run-job'
+import { RetryLaterError } from '@parley/server/jobs/tasks'
 import { timings } from '@parley/server/jobs/timings'
 import { expect, test } from 'vitest'
 import { type JobHelpers, recordAddedJobs } from './support/added-jobs.ts'
@@ -14,13 +16,16 @@ const jobs = [
   { appId: 'app', messageId: '2' },
 ] as const
 
+type Push = (typeof jobs)[number]
 type Options = {
   ageSeconds?: number
   maxAttempts?: number
   signal?: AbortSignal
   storeFailures?: number
   storeFailure?: Error
-  work?: (context: { takenAt: Date }) => Promise<void>
+  jobMs?: number
+  batch?: readonly [Push, ...Push[]]
+  work?: (context: { takenAt: Date; signal: AbortSignal }) => Promise<void>
 }
 
 /** Runs a batch of two that was taken `ageSeconds` after it was staged, by the database's clock. */
@@ -30,6 +35,8 @@ async function runBatch({
   signal = new AbortController().signal,
   storeFailures = 0,
   storeFailure = new Error('no room'),
+  jobMs = timings.jobMs,
+  batch = jobs,
   work = async () => {},
 }: Options) {
   const { added, query } = recordAddedJobs({ failures: storeFailures, failure: storeFailure })
@@ -48,9 +55,9 @@ async function runBatch({
       runs += 1
       return work(context)
     },
-    batch: { jobs: [...jobs], since: SINCE, tries: 3 },
+    batch: { jobs: [...batch], since: SINCE, tries: 3 },
     helpers,
-    timings: { ...timings, backOffMs: 1 },
+    timings: { ...timings, backOffMs: 1, jobMs, graceMs: 10 },
     metrics: createMetrics(),
     log: silentLog,
   })
@@ -90,6 +97,34 @@ test.each([
 test('a job that the end of its process interrupts returns to the queue', async () => {
   const signal = AbortSignal.abort()
   const { added } = await runBatch({ signal, work: () => Promise.reject(signal.reason) })
+  expect(added).toMatchObject([{ batch: { jobs, tries: 3 }, pauseMs: 0 }])
+})
+
+const never = () => new Promise<never>(() => {})
+
+test('a batch that hangs is split after its time, and a job that hangs fails', async () => {
+  const { added } = await runBatch({ jobMs: 10, work: never })
+  expect(added.map(({ batch }) => batch.jobs)).toEqual(jobs.map((job) => [job]))
+  const single = runBatch({ jobMs: 10, work: never, batch: [jobs[0]] })
+  await expect(single).rejects.toThrow('not done in time')
+})
+
+test('a job whose time is over ends by its signal, and what is left of it is put off', async () => {
+  const work = async ({ signal }: { signal: AbortSignal }) => {
+    await once(signal, 'abort')
+    throw new RetryLaterError('push-message', [jobs[1]], 0, new Error('no time'))
+  }
+  const { added } = await runBatch({ jobMs: 10, work })
+  expect(added).toMatchObject([{ batch: { jobs: [jobs[1]], tries: 4, reason: 'no time' } }])
+})
+
+test('a job that hangs as its process ends returns to the queue', async () => {
+  const end = new AbortController()
+  const work = () => {
+    end.abort()
+    return never()
+  }
+  const { added } = await runBatch({ signal: end.signal, work })
   expect(added).toMatchObject([{ batch: { jobs, tries: 3 }, pauseMs: 0 }])
 })
 

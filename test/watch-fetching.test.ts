@@ -5,47 +5,59 @@ import { watchFetching } from '@parley/server/jobs/watch-fetching'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { silentLog } from './support/jobs.ts'
 
-const STALLED_MS = 1_000
+const CONCURRENCY = 4
 
-/** Watches a runner whose events a test emits; `database` decides whether the database answers. */
-function watch() {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] })
+/** A queue of four workers, as it is watched. Time passes by `pass`; `database` may be away. */
+function openQueue() {
+  vi.useFakeTimers()
   onTestFinished(() => void vi.useRealTimers())
   const events = new EventEmitter()
   const database = { answers: true }
   const use = async () => {
     if (!database.answers) throw new Error('away')
   }
-  const watched = watchFetching(events, {
-    db: { use } as unknown as Db, // all that is used of it
-    timings: { ...timings, stalledMs: STALLED_MS },
-    log: silentLog,
-  })
-  onTestFinished(watched.stop)
-  const isStalledAfter = async (milliseconds: number) => {
-    await vi.advanceTimersByTimeAsync(milliseconds)
-    return watched.isStalled()
+  const db = { use } as unknown as Db // it only asks whether it answers
+  const options = { db, timings, log: silentLog, concurrency: CONCURRENCY }
+  const { isStalled, stop } = watchFetching(events, options)
+  onTestFinished(stop)
+  return {
+    database,
+    isStalled,
+    emit: (name: string, times = 1) => {
+      for (let time = 0; time < times; time += 1) events.emit(name)
+    },
+    pass: (milliseconds: number) => vi.advanceTimersByTimeAsync(milliseconds),
   }
-  return { events, database, isStalledAfter }
 }
 
-test('a queue that fetches nothing has stalled, unless the database answers nobody', async () => {
-  const { database, isStalledAfter } = watch()
-  database.answers = false
-  expect(await isStalledAfter(10 * STALLED_MS)).toBe(false)
-  database.answers = true
-  expect(await isStalledAfter(STALLED_MS)).toBe(true)
+test('a queue that fetches nothing is stalled although one of its jobs goes on', async () => {
+  const { isStalled, emit, pass } = openQueue()
+  emit('job:start', CONCURRENCY - 1)
+  for (let second = 0; second < 60; second += 1) {
+    emit('localQueue:getJobs:complete')
+    await pass(1_000)
+  }
+  expect(isStalled()).toBe(false)
+  await pass(1.5 * timings.stalledMs)
+  expect(isStalled()).toBe(true)
 })
 
-test('a queue that fetches, or is busy with a job for long, has not stalled', async () => {
-  const { events, isStalledAfter } = watch()
-  for (let fetched = 0; fetched < 5; fetched++) {
-    expect(await isStalledAfter(STALLED_MS / 2)).toBe(false)
-    events.emit('worker:getJob:empty')
-  }
-  events.emit('job:start')
-  expect(await isStalledAfter(10 * STALLED_MS)).toBe(false)
-  events.emit('job:complete')
-  expect(await isStalledAfter(STALLED_MS / 2)).toBe(false)
-  expect(await isStalledAfter(STALLED_MS)).toBe(true)
+test('a queue that fetches nothing while its database answers nobody is not stalled', async () => {
+  const { database, isStalled, pass } = openQueue()
+  database.answers = false
+  await pass(10 * timings.stalledMs)
+  expect(isStalled()).toBe(false)
+  database.answers = true
+  await pass(timings.stalledMs)
+  expect(isStalled()).toBe(true)
+})
+
+test('a queue whose workers are all at work does not fetch, and is not stalled', async () => {
+  const { isStalled, emit, pass } = openQueue()
+  emit('job:start', CONCURRENCY)
+  await pass(10 * timings.stalledMs)
+  expect(isStalled()).toBe(false)
+  emit('job:complete')
+  await pass(1.5 * timings.stalledMs)
+  expect(isStalled()).toBe(true)
 })

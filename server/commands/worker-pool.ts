@@ -1,6 +1,7 @@
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
+import { closeUnaccepted } from './unaccepted.ts'
 import { environmentOf, type Handed, type Order } from './worker-link.ts'
 
 /** One that lived for so long has not crashed at once. */
@@ -39,6 +40,7 @@ export function createWorkerPool({ count, databaseUrl, delayMs, log }: PoolOptio
     const startedAt = performance.now()
     let hasListened = false
     current.set(number, worker)
+    closeUnaccepted(worker)
     worker.on('error', () => {}) // an order to one that has ended
     worker.once('listening', () => {
       hasListened = true

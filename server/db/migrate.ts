@@ -24,6 +24,8 @@ const LOCK_WAIT_MS = 1_000
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 15_000
 const GIVE_UP_MS = 3_600_000
+/** How long all of it may take: an index of a large table is built for hours. */
+const WITHIN_MS = 24 * 3_600_000
 /** Of PostgreSQL: the lock was not available in time. */
 const TIMED_OUT = '55P03'
 const DEADLOCK = '40P01'
@@ -34,8 +36,8 @@ type MigrateOptions = { onNotice?: (line: string) => void }
  * Applies pending migrations, forward only; answers their names. Several nodes may start at once.
  * `onNotice` is told of tables that others keep locked.
  */
-export const migrate = (url: string, { onNotice = () => {} }: MigrateOptions = {}) =>
-  withConnection(url, async (db) => {
+export function migrate(url: string, { onNotice = () => {} }: MigrateOptions = {}) {
+  const applyPending = async (db: Tx) => {
     await lockMigrations(db, onNotice)
     const pending = await pendingMigrations(db)
     if (ownSchema(url) === undefined) await db`create schema if not exists drizzle`
@@ -47,7 +49,9 @@ export const migrate = (url: string, { onNotice = () => {} }: MigrateOptions = {
       )`
     for (const migration of pending) await apply(db, migration, onNotice)
     return pending.map(({ name }) => name)
-  })
+  }
+  return withConnection(url, applyPending, { withinMs: WITHIN_MS })
+}
 
 /**
  * Throws if a schema is not that of this version, or that of the queue unless there are no jobs.
@@ -81,7 +85,7 @@ export const inspect = (url: string) =>
 async function withConnection<T>(
   url: string,
   work: (db: Tx) => Promise<T>,
-  { mayCreate = true } = {},
+  { mayCreate = true, withinMs }: { mayCreate?: boolean; withinMs?: number },
 ) {
   await requireDirectConnection(url)
   const prepared = async (db: Tx) => {
@@ -89,7 +93,10 @@ async function withConnection<T>(
     await requireSchema(db, ownSchema(url), mayCreate)
     return work(db)
   }
-  return useOnce(url, prepared, 'parley-migrations')
+  return useOnce(url, prepared, {
+    applicationName: 'parley-migrations',
+    ...(withinMs !== undefined && { withinMs }),
+  })
 }
 
 /**

@@ -13,7 +13,7 @@ import {
 } from './erasure.ts'
 import { expireActiveUsers, expireAudit } from './operator-retention.ts'
 import { purgeApps } from './purge-apps.ts'
-import { purgeChannels } from './purge-channels.ts'
+import { createChannelPurge } from './purge-channels.ts'
 import { createMessageRetention } from './retained-messages.ts'
 import {
   BATCH,
@@ -52,6 +52,7 @@ export function createCleanupTasks({
   auditRetentionDays,
 }: TasksOptions) {
   const purgeAbandoned = createAbandonedPurge(purgeEmptyAfterDays)
+  const purgeChannels = createChannelPurge()
   const expireMessages = createMessageRetention()
   const thinReadMarks = createReadMarkThinning()
 

@@ -164,30 +164,36 @@ export async function releaseWorkers(
   // A release beside this one must not give them an attempt as well.
   const given = [...notStored]
   notStored.clear()
-  const jobs = await release(db, { workers, given }).catch((error) => {
+  const onGivenUp = ({ id, task, maxAttempts }: ReleasedJob) => {
+    metrics.jobs.inc({ task, outcome: 'given_up' })
+    const deaths = survivedDeaths(maxAttempts) + 1
+    log.error({ task, jobId: id, deaths }, 'job given up: its workers died')
+  }
+  const jobs = await release(db, { workers, given, onGivenUp }).catch((error) => {
     for (const [id, maxAttempts] of given) notStored.set(id, maxAttempts)
     throw error
   })
-  for (const { id, task, maxAttempts, isInProgress } of jobs) {
+  for (const { id, maxAttempts, isInProgress } of jobs)
     if (isInProgress) notStored.set(id, maxAttempts)
-    else if (isLast(maxAttempts)) {
-      metrics.jobs.inc({ task, outcome: 'given_up' })
-      const deaths = survivedDeaths(maxAttempts) + 1
-      log.error({ task, jobId: id, deaths }, 'job given up: its workers died')
-    }
-  }
 }
 
 const isLast = (maxAttempts: number) => survivedDeaths(maxAttempts) >= MAX_DEATHS
+
+type Release = {
+  workers: string[]
+  given: [id: string, maxAttempts: number][]
+  /**
+   * Called with each job that is given up, before the commit, whose answer may be lost: rather
+   * twice than never.
+   */
+  onGivenUp: (job: ReleasedJob) => void
+}
 
 /**
  * Returns the jobs of these workers, and those given that still have as many attempts: a release
  * gives one more. Those in progress elsewhere stay as is.
  */
-const release = (
-  db: Db,
-  { workers, given }: { workers: string[]; given: [id: string, maxAttempts: number][] },
-) =>
+const release = (db: Db, { workers, given, onGivenUp }: Release) =>
   db.use((connection) =>
     transaction(connection, async (tx) => {
       const queue = queueSchema(tx)
@@ -207,7 +213,7 @@ const release = (
           )`
       const ended = jobs.filter(({ isInProgress }) => !isInProgress)
       const again = ended.filter(({ maxAttempts }) => !isLast(maxAttempts)).map(({ id }) => id)
-      const last = ended.filter(({ maxAttempts }) => isLast(maxAttempts)).map(({ id }) => id)
+      const last = ended.filter(({ maxAttempts }) => isLast(maxAttempts))
       await tx`select ${queue}.force_unlock_workers(${workers}::text[])`
       await tx`
         select
@@ -216,10 +222,11 @@ const release = (
         where job.id in (select unnest(${again}::text[])::bigint)`
       await tx`
         select ${queue}.permanently_fail_jobs(
-          array(select unnest(${last}::text[])::bigint),
+          array(select unnest(${last.map(({ id }) => id)}::text[])::bigint),
           'its workers died'
         )`
       await tx`delete from job_workers where id = any(${workers}::text[])`
+      for (const job of last) onGivenUp(job)
       return jobs
     }),
   )

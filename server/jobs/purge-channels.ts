@@ -14,26 +14,36 @@ import {
 } from './delete-in-steps.ts'
 import { BATCH } from './retention.ts'
 
-type Deleted = ChannelRef & { deletedAt: string; isDue: boolean }
+type Place = { deletedAt: string; id: string }
+type Deleted = ChannelRef & Place & { isDue: boolean }
 
-export async function purgeChannels(context: RetentionContext) {
-  const { db, checkpoint, attempt } = context
-  await db.use(deleteUnfinished)
-  let after = { deletedAt: '-infinity', id: FIRST_ID }
-  for (;;) {
-    checkpoint()
-    const deleted = await db.use((db) => selectDeleted(db, after))
-    for (const { isDue, ...channel } of deleted) {
-      if (isDue) await attempt(() => purgeChannel(context, channel))
+const START = { deletedAt: '-infinity', id: FIRST_ID }
+
+/**
+ * Purges the channels that were deleted, in that order, and continues in the next pass when the
+ * time is over: however many wait for the end of their events, those after them have their turn.
+ */
+export function createChannelPurge() {
+  let after: Place = START
+  return async (context: RetentionContext) => {
+    const { db, checkpoint, attempt } = context
+    await db.use(deleteUnfinished)
+    for (;;) {
+      checkpoint()
+      const deleted = await db.use((db) => selectDeleted(db, after))
+      for (const { isDue, ...channel } of deleted) {
+        if (isDue) await attempt(() => purgeChannel(context, channel))
+        after = channel
+      }
+      if (deleted.length > 0) continue
+      after = START
+      return
     }
-    const last = deleted.at(-1)
-    if (!last) return
-    after = last
   }
 }
 
 /** Of those that wait for the end of their events, the content has gone before. */
-const selectDeleted = (db: DbConnection, after: Pick<Deleted, 'deletedAt' | 'id'>) => db<Deleted[]>`
+const selectDeleted = (db: DbConnection, after: Place) => db<Deleted[]>`
   select
     c.app_id, c.id, c.deleted_at::text as deleted_at,
     not ${areEventsKept(db)}

@@ -30,7 +30,7 @@ type QueueOptions = {
   timings: Timings
   log: Log
 }
-type Tasks = Pick<RunnerOptions, 'taskList' | 'concurrency'> & {
+type Tasks = Required<Pick<RunnerOptions, 'taskList' | 'concurrency'>> & {
   localQueue?: { size: number }
 }
 
@@ -60,7 +60,8 @@ export async function openQueue({ databaseUrl, db, metrics, timings, log }: Queu
   const runOnce = async ({ localQueue, ...tasks }: Tasks, signal: AbortSignal) => {
     const own = new Set<string>()
     const events = observeJobs({ own, workers, notStored, metrics, log })
-    const stalled = watchFetching(events, { db, timings, log })
+    const { concurrency } = tasks
+    const stalled = watchFetching(events, { db, timings, log, concurrency })
     try {
       const preset = { worker: { ...RECORDING, ...(localQueue && { localQueue }) } }
       const runner = await run({ ...shared, ...tasks, preset, events })

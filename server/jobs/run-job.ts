@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import type { JobHelpers } from 'graphile-worker'
 import { safeMessage } from '../core/describe-error.ts'
@@ -5,6 +6,7 @@ import { ApiError } from '../core/errors.ts'
 import { MAX_ATTEMPTS } from '../core/jobs.ts'
 import type { Metrics } from '../core/metrics.ts'
 import { inSpan, traceOfPlace } from '../core/spans.ts'
+import { withTimeout } from '../core/with-timeout.ts'
 import { isDatabaseUnavailable, isStatementTimeout } from '../db/client.ts'
 import { keepGivenUp } from './given-up.ts'
 import { jobTraces } from './job-trace.ts'
@@ -77,8 +79,13 @@ export async function runJob<T extends QueuedTask>(
     const span = () => ({ name: `job ${task}`, kind: 'consumer' as const, causes: placesOf(jobs) })
     const giveUp: HandlerContext<T>['giveUp'] = (task, jobs, reason) =>
       keep(task, { jobs, since, tries }, reason)
-    const context = { signal, takenAt, continueWith, giveUp }
-    await inSpan(span, () => jobTraces.run(traces, () => handler(jobs, context)))
+    await inSpan(span, () =>
+      jobTraces.run(traces, () =>
+        inTime({ signal, timings }, (signal) =>
+          handler(jobs, { signal, takenAt, continueWith, giveUp }),
+        ),
+      ),
+    )
     log.debug({ task, traces, jobs: jobs.length }, 'job done')
   } catch (error) {
     if (error instanceof ApiError && error.code === 'NOT_FOUND') return
@@ -103,6 +110,22 @@ export async function runJob<T extends QueuedTask>(
   await addNextPage()
 }
 
+type Ending = { signal: AbortSignal; timings: Timings }
+
+/**
+ * Runs work that ends by its signal: when its time is over, or with the process. If it ignores
+ * that, nobody waits for it any longer, so that it takes the place of no other job for ever.
+ */
+const inTime = ({ signal, timings }: Ending, work: (signal: AbortSignal) => Promise<void>) =>
+  withTimeout(timings.jobMs, signal, async (signal) => {
+    const ignored = async () => {
+      if (!signal.aborted) await once(signal, 'abort')
+      await setTimeout(timings.graceMs, undefined, { ref: false })
+      throw new Error('not done in time')
+    }
+    await Promise.race([work(signal), ignored()])
+  })
+
 const placesOf = (jobs: QueuedJob[]) => [
   ...new Set(jobs.flatMap((job) => ('trace' in job && job.trace) || [])),
 ]
@@ -121,10 +144,7 @@ const withSafeMessage = (error: unknown) => {
  * Repeats `store`, after growing pauses, until the database has accepted it; not once the process
  * ends.
  */
-async function untilStored(
-  store: () => Promise<void>,
-  { signal, timings }: { signal: AbortSignal; timings: Timings },
-) {
+async function untilStored(store: () => Promise<void>, { signal, timings }: Ending) {
   for (let tries = 1; ; tries++) {
     try {
       return await store()

@@ -17,7 +17,9 @@ export const timings = {
   workerMissingMs: 60_000,
   /** A queue that has not fetched for this long, while the database answers, is restarted. */
   stalledMs: 15_000,
-  /** How long jobs in progress may continue once the process stops. */
+  /** How long a job may take. A provider that is slow, but not too slow, needs some minutes. */
+  jobMs: 600_000,
+  /** How long jobs in progress may continue once the process stops, or their time is over. */
   graceMs: 3_000,
   /** How far a pass over the log of events looks back for those that were committed late. */
   webhookOverlapMs: 3_000,

@@ -6,14 +6,23 @@ import type { Timings } from './timings.ts'
 /** What graphile-worker emits when the database has answered it. */
 const ANSWERS = ['localQueue:getJobs:complete', 'worker:getJob:empty', 'job:start', 'job:complete']
 
-type WatchOptions = { db: Db; timings: Timings; log: Log }
+type WatchOptions = {
+  db: Db
+  timings: Timings
+  log: Log
+  /** How many jobs the runner runs at once: while it does, it does not fetch. */
+  concurrency: number
+}
 
 /**
- * Watches the events of a runner. It has stalled when it is idle and has not fetched for
- * `stalledMs`, although the database answers others: its connections may be dead, which TCP alone
- * notices after a quarter of an hour.
+ * Watches the events of a runner. It has stalled when some of its workers are idle and it has not
+ * fetched for `stalledMs`, although the database answers others: its connections may be dead, which
+ * TCP alone notices after a quarter of an hour. Each job has an end of its own.
  */
-export function watchFetching(events: EventEmitter, { db, timings, log }: WatchOptions) {
+export function watchFetching(
+  events: EventEmitter,
+  { db, timings, log, concurrency }: WatchOptions,
+) {
   let answeredAt = performance.now()
   let running = 0
   let isStalled = false
@@ -21,7 +30,7 @@ export function watchFetching(events: EventEmitter, { db, timings, log }: WatchO
   events.on('job:start', () => (running += 1))
   events.on('job:complete', () => (running -= 1))
 
-  const isSilent = () => running === 0 && performance.now() - answeredAt > timings.stalledMs
+  const isSilent = () => running < concurrency && performance.now() - answeredAt > timings.stalledMs
   let timer: NodeJS.Timeout | undefined
   const promise = new Promise<void>((resolve) => {
     const check = async () => {

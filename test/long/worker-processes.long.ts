@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
+import { get } from 'node:http'
 import { createApi } from '@parley/client/api'
 import { connectOnce } from '@parley/server/db/client'
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
@@ -138,6 +139,27 @@ test('a worker process that is killed is replaced, and nothing acknowledged is l
   }, patient)
   expect(text).toMatch(/^parley_build_info\{.*\} 1$/m)
   expect(sample(text, 'parley_database_up')).toBe(1)
+})
+
+test('a connection that was handed to a worker process as that was killed ends', async () => {
+  const { url, child } = await startServer()
+  const [victim = 0] = childrenOf(child)
+  process.kill(victim, 'SIGSTOP')
+  let answered = 0
+  const call = () =>
+    new Promise((resolve, reject) => {
+      const request = get(`${url}/health`, { agent: false }, (response) => {
+        answered += 1
+        resolve(response.resume())
+      })
+      request.on('error', reject)
+    })
+  const calls = Array.from({ length: 4 }, call)
+  // Those of the other process: the one that stands still is handed one.
+  await until(() => answered === 3)
+  process.kill(victim, 'SIGKILL')
+  const outcomes = await Promise.allSettled(calls)
+  expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(1)
 })
 
 test('a worker process that ends during a start or a rolling restart leaves as many', async () => {

@@ -1,0 +1,77 @@
+import { createBatchSize } from '@parley/server/jobs/batch-size'
+import { createChannelPurge } from '@parley/server/jobs/purge-channels'
+import { BATCH } from '@parley/server/jobs/retention'
+import { expect, test } from 'vitest'
+import { withoutCleanup } from './support/locks.ts'
+import { useWorld } from './support/world.ts'
+
+const world = useWorld()
+
+/** Deletes more channels than a step looks at, of which the last one alone is to be purged. */
+async function deleteChannels() {
+  const { db, appId } = world()
+  await world().user('ana')
+  await db`
+    insert into webhooks (id, app_id, url, events, enabled, secret)
+    values (gen_random_uuid(), ${appId}, 'https://example.com', '{}', false, 'secret')`
+  await db`
+    insert into channels (id, app_id, cid, type, created_by, deleted_at)
+    select
+      gen_random_uuid(), ${appId}, 'group:' || n, 'group', 'ana',
+      now() - interval '1 hour' + n * interval '1 millisecond'
+    from generate_series(0, ${BATCH}) n`
+  // Those with events wait for the end of these.
+  await db`
+    insert into events (topic, "offset", type, envelope)
+    select 'chat:' || ${appId}::text || ':' || id, 1, 'channel.deleted', '{}'
+    from channels
+    where app_id = ${appId}
+      and cid <> ${`group:${BATCH}`}`
+}
+
+test('a purge whose time is over goes on behind the channels that it has looked at', async () => {
+  await withoutCleanup(world(), async () => {
+    await deleteChannels()
+    const purge = createChannelPurge()
+    const runTurn = (steps: number) => {
+      let left = steps
+      const checkpoint = () => {
+        if (left === 0) throw new Error('the turn is over')
+        left -= 1
+      }
+      return purge({
+        db: world().pool,
+        checkpoint,
+        // What it has begun it may end.
+        attempt: async (work) => {
+          left += 100
+          await work()
+          return true
+        },
+        batch: createBatchSize(100),
+      })
+    }
+    await expect(runTurn(1)).rejects.toThrow('the turn is over')
+    await runTurn(1)
+    const left = async () => {
+      const [row] = await world().db<{ count: number }[]>`
+        select count(*)::int
+        from channels
+        where app_id = ${world().appId}
+          and deleted_at is not null`
+      return row?.count
+    }
+    expect(await left()).toBe(BATCH)
+    // The next walk begins with the first one.
+    await world().db`
+      delete from events
+      where topic = (
+        select 'chat:' || app_id || ':' || id
+        from channels
+        where app_id = ${world().appId}
+          and cid = 'group:0'
+      )`
+    await runTurn(50)
+    expect(await left()).toBe(BATCH - 1)
+  })
+})
