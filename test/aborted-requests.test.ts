@@ -3,11 +3,10 @@ import { createApi } from '@parley/client/api'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createDataFolder } from './support/folders.ts'
 import { whileRowLocked } from './support/locks.ts'
+import { type LogLine, logLines } from './support/log-lines.ts'
 import { production, start } from './support/start.ts'
 import { until } from './support/until.ts'
 import { useWorld } from './support/world.ts'
-
-type Line = Record<string, unknown> & { level: string; msg: string }
 
 const directory = createDataFolder('aborted-requests')
 const world = useWorld()
@@ -29,11 +28,8 @@ afterAll(() => {
   rmSync(directory, { recursive: true, force: true })
 })
 
-const lines = () => {
-  const complete = node.output().slice(0, node.output().lastIndexOf('\n'))
-  return complete.split('\n').map((line) => JSON.parse(line) as Line)
-}
-const lineOf = (find: (line: Line) => boolean) => until(() => lines().find(find))
+const lines = () => logLines(node)
+const lineOf = (find: (line: LogLine) => boolean) => until(() => lines().find(find))
 
 async function populate(userId: string) {
   const { token } = await createApi({ url, apiKey }).tokens.create({ userId })

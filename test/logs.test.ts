@@ -3,13 +3,12 @@ import { createApi } from '@parley/client/api'
 import { createOutages, logOutages } from '@parley/server/db/outages'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { createDataFolder } from './support/folders.ts'
+import { type LogLine, logLines } from './support/log-lines.ts'
 import { RawSocket } from './support/socket.ts'
 import { production, start } from './support/start.ts'
 import { RawStream } from './support/stream.ts'
 import { until } from './support/until.ts'
 import { useWorld } from './support/world.ts'
-
-type Line = Record<string, unknown> & { level: string; time: string; msg: string }
 
 const directory = createDataFolder('logs')
 const world = useWorld()
@@ -36,12 +35,8 @@ afterAll(() => {
   rmSync(directory, { recursive: true, force: true })
 })
 
-/** All that the server has written: in production each line is JSON. */
-const lines = () => {
-  const complete = node.output().slice(0, node.output().lastIndexOf('\n'))
-  return complete.split('\n').map((line) => JSON.parse(line) as Line)
-}
-const line = (find: (line: Line) => boolean) => until(() => lines().find(find))
+const lines = () => logLines(node)
+const line = (find: (line: LogLine) => boolean) => until(() => lines().find(find))
 
 const traceOf = (digits: string) => digits.repeat(32)
 
