@@ -240,7 +240,7 @@ test('a node that is cut off in a transaction frees its locks within 2.5 s', asy
 })
 
 test('a session whose client falls silent before its Sync frees its locks', async () => {
-  await lockSilently(world().databaseUrl, channelId)
+  await lockSilently(world(), channelId)
   const other = connectOnce(world().databaseUrl)
   onTestFinished(() => other.end())
   await other`select from channels where id = ${channelId} for update`

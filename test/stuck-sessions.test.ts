@@ -1,3 +1,4 @@
+import { FILE_CONNECTION } from '@parley/server/db/stuck-sessions'
 import { expect, test } from 'vitest'
 import { slowness } from './support/slowness.ts'
 import { lockSilently } from './support/stuck-session.ts'
@@ -40,7 +41,7 @@ test('who waits for a session whose client fell silent frees its locks within 2.
   }
   await send()
   const usual = [await send(), await send()]
-  await lockSilently(world().databaseUrl, channelId)
+  await lockSilently(world(), channelId)
   const { freed } = await lockedMs(world(), channelId)
   usual.push(await send().then(send))
   const held = await freed
@@ -48,4 +49,17 @@ test('who waits for a session whose client fell silent frees its locks within 2.
   expect(held).toBeLessThan(Math.min(HELD_MS + slackMs, REFUSED_MS))
   // Otherwise nothing was held.
   expect(held).toBeGreaterThan(1_000)
+})
+
+test('a command whose file is read or written slowly is not ended, though others are', async () => {
+  const ana = await world().user('ana')
+  const [exported, locked] = [
+    await ana.channels.create({ type: 'group', name: 'Exported' }),
+    await ana.channels.create({ type: 'group', name: 'Locked' }),
+  ]
+  const isCommandThere = await lockSilently(world(), exported.id, FILE_CONNECTION)
+  const isOtherThere = await lockSilently(world(), locked.id)
+  await ana.messages.send({ channelId: locked.id, text: 'waits until it is free' })
+  expect(await isOtherThere()).toBe(false)
+  expect(await isCommandThere()).toBe(true)
 })

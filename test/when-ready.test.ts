@@ -106,6 +106,10 @@ test('a start whose first connection is accepted and not answered tries another'
 test.each([
   ['a name that is known only once its container runs', 'ENOTFOUND'],
   ['a server that ends the connection while it is written to', 'EPIPE'],
+  ['a server that is stopped meanwhile', '57P01'],
+  ['a server that has crashed meanwhile', '57P02'],
+  ['a server that has no place for another connection', '53300'],
+  ['a server that fell silent', 'DEADLINE_EXCEEDED'],
 ])('a start waits for %s', async (_, code) => {
   const reasons: unknown[] = []
   const failures = [Object.assign(new Error('not there yet'), { code })]

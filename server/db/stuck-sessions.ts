@@ -1,5 +1,11 @@
 import type { Tx } from './connection.ts'
 
+/**
+ * The name of connections that read or write a file: their pauses are those of whoever takes or
+ * gives its lines, and nobody waits for their locks.
+ */
+export const FILE_CONNECTION = 'parley-app-file'
+
 /** As long as PostgreSQL lets a session pause between the statements of a transaction. */
 const STUCK_MS = 2_000
 
@@ -16,6 +22,7 @@ export const endStuckSessions = (db: Tx) => db<{ isEnded: boolean }[]>`
     where sa.datname = current_database()
       and sa.usename = current_user
       and sa.application_name like 'parley%'
+      and sa.application_name <> ${FILE_CONNECTION}
       and sa.state = 'active'
       and sa.wait_event = 'ClientRead'
       and sa.state_change < clock_timestamp() - ${STUCK_MS} * interval '1 millisecond'

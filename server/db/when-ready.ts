@@ -2,11 +2,13 @@ import { setTimeout } from 'node:timers/promises'
 
 /**
  * The errors of a server that is starting, or is not there yet: its address may be known, or its
- * socket made, only once it runs.
+ * socket made, only once it runs. It may also be stopped in the middle of a start, have no place
+ * for another connection, or be silent.
  */
 // biome-ignore format: a table of codes
 const STARTING = new Set([
-  '57P03', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'CONNECTION_CLOSED',
+  '57P01', '57P02', '57P03', '53300', 'DEADLINE_EXCEEDED',
+  'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'CONNECTION_CLOSED',
   'ENOENT', 'ENOTFOUND', 'EAI_AGAIN',
   'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT', 'CONNECT_TIMEOUT',
 ])

@@ -1,5 +1,6 @@
 import { createQueuePool, socketOf } from '@parley/server/jobs/queue-pool'
 import { onTestFinished } from 'vitest'
+import type { World } from './world.ts'
 
 /** A message of the protocol: its type, its length and its content. */
 function protocolMessage(type: string, content: Buffer) {
@@ -8,12 +9,21 @@ function protocolMessage(type: string, content: Buffer) {
   return Buffer.concat([Buffer.from(type), length, content])
 }
 
-/** Locks a channel in a session whose client falls silent between a statement and its Sync. */
-export async function lockSilently(databaseUrl: string, channelId: string) {
+/**
+ * Locks a channel in a session whose client falls silent between a statement and its Sync. Resolves
+ * to whether the session is still there.
+ */
+export async function lockSilently(
+  { db, databaseUrl }: Pick<World, 'db' | 'databaseUrl'>,
+  channelId: string,
+  name = 'parley-jobs',
+) {
   const { pgPool, close } = createQueuePool(databaseUrl, { onConnectionLost: () => {} })
   onTestFinished(close)
   const client = await pgPool.connect()
   onTestFinished(() => client.release(true))
+  await client.query(`set application_name to '${name}'`)
+  const { rows } = await client.query('select pg_backend_pid() as pid')
   await client.query('begin')
   const socket = socketOf(client)
   socket.removeAllListeners('data')
@@ -25,4 +35,11 @@ export async function lockSilently(databaseUrl: string, channelId: string) {
   // Flush: the answer shows that the statement is done. No Sync follows.
   socket.write(protocolMessage('H', Buffer.alloc(0)))
   await answered
+  return async () => {
+    const found = await db`
+      select
+      from pg_stat_activity
+      where pid = ${rows[0].pid}`
+    return found.length > 0
+  }
 }

@@ -6,6 +6,7 @@ import { readConfig } from '../../config.ts'
 import { noteCommand } from '../../core/audit.ts'
 import { type DbConnection, openConnection } from '../../db/client.ts'
 import { inspect } from '../../db/migrate.ts'
+import { FILE_CONNECTION } from '../../db/stuck-sessions.ts'
 import { transaction } from '../../db/transaction.ts'
 import { bytesOf } from '../bytes-of.ts'
 import { prepareSchema, whenDatabaseIsReady, withDatabase } from '../open.ts'
@@ -98,7 +99,7 @@ export async function discardImport(appId: string) {
 async function withConnection(url: string, work: (db: DbConnection) => Promise<void>) {
   const db = openConnection({
     url,
-    applicationName: 'parley-app-file',
+    applicationName: FILE_CONNECTION,
     statementMs: STATEMENT_MS,
   })
   try {
