@@ -159,6 +159,18 @@ test('a thread of a room that was left is whole when the room is shown again', a
   expect(items.map(({ text }) => text)).toEqual(['first', 'second'])
 })
 
+test('a channel that was deleted elsewhere is shown as lost', async () => {
+  const { chat, channel, tell } = scriptedChat()
+  channel('c').send('old')
+  await chat.connect()
+  const { messages } = chat.channel('c')
+  messages.subscribe(() => {})
+  await until(messages, ready)
+  tell('channel.deleted', { channelId: 'c' })
+  const { items, error } = await until(messages, ({ status }) => status === 'failed')
+  expect([items, error?.code]).toEqual([[], 'FORBIDDEN'])
+})
+
 const RECORD = /^GET \/api\/channels\/\w+$/
 
 type Visited = Pick<ScriptedChat, 'chat' | 'channel' | 'intercept'>

@@ -37,8 +37,8 @@ test('a channel beyond the topics of a list shows its message once its count cha
   expect(items[0]).toMatchObject({ unreadCount: 1, lastMessage: { text: 'heard of' } })
 })
 
-test('a record that no list shows is brought up to date after a gap', async () => {
-  const { chat, channel, cut, mend, loseEvents } = scriptedChat()
+test('a record that no list shows has its current settings after a gap', async () => {
+  const { chat, channel, data, cut, mend, loseEvents } = scriptedChat()
   const talk = channel('01234567-89ab-7cde-8f01-23456789abcd')
   await chat.connect()
   const { info } = chat.channel(talk.id)
@@ -46,12 +46,12 @@ test('a record that no list shows is brought up to date after a gap', async () =
   await until(info, ready)
   cut()
   await isOffline(chat)
-  talk.own.name = 'renamed'
-  talk.send('changed')
+  talk.own.starred = true
+  data.settingsVersion += 1
   loseEvents()
   mend()
   chat.wake()
-  await until(info, ({ channel }) => channel?.name === 'renamed')
+  await until(info, ({ channel }) => channel?.starred === true)
 })
 
 test('channels with messages of the same moment stay in the order of the server', async () => {

@@ -191,3 +191,18 @@ test('an outbox that is read after a disconnect sends nothing', async () => {
   await quiet()
   expect(count(SEND)).toBe(0)
 })
+
+test('waking sends what waits for its next attempt', async () => {
+  const clock = stoppedClock()
+  const { chat, channel, refuseRequests } = scriptedChat()
+  channel('c')
+  await chat.connect()
+  refuseRequests(SEND, { status: 503, code: 'UNAVAILABLE' })
+  const { sent, message } = chat.channel('c').send({ text: 'new' })
+  for (let second = 0; second < 60; second++) await clock.forward(1_000)
+  expect(message.status).toBe('pending')
+  refuseRequests()
+  chat.wake()
+  await clock.forward(1)
+  expect(await sent).toMatchObject({ text: 'new' })
+})

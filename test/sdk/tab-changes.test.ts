@@ -1,6 +1,7 @@
 import { indexedDbStorage, type OutboxOperation } from '@parley/client'
 import { createEntry } from '@parley/client/internal/outbox/entry'
-import { applyTabChange, type TabChange } from '@parley/client/internal/outbox/tab-changes'
+import { applyTabChange } from '@parley/client/internal/outbox/tab-changes'
+import type { TabChange } from '@parley/client/internal/outbox/tabs'
 import type { Outgoing } from '@parley/client/internal/storage'
 import { IDBFactory } from 'fake-indexeddb'
 import { expect, test } from 'vitest'
@@ -103,4 +104,19 @@ test('a discarded message is not refused, and an unknown operation is not taken'
   const unknown = { ...draft('2'), type: 'poll' } as unknown // as a newer build may send it
   hear({ kind: 'put', operation: unknown as OutboxOperation })
   expect([steps, entries.size]).toEqual([[], 0])
+})
+
+test('a browser keeps what is unsent for the next page, unless it is told not to', async () => {
+  const [first, next] = [scriptedChat({ userId: 'me' }), scriptedChat({ userId: 'me' })]
+  for (const { channel, refuseRequests } of [first, next]) {
+    channel('c')
+    refuseRequests(/^POST .*\/messages/, { status: 503, code: 'UNAVAILABLE' })
+  }
+  await first.chat.connect()
+  first.chat.channel('c').send({ text: 'unsent' })
+  await quiet()
+  first.chat.disconnect()
+  await next.chat.connect()
+  const { messages } = next.chat.channel('c')
+  await until(messages, ({ items }) => items[0]?.text === 'unsent')
 })

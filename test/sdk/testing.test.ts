@@ -120,3 +120,16 @@ test('a message of a fake client has its own fields and what it quotes', async (
   const two = await room.send(draft).sent
   expect(two).toMatchObject({ custom: { kind: 'x' }, quotedMessage: { id: one.id, text: 'one' } })
 })
+
+test('a fake client refuses what is discarded, and metadata alone edits no message', async () => {
+  const fake = fakeOf()
+  const room = fake.channel('team')
+  const { id } = await room.send({ text: 'one' }).sent
+  expect(await room.edit(id, { custom: { kind: 'x' } })).toMatchObject({ editedAt: null })
+  expect((await room.edit(id, { text: 'two' })).editedAt).not.toBeNull()
+  fake.setOnline(false)
+  const message = room.send({ text: 'unsent' })
+  message.discard()
+  await expect(message.sent).rejects.toMatchObject({ code: 'ABORTED' })
+  expect(texts(room.messages.getSnapshot())).toEqual(['two'])
+})
