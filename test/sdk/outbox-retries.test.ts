@@ -206,3 +206,13 @@ test('waking sends what waits for its next attempt', async () => {
   await clock.forward(1)
   expect(await sent).toMatchObject({ text: 'new' })
 })
+
+test('what is read without a connection is read up to what was seen, at once', async () => {
+  const scene = await live()
+  const { chat, room, talk, bodies } = scene
+  const read = await offline(scene, () => ({ done: room.markRead() }))
+  talk.send('unseen')
+  await chat.connect()
+  await read.done
+  expect(bodies.get('POST /api/channels/c/read')).toEqual({ messageId: 'c-0001' })
+})

@@ -133,3 +133,12 @@ test('a fake client refuses what is discarded, and metadata alone edits no messa
   await expect(message.sent).rejects.toMatchObject({ code: 'ABORTED' })
   expect(texts(room.messages.getSnapshot())).toEqual(['two'])
 })
+
+test('a fake channel shows its last message, and a fake logout ends the user', async () => {
+  const fake = fakeOf()
+  await fake.channel('team').send({ text: 'last' }).sent
+  expect(fake.channels().getSnapshot().items[0]?.lastMessage?.text).toBe('last')
+  expect(fake.me.getSnapshot()?.id).toBe('ana')
+  await fake.logout()
+  expect(fake.me.getSnapshot()).toBeNull()
+})
