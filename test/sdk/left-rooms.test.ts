@@ -121,7 +121,7 @@ test('a record that could not be loaded is not asked for once access to it is lo
   expect([count(RECORD), error()]).toEqual([before, 'FORBIDDEN'])
 })
 
-test('neither a room that is shown again nor a record that is shown alone is given up', async () => {
+test('neither a room shown again nor a record shown alone is given up', async () => {
   const clock = stoppedClock()
   const { chat, ...server } = scriptedChat()
   await chat.connect()

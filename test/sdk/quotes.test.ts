@@ -22,7 +22,7 @@ async function quoting() {
   return { talk, room, shown, hold }
 }
 
-test('of a deleted message no quote is left, in messages and pins, if it is not loaded', async () => {
+test('nothing is left of a deleted message in quotes, although it is not loaded', async () => {
   const { talk, room, shown } = await quoting()
   expect(texts(room.messages.getSnapshot())).not.toContain('1')
   talk.delete('c-0001')

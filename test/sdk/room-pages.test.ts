@@ -11,7 +11,7 @@ function roomOf(count = 3) {
   return { ...scene, talk, room }
 }
 
-test('all pages of the pins are loaded, and one that moved between them is listed once', async () => {
+test('all pages of pins are loaded, and one that moved is listed once', async () => {
   const { chat, talk, room, intercept, requests } = roomOf()
   for (const { id } of talk.messages) talk.pin(id)
   const [one, two, three] = talk.messages.map((message) => ({
@@ -142,7 +142,7 @@ test('what loads stays the same object, whatever else happens in the room', asyn
   for (const { release } of loads) release()
 })
 
-test('the first message of a thread is shown above it while its deletion is on its way', async () => {
+test('the first message of a thread stays above it while it is being deleted', async () => {
   const { chat, talk, room, holdEvents } = roomOf()
   talk.send('reply', { parentId: 'c-0001' })
   const thread = room.thread('c-0001')

@@ -160,7 +160,7 @@ test('of more than a hundred messages the last are stored, and that there are ol
   expect(snapshotWith(150, 120)).toBeUndefined()
 })
 
-test('of many channels and long messages the newest are stored, as many as there is room', async () => {
+test('of many channels and long messages the newest that fit are stored', async () => {
   const { rows, storage } = openStorage()
   const snapshots = createSnapshots(storage, { channels: 2, length: 1_000 })
   const fields = { userId: 'ana', user: {}, text: 'x'.repeat(300), reactions: [], attachments: [] }
