@@ -33,8 +33,7 @@ export function prepare(entry: OutboxEntry, fold: Fold): boolean {
   if (wasTried) return true
   const { channelId, createdAt } = operation
   const later = [...fold.entries.values()].filter(
-    ({ operation: each, error }) =>
-      each.channelId === channelId && each.createdAt > createdAt && !error,
+    ({ operation: each }) => each.channelId === channelId && each.createdAt > createdAt,
   )
   return foldInto(entry, later, fold)
 }

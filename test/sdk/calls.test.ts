@@ -174,3 +174,23 @@ test('an error says whether the same call may succeed later', () => {
   expect(isChatError(error, 'NOT_FOUND')).toBe(false)
   expect(isChatError(new Error('FORBIDDEN'))).toBe(false)
 })
+
+test('an import that the server ends early stops reading its source', async () => {
+  let isRead = true
+  async function* source() {
+    try {
+      for (;;) yield '{}\n'
+    } finally {
+      isRead = false
+    }
+  }
+  const refuse = async (_url: unknown, { body }: RequestInit = {}) => {
+    const reader = (body as ReadableStream).getReader() // as the client makes it
+    await reader.read()
+    await reader.cancel()
+    return Response.json({ error: { code: 'FORBIDDEN', message: 'no' } }, { status: 403 })
+  }
+  const server = createChatServer({ url: 'http://chat', apiKey: 'key', fetch: refuse })
+  await expect(server.imports.run(source())).rejects.toMatchObject({ code: 'FORBIDDEN' })
+  expect(isRead).toBe(false)
+})

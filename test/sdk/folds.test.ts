@@ -140,3 +140,16 @@ test('a stream of a message that has grown before is continued at its end', asyn
   await out.write(' good')
   expect(append.mock.calls).toMatchObject([[{ text: ', so', at: 6 }], [{ text: ' good', at: 10 }]])
 })
+
+test('a stream writes an emoji in two parts whole, and half of one as unreadable', async () => {
+  const message = { id: 'm', channelId: 'c', text: '' }
+  const append = vi.fn(async ({ at, text }: { at: number; text: string }) => ({
+    length: at + text.length,
+  }))
+  const api = { messages: { send: async () => message }, streams: { append } }
+  const out = openStream(api as never, 'c') // it makes no other calls
+  const [high = '', low = ''] = '👍'.split('')
+  await out.write(`a${high}`)
+  await out.write(`${low}b${high}c`)
+  expect(append.mock.calls.map(([{ text }]) => text)).toEqual(['a', '👍b\ufffdc'])
+})

@@ -181,3 +181,13 @@ test('a channel of which the server says that it is removed goes from the list',
   expect(list.getSnapshot().items.map(({ id }) => id)).toEqual(['two'])
   expect(chat.unread.getSnapshot().byChannel).toEqual({ two: 0 })
 })
+
+test('a room that is opened without a connection does not count as subscribed', async () => {
+  const { chat, cut } = await listed()
+  cut()
+  await isOffline(chat)
+  const { typing } = chat.channel('one')
+  typing.subscribe(() => {})
+  await quiet()
+  expect(typing.getSnapshot().status).toBe('loading')
+})

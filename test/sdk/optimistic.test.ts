@@ -55,3 +55,18 @@ test("a reaction of many shows as many users with one's own as without", () => {
     { type: '👍', count: 13, own: true, users },
   ])
 })
+
+test("one's name goes with one's reaction, and a reaction of nobody is not shown", () => {
+  const user = (id: string) => ({ id, name: id, image: null })
+  const users = [user('ana'), user('me')]
+  const reactions = [
+    { type: '👍', count: 2, own: true, users },
+    { type: '🎉', count: 1, own: true, users: [user('me')] },
+  ]
+  const [thumb, party] = ['👍', '🎉'].map((emoji) =>
+    optimistic.react('m', emoji, { isOn: false, me: user('me') }),
+  )
+  const without = thumb?.apply({ reactions } as unknown as ChatMessage).reactions
+  expect(without?.[0]).toEqual({ type: '👍', count: 1, own: false, users: [user('ana')] })
+  expect(party?.apply({ reactions } as unknown as ChatMessage).reactions).toEqual([reactions[0]])
+})

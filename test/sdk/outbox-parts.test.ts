@@ -1,10 +1,12 @@
-import type { OutboxOperation } from '@parley/client'
+import { memoryStorage, type OutboxOperation } from '@parley/client'
 import { createEmitter } from '@parley/client/internal/events'
 import { createStepHandler } from '@parley/client/internal/outbox/effects'
 import { createEntry } from '@parley/client/internal/outbox/entry'
+import { Journal } from '@parley/client/internal/outbox/journal'
 import { mergeStored, showMerged } from '@parley/client/internal/outbox/merge'
 import type { OutboxStep } from '@parley/client/internal/outbox/steps'
 import { applyTabChange } from '@parley/client/internal/outbox/tab-changes'
+import { createDeferred } from '@parley/client/internal/timing'
 import { expect, test } from 'vitest'
 
 const read: OutboxOperation = { type: 'read', clientId: 'r', channelId: 'c', createdAt: '2026' }
@@ -65,4 +67,24 @@ test('an edit that another tab has put into a later one ends with that', async (
   applyTabChange({ kind: 'replaced', clientId: '1', by: '2' }, outbox)
   applyTabChange({ kind: 'removed', clientId: '2', result: 'done' }, outbox)
   expect(await first).toBe('done')
+})
+
+test('what is discarded while the outbox is read does not come back', async () => {
+  const storage = memoryStorage()
+  const owner = 'http://chat app:me'
+  for (const clientId of ['1', '2']) await storage.put(owner, edit(clientId))
+  const read = createDeferred<void>()
+  const load = async (of: string) => {
+    const rows = await storage.load(of)
+    if (of === owner) await read.promise
+    return rows
+  }
+  const tabs = { post: () => {} } as never // all that it uses
+  const journal = new Journal({ storage: { ...storage, load }, tabs, onError: () => {} })
+  journal.owner = owner
+  const loading = journal.load()
+  await new Promise(setImmediate)
+  journal.delete('1')
+  read.resolve()
+  expect((await loading)?.operations.map(({ clientId }) => clientId)).toEqual(['2'])
 })

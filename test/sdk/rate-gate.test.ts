@@ -163,3 +163,19 @@ test('a device that knows that it is offline tries a call once', async () => {
   })
   expect(count(GET_USER)).toBe(1)
 })
+
+test('a call that was made before a refusal, and succeeds after it, ends no pause', async () => {
+  const { chat, channel, hold, intercept, count } = scriptedChat()
+  channel('c')
+  const [channelId, offset] = ['c', 0]
+  await chat.connect()
+  const answer = hold(/\/members/)
+  const early = chat.api.members.list({ channelId })
+  await answer.asked
+  intercept(/\/pins/, () => limited(60))
+  await expect(chat.api.pins.list({ channelId, offset })).rejects.toMatchObject(TOO_MANY)
+  answer.release()
+  await early
+  await expect(chat.api.pins.list({ channelId, offset })).rejects.toMatchObject(TOO_MANY)
+  expect(count(/\/pins/)).toBe(1)
+})

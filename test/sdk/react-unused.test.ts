@@ -69,3 +69,22 @@ test('a client that is used again soon stays, and asks the provider given last',
   await render()
   await clock.forward(1_000)
 })
+
+test('no client of another user is shown, not even for a moment', async () => {
+  const clock = stoppedClock()
+  const { scripted } = scriptedChat()
+  const shown = new Map<ChatClient, Set<string>>()
+  const Page = ({ userId }: { userId: string }) => {
+    const chat = useChatClient({ ...scripted, userId })
+    if (chat) shown.set(chat, new Set(shown.get(chat)).add(userId))
+    return null
+  }
+  const root = mount()
+  for (const userId of ['ana', 'ben']) {
+    await act(() => root.render(createElement(Page, { userId })))
+    await act(() => clock.forward(10))
+  }
+  expect([...shown.values()].map((users) => [...users])).toEqual([['ana'], ['ben']])
+  await act(() => root.render(null))
+  await act(() => clock.forward(1_000))
+})

@@ -2,7 +2,7 @@ import { OrderedMessages } from '@parley/client/internal/room/ordered'
 import { snapshotOf } from '@parley/client/internal/room/snapshot'
 import { emptyState } from '@parley/client/internal/room/state'
 import { createDeferred } from '@parley/client/internal/timing'
-import { createSnapshots, type RoomSnapshot } from '@parley/client/snapshots'
+import { createSnapshots, type RoomSnapshot, type SnapshotSource } from '@parley/client/snapshots'
 import { expect, onTestFinished, test, vi } from 'vitest'
 
 const OWNER = 'http://chat app:me'
@@ -158,4 +158,36 @@ test('of more than a hundred messages the last are stored, and that there are ol
   expect(snapshotWith(150)).toMatchObject({ from: 51, messages: { length: 100 } })
   // Those that are shown are not the newest.
   expect(snapshotWith(150, 120)).toBeUndefined()
+})
+
+test('of many channels and long messages the newest that fit are stored', async () => {
+  const { rows, storage } = openStorage()
+  const snapshots = createSnapshots(storage, { channels: 2, length: 1_000 })
+  const fields = { userId: 'ana', user: {}, text: 'x'.repeat(300), reactions: [], attachments: [] }
+  const messages = [1, 2, 3].map((seq) => ({ id: `${seq}`, seq, rev: seq, ...fields }))
+  const long = { ...room, messages } as unknown as RoomSnapshot // as far as it is read
+  const list = { ...storedList, listed: [3, 1, 2].map((sortKey) => ({ ...listed, sortKey })) }
+  const writer = snapshots.start(OWNER, {
+    list: () => list as unknown as ReturnType<SnapshotSource['list']>, // as far as it is read
+    room: () => long,
+  })
+  for (const id of [undefined, 'c']) writer.note(id)
+  writer.flush()
+  await snapshots.load(OWNER)
+  expect(rows.get('list')).toMatchObject({ listed: [{ sortKey: 2 }, { sortKey: 3 }] })
+  expect(rows.get('room c')).toMatchObject({ from: 2, messages: [{ id: '2' }, { id: '3' }] })
+})
+
+test('what another build has stored is not shown, and deleted', async () => {
+  const { rows, storage } = openStorage()
+  const message = { id: '1', userId: 'ana', text: '', seq: 1, rev: 1, reactions: [] }
+  const unlike = { ...message, attachments: [] } // nobody wrote it
+  rows.set('room c', { ...stored, messages: [unlike] })
+  const nameless = { ...listed, channel: { id: 'c' } }
+  rows.set('list', { ...storedList, listed: [nameless] })
+  rows.set('other', stored)
+  const snapshots = createSnapshots(storage)
+  expect(await snapshots.load(OWNER)).toEqual({ list: undefined, rooms: new Map() })
+  await snapshots.load(OWNER)
+  expect(rows.size).toBe(0)
 })

@@ -120,3 +120,25 @@ test('a message of a fake client has its own fields and what it quotes', async (
   const two = await room.send(draft).sent
   expect(two).toMatchObject({ custom: { kind: 'x' }, quotedMessage: { id: one.id, text: 'one' } })
 })
+
+test('a fake client refuses what is discarded, and metadata alone edits no message', async () => {
+  const fake = fakeOf()
+  const room = fake.channel('team')
+  const { id } = await room.send({ text: 'one' }).sent
+  expect(await room.edit(id, { custom: { kind: 'x' } })).toMatchObject({ editedAt: null })
+  expect((await room.edit(id, { text: 'two' })).editedAt).not.toBeNull()
+  fake.setOnline(false)
+  const message = room.send({ text: 'unsent' })
+  message.discard()
+  await expect(message.sent).rejects.toMatchObject({ code: 'ABORTED' })
+  expect(texts(room.messages.getSnapshot())).toEqual(['two'])
+})
+
+test('a fake channel shows its last message, and a fake logout ends the user', async () => {
+  const fake = fakeOf()
+  await fake.channel('team').send({ text: 'last' }).sent
+  expect(fake.channels().getSnapshot().items[0]?.lastMessage?.text).toBe('last')
+  expect(fake.me.getSnapshot()?.id).toBe('ana')
+  await fake.logout()
+  expect(fake.me.getSnapshot()).toBeNull()
+})

@@ -144,3 +144,21 @@ test('after sleep the network may be another one, where only streams get through
   await clock.forward(connection.state.getSnapshot().reconnectInMs ?? 0)
   expect(streams).toEqual(['http://chat/connection/http_stream'])
 })
+
+test('a catch-up that ends after its connection makes nothing live', async () => {
+  const { connection, opened, provider, status } = connectionToTest()
+  const ends: (() => void)[] = []
+  provider.catchUp = () => new Promise((resolve) => ends.push(resolve))
+  const live: string[] = []
+  void connection.connect().then(
+    () => live.push('live'),
+    () => {},
+  )
+  const socket = await opened()
+  await socket.accept()
+  expect([status(), ends.length]).toEqual(['catching-up', 1])
+  socket.onclose({ code: 1006, reason: 'lost' })
+  ends[0]?.()
+  await quiet()
+  expect([status(), live]).toEqual(['offline', []])
+})

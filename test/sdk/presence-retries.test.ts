@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest'
+import { quiet, scriptedChat } from '../support/scripted/index.ts'
+import { stoppedClock } from '../support/scripted/time.ts'
+
+const LAST = /^GET \/api\/users\?ids=z/
+
+test('users whose page failed are asked for again although another page came later', async () => {
+  const clock = stoppedClock()
+  const { chat, data, hold, refuseRequests, count } = scriptedChat()
+  data.online.add('z')
+  await chat.connect()
+  refuseRequests(LAST, { status: 503, code: 'UNAVAILABLE' })
+  const others = hold(/^GET \/api\/users\?ids=u0/)
+  for (let n = 0; n < 100; n++) chat.presence(`u${n}`).subscribe(() => {})
+  const z = chat.presence('z')
+  z.subscribe(() => {})
+  await others.asked
+  // The call has failed once all its attempts have: then it waits for its next turn.
+  while (count(LAST) < 4) await clock.forward(100)
+  others.release()
+  await quiet()
+  refuseRequests()
+  for (let second = 0; second < 60; second++) await clock.forward(1_000)
+  expect(z.getSnapshot().isOnline).toBe(true)
+})

@@ -1,0 +1,122 @@
+import { indexedDbStorage, type OutboxOperation } from '@parley/client'
+import { createEntry } from '@parley/client/internal/outbox/entry'
+import { applyTabChange } from '@parley/client/internal/outbox/tab-changes'
+import type { TabChange } from '@parley/client/internal/outbox/tabs'
+import type { Outgoing } from '@parley/client/internal/storage'
+import { IDBFactory } from 'fake-indexeddb'
+import { expect, test } from 'vitest'
+import { ready, until } from '../support/chat.ts'
+import { quiet, scriptedChat } from '../support/scripted/index.ts'
+import { useGlobals } from '../support/use-globals.ts'
+import { createWebLocks } from '../support/web-locks.ts'
+
+/** What a tab hears from another one that shares its outbox. */
+
+useGlobals({
+  indexedDB: new IDBFactory(),
+  navigator: { locks: createWebLocks() },
+})
+
+const draft = (clientId: string, text = 'text'): Outgoing => ({
+  ...{ type: 'send', clientId, channelId: 'c', createdAt: '2026', text, attachments: [] },
+})
+const failure = { code: 'FORBIDDEN', message: 'no', status: 403 }
+
+/** The outbox of a tab that does not send, with what it did. */
+function outboxOf(...operations: OutboxOperation[]) {
+  const entries = new Map(operations.map((each) => [each.clientId, createEntry(each)]))
+  const steps: string[] = []
+  const outbox = {
+    entries,
+    isSender: false,
+    onStep: ({ kind, operation }: { kind: string; operation: OutboxOperation }) =>
+      steps.push(`${kind} ${operation.clientId}`),
+    onSent: () => {},
+    onChanged: () => {},
+  }
+  return { entries, steps, hear: (change: TabChange) => applyTabChange(change, outbox) }
+}
+
+/** Two tabs that share an outbox, of which the first sends. The second hears of no event. */
+async function openTabs(name: string) {
+  const storage = indexedDbStorage(`tab-changes-${name}`)
+  const open = () => scriptedChat({ storage, userId: 'me' })
+  const tabs = [open(), open()] as const
+  for (const { channel, chat } of tabs) {
+    channel('c').send('theirs')
+    await chat.connect()
+    chat.channel('c').watch()
+    await until(chat.channel('c').messages, ready)
+  }
+  return tabs
+}
+
+test('edits of one tab that another sends as one have all been carried out', async () => {
+  const [one, two] = await openTabs('folded')
+  const answer = one.hold(/^POST .*\/messages$/)
+  void one.chat.channel('c').send({ text: 'first' })
+  await answer.asked
+  const room = two.chat.channel('c')
+  const edits = ['1', '2'].map((text) => room.edit('c-0001', { text }))
+  // The first tab has heard of both.
+  const shown = () => one.chat.channel('c').messages.getSnapshot().items[0]?.text
+  await expect.poll(shown).toBe('2')
+  answer.release()
+  expect(await Promise.all(edits)).toMatchObject([{ text: '2' }, { text: '2' }])
+  expect(one.count(/^PATCH/)).toBe(1)
+})
+
+test('a message that another tab has sent is shown as sent before its event comes', async () => {
+  const [, two] = await openTabs('sent')
+  const room = two.chat.channel('c')
+  await room.send({ text: 'new' }).sent
+  await quiet()
+  expect(two.count(/^POST .*\/messages/)).toBe(0)
+  const { items } = room.messages.getSnapshot()
+  expect(items.at(-1)).toMatchObject({ text: 'new', status: 'sent' })
+})
+
+test('what is on its way stays as it is, whatever another tab says of it', () => {
+  const { entries, hear } = outboxOf(draft('1', 'on its way'))
+  Object.assign(entries.get('1') ?? {}, { isSending: true })
+  hear({ kind: 'put', operation: draft('1', 'other') })
+  expect(entries.get('1')?.operation).toMatchObject({ text: 'on its way' })
+})
+
+test('a failed message that another tab sends again waits after what was written since', () => {
+  const { entries, steps, hear } = outboxOf({ ...draft('1'), failure }, draft('2'))
+  hear({ kind: 'put', operation: draft('1') })
+  expect([...entries.keys()]).toEqual(['2', '1'])
+  expect([entries.get('1')?.error, steps]).toEqual([undefined, ['queued 1']])
+})
+
+test('a message that another tab was refused fails here, too', async () => {
+  const { entries, steps, hear } = outboxOf(draft('1'))
+  const refused = expect(entries.get('1')?.done.promise).rejects.toMatchObject(failure)
+  hear({ kind: 'put', operation: { ...draft('1'), failure } })
+  await refused
+  expect([entries.get('1')?.error?.code, steps]).toEqual(['FORBIDDEN', []])
+})
+
+test('a discarded message is not refused, and an unknown operation is not taken', () => {
+  const { entries, steps, hear } = outboxOf(draft('1'))
+  hear({ kind: 'removed', clientId: '1', error: failure })
+  const unknown = { ...draft('2'), type: 'poll' } as unknown // as a newer build may send it
+  hear({ kind: 'put', operation: unknown as OutboxOperation })
+  expect([steps, entries.size]).toEqual([[], 0])
+})
+
+test('a browser keeps what is unsent for the next page, unless it is told not to', async () => {
+  const [first, next] = [scriptedChat({ userId: 'me' }), scriptedChat({ userId: 'me' })]
+  for (const { channel, refuseRequests } of [first, next]) {
+    channel('c')
+    refuseRequests(/^POST .*\/messages/, { status: 503, code: 'UNAVAILABLE' })
+  }
+  await first.chat.connect()
+  first.chat.channel('c').send({ text: 'unsent' })
+  await quiet()
+  first.chat.disconnect()
+  await next.chat.connect()
+  const { messages } = next.chat.channel('c')
+  await until(messages, ({ items }) => items[0]?.text === 'unsent')
+})
