@@ -24,7 +24,10 @@ test('a quote shows the message as it is now, shortened, in answers and events',
   const soup = await ana.messages.send({
     channelId,
     text,
-    attachments: [{ type: 'image', url: 'https://example.com/soup.png' }],
+    attachments: [
+      { type: 'image', url: 'https://example.com/soup.png' },
+      { type: 'file', url: 'https://example.com/soup.pdf' },
+    ],
   })
   const sent = await ben.messages.send({ channelId, text: 'Yes', quotedMessageId: soup.id })
   const quoted = {
@@ -34,7 +37,7 @@ test('a quote shows the message as it is now, shortened, in answers and events',
     userId: 'ana',
     user: soup.user,
     text: '🍲'.repeat(limits.quotedTextLength),
-    attachmentCount: 1,
+    attachmentCount: 2,
     attachmentType: 'image',
     deletedAt: null,
   }

@@ -211,6 +211,6 @@ test('an export has nothing of channels that were deleted', async () => {
   await jan.pins.pin({ channelId, messageId })
   await withoutCleanup(world(), async () => {
     await ida.channels.delete({ channelId })
-    expect((await exportOf('jan')).map(({ kind }) => kind)).toEqual(['profile'])
+    expect((await exportOf(world(), 'jan')).map(({ kind }) => kind)).toEqual(['profile'])
   })
 })
