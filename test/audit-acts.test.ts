@@ -124,6 +124,9 @@ test('what the operator does to an app and its keys is noted', async () => {
     ['apps.update', { enabled: false }],
   ])
   expect(noted.every(({ actor }) => actor.type === 'operator')).toBe(true)
+  await operator.apps.delete({ appId })
+  const { entries: last } = await operator.audit.list({ operation: 'apps.delete', limit: 1 })
+  expect(last).toMatchObject([{ appId, actor: { type: 'operator' } }])
 })
 
 test('the log of an app is filtered by the user who acted, and by what they were', async () => {

@@ -34,3 +34,23 @@ test('of messages that are stored together each has its pushes in its own trace'
   const byId = new Map(staged.map(({ id, trace }) => [id, trace]))
   expect(traces.map(({ id }) => byId.get(id))).toEqual(traces.map(({ trace }) => trace))
 })
+
+test('a trace of zeros, which names none, is replaced by a new one', async () => {
+  const { world, ana, channelId } = staging.current()
+  const traceparent = `00-${'0'.repeat(32)}-${'d'.repeat(16)}-00`
+  await fetch(`${world.url}/api/channels/${channelId}/messages`, {
+    method: 'POST',
+    headers: {
+      Authorization: `Bearer ${ana.token}`,
+      'Content-Type': 'application/json',
+      traceparent,
+    },
+    body: JSON.stringify({ text: 'zeros' }),
+  })
+  const staged = await world.db<{ trace: string }[]>`
+    select payload ->> 'trace' as trace
+    from staged_jobs
+    where task = 'push-message'`
+  const valid = expect.stringMatching(/^(?!0{32})[\da-f]{32}$/)
+  expect(staged.map(({ trace }) => trace)).toEqual([valid])
+})

@@ -100,6 +100,11 @@ test('what was quoted is gone from answers and stored events once it is deleted'
   expect(await storedEvents('a secret soup')).toEqual([])
   const { messages } = await ben.messages.list({ channelId })
   expect(messages.map(({ quotedMessage }) => quotedMessage)).toMatchObject([gone, gone])
+  const revs = await world().db<{ rev: number }[]>`
+    select (e.envelope::jsonb #>> '{payload,message,quotedMessage,rev}')::int as rev
+    from events e
+    where e.message_id = any(${messages.map(({ id }) => id)}::uuid[])`
+  expect(new Set(revs.map(({ rev }) => rev))).toEqual(new Set([messages[0]?.quotedMessage?.rev]))
   const repeated = await ben.messages.send({ channelId, text: 'psst', clientId: 'psst' })
   expect(repeated).toEqual(messages[0])
   const deleted = (await listener.untilType('message.deleted')).at(-1)
