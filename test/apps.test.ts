@@ -164,3 +164,23 @@ test('what an app has of its own can be given up for the rule of the server', as
   expect(reset.settings).toMatchObject({ ...none, rateLimits: { messages: null } })
   expect(await operator.apps.get({ appId })).toEqual(reset)
 })
+
+test('keys and tokens of an app that is disabled or deleted are refused at once', async () => {
+  const { operator, api } = world()
+  const { id: appId, apiKey } = await operator.apps.create({ name: 'Closing' })
+  const backend = api({ apiKey })
+  const { token } = await backend.tokens.create({ userId: 'ana' })
+  const calls = () => [backend.users.list(), api({ token }).channels.list()]
+  const areServed = async () => {
+    const settled = await Promise.allSettled(calls())
+    return settled.map(({ status }) => status === 'fulfilled')
+  }
+  // They are known to be good from here on.
+  expect(await areServed()).toEqual([true, true])
+  await operator.apps.update({ appId, enabled: false })
+  expect(await areServed()).toEqual([false, false])
+  await operator.apps.update({ appId, enabled: true })
+  expect(await areServed()).toEqual([true, true])
+  await operator.apps.delete({ appId })
+  expect(await areServed()).toEqual([false, false])
+})

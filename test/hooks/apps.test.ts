@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { notFound, refusal } from '../support/refusal.ts'
+import { notFound, refusals } from '../support/refusal.ts'
 import { useWorld } from '../support/world.ts'
 
 const world = useWorld()
@@ -16,8 +16,8 @@ test('each app has a before-send hook of its own, and deletes no other', async (
   const { secret } = await other.setBeforeSend({ ...set, url: 'https://8.8.8.8/other' })
   expect((await one.getBeforeSend()).url).toBe('https://8.8.8.8/one')
   await one.deleteBeforeSend()
-  for (const none of [one.getBeforeSend(), one.deleteBeforeSend(), one.rotateBeforeSend()])
-    expect(await refusal(none)).toEqual(notFound)
+  const calls = [one.getBeforeSend(), one.deleteBeforeSend(), one.rotateBeforeSend()]
+  expect(await refusals(calls)).toEqual([notFound, notFound, notFound])
   expect((await other.getBeforeSend()).url).toBe('https://8.8.8.8/other')
   expect((await other.rotateBeforeSend()).secret).not.toBe(secret)
 })
