@@ -118,3 +118,13 @@ test('an app has at most a hundred keys, whoever asks at once', async () => {
   expect(made).toHaveLength(1)
   expect((await operator.apps.listKeys({ appId })).keys).toHaveLength(limits.apiKeys)
 })
+
+test('a key has each scope once, however often it is given', async () => {
+  const { operator } = world()
+  const { id: appId } = await operator.apps.create({ name: 'Scopes' })
+  const scopes: ('read' | 'mint')[] = ['read', 'mint', 'read']
+  const key = await operator.apps.createKey({ appId, scopes })
+  expect(key.scopes).toEqual(['read', 'mint'])
+  const changed = await operator.apps.updateKey({ appId, keyId: key.id, scopes: scopes.reverse() })
+  expect(changed.scopes).toEqual(['read', 'mint'])
+})

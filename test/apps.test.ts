@@ -147,3 +147,40 @@ test('the usage is exact up to 10,000 of a kind, and says so beyond', async () =
   await insert(10_001, 10_001)
   expect(await users()).toMatchObject({ isExact: false })
 })
+
+test('what an app has of its own can be given up for the rule of the server', async () => {
+  const { operator } = world()
+  const { id: appId } = await operator.apps.create({ name: 'Own' })
+  const own = { userAdminAccess: 'server', messageRetentionDays: 30 } as const
+  const rateLimits = { messages: 5 }
+  const set = await operator.apps.update({ appId, settings: { ...own, rateLimits } })
+  expect(set.settings).toMatchObject({ ...own, rateLimits: { messages: 5, requests: null } })
+  const kept = await operator.apps.update({ appId, name: 'Kept' })
+  expect(kept.settings).toEqual(set.settings)
+  const none = { userAdminAccess: null, messageRetentionDays: null }
+  const reset = await operator.apps.update({
+    ...{ appId, settings: { ...none, rateLimits: { messages: null } } },
+  })
+  expect(reset.settings).toMatchObject({ ...none, rateLimits: { messages: null } })
+  expect(await operator.apps.get({ appId })).toEqual(reset)
+})
+
+test('keys and tokens of an app that is disabled or deleted are refused at once', async () => {
+  const { operator, api } = world()
+  const { id: appId, apiKey } = await operator.apps.create({ name: 'Closing' })
+  const backend = api({ apiKey })
+  const { token } = await backend.tokens.create({ userId: 'ana' })
+  const calls = () => [backend.users.list(), api({ token }).channels.list()]
+  const areServed = async () => {
+    const settled = await Promise.allSettled(calls())
+    return settled.map(({ status }) => status === 'fulfilled')
+  }
+  // They are known to be good from here on.
+  expect(await areServed()).toEqual([true, true])
+  await operator.apps.update({ appId, enabled: false })
+  expect(await areServed()).toEqual([false, false])
+  await operator.apps.update({ appId, enabled: true })
+  expect(await areServed()).toEqual([true, true])
+  await operator.apps.delete({ appId })
+  expect(await areServed()).toEqual([false, false])
+})

@@ -124,4 +124,31 @@ test('what the operator does to an app and its keys is noted', async () => {
     ['apps.update', { enabled: false }],
   ])
   expect(noted.every(({ actor }) => actor.type === 'operator')).toBe(true)
+  await operator.apps.delete({ appId })
+  const { entries: last } = await operator.audit.list({ operation: 'apps.delete', limit: 1 })
+  expect(last).toMatchObject([{ appId, actor: { type: 'operator' } }])
+})
+
+test('the log of an app is filtered by the user who acted, and by what they were', async () => {
+  const { backend, operator, appId } = world()
+  const [ana, ben] = await world().users('filter-ana', 'filter-ben')
+  const { id: workspaceId } = await ana.workspaces.create({ name: 'Acme', type: 'team' })
+  const { token } = await ana.invites.create({ workspaceId, role: 'admin' })
+  await ben.invites.accept({ token })
+  for (const user of [ana, ben]) {
+    const { id: inviteId } = await user.invites.create({ workspaceId })
+    await user.invites.revoke({ workspaceId, inviteId })
+  }
+  await backend.tokens.revoke({ userId: ana.id })
+  const operations = async (filter: { userId?: string; actor?: 'key' | 'user' }) =>
+    (await operator.audit.listOfApp({ appId, limit: 3, ...filter })).entries.map(
+      ({ operation, actor }) => [operation, actor.userId],
+    )
+  expect(await operations({ userId: ben.id })).toEqual([['invites.revoke', ben.id]])
+  expect(await operations({ userId: ana.id, actor: 'key' })).toEqual([])
+  expect((await operations({ actor: 'key' }))[0]).toEqual(['tokens.revoke', null])
+  expect((await operations({ actor: 'user' })).slice(0, 2)).toEqual([
+    ['invites.revoke', ben.id],
+    ['invites.revoke', ana.id],
+  ])
 })

@@ -113,6 +113,7 @@ test.each([
       await ask('/console/admin/apps', { method, headers: { ...cookie, ...headers } }),
       'FORBIDDEN',
     )
+  expectError(await ask('/console/session', { method: 'DELETE', headers }), 'FORBIDDEN')
 })
 
 test('a session reaches nothing but the operations of the operator, below /console', async () => {

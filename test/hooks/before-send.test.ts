@@ -15,7 +15,7 @@ const allow = judging({ action: 'allow' })
 test('a hook is asked about each message of a user, and what it allows is stored', async () => {
   const { send, stored, asked, secret, appId, channelId } = await newScene()
   current().receiver.answerWith(allow)
-  await send('First', { custom: { orderId: 7 }, clientId: 'c1', silent: true })
+  await send('First', { type: 'regular', custom: { orderId: 7 }, clientId: 'c1', silent: true })
   await send('Second')
   expect(await stored()).toEqual([
     [1, 'First'],

@@ -90,7 +90,8 @@ test('an edit is judged as the message after it, and stored as the hook changes 
   receiver.answerWith(allow)
   const root = await send('Root')
   const attachments = [{ type: 'image', url: 'https://example.com/b.png' }]
-  const draft = { attachments, parentId: root.id, quotedMessageId: root.id, custom: { n: 1 } }
+  const refs = { parentId: root.id, quotedMessageId: root.id }
+  const draft = { attachments, ...refs, custom: { n: 1 }, silent: true }
   const { id: messageId } = await send('Hello', draft)
   const ref = { channelId, messageId }
   expect(asked().map(({ data }) => data.messageId)).toEqual([undefined, undefined])

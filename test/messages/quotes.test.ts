@@ -24,7 +24,10 @@ test('a quote shows the message as it is now, shortened, in answers and events',
   const soup = await ana.messages.send({
     channelId,
     text,
-    attachments: [{ type: 'image', url: 'https://example.com/soup.png' }],
+    attachments: [
+      { type: 'image', url: 'https://example.com/soup.png' },
+      { type: 'file', url: 'https://example.com/soup.pdf' },
+    ],
   })
   const sent = await ben.messages.send({ channelId, text: 'Yes', quotedMessageId: soup.id })
   const quoted = {
@@ -34,7 +37,7 @@ test('a quote shows the message as it is now, shortened, in answers and events',
     userId: 'ana',
     user: soup.user,
     text: '🍲'.repeat(limits.quotedTextLength),
-    attachmentCount: 1,
+    attachmentCount: 2,
     attachmentType: 'image',
     deletedAt: null,
   }
@@ -97,6 +100,11 @@ test('what was quoted is gone from answers and stored events once it is deleted'
   expect(await storedEvents('a secret soup')).toEqual([])
   const { messages } = await ben.messages.list({ channelId })
   expect(messages.map(({ quotedMessage }) => quotedMessage)).toMatchObject([gone, gone])
+  const revs = await world().db<{ rev: number }[]>`
+    select (e.envelope::jsonb #>> '{payload,message,quotedMessage,rev}')::int as rev
+    from events e
+    where e.message_id = any(${messages.map(({ id }) => id)}::uuid[])`
+  expect(new Set(revs.map(({ rev }) => rev))).toEqual(new Set([messages[0]?.quotedMessage?.rev]))
   const repeated = await ben.messages.send({ channelId, text: 'psst', clientId: 'psst' })
   expect(repeated).toEqual(messages[0])
   const deleted = (await listener.untilType('message.deleted')).at(-1)

@@ -85,3 +85,18 @@ test('after an erasure no waiting reaction, pin or read position has the id', as
   const { messages } = await sam.messages.list({ channelId, since_seq: 0 })
   expect(messages[0]?.reactions).toMatchObject([{ type: '👍', count: 1 }])
 })
+
+test('the next user of an erased id gets no direct message that was imported for it', async () => {
+  const records: ImportRecord[] = [
+    ...[user('dora'), user('eve')],
+    channel('pair', { type: 'messaging', name: undefined, memberIds: ['dora', 'eve'] }),
+    message('p1', 'pair', { userId: 'eve' }),
+  ]
+  await send(records, { isCut: true })
+  await erase('dora')
+  const dora = await world().user('dora')
+  expect((await send(records)).body.isFinished).toBe(true)
+  const { id } = await dora.channels.create({ type: 'messaging', memberIds: ['eve'] })
+  expect(id).not.toBe(channelIdOf(world(), 'pair'))
+  expect((await dora.messages.list({ channelId: id })).messages).toEqual([])
+})

@@ -141,7 +141,10 @@ test('after an erasure no table has a text or the name, of imports that go on la
     user('lou'),
     channel('waits'),
     member('waits', 'lou'),
-    message('w1', 'waits', { userId: 'kai', text: MARKER, custom: { note: MARKER } }),
+    message('w1', 'waits', {
+      ...{ userId: 'kai', text: `@${MARKER}`, custom: { note: MARKER } },
+      attachments: [{ type: 'image', url: `https://example.com/${MARKER}.png` }],
+    }),
     message('w2', 'waits', { userId: 'lou', createdAt: at(2) }),
   ]
   const whole = records.map(line).join('')

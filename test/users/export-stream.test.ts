@@ -51,6 +51,9 @@ test('of a stream only the first page counts, and it goes on from each cursor', 
 
 test('a key has so many streams of exports at once, and more when they have ended', async () => {
   await populate(world(), 'eve')
+  // Those that are refused take no place.
+  for (let refused = 0; refused <= limits.exportsAtOnce; refused++)
+    expect((await streamOf(world(), 'nobody')).status).toBe(404)
   const open = (signal?: AbortSignal) => streamOf(world(), 'eve', { signal })
   const streams = await whileRowLocked(
     world(),

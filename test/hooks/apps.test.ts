@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest'
+import { notFound, refusals } from '../support/refusal.ts'
+import { useWorld } from '../support/world.ts'
+
+const world = useWorld()
+
+test('each app has a before-send hook of its own, and deletes no other', async () => {
+  const { operator, api } = world()
+  const hooksOf = async (name: string) => {
+    const { apiKey } = await operator.apps.create({ name })
+    return api({ apiKey }).hooks
+  }
+  const [one, other] = [await hooksOf('One'), await hooksOf('Other')]
+  const set = { onError: 'allow' as const, timeoutMs: 1_000 }
+  await one.setBeforeSend({ ...set, url: 'https://8.8.8.8/one' })
+  const { secret } = await other.setBeforeSend({ ...set, url: 'https://8.8.8.8/other' })
+  expect((await one.getBeforeSend()).url).toBe('https://8.8.8.8/one')
+  await one.deleteBeforeSend()
+  const calls = [one.getBeforeSend(), one.deleteBeforeSend(), one.rotateBeforeSend()]
+  expect(await refusals(calls)).toEqual([notFound, notFound, notFound])
+  expect((await other.getBeforeSend()).url).toBe('https://8.8.8.8/other')
+  expect((await other.rotateBeforeSend()).secret).not.toBe(secret)
+})

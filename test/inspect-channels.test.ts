@@ -1,0 +1,60 @@
+import type { ChannelType } from '@parley/contract'
+import { expect, test } from 'vitest'
+import { unknownId } from './support/ids.ts'
+import { withoutCleanup } from './support/locks.ts'
+import { notFound, refusals } from './support/refusal.ts'
+import { useWorld } from './support/world.ts'
+
+const world = useWorld()
+
+test('no list of channels has a deleted one, and each page follows the one before', async () => {
+  const { operator, appId } = world()
+  const cem = await world().user('lists-cem')
+  const create = (type: ChannelType, name: string) =>
+    cem.channels.create({ type, name, memberIds: [] })
+  await withoutCleanup(world(), async () => {
+    for (const [type, name] of [
+      ['group', 'Tea room'],
+      ['public', 'Tea garden'],
+      ['livestream', 'Tea live'],
+    ] as const) {
+      await create(type, name)
+      const { id: channelId } = await create(type, `${name}, gone`)
+      await cem.channels.delete({ channelId })
+    }
+    /** A list in pages of so many. */
+    const listed = async (query: { q?: string; userId?: string }, limit: number) => {
+      const names: (string | null)[] = []
+      let cursor: string | undefined
+      do {
+        const page = await operator.inspect.channels({
+          ...{ appId, limit, ...query },
+          ...(cursor && { cursor }),
+        })
+        names.push(...page.channels.map(({ name }) => name))
+        cursor = page.nextCursor ?? undefined
+      } while (cursor !== undefined && names.length < 10)
+      return names
+    }
+    const all = ['Tea live', 'Tea garden', 'Tea room']
+    for (const limit of [1, 2, 50]) {
+      expect(await listed({ q: 'tea' }, limit)).toEqual(all)
+      expect(await listed({ userId: cem.id }, limit)).toEqual(all)
+      expect(await listed({}, limit)).toEqual(all)
+    }
+  })
+})
+
+test('the operator is told that there is no app of an id, whatever they list of it', async () => {
+  const { inspect } = world().operator
+  const appId = unknownId
+  expect(
+    await refusals([
+      inspect.users({ appId }),
+      inspect.channels({ appId }),
+      inspect.messages({ appId, channelId: unknownId }),
+      inspect.webhooks({ appId }),
+      inspect.deliveries({ appId, webhookId: unknownId }),
+    ]),
+  ).toEqual([notFound, notFound, notFound, notFound, notFound])
+})

@@ -1,0 +1,49 @@
+import { connectOnce } from '@parley/server/db/client'
+import { startMetricsServer } from '@parley/server/http/metrics-server'
+import { expect, onTestFinished, test } from 'vitest'
+import { erased } from './support/cleanup.ts'
+import { sample } from './support/scrape.ts'
+import { useWorld } from './support/world.ts'
+
+const world = useWorld({ timings: { reconcileMs: 600_000 } })
+
+async function newMetrics() {
+  const { metrics, pool: db, databaseUrl } = world()
+  const given = { db, databaseUrl, poolSize: 10, port: 0, host: '127.0.0.1' }
+  const server = await startMetricsServer(metrics, given)
+  onTestFinished(server.stop)
+  return async () => (await fetch(`http://127.0.0.1:${server.port}/metrics`)).text()
+}
+
+test('nothing is shown as late that nobody waits for, and no connection of others', async () => {
+  const { backend, db, appId, databaseUrl } = world()
+  const scrape = await newMetrics()
+  const { id: webhookId } = await backend.webhooks.create({
+    ...{ url: 'https://8.8.8.8/hook', events: ['message.new'] },
+  })
+  await backend.webhooks.test({ webhookId })
+  await db`
+    update webhook_deliveries
+    set created_at = now() - interval '1 hour'
+    where app_id = ${appId}`
+  const seen = async () => {
+    const text = await scrape()
+    const of = (name: string) => sample(text, `parley_${name}`)
+    return { isLate: of('webhook_oldest_seconds') > 3_000, failing: of('webhooks_failing') }
+  }
+  expect(await seen()).toEqual({ isLate: true, failing: 0 })
+  await db`update webhooks set failing_since = now() where app_id = ${appId}`
+  expect(await seen()).toEqual({ isLate: true, failing: 1 })
+  await backend.webhooks.update({ webhookId, enabled: false })
+  expect(await seen()).toEqual({ isLate: false, failing: 0 })
+
+  await world().user('shown-once')
+  await backend.users.delete({ userId: 'shown-once' })
+  await erased(world())
+  expect(sample(await scrape(), 'parley_purge_backlog{kind="users"}')).toBe(0)
+
+  const other = connectOnce(databaseUrl, { applicationName: 'not-ours' })
+  onTestFinished(() => other.end())
+  await other`begin`
+  expect(sample(await scrape(), 'parley_database_connections{state="idle in transaction"}')).toBe(0)
+})

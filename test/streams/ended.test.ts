@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest'
+import { never, useStreams } from './fixture.ts'
+
+const { world, users, begin } = useStreams({ timings: { streamQuietMs: never } })
+
+test('a message that has grown changes at its end, and its tombstone tells nothing', async () => {
+  const { ana } = users()
+  const { append, finish, ref, message } = await begin()
+  await append(0, 'Hi')
+  const ended = await finish()
+  expect(Date.parse(ended.updatedAt)).toBeGreaterThan(Date.parse(message.updatedAt))
+  expect(ended.editedAt).toBeNull()
+  await world().db`
+    update messages
+    set interrupted = true
+    where app_id = ${world().appId}
+      and id = ${ref.messageId}`
+  expect(await ana.messages.get(ref)).toMatchObject({ interrupted: true, streaming: false })
+  await world().backend.messages.delete(ref)
+  const { messages } = await ana.messages.list({ channelId: ref.channelId, since_seq: 0 })
+  expect(messages[0]).toMatchObject({ id: ref.messageId, text: '' })
+  expect(Object.keys(messages[0] ?? {})).not.toEqual(
+    expect.arrayContaining([expect.stringMatching(/interrupted|streaming/)]),
+  )
+})
+
+test('a message that grows again after a pause is not taken for one that was left', async () => {
+  const { append, ref } = await begin()
+  await append(0, 'Hi')
+  await world().db`
+    update message_streams
+    set appended_at = appended_at - interval '1 hour'
+    where app_id = ${world().appId}`
+  await append(2, '!')
+  const [stream] = await world().db<{ isLive: boolean }[]>`
+    select appended_at > now() - interval '1 minute' as is_live
+    from message_streams
+    where message_id = ${ref.messageId}`
+  expect(stream).toEqual({ isLive: true })
+})

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import { useWorld } from '../support/world.ts'
+
+const world = useWorld()
+
+test('each field of a profile is changed by itself, and the others stay', async () => {
+  const { backend, db, appId } = world()
+  const userId = 'fields-ana'
+  const before = {
+    ...{ name: 'Ana', email: 'ana@example.com', image: 'https://example.com/a.png' },
+    custom: { plan: 'free' },
+  }
+  /** Those who were away are told of profiles that have changed since. */
+  const changedAt = async () => {
+    const [user] = await db<{ at: string | null }[]>`
+      select profile_changed_at as at
+      from users
+      where app_id = ${appId}
+        and id = ${userId}`
+    return user?.at ?? null
+  }
+  await backend.users.put({ userId, ...before })
+  expect(await changedAt()).toBeNull()
+  let shown = { ...before, id: userId, custom: { ...before.custom, email: before.email } }
+  for (const [change, isProfile] of [
+    [{ email: 'ana@example.org' }, false],
+    [{ image: 'https://example.com/b.png' }, true],
+    [{ custom: { plan: 'pro' } }, false],
+    [{ name: 'Ana B' }, true],
+  ] as const) {
+    const last = await changedAt()
+    shown = { ...shown, ...change, custom: { ...shown.custom } }
+    if ('custom' in change) shown.custom.plan = change.custom.plan
+    shown.custom.email = shown.email
+    expect(await backend.users.put({ userId, ...change })).toEqual(shown)
+    const now = await changedAt()
+    expect(now !== last, JSON.stringify(change)).toBe(isProfile)
+  }
+})
