@@ -44,10 +44,13 @@ test('a process that is hung up may go on, and else stops as one that is well', 
       globalThis.isHungUp = true
       return () => {
         say('reads again')
-        process.kill(process.pid, 'SIGHUP')
+        setImmediate(() => {
+          say('still runs')
+          process.kill(process.pid, 'SIGHUP')
+        })
       }
     },`)
-  expect(ended).toEqual({ said: ['reads again', 'goes on', 'stopped'], status: 0 })
+  expect(ended).toEqual({ said: ['reads again', 'still runs', 'goes on', 'stopped'], status: 0 })
 })
 
 test('an error is named by its cause, and several addresses by the first of them', () => {

@@ -162,7 +162,7 @@ test('who is online is read in pages, each after the one before it', async () =>
   ])
 })
 
-test('a change that is recorded after it was lost, or was there at the start, is known', async () => {
+test('a change that is recorded once more, or was there at the start, is known', async () => {
   const known = openKnown()
   known.handleLost(change(true))
   known.record(change(true))
