@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import { topics } from '@parley/contract'
 import { expect, onTestFinished, test } from 'vitest'
 import { page } from './support/pages.ts'
@@ -61,14 +62,16 @@ test('a preview is cached for a day, and a miss for a minute', async () => {
     where app_id = ${world.appId}`
   await previewed((await send(`${web.url}/once`)).id)
   expect(web.requestsFor('/once')).toBe(2)
-  await send(`${web.url}/nowhere`)
-  await until(() => web.requestsFor('/nowhere') === 1)
+  web.pages['/empty'] = page('')
+  await send(`${web.url}/nowhere ${web.url}/empty`)
+  await until(() => web.requestsFor('/nowhere') + web.requestsFor('/empty') === 2)
   await idle()
-  const [missed] = await world.db<{ seconds: number }[]>`
+  const missed = await world.db<{ seconds: number }[]>`
     select extract(epoch from lp.expires_at - now())::int as seconds
     from link_previews lp
     where lp.preview is null`
-  expect(missed?.seconds).toBeLessThanOrEqual(60)
+  expect(missed).toHaveLength(2)
+  for (const { seconds } of missed) expect(seconds).toBeLessThanOrEqual(60)
 })
 
 test('subscribers on every node get one event as soon as a preview is made', async () => {
@@ -136,6 +139,29 @@ test('a hanging page does not delay other previews', async () => {
   await previewed(hanging.id)
 })
 
+test('a page that only shows an image has a preview', async () => {
+  const { web, send, previewed } = scene()
+  web.pages['/image'] = page('<meta property="og:image" content="/soup.png">')
+  const { id } = await send(`${web.url}/image`)
+  expect(await previewed(id)).toMatchObject([{ title: null, image: `${web.url}/soup.png` }])
+})
+
+test('a job that names the message of another app fetches nothing', async () => {
+  const { web, world, ana, channelId, send, previewed, idle } = scene()
+  const { id: other } = await world.operator.apps.create({ name: 'Other' })
+  web.pages['/foreign'] = page('<title>Foreign</title>')
+  const { id } = await send(`${web.url}/foreign`)
+  await previewed(id)
+  await ana.messages.edit({ channelId, messageId: id, text: `${web.url}/foreign again` })
+  await idle()
+  const job = { appId: other, messageId: id }
+  await world.db`
+    insert into staged_jobs (task, payload)
+    values ('preview', ${world.db.json(job)})`
+  await idle()
+  expect(web.requestsFor('/foreign')).toBe(1)
+})
+
 test("one user's slow links leave most of the previews at once to others", async () => {
   const { web, world, send, previewed } = scene()
   let release = () => {}
@@ -160,6 +186,27 @@ test("one user's slow links leave most of the previews at once to others", async
   release()
   for (const { id } of slow) await previewed(id)
   expect(most).toBeLessThanOrEqual(3)
+})
+
+test('users of two apps with the same id have a share of the previews each', async () => {
+  const { web, world, send } = scene()
+  const namesake = await world.user('ana', {}, await world.stranger())
+  const { id: channelId } = await namesake.channels.create({ type: 'group', name: 'Other' })
+  const open = new Set<ServerResponse>()
+  for (const path of ['/late/1', '/late/2', '/late/3']) {
+    web.pages[path] = (response) => {
+      open.add(response)
+      response.on('close', () => open.delete(response))
+    }
+    await send(web.url + path)
+  }
+  await until(() => open.size === 3)
+  const ref = { channelId, text: `${web.url}/d` }
+  const { id: messageId } = await namesake.messages.send(ref)
+  await until(async () => (await namesake.messages.get({ channelId, messageId })).linkPreviews)
+  // It did not wait for one of them to be given up.
+  expect(open.size).toBe(3)
+  for (const response of open) response.end()
 })
 
 test('a video gets a preview from its URL when its site cannot be reached', async () => {

@@ -98,6 +98,14 @@ test('a video preview has the title, thumbnail and author name that its site giv
   expect(site.requested).toEqual([`https://www.youtube.com${O_EMBED_PATH}`])
 })
 
+test('a video whose site names no thumbnail keeps the one of its URL', async () => {
+  const site = fakeSite(JSON.stringify({ title: 'A song' }))
+  expect((await find(`https://youtu.be/${ID}`, site)).preview).toMatchObject({
+    title: 'A song',
+    image: `https://i.ytimg.com/vi/${ID}/hqdefault.jpg`,
+  })
+})
+
 test('an invalid answer of a video site leaves the preview incomplete', async () => {
   for (const invalid of [
     '',

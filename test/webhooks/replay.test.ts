@@ -78,7 +78,11 @@ test('what a replay sends again has all of its attempts', async () => {
   await replayToEnd()
   await db`
     update webhook_deliveries
-    set status = 'failed', attempts = 11, error = 'answered 500'
+    set
+      status = 'failed',
+      attempts = 11,
+      error = 'answered 500',
+      next_attempt_at = now() + interval '1 hour'
     where app_id = ${appId}`
   await replay(1)
   await replayToEnd()
@@ -88,6 +92,7 @@ test('what a replay sends again has all of its attempts', async () => {
     where app_id = ${appId}
       and status = 'pending'
       and attempts = 0
+      and next_attempt_at <= now()
       and error is null`
   expect(again).toHaveLength(await made())
 })

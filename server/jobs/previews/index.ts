@@ -39,8 +39,7 @@ export function createPreviews({
         select msg.channel_id, msg.user_id, msg.text
         from messages msg
         where msg.app_id = ${appId}
-          and msg.id = ${messageId}
-          and msg.deleted_at is null`,
+          and msg.id = ${messageId}`,
     )
     const links = message ? linksIn(message.text) : []
     if (!message || links.length === 0) return

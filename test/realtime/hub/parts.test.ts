@@ -62,6 +62,7 @@ test('the last session of a user, and only that one, is reported as the last', (
   for (const each of [first, second, namesake]) sessions.add(each)
   expect(sessions.of({ appId, userId: 'ana' })).toEqual([first, second])
   expect(sessions.users()).toHaveLength(2)
+  expect(sessions.ofApp(appId)).toEqual([first, second])
   expect(sessions.remove(first)).toBe(false)
   expect(sessions.remove(first)).toBe(false)
   expect(sessions.has(second)).toBe(true)

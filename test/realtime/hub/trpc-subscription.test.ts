@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { Recoveries } from '@parley/server/realtime/credit'
 import type { RealtimeNode } from '@parley/server/realtime/node'
 import { closings } from '@parley/server/realtime/protocol/codes'
@@ -6,7 +7,7 @@ import { timings } from '@parley/server/realtime/timings'
 import { subscribeToTopic } from '@parley/server/realtime/trpc-subscription'
 import { expect, test, vi } from 'vitest'
 import { upTo } from '../../support/events.ts'
-import { anyEvent, appId, chat, openHub } from './fixture.ts'
+import { anyEvent, appId, chat, openHub, stopTimers } from './fixture.ts'
 
 type Options = Omit<Parameters<typeof subscribeToTopic>[1], 'token' | 'topic'>
 
@@ -17,6 +18,7 @@ async function open({
 }: Partial<Omit<Options, 'onRecovered' | 'recoveries'>> & { generation?: number }) {
   const { hub, memory } = await openHub()
   const sessions = new Set<Session>()
+  const loaded: string[] = []
   const claims = { appId, userId: 'ana', generation: 0, expiresAt: Date.now() / 1_000 + 60 }
   const node = {
     hub,
@@ -27,12 +29,12 @@ async function open({
       return generation
     },
     unregister: (session: Session) => void sessions.delete(session),
-    subscribed: () => {},
+    subscribed: (_: Session, topic: string) => void loaded.push(topic),
   } as unknown as RealtimeNode // as much of a node as a subscription uses
   const recoveries = new Recoveries()
   const given = { token: '', topic: chat, signal: undefined, recoveries, onRecovered: () => {} }
   const items = subscribeToTopic(node, { ...given, ...options })
-  return { hub, memory, sessions, items }
+  return { hub, memory, sessions, loaded, items }
 }
 
 /** Reads until the subscription ends: the offsets, and the code that it ended with. */
@@ -125,4 +127,45 @@ test('a subscription that waits is known to be of no use once its client has lef
   expect(memory.isGone?.()).toBe(true)
   answer()
   await end
+})
+
+test('a tRPC subscription that is over leaves no timer, listener or subscription', async () => {
+  const clock = stopTimers()
+  const { signal } = new AbortController()
+  const { hub, memory, loaded, items } = await open({ since: 0, signal })
+  memory.append(chat)
+  await items.next()
+  expect([loaded, clock.timers(), hub.topics.get(chat)?.isEmpty]).toEqual([[chat], 1, false])
+  await items.return(undefined)
+  expect([clock.timers(), hub.topics.get(chat)?.isEmpty]).toEqual([0, true])
+  expect(getEventListeners(signal, 'abort')).toEqual([])
+})
+
+test('a tRPC subscription since the beginning is refused if that is not kept', async () => {
+  const { memory, items } = await open({ since: 0 })
+  memory.appendSeveral(chat, 3)
+  memory.forget(chat, 1)
+  expect(await readAll(items)).toEqual({ offsets: [], code: 'VALIDATION_ERROR' })
+})
+
+test('a tRPC subscription that misses what is not kept any more may begin again', async () => {
+  const { hub, memory, items } = await open({ since: 0 })
+  memory.append(chat)
+  await items.next()
+  const rest = readAll(items)
+  await new Promise(setImmediate)
+  memory.appendSeveral(chat, 3)
+  memory.forget(chat, 3)
+  hub.handleHint(chat, 4)
+  expect(await rest).toEqual({ offsets: [], code: 'UNAVAILABLE' })
+})
+
+test('an ephemeral event has the offset of the durable one that came live before it', async () => {
+  const { hub, memory, items } = await open({})
+  const first = items.next()
+  await new Promise(setImmediate)
+  hub.publish([memory.append(chat)])
+  hub.broadcast([chat], anyEvent)
+  const received = [await first, await items.next()]
+  expect(received.map(({ value }) => value.offset)).toEqual([1, 1])
 })

@@ -122,3 +122,41 @@ test('a send has no reply, even if it has an id', async () => {
   await send({ id: 2, send: {} }, { id: 3, unsubscribe: { channel: chat } })
   expect(messages().slice(1)).toEqual([{ id: 3, unsubscribe: {} }])
 })
+
+test('a subscription that must recover and cannot leaves its topic', async () => {
+  const { connect, ask, hub, memory } = await openConnection()
+  await connect()
+  memory.appendSeveral(chat, 3)
+  memory.forget(chat, 2)
+  const recover = { recover: true, epoch: 'one', offset: 1, flag: 2 }
+  const refused = await ask({ id: 2, subscribe: { channel: chat, ...recover } })
+  expect([refused.error.code, hub.topics.get(chat)?.isEmpty]).toEqual([112, true])
+})
+
+test('history since a position needs no epoch, and refuses another one', async () => {
+  const { connect, ask } = await openConnection()
+  await connect()
+  const since = (epoch: string) => ({ channel: chat, limit: 1, since: { offset: 0, epoch } })
+  expect(await ask({ id: 2, history: since('') })).toMatchObject({ history: { epoch: 'one' } })
+  expect(await ask({ id: 3, history: since('two') })).toMatchObject({ error: { code: 112 } })
+})
+
+test('a command that the node is too busy for is answered with that', async () => {
+  const { connect, ask, node, closed } = await openConnection()
+  await connect()
+  node.admit = () => Promise.reject(new AdmissionError('busy'))
+  const refused = await ask({ id: 2, history: { channel: chat, limit: 1 } })
+  expect([refused.error.code, closed]).toEqual([111, []])
+})
+
+test('a token has a second at least, and its user loads counts with their own topic', async () => {
+  const { connect, ask, node, messages } = await openConnection()
+  const claims = { ...ana, admin: false, generation: 0, expiresAt: Date.now() / 1_000 + 0.2 }
+  node.tokens.verify = async () => claims
+  const loaded: string[] = []
+  node.subscribed = (_, topic) => void loaded.push(topic)
+  await connect()
+  expect(messages()[0].connect.ttl).toBe(1)
+  await ask({ id: 2, subscribe: { channel: own } })
+  expect(loaded).toEqual([own])
+})

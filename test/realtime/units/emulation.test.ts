@@ -12,19 +12,24 @@ async function createNode(nodeId: string) {
   const tokens = await createTokens([SECRET])
   const sent: NodeNote[] = []
   const received: string[] = []
+  const ended: unknown[] = []
   const emulation = new Emulation({
     nodeId,
     tokens,
     broker: { send: (note) => void sent.push(note) },
-    terminateLater: () => {},
+    terminateLater: (socket) => void ended.push(socket),
   })
   const session = tokens.newSession(nodeId)
   // As much of one as is used.
-  const socket = Object.assign(new EventEmitter(), { session }) as unknown as StreamSocket
+  const socket = Object.assign(new EventEmitter(), {
+    session,
+    framesReceived: 0,
+    close: (code: number) => void ended.push(code),
+  }) as unknown as StreamSocket
   const receiver = { isOpen: true, receive: (frame: Buffer) => void received.push(String(frame)) }
   emulation.add(socket, receiver)
   const request = (data = '{}') => ({ session, node: nodeId, data, isBinary: false })
-  return { emulation, sent, received, request }
+  return { emulation, sent, received, ended, socket, receiver, request }
 }
 const commandsIn = (sent: NodeNote[]) =>
   sent.flatMap((note) => (note.kind === 'commands' ? note : []))
@@ -122,4 +127,43 @@ test('a session has few bytes on their way to another node, and so have all toge
     here.emulation.handleAccepted({ kind: 'accepted', node: 'here', id, isKnown: true })
   void here.emulation.receive(late)
   expect(here.sent).toHaveLength(10)
+})
+
+test('a stream that has ended is no socket of its node, and its session unknown', async () => {
+  const { emulation, received, socket, receiver, request } = await createNode('here')
+  expect(await emulation.receive(request('one'))).toBe('accepted')
+  receiver.isOpen = false
+  expect(await emulation.receive(request('two'))).toBe('unknown')
+  receiver.isOpen = true
+  expect([...emulation.sockets]).toEqual([socket])
+  socket.emit('close')
+  expect([...emulation.sockets]).toEqual([])
+  expect(await emulation.receive(request('three'))).toBe('unknown')
+  expect([received, socket.framesReceived]).toEqual([['one'], 1])
+})
+
+test('the streams of a node that stops are ended, and cut if they stay', async () => {
+  const { emulation, ended, socket } = await createNode('here')
+  emulation.close()
+  expect(ended).toEqual([3001, socket])
+})
+
+test('an answer settles its request, without a timer, if it is for this node', async () => {
+  const clock = stoppedClock()
+  const [here, there] = [await createNode('here'), await createNode('there')]
+  const outcome = here.emulation.receive(there.request())
+  const [note] = commandsIn(here.sent)
+  if (!note) throw new Error('expected a note')
+  const answer = { kind: 'accepted', id: note.id } as const
+  here.emulation.handleAccepted({ ...answer, node: 'third', isKnown: false })
+  here.emulation.handleAccepted({ ...answer, node: 'here', isKnown: true })
+  expect([await outcome, clock.timers()]).toEqual(['accepted', 0])
+})
+
+test('many notes of other nodes are remembered, each in case it arrives twice', async () => {
+  const [here, there] = [await createNode('here'), await createNode('there')]
+  for (const data of ['one', 'two', 'three']) void here.emulation.receive(there.request(data))
+  const notes = commandsIn(here.sent)
+  for (const note of [...notes, ...notes]) there.emulation.handleCommands(note)
+  expect(there.received).toEqual(['one', 'two', 'three'])
 })

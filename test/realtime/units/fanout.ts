@@ -47,8 +47,8 @@ export function openFanout() {
     report: (_, problem) => void problems.push(problem),
     isHeard: () => true,
     send: (note) => void notes.push(note),
-    onPresenceLost: () => {},
-    onProfileLost: () => {},
+    onPresenceLost: () => void problems.push('presence lost'),
+    onProfileLost: () => void problems.push('profile lost'),
     onCopyLost: () => void problems.push('copy lost'),
   })
   const nextRead = (number: number) => vi.waitUntil(() => reads[number - 1], patient)

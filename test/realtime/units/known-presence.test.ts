@@ -161,3 +161,40 @@ test('who is online is read in pages, each after the one before it', async () =>
     ['node', 'user10000'],
   ])
 })
+
+test('a change that is recorded once more, or was there at the start, is known', async () => {
+  const known = openKnown()
+  known.handleLost(change(true))
+  known.record(change(true))
+  expect(known.hasLost).toBe(false)
+  const told: boolean[] = []
+  const use = async () => [{ ...ana, nodeId: 'node' }]
+  const started = new KnownPresence({
+    db: { use } as unknown as Db, // what it calls of it
+    nodeId: 'node',
+    notify: ({ isOnline }) => void told.push(isOnline),
+  })
+  await started.start()
+  await started.compare()
+  expect(told).toEqual([])
+})
+
+test('what was noted during a comparison is compared by the next one', async () => {
+  const told: boolean[] = []
+  let isFirst = true
+  // Each query has the rows of both: of who is online, and of when they were active.
+  const use = async () => {
+    if (isFirst) known.record(change(false))
+    isFirst = false
+    return [{ ...ana, nodeId: 'node', lastActiveAt: null }]
+  }
+  const known: KnownPresence = new KnownPresence({
+    db: { use } as unknown as Db, // what it calls of it
+    nodeId: 'node',
+    notify: ({ isOnline }) => void told.push(isOnline),
+  })
+  await known.compare()
+  expect(told).toEqual([])
+  await known.compare()
+  expect(told).toEqual([true])
+})

@@ -30,7 +30,8 @@ test('who cannot look up the users of all nodes leaves it to each', async () => 
   ;(await nextRead(2)).fail()
   await vi.waitUntil(() => notes.length === 2, patient)
   expect(notes[1]).toMatchObject({ kind: 'hint', offset: 7, change: { type: 'channel.updated' } })
-  expect(problems).toEqual(['user fan-out failed', 'user fan-out failed', 'copy lost'])
+  const failed = 'user fan-out failed'
+  expect(problems).toEqual([failed, 'profile lost', failed, 'copy lost'])
   // What others announce, they look up.
   fanout.channelUpdated(chat, 8, { teller: tellerOf('other') })
   fanout.profileChanged(rename('Benno', tellerOf('other')))
@@ -43,7 +44,7 @@ test('a change that could not be told is not announced again after a newer one',
   const read = await nextRead(1)
   fanout.profileChanged(rename('second', tellerOf('other')))
   read.fail()
-  await vi.waitUntil(() => problems.length === 1, patient)
+  await vi.waitUntil(() => problems.length === 2, patient)
   expect(notes).toEqual([])
 })
 
@@ -102,4 +103,17 @@ test('users of another node are told in one note of those who come, or end, toge
     { news: { event: { payload: { user: { id: 'ben' } } } }, userIds: ['eve', 'dan'] },
     { news: { event: { payload: { user: { id: 'cem' } } } }, userIds: ['eve', 'dan'] },
   ])
+})
+
+test('a user and those who share channels with them are told of a change once each', async () => {
+  const { fanout, sent, names, problems, nextRead } = openFanout()
+  fanout.profileChanged(fanout.announced(rename('Ben')))
+  ;(await nextRead(1)).answerElsewhere('node', ['ana', 'ben'])
+  await vi.waitUntil(() => sent.length === 1, patient)
+  expect([sent, names]).toEqual([[2], ['Ben']])
+  const presence = { kind: 'presence' as const, appId, userId: 'cem', lastActiveAt: null }
+  fanout.presenceChanged(fanout.announced({ ...presence, isOnline: true }))
+  ;(await nextRead(2)).fail()
+  await vi.waitUntil(() => problems.length === 2, patient)
+  expect(problems).toEqual(['user fan-out failed', 'presence lost'])
 })

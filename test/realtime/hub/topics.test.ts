@@ -1,0 +1,123 @@
+import { createMetrics } from '@parley/server/core/metrics'
+import { Topics } from '@parley/server/realtime/topics'
+import { expect, test } from 'vitest'
+import { upTo } from '../../support/events.ts'
+import { anyEvent, chat, eventBytes, Listener, openHub, own, pass, stopTimers } from './fixture.ts'
+
+/** How long a topic stays, and what of it. */
+
+test('a topic stays for as long as one subscriber is left, or another has come', async () => {
+  stopTimers()
+  const { hub, memory } = await openHub()
+  const [ana, ben, cem] = [new Listener('ana'), new Listener('ben'), new Listener('cem')]
+  const first = await ana.join(hub, chat)
+  first.subscription.leave()
+  await pass(20_000)
+  const second = await ben.join(hub, chat)
+  await cem.join(hub, chat)
+  await pass(30_001)
+  await hub.reconcile()
+  hub.publish([memory.append(chat)])
+  second.subscription.leave()
+  await pass(30_001)
+  await hub.reconcile()
+  hub.publish([memory.append(chat)])
+  expect([ana, ben, cem].map(({ received }) => received)).toEqual([[], [1], [1, 2]])
+})
+
+test('a topic is followed from the first subscription on until it is gone', () => {
+  const calls: string[] = []
+  const interest = {
+    follow: (topic: string) => void calls.push(`follow ${topic}`),
+    unfollow: (topic: string) => void calls.push(`unfollow ${topic}`),
+    settled: () => undefined,
+  }
+  const options = { metrics: createMetrics(), eventMemoryBytes: 1_000, interest }
+  const topics = new Topics(options, () => {})
+  const topic = topics.open('talk')
+  expect(topics.open('talk')).toBe(topic)
+  topics.remove(topic)
+  topics.remove(topic)
+  expect(calls).toEqual(['follow talk', 'unfollow talk'])
+})
+
+test('ephemeral events that wait for a gap are sent when the memory is needed', async () => {
+  const { hub, memory } = await openHub()
+  const ana = new Listener()
+  await ana.join(hub, chat)
+  const release = memory.hold()
+  memory.append(chat)
+  hub.handleHint(chat, 1)
+  hub.broadcast([chat], anyEvent)
+  expect(ana.received).toEqual([])
+  hub.forgetEvents(chat)
+  expect(ana.received).toEqual([anyEvent.type])
+  release()
+  await pass()
+  expect(ana.received).toEqual([anyEvent.type, 1])
+})
+
+test('a subscribe that fails leaves no subscription beside those of others', async () => {
+  const { hub, memory } = await openHub()
+  await new Listener('ben').join(hub, chat)
+  memory.failure = new Error('the database is away')
+  await expect(new Listener('ana').join(hub, chat)).rejects.toThrow('away')
+  expect(hub.topics.get(chat)?.subscriptions.size).toBe(1)
+})
+
+test('a topic that is gone once its gap was read keeps no other from its events', async () => {
+  const { hub, memory } = await openHub()
+  const ana = new Listener()
+  const { subscription } = await ana.join(hub, own)
+  await ana.join(hub, chat)
+  for (const topic of [own, chat]) memory.append(topic)
+  const release = memory.hold()
+  for (const topic of [own, chat]) hub.handleHint(topic, 1)
+  await pass()
+  hub.topics.remove(subscription.topic)
+  release()
+  await pass()
+  expect(memory.reads).toEqual([
+    [
+      [own, 0],
+      [chat, 0],
+    ],
+  ])
+  expect(ana.received).toEqual([1])
+})
+
+test('a read that was cut before the events of a topic is followed by another', async () => {
+  const { hub, memory } = await openHub()
+  const ana = new Listener()
+  await ana.join(hub, chat)
+  const { readAfter } = memory.log
+  memory.log.readAfter = async () => {
+    memory.log.readAfter = readAfter
+    return { publications: [], isCut: true }
+  }
+  memory.append(chat)
+  hub.handleHint(chat, 1)
+  await pass()
+  expect(ana.received).toEqual([1])
+})
+
+test('events that came early count once, whichever way they were delivered', async () => {
+  const { hub, memory } = await openHub()
+  const ana = new Listener()
+  await ana.join(hub, chat)
+  hub.publish(memory.appendSeveral(chat, 3))
+  const bytes = await eventBytes()
+  const late = memory.appendSeveral(chat, 3)
+  hub.publish(late.toReversed())
+  expect(ana.received).toEqual(upTo(6))
+  expect(await eventBytes()).toBe(2 * bytes)
+})
+
+test('what a topic is still given once it is gone counts for nothing', async () => {
+  const { hub, memory } = await openHub()
+  const { subscription } = await new Listener().join(hub, chat)
+  hub.topics.remove(subscription.topic)
+  const { topic: _, ...publication } = memory.append(chat)
+  subscription.topic.accept(publication)
+  expect(await eventBytes()).toBe(0)
+})

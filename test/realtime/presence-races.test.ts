@@ -1,0 +1,71 @@
+import type { Db } from '@parley/server/db/client'
+import { KnownPresence } from '@parley/server/realtime/known-presence'
+import { expect, test } from 'vitest'
+import { until } from '../support/until.ts'
+import { useWorld } from '../support/world.ts'
+import { useTrackers } from './trackers.ts'
+
+/** What happens while presence is compared, or said again. */
+
+const NEVER = 3_600_000
+// The node of the world leaves the rows of others to those of the tests.
+const world = useWorld({ timings: { reconcileMs: NEVER, beatMs: NEVER, lookMs: NEVER } })
+const { db, openNode, newUser, age } = useTrackers(world)
+
+/** A database before whose next statement something happens. */
+function databaseWith(before: { next?: (() => Promise<unknown>) | undefined }) {
+  const use: Db['use'] = async (...given) => {
+    const { next } = before
+    before.next = undefined
+    await next?.()
+    return db().use(...given)
+  }
+  return { ...db(), use }
+}
+
+test('who comes while rows are compared stays online, and who leaves offline', async () => {
+  const before: Parameters<typeof databaseWith>[0] = {}
+  const { tracker, connect, rows, changes } = await openNode(databaseWith(before))
+  const [coming, leaving] = [await newUser('coming'), await newUser('leaving')]
+  const disconnect = await connect(leaving)
+  before.next = async () => {
+    await connect(coming)
+    disconnect()
+    await until(() => changes.includes('leaving offline'))
+  }
+  expect(await tracker.compareRows()).toBe(false)
+  expect(await rows()).toEqual([{ userId: 'coming' }])
+  expect(changes).toEqual(['leaving online', 'coming online', 'leaving offline'])
+})
+
+test('who leaves while they are to be announced again is not said to be online', async () => {
+  const before: Parameters<typeof databaseWith>[0] = {}
+  const { tracker, connect, changes } = await openNode(databaseWith(before))
+  const user = await newUser('announced')
+  const disconnect = await connect(user)
+  before.next = async () => {
+    disconnect()
+    // The grace is over in the next turn.
+    await new Promise((resolve) => setTimeout(resolve))
+  }
+  tracker.toldOffline(user)
+  await until(() => changes.includes('announced offline'))
+  expect(changes).toEqual(['announced online', 'announced offline'])
+})
+
+test('a comparison tells nobody that the users of a dead node are online', async () => {
+  const [here, dead] = [await openNode(), await openNode()]
+  await here.connect(await newUser('seen'))
+  await dead.connect(await newUser('unseen'))
+  await age(dead.nodeId)
+  const told: string[] = []
+  const known = new KnownPresence({
+    db: db(),
+    nodeId: here.nodeId,
+    notify: ({ appId, userId }) => void told.push(`${appId} ${userId}`),
+  })
+  await known.compare()
+  const { appId } = world()
+  expect(told).toContain(`${appId} seen`)
+  expect(told).not.toContain(`${appId} unseen`)
+})

@@ -1,0 +1,80 @@
+import type { Db } from '@parley/server/db/client'
+import { PresenceTracker } from '@parley/server/realtime/presence'
+import { type Session, Sessions } from '@parley/server/realtime/sessions'
+import { expect, test } from 'vitest'
+import { stoppedClock } from '../../support/scripted/time.ts'
+import { ana } from './fixture.ts'
+
+const GRACE_MS = 10_000
+
+/** The presence of a node whose writes are counted, and done at once. */
+async function openPresence() {
+  const clock = stoppedClock()
+  const sessions = new Sessions()
+  let writes = 0
+  const use = async () => {
+    writes += 1
+    return []
+  }
+  const tracker = new PresenceTracker({
+    db: { use } as unknown as Db, // what it calls of it
+    nodeId: 'node',
+    sessions,
+    graceMs: GRACE_MS,
+    deadAfterMs: 60_000,
+    beatPatienceMs: 1_000,
+    onChange: () => {},
+    report: () => {},
+  })
+  const session = ana as Session // nothing else of it is used
+  const connect = async () => {
+    sessions.add(session)
+    await tracker.userConnected(ana)
+  }
+  const leave = () => {
+    sessions.remove(session)
+    tracker.userDisconnected(ana)
+  }
+  await connect()
+  return { clock, tracker, sessions, session, connect, leave, writes: () => writes }
+}
+
+test('a visit within the grace does not make the next one shorter', async () => {
+  const { clock, connect, leave, writes } = await openPresence()
+  leave()
+  await clock.forward(GRACE_MS - 1_000)
+  await connect()
+  leave()
+  await clock.forward(GRACE_MS - 1_000)
+  expect(writes()).toBe(1)
+  await clock.forward(1_000)
+  expect(writes()).toBe(2)
+})
+
+test('who is back as their grace ends stays online, before they are let in', async () => {
+  const { clock, sessions, session, connect, leave, writes } = await openPresence()
+  leave()
+  sessions.add(session)
+  await clock.forward(GRACE_MS)
+  expect(writes()).toBe(1)
+  await connect()
+  expect([writes(), clock.timers()]).toEqual([1, 0])
+})
+
+test('of a user who was not let in again the whole grace is left', async () => {
+  const { clock, tracker, leave, writes } = await openPresence()
+  leave()
+  await clock.forward(GRACE_MS - 1_000)
+  tracker.userDisconnected(ana)
+  await clock.forward(GRACE_MS - 1_000)
+  expect([writes(), clock.timers()]).toEqual([1, 1])
+})
+
+test('a node that stops leaves those who just left to the others', async () => {
+  const { clock, tracker, leave, writes } = await openPresence()
+  leave()
+  await tracker.stop()
+  await clock.forward(GRACE_MS)
+  // The end of its heartbeat is the other one.
+  expect([writes(), clock.timers()]).toEqual([2, 0])
+})

@@ -1,0 +1,81 @@
+import type { SurveyNote } from '@parley/server/realtime/broker'
+import { SubscriberSurvey } from '@parley/server/realtime/subscriber-survey'
+import { expect, test, vi } from 'vitest'
+import { upTo } from '../../support/events.ts'
+import { stoppedClock } from '../../support/scripted/time.ts'
+
+/** A survey of a node with one subscription, beside so many other nodes. */
+function openSurvey(countOthers: () => Promise<number>) {
+  const clock = stoppedClock()
+  const asked: SurveyNote[] = []
+  const subscriptions = [{ subscriber: { id: 'own', userId: 'ana' } }]
+  const survey = new SubscriberSurvey({
+    nodeId: 'node',
+    hub: { topics: { get: () => ({ subscriptions }) } } as never, // what it asks of them
+    broker: { send: (note) => void asked.push(note as SurveyNote) },
+    countOthers,
+  })
+  const answer = (id: string, client: string) =>
+    survey.handleSurveyed({
+      kind: 'surveyed',
+      id,
+      node: 'node',
+      clients: [{ user: 'ben', client }],
+    })
+  const idsOf = async (clients: ReturnType<typeof survey.clientsOf>) =>
+    (await clients).map(({ client }) => client)
+  const lastAsked = async (count: number) => {
+    await vi.waitFor(() => expect(asked).toHaveLength(count))
+    return asked.at(-1)?.id ?? ''
+  }
+  return { survey, clock, asked, answer, idsOf, lastAsked }
+}
+
+test('a survey is over once all nodes have answered, and lists what they know', async () => {
+  const { survey, clock, answer, idsOf, lastAsked } = openSurvey(async () => 2)
+  const clients = survey.clientsOf('topic')
+  expect(survey.clientsOf('topic')).toBe(clients)
+  const id = await lastAsked(1)
+  for (const client of ['there', 'elsewhere']) answer(id, client)
+  expect(await idsOf(clients)).toEqual(['own', 'there', 'elsewhere'])
+  // What is left is the end of the second for which the answer is shared.
+  expect(clock.timers()).toBe(1)
+  await clock.forward(1_000)
+  expect(clock.timers()).toBe(0)
+  expect(survey.clientsOf('topic')).not.toBe(clients)
+})
+
+test('a node that does not answer is left out after a second, and heard no more', async () => {
+  const { survey, clock, answer, idsOf, lastAsked } = openSurvey(async () => 2)
+  const clients = survey.clientsOf('topic')
+  const id = await lastAsked(1)
+  answer(id, 'there')
+  await clock.forward(1_000)
+  const listed = await clients
+  answer(id, 'late')
+  expect(await idsOf(clients)).toEqual(['own', 'there'])
+  expect(listed).toHaveLength(2)
+})
+
+test('a survey that fails is not kept, and of very many topics the last are', async () => {
+  let isAway = true
+  const { survey } = openSurvey(async () => {
+    if (isAway) throw new Error('the database is away')
+    return 0
+  })
+  await expect(survey.clientsOf('topic')).rejects.toThrow('away')
+  isAway = false
+  const first = survey.clientsOf('topic')
+  expect(await first).toHaveLength(1)
+  const others = upTo(1_000).map((n) => survey.clientsOf(`topic ${n}`))
+  expect(survey.clientsOf('topic 1000')).toBe(others.at(-1))
+  expect(survey.clientsOf('topic')).not.toBe(first)
+})
+
+test('a node lists a thousand subscriptions at most', async () => {
+  const { survey, answer, lastAsked } = openSurvey(async () => 1_000)
+  const clients = survey.clientsOf('topic')
+  const id = await lastAsked(1)
+  for (const n of upTo(1_000)) answer(id, `there ${n}`)
+  expect(await clients).toHaveLength(1_000)
+})

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { pass } from '../hub/fixture.ts'
+import { openNotifier, PAUSE_MS, row, user } from './unread-fixture.ts'
+
+/** What this node knows, and need not read again. */
+
+test('a client that loads its counts late may lack those that were sent meanwhile', async () => {
+  const { notifier, news } = openNotifier(row('ben', 'one', 1))
+  await pass(PAUSE_MS)
+  const count = async (offset: number) => {
+    notifier.markDirty('one', { offset, author: 'ana' })
+    return news()
+  }
+  expect(await count(1)).toEqual(['ben one 1', 'ben total 1'])
+  await pass(30_000)
+  expect(await count(2)).toEqual([])
+  notifier.clientLoads(user('ben'))
+  expect(await count(3)).toEqual(['ben one 1', 'ben total 1'])
+  expect(await count(4)).toEqual([])
+})
+
+test('what was counted for the own users is not counted again by a comparison', async () => {
+  const { notifier, database, news } = openNotifier(row('ben', 'one', 1))
+  await pass(PAUSE_MS)
+  notifier.markOwn('one', { offset: 7, author: 'ana' })
+  expect(await news()).toEqual(['ben one 1', 'ben total 1'])
+  const before = database.statements
+  notifier.handleChanges([{ channelId: 'one', offset: 7 }])
+  await news()
+  expect(database.statements).toBe(before)
+})
+
+test('counts of users who have left this node are not read or sent', async () => {
+  const { notifier, database, news } = openNotifier(row('dora', 'one', 1))
+  const change = { offset: 1, author: 'ana', isDeletion: false }
+  notifier.receive({
+    kind: 'counts',
+    node: 'node',
+    channels: [{ appId: user('dora').appId, channelId: 'one', ...change, users: [['dora', 1, 1]] }],
+  })
+  expect([await news(), database.statements]).toEqual([[], 0])
+})

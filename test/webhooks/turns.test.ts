@@ -1,0 +1,125 @@
+import { topics } from '@parley/contract'
+import { createGuardedRequest } from '@parley/server/core/guarded-request'
+import { createCollector } from '@parley/server/jobs/webhooks/collect'
+import { deliverDue } from '@parley/server/jobs/webhooks/deliver'
+import { leaseWebhooks } from '@parley/server/jobs/webhooks/leases'
+import { expect, onTestFinished, test } from 'vitest'
+import { upTo } from '../support/events.ts'
+import { answering } from '../support/receiver.ts'
+import { useWebhooks } from './fixture.ts'
+
+/** How the turns of workers begin and end. */
+
+const { current, startWorker, deliverContext, newScene } = useWebhooks()
+const hour = 3_600_000
+
+/** What makes deliveries, of a process whose first pass alone looks back for long. */
+function newCollector() {
+  const { pool } = current().world
+  let statement = 0
+  let failsAt = 0
+  const use: typeof pool.use = async (...given) => {
+    statement += 1
+    if (statement === failsAt) throw new Error('the pass fails')
+    return pool.use(...given)
+  }
+  const { timings, signal } = deliverContext()
+  const options = { ...timings, pollMs: hour, webhookSweepMs: hour }
+  const collector = createCollector({ db: { use }, timings: options, signal })
+  onTestFinished(async () => void (await collector.leave()))
+  /** From now on: the second statement reads the log, once the turn was taken. */
+  const fail = () => {
+    failsAt = statement + 2
+  }
+  return { ...collector, fail }
+}
+
+test('a pass looks back a moment for events that were committed late', async () => {
+  const { world } = current()
+  const { appId, webhookId, channelId } = await newScene()
+  const { collect } = newCollector()
+  await world.db`
+    update webhooks
+    set active_since = now() - interval '1 hour'
+    where app_id = ${appId}`
+  await collect()
+  const commit = (offset: number, secondsAgo: number) => world.db`
+    insert into events (topic, "offset", type, envelope, created_at)
+    values (
+      ${topics.channel(appId, channelId)}, ${offset}, 'message.new', '{}',
+      now() - ${secondsAgo} * interval '1 second'
+    )`
+  await commit(901, 1)
+  // This one is left to a pass that looks back for long.
+  await commit(902, 50)
+  await collect()
+  const made = await world.db`
+    select wd."offset"
+    from webhook_deliveries wd
+    where wd.webhook_id = ${webhookId}
+      and wd.app_id = ${appId}`
+  expect([...made]).toEqual([{ offset: 901 }])
+})
+
+test('a process whose pass failed leaves the log of events to another one', async () => {
+  await newScene()
+  const { collect, fail } = newCollector()
+  const turns = () => current().world.db`
+    select
+    from service
+    where key = 'webhooks_collector'`
+  await collect()
+  expect(await turns()).toHaveLength(1)
+  fail()
+  await expect(collect()).rejects.toThrow('the pass fails')
+  expect(await turns()).toHaveLength(0)
+})
+
+test('a worker that ends leaves its webhooks and the log of events to others', async () => {
+  const { world, receiver } = current()
+  const { send, receive, webhookId, appId } = await newScene()
+  receiver.answerWith(() => {})
+  await send('one')
+  const stop = startWorker()
+  await receive(1)
+  await stop()
+  const left = await world.db`
+    select
+      (select count(*)::int from service where key = 'webhooks_collector') as collectors,
+      wh.leased_by is null as is_free
+    from webhooks wh
+    where wh.id = ${webhookId}
+      and wh.app_id = ${appId}`
+  expect([...left]).toEqual([{ collectors: 0, isFree: true }])
+})
+
+test('a webhook with more than a turn takes is served again at once', async () => {
+  const { world } = current()
+  const { appId, webhookId, receive } = await newScene()
+  await world.db`
+    insert into webhook_deliveries (app_id, webhook_id, event_type)
+    select ${appId}, ${webhookId}, 'webhook.test'
+    from generate_series(1, 110)`
+  // The next poll is not waited for.
+  startWorker({ timings: { pollMs: hour } })
+  expect(await receive(110)).toHaveLength(110)
+})
+
+test('a turn ends when its webhook begins to fail', async () => {
+  const { world, receiver } = current()
+  const { appId, webhookId, received } = await newScene()
+  await world.db`
+    insert into webhook_deliveries (app_id, webhook_id, event_type)
+    select ${appId}, ${webhookId}, 'webhook.test'
+    from generate_series(1, 20)`
+  receiver.answerWith(answering(500))
+  const query = { isFailing: false, most: 100, leaseMs: 60_000, restMs: 10_000, served: [] }
+  const leases = await leaseWebhooks(world.pool, query)
+  const lease = leases.find(({ id }) => id === webhookId) ?? expect.unreachable()
+  await deliverDue(
+    { ...deliverContext(), request: createGuardedRequest({ allowedHosts: [receiver.host] }) },
+    lease,
+  )
+  // As many as are sent side by side.
+  expect(upTo(4)).toContain(received().length)
+})
