@@ -74,14 +74,17 @@ export class UnreadLoader {
     received.clear()
   }
 
-  /** Sends users their total, whether or not they know it. Those who were sent it leave `owed`. */
+  /**
+   * Sends users their total, whether or not they know it. Those whose counts took too long are sent
+   * it once these are loaded: a total of some counts is wrong.
+   */
   async sendOwed(owed: Map<string, UserRef>) {
     const { cache, sender } = this.options
     const present = [...owed.values()].filter((user) => cache.sessions.has(user))
     await this.loadInitial(present)
     for (const user of present) {
       const known = cache.get(user)
-      if (known) sender.sendTotal(known)
+      if (known?.isComplete) sender.sendTotal(known)
     }
     owed.clear()
   }

@@ -1,18 +1,14 @@
-import { DeadlineError } from '@parley/server/db/client'
 import { expect, test } from 'vitest'
 import { pass } from '../hub/fixture.ts'
-import { openNotifier, PAUSE_MS, row, user } from './unread-fixture.ts'
-
-const timeout = () => Object.assign(new Error('canceling statement'), { code: '57014' })
-/** What the pool throws when it was full for most of the time. */
-const cutShort = () => Object.assign(new DeadlineError(), { isCutShort: true })
-
-/** What is sent within this time, in which work follows work. */
-async function newsWithin(seconds: number, news: () => Promise<string[]>) {
-  const sent: string[] = []
-  for (let passed = 0; passed < seconds * 1_000; passed += PAUSE_MS) sent.push(...(await news()))
-  return sent
-}
+import {
+  cutShort,
+  newsWithin,
+  openNotifier,
+  PAUSE_MS,
+  row,
+  timeout,
+  user,
+} from './unread-fixture.ts'
 
 test('a channel that takes too long to count keeps back no other', async () => {
   const names = ['a', 'b', 'c', 'd', 'e']
