@@ -1,5 +1,13 @@
 import { expect, test } from 'vitest'
-import { cutShort, newsWithin, openNotifier, row, timeout, user } from './unread-fixture.ts'
+import {
+  cutShort,
+  newsWithin,
+  openNotifier,
+  row,
+  timeout,
+  timesWithin,
+  user,
+} from './unread-fixture.ts'
 
 test.each([
   ['took too long', timeout],
@@ -64,4 +72,61 @@ test('a count that took long is sent to a user whose counts were loaded meanwhil
   expect(await newsWithin(30, news)).toEqual(['ben two 1', 'ben total 2'])
   database.onStatement = () => {}
   expect(await newsWithin(60, news)).toEqual(['ben one 1', 'ben total 2'])
+})
+
+test.each([
+  [['user 3'], 15],
+  [['user 3', 'user 150'], 22],
+])('the counts of %j, which take too long, keep back nothing of others', async (slow, seconds) => {
+  const names = namesOf(190)
+  const { notifier, database, news, problems } = openCrowd(names)
+  database.rows.push(row('ana', 'two', 1), row('ben', 'two', 1))
+  database.timeoutMs = 4_000
+  let timeouts = 0
+  database.onStatement = (keys) => {
+    if (!slow.some((each) => keys.includes(each))) return
+    timeouts += 1
+    throw timeout()
+  }
+  notifier.markDirty('one', { offset: 1, author: 'ana' })
+  const times = await timesWithin(5, news)
+  notifier.markDirty('two', { offset: 1, author: 'ana' })
+  const later = await timesWithin(60, news)
+  // The counts of a channel are sent after one statement that took too long, those of others at
+  // once, and totals once the users who are slow are known.
+  expect(names.filter((name) => (times.get(`${name} one 1`) ?? 99) > 4.5)).toEqual([])
+  expect(later.get('ben two 1')).toBeLessThan(1)
+  const totals = names.map((name) => times.get(`${name} total 1`) ?? later.get(`${name} total 1`))
+  expect(names.filter((_, index) => totals[index] === undefined)).toEqual(slow)
+  expect(Math.max(...totals.map((at = 0) => at))).toBeLessThan(seconds - 5)
+  // Then each is tried alone, ever more rarely.
+  expect([timeouts <= 1 + 6 * slow.length, problems.length <= 5 * slow.length]).toEqual([
+    true,
+    true,
+  ])
+})
+
+test('a change that was missed is counted for users whose counts are not loaded yet', async () => {
+  const { notifier, database, news } = openNotifier(row('ben', 'one', 1))
+  database.onStatement = (keys) => {
+    if (keys.includes('cem')) throw timeout()
+  }
+  notifier.handleChanges([{ channelId: 'one', offset: 1 }])
+  expect(await newsWithin(3, news)).toContain('ben one 1')
+})
+
+test('a user who leaves a channel while they are loaded is sent the total after it', async () => {
+  const { notifier, database, news } = openNotifier(row('ben', 'one', 1), row('ben', 'two', 2))
+  database.onStatement = (keys) => {
+    if (keys.length > 1) throw timeout()
+  }
+  notifier.recheck(1)
+  database.readMs = () => 3_000
+  await newsWithin(1, news)
+  // The load of ben is under way.
+  database.rows = [row('ben', 'two', 2)]
+  notifier.memberLeft(user('ben'))
+  expect((await newsWithin(20, news)).filter((each) => each.startsWith('ben')).at(-1)).toBe(
+    'ben total 2',
+  )
 })
