@@ -52,7 +52,6 @@ export class UnreadCache {
     return users.filter((user) => {
       if (!this.sessions.has(user)) return false
       const known = this.getOrCreate(user)
-      if (!known.isComplete) known.since = performance.now()
       known.isComplete = true
       return !known.complete(loaded.get(userKey(user)) ?? new Map(), startedAt)
     })

@@ -1,8 +1,8 @@
 import { type UserRef, userKey } from '../core/user-ref.ts'
 import { type Db, isStatementTimeout } from '../db/client.ts'
 import { inChunks } from './chunks.ts'
-import { LeftOut } from './left-out.ts'
 import type { ToldCount } from './received-counts.ts'
+import { SlowUsers } from './slow-users.ts'
 import type { UnreadCache } from './unread-cache.ts'
 import { type CheckedCount, type CountedUsers, selectCountsOfUsers } from './unread-counts.ts'
 import type { UnreadSender } from './unread-sender.ts'
@@ -13,11 +13,12 @@ import type { UserCounts } from './user-counts.ts'
 const USERS_PER_STATEMENT = 200
 /** How many users are loaded at a time before they are concerned by anything. */
 const MOST_AHEAD = 2_000
-/** How many statements may take too long before the database does. */
-const MOST_TIMEOUTS = 10
+/** How many statements of a run may take too long, one after the other, before the database does. */
+const MOST_TIMEOUTS = 2
 
 type LoaderOptions = {
   db: Db
+  pauseMs: number
   cache: UnreadCache
   sender: UnreadSender
   /** The user's counts are to be loaded again: they are not, or not surely, all those there are. */
@@ -29,33 +30,51 @@ type OnRead = (users: UserRef[], rows: CheckedCount[], startedAt: number) => voi
 
 /** Loads all counts of users of this node. */
 export class UnreadLoader {
-  /** Users who are left out, since their own counts took too long. */
-  readonly #slow = new LeftOut()
+  readonly #slow: SlowUsers
 
-  constructor(readonly options: LoaderOptions) {}
+  constructor(readonly options: LoaderOptions) {
+    const load = (counted: CountedUsers) =>
+      this.#readTogether(
+        counted,
+        this.#onReloaded((known) => options.sender.sendTotal(known)),
+      )
+    this.#slow = new SlowUsers({ ...options, sessions: options.cache.sessions, load })
+  }
+
+  stop() {
+    return this.#slow.stop()
+  }
 
   /** Loads initial counts for those of these users who are seen for the first time. */
   async loadInitial(users: UserRef[]) {
     const newUsers = new Map<string, UserRef>()
     for (const { appId, userId } of users) {
       const user = { appId, userId }
-      if (!this.options.cache.isComplete(user)) newUsers.set(userKey(user), user)
+      if (this.options.cache.isComplete(user) || this.#slow.has(user)) continue
+      newUsers.set(userKey(user), user)
     }
     await this.#read({ users: [...newUsers.values()] }, (...read) => this.#complete(...read))
   }
 
-  /** Loads initial counts for users who have none. Returns whether they were not too many. */
+  /** Loads initial counts for users who have none. Returns whether all are loaded now. */
   async loadAll() {
-    const unloaded = this.options.cache.unloaded()
-    await this.loadInitial(unloaded.slice(0, MOST_AHEAD))
-    return unloaded.length <= MOST_AHEAD
+    const { cache } = this.options
+    await this.loadInitial(cache.unloaded().slice(0, MOST_AHEAD))
+    return cache.unloaded().length === 0
   }
 
-  /** Sends users of this node the counts that they may not know, and owes them a total. */
+  /**
+   * Sends users of this node the counts that they may not know, and owes them a total. A count does
+   * not wait for a user whose others take too long.
+   */
   async tell(counts: ToldCount[], owed: Map<string, UserRef>) {
+    const { cache, sender } = this.options
     await this.loadInitial(counts)
     for (const { author, isDeletion, offset: _, ...count } of counts) {
-      const known = this.options.sender.sendCount(count, author, isDeletion)
+      const { appId, userId } = count
+      const user = { appId, userId }
+      if (this.#slow.has(user) && cache.sessions.has(user)) cache.getOrCreate(user)
+      const known = sender.sendCount(count, author, isDeletion)
       if (known) owed.set(userKey(known.user), known.user)
     }
   }
@@ -74,14 +93,17 @@ export class UnreadLoader {
     received.clear()
   }
 
-  /** Sends users their total, whether or not they know it. Those who were sent it leave `owed`. */
+  /**
+   * Sends users their total, whether or not they know it. Those whose counts took too long are sent
+   * it once these are loaded: a total of some counts is wrong.
+   */
   async sendOwed(owed: Map<string, UserRef>) {
     const { cache, sender } = this.options
     const present = [...owed.values()].filter((user) => cache.sessions.has(user))
     await this.loadInitial(present)
     for (const user of present) {
       const known = cache.get(user)
-      if (known) sender.sendTotal(known)
+      if (known?.isComplete) sender.sendTotal(known)
     }
     owed.clear()
   }
@@ -107,45 +129,47 @@ export class UnreadLoader {
    * again, with another count.
    */
   #reload(counted: CountedUsers, onLoaded: (known: UserCounts) => void) {
+    return this.#read(counted, this.#onReloaded(onLoaded))
+  }
+
+  #onReloaded(onLoaded: (known: UserCounts) => void): OnRead {
     const { cache, sender } = this.options
-    return this.#read(counted, (users, rows, startedAt) => {
+    return (users, rows, startedAt) => {
       const newUsers = users.filter((user) => !cache.isComplete(user))
       this.#complete(newUsers, rows, startedAt)
       for (const { isRecent, ...row } of rows)
         sender.sendCount(row, isRecent ? null : row.userId, isRecent)
       this.#complete(users, rows, startedAt)
       for (const known of users.flatMap((user) => cache.get(user) ?? [])) onLoaded(known)
-    })
+    }
   }
 
   /**
-   * Reads the counts of these users. If a statement takes too long, it is tried in halves after the
-   * others; a user whose own counts take too long is left out for a while, and told all then.
+   * Reads the counts of these users. Those whose statement takes too long are loaded apart, where
+   * they are sent what they may not know.
    */
   async #read({ users, ...options }: CountedUsers, onRead: OnRead) {
-    const { db, report } = this.options
-    const due = users.filter((user) => !this.#slow.has(userKey(user)))
-    const pending = [...inChunks(due, USERS_PER_STATEMENT)]
+    this.#slow.mark({ ...options, users })
+    const due = users.filter((user) => !this.#slow.has(user))
     let timeouts = 0
-    for (let some = pending.shift(); some; some = pending.shift()) {
+    for (const some of inChunks(due, USERS_PER_STATEMENT)) {
       const counted = { ...options, users: some }
-      const startedAt = performance.now()
       try {
-        onRead(some, await db.use((db) => selectCountsOfUsers(db, counted)), startedAt)
-        for (const user of some) this.#slow.worked(userKey(user))
+        await this.#readTogether(counted, onRead)
+        timeouts = 0
       } catch (error) {
-        if (!isStatementTimeout(error) || ++timeouts > MOST_TIMEOUTS) throw error
-        if (some.length > 1) pending.push(...inChunks(some, Math.ceil(some.length / 2)))
-        else {
-          for (const user of some) this.#leaveOut(user, error)
-          report(error, 'unread counts of a user took too long')
-        }
+        if (!isStatementTimeout(error)) throw error
+        this.#slow.add(counted, error)
+        timeouts += 1
+        if (timeouts === MOST_TIMEOUTS) throw error
       }
     }
   }
 
-  #leaveOut(user: UserRef, error: unknown) {
-    this.#slow.add(userKey(user), { error, onEnd: () => this.options.onUnsure(user) })
+  async #readTogether(counted: CountedUsers, onRead: OnRead) {
+    const startedAt = performance.now()
+    const rows = await this.options.db.use((db) => selectCountsOfUsers(db, counted))
+    onRead(counted.users, rows, startedAt)
   }
 
   #complete(...[users, rows, startedAt]: Parameters<UnreadCache['complete']>) {

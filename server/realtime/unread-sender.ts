@@ -5,9 +5,6 @@ import type { UnreadCount } from './unread-counts.ts'
 import type { UserCounts, VersionedCount } from './user-counts.ts'
 import type { UserFanoutOptions } from './user-fanout.ts'
 
-/** How long after loading a user's counts their client may still show older ones. */
-const UNCERTAIN_MS = 20_000
-
 /** Sends users the counts that they may not know. */
 export class UnreadSender {
   constructor(
@@ -16,8 +13,9 @@ export class UnreadSender {
   ) {}
 
   /**
-   * Sends a count, or a newer one that is known, unless the user surely knows it. Returns the
-   * user's counts if it was sent.
+   * Sends a count, or a newer one that is known, unless the user surely knows it: one that was
+   * loaded but never sent may have changed since their client loaded it, however long ago that was.
+   * Returns the user's counts if it was sent.
    */
   sendCount(
     { channelId, count, version, ...user }: UnreadCount,
@@ -28,8 +26,7 @@ export class UnreadSender {
     if (!known) return undefined
     const last = known.get(channelId)
     const newest = known.take(channelId, { count, version })
-    const isRecent = performance.now() - known.since < UNCERTAIN_MS
-    const isUncertain = !last?.isSent && author !== user.userId && isRecent
+    const isUncertain = !last?.isSent && author !== user.userId
     if (last?.shown.count === newest.count && !isUncertain && !mustSend) return undefined
     this.#sendCount(known, channelId, newest)
     return known

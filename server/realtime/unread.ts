@@ -178,6 +178,7 @@ export class UnreadNotifier {
       if (this.options.isHeard()) await this.#count('forAll', this.#work)
     }
     void this.#slow.stop()
+    void this.#loader.stop()
     const patience = sleep(STOP_MS, undefined, { ref: false })
     await Promise.race([finish().catch(() => {}), patience])
   }

@@ -16,8 +16,6 @@ type KnownCount = {
 
 /** The unread counts of a user, as far as they are loaded. */
 export class UserCounts {
-  /** When all counts were loaded, or the user was first seen. */
-  since = performance.now()
   /** Whether all counts were loaded. Before that, only counts that were sent are here. */
   isComplete = false
   /** The last total that was sent. */
@@ -75,7 +73,6 @@ export class UserCounts {
 
   /** From now on a client of the user may show other counts than those that were sent. */
   markAsUncertain() {
-    this.since = performance.now()
     for (const known of this.#counts.values()) known.isSent = false
   }
 

@@ -1,5 +1,5 @@
 import type { Envelope } from '@parley/contract'
-import type { Db } from '@parley/server/db/client'
+import { type Db, DeadlineError } from '@parley/server/db/client'
 import type { CountsNote } from '@parley/server/realtime/broker'
 import { type Session, Sessions } from '@parley/server/realtime/sessions'
 import { UnreadNotifier } from '@parley/server/realtime/unread'
@@ -19,6 +19,27 @@ export const row = (userId: string, channelId: string, count: number, version = 
 export const user = (userId: string) => ({ appId, userId })
 const sessionOf = (userId: string) => user(userId) as Session // nothing else of it is used
 
+export const timeout = () => Object.assign(new Error('canceling statement'), { code: '57014' })
+/** What the pool throws when it was full for most of the time. */
+export const cutShort = () => Object.assign(new DeadlineError(), { isCutShort: true })
+
+/** What is sent within this time, in which work follows work. */
+export async function newsWithin(seconds: number, news: () => Promise<string[]>) {
+  const sent: string[] = []
+  for (let passed = 0; passed < seconds * 1_000; passed += PAUSE_MS) sent.push(...(await news()))
+  return sent
+}
+
+/** What is sent within this time, each with the seconds after which it was first sent. */
+export async function timesWithin(seconds: number, news: () => Promise<string[]>) {
+  const times = new Map<string, number>()
+  for (let passed = 0; passed < seconds * 1_000; passed += PAUSE_MS) {
+    for (const each of await news())
+      if (!times.has(each)) times.set(each, (passed + PAUSE_MS) / 1_000)
+  }
+  return times
+}
+
 /** A notifier for ana, ben and cem, on rows in memory that tests change. */
 export function openNotifier(...rows: Row[]) {
   stopTimers()
@@ -36,6 +57,9 @@ export function openNotifier(...rows: Row[]) {
     },
     failure: undefined as Error | undefined,
     isHeard: true,
+    /** How long a statement takes that works, by its keys, and one that does not. */
+    readMs: (_keys: string[]) => 0,
+    timeoutMs: 0,
     /** Called before a statement reads, with its keys, and whether it counts for this node only. */
     onStatement: (_keys: string[], _isOwn: boolean) => {},
     /** Called once, after the next statement has read. */
@@ -61,9 +85,19 @@ export function openNotifier(...rows: Row[]) {
     afterStatement?.()
     return read
   }
+  const takeTime = async (ms: number) => {
+    if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms))
+  }
   const use = async (work: (db: typeof select) => unknown) => {
     if (database.failure) throw database.failure
-    return work(select)
+    try {
+      const read = await work(select)
+      await takeTime(database.readMs(database.keys.at(-1) ?? []))
+      return read
+    } catch (error) {
+      await takeTime(database.timeoutMs)
+      throw error
+    }
   }
   const notifier = new UnreadNotifier({
     db: { use } as unknown as Db, // it only reads
