@@ -13,7 +13,7 @@ import type { UserCounts } from './user-counts.ts'
 const USERS_PER_STATEMENT = 200
 /** How many users are loaded at a time before they are concerned by anything. */
 const MOST_AHEAD = 2_000
-/** How many statements of a run may take too long, one after the other, before the database does. */
+/** How many statements of a run may take too long in a row before the database does. */
 const MOST_TIMEOUTS = 2
 
 type LoaderOptions = {
