@@ -1,5 +1,6 @@
 import { createLru } from '../core/lru.ts'
 import { isStatementTimeout } from '../db/client.ts'
+import { SLOW_PIECES } from './chunks.ts'
 import { type ChannelChange, DirtyChannels } from './dirty-channels.ts'
 import { LeftOut } from './left-out.ts'
 import { PausedRuns } from './paused-runs.ts'
@@ -7,8 +8,9 @@ import type { Reach } from './reach.ts'
 import type { UnreadCounter } from './unread-counter.ts'
 import type { ConnectedCount } from './unread-counts.ts'
 
-/** How many statements a run makes at most for either kind of channels. */
-const STATEMENTS_PER_RUN = 4
+/** The channels of a statement, by whether there are several. */
+type Kind = 'shared' | 'alone'
+const REACHES = ['forAll', 'forOwn'] as const
 
 type SlowCountsOptions = {
   pauseMs: number
@@ -20,9 +22,10 @@ type SlowCountsOptions = {
 
 /**
  * Counts channels whose statement took too long, so that no other waits for them. Those that shared
- * it are tried in halves. One that takes too long alone is counted for the users of this node only:
- * the other nodes find the change when they compare with the database. One that takes too long even
- * for them is left out for a while.
+ * it are tried in pieces, for which those that are alone do not wait, nor the pieces for these. One
+ * that takes too long alone is counted for the users of this node only: the other nodes find the
+ * change when they compare with the database. One that takes too long even for them is left out for
+ * a while.
  */
 export class SlowCounts {
   readonly #dirty = { forAll: new DirtyChannels(), forOwn: new DirtyChannels() }
@@ -31,15 +34,17 @@ export class SlowCounts {
   readonly #leftOut = new LeftOut()
   /** The changes of channels that are left out. */
   readonly #waiting = new DirtyChannels()
-  readonly #runs: PausedRuns
+  readonly #runs: PausedRuns[]
 
   constructor(readonly options: SlowCountsOptions) {
-    this.#runs = new PausedRuns({
-      pauseMs: options.pauseMs,
-      work: () => this.#run(),
-      isDue: () => this.#dirty.forAll.size + this.#dirty.forOwn.size > 0,
-      onFailure: (error) => options.report(error, 'unread count failed'),
-    })
+    const runsOf = (kind: Kind) =>
+      new PausedRuns({
+        pauseMs: options.pauseMs,
+        work: () => this.#run(kind),
+        isDue: () => REACHES.some((reach) => this.#groups(reach, kind).length > 0),
+        onFailure: (error) => options.report(error, 'unread count failed'),
+      })
+    this.#runs = [runsOf('shared'), runsOf('alone')]
   }
 
   has(channelId: string) {
@@ -48,34 +53,41 @@ export class SlowCounts {
 
   /** A slow channel has changed. */
   mark(reach: Reach, channelId: string, change: ChannelChange) {
+    if (this.#leftOut.has(channelId)) return this.#waiting.mark(channelId, change)
     this.#dirty[reach].mark(channelId, change)
-    this.#runs.schedule()
+    this.#schedule()
   }
 
   /** Takes over the channels of a statement that took too long. */
   add(reach: Reach, channels: DirtyChannels) {
     if (channels.size === 0) return
-    const share = Math.ceil(channels.size / 2)
+    const share = Math.ceil(channels.size / SLOW_PIECES)
     for (const id of channels.ids())
       this.#shares.set(id, Math.min(share, this.#shares.get(id) ?? share))
     this.#dirty[reach].add(channels)
-    this.#runs.schedule()
+    this.#schedule()
   }
 
-  stop() {
-    return this.#runs.stop()
+  async stop() {
+    await Promise.all(this.#runs.map((runs) => runs.stop()))
   }
 
-  async #run() {
-    const slow = [...(await this.#countSome('forAll')), ...(await this.#countSome('forOwn'))]
+  #schedule() {
+    for (const runs of this.#runs) runs.schedule()
+  }
+
+  async #run(kind: Kind) {
+    const slow: string[] = []
+    for (const reach of REACHES) slow.push(...(await this.#countSome(reach, kind)))
     if (slow.length > 0) throw new Error(`Counting takes too long in channel ${slow.join(', ')}`)
   }
 
   /** Returns the channels that take too long alone. */
-  async #countSome(reach: Reach) {
+  async #countSome(reach: Reach, kind: Kind) {
     const slow: string[] = []
-    for (const ids of this.#groups(reach).slice(0, STATEMENTS_PER_RUN)) {
+    for (const ids of this.#groups(reach, kind)) {
       const channels = this.#dirty[reach].take(ids)
+      if (channels.size === 0) continue // the runs of the other kind have counted them
       const error = await this.#count(reach, channels)
       if (error === undefined) continue
       if (ids.length > 1) this.add(reach, channels)
@@ -108,14 +120,15 @@ export class SlowCounts {
     const ids = channels.ids()
     const onEnd = () => {
       this.#dirty.forOwn.add(this.#waiting.take(ids))
-      this.#runs.schedule()
+      this.#schedule()
     }
-    this.#waiting.add(channels)
+    const { forAll, forOwn } = this.#dirty
+    for (const changes of [channels, forAll.take(ids), forOwn.take(ids)]) this.#waiting.add(changes)
     for (const id of ids) this.#leftOut.add(id, { error, onEnd })
   }
 
   /** The channels to count, as many together as each of them may be. */
-  #groups(reach: Reach) {
+  #groups(reach: Reach, kind: Kind) {
     const groups = new Map<number, string[][]>()
     for (const id of this.#dirty[reach].ids()) {
       const share = this.#shares.get(id) ?? 1
@@ -124,6 +137,6 @@ export class SlowCounts {
       if (known.at(-1)?.length === share) known.push([])
       known.at(-1)?.push(id)
     }
-    return [...groups.values()].flat()
+    return [...groups.values()].flat().filter((ids) => (ids.length === 1) === (kind === 'alone'))
   }
 }

@@ -1,13 +1,11 @@
 import { type UserRef, userKey } from '../core/user-ref.ts'
 import { isStatementTimeout } from '../db/client.ts'
-import { inChunks } from './chunks.ts'
+import { inChunks, SLOW_PIECES } from './chunks.ts'
 import { LeftOut } from './left-out.ts'
 import { PausedRuns } from './paused-runs.ts'
 import type { Sessions } from './sessions.ts'
 import type { CountedUsers } from './unread-counts.ts'
 
-/** Into how many pieces the users of a statement that took too long are divided. */
-const PIECES = 15
 /** How many statements may take too long, one after the other, before the database does. */
 const MOST_TIMEOUTS = 4
 
@@ -63,7 +61,7 @@ export class SlowUsers {
 
   /** Takes over the users of a statement that took too long, with this error. */
   add({ users, readWithinSeconds = 0 }: CountedUsers, error: unknown) {
-    const share = Math.ceil(users.length / PIECES)
+    const share = Math.ceil(users.length / SLOW_PIECES)
     this.mark({ users, readWithinSeconds })
     for (const user of users) {
       const known = this.#users.get(userKey(user)) ?? { user, readWithinSeconds, isMarked: true }
