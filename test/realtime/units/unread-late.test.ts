@@ -122,8 +122,8 @@ test('a user who leaves a channel while they are loaded is sent the total after 
   }
   notifier.recheck(1)
   database.readMs = () => 3_000
-  await newsWithin(1, news)
-  // The load of ben is under way.
+  // The load of ana has ended, and that of ben is under way.
+  await newsWithin(4, news)
   database.rows = [row('ben', 'two', 2)]
   notifier.memberLeft(user('ben'))
   expect((await newsWithin(20, news)).filter((each) => each.startsWith('ben')).at(-1)).toBe(
