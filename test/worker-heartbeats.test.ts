@@ -112,8 +112,10 @@ test('jobs that waited when the clock of the database was set back are not late'
  * Heartbeats whose writes, or the looks that follow them, wait for `proceed`, which lets the later
  * ones wait no more. Periods pass by `pass`.
  */
-function startSlowly(slow: 'use' | 'useApart') {
+async function startSlowly(slow: 'use' | 'useApart') {
   const { pool, metrics } = staging.current().world
+  // It makes the tables of the queue.
+  await staging.startNode()
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   onTestFinished(() => void vi.useRealTimers())
   let proceed = () => {}
@@ -138,7 +140,7 @@ function startSlowly(slow: 'use' | 'useApart') {
 }
 
 test('a heartbeat that takes longer than its period is followed by one, not joined', async () => {
-  const { begun, pass, proceed, stop } = startSlowly('useApart')
+  const { begun, pass, proceed, stop } = await startSlowly('useApart')
   pass(5)
   expect(begun.useApart).toBe(1)
   proceed()
@@ -150,7 +152,7 @@ test('a heartbeat that takes longer than its period is followed by one, not join
 })
 
 test('the end waits for the last heartbeat', async () => {
-  const { begun, proceed, stop } = startSlowly('useApart')
+  const { begun, proceed, stop } = await startSlowly('useApart')
   const stopped = stop()
   await new Promise(setImmediate)
   // Its workers are not released: the heartbeat would write them again.
@@ -160,7 +162,7 @@ test('the end waits for the last heartbeat', async () => {
 })
 
 test('heartbeats go on during a look at other workers, and no look joins it', async () => {
-  const { begun, pass, proceed, stop } = startSlowly('use')
+  const { begun, pass, proceed, stop } = await startSlowly('use')
   await until(() => {
     pass(1)
     return begun.useApart === 5

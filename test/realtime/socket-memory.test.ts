@@ -21,8 +21,8 @@ const SOCKETS = 300
 /** Few enough for channels whose members are told who comes. */
 const MEMBERS = 90
 const CHANNELS = 10
-/** Of the heap. Half of it are the objects of Node.js and of ws. */
-const HELD_KIB = 11
+/** Of the heap: 10, and 12 where coverage is measured. Half are objects of Node.js and of ws. */
+const HELD_KIB = 13
 /** Of the heap, by the code of the server and its database client. */
 const ALLOCATED_KIB = 230
 
