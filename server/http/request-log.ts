@@ -47,18 +47,22 @@ const hasOwnLine = ({ routeOptions: { config } }: FastifyRequest, { statusCode }
 
 function logAnswer(request: FastifyRequest, reply: FastifyReply, sample: number) {
   if (request.routeOptions.config.isEndless && reply.statusCode === 200) return
-  const line = lineOf(request, reply)
   const isProbe = PROBES.has(request.routeOptions.url ?? '')
-  const isNotable = line.status >= 400 || line.code !== undefined || line.ms >= SLOW_MS
-  if (!isProbe && !isNotable && !isDrawn({ ...line, id: request.id }, sample)) return
+  const isSampled = !isProbe && !isNotable(request, reply)
+  // Most requests have no line, and none is made for them.
+  if (isSampled && Math.random() >= sample) return
+  const line = lineOf(request, reply)
+  if (isSampled && sample < 1 && !isDrawn({ ...line, id: request.id })) return
   if (isProbe) request.log.debug(line, 'request completed')
   else request.log.info(line, 'request completed')
 }
 
+const isNotable = ({ raw }: FastifyRequest, reply: FastifyReply) =>
+  reply.statusCode >= 400 || factsOf(raw).code !== undefined || msOf(reply) >= SLOW_MS
+const msOf = ({ elapsedTime }: FastifyReply) => Math.round(elapsedTime)
+
 /** Of long lines fewer are drawn, unless all are: the ids of a caller make the log no larger. */
-function isDrawn(line: object, sample: number) {
-  if (Math.random() >= sample) return false
-  if (sample === 1) return true
+function isDrawn(line: object) {
   const bytes = Buffer.byteLength(JSON.stringify(line)) + COMMON_BYTES
   return bytes <= TYPICAL_BYTES || Math.random() < TYPICAL_BYTES / bytes
 }
@@ -70,6 +74,6 @@ function lineOf({ method, routeOptions, ip, raw }: FastifyRequest, reply: Fastif
   const what =
     names.length > 0 ? { operation: names.join(',') } : { method, route: routeOptions.url ?? null }
   const calls = operations.length > 1 ? operations.length : undefined
-  const ms = Math.round(reply.elapsedTime)
+  const ms = msOf(reply)
   return { ...what, calls, app, user, status: reply.statusCode, code, ms, address: ip, trace }
 }

@@ -173,7 +173,7 @@ test('a user whose counts always take too long is tried ever more rarely', async
   await newsWithin(200, news)
   const pauses = triedAt.slice(1).map((at, index) => (at - (triedAt[index] ?? 0)) / 1_000)
   expect(pauses.map(Math.round)).toEqual([5, 10, 20, 40, 60, 60])
-  // Once it has worked, it begins anew.
+  // Once it has worked, it begins again.
   database.onStatement = () => {}
   expect(await newsWithin(60, news)).toContain('ben total 1')
   database.onStatement = (keys) => {
