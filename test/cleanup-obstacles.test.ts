@@ -9,6 +9,8 @@ import { useWorld } from './support/world.ts'
 /** What the cleanup meets: rows that others hold, and more rows than a statement can delete. */
 
 const world = useWorld()
+/** Of PostgreSQL: a statement waited for a lock for too long. */
+const LOCK_TIMEOUT = '55P03'
 const impatient = { patience: { callMs: 60_000, statementMs: 400 }, mayFail: true }
 
 /** Holds rows locked from a connection of its own while `work` runs. */
@@ -97,6 +99,8 @@ test('a deleted channel that the cleanup cannot purge stops nothing else', async
     await vi.waitFor(async () => {
       expect(await left()).toEqual([held])
       expect(await oldEvents()).toEqual([])
+      // One that waited for as long as a statement may would look like a step that is too large.
+      expect(cleanup.errors.map((error) => Object(error).code)).toContain(LOCK_TIMEOUT)
     }, patient)
     expect((await cleanup.failedTasks()).channels).toBeGreaterThan(0)
   })

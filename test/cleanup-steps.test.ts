@@ -83,6 +83,14 @@ test('steps of the cleanup pass over nothing that earlier ones have deleted', as
   }
 })
 
+test('after a cleanup its connection waits for locks as long as any other', async () => {
+  const { pool, cleanup } = world()
+  const read = () => pool.use((connection) => connection`show lock_timeout`)
+  const before = await read()
+  await cleanup.run()
+  expect(await read()).toEqual(before)
+})
+
 test('a step of an erasure reads no more channels than it returns', async () => {
   const { db, appId, pool } = world()
   const userIds = await insertUsers(world(), 'gone', 2)

@@ -103,6 +103,34 @@ test('expired invites and cached previews are deleted, and no others', async () 
   expect(invites).toEqual([{ isValid: true }])
 })
 
+test('the log of a webhook is kept for two days, and numbers of users for 400', async () => {
+  const { db, appId, operator } = world()
+  const ages = [47, 49]
+  await db`
+    insert into webhook_deliveries (app_id, webhook_id, event_type, status, created_at)
+    select ${appId}, gen_random_uuid(), 'age.' || hours, 'delivered',
+      now() - hours * interval '1 hour'
+    from unnest(${ages}::int[]) hours`
+  // Apart from the users of this test, who are active today.
+  const { id: otherId } = await operator.apps.create({ name: 'Old' })
+  await db`
+    insert into active_users (app_id, day, count)
+    select ${otherId}, (now() at time zone 'UTC')::date - days, days
+    from unnest(${[1, 399, 402]}::int[]) days`
+  await cleanupElsewhere(world()).pass()
+  const deliveries = await db`
+    select event_type
+    from webhook_deliveries
+    where app_id = ${appId}`
+  expect(deliveries).toEqual([{ eventType: 'age.47' }])
+  const counts = await db`
+    select count
+    from active_users
+    where app_id = ${otherId}
+    order by day desc`
+  expect(counts).toEqual([{ count: 1 }, { count: 399 }])
+})
+
 test('where no jobs run, the cleanup runs at once and until it is stopped', async () => {
   const isStored = await storeExpired('expired')
   const stop = cleanupElsewhere(world()).start()

@@ -2,7 +2,7 @@ import type { ChannelType } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { unknownId } from './support/ids.ts'
 import { withoutCleanup } from './support/locks.ts'
-import { notFound, refusals } from './support/refusal.ts'
+import { invalid, notFound, refusal, refusals } from './support/refusal.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -43,6 +43,13 @@ test('no list of channels has a deleted one, and each page follows the one befor
       expect(await listed({}, limit)).toEqual(all)
     }
   })
+})
+
+test('channels are found by a name or by a member, not by both', async () => {
+  const { operator, appId } = world()
+  expect(await refusal(operator.inspect.channels({ appId, q: 'tea', userId: 'cem' }))).toEqual(
+    invalid,
+  )
 })
 
 test('the operator is told that there is no app of an id, whatever they list of it', async () => {

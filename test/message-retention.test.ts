@@ -1,8 +1,10 @@
+import { limits } from '@parley/contract'
 import { createEventBus } from '@parley/server/core/event-bus'
 import { createBatchSize } from '@parley/server/jobs/batch-size'
 import { createMessageRetention } from '@parley/server/jobs/retained-messages'
 import { expect, test } from 'vitest'
-import { cleanupElsewhere } from './support/cleanup.ts'
+import { cleanupElsewhere, expectCompleteHistory } from './support/cleanup.ts'
+import { upTo } from './support/events.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -21,7 +23,7 @@ async function appWithMessage(name: string, ageDays: number) {
   const keepFor = (messageRetentionDays: number) =>
     operator.apps.update({ appId, settings: { messageRetentionDays } })
   const left = async () => (await ana.messages.list({ channelId })).messages.length
-  return { appId, keepFor, left }
+  return { appId, channelId, ana, keepFor, left }
 }
 
 test('an app whose old messages cannot be deleted stops no other, and is counted', async () => {
@@ -52,24 +54,63 @@ test('messages that are to be kept for a shorter time go with the next cleanup',
   expect(await left()).toBe(0)
 })
 
-test('an app with more old messages than there is time for waits for all others', async () => {
+/** Deletes old messages in passes of so many steps, of so many rows each. */
+function createPasses(rows: number) {
   const { publisher } = createEventBus()
-  let steps = Number.POSITIVE_INFINITY
+  let left = 0
   const checkpoint = () => {
-    if (steps === 0) throw new Error('the turn is over')
-    steps -= 1
+    if (left === 0) throw new Error('the turn is over')
+    left -= 1
   }
   const attempt = async (work: () => Promise<void>) => work().then(() => true)
-  const batch = createBatchSize(200)
+  const batch = createBatchSize(rows)
   const expire = createMessageRetention()
-  const pass = () => expire({ db: world().pool, publisher, checkpoint, attempt, batch })
+  return (steps = Number.POSITIVE_INFINITY) => {
+    left = steps
+    return expire({ db: world().pool, publisher, checkpoint, attempt, batch })
+  }
+}
+
+test('an app with more old messages than there is time for waits for all others', async () => {
+  const pass = createPasses(200)
   await pass()
   const [one, two] = [await appWithMessage('One', 8), await appWithMessage('Two', 8)]
   for (const { keepFor } of [one, two]) await keepFor(7)
-  steps = 1
-  await expect(pass()).rejects.toThrow('over')
+  await expect(pass(1)).rejects.toThrow('over')
   // A slice, and two steps in its channel, of which the second finds nothing.
-  steps = 3
-  await expect(pass()).rejects.toThrow('over')
+  await expect(pass(3)).rejects.toThrow('over')
   expect([await one.left(), await two.left()]).toEqual([1, 0])
+})
+
+test('an app with more channels than there is time for is walked through all the same', async () => {
+  const pass = createPasses(200)
+  const { appId, keepFor, left, ana } = await appWithMessage('Many', 8)
+  await pass()
+  await world().db`
+    insert into channels (id, app_id, cid, type, name, created_by)
+    select lpad(to_hex(n), 32, '0')::uuid, ${appId}, 'group:before-' || n, 'group', 'Before', ${ana.id}
+    from generate_series(1, ${limits.abandoned.slice}::int) n`
+  await keepFor(7)
+  // Time for one slice, and then for the next, which has the old message.
+  await expect(pass(1)).rejects.toThrow('over')
+  await pass(3)
+  expect(await left()).toBe(0)
+})
+
+test('messages that are sent while old ones are deleted get revs of their own', async () => {
+  const { appId, channelId, keepFor, ana } = await appWithMessage('Busy', 8)
+  for (const n of upTo(10)) await ana.messages.send({ channelId, text: `old ${n}` })
+  await world().db`
+    update messages
+    set created_at = now() - interval '8 days'
+    where app_id = ${appId}`
+  await keepFor(7)
+  const sends = async () => {
+    for (const n of upTo(30)) await ana.messages.send({ channelId, text: `new ${n}` })
+  }
+  await Promise.all([createPasses(1)(), sends(), sends()])
+  expect(await ana.messages.list({ channelId, limit: 100 })).toMatchObject({
+    messages: { length: 60 },
+  })
+  await expectCompleteHistory({ ...world(), appId }, channelId)
 })

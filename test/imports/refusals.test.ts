@@ -34,6 +34,7 @@ test('lines that cannot be imported are reported with reasons, and stop no other
     [channel('nameless', { name: undefined }), 'name: expected a name'],
     [channel('alone', { type: 'messaging' }), 'memberIds: expected'],
     [channel('self', { type: 'messaging', memberIds: ['ana', 'ana'] }), 'memberIds: expected 2'],
+    [channel('closed', { memberIds: ['ana', 'ben'] }), 'memberIds: expected'],
     [channel('nobody', { createdBy: 'nobody' }), 'createdBy: unknown user'],
     [member('room', 'nobody'), 'userId: unknown user'],
     [member('nowhere', 'ana'), 'channelId: unknown channel'],

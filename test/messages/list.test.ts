@@ -158,6 +158,7 @@ describe('listing messages', () => {
       `before=${id(1)}&after=${id(2)}`,
       `before=${id(1)}&since_seq=0`,
       `after=${id(1)}&since_seq=0`,
+      'since_seq=0&replies=false',
       'before=first',
       'after=',
       `before=${id(1)}&before=${id(2)}`,

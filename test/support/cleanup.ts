@@ -62,7 +62,7 @@ export function cleanupElsewhere(
       await cleanup.run()
       return passes > before
     })
-  return { ...cleanup, pass, failedTasks }
+  return { ...cleanup, pass, failedTasks, errors }
 }
 
 /** Waits until all deleted users are erased, by whichever node. */

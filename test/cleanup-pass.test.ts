@@ -1,0 +1,51 @@
+import { createMetrics } from '@parley/server/core/metrics'
+import { createBatchSize } from '@parley/server/jobs/batch-size'
+import { createPass } from '@parley/server/jobs/cleanup-pass'
+import { expect, onTestFinished, test, vi } from 'vitest'
+
+type Options = Parameters<typeof createPass>[0]
+type Run = Options['tasks'][number]['run']
+
+/** Runs a pass of these tasks, which need no connection; answers what it told. */
+async function runPass(runs: Run[]) {
+  const told: string[] = []
+  const pass = createPass({
+    tasks: runs.map((run, index) => ({
+      name: `${index + 1}`,
+      most: 1,
+      batch: createBatchSize(1),
+      run: async (context) => {
+        told.push(`task ${index + 1}`)
+        await run(context)
+      },
+    })),
+    stopping: new AbortController().signal,
+    metrics: createMetrics(),
+    onError: (_, task) => told.push(`${task} has failed`),
+    onTurnOver: () => told.push('wants another pass'),
+  })
+  const { signal } = new AbortController()
+  const [connection] = [{}] as Parameters<typeof pass>
+  await pass(connection, { signal, throwIfAborted: () => {} })
+  return told
+}
+
+test('a task with more to do than it has time for goes on at once in another pass', async () => {
+  let now = 0
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
+  onTestFinished(() => clock.mockRestore())
+  const endless: Run = async ({ checkpoint }) => {
+    for (;;) {
+      checkpoint()
+      now += 1_000
+    }
+  }
+  const failing: Run = () => Promise.reject(new Error('a bug'))
+  expect(await runPass([endless, failing, async () => {}])).toEqual([
+    'task 1',
+    'wants another pass',
+    'task 2',
+    '2 has failed',
+    'task 3',
+  ])
+})
