@@ -1,9 +1,12 @@
 import { createMetrics } from '@parley/server/core/metrics'
 import { ConnectionClosedError } from '@parley/server/db/single-socket'
 import { createCleanupJob } from '@parley/server/jobs/cleanup-job'
+import { scheduleCleanups } from '@parley/server/jobs/schedule-cleanups'
+import { timings } from '@parley/server/jobs/timings'
 import { expect, test } from 'vitest'
 import type { JobHelpers } from './support/added-jobs.ts'
 import { insertGivenUpJob } from './support/given-up-job.ts'
+import { silentLog } from './support/jobs.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -57,4 +60,29 @@ test('a cleanup that fails otherwise says so, and is counted', async () => {
   const { lines, failures } = await run({ db: failing(new Error('a bug')) })
   expect(lines).toEqual(['error: cleanup failed, given_up_jobs'])
   expect(failures).toEqual([['given_up_jobs', 1]])
+})
+
+test('all processes together enqueue one cleanup a minute, and one waits at most', async () => {
+  const { db, pool, appId } = world()
+  await insertGivenUpJob(world(), appId) // the tables of the queue
+  /** A process that starts; answers how often each waiting cleanup was enqueued again. */
+  const start = async () => {
+    await scheduleCleanups({ db: pool, timings, log: silentLog })()
+    const waiting = await db<{ revision: number }[]>`
+      select revision
+      from graphile_worker._private_jobs
+      where key = 'cleanup'
+        or task_id = (select id from graphile_worker._private_tasks where identifier = 'cleanup')`
+    return waiting.map(({ revision }) => revision)
+  }
+  const enqueuedBefore = (seconds: number) => db`
+    update service
+    set value = now() - ${seconds} * interval '1 second'
+    where key = 'cleanup_enqueued_at'`
+  expect(await start()).toEqual([0])
+  expect(await start()).toEqual([0])
+  await enqueuedBefore(30)
+  expect(await start()).toEqual([0])
+  await enqueuedBefore(60)
+  expect(await start()).toEqual([1])
 })

@@ -15,7 +15,10 @@ const batch = {
 } as JobBatch<'push-message'>
 
 /** Runs a batch; answers the jobs that this adds to the queue, and what is logged and counted. */
-async function run(handler: Handlers['push-message'], given: Partial<typeof batch> = {}) {
+async function run(
+  handler: Handlers['push-message'],
+  { deaths = 0, ...given }: Partial<typeof batch> & { deaths?: number } = {},
+) {
   const { added, query } = recordAddedJobs()
   const logged: string[] = []
   const metrics = createMetrics()
@@ -23,7 +26,7 @@ async function run(handler: Handlers['push-message'], given: Partial<typeof batc
     abortSignal: new AbortController().signal,
     getQueueName: async () => 'subscribers-3',
     query,
-    job: { locked_at: new Date(), max_attempts: MAX_ATTEMPTS },
+    job: { locked_at: new Date(), max_attempts: MAX_ATTEMPTS + deaths },
   } as unknown as JobHelpers // what a run uses of it
   const add = (_: object, message: string) => void logged.push(message)
   await runJob('push-message', {
@@ -90,6 +93,18 @@ test('a failed batch is split; a single job fails, unless what it is about is go
   await expect(run(fail)).rejects.toThrow('a bug')
   const gone = await run(async () => Promise.reject(new ApiError('NOT_FOUND', 'gone')))
   expect(gone.added).toEqual([])
+})
+
+test('jobs of which one may have killed two workers are run apart from each other', async () => {
+  const seen: string[][] = []
+  const note: Handlers['push-message'] = async (jobs) =>
+    void seen.push(jobs.map(({ messageId }) => messageId))
+  const jobs: (typeof batch)['jobs'] = [job('1'), job('2')]
+  expect((await run(note, { jobs, deaths: 1 })).added).toEqual([])
+  const { added } = await run(note, { jobs, deaths: 2 })
+  expect(added.map(({ batch }) => batch.jobs)).toEqual([[job('1')], [job('2')]])
+  await run(note, { deaths: 3 })
+  expect(seen).toEqual([['1', '2'], ['1']])
 })
 
 test('a job that is too old is counted as given up, and not run', async () => {
