@@ -13,9 +13,13 @@ const pass = () => vi.advanceTimersByTimeAsync(0)
 function openDraining() {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
-  const drains: ((moved: number) => void)[] = []
+  const drains: ((outcome: number | Error) => void)[] = []
   const use = () =>
-    new Promise((resolve) => drains.push((moved) => resolve({ moved, unclaimed: [] })))
+    new Promise((resolve, reject) =>
+      drains.push((outcome) =>
+        outcome instanceof Error ? reject(outcome) : resolve({ moved: outcome, unclaimed: [] }),
+      ),
+    )
   const staging = createJobStaging(['preview'])
   const stop = startDraining({
     db: { use } as unknown as Db, // all that it uses
@@ -87,4 +91,19 @@ test('jobs that are staged during a drain are moved right after it', async () =>
   staging.wake()
   await vi.advanceTimersByTimeAsync(HOUR)
   expect(drains).toHaveLength(4)
+})
+
+test('a drain that took too long makes the next ones smaller, until one has worked', async () => {
+  const { drains, stop } = openDraining()
+  drains[0]?.(databaseError('57014'))
+  await vi.advanceTimersByTimeAsync(HOUR)
+  expect(drains).toHaveLength(2)
+  // As many as it may move: there may be more.
+  drains[1]?.(500)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(drains).toHaveLength(3)
+  drains[2]?.(500)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(drains).toHaveLength(3)
+  await stop()
 })

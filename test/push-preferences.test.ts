@@ -89,3 +89,20 @@ test('an invitation to a channel that has been deleted is not pushed', async () 
   })
   expect(provider().kindsFor(ben.id)).toEqual(['channel-invite'])
 })
+
+test('a deleted user gets no push of messages and invites, erased or not', async () => {
+  const { ana, ben, cleo, channelId } = current()
+  const { db, appId } = world()
+  // Until a cleanup has removed their rows they are still a member.
+  await withoutCleanup(world(), async () => {
+    await world().backend.users.delete({ userId: ben.id })
+    await send('for cleo alone')
+    const job = { appId, channelId, invitedBy: ana.id, userIds: [ben.id] }
+    await db`insert into staged_jobs (task, payload) values ('push-invite', ${db.json(job)})`
+    await idle(world())
+    const left = await db`select from members where app_id = ${appId} and user_id = ${ben.id}`
+    expect(left).not.toEqual([])
+  })
+  expect(provider().kindsFor(cleo.id)).toEqual(['new-message'])
+  expect(provider().kindsFor(ben.id)).toEqual([])
+})
