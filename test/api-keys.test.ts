@@ -94,6 +94,16 @@ test('a key has a name and shows when it was last used, and is itself never show
   expect(name).toBeNull()
 })
 
+test('a server that stops writes which keys were used in the last seconds', async () => {
+  const { operator, databaseUrl } = world()
+  const { id: appId, apiKey } = await operator.apps.create({ name: 'Stopped' })
+  const node = await createWorld({ databaseUrl })
+  await node.api({ apiKey }).users.list()
+  await node.stop()
+  const { keys } = await operator.apps.listKeys({ appId })
+  expect(keys).toMatchObject([{ lastUsedAt: expect.any(String) }])
+})
+
 test('keys belong to their app, and unknown scopes and impossible times are refused', async () => {
   const { operator, appId } = world()
   const { keyId } = await newKey()

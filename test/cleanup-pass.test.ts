@@ -25,7 +25,7 @@ async function runPass(runs: Run[]) {
     onTurnOver: () => told.push('wants another pass'),
   })
   const { signal } = new AbortController()
-  const [connection] = [{}] as Parameters<typeof pass>
+  const connection = {} as Parameters<typeof pass>[0] // no task uses it
   await pass(connection, { signal, throwIfAborted: () => {} })
   return told
 }

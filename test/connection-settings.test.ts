@@ -100,3 +100,20 @@ test('the server ends connections whose client is gone, or idle in a transaction
     })
   }
 })
+
+test('a database that is closed keeps no connection', async () => {
+  const name = 'parley-test-closed'
+  const db = createDb({ url: world().databaseUrl, poolSize: 2, applicationName: name })
+  await Promise.all([
+    db.use((connection) => connection`select`),
+    db.useApart((connection) => connection`select`),
+    db.ping(),
+  ])
+  const open = () => world().db`
+    select
+    from pg_stat_activity
+    where application_name = ${name}`
+  expect(await open()).toHaveLength(3)
+  await db.end({ timeout: 1 })
+  await until(async () => (await open()).length === 0)
+})

@@ -1,4 +1,6 @@
 import { topics } from '@parley/contract'
+import { runInTransaction } from '@parley/server/core/context'
+import { createEventBus } from '@parley/server/core/event-bus'
 import { transaction } from '@parley/server/db/transaction'
 import {
   deleteUserEvents,
@@ -6,6 +8,7 @@ import {
   removeReadMarks,
   selectErasureTargets,
 } from '@parley/server/features/users/erase'
+import { eraseReactions } from '@parley/server/features/users/erase-reactions'
 import { createErasurePositions } from '@parley/server/jobs/erasure'
 import { expect, onTestFinished, test } from 'vitest'
 import { cleanupElsewhere, erased, expectCompleteHistory } from './support/cleanup.ts'
@@ -111,8 +114,9 @@ test('a late step of an erasure takes nothing from the next user of the id', asy
     name: 'Again',
     memberIds: ['vic'],
   })
-  await uma.messages.send({ channelId, text: 'hi' })
+  const { id: messageId } = await uma.messages.send({ channelId, text: 'hi' })
   await vic.reads.mark({ channelId })
+  await vic.reactions.add({ channelId, messageId, emoji: '👍' })
   const rows = async () => {
     const [row] = await db<{ marks: number; events: number }[]>`
       select
@@ -125,7 +129,16 @@ test('a late step of an erasure takes nothing from the next user of the id', asy
   expect(before).toMatchObject({ marks: 1, events: expect.toSatisfy((count) => count > 0) })
   await pool.use((tx) => removeReadMarks(tx, { appId, channelId, userId: 'vic' }, 100))
   await pool.use((tx) => deleteUserEvents(tx, { appId, userIds: ['vic'], limit: 100 }))
+  const found = { appId, channelId, userId: 'vic', messageIds: [messageId], emojis: ['👍'] }
+  const { publisher } = createEventBus()
+  for (const state of ['live', 'deleted'] as const)
+    await pool.use((tx) =>
+      runInTransaction(tx, { appId, publisher }, (ctx) =>
+        eraseReactions(ctx, { ...found, state }, 100),
+      ),
+    )
   expect(await rows()).toEqual(before)
+  expect((await uma.messages.get({ channelId, messageId })).reactions).toHaveLength(1)
 })
 
 test('two nodes that erase the same users remove each membership once', async () => {

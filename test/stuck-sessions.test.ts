@@ -51,15 +51,17 @@ test('who waits for a session whose client fell silent frees its locks within 2.
   expect(held).toBeGreaterThan(1_000)
 })
 
-test('a command whose file is read or written slowly is not ended, though others are', async () => {
+test('a command with a file, or another program, may wait: others are ended', async () => {
   const ana = await world().user('ana')
-  const [exported, locked] = [
+  const [exported, edited, locked] = [
     await ana.channels.create({ type: 'group', name: 'Exported' }),
+    await ana.channels.create({ type: 'group', name: 'Edited by hand' }),
     await ana.channels.create({ type: 'group', name: 'Locked' }),
   ]
   const isCommandThere = await lockSilently(world(), exported.id, FILE_CONNECTION)
+  const isProgramThere = await lockSilently(world(), edited.id, 'psql')
   const isOtherThere = await lockSilently(world(), locked.id)
   await ana.messages.send({ channelId: locked.id, text: 'waits until it is free' })
   expect(await isOtherThere()).toBe(false)
-  expect(await isCommandThere()).toBe(true)
+  expect([await isCommandThere(), await isProgramThere()]).toEqual([true, true])
 })

@@ -1,3 +1,4 @@
+import { topics } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { cleanupElsewhere } from '../support/cleanup.ts'
 import { RawSocket } from '../support/socket.ts'
@@ -54,4 +55,25 @@ test('messages that were deleted count as unread no longer', async () => {
   await cleanupElsewhere(world()).pass()
   await bens.until(() => counts(bens, 'channel.unread_changed').at(-1) === 0)
   await bens.until(() => counts(bens, 'channel.total_unread_changed').at(-1) === 0)
+})
+
+test('a message that was committed long after it was written counts as unread', async () => {
+  const { db, appId } = world()
+  const [ana, ben] = await newUsers()
+  const channelId = await createGroup(ana, ben)
+  const bens = await listenAs(ben, userTopic(ben))
+  await db`
+    with sent as (
+      insert into messages (id, app_id, channel_id, user_id, seq, rev, text, mentions, attachments)
+      values (gen_random_uuid(), ${appId}, ${channelId}, ${ana.id}, 1, 9, 'hi', '{}', '[]')
+    ), counted as (
+      update channels
+      set last_seq = 1, rev = 9
+      where id = ${channelId}
+    )
+    insert into events (topic, "offset", type, envelope, created_at)
+    values (
+      ${topics.channel(appId, channelId)}, 9, 'message.new', '{}', now() - interval '10 seconds'
+    )`
+  await bens.until(() => counts(bens, 'channel.unread_changed').at(-1) === 1)
 })

@@ -65,6 +65,31 @@ test('after an erasure no table has a text or the name of the user, in live chan
   expect(added[0]?.channel).toMatchObject({ name: 'Deleted user', image: null })
 })
 
+test('after an erasure no event of a long history has the name', async () => {
+  const { db, appId } = world()
+  const [ana, ben] = [await world().user('long-ana', profile), await world().user('long-ben')]
+  const memberIds = [ana.id]
+  const { id: channelId } = await ben.channels.create({ type: 'group', name: 'Long', memberIds })
+  const { id: messageId } = await ben.messages.send({ channelId, text: 'see' })
+  await ana.reactions.add({ channelId, messageId, emoji: '👍' })
+  // More than two steps can rewrite.
+  await db`
+    with copied as (
+      insert into events (topic, "offset", type, envelope, message_id)
+      select e.topic, c.rev + n, e.type, e.envelope, e.message_id
+      from channels c
+      join events e on e.topic = ${topics.channel(appId, channelId)} and e.type = 'reaction.added'
+      cross join generate_series(1, 450) n
+      where c.id = ${channelId}
+    )
+    update channels
+    set rev = rev + 450
+    where id = ${channelId}`
+  expect((await marked()).length).toBeGreaterThan(450)
+  await erase(ana.id)
+  expect(await marked()).toEqual([])
+})
+
 test('after an erasure no table has a text or the name, of deleted channels', async () => {
   const ana = await world().user('dead-ana', profile)
   const [ben] = await world().users('dead-ben')

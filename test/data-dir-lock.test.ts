@@ -1,0 +1,53 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { lockDirectory } from '@parley/server/db/embedded/lock'
+import { startTimeOf } from '@parley/server/db/embedded/process'
+import { expect, onTestFinished, test } from 'vitest'
+
+function openDirectory() {
+  const directory = mkdtempSync(join(tmpdir(), 'parley-lock-'))
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  return { directory, lock: join(directory, 'parley.lock') }
+}
+
+/** What the lock file of a process has that has died. */
+const ofDead = () => `${spawnSync(process.execPath, ['--version']).pid} 1\n`
+const ofThis = () => `${process.pid} ${startTimeOf(process.pid)}\n`
+const inUse = `in use by process ${process.pid}`
+
+test('a data directory belongs to one process, until that gives it back', () => {
+  const { directory, lock } = openDirectory()
+  const release = lockDirectory(directory)
+  expect(readFileSync(lock, 'utf8')).toBe(ofThis())
+  expect(() => lockDirectory(directory)).toThrow(inUse)
+  release()
+  lockDirectory(directory)()
+  expect(readdirSync(directory)).toEqual([])
+})
+
+test('the lock of a process that has died is taken over, by one process alone', () => {
+  const { directory, lock } = openDirectory()
+  writeFileSync(lock, ofDead())
+  // Another process is about to remove it.
+  writeFileSync(`${lock}.takeover`, ofThis())
+  expect(() => lockDirectory(directory)).toThrow(inUse)
+  // It has died, too.
+  writeFileSync(`${lock}.takeover`, ofDead())
+  const release = lockDirectory(directory)
+  expect(readFileSync(lock, 'utf8')).toBe(ofThis())
+  release()
+  expect(readdirSync(directory)).toEqual([])
+})
+
+test.skipIf(startTimeOf(process.pid) === '')(
+  'the lock of a process whose number another one has by now is taken over',
+  () => {
+    const { directory, lock } = openDirectory()
+    writeFileSync(lock, `${process.pid} earlier\n`)
+    const release = lockDirectory(directory)
+    expect(readFileSync(lock, 'utf8')).toBe(ofThis())
+    release()
+  },
+)
