@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import type { RedisConnection } from '@parley/server/core/redis'
 import { createRedisSubscriptions } from '@parley/server/realtime/redis-subscriptions'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { quiet } from '../../support/scripted/index.ts'
 
 /** A Redis that answers when it is told to. */
@@ -22,6 +22,7 @@ function subscriptionsToTest() {
     unsubscribe: change((channel) => subscribed.delete(channel)),
   })
   const onListening = vi.fn(() => [...subscribed].sort())
+  const onLate = vi.fn()
   const subscriptions = createRedisSubscriptions({
     // As much of one as is used.
     connect: () => ({ client, isCluster: false, close: () => {} }) as unknown as RedisConnection,
@@ -29,14 +30,14 @@ function subscriptionsToTest() {
     channelOf: (topic) => `topic ${topic}`,
     onPayload: () => {},
     onListening,
-    onLate: () => {},
+    onLate,
     onFailed: () => {},
   })
   const answer = async () => {
     for (const next of answers.splice(0)) next()
     await quiet()
   }
-  return { ...subscriptions, client, subscribed, answer, onListening }
+  return { ...subscriptions, client, subscribed, answer, onListening, onLate }
 }
 
 test('what is followed while a connection subscribes is complete before it listens', async () => {
@@ -71,4 +72,42 @@ test('a topic is subscribed to as long as one of its followers is left', async (
   await quiet()
   await answer()
   expect([[...subscribed], size()]).toEqual([['everyone'], 0])
+})
+
+test('a connection that is lost listens no more until it has subscribed to all again', async () => {
+  const { open, client, follow, answer, subscribed, isListening } = subscriptionsToTest()
+  open()
+  client.emit('ready')
+  await answer()
+  expect(isListening()).toBe(true)
+  client.emit('close')
+  expect(isListening()).toBe(false)
+  subscribed.clear()
+  follow('talk')
+  await quiet()
+  await answer()
+  expect([...subscribed]).toEqual([])
+  client.emit('ready')
+  await answer()
+  expect([[...subscribed], isListening()]).toEqual([['everyone', 'topic talk'], true])
+})
+
+test('of a topic that is subscribed to late, notes may have been missed', async () => {
+  let now = 0
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
+  onTestFinished(() => clock.mockRestore())
+  const { open, client, follow, answer, onLate } = subscriptionsToTest()
+  open()
+  client.emit('ready')
+  await answer()
+  const followFor = async (topic: string, milliseconds: number) => {
+    follow(topic)
+    await quiet()
+    now += milliseconds
+    await answer()
+  }
+  await followFor('quick', 1_000)
+  expect(onLate).not.toHaveBeenCalled()
+  await followFor('slow', 1_001)
+  expect(onLate.mock.calls).toEqual([[1_001]])
 })
