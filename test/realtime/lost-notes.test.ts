@@ -62,18 +62,22 @@ test('a message that was committed long after it was written counts as unread', 
   const [ana, ben] = await newUsers()
   const channelId = await createGroup(ana, ben)
   const bens = await listenAs(ben, userTopic(ben))
+  await ana.messages.send({ channelId, text: 'hi' })
+  await bens.until(() => counts(bens, 'channel.unread_changed').at(-1) === 1)
   await db`
-    with sent as (
-      insert into messages (id, app_id, channel_id, user_id, seq, rev, text, mentions, attachments)
-      values (gen_random_uuid(), ${appId}, ${channelId}, ${ana.id}, 1, 9, 'hi', '{}', '[]')
-    ), counted as (
+    with counted as (
       update channels
-      set last_seq = 1, rev = 9
+      set last_seq = last_seq + 1, rev = rev + 1
       where id = ${channelId}
+      returning last_seq, rev
+    ), sent as (
+      insert into messages (id, app_id, channel_id, user_id, seq, rev, text, mentions, attachments)
+      select gen_random_uuid(), ${appId}, ${channelId}, ${ana.id}, last_seq, rev, 'late', '{}', '[]'
+      from counted
     )
     insert into events (topic, "offset", type, envelope, created_at)
-    values (
-      ${topics.channel(appId, channelId)}, 9, 'message.new', '{}', now() - interval '10 seconds'
-    )`
-  await bens.until(() => counts(bens, 'channel.unread_changed').at(-1) === 1)
+    select
+      ${topics.channel(appId, channelId)}, rev, 'message.new', '{}', now() - interval '10 seconds'
+    from counted`
+  await bens.until(() => counts(bens, 'channel.unread_changed').at(-1) === 2)
 })
