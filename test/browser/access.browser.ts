@@ -1,7 +1,7 @@
 import type { Locator, Page } from 'playwright-core'
 import { beforeAll, expect, test } from 'vitest'
 import { expectAccessible, expectHidden, expectVisible, screenshot } from '../support/browser.ts'
-import { composer, message, rowOf, usePlayground } from '../support/playground.ts'
+import { composer, message, rowOf, say, usePlayground } from '../support/playground.ts'
 
 const playground = usePlayground()
 const hasFocus = (target: Locator) =>
@@ -112,15 +112,21 @@ test.each(['light', 'dark'] as const)(
   },
 )
 
+/** A word that fills more than one line. */
+const LONG = 'm'.repeat(300)
+
 test.each([
-  ['wide', { width: 1100, height: 760 }],
-  ['narrow', phone],
-])('on a %s screen the tools of a message cover none of its text', async (name, size) => {
+  ['wide', { width: 1100, height: 760 }, 'Then take Ben offline'],
+  ['narrow', phone, 'Then take Ben offline'],
+  // The tools of one's own messages are more, and beside the text where there is room.
+  ['very wide', wide, LONG],
+])('on a %s screen the tools of a message cover none of its text', async (name, size, text) => {
   const page = await playground.open('?user=ben', { viewport: size })
   await rowOf(page, 'Welcome').click()
+  if (text === LONG) await say(page, LONG, 'Message Welcome')
   // Nothing may move after this: the tools are those of the message below the pointer.
   await expectVisible(page.getByText(/^Sent$|^Seen by /))
-  const row = message(page, 'Then take Ben offline')
+  const row = message(page, text).and(page.locator('[data-status=sent]'))
   await row.hover()
   const tools = row.getByRole('toolbar', { name: 'Message' })
   await expectVisible(tools)
