@@ -144,7 +144,7 @@ test('attempts given up while one token is fetched count as a single failure', a
   expect(connection.state.getSnapshot().reconnectInMs).toBeLessThanOrEqual(1_000)
 })
 
-test('an attempt made while a refused token is replaced is not put off by its arrival', async () => {
+test('an attempt made while a refused token is replaced is not put off by it', async () => {
   const { connection, opened, provider, sockets, status, clock } = connectionToTest()
   const socket = await opened()
   await socket.accept()
