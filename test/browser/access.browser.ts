@@ -127,21 +127,42 @@ test.each([
   // Nothing may move after this: the tools are those of the message below the pointer.
   await expectVisible(page.getByText(/^Sent$|^Seen by /))
   const row = message(page, text).and(page.locator('[data-status=sent]'))
-  await row.hover()
-  const tools = row.getByRole('toolbar', { name: 'Message' })
-  await expectVisible(tools)
+  expect(await overlapsOfTools(row)).toEqual({ own: 0, all: expect.any(Number) })
   await screenshot(page, `tools-${name}`)
-  const overlaps = await row.evaluate((element) => {
-    const range = document.createRange()
-    range.selectNodeContents(element.querySelector('.message-text') ?? element)
-    const box = element.querySelector('[role=toolbar]')?.getBoundingClientRect() ?? new DOMRect()
-    return [...range.getClientRects()].filter(
-      ({ right, top, bottom }) => right > box.left && top < box.bottom && bottom > box.top + 1,
-    ).length
-  })
-  expect(overlaps).toBe(0)
   await page.context().close()
 })
+
+test('the tools of a message that begins with its author cover no text at all', async () => {
+  const page = await playground.open('', { viewport: wide })
+  const ben = page.getByRole('region', { name: 'Chat of ben' })
+  await expectVisible(ben.getByText(/^Sent$|^Seen by /))
+  for (const text of ['Welcome to the playground', 'Ready when you are'])
+    expect([text, await overlapsOfTools(message(ben, text))]).toEqual([text, { own: 0, all: 0 }])
+  await screenshot(page, 'tools-beside-author')
+  await page.context().close()
+})
+
+/** How many lines of text the tools of a message cover: of the message, and of all that is shown. */
+async function overlapsOfTools(row: Locator) {
+  await row.hover()
+  await expectVisible(row.getByRole('toolbar', { name: 'Message' }))
+  return row.evaluate((element) => {
+    const box = element.querySelector('[role=toolbar]')?.getBoundingClientRect() ?? new DOMRect()
+    const coveredOf = (text: Element) => {
+      const range = document.createRange()
+      range.selectNodeContents(text)
+      return [...range.getClientRects()].filter(
+        ({ right, top, bottom }) =>
+          right > box.left && top < box.bottom - 1 && bottom > box.top + 1,
+      ).length
+    }
+    const coveredIn = (part: Element | null) =>
+      [...(part?.querySelectorAll('.message-text') ?? [])]
+        .map(coveredOf)
+        .reduce((sum, count) => sum + count, 0)
+    return { own: coveredIn(element), all: coveredIn(element.closest('[role=log]')) }
+  })
+}
 
 test('on a touch screen one tap opens a channel, and the replies to a message', async () => {
   const page = await playground.open('?user=ben', {
