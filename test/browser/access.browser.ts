@@ -142,7 +142,7 @@ test('the tools of a message that begins with its author cover no text at all', 
   await page.context().close()
 })
 
-/** How many lines of text the tools of a message cover: of the message, and of all that is shown. */
+/** How many lines of text the tools of a message cover: of its own, and of all that is shown. */
 async function overlapsOfTools(row: Locator) {
   await row.hover()
   await expectVisible(row.getByRole('toolbar', { name: 'Message' }))
