@@ -4,13 +4,13 @@ import type { JobStaging } from '../core/jobs.ts'
 import type { Db } from '../db/client.ts'
 import { createAbandonedPurge } from './abandoned.ts'
 import { createBatchSize } from './batch-size.ts'
+import { eraseUsers } from './erasure.ts'
 import {
   type DeletedUsers,
   type ErasureContext,
   type ErasurePositions,
-  eraseUsers,
   STEP,
-} from './erasure.ts'
+} from './erasure-context.ts'
 import { expireActiveUsers, expireAudit } from './operator-retention.ts'
 import { purgeApps } from './purge-apps.ts'
 import { createChannelPurge } from './purge-channels.ts'

@@ -7,7 +7,8 @@ import { type Db, DeadlineError } from '../db/client.ts'
 import { createBatchSize } from './batch-size.ts'
 import { createPass, exclusively } from './cleanup-pass.ts'
 import { createCleanupTasks } from './cleanup-tasks.ts'
-import { createErasurePositions, type ErasurePositions, eraseUsers, STEP } from './erasure.ts'
+import { eraseUsers } from './erasure.ts'
+import { createErasurePositions, type ErasurePositions, STEP } from './erasure-context.ts'
 
 const INTERVAL_MS = 60_000
 const RETRY_MS = 1_000
