@@ -10,7 +10,7 @@ import {
   selectErasureTargets,
   type TargetQuery,
 } from '../features/users/erase.ts'
-import { deleteInviteUses } from '../features/users/erase-invites.ts'
+import { deleteInviteUses, nameAppOfUses } from '../features/users/erase-invites.ts'
 import { selectDeletedIn, selectNamingTopics } from '../features/users/erase-names.ts'
 import { eraseReactions, selectReactions } from '../features/users/erase-reactions.ts'
 import {
@@ -75,6 +75,7 @@ export async function eraseUsers(context: ErasureContext, { appId, userIds }: De
       batch.run((limit) => step((ctx) => eraseReactions(ctx, own, limit))),
     )
   }
+  await step(({ db }) => nameAppOfUses(db, query()))
   for (const remove of [deleteUserEvents, deleteInviteUses])
     await repeat(context, (limit) => step(({ db }) => remove(db, { ...query(), limit })))
   // Leaves out users who are not fully erased: only their memberships may be gone.
