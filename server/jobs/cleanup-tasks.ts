@@ -73,7 +73,7 @@ export function createCleanupTasks({
     { name: 'previews', most: BATCH, run: expirePreviews },
     { name: 'users', most: STEP, run: eraseDeletedUsers },
     { name: 'abandoned', most: BATCH, run: (ctx) => purgeAbandoned({ ...ctx, publisher }) },
-    { name: 'channels', most: BATCH, run: purgeChannels },
+    { name: 'channels', most: BATCH, run: (ctx) => purgeChannels({ ...ctx, publisher }) },
     { name: 'apps', most: BATCH, run: (ctx) => purgeApps({ ...ctx, publisher, staging }) },
     { name: 'messages', most: STEP, run: (ctx) => expireMessages({ ...ctx, publisher }) },
     { name: 'read_marks', most: MARKS_AT_ONCE, run: every(DAY_MS, thinReadMarks) },
