@@ -6,6 +6,8 @@ import type { BatchSize } from './batch-size.ts'
 
 /** How many messages, reactions or other rows a step erases at most. */
 export const STEP = 200
+/** Whoever writes to the channel of a step waits for it: it is to take less than twice as long. */
+export const STEP_MS = 50
 /** A waiting record of an import is only looked at, so a step looks at so many more. */
 export const ROWS_EACH = 5
 /** More interrupted erasures than this are not remembered: they start again. */
