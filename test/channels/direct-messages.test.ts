@@ -76,7 +76,7 @@ describe('direct messages', () => {
     expect(await channelEventsOf(world(), first.id)).toHaveLength(2)
   })
 
-  test('a repeated create answers with the channel of its client id before that of its pair', async () => {
+  test('a repeated create answers with the channel of its client id, not of its pair', async () => {
     const [ana] = await world().users('key-ana', 'key-ben', 'key-cem')
     const direct = (id: string, key: { clientId?: string } = {}) =>
       ana.channels.create({ type: 'messaging', memberIds: [id], ...key })

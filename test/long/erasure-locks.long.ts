@@ -48,7 +48,7 @@ async function populate() {
   return id
 }
 
-/** Locks the channel again and again; answers how long that took each time, as PostgreSQL saw it. */
+/** Locks the channel again and again; answers how long each took, as PostgreSQL saw it. */
 function lockUntil(channelId: string, isOver: () => boolean) {
   const rival = connectOnce(world().databaseUrl)
   onTestFinished(() => rival.end())

@@ -95,7 +95,7 @@ test('what waits is looked through once, however often the rest is interrupted',
   })
 })
 
-test('of a channel that nobody sees yet all messages are emptied, however small the steps', async () => {
+test('all messages in a channel that nobody sees yet are emptied, in small steps', async () => {
   const { db, appId } = world()
   const [ann, bea] = await world().users('unseen-ann', 'unseen-bea')
   const group = { name: 'Unseen', memberIds: [ann.id] }

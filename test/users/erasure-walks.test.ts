@@ -20,7 +20,7 @@ const world = useWorld({ onStatement })
 const MARKER = 'Quokka-8d02'
 const marked = async () => (await dump(world())).filter((row) => row.includes(MARKER))
 
-/** A channel where each of so many users has reacted to a message, and where others have written. */
+/** A channel in which each of so many users has reacted to a message. */
 async function populate(name: string, count: number) {
   const host = await world().user(`${name}-host`)
   const ids = upTo(count).map((n) => `${name}-${n}`)
