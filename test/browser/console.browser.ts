@@ -73,10 +73,9 @@ test('an app and a key are made, the key works, and it is revoked', async () => 
   await button(page, 'Done').click()
   await expectVisible(rowOf(page, /Billing.*Mint/))
   await page.setViewportSize(phone)
-  const ids = await page.locator('td .id:visible, td .short-id:visible').all()
-  expect(ids).toHaveLength(2)
-  for (const id of ids) expect((await id.boundingBox())?.height).toBeLessThan(24)
-  await screenshot(page, 'console-phone-keys')
+  const keyIds = await page.locator('td .id:visible, td .short-id:visible').all()
+  expect(keyIds).toHaveLength(2)
+  for (const id of keyIds) expect((await id.boundingBox())?.height).toBeLessThan(24)
   await page.setViewportSize(wide)
   await rowOf(page, 'Billing').getByRole('button', { name: 'Revoke' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
@@ -106,7 +105,6 @@ test('the operator finds a user, their channels and a message, and what was audi
   await expectVisible(messages.getByText('With ginger'))
   const picture = messages.getByRole('listitem').filter({ hasText: 'https://example.com/soup.jpg' })
   await expectVisible(picture.getByText('Silent', { exact: true }))
-  // A field for a time has no placeholder.
   await expectVisible(page.getByText('Sent before', { exact: true }))
   await screenshot(page, 'console-messages')
   await page.getByLabel('Sent before').fill('2026-01-01T14:04:00')
@@ -181,10 +179,9 @@ test('settings are saved, and an app is deleted once its name is typed', async (
   const app = await createApp('Short life')
   const page = await openConsole(`#/apps/${app.id}/settings`)
   await page.getByLabel('Keep messages for days').fill('365')
-  // What is limited is apart from the first of the limits.
-  const legend = await page.getByText('Limits a minute', { exact: true }).boundingBox()
-  const first = await page.getByText('Tokens of a key and address').boundingBox()
-  expect((first?.y ?? 0) - (legend?.y ?? 0) - (legend?.height ?? 0)).toBeGreaterThan(6)
+  const topOf = async (text: string) => (await page.getByText(text).boundingBox())?.y ?? 0
+  const [legend, first] = [await topOf('Limits a minute'), await topOf('Tokens of a key')]
+  expect(first - legend).toBeGreaterThan(25)
   await page.getByLabel('Messages of a user').fill('120')
   await button(page, 'Save').click()
   await expectVisible(page.getByText('Saved', { exact: true }))
