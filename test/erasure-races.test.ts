@@ -9,7 +9,7 @@ import {
   selectErasureTargets,
 } from '@parley/server/features/users/erase'
 import { eraseReactions } from '@parley/server/features/users/erase-reactions'
-import { createErasurePositions } from '@parley/server/jobs/erasure'
+import { createErasurePositions } from '@parley/server/jobs/erasure-context'
 import { expect, onTestFinished, test } from 'vitest'
 import { cleanupElsewhere, erased, expectCompleteHistory } from './support/cleanup.ts'
 import { upTo } from './support/events.ts'
