@@ -163,6 +163,7 @@ export const removeDeadNode = (
         join users u on u.app_id = given.app_id and u.id = given.user_id
         where not exists (
           select from connections other
+          join nodes n on n.id = other.node_id
           where other.app_id = given.app_id and other.user_id = given.user_id
         )`,
     ])
