@@ -16,7 +16,7 @@ export type {
   MessagesSnapshot,
   MessagesStore,
   OutgoingMessage,
-  Paged,
+  PagedStore,
   ReadPosition,
   ReadsSnapshot,
   Room,
@@ -24,7 +24,7 @@ export type {
   ThreadSnapshot,
   TypingSnapshot,
 } from './room/index.ts'
-export type { Status } from './room/resources.ts'
+export type { LoadStatus } from './room/resources.ts'
 export type { Snapshots } from './snapshot-source.ts'
 export {
   indexedDbStorage,

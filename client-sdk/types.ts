@@ -2323,6 +2323,11 @@ export interface UserEvents {
    */
   'user.updated': {
     user: UserSummary
+    /**
+     * Version of the name and image: those with a lower one than the last are older, and to be
+     * ignored. Absent from servers of earlier versions.
+     */
+    version?: number | undefined
   }
   /**
    * The user, or another member of one of their channels, came online. Channels with more than 100

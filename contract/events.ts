@@ -230,7 +230,18 @@ export const ephemeralUserEvents = {
   'channel.updated': channelUpdated.meta({ description: copyForMembers }),
   'channel.deleted': channelRef.meta({ description: copyForMembers }),
   'user.updated': z
-    .object({ user: UserSummary })
+    .object({
+      user: UserSummary,
+      version: z
+        .int()
+        .optional()
+        .meta({
+          description:
+            'Version of the name and image: those with a lower one than the last are older, and ' +
+            'to be ignored. Absent from servers of earlier versions.',
+          examples: [1_772_021_348_250_000],
+        }),
+    })
     .meta({ description: `${coMember} has a new name or image. ${smallChannels}` }),
   'presence.online': presence.meta({
     description: `${coMember} came online. ${smallChannels}`,

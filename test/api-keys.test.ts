@@ -1,4 +1,5 @@
 import { limits } from '@parley/contract'
+import { createKeyUses } from '@parley/server/core/key-uses'
 import { expect, test, vi } from 'vitest'
 import { upTo } from './support/events.ts'
 import { forbidden, invalid, notFound, refusal, refusals, unauthorized } from './support/refusal.ts'
@@ -92,6 +93,25 @@ test('a key has a name and shows when it was last used, and is itself never show
   await vi.waitFor(async () => expect((await shown())?.lastUsedAt).not.toBeNull(), patient)
   const { name } = await operator.apps.updateKey({ appId, keyId, name: null })
   expect(name).toBeNull()
+})
+
+test('a node writes when a key was last used once a minute, however often it is', async () => {
+  const { db, pool } = world()
+  const { keyId } = await newKey()
+  const { touch, flush } = createKeyUses(pool)
+  touch(keyId)
+  await flush()
+  const aged = await db<{ at: string }[]>`
+    update api_keys
+    set last_used_at = now() - interval '1 hour'
+    where id = ${keyId}
+      and last_used_at is not null
+    returning last_used_at::text as at`
+  expect(aged).toHaveLength(1)
+  touch(keyId)
+  await flush()
+  const kept = await db`select last_used_at::text as at from api_keys where id = ${keyId}`
+  expect(kept).toEqual(aged)
 })
 
 test('keys belong to their app, and unknown scopes and impossible times are refused', async () => {

@@ -184,3 +184,12 @@ test('keys and tokens of an app that is disabled or deleted are refused at once'
   await operator.apps.delete({ appId })
   expect(await areServed()).toEqual([false, false])
 })
+
+test('what a deleted app had is purged at once, and not with the next cleanup', async () => {
+  const { operator, db, cleanup } = world()
+  const { id: appId } = await operator.apps.create({ name: 'Purged' })
+  // A pass that an earlier deletion has begun would purge it as well.
+  await cleanup.run()
+  await operator.apps.delete({ appId })
+  await expect.poll(() => db`select from apps where id = ${appId}`).toEqual([])
+})

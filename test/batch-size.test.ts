@@ -1,5 +1,6 @@
 import { createBatchSize } from '@parley/server/jobs/batch-size'
 import { expect, test } from 'vitest'
+import { stopClock } from './support/clock.ts'
 
 const timeout = () => Object.assign(new Error('cancelled'), { code: '57014' })
 
@@ -39,4 +40,21 @@ test('a step that fails for another reason is not repeated', async () => {
   await expect(failing).rejects.toThrow('locked')
   expect(steps).toBe(1)
   expect(await given(batch, 8)).toEqual([8])
+})
+
+test('a step that keeps others waiting has few rows until it is known to be short', async () => {
+  const clock = stopClock()
+  const batch = createBatchSize(200, { mostMs: 50 })
+  let now = 0
+  /** The rows of the next step, which takes so long. */
+  const taking = (milliseconds: number) =>
+    batch.run(async (rows) => {
+      now += milliseconds
+      clock.putForward(now)
+      return rows
+    })
+  const rows: number[] = []
+  for (const milliseconds of [25, 25, 25, 51, 51, 26, 50, 25, 51, 51, 51, 51, 25])
+    rows.push(await taking(milliseconds))
+  expect(rows).toEqual([25, 50, 100, 200, 100, 50, 50, 50, 100, 50, 25, 13, 10])
 })

@@ -142,6 +142,42 @@ test('a member with more read marks than a statement can delete is purged in par
   expect(await cleanup.failedTasks()).toEqual({})
 })
 
+test('a user whose reactions cannot be erased does not count as erased', async () => {
+  const { db, appId } = world()
+  const [stuck, ada] = await world().users('stuck', 'stuck-ada')
+  const memberIds = [stuck.id]
+  const { id: channelId } = await ada.channels.create({ type: 'group', name: 'Stuck', memberIds })
+  const { id: messageId } = await ada.messages.send({ channelId, text: 'hello' })
+  await stuck.reactions.add({ channelId, messageId, emoji: '👍' })
+  await db.unsafe(`
+    create function keep_stuck() returns trigger language plpgsql as $$
+      begin
+        raise exception 'kept';
+      end
+    $$;
+    create trigger keep_stuck before delete on reactions
+    for each row when (old.user_id = 'stuck') execute function keep_stuck()`)
+  onTestFinished(async () => {
+    await db`drop function if exists keep_stuck cascade`
+  })
+  await markDeleted('users', [stuck.id])
+  const cleanup = cleanupElsewhere(world(), { mayFail: true })
+  await cleanup.pass()
+  expect((await cleanup.failedTasks()).users).toBeGreaterThan(0)
+  const waiting = () => db`
+    select
+    from users
+    where app_id = ${appId}
+      and id = ${stuck.id}
+      and forgotten_at is null`
+  expect(await waiting()).toHaveLength(1)
+  await db`drop function keep_stuck cascade`
+  await erased(world())
+  expect(await waiting()).toEqual([])
+  const { messages } = await ada.messages.list({ channelId })
+  expect(messages[0]?.reactions).toEqual([])
+})
+
 test('erasing a long history in many steps reads each message only a few times', async () => {
   const { db, appId } = world()
   const [ana, bot] = await world().users('bot-ana', 'bot')

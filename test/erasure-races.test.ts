@@ -6,7 +6,7 @@ import {
   removeReadMarks,
   selectErasureTargets,
 } from '@parley/server/features/users/erase'
-import { createErasurePositions } from '@parley/server/jobs/erasure'
+import { createErasurePositions } from '@parley/server/jobs/erasure-context'
 import { expect, onTestFinished, test } from 'vitest'
 import { cleanupElsewhere, erased, expectCompleteHistory } from './support/cleanup.ts'
 import { upTo } from './support/events.ts'

@@ -31,6 +31,11 @@ beforeAll(async () => {
     'public.test': ['93.184.216.34', '8.8.8.8'],
     'rebinding.test': () => (rebinds++ === 0 ? ['93.184.216.34'] : ['127.0.0.1']),
     'empty.test': [],
+    'six.test': ['2606:4700:4700::1111'],
+    'loopback-six.test': ['::1'],
+    'mapped-six.test': ['::ffff:7f00:1'],
+    'mixed-six.test': ['93.184.216.34', 'fd00:ec2::254'],
+    'mixed-last-six.test': ['2606:4700:4700::1111', '10.0.0.1'],
   })
   web = await servePages()
 })
@@ -107,7 +112,8 @@ const HOSTS = [
   'localhost', 'LOCALHOST', 'localhost.', 'localhost.localdomain', 'ip6-localhost', 'a.localhost',
   'metadata.google.internal', 'metadata', 'kubernetes.default.svc', 'intranet', 'printer.local',
   'private.test', 'PRIVATE.test', 'private.test.', 'loopback.test', 'metadata.test', 'mixed.test',
-  'mixed-last.test', 'empty.test', 'unknown.test',
+  'mixed-last.test', 'empty.test', 'unknown.test', 'loopback-six.test', 'mapped-six.test',
+  'mixed-six.test', 'mixed-last-six.test',
 ]
 // biome-ignore format: a table
 const URLS = [
@@ -181,6 +187,7 @@ test('only public addresses are connected to, and these observations see it', as
   expect(await firstAttempt('http://93.184.216.34/')).toBe('93.184.216.34:80')
   expect(await firstAttempt('https://93.184.216.34/')).toBe('93.184.216.34:443')
   expect(await firstAttempt('http://public.test/')).toBe('93.184.216.34:80')
+  expect(await firstAttempt('http://six.test/')).toBe('2606:4700:4700::1111:80')
   expect(await firstAttempt('http://mixed-last.test/')).toBeUndefined()
 })
 

@@ -1,3 +1,4 @@
+import { MAX_ATTEMPTS } from '@parley/server/core/jobs'
 import { expireGivenUp } from '@parley/server/jobs/given-up'
 import { expect, test } from 'vitest'
 import { ageTriedJobs } from './support/aged-jobs.ts'
@@ -6,8 +7,8 @@ import { idle } from './support/idle.ts'
 import { refusal } from './support/refusal.ts'
 import { until } from './support/until.ts'
 
-const { world, provider, errors, givenUpJobs, nextGivenUp, retry, stageOld, sendMessage } =
-  useGivenUpJobs()
+const { world, provider, errors, deleteJobsLater, ...jobs } = useGivenUpJobs()
+const { givenUpJobs, nextGivenUp, retry, stageOld, sendMessage } = jobs
 
 /** Gives up the push of a new message. */
 const giveUp = async () => {
@@ -76,6 +77,32 @@ test('the jobs of an app that were given up are listed and retried by its id alo
   expect(await givenUpJobs(other.id)).toHaveLength(1)
   const noApp = '00000000-0000-4000-8000-000000000000'
   expect(await refusal(givenUpJobs(noApp))).toMatchObject({ code: 'NOT_FOUND' })
+})
+
+test('a job that is retried has all of its attempts again, and no reason', async () => {
+  deleteJobsLater()
+  const { db, appId } = world()
+  // Of a task that no worker takes. Two workers have died of it, which gave it two attempts more.
+  const attempts = MAX_ATTEMPTS + 2
+  const payload = { jobs: [{ appId }], since: new Date().toISOString(), tries: 0 }
+  const [job] = await db<{ id: string }[]>`
+    select added.id::text as id
+    from graphile_worker.add_job(
+      'unknown', ${db.json(payload)}::json,
+      max_attempts => ${attempts}
+    ) added`
+  const id = job?.id ?? ''
+  await db`
+    update graphile_worker._private_jobs
+    set attempts = ${attempts}, last_error = 'a bug'
+    where id = ${id}`
+  expect(await givenUpJobs()).toMatchObject([{ id, attempts, reason: 'a bug' }])
+  await retry(id)
+  const [left] = await db`
+    select attempts, max_attempts, last_error
+    from graphile_worker._private_jobs
+    where id = ${id}`
+  expect(left).toEqual({ attempts: 0, maxAttempts: MAX_ATTEMPTS, lastError: null })
 })
 
 test('a job that waits is not listed, nor can it be retried', async () => {

@@ -29,6 +29,16 @@ test('a document that a published text mentions is in the repository', () => {
   expect(published.flatMap(missingFiles)).toEqual([])
 })
 
+test.each(['client-sdk', 'contract', 'server'])(
+  'the readme of the package in %s links to no file that the package does not have',
+  (folder) => {
+    const { text } = textOf(`${folder}/README.md`)
+    const links = [...text.matchAll(/\]\(([^)]+)\)/g)].map(([, address = '']) => address)
+    expect(links.length).toBeGreaterThan(0)
+    expect(links.filter((address) => !/^(https:|#)/.test(address))).toEqual([])
+  },
+)
+
 test('docs/realtime.md lists every event, as the contract describes it', () => {
   const { text } = textOf('docs/realtime.md')
   const listed = [...text.matchAll(/^\| `([\w.]+)` \| (.+) \|$/gm)].map(([, type, when]) => [

@@ -146,3 +146,38 @@ test('messages deleted before the migration are counted as tombstones', async ()
     ['ben', 2, 1],
   ])
 })
+
+test('ids that were used again before the migration are known as such', async () => {
+  const url = await createEmptyDatabase()
+  await migrateUpTo(url, '0035_members_with_role')
+  const sql = connect(url)
+  const [plain, imported] = [randomUUID(), randomUUID()]
+  await sql`insert into apps (id, name) values (${plain}, 'Plain'), (${imported}, 'Imported')`
+  // What an import brings may be older than the user.
+  await sql`
+    insert into imports (app_id, run_id, leased_until)
+    values (${imported}, ${randomUUID()}, now())`
+  await sql`
+    insert into users (app_id, id, token_generation, deleted_at)
+    values
+      (${plain}, 'again', 1, null), (${plain}, 'first', 0, null), (${plain}, 'gone', 1, now()),
+      (${imported}, 'again', 2, null), (${imported}, 'revoked', 1, null)`
+  await sql`
+    insert into audit (app_id, actor, operation, target)
+    values
+      (${imported}, 'system', 'users.erased', '{"userIds":["other","again"]}'),
+      (${imported}, 'key', 'users.delete', '{"userIds":["revoked"]}'),
+      (${plain}, 'system', 'users.erased', '{"userIds":["revoked"]}')`
+  await migrate(url)
+  const reused = await sql`
+    select app_id = ${imported} as "isImported", id
+    from users
+    where reused_at = created_at
+    order by 1, 2`
+  expect([...reused]).toEqual([
+    { isImported: false, id: 'again' },
+    { isImported: true, id: 'again' },
+  ])
+  const others = await sql`select from users where reused_at is null`
+  expect(others).toHaveLength(3)
+})

@@ -1,3 +1,4 @@
+import { createEventBus } from '@parley/server/core/event-bus'
 import { createBatchSize } from '@parley/server/jobs/batch-size'
 import { createChannelPurge } from '@parley/server/jobs/purge-channels'
 import { BATCH } from '@parley/server/jobs/retention'
@@ -49,6 +50,7 @@ test('a purge whose time is over goes on behind the channels that it has looked 
           return true
         },
         batch: createBatchSize(100),
+        publisher: createEventBus().publisher,
       })
     }
     await expect(runTurn(1)).rejects.toThrow('the turn is over')

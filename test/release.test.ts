@@ -52,6 +52,12 @@ test('each published package names its source and its licence, and is built', ()
   expect(manifestOf('server').bin).toEqual({ parley: './dist/bin/parley.js' })
 })
 
+test('an application may have the client and a newer fix of what the client depends on', () => {
+  const ranges = Object.values(manifestOf('client-sdk').dependencies ?? {})
+  expect(ranges.length).toBeGreaterThan(0)
+  for (const range of ranges) expect(range).toMatch(/^\^/)
+})
+
 test('production needs no compiler, no bundler and no migration tool', () => {
   const needed = Object.keys(manifestOf('server').dependencies ?? {})
   for (const tool of ['tsx', 'typescript', 'esbuild', 'vite', 'drizzle-orm', 'drizzle-kit'])

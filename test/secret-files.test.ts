@@ -1,9 +1,10 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readConfig } from '@parley/server/config'
 import { secretVariables } from '@parley/server/secret-files'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
+import { root } from './support/consumer.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-secrets-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -31,6 +32,16 @@ test('each secret can be in a file, which may end in a line break', () => {
   expect(readConfig({ NODE_ENV: 'production', ...Object.fromEntries(files) })).toEqual(
     readConfig({ NODE_ENV: 'production', ...secrets }),
   )
+})
+
+test('the README and .env.example say which variables can be in files', () => {
+  const read = (name: string) => readFileSync(join(root, name), 'utf8')
+  const [header = ''] = read('.env.example').split('\n\n')
+  const row = /^\| `JWT_SECRET_FILE` .*$/m.exec(read('README.md'))?.[0] ?? ''
+  for (const name of secretVariables) {
+    expect(header).toContain(name)
+    expect(row).toContain(name)
+  }
 })
 
 test('a secret file that is missing, empty or beside its variable is refused unshown', () => {

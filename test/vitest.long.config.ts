@@ -5,9 +5,8 @@ import { everywhere, globalSetup, tests } from './vitest.config.ts'
  * Files that measure how long something takes, which have the machine to themselves. What compares
  * times of one run in turn, and again if they differ, may run beside others.
  */
-const measuring = ['abuse', 'crowd', 'crowd-statements', 'returning', 'tenants'].map(
-  (name) => `long/${name}.long.ts`,
-)
+const measured = ['abuse', 'crowd', 'crowd-statements', 'erasure-locks', 'returning', 'tenants']
+const measuring = measured.map((name) => `long/${name}.long.ts`)
 /** Files that run the tests of other files, which each process would load only once. */
 const transportFiles = ['long/http-stream.long.ts', 'long/sse.long.ts']
 

@@ -77,9 +77,9 @@ async function whyNotDelivered({ from, to, channelId, at, earlier }: Question) {
     limit: 1,
   })
   const sends = before.filter(
-    ({ operation, user }) => operation === 'messages.send' && user === from,
+    ({ operation, user }) => /^messages\.send(Batch)?$/.test(String(operation)) && user === from,
   )
-  const refused = sends.findLast(({ status }) => Number(status) >= 400)
+  const refused = sends.findLast(({ code }) => code !== undefined)
   if (messages.length === 0) return `the send was refused: ${refused?.code}`
   if (messages[0]?.deletedAt) return 'it was deleted'
   const metrics = await readMetrics()
@@ -174,6 +174,21 @@ test('console, log and metrics tell why a message did not arrive', async () => {
   // What has happened since is no answer to what was asked before.
   expect(await whyNotDelivered(delivered)).toBe('it was delivered')
   expect(await whyNotDelivered(away)).toBe('the socket of emil was closed with 3503')
+})
+
+test('the log tells that messages of a batch were refused', async () => {
+  const backend = createApi({ url, apiKey: app.apiKey })
+  const hal = createApi({ url, token: (await backend.tokens.create({ userId: 'hal' })).token })
+  const { id: channelId } = await hal.channels.create({ type: 'group', name: 'Frozen' })
+  await backend.channels.update({ channelId, frozen: true })
+  const earlier = await readMetrics()
+  const messages = ['one', 'two'].map((text) => ({ text, clientId: text }))
+  const { results } = await hal.messages.sendBatch({ channelId, messages })
+  expect(results.map(({ error }) => error?.code)).toEqual(['FORBIDDEN', 'FORBIDDEN'])
+  const { refused } = await line(({ operation }) => operation === 'messages.sendBatch')
+  expect(refused).toBe(2)
+  const question = { from: 'hal', to: 'ida', channelId, earlier, at: new Date().toISOString() }
+  expect(await whyNotDelivered(question)).toBe('the send was refused: FORBIDDEN')
 })
 
 test('the console tells that a backend did not take a message', async () => {

@@ -2,6 +2,7 @@ import { isId } from './is-id.ts'
 import { addressOf, replaceAddress, useRoute } from './route.ts'
 import { SearchBox } from './search-box.tsx'
 import { api } from './server.ts'
+import { endOf, ShortId } from './short-id.tsx'
 import { type Column, PagedTable } from './table.tsx'
 import type { AuditEntry } from './types.ts'
 import { usePages } from './use-pages.ts'
@@ -104,16 +105,9 @@ const AppLink = ({ appId }: Pick<AuditEntry, 'appId'>) =>
 const Who = ({ type, userId, keyId }: AuditEntry['actor']) => (
   <>
     {actors[type]} {userId}
-    {userId === null && keyId !== null && (
-      <span className="short-id" title={keyId}>
-        {endOf(keyId)}
-      </span>
-    )}
+    {userId === null && keyId !== null && <ShortId id={keyId} />}
   </>
 )
-
-/** Ids of apps and keys begin with the time, and differ in their last digits. */
-const endOf = (id: string) => id.slice(-12)
 
 const Target = ({ target }: { target: AuditEntry['target'] }) => (
   <dl className="facts">

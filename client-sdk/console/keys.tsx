@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { FormDialog, TextField } from './form-dialog.tsx'
 import { Secret } from './secret.tsx'
 import { api } from './server.ts'
+import { ShortId } from './short-id.tsx'
 import { type Column, Table } from './table.tsx'
 import type { ApiKey, AppRecord } from './types.ts'
 import { When } from './when.tsx'
@@ -87,6 +88,9 @@ const keyColumns: Column<ApiKey>[] = [
       <>
         {name ?? <span className="muted">Without a name</span>}
         <span className="id minor">{id}</span>
+        <span className="narrow-only">
+          <ShortId id={id} />
+        </span>
       </>
     ),
   },

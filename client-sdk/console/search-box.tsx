@@ -3,6 +3,7 @@ import { replaceAddress } from './route.ts'
 
 type Props = {
   label: string
+  /** Without, as a field for a time, it shows its label. */
   placeholder?: string
   /** For a time in place of a text, in the time zone of the browser. */
   type?: 'search' | 'datetime-local'
@@ -21,7 +22,7 @@ export function SearchBox({ label, placeholder, type = 'search', value, addressO
     const timer = setTimeout(() => replaceAddress(addressOf(text)), PAUSE_MS)
     return () => clearTimeout(timer)
   }, [text])
-  return (
+  const input = (
     <input
       className="input"
       type={type}
@@ -32,5 +33,14 @@ export function SearchBox({ label, placeholder, type = 'search', value, addressO
       value={text}
       onChange={(event) => setText(event.target.value)}
     />
+  )
+  if (placeholder !== undefined) return input
+  return (
+    <div className="search-field">
+      <span className="muted" aria-hidden="true">
+        {label}
+      </span>
+      {input}
+    </div>
   )
 }

@@ -5,9 +5,11 @@ const REPOSITORY = 'https://github.com/parley-chat/parley/blob/main'
 
 /**
  * Where a link of a guide leads on this page: to a guide, a document, or a file of the repository.
+ * The readme of a package has full addresses, since the package has no other guide.
  */
-export function linkOf(href: string, file: string) {
-  if (/^[a-z]+:/i.test(href)) return href
+export function linkOf(address: string, file: string) {
+  const href = address.replace(REPOSITORY, '')
+  if (isOutside(href)) return href
   const target = new URL(href, `file:///${file}`)
   const path = decodeURI(target.pathname.slice(1))
   const anchor = target.hash.slice(1)

@@ -32,7 +32,9 @@ export function SearchList<Entry>(props: Props<Entry>) {
     <>
       <input
         className="input"
-        type="search"
+        // A field of the type `search` keeps the first Escape to itself, to clear the text.
+        type="text"
+        inputMode="search"
         role="combobox"
         aria-label={label}
         aria-expanded={found.length > 0}

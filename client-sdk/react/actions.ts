@@ -1,5 +1,5 @@
 import { useMemo } from 'react'
-import type { MessagesStore, Paged, Room, ThreadSnapshot } from '../index.ts'
+import type { MessagesStore, PagedStore, Room, ThreadSnapshot } from '../index.ts'
 
 type RoomActions = Pick<
   Room,
@@ -39,7 +39,10 @@ export const useActions = (
 /** The same for a thread. Of it only `markRead` concerns the whole channel. */
 export const useThreadActions = (
   room: Room | undefined,
-  { thread, parentId }: { thread: Paged<ThreadSnapshot> | undefined; parentId: string | undefined },
+  {
+    thread,
+    parentId,
+  }: { thread: PagedStore<ThreadSnapshot> | undefined; parentId: string | undefined },
 ): ThreadActions =>
   useMemo(() => {
     const actions = actionsOf(room)

@@ -11,7 +11,7 @@ import { type Draft, type OutgoingMessage, sendThroughOutbox } from './outgoing.
 import { applyProfiles, profilesOf } from './profiles.ts'
 import { upsertMessages } from './reducer.ts'
 import { isAllRead, newestMessage } from './selectors.ts'
-import { type Paged, RoomStores, type ThreadSnapshot } from './stores.ts'
+import { type PagedStore, RoomStores, type ThreadSnapshot } from './stores.ts'
 import { ChannelSync } from './sync.ts'
 import { type ReadResult, ThrottledReads, ThrottledTyping } from './throttled.ts'
 import { addSent } from './timeline.ts'
@@ -24,7 +24,7 @@ export type {
   ListSnapshot,
   MessagesSnapshot,
   MessagesStore,
-  Paged,
+  PagedStore,
   ReadsSnapshot,
   ThreadSnapshot,
   TypingSnapshot,
@@ -100,7 +100,7 @@ export class LiveRoom implements Room {
     return this.sync.isActive || this.#stores.info.isWatched
   }
 
-  thread(parentId: string): Paged<ThreadSnapshot> {
+  thread(parentId: string): PagedStore<ThreadSnapshot> {
     return this.#stores.thread(parentId)
   }
 

@@ -4,14 +4,14 @@ import { type ChatError, toChatError } from '../error.ts'
 import { createRetries } from '../retry.ts'
 import { createStore, type Store } from '../store.ts'
 import type { Channel } from '../types.ts'
-import type { Status } from './resources.ts'
+import type { LoadStatus } from './resources.ts'
 
 /** The record of a channel, as far as it is known. */
 export type RoomInfo = {
   /** The record; undefined until it is loaded, and where the user may not read it. */
   channel: Channel | undefined
   /** Whether it is loaded and up to date. */
-  status: Status
+  status: LoadStatus
   /** Why `status` is `failed`. */
   error?: ChatError | undefined
 }

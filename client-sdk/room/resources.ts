@@ -6,8 +6,8 @@ import type { ChannelState } from './state.ts'
 /** What is loaded separately: `messages`, `members`, `reads`, `pins`, or `thread:<id>`. */
 export type ResourceName = string
 /** `stale`: loaded, but changes may be missing while the connection is lost or catching up. */
-export type Status = 'idle' | 'loading' | 'ready' | 'stale' | 'failed'
-type ResourceState = { status: Status; error?: ChatError | undefined }
+export type LoadStatus = 'idle' | 'loading' | 'ready' | 'stale' | 'failed'
+type ResourceState = { status: LoadStatus; error?: ChatError | undefined }
 /** Fetches a resource; resolves to a function that puts it into the state. */
 export type Loader = () => Promise<(state: ChannelState) => ChannelState>
 /** A load that has finished; `changes` arrived meanwhile. */
@@ -20,7 +20,7 @@ type ResourcesOptions = {
   /** Whether idle resources may be loaded: the channel is subscribed. */
   canLoad: () => boolean
   /** The status of a resource that was loaded just now. */
-  loadedStatus: () => Status
+  loadedStatus: () => LoadStatus
   onLoaded: (name: ResourceName, loaded: Loaded) => void
   onChange: () => void
 }
@@ -50,7 +50,7 @@ export class Resources {
   }
 
   /** Moves every resource in one of `from` to the status `to`. */
-  transition(from: Status[], to: Status) {
+  transition(from: LoadStatus[], to: LoadStatus) {
     for (const [name, { status }] of this.#states) {
       if (from.includes(status)) this.#states.set(name, { status: to })
     }

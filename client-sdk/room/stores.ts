@@ -7,7 +7,7 @@ import { RoomInfoStore } from './info.ts'
 import { createJumpLoader, createPageLoader, ROOTS, threadResource, timelineOf } from './loaders.ts'
 import { type OptimisticUpdate, withUpdates } from './optimistic.ts'
 import { shownPins } from './pins.ts'
-import type { ResourceName, Status } from './resources.ts'
+import type { LoadStatus, ResourceName } from './resources.ts'
 import { selectHasMore, selectMessages } from './selectors.ts'
 import type { ChatMessage, ReadPosition } from './state.ts'
 import type { ChannelSync } from './sync.ts'
@@ -22,7 +22,7 @@ export type MessagesSnapshot = {
   /** Whether `loadNewer()` has more: after a jump. */
   hasNewer: boolean
   /** Whether they are loaded and up to date. */
-  status: Status
+  status: LoadStatus
   /** Why `status` is `failed`. */
   error?: ChatError | undefined
 }
@@ -36,19 +36,19 @@ export type ListSnapshot<Item> = {
   /** What is known of it. */
   items: readonly Item[]
   /** Whether it is loaded and up to date. */
-  status: Status
+  status: LoadStatus
   /** Why `status` is `failed`. */
   error?: ChatError | undefined
 }
 /** A live list of messages that can be paged both ways. Paging rejects with a ChatError. */
-export type Paged<Snapshot> = Store<Snapshot> & {
+export type PagedStore<Snapshot> = Store<Snapshot> & {
   /** Loads the page before the oldest message; one at a time. */
   loadOlder(): Promise<void>
   /** Loads the page after the newest message that is shown, if there is one. */
   loadNewer(): Promise<void>
 }
 /** The messages of a channel: paged both ways, from anywhere in it. */
-export type MessagesStore = Paged<MessagesSnapshot> & {
+export type MessagesStore = PagedStore<MessagesSnapshot> & {
   /** Shows the messages around this one. */
   jumpTo(messageId: string): Promise<void>
   /** Shows the newest messages again. */
@@ -61,7 +61,7 @@ export type ReadsSnapshot = {
   /** Positions by user id. */
   byUser: Readonly<Record<string, ReadPosition>>
   /** Whether they are loaded and up to date. */
-  status: Status
+  status: LoadStatus
   /** Why `status` is `failed`. */
   error?: ChatError | undefined
 }
@@ -93,7 +93,7 @@ export class RoomStores {
   readonly typing: Store<TypingSnapshot>
   readonly pins: Store<ListSnapshot<PinnedMessage>>
   readonly #stores: DerivedStore[] = []
-  readonly #threads = new Map<string, Paged<ThreadSnapshot>>()
+  readonly #threads = new Map<string, PagedStore<ThreadSnapshot>>()
 
   constructor(readonly options: RoomStoresOptions) {
     const { context, channelId, sync, updates } = options
@@ -124,7 +124,7 @@ export class RoomStores {
     }))
   }
 
-  thread(parentId: string): Paged<ThreadSnapshot> {
+  thread(parentId: string): PagedStore<ThreadSnapshot> {
     const known = this.#threads.get(parentId)
     if (known) return known
     const thread = this.#timeline(threadResource(parentId), (snapshot) => ({
@@ -173,7 +173,7 @@ export class RoomStores {
   #timeline<Snapshot extends MessagesSnapshot>(
     resource: ResourceName,
     complete: (snapshot: MessagesSnapshot) => Snapshot,
-  ): Paged<Snapshot> {
+  ): PagedStore<Snapshot> {
     const { context, channelId, sync, updates } = this.options
     const timeline = timelineOf(resource)
     const compute = () => {

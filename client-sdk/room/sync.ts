@@ -5,7 +5,13 @@ import type { ChannelEvent } from '../events.ts'
 import type { ChannelChanges } from '../types.ts'
 import { NEWEST_ALONE, timelineOf } from './loaders.ts'
 import { applyEvent, upsertMessages } from './reducer.ts'
-import { type Loaded, type Loader, type ResourceName, Resources, type Status } from './resources.ts'
+import {
+  type Loaded,
+  type Loader,
+  type LoadStatus,
+  type ResourceName,
+  Resources,
+} from './resources.ts'
 import { type ChannelState, emptyState } from './state.ts'
 import { dropShownSent, loadedWindowOf, newestPage, trimWindow, windowSize } from './timeline.ts'
 import { TypingExpiry } from './typing-expiry.ts'
@@ -86,7 +92,7 @@ export class ChannelSync {
   }
 
   /** Whether events of the channel arrive. */
-  get topicStatus(): Status {
+  get topicStatus(): LoadStatus {
     if (this.#isSubscribed) return 'ready'
     return this.isActive ? this.resources.get('messages').status : 'idle'
   }

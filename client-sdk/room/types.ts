@@ -5,7 +5,7 @@ import type { RoomInfo } from './info.ts'
 import type { Draft, OutgoingMessage } from './outgoing.ts'
 import type {
   ListSnapshot,
-  Paged,
+  PagedStore,
   ReadsSnapshot,
   RoomMessages,
   ThreadSnapshot,
@@ -36,7 +36,7 @@ export interface Room {
   readonly pins: Store<ListSnapshot<PinnedMessage>>
 
   /** The thread below a message. Each call with the same id returns the same store. */
-  thread(parentId: string): Paged<ThreadSnapshot>
+  thread(parentId: string): PagedStore<ThreadSnapshot>
 
   /**
    * Keeps all stores of this channel live until the returned function is called, also those that

@@ -17,8 +17,11 @@ export type EphemeralEvent = Envelope & {
 /** What is sent to all nodes and never stored. */
 export type EphemeralNote =
   | EphemeralEvent
-  /** A user has a new name or image: their co-members are notified. */
-  | { kind: 'profile'; appId: string; user: UserSummary }
+  /**
+   * A user has a new name or image: their co-members are notified. Nodes of earlier versions give
+   * it no version.
+   */
+  | { kind: 'profile'; appId: string; user: UserSummary; version?: number | undefined }
   /** A user's access changed other than by channel membership: recheck their subscriptions. */
   | { kind: 'rights'; appId: string; userId: string }
   /** Stored events of a topic no longer name somebody: copies in memory are forgotten. */

@@ -27,6 +27,13 @@ const LONGEST_PAUSE_MS = 2_000
 export const pauseMs = (attempts: number) =>
   Math.min(50 * 2 ** attempts, LONGEST_PAUSE_MS) * (0.75 + Math.random() / 2)
 
+/**
+ * A TLS handshake that is given up and fails has two errors: its own and the server's alert. The
+ * client listens for one, and the other would end the process.
+ */
+const expectErrors = (client: Redis) =>
+  client.on('connecting', () => setImmediate(() => client.stream?.on('error', () => {})))
+
 /** Loads the client of Redis, which servers without one need not load. */
 export async function loadRedis(target: RedisTarget): Promise<ConnectRedis> {
   const { Cluster, Redis } = await import('ioredis')
@@ -72,6 +79,8 @@ export async function loadRedis(target: RedisTarget): Promise<ConnectRedis> {
       return new Redis({ ...options, ...first, db: database })
     }
     const client = create()
+    if (client instanceof Redis) expectErrors(client)
+    else client.on('+node', expectErrors)
     let problem = 'not connected yet'
     let isClosed = false
     let ends = 0

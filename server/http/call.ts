@@ -9,7 +9,7 @@ import { tokens } from '../features/tokens.ts'
 import type { createActingUsers } from './acting-users.ts'
 import type { Authenticate, Credentials } from './authenticate.ts'
 import type { createRateLimits, RateLimitWindow } from './rate-limits.ts'
-import { noteCaller, type RequestFacts } from './request-facts.ts'
+import { noteCaller, noteRefused, type RequestFacts } from './request-facts.ts'
 import { admissionRequestOf, createRunner, type RunnerDependencies } from './runner.ts'
 
 /** What a call needs of its request, over any protocol, and a way to set response headers. */
@@ -72,7 +72,9 @@ export function createCall(dependencies: CallDependencies, implementation: Imple
       return next?.isExceeded ? refusalOf(next) : undefined
     }
     const { body, logFault } = request
-    const accepted = { caller, input, until, gone, onRepeat, takeAnother, logFault, body }
+    const noteRefusal = ({ code }: ApiError) => noteRefused(request.facts, code)
+    const onParts = { takeAnother, logFault, noteRefusal }
+    const accepted = { caller, input, until, gone, onRepeat, body, ...onParts }
     if (!isActing(caller)) return run(accepted)
     const { userId, admin, ...backend } = caller
     const create = () => createUser({ ...accepted, caller: backend, input: { userId } as never })

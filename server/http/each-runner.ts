@@ -33,6 +33,9 @@ export function createEachRunner(each: Each<Operation>, options: EachRunnerOptio
       const some = inputs.slice(start, start + AT_ONCE)
       outcomes.push(...(await runSome(each.part, { inputs: some, call, options })))
     }
+    for (const outcome of outcomes) {
+      if ('error' in outcome) call.noteRefusal(outcome.error)
+    }
     return each.outputOf(outcomes)
   }
 }

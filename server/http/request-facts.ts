@@ -15,6 +15,8 @@ export type RequestFacts = {
   userId?: string
   /** Of the last error. */
   code?: string
+  /** How many parts of a call that was answered were refused. */
+  refused?: number
 }
 
 const known = new WeakMap<IncomingMessage, RequestFacts>()
@@ -26,6 +28,12 @@ export function factsOf(request: IncomingMessage): RequestFacts {
   }
   known.set(request, facts)
   return facts
+}
+
+/** Notes that a part of the call was refused. */
+export function noteRefused(facts: RequestFacts, code: string) {
+  facts.code = code
+  facts.refused = (facts.refused ?? 0) + 1
 }
 
 /** Notes who calls, and of which trace what they cause is a part. */

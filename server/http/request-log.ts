@@ -69,11 +69,12 @@ function isDrawn(line: object) {
 
 /** It names the route, never the URL, which may contain secrets. */
 function lineOf({ method, routeOptions, ip, raw }: FastifyRequest, reply: FastifyReply) {
-  const { operations, appId: app, userId: user, code, trace } = factsOf(raw)
+  const { operations, appId: app, userId: user, code, refused, trace } = factsOf(raw)
   const names = [...new Set(operations)]
   const what =
     names.length > 0 ? { operation: names.join(',') } : { method, route: routeOptions.url ?? null }
   const calls = operations.length > 1 ? operations.length : undefined
   const ms = msOf(reply)
-  return { ...what, calls, app, user, status: reply.statusCode, code, ms, address: ip, trace }
+  const outcome = { status: reply.statusCode, code, refused }
+  return { ...what, calls, app, user, ...outcome, ms, address: ip, trace }
 }

@@ -20,6 +20,8 @@ export type AcceptedCall = Omit<RunningCall, 'isShared'> & {
   takeAnother: () => Promise<ApiError | undefined>
   /** Logs what failed in a part of the call, while the other parts are answered. */
   logFault: (error: unknown) => void
+  /** Notes for the log that a part of the call was refused, while the others are answered. */
+  noteRefusal: (error: ApiError) => void
   /** A body that is read while it arrives. */
   body?: AsyncIterable<Uint8Array> | undefined
 }

@@ -1,16 +1,36 @@
+import { performance } from 'node:perf_hooks'
 import { isStatementTimeout } from '../db/client.ts'
+
+type BatchOptions = {
+  /** How long a step may take that keeps others waiting. The first one has few rows. */
+  mostMs?: number
+}
+
+/** Fewer rows than this hardly make a step shorter. */
+const FEW = 10
+/** The first step that keeps others waiting has this share of the rows. */
+const FIRST_SHARE = 8
 
 /**
  * Bounds steps by rows and by time: a step that the database cancels for taking too long is
- * repeated with half as many rows, and every success doubles their number again, up to `most`.
+ * repeated with half as many rows, and every success doubles their number again, up to `most`. With
+ * `mostMs` a step that took longer is followed by one with half as many rows, and none grows that
+ * took half as long.
  */
-export function createBatchSize(most: number) {
-  let rows = most
+export function createBatchSize(most: number, { mostMs }: BatchOptions = {}) {
+  let rows = mostMs === undefined ? most : Math.ceil(most / FIRST_SHARE)
+  const after = (tried: number, milliseconds: number) => {
+    if (mostMs !== undefined && milliseconds > mostMs)
+      return Math.min(tried, Math.max(FEW, Math.ceil(tried / 2)))
+    if (mostMs !== undefined && milliseconds > mostMs / 2) return tried
+    return Math.min(most, tried * 2)
+  }
   const run = async <T>(step: (rows: number) => Promise<T>): Promise<T> => {
     const tried = rows
+    const startedAt = performance.now()
     try {
       const result = await step(tried)
-      rows = Math.min(most, tried * 2)
+      rows = after(tried, performance.now() - startedAt)
       return result
     } catch (error) {
       if (!isStatementTimeout(error) || tried === 1) throw error

@@ -4,13 +4,14 @@ import type { JobStaging } from '../core/jobs.ts'
 import type { Db } from '../db/client.ts'
 import { createAbandonedPurge } from './abandoned.ts'
 import { createBatchSize } from './batch-size.ts'
+import { eraseUsers } from './erasure.ts'
 import {
   type DeletedUsers,
   type ErasureContext,
   type ErasurePositions,
-  eraseUsers,
   STEP,
-} from './erasure.ts'
+  STEP_MS,
+} from './erasure-context.ts'
 import { expireActiveUsers, expireAudit } from './operator-retention.ts'
 import { purgeApps } from './purge-apps.ts'
 import { createChannelPurge } from './purge-channels.ts'
@@ -31,7 +32,13 @@ const DAY_MS = 24 * HOUR_MS
 
 export type CleanupTasks = ReturnType<typeof createCleanupTasks>
 type TaskContext = Omit<ErasureContext, 'positions' | 'publisher' | 'mayWait'>
-type CleanupTask = { name: string; most: number; run: (context: TaskContext) => Promise<void> }
+type CleanupTask = {
+  name: string
+  most: number
+  /** How long a step may take that keeps others waiting. */
+  mostMs?: number
+  run: (context: TaskContext) => Promise<void>
+}
 
 type TasksOptions = {
   publisher: EventPublisher
@@ -71,16 +78,20 @@ export function createCleanupTasks({
     { name: 'invites', most: BATCH, run: expireInvites },
     { name: 'invite_uses', most: BATCH, run: nameAppsOfUses },
     { name: 'previews', most: BATCH, run: expirePreviews },
-    { name: 'users', most: STEP, run: eraseDeletedUsers },
+    { name: 'users', most: STEP, mostMs: STEP_MS, run: eraseDeletedUsers },
     { name: 'abandoned', most: BATCH, run: (ctx) => purgeAbandoned({ ...ctx, publisher }) },
-    { name: 'channels', most: BATCH, run: purgeChannels },
+    { name: 'channels', most: BATCH, run: (ctx) => purgeChannels({ ...ctx, publisher }) },
     { name: 'apps', most: BATCH, run: (ctx) => purgeApps({ ...ctx, publisher, staging }) },
-    { name: 'messages', most: STEP, run: (ctx) => expireMessages({ ...ctx, publisher }) },
+    {
+      name: 'messages',
+      ...{ most: STEP, mostMs: STEP_MS },
+      run: (ctx) => expireMessages({ ...ctx, publisher }),
+    },
     { name: 'read_marks', most: MARKS_AT_ONCE, run: every(DAY_MS, thinReadMarks) },
     { name: 'active_users', most: BATCH, run: every(HOUR_MS, expireActiveUsers) },
     { name: 'audit', most: BATCH, run: every(HOUR_MS, expireEntries) },
   ]
-  return tasks.map((task) => ({ ...task, batch: createBatchSize(task.most) }))
+  return tasks.map((task) => ({ ...task, batch: createBatchSize(task.most, task) }))
 }
 
 /** The task runs again so long after it has ended. One that was interrupted goes on at once. */

@@ -7,7 +7,8 @@ import { type Db, DeadlineError } from '../db/client.ts'
 import { createBatchSize } from './batch-size.ts'
 import { createPass, exclusively } from './cleanup-pass.ts'
 import { createCleanupTasks } from './cleanup-tasks.ts'
-import { createErasurePositions, type ErasurePositions, eraseUsers, STEP } from './erasure.ts'
+import { eraseUsers } from './erasure.ts'
+import { createErasurePositions, type ErasurePositions, STEP, STEP_MS } from './erasure-context.ts'
 
 const INTERVAL_MS = 60_000
 const RETRY_MS = 1_000
@@ -118,7 +119,7 @@ function createErase({ signal, ...options }: EraseOptions): Erasure['erase'] {
       signal.throwIfAborted()
       if (performance.now() > until) throw new DeadlineError()
     }
-    const batch = createBatchSize(STEP)
+    const batch = createBatchSize(STEP, { mostMs: STEP_MS })
     return eraseUsers({ ...options, checkpoint, attempt: rethrowing, batch, mayWait: true }, users)
   }
 }

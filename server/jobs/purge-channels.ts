@@ -1,4 +1,5 @@
 import { type ChannelEventType, limits } from '@parley/contract'
+import type { EventPublisher } from '../core/event-bus.ts'
 import type { DbConnection } from '../db/client.ts'
 import { FIRST_ID } from '../db/sql.ts'
 import {
@@ -6,6 +7,7 @@ import {
   forgetDirectName,
   selectNamingTopics,
 } from '../features/users/erase-names.ts'
+import type { Rewriting } from '../features/users/rewrite-events.ts'
 import {
   deleteOwned,
   type Owned,
@@ -14,6 +16,7 @@ import {
 } from './delete-in-steps.ts'
 import { BATCH } from './retention.ts'
 
+type PurgeContext = RetentionContext & { publisher: EventPublisher }
 type Place = { deletedAt: string; id: string }
 type Deleted = ChannelRef & Place & { isDue: boolean }
 
@@ -25,7 +28,7 @@ const START = { deletedAt: '-infinity', id: FIRST_ID }
  */
 export function createChannelPurge() {
   let after: Place = START
-  return async (context: RetentionContext) => {
+  return async (context: PurgeContext) => {
     const { db, checkpoint, attempt } = context
     await db.use(deleteUnfinished)
     for (;;) {
@@ -110,7 +113,7 @@ const eventsOfChannel: Owned = {
  * Deletes everything of a channel that was deleted. Who was in it stays known for as long as its
  * events do: by that the erasure of a user finds them.
  */
-export async function purgeChannel(context: RetentionContext, channel: ChannelRef) {
+export async function purgeChannel(context: PurgeContext, channel: ChannelRef) {
   const { appId, id } = channel
   const owner = { column: 'channel_id', id } as const
   await purgeContent(context, channel)
@@ -169,17 +172,18 @@ export async function purgeContent(context: RetentionContext, { id }: ChannelRef
 
 /** Takes the name of the other member out of the event by which a member got a direct message. */
 async function forgetNameIn(
-  { db, checkpoint, batch }: RetentionContext,
+  { db, checkpoint, batch, publisher }: PurgeContext,
   { appId, id: channelId, topic }: ChannelRef & { topic: string },
 ) {
   for (let afterOffset: number | null = 0; afterOffset !== null; ) {
     checkpoint()
     const from: number = afterOffset
-    const { after }: { after: number | null } = await batch.run((limit) =>
+    const { after, isRewritten }: Rewriting = await batch.run((limit) =>
       db.use((db) =>
         forgetDirectName(db, { appId, channelId }, { topic, afterOffset: from, limit }),
       ),
     )
+    if (isRewritten) publisher.broadcast({ kind: 'rewritten', topic })
     afterOffset = after
   }
 }

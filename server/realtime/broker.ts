@@ -103,7 +103,11 @@ export type PresenceNote = {
   isOnline: boolean
   lastActiveAt: string | null
 } & Announced
-export type ProfileChange = { appId: string; user: UserSummary } & Announced
+export type ProfileChange = {
+  appId: string
+  user: UserSummary
+  version?: number | undefined
+} & Announced
 export type ProfileNote = { kind: 'profile' } & ProfileChange
 
 /**
@@ -122,7 +126,7 @@ export type News = {
   appId: string
   event: Envelope
   subject: string
-  /** Of the event of a channel: a lower one is older. */
+  /** Of the event of a channel, or the version of a profile: a lower one is older. */
   offset?: number | undefined
   /** Without, a node tells what it has found for its own users. */
   teller?: Teller | undefined

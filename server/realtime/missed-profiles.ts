@@ -2,6 +2,7 @@ import type { Metrics } from '../core/metrics.ts'
 import { type UserRef, userKey } from '../core/user-ref.ts'
 import type { Db, Tx } from '../db/client.ts'
 import { FIRST_ID } from '../db/sql.ts'
+import { profileVersion } from '../features/users/view.ts'
 import type { ProfileChange } from './broker.ts'
 
 type MissedProfilesOptions = {
@@ -120,14 +121,14 @@ export class MissedProfiles {
   }
 
   #tell(users: Profile[]) {
-    for (const { appId, userId, name, image } of users) {
+    for (const { appId, userId, name, image, version } of users) {
       if (this.#noted.has(userKey({ appId, userId }))) continue
-      this.options.notify({ appId, user: { id: userId, name, image } })
+      this.options.notify({ appId, user: { id: userId, name, image }, version })
     }
   }
 }
 
-type Profile = UserRef & { name: string; image: string | null }
+type Profile = UserRef & { name: string; image: string | null; version: number }
 type ChangedUser = Profile & { changedAt: string }
 /** A change that is not recent has been told again for long enough. */
 type LostUser = Profile & { isRecent: boolean }
@@ -137,6 +138,7 @@ type ChangedQuery = { milliseconds: number; from: ChangedUser | undefined }
 const selectChanged = (db: Tx, { milliseconds, from }: ChangedQuery) => db<ChangedUser[]>`
   select
     u.app_id, u.id as user_id, u.display_name as name, u.image,
+    ${profileVersion(db)} as version,
     u.profile_changed_at::text as changed_at
   from users u
   where u.profile_changed_at > now() - ${milliseconds} * interval '1 millisecond'
@@ -152,6 +154,7 @@ function selectLost(db: Tx, lost: UserRef[]) {
   return db<LostUser[]>`
     select
       u.app_id, u.id as user_id, u.display_name as name, u.image,
+      ${profileVersion(db)} as version,
       u.profile_changed_at > now() - ${RETRY_MS} * interval '1 millisecond' as is_recent
     from unnest(${appIds}::uuid[], ${userIds}::text[]) as given (app_id, user_id)
     join users u on u.app_id = given.app_id and u.id = given.user_id

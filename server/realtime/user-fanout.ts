@@ -105,7 +105,7 @@ export function createUserFanout(options: UserFanoutOptions & NodesOptions) {
    * Tells the co-members of a user in the background, unless another node does. If this node cannot
    * tell all, it leaves that to each, unless newer news have followed: these are told by another.
    */
-  const tellLater = (ref: UserRef, { event, announced, subject, ...on }: Telling) => {
+  const tellLater = (ref: UserRef, { event, announced, subject, offset, ...on }: Telling) => {
     const { teller, failed } = announced
     if (failed) newest.announced(subject, failed)
     newest.announced(subject, teller)
@@ -113,7 +113,7 @@ export function createUserFanout(options: UserFanoutOptions & NodesOptions) {
     const leaveToEach = () => {
       if (teller && !newest.isFollowed(subject, teller)) on.leaveToEach(teller)
     }
-    const telling = tellCoMembers(ref, { appId: ref.appId, event, subject, teller })
+    const telling = tellCoMembers(ref, { appId: ref.appId, event, subject, offset, teller })
       .catch((error: unknown) => {
         report(error, 'user fan-out failed')
         leaveToEach()
@@ -149,13 +149,14 @@ export function createUserFanout(options: UserFanoutOptions & NodesOptions) {
       )
     },
     profileChanged: (change: ProfileChange) => {
-      const { appId, user } = change
+      const { appId, user, version } = change
       tellLater(
         { appId, userId: user.id },
         {
-          event: { type: 'user.updated', payload: { user } },
+          event: { type: 'user.updated', payload: { user, version } },
           announced: change,
           subject: subjectOf({ kind: 'profile', ...change }),
+          offset: version,
           leaveToEach: (failed) => send({ kind: 'profile', ...change, teller: undefined, failed }),
           lost: () => options.onProfileLost(change),
         },
@@ -190,6 +191,7 @@ type Telling = {
   event: Envelope
   announced: Announced
   subject: string
+  offset?: number | undefined
   /** Announces the change again, for each node to look up its own users. */
   leaveToEach: (failed: Teller) => void
   /** The users of this node were not told. */

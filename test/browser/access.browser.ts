@@ -1,7 +1,7 @@
 import type { Locator, Page } from 'playwright-core'
 import { beforeAll, expect, test } from 'vitest'
 import { expectAccessible, expectHidden, expectVisible, screenshot } from '../support/browser.ts'
-import { composer, message, rowOf, usePlayground } from '../support/playground.ts'
+import { composer, message, rowOf, say, usePlayground } from '../support/playground.ts'
 
 const playground = usePlayground()
 const hasFocus = (target: Locator) =>
@@ -112,30 +112,57 @@ test.each(['light', 'dark'] as const)(
   },
 )
 
+/** A word that fills more than one line. */
+const LONG = 'm'.repeat(300)
+
 test.each([
-  ['wide', { width: 1100, height: 760 }],
-  ['narrow', phone],
-])('on a %s screen the tools of a message cover none of its text', async (name, size) => {
+  ['wide', { width: 1100, height: 760 }, 'Then take Ben offline'],
+  ['narrow', phone, 'Then take Ben offline'],
+  // The tools of one's own messages are more, and beside the text where there is room.
+  ['very wide', wide, LONG],
+])('on a %s screen the tools of a message cover none of its text', async (name, size, text) => {
   const page = await playground.open('?user=ben', { viewport: size })
   await rowOf(page, 'Welcome').click()
+  if (text === LONG) await say(page, LONG, 'Message Welcome')
   // Nothing may move after this: the tools are those of the message below the pointer.
   await expectVisible(page.getByText(/^Sent$|^Seen by /))
-  const row = message(page, 'Then take Ben offline')
-  await row.hover()
-  const tools = row.getByRole('toolbar', { name: 'Message' })
-  await expectVisible(tools)
+  const row = message(page, text).and(page.locator('[data-status=sent]'))
+  expect(await overlapsOfTools(row)).toEqual({ own: 0, all: expect.any(Number) })
   await screenshot(page, `tools-${name}`)
-  const overlaps = await row.evaluate((element) => {
-    const range = document.createRange()
-    range.selectNodeContents(element.querySelector('.message-text') ?? element)
-    const box = element.querySelector('[role=toolbar]')?.getBoundingClientRect() ?? new DOMRect()
-    return [...range.getClientRects()].filter(
-      ({ right, top, bottom }) => right > box.left && top < box.bottom && bottom > box.top + 1,
-    ).length
-  })
-  expect(overlaps).toBe(0)
   await page.context().close()
 })
+
+test('the tools of a message that begins with its author cover no text at all', async () => {
+  const page = await playground.open('', { viewport: wide })
+  const ben = page.getByRole('region', { name: 'Chat of ben' })
+  await expectVisible(ben.getByText(/^Sent$|^Seen by /))
+  for (const text of ['Welcome to the playground', 'Ready when you are'])
+    expect([text, await overlapsOfTools(message(ben, text))]).toEqual([text, { own: 0, all: 0 }])
+  await screenshot(page, 'tools-beside-author')
+  await page.context().close()
+})
+
+/** How many lines of text the tools of a message cover: of its own, and of all that is shown. */
+async function overlapsOfTools(row: Locator) {
+  await row.hover()
+  await expectVisible(row.getByRole('toolbar', { name: 'Message' }))
+  return row.evaluate((element) => {
+    const box = element.querySelector('[role=toolbar]')?.getBoundingClientRect() ?? new DOMRect()
+    const coveredOf = (text: Element) => {
+      const range = document.createRange()
+      range.selectNodeContents(text)
+      return [...range.getClientRects()].filter(
+        ({ right, top, bottom }) =>
+          right > box.left && top < box.bottom - 1 && bottom > box.top + 1,
+      ).length
+    }
+    const coveredIn = (part: Element | null) =>
+      [...(part?.querySelectorAll('.message-text') ?? [])]
+        .map(coveredOf)
+        .reduce((sum, count) => sum + count, 0)
+    return { own: coveredIn(element), all: coveredIn(element.closest('[role=log]')) }
+  })
+}
 
 test('on a touch screen one tap opens a channel, and the replies to a message', async () => {
   const page = await playground.open('?user=ben', {

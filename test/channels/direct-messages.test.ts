@@ -76,6 +76,20 @@ describe('direct messages', () => {
     expect(await channelEventsOf(world(), first.id)).toHaveLength(2)
   })
 
+  test('a repeated create answers with the channel of its client id, not of its pair', async () => {
+    const [ana] = await world().users('key-ana', 'key-ben', 'key-cem')
+    const direct = (id: string, key: { clientId?: string } = {}) =>
+      ana.channels.create({ type: 'messaging', memberIds: [id], ...key })
+    const group = (clientId: string) => ana.channels.create({ type: 'group', name: 'G', clientId })
+    // Whichever was there first.
+    const [ofBen, early] = [await direct('key-ben'), await group('early')]
+    const [late, ofCem] = [await group('late'), await direct('key-cem')]
+    expect((await direct('key-ben', { clientId: 'early' })).id).toBe(early.id)
+    expect((await direct('key-cem', { clientId: 'late' })).id).toBe(late.id)
+    const pairs = [await direct('key-ben', { clientId: 'other' }), await direct('key-cem')]
+    expect(pairs.map(({ id }) => id)).toEqual([ofBen.id, ofCem.id])
+  })
+
   test('a pair of users has one direct message, however many create it at once', async () => {
     const [ana] = await world().users('race-ana')
     for (let round = 0; round < 25; round++) {

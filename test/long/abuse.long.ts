@@ -7,17 +7,12 @@ import { upTo } from '../support/events.ts'
 import { createTalk, fillChannels, fillEvents } from '../support/large-answers.ts'
 import { RawSocket } from '../support/socket.ts'
 import { type User, useWorld } from '../support/world.ts'
-import { type Delays, useMeasuredNode } from './measured-node.ts'
-import type { Probed } from './probe.ts'
+import { useMeasuredNode } from './measured-node.ts'
+import { shortDelays } from './short-delays.ts'
 
 const world = useWorld()
 const { url: nodeUrl, delayDuring } = useMeasuredNode(world)
-/** All but a thousandth of the delays are shorter, and those of that thousandth are no stalls. */
-const BOUND = { usualMs: 100, longestMs: 250 }
-/** For all but a thousandth of the time; printed only where the machine is late for the probe. */
-const ON_TIME = { lateMs: 50, byTimeMs: 100, answerMs: 100 }
-/** A machine that is slow says by how much: `SLOWNESS=4`. */
-const SLOWNESS = Number(process.env.SLOWNESS ?? 1)
+const expectShortDuring = shortDelays(delayDuring)
 
 const { frameBytes } = limits.realtime
 const filled = (line: string) => line.repeat(Math.floor(frameBytes / line.length))
@@ -34,15 +29,6 @@ const open = (frame: string | Buffer) =>
     { url: nodeUrl() },
     { protocols: typeof frame === 'string' ? [] : ['centrifuge-protobuf'] },
   )
-
-function expectShort(delays: Delays & Probed) {
-  console.log(expect.getState().currentTestName, delays)
-  expect(delays.usualMs).toBeLessThan(BOUND.usualMs)
-  expect(delays.longestMs).toBeLessThan(BOUND.longestMs)
-  if (delays.lateMs > ON_TIME.lateMs) return
-  expect(delays.byTimeMs).toBeLessThan(ON_TIME.byTimeMs)
-  expect(delays.answerMs).toBeLessThan(ON_TIME.answerMs * SLOWNESS)
-}
 
 /** Connects a socket that answers pings, and so stays open, however slow the machine is. */
 async function connectLasting(user: User) {
@@ -68,7 +54,7 @@ test.each(Object.entries(frames))(
         await known.closed
       }
     }
-    expectShort(await delayDuring(attack))
+    await expectShortDuring(attack)
   },
 )
 
@@ -108,7 +94,7 @@ test('nobody waits while 2,400 commands of each kind come in', async () => {
       raw.socket.terminate()
     }
   }
-  expectShort(await delayDuring(attack))
+  await expectShortDuring(attack)
 }, 1_200_000)
 
 test('nobody waits for 20 sockets of 1,000 topics, nor while they are idle', async () => {
@@ -134,12 +120,12 @@ test('nobody waits for 20 sockets of 1,000 topics, nor while they are idle', asy
       await raw.reply(1_001)
     }
   }
-  expectShort(await delayDuring(subscribeAll))
+  await expectShortDuring(subscribeAll, 1)
   // The first ping comes after 12 to 25 s: reconciliation has run twice by then.
   const last = await connectLasting(ana)
   sockets.push(last)
   const idle = () => last.ping()
-  expectShort(await delayDuring(idle))
+  await expectShortDuring(idle)
   for (const { socket } of sockets) socket.terminate()
 })
 
@@ -167,7 +153,7 @@ test('nobody waits for links in hostile texts of 10,000 characters', async () =>
       expect(sent.status).toBe(201)
     }
   }
-  expectShort(await delayDuring(attack))
+  await expectShortDuring(attack)
 })
 
 test('nobody waits while mebibytes of hostile frames come to the tRPC endpoint', async () => {
@@ -194,7 +180,7 @@ test('nobody waits while mebibytes of hostile frames come to the tRPC endpoint',
       }
     }
   }
-  expectShort(await delayDuring(attack))
+  await expectShortDuring(attack)
 })
 
 test('nobody waits while the largest answers are given', async () => {
@@ -245,5 +231,5 @@ test('nobody waits while the largest answers are given', async () => {
         }
       }),
     ])
-  expectShort(await delayDuring(attack))
+  await expectShortDuring(attack)
 })

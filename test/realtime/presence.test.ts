@@ -191,23 +191,6 @@ describe('presence', () => {
   })
 })
 
-test('co-members receive a changed profile', async () => {
-  const [ana, ben] = await newUsers()
-  await createGroup(ana, ben)
-  const anas = await listenAs(ana, userTopic(ana))
-  await world().user(ben.id, { name: 'Benedict' })
-  await anas.untilType('user.updated')
-  expect(payloads(anas, 'user.updated')).toEqual([
-    { user: { id: ben.id, name: 'Benedict', image: null } },
-  ])
-  const image = 'https://example.com/ben.png'
-  await world().user(ben.id, { image })
-  await anas.untilType('user.updated', 2)
-  expect(payloads(anas, 'user.updated').at(-1)).toEqual({
-    user: { id: ben.id, name: 'Benedict', image },
-  })
-})
-
 test('members receive channel updates and deletions in their own topic', async () => {
   const [ana, ben] = await newUsers()
   const other = await createWorld({ databaseUrl: world().databaseUrl, timings: messagesOnly })

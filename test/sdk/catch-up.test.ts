@@ -1,5 +1,6 @@
 import { ChatError, type ChatEvent } from '@parley/client'
 import { CatchUp } from '@parley/client/internal/catch-up'
+import { createDeferred } from '@parley/client/internal/timing'
 import { expect, test } from 'vitest'
 import { isOffline, ready, until } from '../support/chat.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
@@ -119,9 +120,16 @@ type Options = ConstructorParameters<typeof CatchUp>[0]
 function catchUpToTest({ failsFrom = Number.POSITIVE_INFINITY } = {}) {
   const pulls: Pull[] = []
   const emitted: ChatEvent[] = []
+  const gates: Promise<void>[] = []
+  /** Holds the answer to the next call that is not held yet. */
+  const hold = () => {
+    const { promise, resolve } = createDeferred<void>()
+    gates.push(promise)
+    return resolve
+  }
   const pull = async (given: Pull) => {
     pulls.push(given)
-    await quiet()
+    await (gates.shift() ?? quiet())
     if (pulls.length >= failsFrom) throw new ChatError('failed', { code: 'UNAVAILABLE' })
     const ids = Object.keys(given.channels)
     const channels = Object.fromEntries(ids.map((id) => [id, { rev: 9, messages: [] }]))
@@ -131,7 +139,7 @@ function catchUpToTest({ failsFrom = Number.POSITIVE_INFINITY } = {}) {
   const events = { emit: (event: ChatEvent) => emitted.push(event) }
   const options = { api: { sync: { pull } }, connection, events }
   const catchUp = new CatchUp(options as unknown as Options) // as far as it uses them
-  return { pulls, emitted, catchUp }
+  return { pulls, emitted, hold, catchUp }
 }
 const apply = () => false
 
@@ -176,6 +184,39 @@ test('a total that is asked for during a call is pulled by the next one', async 
   await running
   expect(totals).toEqual(['first 1', 'second 2'])
   expect(pulls.map(({ total }) => total)).toEqual([true, true])
+})
+
+test('calls follow one another, also where what comes next is asked for meanwhile', async () => {
+  const { pulls, hold, catchUp } = catchUpToTest()
+  const answerFirst = hold()
+  catchUp.request('a', { since: 1, apply })
+  const runs = [catchUp.run()]
+  catchUp.request('b', { since: 2, apply })
+  runs.push(catchUp.run())
+  await quiet()
+  expect(pulls.map(({ channels }) => channels)).toEqual([{ a: 1 }])
+  answerFirst()
+  await Promise.all(runs)
+  expect(pulls.map(({ channels }) => channels)).toEqual([{ a: 1 }, { b: 2 }])
+})
+
+test('the end of a call of an earlier connection starts no second one beside another', async () => {
+  const { pulls, hold, catchUp } = catchUpToTest()
+  const [answerLost, answerCurrent] = [hold(), hold()]
+  catchUp.request('a', { since: 1, apply })
+  const before = catchUp.run()
+  catchUp.hold()
+  catchUp.request('b', { since: 2, apply })
+  const after = catchUp.run()
+  answerLost()
+  await before
+  catchUp.request('c', { since: 3, apply })
+  const last = catchUp.run()
+  await quiet()
+  expect(pulls.map(({ channels }) => channels)).toEqual([{ a: 1 }, { b: 2 }])
+  answerCurrent()
+  await Promise.all([after, last])
+  expect(pulls.at(-1)?.channels).toEqual({ c: 3 })
 })
 
 test('requests made without a connection wait for the next one', async () => {

@@ -1,11 +1,13 @@
 import { createSocket } from 'node:dgram'
 import { Resolver } from 'node:dns/promises'
 import { once } from 'node:events'
+import { isIPv6 } from 'node:net'
 
 type Addresses = string[] | (() => string[])
 const TYPE_A = 1
+const TYPE_AAAA = 28
 
-/** A fake name server, and resolvers that use it. It is IPv4 only; other names do not exist. */
+/** A fake name server, and resolvers that use it. Other names do not exist. */
 export async function serveNames(names: Record<string, Addresses>) {
   const socket = createSocket('udp4')
   const queried: string[] = []
@@ -13,7 +15,7 @@ export async function serveNames(names: Record<string, Addresses>) {
     const { name, end, type } = readQuestion(query)
     queried.push(name)
     const entry = names[name]
-    const addresses = type === TYPE_A ? addressesOf(entry) : []
+    const addresses = addressesOf(entry, type).filter((address) => typeOf(address) === type)
     const response = answer(query.subarray(0, end), { addresses, exists: entry !== undefined })
     socket.send(response, peer.port, peer.address)
   })
@@ -32,8 +34,26 @@ export async function serveNames(names: Record<string, Addresses>) {
   }
 }
 
-const addressesOf = (entry: Addresses | undefined) =>
-  typeof entry === 'function' ? entry() : (entry ?? [])
+/** A name whose addresses change has none of IPv6. */
+const addressesOf = (entry: Addresses | undefined, type: number) => {
+  if (typeof entry !== 'function') return entry ?? []
+  return type === TYPE_A ? entry() : []
+}
+
+const typeOf = (address: string) => (isIPv6(address) ? TYPE_AAAA : TYPE_A)
+
+/** In full: `2606:4700::1` is eight groups of two bytes. */
+function bytesOf(address: string) {
+  if (!isIPv6(address)) return address.split('.').map(Number)
+  const [start = '', end = ''] = address.split('::')
+  const groupsOf = (part: string) => (part === '' ? [] : part.split(':'))
+  const [first, last] = [groupsOf(start), groupsOf(end)]
+  const zeros = Array.from({ length: 8 - first.length - last.length }, () => '0')
+  return [...first, ...zeros, ...last].flatMap((group) => {
+    const value = Number.parseInt(group, 16)
+    return [value >> 8, value & 255]
+  })
+}
 
 function readQuestion(query: Buffer) {
   const labels: string[] = []
@@ -54,8 +74,9 @@ function answer(question: Buffer, { addresses, exists }: { addresses: string[]; 
   header.writeUInt16BE(exists ? 0x8180 : 0x8183, 2)
   header.writeUInt16BE(addresses.length, 6)
   header.writeUInt32BE(0, 8)
-  const records = addresses.map((address) =>
-    Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, ...address.split('.').map(Number)]),
-  )
+  const records = addresses.map((address) => {
+    const bytes = bytesOf(address)
+    return Buffer.from([0xc0, 12, 0, typeOf(address), 0, 1, 0, 0, 0, 0, 0, bytes.length, ...bytes])
+  })
   return Buffer.concat([header, ...records])
 }

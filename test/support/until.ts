@@ -19,7 +19,7 @@ export const unhurried = {
 /** Repeats a question until the answer is neither empty nor false; fails after `seconds`. */
 export async function until<T>(
   ask: () => Promise<T> | T,
-  { seconds = 60 } = {},
+  { seconds = 150 } = {},
 ): Promise<Exclude<T, undefined | null | false>> {
   const end = Date.now() + seconds * 1000
   while (Date.now() < end) {

@@ -1,6 +1,20 @@
 import type { Tx } from '../../db/client.ts'
 import { joinDeleted, type TargetQuery } from './erase.ts'
 
+/**
+ * Servers of an earlier version store uses of invites without their app. The cleanup names it; what
+ * is exported or erased now does not wait for that.
+ */
+export const nameAppOfUses = (db: Tx, { appId, userIds }: Pick<TargetQuery, 'appId' | 'userIds'>) =>
+  db`
+    update workspace_invite_uses wiu
+    set app_id = wi.app_id
+    from workspace_invites wi
+    where wi.id = wiu.invite_id
+      and wi.app_id = ${appId}
+      and wiu.app_id is null
+      and wiu.user_id = any(${userIds})`
+
 /** Deletes that deleted users have joined by an invite. Others may still use it. */
 export const deleteInviteUses = (
   db: Tx,

@@ -1,19 +1,27 @@
-import { topics } from '@parley/contract'
+import { topics, type UserSummary } from '@parley/contract'
 import type { Transaction } from '../../core/context.ts'
-import { envelopeIn } from '../../core/stored-envelope.ts'
 import type { Tx } from '../../db/client.ts'
 import { pipelined } from '../../db/pipelined.ts'
 import { isoTime } from '../../db/sql.ts'
-import { type ErasureTarget, lockDeletedUser, lockTarget } from './erase.ts'
-import { type NamedChannel, withoutNames, withoutPeer, withoutTexts, withUser } from './redact.ts'
+import {
+  type DeletedUser,
+  type ErasureTarget,
+  joinDeleted,
+  lockDeletedUser,
+  lockTarget,
+  nameOfDeletion,
+} from './erase.ts'
+import { type NamedChannel, withoutNames, withoutTexts, withUsers } from './redact.ts'
+import { mayName, type Rewriting, rewriteEvents, type Walk } from './rewrite-events.ts'
 
 /**
  * Takes the names and pictures of deleted users out of stored events: those that they caused in a
  * channel, and those by which the other member of a direct message got it, under their name.
  */
 
-type Walk = { topic: string; afterOffset: number; limit: number }
 type ChannelRef = { appId: string; channelId: string }
+/** All users whom a walk is for, the one of the target among them or not. */
+type NamedTarget = ErasureTarget & { userIds: string[] }
 
 /**
  * Whether the events of a deleted channel `c` are kept until they expire: webhooks are sent them,
@@ -61,19 +69,41 @@ export async function selectNamingTopics(db: Tx, { appId, channelId }: ChannelRe
   }
 }
 
+/** Those of the given users who are deleted and have left something in the channel. */
+export const selectDeletedIn = (
+  db: Tx,
+  { appId, channelId, userIds }: ChannelRef & { userIds: string[] },
+) => db<DeletedUser[]>`
+  select u.id as user_id, ${nameOfDeletion(db)} as deletion
+  from unnest(${userIds}::text[]) given (user_id)
+  ${joinDeleted(db, appId)}
+  where exists (
+      select
+      from members m
+      where m.channel_id = ${channelId}
+        and m.user_id = u.id
+    )
+    or exists (
+      select
+      from former_members fm
+      where fm.channel_id = ${channelId}
+        and fm.user_id = u.id
+    )
+  order by random()`
+
 /**
- * Passes events that do not name the user, without a lock: most of a channel's. Returns the offset
- * to go on after, and whether there the channel is to be locked: also at the end, for what began
- * before the user was deleted and was not yet to be seen.
+ * Passes events that name none of the users, without a lock: most of a channel's. Returns the
+ * offset to go on after, and whether there the channel is to be locked: also at the end, for what
+ * began before the users were deleted and was not yet to be seen.
  */
-export async function passOthers(db: Tx, target: ErasureTarget, walk: Walk) {
+export async function passOthers(db: Tx, target: NamedTarget, walk: Walk) {
   const [slice] = await db<{ count: number; last: number | null; first: number | null }[]>`
     select
       count(*)::int as count,
       max(slice."offset") as last,
       min(slice."offset") filter (where slice.is_naming) as first
     from (
-      select e."offset", ${mayName(db, textOf(target, walk.topic))} as is_naming
+      select e."offset", ${mayName(db, textsOf(target, walk.topic))} as is_naming
       from events e
       where e.topic = ${walk.topic}
         and e."offset" > ${walk.afterOffset}
@@ -85,46 +115,75 @@ export async function passOthers(db: Tx, target: ErasureTarget, walk: Walk) {
   return { after: last ?? walk.afterOffset, isDue: count < walk.limit }
 }
 
-/** The offset to go on after, or null at the end, and whether events were changed. */
-type Rewriting = { after: number | null; isRewritten: boolean }
 const OVER: Rewriting = { after: null, isRewritten: false }
+/** The users whose names were looked for: not those whom others had locked. */
+type Erasing = Rewriting & { userIds: string[] }
 
 /**
  * One step through a topic, while the channel is locked: else a message's deletion could write the
  * same events.
  */
-export async function eraseNames(ctx: Transaction, target: ErasureTarget, walk: Walk) {
-  const { channel, user } = await lockTarget(ctx.db, target)
-  if (!channel || !user) return OVER
-  const redact = (json: never) => withUser(withoutNames(json, channel), user)
-  return rewriteEvents(ctx.db, { ...walk, channel, text: textOf(target, walk.topic) }, redact)
+export async function eraseNames({ db }: Transaction, target: NamedTarget, walk: Walk) {
+  const [{ channel, user }, others] = await pipelined([
+    lockTarget(db, target),
+    lockOthers(db, target),
+  ])
+  const users = byId([user, ...others])
+  const redact = (json: never) => channel && withUsers(withoutNames(json, channel), users)
+  return eraseEvents(db, { ...target, ...walk, channel, users }, redact)
 }
 
-/** The same of a channel that was deleted. The texts of the user go, too: its messages are gone. */
-export async function eraseTexts(ctx: Transaction, target: ErasureTarget, walk: Walk) {
-  const [[channel], [user]] = await pipelined([
-    selectUnseen(ctx.db, target, ctx.db`for no key update`),
-    lockDeletedUser(ctx.db, target),
+/** The same of a channel that was deleted. The users' texts go, too: its messages are gone. */
+export async function eraseTexts({ db }: Transaction, target: NamedTarget, walk: Walk) {
+  const [[channel], [user], others] = await pipelined([
+    selectUnseen(db, target, db`for no key update`),
+    lockDeletedUser(db, target),
+    lockOthers(db, target),
   ])
-  if (!channel || !user) return OVER
+  const users = byId([user, ...others])
   const redact = (json: never) =>
-    withUser(withoutNames(withoutTexts(json, user, channel.now), channel), user)
-  return rewriteEvents(ctx.db, { ...walk, channel, text: textOf(target, walk.topic) }, redact)
+    channel && withUsers(withoutNames(withoutTexts(json, users, channel.now), channel), users)
+  return eraseEvents(db, { ...target, ...walk, channel, users }, redact)
+}
+
+/** Those of the walk whom nobody else has locked: it waits for the user of the target alone. */
+const lockOthers = (db: Tx, { appId, userId, userIds }: NamedTarget) => db<UserSummary[]>`
+  select id, display_name as name, image
+  from users
+  where app_id = ${appId}
+    and id = any(${userIds.filter((id) => id !== userId)})
+    and deleted_at is not null
+    and forgotten_at is null
+  for share skip locked`
+
+const byId = (users: (UserSummary | undefined)[]) =>
+  new Map(users.flatMap((user) => (user ? [[user.id, user] as const] : [])))
+
+type ErasedEvents = NamedTarget &
+  Walk & { channel: NamedChannel | undefined; users: Map<string, UserSummary> }
+
+async function eraseEvents(
+  db: Tx,
+  { channel, users, ...walk }: ErasedEvents,
+  redact: (json: never) => unknown,
+): Promise<Erasing> {
+  if (!channel || users.size === 0) return { ...OVER, userIds: [] }
+  const texts = textsOf(walk, walk.topic)
+  const rewriting = await rewriteEvents(db, { ...walk, channel, texts }, redact)
+  return { ...rewriting, userIds: [...users.keys()] }
 }
 
 /** In short form the id of an author has no quotation mark before it. */
-const textOf = ({ channelId, userId }: ErasureTarget, topic: string) =>
-  topic.startsWith('user:') ? JSON.stringify(channelId) : JSON.stringify(userId).slice(1)
-
-/** A direct message without a name has those of both in its own event. */
-const mayName = (db: Tx, text: string) =>
-  db`(strpos(e.envelope, ${text}) > 0 or e.type = 'channel.updated')`
+const textsOf = ({ channelId, userIds }: NamedTarget, topic: string) =>
+  topic.startsWith('user:')
+    ? [JSON.stringify(channelId)]
+    : userIds.map((userId) => JSON.stringify(userId).slice(1))
 
 /** The other member's name, in the topic of a member of a channel that was deleted. */
 export async function forgetDirectName(db: Tx, ref: ChannelRef, walk: Walk) {
   const [channel] = await selectUnseen(db, ref)
   if (!channel) return OVER
-  return rewriteEvents(db, { ...walk, channel, text: JSON.stringify(channel.id) })
+  return rewriteEvents(db, { ...walk, channel, texts: [JSON.stringify(channel.id)] })
 }
 
 const selectUnseen = (db: Tx, { appId, channelId }: ChannelRef, lock = db``) => db<
@@ -136,45 +195,3 @@ const selectUnseen = (db: Tx, { appId, channelId }: ChannelRef, lock = db``) => 
     and c.app_id is not distinct from ${appId}
     and c.deleted_at is not null
   ${lock}`
-
-type Rewritten = Walk & { channel: NamedChannel; text: string }
-type StoredRow = { offset: number; messageId: string | null; envelope: string | null }
-
-/** Rewrites the events of the step that have this text; those of a member lose the other one. */
-async function rewriteEvents(
-  db: Tx,
-  { topic, afterOffset, limit, channel, text }: Rewritten,
-  redact: (json: never) => unknown = (json) => json,
-): Promise<Rewriting> {
-  const rewrite = (json: never) =>
-    topic.startsWith('user:') ? withoutPeer(json, channel, topic) : redact(json)
-  const rows = await db<StoredRow[]>`
-    select
-      e."offset", e.message_id,
-      case when ${mayName(db, text)} then e.envelope end as envelope
-    from events e
-    where e.topic = ${topic}
-      and e."offset" > ${afterOffset}
-    order by e."offset"
-    limit ${limit}`
-  const changed = rows.flatMap(({ offset, messageId, envelope }) => {
-    if (envelope === null) return []
-    const whole = envelopeIn({ topic, offset, messageId, envelope })
-    const json = JSON.parse(whole) as never // as one of the contract's
-    const rewritten = JSON.stringify(rewrite(json))
-    return rewritten === JSON.stringify(json) ? [] : { offset, rewritten }
-  })
-  if (changed.length > 0) {
-    const offsets = changed.map(({ offset }) => offset)
-    await db`
-      update events e
-      set envelope = given.envelope, type = given.envelope::json ->> 'type'
-      from unnest(${offsets}::int[], ${changed.map(({ rewritten }) => rewritten)}::text[])
-        as given ("offset", envelope)
-      where e.topic = ${topic}
-        and e."offset" = any(${offsets}::int[])
-        and e."offset" = given."offset"`
-  }
-  const after = rows.length < limit ? null : (rows.at(-1)?.offset ?? null)
-  return { after, isRewritten: changed.length > 0 }
-}

@@ -2,7 +2,13 @@ import type { Transaction } from '../../core/context.ts'
 import type { Tx } from '../../db/client.ts'
 import { pipelined } from '../../db/pipelined.ts'
 import { tombstoneUnseen } from '../messages/delete.ts'
-import { type ErasureTarget, lockDeletedUser, type OwnMessages, selectOwn } from './erase.ts'
+import {
+  type ErasureTarget,
+  lockDeletedUser,
+  nameOfDeletion,
+  type OwnMessages,
+  selectOwn,
+} from './erase.ts'
 
 /**
  * Erases what deleted users have in imports that are not finished: in records that wait for the end
@@ -14,13 +20,13 @@ export type WaitingWalk = { record: string; key: string }
 export const WALK_START: WaitingWalk = { record: '', key: '' }
 type Waiting = { appId: string; walk: WaitingWalk; limit: number }
 
-/** The deletions of these users: an id may be used, and deleted, again. */
+/** The deletions of these users. */
 export async function selectDeletions(
   db: Tx,
   { appId, userIds }: { appId: string; userIds: string[] },
 ) {
   const deletions = await db<{ name: string }[]>`
-    select u.deleted_at || ' ' || u.id as name
+    select ${nameOfDeletion(db)} as name
     from users u
     where u.app_id = ${appId}
       and u.id = any(${userIds})

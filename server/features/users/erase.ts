@@ -15,6 +15,8 @@ import { tombstone } from '../messages/delete.ts'
 export type ErasureTarget = { appId: string; channelId: string; userId: string }
 /** `importing`: nobody sees the channel yet. `deleted`: nobody sees it any more. */
 export type FoundTarget = ErasureTarget & { state: 'live' | 'importing' | 'deleted' }
+/** A deletion has a name of its own: an id may be used, and deleted, again. */
+export type DeletedUser = { userId: string; deletion: string }
 export type TargetQuery = {
   appId: string
   userIds: string[]
@@ -50,6 +52,9 @@ export const joinDeleted = (db: Tx, appId: string) => db`
     and u.id = given.user_id
     and u.deleted_at is not null
     and u.forgotten_at is null`
+
+/** That of user `u`. */
+export const nameOfDeletion = (db: Tx) => db`(u.deleted_at || ' ' || u.id)`
 
 /** The state of channel `c`. */
 export const stateOfChannel = (db: Tx) => db`

@@ -4,6 +4,7 @@ import { ApiError } from '../../core/errors.ts'
 import { implement } from '../../core/operation.ts'
 import type { Fragment, Tx } from '../../db/client.ts'
 import { decodeCursor, encodeCursor, invalidCursor } from '../cursors.ts'
+import { nameAppOfUses } from './erase-invites.ts'
 import { type ExportPosition, type ExportRef, START } from './export-part.ts'
 import { exportParts } from './export-parts.ts'
 
@@ -21,6 +22,7 @@ export const exportUser = implement(contract.users.export, async (ctx, { userId,
       and u.id = ${userId}
       and u.deleted_at is null`
   if (count === 0) throw new ApiError('NOT_FOUND', 'User not found')
+  if (cursor === undefined) await nameAppOfUses(db, { appId, userIds: [userId] })
   const { noteId, ...from } =
     cursor === undefined
       ? { noteId: await noteLongAct(ctx, { operation, target: { userId } }), part: 0, ...START }

@@ -9,19 +9,23 @@ export type NamedChannel = Pick<ChannelRow, 'appId' | 'id' | 'name' | 'image'>
 /** What users made up themselves: it may look like a user. */
 const GIVEN = new Set(['custom', 'attachments'])
 
+/** Those whose names and texts are taken out, as they are shown from now on, by id. */
+export type Erased = ReadonlyMap<unknown, UserSummary>
+
 /**
- * The same with this user's name and picture instead of those that it has, and without the metadata
- * of their membership.
+ * The same with the names and pictures of these users instead of those that it has, and without the
+ * metadata of their memberships.
  */
-export function withUser(value: unknown, user: UserSummary): unknown {
-  if (Array.isArray(value)) return value.map((each) => withUser(each, user))
+export function withUsers(value: unknown, users: Erased): unknown {
+  if (Array.isArray(value)) return value.map((each) => withUsers(each, users))
   if (typeof value !== 'object' || value === null) return value
-  if ('id' in value && value.id === user.id && 'name' in value && 'image' in value)
+  const user = 'id' in value ? users.get(value.id) : undefined
+  if (user && 'name' in value && 'image' in value)
     return { ...value, name: user.name, image: user.image }
-  const isTheirs = 'userId' in value && value.userId === user.id && 'role' in value
+  const isTheirs = 'userId' in value && users.has(value.userId) && 'role' in value
   const entries = Object.entries(value).map(([key, each]) => {
     if (key === 'custom' && isTheirs) return [key, {}]
-    return [key, GIVEN.has(key) ? each : withUser(each, user)]
+    return [key, GIVEN.has(key) ? each : withUsers(each, users)]
   })
   return Object.fromEntries(entries)
 }
@@ -30,14 +34,14 @@ type Quoted = { userId: string }
 type Said = { id: string; channelId: string; seq: number; userId: string; quotedMessage?: Quoted }
 type Stored = { type: string; payload: { message?: Said } }
 
-/** The same without what the user wrote, as if they had deleted their messages. */
-export function withoutTexts(envelope: Stored, { id }: UserSummary, deletedAt: string) {
+/** The same without what the users wrote, as if they had deleted their messages. */
+export function withoutTexts(envelope: Stored, users: Erased, deletedAt: string) {
   const { message } = envelope.payload
-  if (message?.userId === id) {
+  if (message && users.has(message.userId)) {
     const { channelId, id: messageId, seq } = message
     return { type: 'message.deleted', payload: { channelId, messageId, seq, deletedAt } }
   }
-  if (message?.quotedMessage?.userId !== id) return envelope
+  if (!message?.quotedMessage || !users.has(message.quotedMessage.userId)) return envelope
   const emptied = { text: '', attachmentCount: 0, attachmentType: null, deletedAt }
   const quotedMessage = { ...message.quotedMessage, ...emptied }
   return { ...envelope, payload: { ...envelope.payload, message: { ...message, quotedMessage } } }

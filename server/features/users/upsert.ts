@@ -3,6 +3,7 @@ import { countActive, isToday } from '../../core/active-users.ts'
 import type { WriteContext } from '../../core/context.ts'
 import { RequiresFirstError } from '../../core/operation.ts'
 import type { Tx } from '../../db/client.ts'
+import { profileVersion } from './view.ts'
 
 /** The fields to set of a user, and whether this shows that the user is active. */
 type UserDraft = UserInput & { isActive?: true }
@@ -15,6 +16,8 @@ type UpsertedUser = {
   tokenGeneration: number
   isNew: boolean
   hasProfileChanged: boolean
+  /** Grows with each change of the name or image. */
+  profileVersion: number
   /** Whether they have been active today before this. */
   wasActive: boolean
   /** The push provider gets users once they have been active, and the changes after that. */
@@ -37,8 +40,8 @@ export async function upsertUsers(
   const upserted = await upsert(db, appId, draftById)
   const changed = upserted.filter(({ hasProfileChanged }) => hasProfileChanged)
   afterCommit(() => {
-    for (const { id, name, image } of changed) {
-      services.publisher.broadcast({ kind: 'profile', appId, user: { id, name, image } })
+    for (const { id, name, image, profileVersion: version } of changed) {
+      services.publisher.broadcast({ kind: 'profile', appId, user: { id, name, image }, version })
     }
   })
   const firstToday = upserted.filter((user) => draftById[user.id]?.isActive && !user.wasActive)
@@ -106,7 +109,7 @@ function upsert(db: Tx, appId: string, draftById: Record<string, UserDraft>) {
             (${replaces('name')} and coalesce(excluded.name, u.id) <> u.display_name)
             or (${replaces('image')} and excluded.image is distinct from u.image)
           )
-        then clock_timestamp()
+        then greatest(clock_timestamp(), u.profile_changed_at + interval '1 microsecond')
         else u.profile_changed_at
       end,
       reused_at = case when u.deleted_at is null then u.reused_at else now() end,
@@ -127,6 +130,7 @@ function upsert(db: Tx, appId: string, draftById: Record<string, UserDraft>) {
         where before.id = u.id
           and (before.display_name, before.image) is distinct from (u.display_name, u.image)
       ) as has_profile_changed,
+      ${profileVersion(db)} as profile_version,
       u.last_active_at is not null
         and not exists (
           select from before

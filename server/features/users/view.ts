@@ -1,5 +1,6 @@
 import { limits, type User, type UserSummary } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
+import { constant } from '../../db/sql.ts'
 
 /** User row `u`, or `user`, as JSON: the public profile that messages, members and events show. */
 export const userSummary = (db: Tx, user = db`u`) =>
@@ -8,6 +9,14 @@ export const userSummary = (db: Tx, user = db`u`) =>
 /** What is public of user row `u`, or `user`, beside the id, as fields for `jsonb_build_object`. */
 export const publicFields = (db: Tx, user = db`u`) =>
   db`'name', ${user}.display_name, 'image', ${user}.image`
+
+/**
+ * The version of what is public of user row `u`: the time of its last change in microseconds, which
+ * grows with each change even if the clock was set back. 0 if it has never changed.
+ */
+export const profileVersion = constant(
+  (db) => db`coalesce(extract(epoch from u.profile_changed_at) * 1000000, 0)::float8`,
+)
 
 /** The users with these ids who are not deleted, in the order of their ids. */
 export const selectUsers = (db: Tx, appId: string, ids: string[]) =>

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { upTo } from '../../support/events.ts'
 import { ana } from './fixture.ts'
 
-const stored = [{ ...ana, name: 'Old', image: null, isRecent: true }]
+const stored = [{ ...ana, name: 'Old', image: null, version: 7, isRecent: true }]
 const renamed: ProfileChange = {
   appId: ana.appId,
   user: { id: ana.userId, name: 'New', image: null },
@@ -15,16 +15,20 @@ const renamed: ProfileChange = {
 /** What is told of profiles that a search finds, while `search` decides when it answers. */
 function openProfiles(search: () => Promise<unknown[]>) {
   const names: string[] = []
+  const versions: unknown[] = []
   const problems: string[] = []
   const metrics = createMetrics()
   const profiles = new MissedProfiles({
     db: { use: search } as unknown as Db, // what it calls of it
     metrics,
     report: (error, problem) => void problems.push(`${problem}: ${error}`),
-    notify: ({ user }) => void names.push(user.name),
+    notify: ({ user, version }) => {
+      names.push(user.name)
+      versions.push(version)
+    },
   })
   const givenUp = async () => (await metrics.profilesGivenUp.get()).values[0]?.value
-  return { profiles, names, problems, givenUp }
+  return { profiles, names, versions, problems, givenUp }
 }
 
 test('a profile found while a note of it arrives is not told after the newer one', async () => {
@@ -39,7 +43,7 @@ test('a profile found while a note of it arrives is not told after the newer one
 
 test('profiles are searched once after each gap, and again if that failed', async () => {
   let isFailing = true
-  const { profiles, names } = openProfiles(async () => {
+  const { profiles, names, versions } = openProfiles(async () => {
     if (isFailing) throw new Error('lost')
     return stored
   })
@@ -49,7 +53,7 @@ test('profiles are searched once after each gap, and again if that failed', asyn
   isFailing = false
   await profiles.catchUp()
   await profiles.catchUp()
-  expect(names).toEqual(['Old'])
+  expect([names, versions]).toEqual([['Old'], [7]])
 })
 
 test('a change that could not be sent is told again, also after a failed search', async () => {

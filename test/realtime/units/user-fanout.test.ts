@@ -18,6 +18,18 @@ test('news that another node tells after newer ones of a third are left out', ()
   expect(names).toEqual(['second', 'third'])
 })
 
+test('of the profiles that nodes tell in any order the one with the highest version stays', () => {
+  const { fanout, names } = openFanout()
+  const tell = (name: string, node: string, version: number) => {
+    const { userIds, news } = told(name, tellerOf(node))
+    fanout.receive({ userIds, news: { ...news, offset: version } })
+  }
+  tell('second', 'third', 2)
+  tell('first', 'other', 1)
+  tell('third', 'other', 3)
+  expect(names).toEqual(['second', 'third'])
+})
+
 test('who cannot look up the users of all nodes leaves it to each', async () => {
   const { fanout, reads, notes, problems, nextRead } = openFanout()
   const announced = fanout.announced(rename('Ben'))
@@ -107,10 +119,13 @@ test('users of another node are told in one note of those who come, or end, toge
 
 test('a user and those who share channels with them are told of a change once each', async () => {
   const { fanout, sent, names, problems, nextRead } = openFanout()
-  fanout.profileChanged(fanout.announced(rename('Ben')))
+  fanout.profileChanged(fanout.announced({ ...rename('Ben'), version: 7 }))
   ;(await nextRead(1)).answerElsewhere('node', ['ana', 'ben'])
   await vi.waitUntil(() => sent.length === 1, patient)
   expect([sent, names]).toEqual([[2], ['Ben']])
+  const { userIds, news } = told('Benno', tellerOf('other'))
+  fanout.receive({ userIds, news: { ...news, offset: 6 } })
+  expect(names).toEqual(['Ben'])
   const presence = { kind: 'presence' as const, appId, userId: 'cem', lastActiveAt: null }
   fanout.presenceChanged(fanout.announced({ ...presence, isOnline: true }))
   ;(await nextRead(2)).fail()

@@ -1,3 +1,5 @@
+import { ChatError } from '@parley/client'
+import { createDeferred } from '@parley/client/internal/timing'
 import { expect, test } from 'vitest'
 import { quiet } from '../../support/scripted/index.ts'
 import { connectionToTest, publication } from '../../support/scripted/peer.ts'
@@ -125,6 +127,37 @@ test('while the token provider is backed off nothing is attempted', async () => 
     expect(asked).toBe(attempt)
     await clock.forward(connection.state.getSnapshot().reconnectInMs ?? 0)
   }
+})
+
+test('attempts given up while one token is fetched count as a single failure', async () => {
+  const { connection, opened, provider, sockets, status } = connectionToTest()
+  const { promise, reject } = createDeferred<string>()
+  provider.token = () => promise
+  await expect(opened()).rejects.toThrow('no socket')
+  for (let attempt = 2; attempt <= 10; attempt++) {
+    connection.disconnect()
+    void connection.connect().catch(() => {})
+  }
+  reject(new ChatError('down', { code: 'UNAVAILABLE' }))
+  await quiet()
+  expect([status(), sockets.length]).toEqual(['offline', 0])
+  expect(connection.state.getSnapshot().reconnectInMs).toBeLessThanOrEqual(1_000)
+})
+
+test('an attempt made while a refused token is replaced is not put off by it', async () => {
+  const { connection, opened, provider, sockets, status, clock } = connectionToTest()
+  const socket = await opened()
+  await socket.accept()
+  // A newer one would be refused as well.
+  await clock.forward(11_000)
+  const { promise, resolve } = createDeferred<string>()
+  provider.token = () => promise
+  socket.onclose({ code: 3500, reason: 'refused' })
+  await quiet()
+  connection.wake()
+  resolve('another')
+  await quiet()
+  expect([status(), sockets.length]).toEqual(['connecting', 2])
 })
 
 test('after sleep the network may be another one, where only streams get through', async () => {

@@ -122,12 +122,14 @@ const routes: [RegExp, Answer][] = [
   ],
   [
     /^POST \/api\/channels\/([^/]+)\/read$/,
-    ({ data }, id) => {
+    ({ data, body }, id) => {
       const channel = existing(data, id)
-      channel.read(data.me)
-      channel.own.unreadCount = 0
-      const { unreadCount, unreadVersion } = channel.own
-      return { ...done(), lastReadSeq: channel.reads.get(data.me), unreadCount, unreadVersion }
+      const { messages, own, reads } = channel
+      const upTo = messages.find((each) => each.id === body.messageId)?.seq ?? messages.length
+      channel.read(data.me, Math.max(upTo, reads.get(data.me) ?? 0))
+      own.unreadCount = messages.slice(reads.get(data.me)).filter(isUnread(data)).length
+      const { unreadCount, unreadVersion } = own
+      return { ...done(), lastReadSeq: reads.get(data.me), unreadCount, unreadVersion }
     },
   ],
   [/^POST \/api\/channels\/([^/]+)\/typing$/, () => done()],
@@ -151,6 +153,11 @@ const presenceOf = ({ online }: ScriptedData, id: string) => ({
 })
 
 const done = (_effect?: unknown) => ({ success: true })
+
+const isUnread =
+  ({ me }: ScriptedData) =>
+  ({ userId, deletedAt }: Message) =>
+    userId !== me && deletedAt === null
 
 function existing({ channels }: ScriptedData, id: string) {
   const channel = channels.get(id)

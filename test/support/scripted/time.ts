@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { onTestFinished, vi } from 'vitest'
 import { expectNoWorld } from '../open-worlds.ts'
 import { quiet } from './index.ts'
@@ -9,15 +10,21 @@ export function stoppedClock() {
     toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'],
     now: Date.UTC(2026, 0, 2),
   })
-  const running = watchTimers()
-  onTestFinished(() => void vi.useRealTimers())
+  // What an earlier file of this worker has left to do has begun elsewhere.
+  const context = new AsyncLocalStorage<true>()
+  context.enterWith(true)
+  const running = watchTimers(() => context.getStore() === true)
+  onTestFinished(() => {
+    vi.useRealTimers()
+    context.disable()
+  })
   return {
     forward: async (ms: number) => {
       await quiet()
       await vi.advanceTimersByTimeAsync(ms)
       await quiet()
     },
-    /** How many timers of this project are running. */
+    /** How many timers of this project are running that the test began, or what it began. */
     timers: () => running.size,
     /** Sets the clock of the device; the time that passes is the same. */
     set: (ms: number) => vi.setSystemTime(Date.now() + ms),
@@ -29,7 +36,7 @@ export function stoppedClock() {
  * libraries that an earlier file of this worker has used. Lasts as long as the stopped clock: with
  * their properties, which say so, these functions are taken away like those that they call.
  */
-function watchTimers() {
+function watchTimers(isOfTest: () => boolean) {
   const running = new Set<unknown>()
   for (const name of ['setTimeout', 'setInterval'] as const) {
     const { [name]: begin } = globalThis
@@ -39,7 +46,7 @@ function watchTimers() {
         callback(...given)
       }
       const timer = begin(fire, ms)
-      if (isOurs(new Error().stack)) running.add(timer)
+      if (isOfTest() && isOurs(new Error().stack)) running.add(timer)
       return timer
     }
     globalThis[name] = Object.assign(watched, begin) as typeof setTimeout & typeof setInterval

@@ -1,0 +1,73 @@
+import type { FoundTarget } from '../features/users/erase.ts'
+import { eraseNames, eraseTexts, passOthers } from '../features/users/erase-names.ts'
+import {
+  createStep,
+  type ErasureContext,
+  type ErasurePositions,
+  type EventWalk,
+  MAX_EVENT_WALKS,
+  ROWS_EACH,
+} from './erasure-context.ts'
+
+/** The names of the deletions of users, by their ids. */
+export type Deletions = ReadonlyMap<string, string>
+type Topic = { topic: string; due: Deletions }
+
+/**
+ * Takes the names of users out of the events of a topic, in one walk for all of the channel who are
+ * deleted by then, however often it is interrupted.
+ */
+export async function eraseFromTopic(
+  context: ErasureContext,
+  found: FoundTarget,
+  { topic, due }: Topic,
+) {
+  const { state, ...target } = found
+  const { batch, publisher } = context
+  const { eventWalks } = context.positions
+  const step = createStep(context, target.appId)
+  const place = placeOf(found, topic)
+  const eraseEvents = state === 'live' ? eraseNames : eraseTexts
+  const goOn = async (walk: EventWalk, afterOffset: number, limit: number): Promise<EventWalk> => {
+    const named = { ...target, userIds: [...walk.deletions.keys()] }
+    const slice = { topic, afterOffset, limit: limit * ROWS_EACH }
+    const { after, isDue } = await step(({ db }) => passOthers(db, named, slice))
+    if (!isDue) return { ...walk, after }
+    const erasing = await step((ctx) =>
+      eraseEvents(ctx, named, { topic, afterOffset: after, limit }),
+    )
+    if (erasing.isRewritten) publisher.broadcast({ kind: 'rewritten', topic })
+    // Those whom others had locked have another walk, which waits for them.
+    const seen = new Set([target.userId, ...erasing.userIds])
+    const deletions = new Map([...walk.deletions].filter(([userId]) => seen.has(userId)))
+    return { after: erasing.after, deletions }
+  }
+  const isFor = ({ deletions: known }: EventWalk) =>
+    known.get(target.userId) === due.get(target.userId)
+  for (;;) {
+    const known = eventWalks.get(place)
+    if (known?.after === null && isFor(known)) return
+    if (eventWalks.size >= MAX_EVENT_WALKS) eventWalks.clear()
+    let walk: EventWalk =
+      known && known.after !== null ? known : { after: 0, deletions: new Map(due) }
+    while (walk.after !== null) {
+      eventWalks.set(place, walk)
+      const { after } = walk
+      const from: EventWalk = walk
+      walk = await batch.run((limit) => goOn(from, after, limit))
+    }
+    eventWalks.set(place, walk)
+  }
+}
+
+/** A user has nothing left in the channel. */
+export function leaveWalk({ eventWalks }: ErasurePositions, found: FoundTarget, topic: string) {
+  const place = placeOf(found, topic)
+  const walk = eventWalks.get(place)
+  walk?.deletions.delete(found.userId)
+  if (walk?.deletions.size === 0) eventWalks.delete(place)
+}
+
+/** In a channel that is deleted meanwhile there is more to do. */
+const placeOf = ({ state, channelId }: FoundTarget, topic: string) =>
+  JSON.stringify([state, channelId, topic])

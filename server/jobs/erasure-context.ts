@@ -1,0 +1,69 @@
+import { runInTransaction, type Transaction } from '../core/context.ts'
+import type { EventPublisher } from '../core/event-bus.ts'
+import type { Db } from '../db/client.ts'
+import type { WaitingWalk } from '../features/users/erase-unseen.ts'
+import type { BatchSize } from './batch-size.ts'
+
+/** How many messages, reactions or other rows a step erases at most. */
+export const STEP = 200
+/** Whoever writes to the channel of a step waits for it: it is to take less than twice as long. */
+export const STEP_MS = 50
+/** A waiting record of an import is only looked at, so a step looks at so many more. */
+export const ROWS_EACH = 5
+/** More interrupted erasures than this are not remembered: they start again. */
+export const MAX_POSITIONS = 10_000
+/** The same for walks over events, each of which remembers up to a thousand users. */
+export const MAX_EVENT_WALKS = 100
+
+export type DeletedUsers = { appId: string; userIds: string[] }
+
+export type ErasureContext = {
+  db: Pick<Db, 'use'>
+  publisher: EventPublisher
+  /** Throws when there is no time for another step: completed steps stay done. */
+  checkpoint: () => void
+  /** Runs a part that the others do not depend on. False: it failed, and this was reported. */
+  attempt: (work: () => Promise<void>) => Promise<boolean>
+  batch: BatchSize
+  positions: ErasurePositions
+  /** Whether to wait for users whose rows others have locked, instead of leaving them out. */
+  mayWait: boolean
+}
+
+/** A walk over the waiting records of an app, null at its end; of these deletions at least. */
+export type Waiting = { walk: WaitingWalk | null; deletions: ReadonlySet<string> }
+
+/** A walk over the events of a topic, null at its end; the deletions of whom it is for, by id. */
+export type EventWalk = { after: number | null; deletions: Map<string, string> }
+
+/**
+ * Up to which seq a deleted user's messages in a channel are erased, and up to which offset names
+ * are out of a topic, by what is done: in a channel that is deleted meanwhile it is more. A deleted
+ * user writes no more and both only grow, so a position never becomes wrong.
+ */
+export type ErasurePositions = ReturnType<typeof createErasurePositions>
+export function createErasurePositions() {
+  const seqs = new Map<string, number>()
+  return {
+    /** The walks over waiting records, by app, until its users are erased. */
+    walks: new Map<string, Waiting>(),
+    /** The walks over events, until the users of the channel are erased. */
+    eventWalks: new Map<string, EventWalk>(),
+    get: (place: string) => seqs.get(place) ?? 0,
+    set: (place: string, seq: number) => {
+      if (seqs.size >= MAX_POSITIONS) seqs.clear()
+      seqs.set(place, seq)
+    },
+    delete: (place: string) => void seqs.delete(place),
+  }
+}
+
+/** Runs steps of an erasure, each in a transaction of its own. */
+export const createStep =
+  ({ db, publisher, checkpoint }: ErasureContext, appId: string) =>
+  <T>(work: (ctx: Transaction) => Promise<T>) => {
+    checkpoint()
+    return db.use((connection, signal) =>
+      runInTransaction(connection, { appId, signal, publisher }, work),
+    )
+  }

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import { ready, until } from '../support/chat.ts'
+import { quiet, scriptedChat } from '../support/scripted/index.ts'
+
+const SYNC = /^POST \/api\/sync$/
+const ID = '01234567-89ab-7cde-8f01-23456789abcd'
+
+test('a record that is shown, hidden and shown again while it loads is loaded once', async () => {
+  const { chat, channel, hold, count } = scriptedChat()
+  channel(ID)
+  await chat.connect()
+  const before = count(SYNC)
+  const sync = hold(SYNC)
+  const { info } = chat.channel(ID)
+  const hide = info.subscribe(() => {})
+  await sync.asked
+  hide()
+  info.subscribe(() => {})
+  expect(info.getSnapshot()).toEqual({ channel: undefined, status: 'loading' })
+  sync.release()
+  await until(info, ready)
+  await quiet()
+  expect(count(SYNC) - before).toBe(1)
+})
+
+test('a listener of a record is called when a list has news of it, and only then', async () => {
+  const { chat, channel, tellSettings } = scriptedChat()
+  for (const id of ['c', 'other']) channel(id)
+  await chat.connect()
+  const list = chat.channels()
+  await until(list, ready)
+  const { info } = chat.channel('c')
+  let calls = 0
+  info.subscribe(() => {
+    calls += 1
+  })
+  tellSettings('other', { starred: true, muted: false })
+  await quiet()
+  expect(calls).toBe(0)
+  tellSettings('c', { starred: true, muted: false })
+  await quiet()
+  expect(calls).toBe(1)
+  expect(info.getSnapshot().channel?.starred).toBe(true)
+})
