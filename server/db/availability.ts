@@ -21,7 +21,7 @@ export const isConnectionLost = (error: unknown) => CONNECTION_CODES.has(codeOf(
 export const isStatementTimeout = (error: unknown) => codeOf(error) === '57014' || isCutShort(error)
 
 /** Whether work waited so long for its connection that no statement of it had the time to run. */
-export const isCutShort = (error: unknown) =>
+const isCutShort = (error: unknown) =>
   error instanceof Error && 'isCutShort' in error && error.isCutShort === true
 
 /**

@@ -4,7 +4,6 @@ import { createPool, type PoolOptions } from './pool.ts'
 
 export {
   isConnectionLost,
-  isCutShort,
   isDatabaseUnavailable,
   isOutage,
   isStatementTimeout,

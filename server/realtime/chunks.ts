@@ -1,10 +1,3 @@
-/**
- * Into how many pieces the keys of a statement that took too long are divided. Each piece that does
- * as well costs seconds, and one that works costs little: of 200 keys one that is slow is known
- * after two more statements that took too long; halves would need seven.
- */
-export const SLOW_PIECES = 15
-
 /** The items in their order, at most `size` at a time. */
 export function* inChunks<Item>(items: Item[], size: number) {
   for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size)

@@ -2,6 +2,7 @@ import { limits } from '@parley/contract'
 import type { Metrics } from '../core/metrics.ts'
 import type { Db, Tx } from '../db/client.ts'
 import type { ChannelEvent, MissedEvent } from './channel-copies.ts'
+import { recentEvents } from './queries.ts'
 
 type MissedCopiesOptions = {
   db: Db
@@ -124,9 +125,8 @@ const selectUpdates = (
 ) => db<MissedEvent[]>`
   with edited as materialized (
     select topic, max("offset") as "offset"
-    from events
-    where created_at > now() - ${milliseconds} * interval '1 millisecond'
-      and topic like 'chat:%'
+    from ${recentEvents(db, milliseconds / 1_000)} recent
+    where topic like 'chat:%'
       and type = 'channel.updated'
     group by topic
   )

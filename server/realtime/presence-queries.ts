@@ -55,14 +55,7 @@ export const writePresence = (
     const userIds = changes.map(({ user }) => user.userId)
     const online = changes.map(({ isOnline }) => String(isOnline))
     const uncertain = changes.map(({ isUncertain }) => String(isUncertain))
-    // Nodes that write about the same user take turns; each then sees what the other has written.
-    await tx`
-      select
-      from users u
-      join unnest(${appIds}::uuid[], ${userIds}::text[]) as given (app_id, user_id)
-        on u.app_id = given.app_id and u.id = given.user_id
-      order by u.app_id, u.id
-      for no key update of u`
+    await lockUsers(tx, { appIds, userIds })
     return tx<ChangedUser[]>`
       with given as (
         select *
@@ -128,7 +121,13 @@ export const selectDeadNodes = (
   where own.id = ${nodeId}
     and own.beat_at > now() - ${deadAfterMs / 2} * interval '1 millisecond'`
 
-/** Removes a dead node, unless another node does. Returns the users who are offline by that. */
+/** How many users of a dead node one transaction removes: a large node has too many for one. */
+const USERS_A_STEP = 1_000
+
+/**
+ * Removes users of a dead node, and after the last of them the node, unless another node does.
+ * Returns those who are offline by that, and whether there are more.
+ */
 export const removeDeadNode = (
   db: DbConnection,
   { id, deadAfterMs }: { id: string; deadAfterMs: number },
@@ -139,31 +138,43 @@ export const removeDeadNode = (
       from nodes
       where id = ${id} and beat_at < now() - ${deadAfterMs} * interval '1 millisecond'
       for update skip locked`
-    if (!node) return []
-    await tx`
-      select
-      from users u
-      join connections con on con.app_id = u.app_id and con.user_id = u.id
-      where con.node_id = ${id}
-      order by u.app_id, u.id
-      for no key update of u`
-    const [, removed] = await pipelined([
-      tx`delete from nodes where id = ${id}`,
-      tx<ActiveUser[]>`
+    if (!node) return { offline: [], isMore: false }
+    const users = await tx<UserRef[]>`
+      select app_id, user_id
+      from connections
+      where node_id = ${id}
+      order by app_id, user_id
+      limit ${USERS_A_STEP}`
+    const appIds = users.map(({ appId }) => appId)
+    const userIds = users.map(({ userId }) => userId)
+    await lockUsers(tx, { appIds, userIds })
+    const isMore = users.length === USERS_A_STEP
+    const [, , offline] = await pipelined([
+      isMore ? undefined : tx`delete from nodes where id = ${id}`,
+      tx`
         delete from connections con
-        using users u
-        where con.node_id = ${id} and u.app_id = con.app_id and u.id = con.user_id
-        returning con.app_id, con.user_id, u.last_active_at`,
+        using unnest(${appIds}::uuid[], ${userIds}::text[]) as given (app_id, user_id)
+        where con.node_id = ${id}
+          and con.app_id = given.app_id
+          and con.user_id = given.user_id`,
+      tx<ActiveUser[]>`
+        select given.app_id, given.user_id, u.last_active_at
+        from unnest(${appIds}::uuid[], ${userIds}::text[]) as given (app_id, user_id)
+        join users u on u.app_id = given.app_id and u.id = given.user_id
+        where not exists (
+          select from connections other
+          join nodes n on n.id = other.node_id
+          where other.app_id = given.app_id and other.user_id = given.user_id
+        )`,
     ])
-    const appIds = removed.map(({ appId }) => appId)
-    const userIds = removed.map(({ userId }) => userId)
-    return tx<ActiveUser[]>`
-      select given.app_id, given.user_id, u.last_active_at
-      from unnest(${appIds}::uuid[], ${userIds}::text[]) as given (app_id, user_id)
-      join users u on u.app_id = given.app_id and u.id = given.user_id
-      where not exists (
-        select from connections other
-        join nodes n on n.id = other.node_id
-        where other.app_id = given.app_id and other.user_id = given.user_id
-      )`
+    return { offline, isMore }
   })
+
+/** Nodes that write about the same user take turns; each then sees what the other has written. */
+const lockUsers = (tx: Tx, { appIds, userIds }: { appIds: string[]; userIds: string[] }) => tx`
+  select
+  from users u
+  join unnest(${appIds}::uuid[], ${userIds}::text[]) as given (app_id, user_id)
+    on u.app_id = given.app_id and u.id = given.user_id
+  order by u.app_id, u.id
+  for no key update of u`

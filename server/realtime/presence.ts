@@ -158,8 +158,11 @@ export class PresenceTracker {
     for (const { id } of dead) {
       const users = await db.use((db) => selectConnections(db, id))
       try {
-        const offline = await db.use((db) => removeDeadNode(db, { id, deadAfterMs }))
-        this.#publish(false, offline)
+        for (let isMore = true; isMore; ) {
+          const removed = await db.use((db) => removeDeadNode(db, { id, deadAfterMs }))
+          this.#publish(false, removed.offline)
+          isMore = removed.isMore
+        }
       } catch (error) {
         // It may have been removed all the same, and then nobody finds its users any more.
         for (const user of users) this.#uncertain.set(userKey(user), user)

@@ -28,15 +28,25 @@ export async function selectGenerations(db: Tx, users: UserRef[]): Promise<(numb
   return rows.map(({ tokenGeneration }) => tokenGeneration ?? undefined)
 }
 
+/**
+ * The events of the last seconds. They are found by their time, whatever else is asked of them: by
+ * their topics and without statistics, a day of events would be read for those of a moment.
+ */
+export const recentEvents = (db: Tx, seconds: number) => db`(
+  select topic, "offset", type
+  from events
+  where created_at > now() - ${seconds} * interval '1 second'
+  offset 0
+)`
+
 export type ChannelOffset = { channelId: string; offset: number }
 
 /** Channels whose unread counts changed in the last seconds, with the offset of the last change. */
 export async function selectUnreadChanges(db: Tx, seconds: number): Promise<ChannelOffset[]> {
   const rows = await db<{ topic: string; offset: number }[]>`
     select topic, max("offset") as "offset"
-    from events
-    where created_at > now() - ${seconds} * interval '1 second'
-      and topic like 'chat:%'
+    from ${recentEvents(db, seconds)} recent
+    where topic like 'chat:%'
       and type = any(${UNREAD_EVENTS})
     group by topic`
   return rows.flatMap(({ topic, offset }) => {
@@ -49,9 +59,8 @@ export async function selectUnreadChanges(db: Tx, seconds: number): Promise<Chan
 export async function selectRemoved(db: Tx, seconds: number): Promise<UserRef[]> {
   const rows = await db<{ topic: string }[]>`
     select distinct topic
-    from events
-    where created_at > now() - ${seconds} * interval '1 second'
-      and topic like 'user:%'
+    from ${recentEvents(db, seconds)} recent
+    where topic like 'user:%'
       and type = 'workspace.removed'`
   return rows.flatMap(({ topic }) => {
     const ref = parseTopic(topic)

@@ -45,6 +45,11 @@ export function createReconciliation(options: ReconciliationOptions) {
   const { missedProfiles, missedCopies, report, timings } = options
   const steadiness = createSteadiness(timings)
   let checkedAt = performance.now()
+  /**
+   * When there was last nobody here, as far as is known. Nothing was missed before: who connects
+   * loads what is there by then. After an hour without a database that is an hour of events.
+   */
+  let emptyAt = checkedAt
   /** When presence is to be compared with the database, if at all. */
   let compareAt: number | undefined
   /** The end of the last gap: a comparison too soon after it is repeated. */
@@ -63,10 +68,11 @@ export function createReconciliation(options: ReconciliationOptions) {
     }
   }
   /**
-   * Notes may have been missed during the last `seconds`: from other nodes or the given one, or to
-   * users here.
+   * Notes may have been missed during the last `silentSeconds`: from other nodes or the given one,
+   * or to users here.
    */
-  const missedNotes = (seconds: number, nodeId?: string) => {
+  const missedNotes = (silentSeconds: number, nodeId?: string) => {
+    const seconds = Math.min(silentSeconds, (performance.now() - emptyAt) / 1_000)
     unread.recheck(seconds + OVERLAP_SECONDS)
     missedProfiles.missed(seconds * 1_000)
     missedCopies.missed(seconds * 1_000)
@@ -129,7 +135,8 @@ export function createReconciliation(options: ReconciliationOptions) {
   }
   const reconcile = inTurn(async () => {
     const startedAt = performance.now()
-    const seconds = (startedAt - checkedAt) / 1_000 + OVERLAP_SECONDS
+    if (sessions.isEmpty) emptyAt = startedAt
+    const seconds = (startedAt - Math.max(checkedAt, emptyAt)) / 1_000 + OVERLAP_SECONDS
     // Counts are sent only to users who have a presence row.
     handleLostRows(await presence.compareRows())
     const [changes, removed] = await Promise.all([

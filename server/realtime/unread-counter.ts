@@ -1,5 +1,6 @@
 import { createLru } from '../core/lru.ts'
 import { type Db, isStatementTimeout } from '../db/client.ts'
+import { withTimeLimit } from '../db/time-limit.ts'
 import type { DirtyChannels } from './dirty-channels.ts'
 import type { Reach } from './reach.ts'
 import { type ConnectedCount, selectCountsOfChannels } from './unread-counts.ts'
@@ -10,6 +11,7 @@ const COUNTS_PER_STATEMENT = 10_000
 const FEW_COUNTS = 50
 
 type CounterOptions = { db: Db; nodeId: string }
+type ReadOptions = { reach: Reach; withinMs?: number | undefined }
 type CountOptions = { reach: Reach; onCounted: OnCounted }
 /** Called with what a statement has read. */
 type OnCounted = (counts: ConnectedCount[]) => Promise<void>
@@ -27,7 +29,7 @@ export class UnreadCounter {
    */
   async count(dirty: DirtyChannels, { reach, onCounted }: CountOptions): Promise<DirtyChannels> {
     for (const some of this.#chunksOf(dirty.ids())) {
-      const counts = await this.read(some, reach).catch(timedOut)
+      const counts = await this.read(some, { reach }).catch(timedOut)
       if (!counts) return dirty.take(some)
       await onCounted(counts)
       dirty.take(some)
@@ -35,10 +37,12 @@ export class UnreadCounter {
     return dirty.take([])
   }
 
-  /** Counts channels by one statement. */
-  async read(channelIds: string[], reach: Reach) {
+  /** Counts channels by one statement, which may be given less time than others. */
+  async read(channelIds: string[], { reach, withinMs }: ReadOptions) {
     const counted = { channelIds, nodeId: reach === 'forAll' ? null : this.options.nodeId }
-    const counts = await this.options.db.use((db) => selectCountsOfChannels(db, counted))
+    const counts = await this.options.db.use((db) =>
+      withTimeLimit(db, withinMs, () => selectCountsOfChannels(db, counted)),
+    )
     this.#recordSizes(channelIds, counts)
     return counts
   }

@@ -1,10 +1,11 @@
 import { type UserRef, userKey } from '../core/user-ref.ts'
 import { type Db, isStatementTimeout } from '../db/client.ts'
+import { withTimeLimit } from '../db/time-limit.ts'
 import { inChunks } from './chunks.ts'
 import type { ToldCount } from './received-counts.ts'
-import { SlowUsers } from './slow-users.ts'
+import { SlowUsers, type UsersToLoad } from './slow-users.ts'
 import type { UnreadCache } from './unread-cache.ts'
-import { type CheckedCount, type CountedUsers, selectCountsOfUsers } from './unread-counts.ts'
+import { type CheckedCount, selectCountsOfUsers } from './unread-counts.ts'
 import type { UnreadSender } from './unread-sender.ts'
 import type { UnreadWork } from './unread-work.ts'
 import type { UserCounts } from './user-counts.ts'
@@ -13,7 +14,7 @@ import type { UserCounts } from './user-counts.ts'
 const USERS_PER_STATEMENT = 200
 /** How many users are loaded at a time before they are concerned by anything. */
 const MOST_AHEAD = 2_000
-/** How many statements of a run may take too long in a row before the database does. */
+/** How many statements may take too long in a row before the others do not wait for the rest. */
 const MOST_TIMEOUTS = 2
 
 type LoaderOptions = {
@@ -27,17 +28,18 @@ type LoaderOptions = {
 }
 /** Called with the rows of some of the users, and when the statement began. */
 type OnRead = (users: UserRef[], rows: CheckedCount[], startedAt: number) => void
+type ReadOptions = { onRead: OnRead; withinMs?: number | undefined }
 
 /** Loads all counts of users of this node. */
 export class UnreadLoader {
   readonly #slow: SlowUsers
 
   constructor(readonly options: LoaderOptions) {
-    const load = (counted: CountedUsers) =>
-      this.#readTogether(
-        counted,
-        this.#onReloaded((known) => options.sender.sendTotal(known)),
-      )
+    const load = (users: UsersToLoad, withinMs?: number) =>
+      this.#readTogether(users, {
+        onRead: this.#onReloaded((known) => options.sender.sendTotal(known)),
+        withinMs,
+      })
     this.#slow = new SlowUsers({ ...options, sessions: options.cache.sessions, load })
   }
 
@@ -118,9 +120,9 @@ export class UnreadLoader {
   }
 
   /** Compares the counts of these users with what they were sent. */
-  async sendMissed(users: UserRef[], readWithinSeconds: number) {
+  async sendMissed(users: UserRef[], readSince: number) {
     const onLoaded = (known: UserCounts) => this.options.sender.correctTotal(known)
-    await this.#reload({ users, readWithinSeconds }, onLoaded)
+    await this.#reload({ users, readSince }, onLoaded)
   }
 
   /**
@@ -128,8 +130,8 @@ export class UnreadLoader {
    * by a recent read, and forgets those of channels they left. A user may be a member of the others
    * again, with another count.
    */
-  #reload(counted: CountedUsers, onLoaded: (known: UserCounts) => void) {
-    return this.#read(counted, this.#onReloaded(onLoaded))
+  #reload(users: UsersToLoad, onLoaded: (known: UserCounts) => void) {
+    return this.#read(users, this.#onReloaded(onLoaded))
   }
 
   #onReloaded(onLoaded: (known: UserCounts) => void): OnRead {
@@ -148,28 +150,35 @@ export class UnreadLoader {
    * Reads the counts of these users. Those whose statement takes too long are loaded apart, where
    * they are sent what they may not know.
    */
-  async #read({ users, ...options }: CountedUsers, onRead: OnRead) {
-    this.#slow.mark({ ...options, users })
+  async #read({ users, readSince }: UsersToLoad, onRead: OnRead) {
+    this.#slow.mark({ users, readSince })
     const due = users.filter((user) => !this.#slow.has(user))
     let timeouts = 0
     for (const some of inChunks(due, USERS_PER_STATEMENT)) {
-      const counted = { ...options, users: some }
-      try {
-        await this.#readTogether(counted, onRead)
-        timeouts = 0
-      } catch (error) {
-        if (!isStatementTimeout(error)) throw error
-        this.#slow.add(counted, error)
-        timeouts += 1
-        if (timeouts === MOST_TIMEOUTS) throw error
-      }
+      const isInTime =
+        timeouts < MOST_TIMEOUTS && (await this.#readInTime({ users: some, readSince }, onRead))
+      if (!isInTime) this.#slow.add({ users: some, readSince })
+      timeouts = isInTime ? 0 : timeouts + 1
     }
   }
 
-  async #readTogether(counted: CountedUsers, onRead: OnRead) {
+  async #readInTime(users: UsersToLoad, onRead: OnRead) {
+    try {
+      await this.#readTogether(users, { onRead })
+      return true
+    } catch (error) {
+      if (!isStatementTimeout(error)) throw error
+      return false
+    }
+  }
+
+  async #readTogether({ users, readSince }: UsersToLoad, { onRead, withinMs }: ReadOptions) {
     const startedAt = performance.now()
-    const rows = await this.options.db.use((db) => selectCountsOfUsers(db, counted))
-    onRead(counted.users, rows, startedAt)
+    const readWithinSeconds = readSince === undefined ? 0 : (startedAt - readSince) / 1_000
+    const rows = await this.options.db.use((db) =>
+      withTimeLimit(db, withinMs, () => selectCountsOfUsers(db, { users, readWithinSeconds })),
+    )
+    onRead(users, rows, startedAt)
   }
 
   #complete(...[users, rows, startedAt]: Parameters<UnreadCache['complete']>) {

@@ -18,23 +18,26 @@ export class UnreadWork {
   readonly usersWhoLeft = new Map<string, UserRef>()
   /** Users whose last total may be stale (computed before a count we have sent since). */
   readonly staleTotals = new Map<string, UserRef>()
-  /** For how long notes may have been missed: all counts are compared with those that were sent. */
-  missedSeconds = 0
+  /**
+   * Since when notes may have been missed, by `performance.now()`: all counts are compared with
+   * those that were sent.
+   */
+  missedSince: number | undefined
 
   get isDue() {
     const users = this.owedTotals.size + this.usersWhoLeft.size + this.staleTotals.size
     const channels = this.forAll.size + this.forOwn.size + this.unsure.size
     const counts = channels + this.received.size
-    return counts + users > 0 || this.missedSeconds > 0
+    return counts + users > 0 || this.missedSince !== undefined
   }
 
-  missed(seconds: number) {
-    this.missedSeconds = Math.max(seconds, this.missedSeconds)
+  missed(since: number) {
+    this.missedSince = Math.min(since, this.missedSince ?? since)
   }
 
   /** Takes over what could not be done. */
   add(other: UnreadWork) {
-    this.missed(other.missedSeconds)
+    if (other.missedSince !== undefined) this.missed(other.missedSince)
     for (const user of other.owedTotals.values()) this.owedTotals.set(userKey(user), user)
     for (const user of other.usersWhoLeft.values()) this.usersWhoLeft.set(userKey(user), user)
     for (const user of other.staleTotals.values()) this.staleTotals.set(userKey(user), user)

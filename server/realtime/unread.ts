@@ -112,7 +112,7 @@ export class UnreadNotifier {
 
   /** Notes of reads elsewhere, or counts to users, may have been missed in the last `seconds`. */
   recheck(seconds: number) {
-    this.#work.missed(seconds)
+    this.#work.missed(performance.now() - 1_000 * seconds)
     this.#runs.schedule()
   }
 
@@ -184,7 +184,6 @@ export class UnreadNotifier {
   }
 
   #mark(reach: Reach, channelId: string, event: CountedEvent) {
-    if (this.#slow.has(channelId)) return this.#slow.mark(reach, channelId, changeOf(event))
     this.#work[reach].mark(channelId, changeOf(event))
     this.#runs.schedule()
   }
@@ -208,9 +207,9 @@ export class UnreadNotifier {
       await this.#loader.sendOwed(work.owedTotals)
       // Last, so that no count read before a user left a channel stays with them.
       await this.#loader.reloadLeavers(work.usersWhoLeft)
-      if (work.missedSeconds > 0)
-        await this.#loader.sendMissed(this.options.sessions.users(), work.missedSeconds)
-      work.missedSeconds = 0
+      if (work.missedSince !== undefined)
+        await this.#loader.sendMissed(this.options.sessions.users(), work.missedSince)
+      work.missedSince = undefined
       for (const user of work.staleTotals.values()) this.#sender.correctTotal(this.#cache.get(user))
       work.staleTotals.clear()
     } finally {
@@ -226,14 +225,14 @@ export class UnreadNotifier {
     for (const [channelId, change] of unsure.take(unsure.ids()).entries()) {
       if (areAllLoaded && !this.#cache.has(channelId)) continue
       this.#counted.add(channelId, change.offset)
-      if (this.#slow.has(channelId)) this.#slow.mark('forOwn', channelId, change)
-      else forOwn.mark(channelId, change)
+      forOwn.mark(channelId, change)
     }
   }
 
-  /** Counts channels, for all nodes or for this one, without those that take too long. */
+  /** Counts channels, for all nodes or for this one; those that take too long are counted apart. */
   async #count(reach: Reach, work: UnreadWork) {
     const changes = work[reach]
+    this.#slow.takeFrom(changes, reach)
     const onCounted = (counts: ConnectedCount[]) =>
       this.#loader.tell(this.#sendOthers(counts, changes), work.owedTotals)
     this.#slow.add(reach, await this.#counter.count(changes, { reach, onCounted }))

@@ -1,5 +1,4 @@
 import { createDb, type Db } from '@parley/server/db/client'
-import { removeDeadNode } from '@parley/server/realtime/presence-queries'
 import { expect, onTestFinished, test } from 'vitest'
 import { openDatabaseProxy } from '../support/database-proxy.ts'
 import { unhurried, until } from '../support/until.ts'
@@ -98,17 +97,6 @@ test('a dead node whose removal was not answered leaves nobody online', async ()
     expect(here.changes).toContain(`${userId} offline`)
   }
   expect(lost.length).toBeGreaterThan(5)
-})
-
-test('a node that beats before it is removed is not', async () => {
-  const alive = await openNode()
-  await alive.connect(await newUser('on-recovered'))
-  const node = { id: alive.nodeId, deadAfterMs: DEAD_AFTER_MS }
-  expect(await db().use((connection) => removeDeadNode(connection, node))).toEqual([])
-  expect(await alive.rows()).toHaveLength(1)
-  await age(alive.nodeId)
-  const offline = await db().use((connection) => removeDeadNode(connection, node))
-  expect(offline.map(({ userId }) => userId)).toEqual(['on-recovered'])
 })
 
 test('only a live node makes a user online', async () => {

@@ -10,8 +10,11 @@ import { useWorld } from '../support/world.ts'
 const world = useWorld()
 const NODE = 'chunks'
 
+const outOfReach = new Error('out of reach')
+const timeout = Object.assign(new Error('canceling statement'), { code: '57014' })
+
 /** A notifier of a node with these users, on a database of which the numbered uses fail. */
-async function openNotifier(userIds: string[], failing: number[]) {
+async function openNotifier(userIds: string[], failing: number[], error = outOfReach) {
   const { db, pool, appId } = world()
   await db`
     insert into connections (node_id, app_id, user_id)
@@ -22,7 +25,7 @@ async function openNotifier(userIds: string[], failing: number[]) {
     sessions.add({ appId, userId, generation: 0, topics: [], close: () => {} })
   let uses = 0
   const use: typeof pool.use = (work, deadline) => {
-    if (failing.includes(++uses)) return Promise.reject(new Error('out of reach'))
+    if (failing.includes(++uses)) return Promise.reject(error)
     return pool.use(work, deadline)
   }
   const told = new Map<string, Envelope[]>()
@@ -67,4 +70,29 @@ test('counts of 450 new users load 200 at a time, and a failure repeats only its
   for (const userId of userIds) notifier.memberLeft({ appId: world().appId, userId })
   await until(async () => told(1))
   expect([uses(), problems]).toEqual([10, ['unread count failed', 'unread count failed']])
+})
+
+test('counts whose statements took too long are read again apart, and told', async () => {
+  const ana = await world().user('ana')
+  const userIds = await insertUsers(world(), 'slow', 30)
+  const channels = await Promise.all(
+    ['One', 'Two'].map((name) => ana.channels.create({ type: 'group', name })),
+  )
+  for (const { id: channelId } of channels) {
+    await insertMembers(world(), channelId, userIds)
+    await ana.messages.send({ channelId, text: 'hi' })
+  }
+  // The count of both channels, and then of the first one alone.
+  const failing = [1, 2]
+  const { notifier, problems, totalsOf, uses } = await openNotifier(userIds, failing, timeout)
+  const told = (count: number) => userIds.every((userId) => totalsOf(userId).at(-1) === count)
+  for (const { id } of channels) notifier.markDirty(id, { offset: 2, author: ana.id })
+  await until(async () => told(2))
+  // The load of all users, who are then loaded in pieces.
+  await world().db`delete from members where channel_id = ${channels[1]?.id ?? ''}`
+  failing.push(uses() + 1)
+  for (const userId of userIds) notifier.memberLeft({ appId: world().appId, userId })
+  await until(async () => told(1))
+  expect(uses()).toBeGreaterThanOrEqual((failing[2] ?? 0) + 3)
+  expect(problems).toEqual([])
 })

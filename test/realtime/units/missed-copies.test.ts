@@ -20,8 +20,9 @@ function openCopies() {
   const metrics = createMetrics()
   const use = async (work: (db: unknown) => unknown) => {
     if (state.failure) throw state.failure
-    return work((_: unknown, milliseconds: number) => {
-      seconds.push(Math.round(milliseconds / 1_000))
+    return work((_: unknown, value: unknown) => {
+      // Of the part of the statement that says how recent the events are.
+      if (typeof value === 'number') seconds.push(Math.round(value))
       return [{ topic: chat, offset: 7, memberCount: 2 }]
     })
   }

@@ -1,90 +1,15 @@
-import { createReconciliation } from '@parley/server/realtime/reconcile'
-import { createSchedule } from '@parley/server/realtime/schedule'
-import { Sessions } from '@parley/server/realtime/sessions'
 import { timings as defaults } from '@parley/server/realtime/timings'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { openNode, pass } from './reconciliation.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()
   onTestFinished(() => void vi.useRealTimers())
 })
-const pass = (milliseconds: number) => vi.advanceTimersByTimeAsync(milliseconds)
 
 /** What is left of 15 s for the statements themselves, on their way to a change that was missed. */
 const STATEMENTS_MS = 2_500
 const PROMISED_MS = 15_000 - STATEMENTS_MS
-
-type Given = {
-  /** Writes the heartbeat of this node: by default at once, and no rows are lost. */
-  beat?: () => Promise<boolean>
-  onRemoval?: () => void
-  /** Whether the database's clock was set before the last heartbeat. */
-  hasClockStepped?: () => boolean
-  /** Compares the topics, as a part of each reconciliation. */
-  compareTopics?: () => Promise<unknown>
-}
-const nothing = async () => []
-
-/** A node, whose presence work runs by the schedule that `createRealtime` gives it. */
-function openNode({
-  beat = async () => false,
-  onRemoval = () => {},
-  hasClockStepped = () => false,
-  compareTopics = nothing,
-}: Given = {}) {
-  const presence = { hasLost: false, comparedAt: [] as number[], announcements: 0 }
-  const reconciliation = createReconciliation({
-    // The role may not end stuck sessions: nothing else depends on that.
-    db: {
-      use: nothing,
-      useApart: async () => Promise.reject(new Error('permission denied')),
-      longestMs: () => 0,
-    },
-    hub: { reconcile: compareTopics },
-    sessions: new Sessions(),
-    presence: {
-      beat,
-      compareRows: beat,
-      announceMissed: () => {
-        presence.announcements += 1
-      },
-      removeDeadNodes: async () => onRemoval(),
-      get hasClockStepped() {
-        return hasClockStepped()
-      },
-    },
-    knownPresence: {
-      rowsWereThere: () => {},
-      handleLostRows: () => {},
-      handleMissedNotes: () => {},
-      get hasLost() {
-        return presence.hasLost
-      },
-      compare: async () => {
-        presence.comparedAt.push(performance.now())
-        presence.hasLost = false
-        await new Promise((resolve) => setTimeout(resolve, 100))
-      },
-    },
-    missedProfiles: { missed: () => {}, catchUp: nothing },
-    missedCopies: { missed: () => {}, catchUp: nothing },
-    unread: { recheck: () => {}, handleChanges: () => {}, invalidateAll: () => {} },
-    recheck: () => {},
-    report: () => {},
-    timings: defaults,
-  } as unknown as Parameters<typeof createReconciliation>[0]) // what it calls of them
-  const schedule = createSchedule(() => {})
-  schedule.every(defaults.beatMs, {
-    work: async () => {
-      await reconciliation.beat()
-      void reconciliation.watchOthers()
-    },
-    problem: 'beat',
-  })
-  schedule.every(defaults.lookMs, { work: reconciliation.look, problem: 'look' })
-  onTestFinished(schedule.stop)
-  return { presence, ...reconciliation }
-}
 
 test('presence is compared once after a gap, and again after the end of a longer one', async () => {
   const { presence, missedNotes } = openNode()

@@ -57,17 +57,23 @@ export function openNotifier(...rows: Row[]) {
     },
     failure: undefined as Error | undefined,
     isHeard: true,
-    /** How long a statement takes that works, by its keys, and one that does not. */
+    /** How long a statement takes that works, by its keys, and one that does not, at most. */
     readMs: (_keys: string[]) => 0,
     timeoutMs: 0,
-    /** Called before a statement reads, with its keys, and whether it counts for this node only. */
-    onStatement: (_keys: string[], _isOwn: boolean) => {},
+    /**
+     * Called before a statement reads, with its keys, whether it counts for this node only, and for
+     * how many seconds back it looks for reads.
+     */
+    onStatement: (_keys: string[], _isOwn: boolean, _readWithinSeconds: number) => {},
     /** Called once, after the next statement has read. */
     afterStatement: undefined as (() => void) | undefined,
   }
   let isOwn = false
+  /** How long the next statement may take, if less than others. */
+  let limitMs = Number.POSITIVE_INFINITY
   const select = (text: TemplateStringsArray, ...values: unknown[]) => {
     const sql = text.join('')
+    if (sql.includes("set_config('statement_timeout'")) limitMs = Number(values[0])
     isOwn ||= sql.includes('and node_id')
     if (!sql.includes('as count')) return undefined // a part of a statement
     // Of users there are two lists of keys: the second has their ids.
@@ -75,7 +81,8 @@ export function openNotifier(...rows: Row[]) {
     database.keys.push(keys)
     const wasOwn = isOwn
     isOwn = false
-    database.onStatement(keys, wasOwn)
+    const seconds = values.find((value) => typeof value === 'number') ?? 0
+    database.onStatement(keys, wasOwn, seconds)
     const read = database.rows.filter(
       ({ nodeId, channelId, userId }) =>
         (keys.includes(channelId) && !(wasOwn && nodeId !== 'node')) || keys.includes(userId),
@@ -90,12 +97,16 @@ export function openNotifier(...rows: Row[]) {
   }
   const use = async (work: (db: typeof select) => unknown) => {
     if (database.failure) throw database.failure
+    const reading = (async () => work(select))()
+    const [keys = [], mostMs] = [database.keys.at(-1), limitMs]
+    limitMs = Number.POSITIVE_INFINITY
     try {
-      const read = await work(select)
-      await takeTime(database.readMs(database.keys.at(-1) ?? []))
+      const read = await reading
+      if (database.readMs(keys) > mostMs) throw timeout()
+      await takeTime(database.readMs(keys))
       return read
     } catch (error) {
-      await takeTime(database.timeoutMs)
+      await takeTime(Math.min(database.timeoutMs, mostMs))
       throw error
     }
   }

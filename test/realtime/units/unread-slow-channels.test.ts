@@ -3,7 +3,8 @@ import { newsWithin, openNotifier, row, timeout, timesWithin } from './unread-fi
 
 test.each([
   [['channel 37'], 15],
-  [['channel 3', 'channel 37', 'channel 60', 'channel 90'], 40],
+  [['channel 3', 'channel 37', 'channel 60', 'channel 90'], 15],
+  [Array.from({ length: 8 }, (_, index) => `channel ${12 * index}`), 20],
 ])('channels that shared a statement with %j are told soon', async (slow, seconds) => {
   const names = Array.from({ length: 100 }, (_, index) => `channel ${index}`)
   const { notifier, database, news } = openNotifier(...names.map((name) => row('ben', name, 1)))
@@ -34,9 +35,44 @@ test('a slow channel in which many write is not counted more often for it', asyn
     notifier.markDirty('c', { offset, author: 'ana' })
     await news()
   }
-  // Once it is known to be slow: for all nodes and for this one, after 5, 10, 20 and 40 s.
+  // Once it is known to be slow, for all nodes, which is tried again after a minute; then quickly,
+  // and then with more time, for this node, which is tried again eight seconds after each end.
   const seconds = countedAt.map((at) => Math.floor(at - began))
-  expect(seconds).toEqual([0, 4, 4, 8, 17, 21, 35, 39, 63, 67])
+  expect(seconds).toEqual([0, 4, 8, 9, 21, 33, 46, 58, 68, 70, 82, 95, 107])
   database.onStatement = () => {}
   expect(await newsWithin(60, news)).toEqual(['ben c 1', 'ben total 1'])
+})
+
+test('a channel of a statement that took too long waits for no other slow ones', async () => {
+  const slow = ['one', 'two', 'three', 'four', 'five', 'six', 'late']
+  const { notifier, database, news } = openNotifier(...slow.map((name) => row('ben', name, 1)))
+  database.timeoutMs = 4_000
+  database.onStatement = (keys) => {
+    if (slow.some((each) => keys.includes(each))) throw timeout()
+  }
+  for (const name of slow.slice(0, 6)) notifier.markDirty(name, { offset: 1, author: 'ana' })
+  await newsWithin(9, news)
+  database.rows.push(row('ben', 'quick', 2))
+  for (const name of ['late', 'quick']) notifier.markDirty(name, { offset: 1, author: 'ana' })
+  expect(await newsWithin(10, news)).toContain('ben quick 2')
+})
+
+test('a channel that is too slow for the users of all nodes is tried once a minute', async () => {
+  const { notifier, database, news } = openNotifier(row('ben', 'c', 1))
+  database.timeoutMs = 4_000
+  let tries = 0
+  database.onStatement = (keys, isOwn) => {
+    if (isOwn || !keys.includes('c')) return
+    tries += 1
+    throw timeout()
+  }
+  const told: string[] = []
+  for (let offset = 1; offset < 440; offset++) {
+    database.rows = [row('ben', 'c', offset, offset)]
+    notifier.markDirty('c', { offset, author: 'ana' })
+    told.push(...(await news()))
+  }
+  // As the others are, once more, and a minute later. Its users here are told meanwhile.
+  expect(tries).toBe(3)
+  expect(told.filter((each) => each.startsWith('ben c')).length).toBeGreaterThan(350)
 })

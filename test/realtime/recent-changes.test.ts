@@ -1,0 +1,48 @@
+import { createMetrics } from '@parley/server/core/metrics'
+import { MissedCopies } from '@parley/server/realtime/missed-copies'
+import { selectRemoved, selectUnreadChanges } from '@parley/server/realtime/queries'
+import { beforeAll, expect, test } from 'vitest'
+import { planAnew, rowsReadBy } from '../support/rows-read.ts'
+import { useWorld } from '../support/world.ts'
+
+const NEVER = 3_600_000
+const world = useWorld({
+  poolSize: 1,
+  timings: { reconcileMs: NEVER, beatMs: NEVER, lookMs: NEVER },
+})
+
+const EVENTS = 3_000
+
+beforeAll(async () => {
+  const { db, appId } = world()
+  await db`
+    insert into events (topic, "offset", type, envelope, created_at)
+    select
+      kind || ':' || ${appId} || ':' || ${appId}, 2 * n - (type = 'message.new')::int, type, '{}',
+      now() - interval '1 hour'
+    from generate_series(1, ${EVENTS}::int) n
+    cross join (
+      values ('chat', 'message.new'), ('chat', 'channel.updated'), ('user', 'workspace.removed')
+    ) given (kind, type)`
+  await planAnew(world())
+})
+
+/** What a node reads of the events of the last seconds, each few seconds or after a gap. */
+const reads = {
+  'counts that changed': () => world().pool.use((db) => selectUnreadChanges(db, 20)),
+  'users who were removed': () => world().pool.use((db) => selectRemoved(db, 20)),
+  'channels that were edited': () => {
+    const missed = new MissedCopies({
+      db: world().pool,
+      copy: async () => {},
+      metrics: createMetrics(),
+      report: () => {},
+    })
+    missed.missed(5_000)
+    return missed.catchUp()
+  },
+}
+
+test.each(Object.entries(reads))('%s are found without the events before', async (_, read) => {
+  expect(await rowsReadBy(world(), 'generic', async () => void (await read()))).toBeLessThan(100)
+})

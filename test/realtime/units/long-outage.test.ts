@@ -1,0 +1,40 @@
+import { Sessions } from '@parley/server/realtime/sessions'
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { openNode, pass } from './reconciliation.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+})
+
+/** How far back a node looks that was cut off from its database for an hour, with these users. */
+async function lookAfterAnHour(sessions: Sessions) {
+  let isAway = true
+  const looked: number[] = []
+  const use = async (work: (db: unknown) => unknown) => {
+    if (isAway) throw new Error('no database')
+    return work((_: unknown, value: unknown) => {
+      if (typeof value === 'number') looked.push(value)
+      return []
+    })
+  }
+  const onMissedEdits = (milliseconds: number) => void looked.push(milliseconds / 1_000)
+  const { reconcile, missedNotes } = openNode({ use, sessions, onMissedEdits })
+  for (let second = 0; second < 3_600; second += 5) {
+    await expect(reconcile()).rejects.toThrow('no database')
+    await pass(5_000)
+  }
+  isAway = false
+  missedNotes(3_600)
+  await reconcile()
+  return looked
+}
+
+test('a node that was cut off looks as far back as it had users, and not for hours', async () => {
+  const sessions = new Sessions()
+  sessions.add({ appId: 'app', userId: 'ana', generation: 0, topics: [], close: () => {} })
+  const looked = await lookAfterAnHour(sessions)
+  expect(looked).toHaveLength(3)
+  expect(Math.min(...looked)).toBeGreaterThanOrEqual(3_600)
+  expect(Math.max(...(await lookAfterAnHour(new Sessions())))).toBeLessThan(60)
+})

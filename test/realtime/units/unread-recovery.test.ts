@@ -1,0 +1,93 @@
+import { expect, test } from 'vitest'
+import { newsWithin, openNotifier, row, timeout, timesWithin, user } from './unread-fixture.ts'
+
+const namesOf = (kind: string, count: number) =>
+  Array.from({ length: count }, (_, index) => `${kind} ${index}`)
+
+/** A notifier with users who are alone in a channel each. The database answers nothing in time. */
+function openSlow(count: number) {
+  const users = namesOf('user', count)
+  const channels = namesOf('channel', count)
+  const rowsWith = (unread: number, version: number) =>
+    users.map((name, index) => row(name, channels[index] ?? '', unread, version))
+  const opened = openNotifier(...rowsWith(1, 1))
+  const { sessions, database } = opened
+  for (const session of sessions.of(user('ana')))
+    for (const userId of users) sessions.add({ ...session, userId })
+  database.timeoutMs = 4_000
+  database.onStatement = () => {
+    throw timeout()
+  }
+  return { ...opened, users, channels, rowsWith }
+}
+
+test.each([
+  [1, 110],
+  [40, 150],
+  [500, 150],
+])(
+  'after a time in which every statement took too long, %i counts are right within 15 s',
+  async (count, slowSeconds) => {
+    const { notifier, database, news, users, channels, rowsWith } = openSlow(count)
+    for (let seconds = 0; seconds < slowSeconds; seconds += 10) {
+      for (const name of channels) notifier.markDirty(name, { offset: seconds + 1, author: 'ana' })
+      expect(await newsWithin(10, news)).toEqual([])
+    }
+    database.onStatement = () => {}
+    database.rows = rowsWith(7, 200)
+    const times = await timesWithin(60, news)
+    const late = users.flatMap((name, index) => [`${name} ${channels[index]} 7`, `${name} total 7`])
+    expect(late.filter((each) => (times.get(each) ?? 99) > 15)).toEqual([])
+  },
+)
+
+test('users who left a channel while all statements were slow are told within 15 s', async () => {
+  const { notifier, database, news, users, rowsWith } = openSlow(40)
+  for (const name of users) notifier.memberLeft(user(name))
+  expect(await newsWithin(150, news)).toEqual([])
+  database.onStatement = () => {}
+  database.rows = rowsWith(7, 200)
+  const times = await timesWithin(60, news)
+  expect(users.filter((name) => (times.get(`${name} total 7`) ?? 99) > 15)).toEqual([])
+})
+
+test.each([
+  ['is slow', timeout],
+  ['is away', () => new Error('connection lost')],
+])('reads that were missed are looked for however long the database %s', async (_, error) => {
+  const { notifier, database, news } = openNotifier(row('ben', 'one', 1))
+  database.timeoutMs = 4_000
+  database.onStatement = () => {
+    throw error()
+  }
+  const began = performance.now()
+  notifier.recheck(20)
+  await newsWithin(50, news)
+  notifier.memberLeft(user('ben'))
+  await newsWithin(50, news)
+  const searched: number[] = []
+  database.onStatement = (keys, _, seconds) => {
+    if (keys.includes('ben')) searched.push(seconds)
+  }
+  await newsWithin(30, news)
+  expect(Math.max(...searched)).toBeGreaterThan(20 + 100)
+  expect(Math.max(...searched)).toBeLessThan(20 + (performance.now() - began) / 1_000)
+})
+
+test('users whose counts are slow, however many, keep back no count of another', async () => {
+  const { notifier, database, news, users } = openSlow(1_900)
+  database.rows.push(row('ben', 'one', 3, 9))
+  database.onStatement = () => {}
+  notifier.memberLeft(user('ben'))
+  await newsWithin(1, news)
+  // A few of them are loaded in time, and two hundred are not.
+  database.onStatement = (keys) => {
+    if (keys.filter((key) => key.startsWith('user')).length > 20) throw timeout()
+  }
+  notifier.handleChanges([{ channelId: 'channel 0', offset: 5 }])
+  await newsWithin(1, news)
+  notifier.recordCount(user('ben'), { channelId: 'one', count: 3, version: 9 })
+  const times = await timesWithin(60, news)
+  expect(times.get('ben total 3') ?? 99).toBeLessThan(15)
+  expect(users.filter((name) => (times.get(`${name} total 1`) ?? 99) > 15)).toEqual([])
+})
