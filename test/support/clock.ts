@@ -59,7 +59,8 @@ export function openClock() {
  * does not expire, however slow the machine is. Timers go on.
  */
 export function stopClock() {
-  const now = performance.now()
+  // Whole milliseconds, or what is put forward by 5,000 may be 4,999.999 later.
+  const now = Math.ceil(performance.now())
   const mock = vi.spyOn(performance, 'now').mockReturnValue(now)
   onTestFinished(() => mock.mockRestore())
   return { putForward: (ms: number) => void mock.mockReturnValue(now + ms) }
