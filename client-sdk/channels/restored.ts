@@ -11,7 +11,8 @@ export class RestoredChannels implements RestoredList {
 
   show({ listed, totalUnread }: Omit<ListSnapshotData, 'epoch'>) {
     const { channels, lists, unread, onChange } = this.options
-    if (channels.size > 0) return
+    // A list may have loaded without one.
+    if (channels.size > 0 || this.#hasLoaded) return
     for (const each of listed) channels.set(each.channel.id, each)
     this.#from = Math.min(...listed.map(({ sortKey }) => sortKey))
     for (const list of lists.values()) this.showIn(list)
@@ -41,8 +42,12 @@ export class RestoredChannels implements RestoredList {
 
   /** What is listed, for a later page; undefined if no list is up to date. */
   next(): Omit<ListSnapshotData, 'epoch'> | undefined {
-    const { channels, lists, unread } = this.options
-    if (![...lists.values()].some((list) => list.isReady)) return undefined
+    const { channels, unread } = this.options
+    if (!this.#hasLoaded) return undefined
     return { listed: [...channels.values()], totalUnread: unread.total }
+  }
+
+  get #hasLoaded() {
+    return [...this.options.lists.values()].some((list) => list.isReady)
   }
 }

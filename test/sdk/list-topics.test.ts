@@ -81,6 +81,20 @@ test('a list subscribes to 500 topics, and to another once one of them has gone'
   ])
 })
 
+test('a channel that is gone by the answer to its subscription is subscribed no more', () => {
+  const subscribed = new Set<string>()
+  const subscriptions: RecordSubscriptions = new RecordSubscriptions({
+    subscribe: (channelId: string) => {
+      subscribed.add(channelId)
+      // The answer is there at once.
+      subscriptions.delete(channelId)
+      return () => void subscribed.delete(channelId)
+    },
+  } as unknown as ConstructorParameters<typeof RecordSubscriptions>[0]) // all that it uses
+  subscriptions.add('c', () => {})
+  expect([subscribed.size, subscriptions.has('c')]).toEqual([0, false])
+})
+
 test('an outage trims a list that nobody watches to 200 channels and the open rooms', async () => {
   const { chat, channel, topics, count, cut, mend } = scriptedChat()
   for (let index = 0; index < 240; index++)

@@ -6,8 +6,9 @@ import { Journal } from '@parley/client/internal/outbox/journal'
 import { mergeStored, showMerged } from '@parley/client/internal/outbox/merge'
 import type { OutboxStep } from '@parley/client/internal/outbox/steps'
 import { applyTabChange } from '@parley/client/internal/outbox/tab-changes'
+import { Tabs } from '@parley/client/internal/outbox/tabs'
 import { createDeferred } from '@parley/client/internal/timing'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 
 const read: OutboxOperation = { type: 'read', clientId: 'r', channelId: 'c', createdAt: '2026' }
 
@@ -69,7 +70,8 @@ test('an edit that another tab has put into a later one ends with that', async (
   expect(await first).toBe('done')
 })
 
-test('what is discarded while the outbox is read does not come back', async () => {
+/** The journal of an outbox with two operations, whose storage answers when it is told to. */
+async function slowJournal() {
   const storage = memoryStorage()
   const owner = 'http://chat app:me'
   for (const clientId of ['1', '2']) await storage.put(owner, edit(clientId))
@@ -84,7 +86,36 @@ test('what is discarded while the outbox is read does not come back', async () =
   journal.owner = owner
   const loading = journal.load()
   await new Promise(setImmediate)
+  return { journal, loading, answer: read.resolve }
+}
+
+test('what is discarded while the outbox is read does not come back', async () => {
+  const { journal, loading, answer } = await slowJournal()
   journal.delete('1')
-  read.resolve()
+  answer()
   expect((await loading)?.operations.map(({ clientId }) => clientId)).toEqual(['2'])
+})
+
+test('what is read for one user is not taken for that of the next one', async () => {
+  const { journal, loading, answer } = await slowJournal()
+  journal.owner = 'http://chat app:you'
+  answer()
+  expect(await loading).toBeUndefined()
+})
+
+test('a tab that has joined others hears no more of those before', async () => {
+  const heard: unknown[] = []
+  const ignore = () => {}
+  const onChange = (change: unknown) => void heard.push(change)
+  const tabs = new Tabs({ onChange, onEnded: ignore, onElected: ignore })
+  onTestFinished(() => tabs.leave())
+  for (const name of ['before', 'now']) tabs.join(name)
+  for (const name of ['before', 'now']) {
+    const other = new Tabs({ onChange: ignore, onEnded: ignore, onElected: ignore })
+    onTestFinished(() => other.leave())
+    other.join(name)
+    other.post({ kind: 'removed', clientId: name })
+  }
+  await expect.poll(() => heard.at(-1)).toEqual({ kind: 'removed', clientId: 'now' })
+  expect(heard).toHaveLength(1)
 })

@@ -52,3 +52,25 @@ test('a snapshot that is read once the room was shown and left is not shown inst
   await quiet()
   expect(texts(room.messages.getSnapshot()).at(-1)).toBe('60')
 })
+
+test('a list that has loaded without a channel shows none of those stored', async () => {
+  let release = () => {}
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const listed = [{ channel: scriptedChat().channel('c').record(), sortKey: 1 }]
+  const value = { version: 1, epoch: EPOCH, totalUnread: 0, listed }
+  const storage = {
+    load: () => released.then(() => [{ key: 'list', value }]),
+    put: async () => {},
+    delete: async () => {},
+  }
+  const { chat } = scriptedChat({ snapshots: createSnapshots(storage) })
+  const list = chat.channels()
+  list.subscribe(() => {})
+  await chat.connect()
+  await until(list, ready)
+  release()
+  await quiet()
+  expect(list.getSnapshot()).toMatchObject({ status: 'ready', items: [] })
+})

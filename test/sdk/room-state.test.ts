@@ -70,6 +70,18 @@ test('nothing is left of a deleted message above its thread', async () => {
   expect(Object.keys(parent ?? {})).not.toEqual(expect.arrayContaining(['custom']))
 })
 
+test('a profile that changes is that of its user alone', async () => {
+  const { chat, tell } = await opened()
+  const rename = async (id: string, name: string) => {
+    tell('user.updated', { user: { id, name, image: null } })
+    await quiet()
+    return chat.me.getSnapshot()
+  }
+  const me = chat.me.getSnapshot()
+  expect(await rename('ana', 'Anna')).toEqual(me)
+  expect(await rename('me', 'Myself')).toEqual({ ...me, name: 'Myself' })
+})
+
 test('a member who leaves no longer types', async () => {
   const { room, talk } = await opened()
   talk.type('ana')

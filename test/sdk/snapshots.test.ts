@@ -144,6 +144,17 @@ test('of another numbering neither the stored channels nor their total stay show
   expect([channels.size, unread.total]).toEqual([0, 0])
 })
 
+test('channels of another numbering stay shown once lists have loaded them', async () => {
+  const { storage, rows } = openStorage()
+  rows.set('list', { ...storedList, totalUnread: 3 })
+  const { shown, channels, unread } = openClient()
+  const keeper = createSnapshots(storage).keep(shown)
+  await keeper.open(OWNER)
+  keeper.list.end()
+  await keeper.handleEpoch('another')
+  expect([channels.size, unread.total]).toEqual([1, 3])
+})
+
 test('of more than a hundred messages the last are stored, and that there are older ones', () => {
   const snapshotWith = (count: number, to = Number.POSITIVE_INFINITY) => {
     const messages = Array.from({ length: count }, (_, index) => ({

@@ -94,6 +94,17 @@ test('a client that is disconnected during a refresh asks for no more tokens', a
   expect([asked.length, clock.timers()]).toEqual([1, 0])
 })
 
+test('a client that is disconnected before it repeats a refresh keeps no timer', async () => {
+  const { opened, connection, provider, clock } = connectionToTest()
+  const socket = await opened()
+  await socket.accept({ expires: true, ttl: 86_400 })
+  provider.token = () => Promise.reject(new Error('down'))
+  await clock.forward(86_400_000)
+  expect(clock.timers()).toBeGreaterThan(0)
+  connection.disconnect()
+  expect(clock.timers()).toBe(0)
+})
+
 test('a token that is valid for months is not refreshed at once', async () => {
   const { opened, minted, clock } = connectionToTest()
   const socket = await opened()
