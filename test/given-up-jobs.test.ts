@@ -94,15 +94,15 @@ test('a job that is retried has all of its attempts again, and no reason', async
   const id = job?.id ?? ''
   await db`
     update graphile_worker._private_jobs
-    set attempts = ${attempts}, last_error = 'a bug'
+    set attempts = ${attempts}, last_error = 'a bug', run_at = now() + interval '1 day'
     where id = ${id}`
   expect(await givenUpJobs()).toMatchObject([{ id, attempts, reason: 'a bug' }])
   await retry(id)
   const [left] = await db`
-    select attempts, max_attempts, last_error
+    select attempts, max_attempts, last_error, run_at <= now() as is_due
     from graphile_worker._private_jobs
     where id = ${id}`
-  expect(left).toEqual({ attempts: 0, maxAttempts: MAX_ATTEMPTS, lastError: null })
+  expect(left).toEqual({ attempts: 0, maxAttempts: MAX_ATTEMPTS, lastError: null, isDue: true })
 })
 
 test('a job that waits is not listed, nor can it be retried', async () => {

@@ -42,11 +42,14 @@ test('a link in a message that grows has its preview once it ends', async () => 
 
 test('the first three different links outside code have previews, in order', async () => {
   const { web, send, previewed, titles } = scene()
+  const { url } = web
+  const other = url.replace('http', 'HTTP')
   const { id } = await send(
-    `\`${web.url}/d\` ${web.url}/b ${web.url}/a ${web.url}/b (${web.url}/c). ${web.url}/d`,
+    `\`${url}/d\` ${url}/b ${url}/a ${url}/b ${other}/b (${url}/c). ${url}/d`,
   )
-  await previewed(id)
+  const previews = await previewed(id)
   expect(await titles(id)).toEqual(['B', 'A', 'C'])
+  expect(previews[0]?.url).toBe(`${url}/b`)
 })
 
 test('a preview is cached for a day, and a miss for a minute', async () => {

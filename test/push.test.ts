@@ -84,6 +84,11 @@ test('a message that grows is pushed once, at its end, with the whole text', asy
     { name: 'mention', payload: { messageId, messagePreview: `soup, @${ben.id}` } },
   ])
   expect(provider().kindsFor(cleo.id)).toEqual(['new-message'])
+  provider().forget()
+  const edited = await grow()
+  await ana.messages.edit({ ...edited, text: 'stew' })
+  await idle(world())
+  expect(pushesTo(ben.id)).toMatchObject([{ payload: { ...edited, messagePreview: 'stew' } }])
 })
 
 test('a system message is pushed only if that was asked for', async () => {

@@ -1,7 +1,8 @@
+import type { Tx } from '@parley/server/db/client'
 import { expect, test } from 'vitest'
 import { channelEventsOf, upTo } from './support/events.ts'
 import { insertUsers } from './support/inserted.ts'
-import { whileLocked, withoutCleanup } from './support/locks.ts'
+import { waitingForRows, whileLocked, whileRowLocked, withoutCleanup } from './support/locks.ts'
 import { outcome, rowsOf, talk } from './support/races.ts'
 import { useWorld } from './support/world.ts'
 
@@ -161,4 +162,28 @@ test('concurrent pins never exceed the limit', async () => {
   )
   expect(results.sort()).toEqual([...Array(4).fill('VALIDATION_ERROR'), 'done', 'done'])
   expect((await ana.pins.list({ channelId })).messages).toHaveLength(100)
+})
+
+test.each([
+  ['last_read_seq', 'unread_after_seq'],
+  ['unread_after_seq', 'last_read_seq'],
+])('a send that moves %s of its author takes back no other move of %s', async (moves, other) => {
+  const { ana, ben, channelId } = await talk(world())
+  await ben.messages.send({ channelId, text: 'first' })
+  const isMember = (sql: Tx) => sql`channel_id = ${channelId} and user_id = ${ana.id}`
+  const { db } = world()
+  await db`update members set ${db(moves)} = 1, ${db(other)} = 0 where ${isMember(db)}`
+  const lock = (sql: Tx) => sql`select from members where ${isMember(sql)} for no key update`
+  const { sending } = await whileRowLocked(world(), lock, async (sql) => {
+    const sending = ana.messages.send({ channelId, text: 'second' })
+    await waitingForRows(world(), 1)
+    await sql`update members set ${sql(other)} = 1 where ${isMember(sql)}`
+    return { sending }
+  })
+  await sending
+  const [position] = await db`
+    select ${db(moves)} as moved, ${db(other)} as other
+    from members
+    where ${isMember(db)}`
+  expect(position).toEqual({ moved: 2, other: 1 })
 })

@@ -188,11 +188,14 @@ describe('listing channels', () => {
 
   test('of the open channels active in one hour, discovery lists the last one first', async () => {
     const ana = await world().user('hour-ana')
-    const create = () => ana.channels.create({ type: 'public', name: 'Of this hour' })
-    const [oldest] = [await create(), await create(), await create()]
-    await ana.messages.send({ channelId: oldest.id, text: 'hi' })
-    const page = await ana.channels.list({ discover: true, limit: 1 })
-    expect(page.channels.map(({ id }) => id)).toEqual([oldest.id])
+    const { id: workspaceId } = await ana.workspaces.create({ name: 'Acme', type: 'team' })
+    for (const kind of [{ type: 'public' }, { type: 'team', workspaceId }] as const) {
+      const create = () => ana.channels.create({ ...kind, name: 'Of this hour' })
+      const [oldest] = [await create(), await create(), await create()]
+      await ana.messages.send({ channelId: oldest.id, text: 'hi' })
+      const page = await ana.channels.list({ discover: true, limit: 1 })
+      expect(page.channels.map(({ id }) => id)).toEqual([oldest.id])
+    }
   })
 
   test('discovery lists channels that anyone can join, and no others', async () => {
@@ -220,12 +223,15 @@ describe('listing channels', () => {
     const ana = await world().user('search-ana')
     for (const name of ['100% Élan', 'under_score', 'back\\slash', 'Plain'])
       await ana.channels.create({ type: 'public', name })
+    const { id: workspaceId } = await ana.workspaces.create({ name: 'Acme', type: 'team' })
+    await ana.channels.create({ type: 'team', name: 'Team', workspaceId })
     const found = async (q: string) =>
       (await ana.channels.list({ discover: true, q })).channels.map(({ name }) => name)
     expect(await found('%')).toEqual(['100% Élan'])
     expect(await found('_')).toEqual(['under_score'])
     expect(await found('\\')).toEqual(['back\\slash'])
     expect(await found('éLAN')).toEqual(['100% Élan'])
+    expect(await found('tEAM')).toEqual(['Team'])
     expect(await found("' or true --")).toEqual([])
     expect((await ana.channels.list({ q: 'PLA' })).channels.map(({ name }) => name)).toEqual([
       'Plain',

@@ -26,10 +26,13 @@ describe('a message that grows', () => {
   test('may begin with a text, and only messages that begin so may grow', async () => {
     const { bot } = users()
     const channelId = await newChannel()
-    const message = await bot.messages.send({ channelId, text: 'So 👍', streaming: true })
+    const message = await bot.messages.send({ channelId, text: '@ana 👍', streaming: true })
+    expect(message.mentions).toEqual([])
     const ref = { channelId, messageId: message.id }
-    expect(await bot.streams.append({ ...ref, at: 5, text: ' be it' })).toEqual({ length: 11 })
-    expect((await bot.streams.finish(ref)).text).toBe('So 👍 be it')
+    expect(await bot.streams.append({ ...ref, at: 7, text: ' be it' })).toEqual({ length: 13 })
+    expect(await bot.streams.finish(ref)).toMatchObject({
+      ...{ text: '@ana 👍 be it', mentions: ['ana'] },
+    })
     const whole = await bot.messages.send({ channelId, text: 'whole' })
     const other = { channelId, messageId: whole.id }
     expect(whole).not.toHaveProperty('streaming')
