@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs'
 import { createApi } from '@parley/client/api'
+import { describeError } from '@parley/server/core/describe-error'
 import { createOutages, logOutages } from '@parley/server/db/outages'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { createDataFolder } from './support/folders.ts'
@@ -166,9 +167,27 @@ test('an outage of the database has a line at its beginning and one at its end',
   outages.worked()
   outages.worked()
   outages.failed(lost)
-  expect(written).toEqual([
-    { level: 'warn', fault: 'connection refused', message: 'database unavailable' },
-    { level: 'info', ms: expect.any(Number), failures: 5, message: 'database available again' },
-    { level: 'warn', fault: 'connection refused', message: 'database unavailable' },
-  ])
+  outages.worked()
+  const begins = { level: 'warn', fault: 'connection refused', message: 'database unavailable' }
+  const ends = { level: 'info', ms: expect.any(Number), message: 'database available again' }
+  expect(written).toEqual([begins, { ...ends, failures: 5 }, begins, { ...ends, failures: 1 }])
+})
+
+test('a line of an error has all that it was made of, however deep that goes', () => {
+  const refused = (address: string) =>
+    Object.assign(new Error(`connect ${address}`), { code: 'ECONNREFUSED' })
+  const all = new AggregateError([refused('::1'), refused('127.0.0.1')], 'no address answers')
+  expect(describeError(new Error('failed', { cause: all }))).toMatchObject({
+    message: 'failed',
+    cause: {
+      message: 'no address answers',
+      errors: [
+        { message: 'connect ::1', code: 'ECONNREFUSED' },
+        { message: 'connect 127.0.0.1', code: 'ECONNREFUSED' },
+      ],
+    },
+  })
+  const endless = new Error('its own cause')
+  endless.cause = endless
+  expect(describeError(endless)).toMatchObject({ cause: { message: 'its own cause' } })
 })

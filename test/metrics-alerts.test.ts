@@ -6,6 +6,7 @@ import { createDb } from '@parley/server/db/client'
 import { startMetricsServer, startTextServer } from '@parley/server/http/metrics-server'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { openDatabaseProxy } from './support/database-proxy.ts'
+import { exchange } from './support/raw.ts'
 import { centrifugeOf, listen } from './support/realtime.ts'
 import { refusal } from './support/refusal.ts'
 import { sample } from './support/scrape.ts'
@@ -62,9 +63,9 @@ test('refused credentials are counted by their kind', async () => {
 
 test('responses are counted by status, those to unreadable requests included', async () => {
   const grown = await growth()
-  await fetch(`${world().url}/nowhere`)
-  await fetch(`${world().url}/nowhere`, { method: 'OPTIONS' })
-  await until(async () => (await grown('parley_http_responses_total{status="404"}')) === 2)
+  for (const method of ['GET', 'OPTIONS']) await fetch(`${world().url}/nowhere`, { method })
+  await exchange(world().url, 'CONNECT a:1 HTTP/1.1\r\nHost: x\r\n\r\n')
+  await until(async () => (await grown('parley_http_responses_total{status="404"}')) === 3)
 })
 
 test('delivery is timed for events of this node, and of others', async () => {

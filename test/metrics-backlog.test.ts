@@ -1,23 +1,38 @@
+import { topics } from '@parley/contract'
 import { connectOnce } from '@parley/server/db/client'
 import { startMetricsServer } from '@parley/server/http/metrics-server'
-import { expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { erased } from './support/cleanup.ts'
 import { sample } from './support/scrape.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld({ timings: { reconcileMs: 600_000 } })
 
-async function newMetrics() {
+let server: Awaited<ReturnType<typeof startMetricsServer>>
+beforeAll(async () => {
   const { metrics, pool: db, databaseUrl } = world()
   const given = { db, databaseUrl, poolSize: 10, port: 0, host: '127.0.0.1' }
-  const server = await startMetricsServer(metrics, given)
-  onTestFinished(server.stop)
-  return async () => (await fetch(`http://127.0.0.1:${server.port}/metrics`)).text()
-}
+  server = await startMetricsServer(metrics, given)
+})
+afterAll(() => server.stop())
+const scrape = async () => (await fetch(`http://127.0.0.1:${server.port}/metrics`)).text()
+
+test('the age of the oldest event is that of the first one that is kept', async () => {
+  const { db, appId } = world()
+  const ana = await world().user('ana')
+  const { id } = await ana.channels.create({ type: 'group', name: 'Talk' })
+  for (const text of ['old', 'young']) await ana.messages.send({ channelId: id, text })
+  await db`
+    update events
+    set created_at = now() - interval '1 hour'
+    where topic = ${topics.channel(appId, id)}
+      and "offset" = 1`
+  const shown = sample(await scrape(), 'parley_events_oldest_seconds')
+  expect(shown).toBeGreaterThan(3_000)
+})
 
 test('nothing is shown as late that nobody waits for, and no connection of others', async () => {
   const { backend, db, appId, databaseUrl } = world()
-  const scrape = await newMetrics()
   const { id: webhookId } = await backend.webhooks.create({
     ...{ url: 'https://8.8.8.8/hook', events: ['message.new'] },
   })

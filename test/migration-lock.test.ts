@@ -11,24 +11,29 @@ test('who waits for another that migrates says so once, and gives up after an ho
   const other = connectOnce(url)
   onTestFinished(() => other.end())
   await other`select pg_advisory_lock(${locks.migration}, ${inSchema(other)})`
-  /** From then on it counts the time. */
-  const hasAsked = async () => {
-    const [row] = await other<{ count: number }[]>`
-      select count(*)::int
+  /** When it last asked for the lock; from the first time on it counts the time. */
+  const askedAt = async () => {
+    const [row] = await other<{ at: string }[]>`
+      select query_start::text as at
       from pg_stat_activity
       where application_name = 'parley-migrations'
         and datname = current_database()
         and query like '%pg_try_advisory_lock%'`
-    return row?.count === 1
+    return row?.at
+  }
+  const untilAskedAgain = async () => {
+    const before = await askedAt()
+    await until(async () => (await askedAt()) !== before)
   }
   const { putForward } = stopClock()
   const notices: string[] = []
   const migrating = migrate(url, { onNotice: (line) => void notices.push(line) })
   const refused = expect(migrating).rejects.toThrow('has been migrating this database for an hour')
-  await until(hasAsked)
+  await until(askedAt)
   expect(notices).toEqual([])
   putForward(5_000)
   await until(() => notices.length > 0)
+  for (const _ of [1, 2]) await untilAskedAgain()
   putForward(3_600_000)
   await refused
   expect(notices).toEqual(['another process migrates this database: waiting for it'])

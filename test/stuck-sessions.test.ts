@@ -1,7 +1,7 @@
 import { FILE_CONNECTION } from '@parley/server/db/stuck-sessions'
-import { expect, test } from 'vitest'
+import { expect, inject, test } from 'vitest'
 import { slowness } from './support/slowness.ts'
-import { lockSilently } from './support/stuck-session.ts'
+import { fallSilent, lockSilently } from './support/stuck-session.ts'
 import { useWorld, type World } from './support/world.ts'
 
 const never = 3_600_000
@@ -51,7 +51,7 @@ test('who waits for a session whose client fell silent frees its locks within 2.
   expect(held).toBeGreaterThan(1_000)
 })
 
-test('a command with a file, or another program, may wait: others are ended', async () => {
+test('a command with a file, another program or database may wait: others are ended', async () => {
   const ana = await world().user('ana')
   const [exported, edited, locked] = [
     await ana.channels.create({ type: 'group', name: 'Exported' }),
@@ -60,8 +60,12 @@ test('a command with a file, or another program, may wait: others are ended', as
   ]
   const isCommandThere = await lockSilently(world(), exported.id, FILE_CONNECTION)
   const isProgramThere = await lockSilently(world(), edited.id, 'psql')
+  // A service of its own, whose sessions it looks after itself.
+  const elsewhere = { db: world().db, databaseUrl: inject('databaseUrl') }
+  const isSessionElsewhereThere = await fallSilent(elsewhere, 'select')
   const isOtherThere = await lockSilently(world(), locked.id)
   await ana.messages.send({ channelId: locked.id, text: 'waits until it is free' })
   expect(await isOtherThere()).toBe(false)
   expect([await isCommandThere(), await isProgramThere()]).toEqual([true, true])
+  expect(await isSessionElsewhereThere()).toBe(true)
 })

@@ -45,8 +45,14 @@ test('a private CA is trusted alone, and a client certificate is sent with its k
   })
 })
 
+test('a certificate is compared with an IPv6 address as it is written there', () => {
+  const { ssl } = readTls('postgres://parley@[2001:db8::1]/chat?sslmode=verify-full')
+  expect(ssl).toMatchObject({ host: '2001:db8::1' })
+})
+
 test('only the parameters for encryption are taken out of the URL', () => {
-  const given = 'sslmode=require&target_session_attrs=read-write&channel_binding=require'
+  const encryption = 'sslmode=require&channel_binding=require&uselibpqcompat=true'
+  const given = `${encryption}&target_session_attrs=read-write`
   const { url } = readTls(`${base}?${given}`)
   expect(url).toBe(`${base}?target_session_attrs=read-write`)
   expect(readTls('postgres://parley@%2Frun%2Fpostgresql/parley')).toEqual({

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { beginPost, exchange, expectError } from './support/raw.ts'
-import { patient } from './support/until.ts'
+import { patient, until } from './support/until.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -27,6 +27,21 @@ test('half of a request that never gets whole is a VALIDATION_ERROR', async () =
   const [answer] = await answersAfter('GET /health/live HTTP/1.1\r\nHost: x\r\n')
   if (!answer) throw new Error('no answer')
   expectError(answer, 'VALIDATION_ERROR')
+})
+
+test('a connection that pipelines takes any number of requests, a few at a time', async () => {
+  const { hostname, port } = new URL(world().url)
+  const socket = connect(Number(port), hostname)
+  onTestFinished(() => void socket.destroy())
+  let received = ''
+  socket.on('data', (data) => {
+    received += data
+  })
+  const answers = () => received.split('HTTP/1.1 200').length - 1
+  for (const count of [40, 80]) {
+    socket.write('GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(40))
+    await until(() => answers() === count)
+  }
 })
 
 test('a body that is read while it arrives may take longer than any other request', async () => {

@@ -9,13 +9,19 @@ function protocolMessage(type: string, content: Buffer) {
   return Buffer.concat([Buffer.from(type), length, content])
 }
 
+type Place = Pick<World, 'db' | 'databaseUrl'>
+
+/** Locks a channel in a session whose client falls silent. */
+export const lockSilently = (place: Place, channelId: string, name?: string) =>
+  fallSilent(place, `select from public.channels where id = '${channelId}' for update`, name)
+
 /**
- * Locks a channel in a session whose client falls silent between a statement and its Sync. Resolves
- * to whether the session is still there.
+ * Opens a session whose client falls silent between a statement and its Sync. Resolves to whether
+ * the session is still there.
  */
-export async function lockSilently(
-  { db, databaseUrl }: Pick<World, 'db' | 'databaseUrl'>,
-  channelId: string,
+export async function fallSilent(
+  { db, databaseUrl }: Place,
+  statement: string,
   name = 'parley-jobs',
 ) {
   const { pgPool, close } = createQueuePool(databaseUrl, { onConnectionLost: () => {} })
@@ -28,8 +34,7 @@ export async function lockSilently(
   const socket = socketOf(client)
   socket.removeAllListeners('data')
   const answered = new Promise((resolve) => socket.once('data', resolve))
-  const lock = `select from public.channels where id = '${channelId}' for update`
-  socket.write(protocolMessage('P', Buffer.from(`\0${lock}\0\0\0`)))
+  socket.write(protocolMessage('P', Buffer.from(`\0${statement}\0\0\0`)))
   socket.write(protocolMessage('B', Buffer.alloc(8)))
   socket.write(protocolMessage('E', Buffer.alloc(5)))
   // Flush: the answer shows that the statement is done. No Sync follows.
