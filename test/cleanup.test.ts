@@ -116,22 +116,31 @@ test('the log of a webhook is kept for two days, and numbers of users for 400', 
     from unnest(${ages}::int[]) hours`
   // Apart from the users of this test, who are active today.
   const { id: otherId } = await operator.apps.create({ name: 'Old' })
-  await db`
+  const insertNumbers = () => db`
     insert into active_users (app_id, day, count)
-    select ${otherId}, (now() at time zone 'UTC')::date - days, days
-    from unnest(${[1, 399, 402]}::int[]) days`
-  await cleanupElsewhere(world()).pass()
+    select ${otherId}, (now() at time zone 'UTC')::date - days, 1
+    from generate_series(395, 405) days
+    on conflict do nothing`
+  const oldest = async () => {
+    const [row] = await db<{ days: number }[]>`
+      select max((now() at time zone 'UTC')::date - day) as days
+      from active_users
+      where app_id = ${otherId}`
+    return row?.days
+  }
+  await insertNumbers()
+  const { pass } = cleanupElsewhere(world())
+  await pass()
   const deliveries = await db`
     select event_type
     from webhook_deliveries
     where app_id = ${appId}`
   expect(deliveries).toEqual([{ eventType: 'age.47' }])
-  const counts = await db`
-    select count
-    from active_users
-    where app_id = ${otherId}
-    order by day desc`
-  expect(counts).toEqual([{ count: 1 }, { count: 399 }])
+  expect(await oldest()).toBe(400)
+  // They are looked for once an hour.
+  await insertNumbers()
+  await pass()
+  expect(await oldest()).toBe(405)
 })
 
 test('where no jobs run, the cleanup runs at once and until it is stopped', async () => {

@@ -1,6 +1,7 @@
 import { topics } from '@parley/contract'
 import { runInTransaction } from '@parley/server/core/context'
 import { createEventBus } from '@parley/server/core/event-bus'
+import { DeadlineError } from '@parley/server/db/client'
 import { transaction } from '@parley/server/db/transaction'
 import {
   deleteUserEvents,
@@ -222,6 +223,8 @@ test('of users who are not deleted nothing is found to erase, or erased late', a
       where app_id = ${appId}
         and id = ${gone.id}`
     expect(await find()).toEqual([{ appId, channelId, userId: gone.id, state: 'live' }])
+    const erase = world().cleanup.erase({ appId, userIds: [gone.id] }, performance.now() - 1)
+    await expect(erase).rejects.toThrow(DeadlineError)
     const users = await Promise.all([gone.id, kept.id].map(locked))
     expect(users.map(({ user }) => user?.id)).toEqual([gone.id, undefined])
   })

@@ -86,7 +86,14 @@ test('an endless page is read up to half a megabyte, and gets its preview from t
   expect(sent).toBeLessThan(20e6)
 })
 
-test('a page that is compressed, unasked, is not decompressed', async () => {
+test('a page is asked for as it is, and one that is compressed is not decompressed', async () => {
+  let asked: string | undefined
+  web().pages['/asked'] = (response, { headers }) => {
+    asked = String(headers['accept-encoding'])
+    response.writeHead(200, html).end(page('<title>As it is</title>'))
+  }
+  expect((await lookAt('/asked')).preview?.title).toBe('As it is')
+  expect(asked).toBe('identity')
   const bomb = gzipSync(Buffer.alloc(50e6))
   expect(await find('/bomb', bomb, { ...html, 'content-encoding': 'gzip' })).toBeNull()
   const brotli = { ...html, 'content-encoding': 'br' }

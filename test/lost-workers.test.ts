@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { createJobStaging } from '@parley/server/core/jobs'
-import type { Db } from '@parley/server/db/client'
+import type { Db, Tx } from '@parley/server/db/client'
+import { inSchema, locks } from '@parley/server/db/locks'
 import { releaseWorkers, startHeartbeat } from '@parley/server/jobs/heartbeat'
 import { startJobs } from '@parley/server/jobs/index'
 import { timings } from '@parley/server/jobs/timings'
@@ -10,6 +11,7 @@ import { watchForDeath } from './support/deaths.ts'
 import { idle } from './support/idle.ts'
 import { silentLog, useStagingWorld } from './support/jobs.ts'
 import { lockedJobs } from './support/locked-jobs.ts'
+import { whileRowLocked } from './support/locks.ts'
 import { until } from './support/until.ts'
 
 const staging = useStagingWorld()
@@ -104,6 +106,15 @@ test.each([
   expect(deaths).toEqual([])
 })
 
+test('a process whose jobs were stopped listens for nothing of theirs', async () => {
+  const listeners = () => process.listenerCount('unhandledRejection')
+  const before = listeners()
+  await staging.startNode()
+  expect(listeners()).toBeGreaterThan(before)
+  await staging.stopLast()
+  expect(listeners()).toBe(before)
+})
+
 /** A job in progress, whose outcome this process could not store. */
 async function interruptJob() {
   const { db, pool, metrics } = staging.current().world
@@ -139,6 +150,29 @@ test('a job that another process has released gets no second attempt back', asyn
   const { release } = await interruptJob()
   expect(await release({ workers: ['busy'], notStored: new Map() })).toEqual([1])
   expect(await release()).toEqual([1])
+})
+
+test('of two processes that release a job at once one gives it an attempt back', async () => {
+  const { release } = await interruptJob()
+  const { world } = staging.current()
+  const isWaiting = async () => {
+    const waiting = await world.db`
+      select
+      from pg_stat_activity
+      where datname = current_database()
+        and wait_event = 'advisory'`
+    return waiting.length > 0
+  }
+  const lock = (sql: Tx) => sql`select pg_advisory_xact_lock(${locks.release}, ${inSchema(sql)})`
+  const { releasing } = await whileRowLocked(world, lock, async (sql) => {
+    const releasing = release({ workers: ['busy'], notStored: new Map() })
+    await until(isWaiting)
+    await sql`
+      update graphile_worker._private_jobs
+      set locked_by = null, locked_at = null, max_attempts = max_attempts + 1`
+    return { releasing }
+  })
+  expect(await releasing).toEqual([1])
 })
 
 /** The heartbeat of a process, some of whose writes are lost, and a job of another's worker. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { createMetrics } from '@parley/server/core/metrics'
 import { MissedCopies } from '@parley/server/realtime/missed-copies'
 import { selectRemoved, selectUnreadChanges } from '@parley/server/realtime/queries'
@@ -45,4 +46,18 @@ const reads = {
 
 test.each(Object.entries(reads))('%s are found without the events before', async (_, read) => {
   expect(await rowsReadBy(world(), 'generic', async () => void (await read()))).toBeLessThan(100)
+})
+
+test('counts change by what is sent, what is deleted and who joins, by nothing else', async () => {
+  const { db, pool, appId } = world()
+  const types = ['message.new', 'message.deleted', 'channel.member_joined', 'message.updated']
+  const channelIds = types.map(() => randomUUID())
+  await db`
+    insert into events (topic, "offset", type, envelope)
+    select 'chat:' || ${appId} || ':' || id, 7, type, '{}'
+    from unnest(${channelIds}::text[], ${types}::text[]) given (id, type)`
+  const changed = await pool.use((tx) => selectUnreadChanges(tx, 20))
+  expect(new Set(changed)).toEqual(
+    new Set(channelIds.slice(0, 3).map((channelId) => ({ channelId, offset: 7 }))),
+  )
 })

@@ -46,10 +46,10 @@ describe.skipIf(!hasRedis)('two nodes with Redis', () => {
     const topics = (node: World) =>
       node.metrics.registry.metrics().then((text) => sample(text, 'parley_redis_topics'))
     // Ana's own topic, for as long as she is connected.
-    const visit = connect(ana, receiver)
-    await visit.ready()
+    const visits = [connect(ana, receiver), connect(ana, receiver)]
+    for (const visit of visits) await visit.ready()
     expect(await topics(receiver)).toBe(1)
-    visit.disconnect()
+    for (const visit of visits) visit.disconnect()
     await until(async () => (await topics(receiver)) === 0)
     const listener = await listenAs(ben, channelTopic(channelId), receiver)
     const bens = await listenAs(ben, userTopic(ben), receiver)
@@ -187,6 +187,14 @@ describe.skipIf(!hasRedis)('two nodes with Redis', () => {
     giveBack?.()
     await until(() => take(two, 'ben'))
     expect(await take(one, 'ben')).toBe(false)
+    // What is given back after the end of its window frees no room in the next one.
+    const late = createSharedWindows(limits)
+    onTestFinished(late.close)
+    await until(() => late.take('other', 1))
+    late.giveBack('messages:cem')
+    await late.take('other', 1)
+    for (const _ of upTo(10)) await take(one, 'cem')
+    expect(await take(two, 'cem')).toBe(false)
     await redis.kill()
     // Never refused because Redis is away, and each counts by itself.
     for (const limited of [one, two]) {

@@ -112,6 +112,20 @@ test('a node that does not answer is taken for dead, and few requests wait for i
   expect(clock.timers()).toBe(0)
 })
 
+test('the requests that wait for all other nodes together are bounded', async () => {
+  const clock = stoppedClock()
+  const here = await createNode('here')
+  const tokens = await createTokens([SECRET])
+  const receive = () => {
+    const session = tokens.newSession('there')
+    return here.emulation.receive({ session, node: 'there', data: '', isBinary: false })
+  }
+  const waiting = Array.from({ length: 5_000 }, receive)
+  expect(await receive()).toBe('busy')
+  await clock.forward(4_000)
+  expect(new Set(await Promise.all(waiting))).toEqual(new Set(['unknown']))
+})
+
 test('a session has few bytes on their way to another node, and so have all together', async () => {
   const [here, there] = [await createNode('here'), await createNode('there')]
   const half = 'x'.repeat(256 * 1024)

@@ -53,6 +53,17 @@ test('presence is compared after a change that was not sent, and after lost rows
   expect(presence.comparedAt).toHaveLength(2)
 })
 
+test('changes of presence that were missed are found, and after lost rows all counts', async () => {
+  let areLost = false
+  const { repairs, missedNotes } = openNode({ beat: async () => areLost })
+  await pass(60_000)
+  missedNotes(5, 'the other node')
+  expect(repairs).toEqual([{ changesOf: 5_000, nodeId: 'the other node' }])
+  areLost = true
+  await pass(defaults.beatMs)
+  expect(repairs.slice(1)).toEqual(['counts', { changesOf: expect.any(Number), nodeId: undefined }])
+})
+
 test('users who could not be announced again are announced within 15 s', async () => {
   const { presence } = openNode()
   await pass(60_000)
@@ -133,6 +144,27 @@ test('no outage, however long, makes nodes declare each other dead', async () =>
       expect(await playDeath({ diedAt: Number.POSITIVE_INFINITY, ...outage })).toBeUndefined()
     }
   }
+})
+
+test('after a heartbeat that could not be written, other nodes have time for theirs', async () => {
+  let fails = false
+  const removals: number[] = []
+  openNode({
+    beat: async () => {
+      if (fails) throw new Error('lost')
+      return false
+    },
+    onRemoval: () => void removals.push(performance.now()),
+  })
+  await pass(20_000)
+  expect(removals).not.toEqual([])
+  fails = true
+  await pass(defaults.beatMs)
+  fails = false
+  removals.splice(0)
+  const began = performance.now()
+  await pass(PROMISED_MS)
+  expect((removals[0] ?? 0) - began).toBeGreaterThan(2 * defaults.beatMs)
 })
 
 test('when the clock of the database was set, nodes have time to beat by it', async () => {

@@ -32,6 +32,7 @@ export function openNode({
   onMissedEdits = () => {},
 }: Given = {}) {
   const presence = { hasLost: false, comparedAt: [] as number[], announcements: 0 }
+  const repairs: unknown[] = []
   const reconciliation = createReconciliation({
     // The role may not end stuck sessions: nothing else depends on that.
     db: {
@@ -55,7 +56,8 @@ export function openNode({
     knownPresence: {
       rowsWereThere: () => {},
       handleLostRows: () => {},
-      handleMissedNotes: () => {},
+      handleMissedNotes: (milliseconds: number, nodeId?: string) =>
+        void repairs.push({ changesOf: milliseconds, nodeId }),
       get hasLost() {
         return presence.hasLost
       },
@@ -67,7 +69,11 @@ export function openNode({
     },
     missedProfiles: { missed: () => {}, catchUp: nothing },
     missedCopies: { missed: onMissedEdits, catchUp: nothing },
-    unread: { recheck: () => {}, handleChanges: () => {}, invalidateAll: () => {} },
+    unread: {
+      recheck: () => {},
+      handleChanges: () => {},
+      invalidateAll: () => repairs.push('counts'),
+    },
     recheck: () => {},
     report: () => {},
     timings: defaults,
@@ -82,5 +88,5 @@ export function openNode({
   })
   schedule.every(defaults.lookMs, { work: reconciliation.look, problem: 'look' })
   onTestFinished(schedule.stop)
-  return { presence, ...reconciliation }
+  return { presence, repairs, ...reconciliation }
 }

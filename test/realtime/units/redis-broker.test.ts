@@ -9,7 +9,8 @@ import { stoppedClock } from '../../support/scripted/time.ts'
 const EVERYONE = 'service:nodes'
 
 /** A node with a Redis that takes everything, and delivers what a test says. */
-async function openBroker() {
+async function openBroker({ isThere = true } = {}) {
+  const lines: string[] = []
   const clock = stoppedClock()
   const listeners: EventEmitter[] = []
   const topics: number[] = []
@@ -28,7 +29,7 @@ async function openBroker() {
     connect,
     prefix: 'service',
     nodeId: 'here',
-    log: { warn: () => {}, info: () => {} },
+    log: { warn: (_, message) => void lines.push(message), info: () => {} },
     report: () => {},
     onLost: () => {},
     onTopics: (count) => void topics.push(count),
@@ -38,11 +39,11 @@ async function openBroker() {
     onNote: () => {},
     onMissedNotes: (ms) => void missed.push(ms),
   })
-  listeners[0]?.emit('ready')
+  if (isThere) listeners[0]?.emit('ready')
   await quiet()
-  await clock.forward(1_000)
+  await clock.forward(isThere ? 1_000 : 4_000)
   await started
-  return { broker, clock, listeners, topics, missed }
+  return { broker, clock, listeners, topics, missed, lines }
 }
 
 test('a connection is silent that has only own notes about topics, of one server', async () => {
@@ -57,6 +58,25 @@ test('a connection is silent that has only own notes about topics, of one server
     await clock.forward(1_000)
   }
   expect(listeners).toHaveLength(2)
+  void broker.stop()
+})
+
+test('a start without Redis says so before anything is missed', async () => {
+  const { broker, lines } = await openBroker({ isThere: false })
+  expect(lines).toHaveLength(1)
+  void broker.stop()
+})
+
+test('notes of a node that fell silent while the own ones arrive were missed', async () => {
+  const { broker, clock, listeners, missed } = await openBroker()
+  listeners[0]?.emit('message', EVERYONE, 'there\n1\n')
+  missed.splice(0)
+  for (const number of upTo(65)) {
+    listeners[0]?.emit('message', EVERYONE, `here\n${number}\n`)
+    await clock.forward(1_000)
+  }
+  expect(missed).toHaveLength(1)
+  expect(missed[0]).toBeGreaterThan(60_000)
   void broker.stop()
 })
 

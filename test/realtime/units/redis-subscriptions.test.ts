@@ -111,3 +111,32 @@ test('of a topic that is subscribed to late, notes may have been missed', async 
   await followFor('slow', 1_001)
   expect(onLate.mock.calls).toEqual([[1_001]])
 })
+
+test('of a server that left a question unanswered, notes may have been missed', async () => {
+  let now = 0
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
+  onTestFinished(() => clock.mockRestore())
+  const { open, client, follow, answer, probe, onLate } = subscriptionsToTest()
+  let isSilent = false
+  Object.assign(client, {
+    slots: Array.from({ length: 16_384 }, () => ['a server']),
+    sunsubscribe: () => (isSilent ? Promise.reject(new Error('no answer')) : Promise.resolve()),
+  })
+  follow('talk')
+  open()
+  client.emit('ready')
+  await answer()
+  const probeAt = async (at: number) => {
+    now = at
+    await probe()
+  }
+  await probeAt(1_000)
+  isSilent = true
+  await probeAt(2_000)
+  await probeAt(3_000)
+  expect(onLate).not.toHaveBeenCalled()
+  isSilent = false
+  await probeAt(4_000)
+  await probeAt(5_000)
+  expect(onLate.mock.calls).toEqual([[3_000]])
+})

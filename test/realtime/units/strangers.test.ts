@@ -22,7 +22,8 @@ function openStrangers() {
     // As much of them as this class uses.
     strangers.add(socket as unknown as CountedSocket, stream as never)
     const send = (length: number) => void stream.emit('data', { length })
-    return { send, accept: () => socket.onOwned(), close: () => void events.emit('close'), stream }
+    const [accept, close] = [() => socket.onOwned(), () => void events.emit('close')]
+    return { send, accept, close, stream, socket }
   }
   return { open, cut }
 }
@@ -46,6 +47,7 @@ test('a socket whose token was verified, or that has ended, takes none of the bu
   open().send(strangersBytes - 2 * frameBytes)
   expect(cut).toEqual([])
   expect([user, gone].map(({ stream }) => stream.listenerCount('data'))).toEqual([0, 0])
+  expect([user, gone].map(({ socket }) => socket.listenerCount('close'))).toEqual([0, 0])
 })
 
 test('sockets that send nothing take some of the budget too', () => {

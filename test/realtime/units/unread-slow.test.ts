@@ -150,6 +150,24 @@ test('a user whose counts took too long as they left a channel is told later', a
   expect(await news(5_000)).toEqual(['ben total 1'])
 })
 
+test('a user whose counts change while they take their time is counted once more', async () => {
+  const { notifier, database, news } = openNotifier(row('ben', 'one', 1))
+  const slow = () => {
+    throw timeout()
+  }
+  database.onStatement = (keys) => keys.includes('ben') && slow()
+  notifier.memberLeft(user('ben'))
+  expect(await news()).toEqual([])
+  let loads = 0
+  database.onStatement = (keys) => {
+    if (!keys.includes('ben')) return
+    loads += 1
+    if (loads === 1) notifier.memberLeft(user('ben'))
+    else database.rows = [row('ben', 'one', 2)]
+  }
+  expect(await newsWithin(30, news)).toContain('ben total 2')
+})
+
 test('a user whose counts a full pool cut short, however often, is told within 15 s', async () => {
   const { notifier, database, news, problems } = openNotifier(row('ben', 'one', 1))
   database.onStatement = (keys) => {
