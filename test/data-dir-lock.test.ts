@@ -1,10 +1,12 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { lockDirectory } from '@parley/server/db/embedded/lock'
 import { startTimeOf } from '@parley/server/db/embedded/process'
 import { expect, onTestFinished, test } from 'vitest'
+import { until } from './support/until.ts'
 
 function openDirectory() {
   const directory = mkdtempSync(join(tmpdir(), 'parley-lock-'))
@@ -19,12 +21,15 @@ const inUse = `in use by process ${process.pid}`
 
 test('a data directory belongs to one process, until that gives it back', () => {
   const { directory, lock } = openDirectory()
+  const listeners = process.listenerCount('exit')
   const release = lockDirectory(directory)
   expect(readFileSync(lock, 'utf8')).toBe(ofThis())
   expect(() => lockDirectory(directory)).toThrow(inUse)
   release()
   lockDirectory(directory)()
   expect(readdirSync(directory)).toEqual([])
+  // At its exit another process may have the lock.
+  expect(process.listenerCount('exit')).toBe(listeners)
 })
 
 test('the lock of a process that has died is taken over, by one process alone', () => {
@@ -49,5 +54,21 @@ test.skipIf(startTimeOf(process.pid) === '')(
     const release = lockDirectory(directory)
     expect(readFileSync(lock, 'utf8')).toBe(ofThis())
     release()
+  },
+)
+
+test.skipIf(process.platform !== 'linux')(
+  'the lock of a process that has ended is taken over, though nobody has noticed its end',
+  async () => {
+    const { directory, lock } = openDirectory()
+    // The parent never asks for the end of its child.
+    const parent = spawn('/bin/sh', ['-c', 'sleep 0.1 & echo $!; exec sleep 60'])
+    onTestFinished(() => void parent.kill())
+    const [line] = await once(parent.stdout, 'data')
+    const pid = Number(line)
+    await until(() => /\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8')))
+    writeFileSync(lock, `${pid} ${startTimeOf(pid)}\n`)
+    lockDirectory(directory)()
+    expect(readdirSync(directory)).toEqual([])
   },
 )

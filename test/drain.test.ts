@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createConnection } from 'node:net'
 import { endpointPath } from '@parley/contract'
+import { createShutdown } from '@parley/server/core/shutdown'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { exchange, post } from './support/raw.ts'
 import { RawSocket } from './support/socket.ts'
@@ -130,4 +131,10 @@ test('a connection that sends no request does not keep a server from closing', a
   await openLate()
   await goOn()
   await closed
+})
+
+test('a process that hands over is no server that is about to stop', async () => {
+  const shutdown = createShutdown()
+  await shutdown.handOver(0)
+  expect([shutdown.isAnnounced(), shutdown.isEnding()]).toEqual([false, true])
 })

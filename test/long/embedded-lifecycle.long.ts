@@ -1,11 +1,11 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isAlive } from '@parley/server/db/embedded/process'
 import postgres from 'postgres'
 import { expect, test, vi } from 'vitest'
-import { query, serverOf, settings, useLauncher } from '../support/embedded.ts'
+import { isRoot, query, serverOf, settings, useLauncher } from '../support/embedded.ts'
 import { patient } from '../support/until.ts'
 
 const { used, dataDirectory, start, program, orphan, endAfterTest } = useLauncher()
@@ -15,6 +15,28 @@ test('a first start answers queries, and ILIKE treats É and é as equal', async
   expect(await query(database, `select current_database() as name, 'É' ilike 'é' as same`)).toEqual(
     [{ name: 'parley', same: true }],
   )
+})
+
+test.runIf(process.platform === 'linux')(
+  'the server knows no variable of our process but where programs are',
+  async () => {
+    await start(used)
+    const variables = readFileSync(`/proc/${serverOf(used)}/environ`, 'utf8').split('\0')
+    const names = new Set(variables.map((variable) => variable.split('=')[0] ?? ''))
+    for (const name of Object.keys(process.env).filter((name) => name !== 'PATH'))
+      expect(['LC_ALL', 'TZ', 'PGDATA']).toEqual(
+        expect.arrayContaining(names.has(name) ? [name] : []),
+      )
+  },
+)
+
+test.runIf(isRoot)('files that root has restored belong to the server again', async () => {
+  await (await start(used)).stop()
+  const directory = join(used, 'postgres')
+  const { uid } = statSync(directory)
+  execFileSync('chown', ['-R', '0:0', directory])
+  expect(await query(await start(used), 'select 1 as one')).toEqual([{ one: 1 }])
+  expect(statSync(join(directory, 'PG_VERSION')).uid).toBe(uid)
 })
 
 test('a second start finds the data and takes less than three seconds', async () => {

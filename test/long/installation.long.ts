@@ -29,7 +29,8 @@ test('the database is unreachable from the network and for other users of the ma
   expect(await query(database, `select current_setting('listen_addresses') as addresses`)).toEqual([
     { addresses: '' },
   ])
-  expect(statSync(database.host).mode & 0o777).toBe(0o700)
+  const modeOf = (path: string) => statSync(path).mode & 0o777
+  expect([database.host, `${database.host}/.s.PGSQL.5432`].map(modeOf)).toEqual([0o700, 0o700])
   skip(!isRoot, 'only root can try as another user')
   const attempt = `
     require('net')

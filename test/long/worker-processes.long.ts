@@ -112,6 +112,16 @@ test('a rolling restart on SIGHUP refuses nothing under load, and SIGTERM ends a
   server.kill('SIGTERM')
   expect(await server.code).toBe(0)
   await expect(fetch(`${server.url}/health`)).rejects.toThrow()
+  expect(server.output()).not.toContain('starting another')
+})
+
+test('a start in vain says why once, and is not tried again', async () => {
+  const { port } = new URL(world().url)
+  const variables = { ...production, DATABASE_URL: world().databaseUrl, WORKERS: '2', PORT: port }
+  const server = children.start(variables, directory)
+  expect(await server.code).toBe(1)
+  expect(server.output().split('EADDRINUSE')).toHaveLength(2)
+  expect(server.output()).not.toContain('starting another')
 })
 
 test('a worker process that is killed is replaced, and nothing acknowledged is lost', async () => {
@@ -127,7 +137,10 @@ test('a worker process that is killed is replaced, and nothing acknowledged is l
   const stored = await server.stored()
   const acknowledged = [...answers].filter(([, answer]) => answer === 201)
   expect(acknowledged.filter(([clientId]) => !stored.has(clientId))).toEqual([])
-  expect(server.output()).toContain('worker process ended: starting another')
+  const [ended = ''] = server.lines(/^.*"worker process ended: starting another".*$/m)
+  const { livedMs, pauseMs } = JSON.parse(ended)
+  // One that lives for long is replaced at once.
+  expect(pauseMs).toBe(livedMs < 10_000 ? 250 : 0)
   console.log(`${acknowledged.length} of ${answers.size} messages acknowledged, none lost`)
   // The metrics are those of both processes together, and of the service once.
   const text = await vi.waitFor(async () => {
