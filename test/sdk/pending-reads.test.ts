@@ -1,5 +1,6 @@
 import type { Channel } from '@parley/client'
 import { PendingReads } from '@parley/client/internal/channels/pending-reads'
+import { ThrottledReads } from '@parley/client/internal/room/throttled'
 import { expect, test } from 'vitest'
 import { ready, until } from '../support/chat.ts'
 import { quiet } from '../support/scripted/index.ts'
@@ -62,4 +63,43 @@ test('a read that another one has done meanwhile makes no call', async () => {
   await clock.forward(1_000)
   await Promise.all(marked)
   expect(count(/POST .*\/read$/)).toBe(1)
+})
+
+test('a channel is marked as read once in a while, by one call at a time', async () => {
+  const clock = stoppedClock()
+  const marked: unknown[] = []
+  let answer = () => {}
+  let isRead = false
+  const reads = new ThrottledReads({
+    isConnected: () => true,
+    isRead: () => isRead,
+    find: (id) => (id === undefined ? undefined : { id, seq: Number(id) }),
+    mark: ({ messageId }) => {
+      marked.push(messageId)
+      return new Promise((resolve) => {
+        answer = () => resolve({ unreadCount: 0 } as never) // nobody reads it
+      })
+    },
+  })
+  const mark = async (messageId: string) => {
+    void reads.mark(messageId)
+    await quiet()
+    return marked.length
+  }
+  expect(await mark('1')).toBe(1)
+  await mark('2')
+  await clock.forward(60_000)
+  expect(marked).toEqual(['1'])
+  answer()
+  await quiet()
+  expect(marked).toEqual(['1', '2'])
+  answer()
+  expect(await mark('3')).toBe(2)
+  await clock.forward(1_000)
+  expect(marked).toEqual(['1', '2', '3'])
+  isRead = true
+  answer()
+  await mark('4')
+  await clock.forward(60_000)
+  expect(marked).toHaveLength(3)
 })

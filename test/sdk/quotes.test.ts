@@ -1,3 +1,5 @@
+import { updateQuotes } from '@parley/client/internal/room/quotes'
+import { type ChannelState, emptyState } from '@parley/client/internal/room/state'
 import { expect, test } from 'vitest'
 import { ready, texts, until } from '../support/chat.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
@@ -38,6 +40,14 @@ test('an edit of a message that is not loaded shows in its quotes, in pins, too'
   talk.edit('c-0001', 'edited')
   await quiet()
   expect(shown().map((quote) => quote?.text)).toEqual(['edited', 'edited'])
+})
+
+test('a change shows in the quote of a pin that is not loaded, unless it is older', () => {
+  const pin = { id: 'p', quotedMessage: { id: 'q', rev: 5, text: 'known' } }
+  const state = { ...emptyState, pins: [pin] } as unknown as ChannelState // as far as it is read
+  const textAfter = (rev: number) =>
+    updateQuotes(state, state, { id: 'q', rev, text: 'changed' }).pins?.[0]?.quotedMessage?.text
+  expect([4, 6].map(textAfter)).toEqual(['known', 'changed'])
 })
 
 test('a quote has the first 200 characters, and an emoji is one', async () => {
