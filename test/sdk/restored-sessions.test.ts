@@ -86,18 +86,3 @@ test('the list of another app is not shown any more once the token tells the app
   mint()
   await until(list, ({ items }) => items.length === 0)
 })
-
-test('a logout while snapshots are read leaves no session stored', async () => {
-  const storage = memoryStorage()
-  let read = () => {}
-  const opened = new Promise<never[]>((resolve) => (read = () => resolve([])))
-  const rows = { load: () => opened, put: async () => {}, delete: async () => {} }
-  const snapshots = createSnapshots(rows)
-  const { chat } = scriptedChat({ storage, snapshots, userId: 'me' })
-  await chat.connect()
-  const leaving = chat.logout()
-  read()
-  await leaving
-  await quiet()
-  expect(await storage.session?.load(KEY)).toBeUndefined()
-})
