@@ -189,12 +189,15 @@ describe('listing channels', () => {
   test('of the open channels active in one hour, discovery lists the last one first', async () => {
     const ana = await world().user('hour-ana')
     const { id: workspaceId } = await ana.workspaces.create({ name: 'Acme', type: 'team' })
-    for (const kind of [{ type: 'public' }, { type: 'team', workspaceId }] as const) {
-      const create = () => ana.channels.create({ ...kind, name: 'Of this hour' })
-      const [oldest] = [await create(), await create(), await create()]
-      await ana.messages.send({ channelId: oldest.id, text: 'hi' })
+    const ids: string[] = []
+    for (const kind of [{ type: 'public' }, { type: 'team', workspaceId }] as const)
+      for (const name of ['One', 'Two', 'Three'])
+        ids.push((await ana.channels.create({ ...kind, name })).id)
+    for (const index of [0, 3, 0]) {
+      const channelId = ids[index] ?? ''
+      await ana.messages.send({ channelId, text: 'hi' })
       const page = await ana.channels.list({ discover: true, limit: 1 })
-      expect(page.channels.map(({ id }) => id)).toEqual([oldest.id])
+      expect(page.channels.map(({ id }) => id)).toEqual([channelId])
     }
   })
 
