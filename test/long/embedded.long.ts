@@ -8,7 +8,7 @@ import { patient } from '../support/until.ts'
 
 const { start } = useChildren()
 
-test('a server restarts an embedded database that ends, and last says why it gives up', async () => {
+test('a server restarts a database of its own that ends, and last says why it ends', async () => {
   const dataDir = createDataFolder('embedded-long')
   onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }))
   const settings = { ...production, EMBEDDED_DATABASE: 'yes', PUBLIC_URL: 'https://chat.example' }

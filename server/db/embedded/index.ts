@@ -29,7 +29,7 @@ export type EmbeddedPostgresOptions = {
   dataDir: string
   settings?: Record<string, string>
   onNotice?: (line: string) => void
-  /** If given, a server that ends by itself is restarted; when that is in vain, this is told why. */
+  /** If given, a server that ends by itself is restarted. Called with a line if that is in vain. */
   onLost?: (line: string) => void
 }
 
