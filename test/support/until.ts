@@ -24,8 +24,8 @@ export async function until<T>(
   ask: () => Promise<T> | T,
   { seconds = 150 } = {},
 ): Promise<Exclude<T, undefined | null | false>> {
-  const start = performance.now()
-  for (let waited = 0; waited < seconds * 1000; waited = performance.now() - start) {
+  const start = Date.now()
+  for (let waited = 0; waited < seconds * 1000; waited = Date.now() - start) {
     const answer = await ask()
     if (answer !== undefined && answer !== null && answer !== false)
       return answer as Exclude<T, undefined | null | false> // just excluded
