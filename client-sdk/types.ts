@@ -464,7 +464,7 @@ export interface Api {
         task: string
         /** How many things it does it for, like messages. */
         size: number
-        /** How often it has failed. */
+        /** How often it has failed or was put off. */
         attempts: number
         /** Why it was given up. */
         reason: string

@@ -44,7 +44,9 @@ export const jobs = {
               description: 'How many things it does it for, like messages.',
               examples: [1],
             }),
-            attempts: z.int().meta({ description: 'How often it has failed.', examples: [5] }),
+            attempts: z
+              .int()
+              .meta({ description: 'How often it has failed or was put off.', examples: [5] }),
             reason: z
               .string()
               .meta({ description: 'Why it was given up.', examples: ['too old: provider down'] }),

@@ -7,8 +7,11 @@ export type StopFunction = () => Promise<unknown>
 /** A process that has not stopped after this time exits. */
 const STOP_TIMEOUT_MS = 14_000
 
+/** Ends the process. If it is given a reason, that is the last line which the process writes. */
+export type Stop = (exitCode?: number, reason?: string) => void
+
 type ProcessOptions = {
-  start: (stop: (exitCode?: number) => void) => Promise<void>
+  start: (stop: Stop) => Promise<void>
   /** Before a process that is well stops: it goes on for as long as this takes. */
   beforeStop?: () => Promise<void>
   /** Filled by `start`. */
@@ -28,16 +31,20 @@ export function runProcess({ start, beforeStop, stopFunctions, onHangup }: Proce
     process.exit(1)
   })
   let isStopping = false
-  const stop = async (exitCode: number) => {
+  const stop = async (exitCode: number, reason?: string) => {
     isStopping = true
+    const exit = () => {
+      if (reason !== undefined) processLog.fatal(reason)
+      process.exit(exitCode)
+    }
     if (exitCode === 0) await beforeStop?.()
-    setTimeout(() => process.exit(exitCode), STOP_TIMEOUT_MS).unref()
+    setTimeout(exit, STOP_TIMEOUT_MS).unref()
     for (let stopNext = stopFunctions.pop(); stopNext; stopNext = stopFunctions.pop())
       await stopNext().catch((error) => processLog.warn(errorMessage(error)))
-    process.exit(exitCode)
+    exit()
   }
-  const stopOnce = (exitCode = 0) => {
-    if (!isStopping) void stop(exitCode)
+  const stopOnce: Stop = (exitCode = 0, reason) => {
+    if (!isStopping) void stop(exitCode, reason)
   }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {

@@ -19,7 +19,9 @@ const giveUp = async () => {
 
 test('a job that was given up is listed with its reason, and runs when it is retried', async () => {
   const { job, messageId } = await giveUp()
-  expect(job).toMatchObject({ task: 'push-message', size: 1, reason: 'too old' })
+  // Nobody has tried it.
+  const facts = { task: 'push-message', size: 1, attempts: 0, reason: 'too old' }
+  expect(job).toMatchObject(facts)
   expect(Date.parse(job.failedAt) - Date.parse(job.stagedAt)).toBeGreaterThanOrEqual(7 * 3_600_000)
   expect(errors).toMatchObject([{ message: 'job given up: too old', task: 'push-message' }])
   expect(provider().triggered()).toEqual([])
@@ -40,6 +42,7 @@ test('the provider is the reason of a push that got too old because of it', asyn
   await ageTriedJobs(world())
   const job = await nextGivenUp()
   expect(job).toMatchObject({ task: 'push-message', size: 1 })
+  expect(job.attempts).toBeGreaterThan(0)
   expect(job.reason).toMatch(/^too old: .*answered 503/)
   expect(errors).toMatchObject([{ reason: expect.stringContaining('answered 503') }])
   provider().behave()
@@ -54,6 +57,24 @@ test('the provider is the reason of a push that got too old because of it', asyn
       payload: expect.anything(),
     },
   ])
+})
+
+test('a push that the provider refuses at once is listed as one that failed once', async () => {
+  provider().behave(provider().answer(422))
+  const { id: messageId } = await sendMessage()
+  // The invite to the message's channel is refused as well.
+  const ofMessage = async () => (await givenUpJobs()).find(({ task }) => task === 'push-message')
+  const job = await until(ofMessage)
+  expect(job).toMatchObject({ attempts: 1 })
+  await retry(job.id)
+  await idle(world())
+  const again = await ofMessage()
+  expect(again).toMatchObject({ attempts: 1, reason: job.reason })
+  provider().behave()
+  provider().forget()
+  await retry(again?.id ?? '')
+  await idle(world())
+  expect(provider().triggered()).toMatchObject([{ payload: { messageId } }])
 })
 
 test('the jobs of an app that were given up are listed and retried by its id alone', async () => {
@@ -84,7 +105,8 @@ test('a job that is retried has all of its attempts again, and no reason', async
   const { db, appId } = world()
   // Of a task that no worker takes. Two workers have died of it, which gave it two attempts more.
   const attempts = MAX_ATTEMPTS + 2
-  const payload = { jobs: [{ appId }], since: new Date().toISOString(), tries: 0 }
+  const kept = { attempts: 3, reason: 'the provider answered 503' }
+  const payload = { jobs: [{ appId }], since: new Date().toISOString(), tries: 2, ...kept }
   const [job] = await db<{ id: string }[]>`
     select added.id::text as id
     from graphile_worker.add_job(
@@ -96,13 +118,17 @@ test('a job that is retried has all of its attempts again, and no reason', async
     update graphile_worker._private_jobs
     set attempts = ${attempts}, last_error = 'a bug', run_at = now() + interval '1 day'
     where id = ${id}`
-  expect(await givenUpJobs()).toMatchObject([{ id, attempts, reason: 'a bug' }])
+  expect(await givenUpJobs()).toMatchObject([{ id, attempts: 3, reason: 'a bug' }])
   await retry(id)
   const [left] = await db`
-    select attempts, max_attempts, last_error, run_at <= now() as is_due
+    select attempts, max_attempts, last_error, payload::jsonb - 'since' as payload,
+      run_at <= now() as is_due
     from graphile_worker._private_jobs
     where id = ${id}`
-  expect(left).toEqual({ attempts: 0, maxAttempts: MAX_ATTEMPTS, lastError: null, isDue: true })
+  expect(left).toEqual({
+    ...{ attempts: 0, maxAttempts: MAX_ATTEMPTS, lastError: null, isDue: true },
+    payload: { jobs: [{ appId }], tries: 0 },
+  })
 })
 
 test('a job that waits is not listed, nor can it be retried', async () => {

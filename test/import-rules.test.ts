@@ -1,18 +1,7 @@
-import { spawnSync } from 'node:child_process'
-import {
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join, relative } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { useLintedFolder } from './support/lint.ts'
 
-const root = join(import.meta.dirname, '..')
+const { write, findings, checkLint } = useLintedFolder()
 
 const refused = [
   ['contract/polls.ts', 'fastify'],
@@ -99,14 +88,6 @@ const allowed = [
   ['test/polls.test.ts', '@parley/contract'],
 ] as const
 
-let tree = ''
-beforeEach(() => {
-  tree = realpathSync(mkdtempSync(join(tmpdir(), 'parley-rules-')))
-  for (const file of ['biome.json', 'package.json']) cpSync(join(root, file), join(tree, file))
-  symlinkSync(join(root, 'node_modules'), join(tree, 'node_modules'), 'junction')
-})
-afterEach(() => rmSync(tree, { recursive: true }))
-
 test('imports that point up or out of their workspace are refused, each by its own line', () => {
   write(imports(refused))
   const lines = refused.map(
@@ -167,27 +148,3 @@ function imports(rules: readonly (readonly [string, string])[]) {
   for (const [file, specifier] of rules) files[file] = `${files[file] ?? ''}import '${specifier}'\n`
   return files
 }
-
-function write(files: Record<string, string>) {
-  for (const [file, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(tree, file)), { recursive: true })
-    writeFileSync(join(tree, file), text)
-  }
-}
-
-/** Where a rule of biome.json was broken, as `file:line`. */
-function findings(rule: string) {
-  const biome = join(root, 'node_modules/@biomejs/biome/bin/biome')
-  const { stdout } = spawnSync(
-    process.execPath,
-    [biome, 'lint', '--reporter=github', '--max-diagnostics=none', '.'],
-    { cwd: tree, encoding: 'utf8' },
-  )
-  const found = [...stdout.matchAll(/title=([^,]+),file=([^,]+),line=(\d+)/g)].filter(
-    ([, title]) => title === rule,
-  )
-  return found.map(([, , file = '', line]) => `${relative(tree, file)}:${line}`).sort()
-}
-
-const checkLint = () =>
-  spawnSync('npm', ['run', 'check:lint'], { cwd: tree, encoding: 'utf8', shell: true })

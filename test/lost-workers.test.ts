@@ -27,7 +27,7 @@ test('a job survives twenty deaths of its workers, and is given up at the next',
   await until(() => provider.triggered().length === 2)
   await idle(world)
   provider.forget()
-  await enqueueLocked(lost.id, 20)
+  await enqueueLocked(lost.id, 20, { attempts: 21 })
   await until(() => errors.length > 0)
   // The clock of the database was set back since.
   await enqueueLocked(kept.id, 19, { worker: 'worker-ahead', ago: '-1 hour' })
@@ -42,6 +42,8 @@ test('a job survives twenty deaths of its workers, and is given up at the next',
       message: 'job given up: its workers died',
     },
   ])
+  const { jobs } = await world.operator.jobs.list({ appId: world.appId })
+  expect(jobs).toMatchObject([{ attempts: 21, reason: 'its workers died' }])
 })
 
 /** Starts the jobs of a process whose lines to the database can be cut or silenced. */

@@ -21,7 +21,7 @@ const IGNORED = [
 ].join()
 
 const REFUSAL =
-  /^DATABASE_URL leads to a connection pooler, like pgbouncer: .* Use the address of PostgreSQL/
+  /^DATABASE_URL leads to a connection pooler, .* session mode, too.* Use the address of PostgreSQL/
 
 /** A pooler that accepts our connections: it is refused by what it does, not by what it says. */
 async function startIgnoring(settings: Record<string, string>) {

@@ -30,6 +30,17 @@ test('a start that fails stops what was started, the last first, and fails the p
   expect(ended).toEqual({ said: ['jobs', 'database'], status: 1 })
 })
 
+test('a process that gives up says why in its last line, after all that stopping says', () => {
+  const ended = run(`
+    start: async (stop) => {
+      stopFunctions.push(async () => say('database'))
+      stopFunctions.push(async () => say('jobs'))
+      console.error = console.log
+      stop(3, 'the database is lost')
+    },`)
+  expect(ended).toEqual({ said: ['jobs', 'database', 'the database is lost'], status: 3 })
+})
+
 test('a process that is hung up may go on, and else stops as one that is well', () => {
   const ended = run(`
     start: async () => {

@@ -150,6 +150,8 @@ test('no worker is missing that has yet to say that it lives after an outage', a
   clock.putForward(61_000)
   await looked()
   cut(true)
+  // The look that was under way has ended.
+  await looked()
   await age()
   clock.putForward(120_000)
   await looked()

@@ -1,3 +1,4 @@
+import { databaseError } from '@parley/server/commands/database-error'
 import { createMetrics } from '@parley/server/core/metrics'
 import { createDb } from '@parley/server/db/client'
 import { migrate } from '@parley/server/db/migrate'
@@ -61,6 +62,14 @@ test.each([
   ['a certificate for another name', '127.0.0.1', `sslmode=verify-full&${ca}`, /altnames/],
 ] as const)('no driver connects to a server with %s', async (_, host, given, reason) => {
   for (const outcome of await connect(proxy.url(host, given))) expect(outcome).toMatch(reason)
+})
+
+test.each([
+  ['of a CA that is not known', 'localhost', 'sslmode=verify-full', /sslrootcert/],
+  ['for another name', '127.0.0.1', `sslmode=verify-full&${ca}`, /the host in DATABASE_URL/],
+] as const)('a certificate %s is refused with what to look at', async (_, host, given, advice) => {
+  const error = await migrate(proxy.url(host, given)).catch((reason: unknown) => reason)
+  expect(databaseError(error).message).toMatch(advice)
 })
 
 test('no driver falls back to TLS that was not asked for, nor from it to plain text', async () => {

@@ -3,6 +3,7 @@ import { errorMessage } from '../lifecycle.ts'
 const PLACE = 'the host and port in DATABASE_URL'
 const LOGIN = 'the user and password in DATABASE_URL'
 const HOST = 'the host in DATABASE_URL'
+const CA = 'sslrootcert in DATABASE_URL: it names the file with the CA of the server'
 
 /** What to look at, by the code of the system's or of PostgreSQL's error. */
 const hints: Record<string, string> = {
@@ -16,6 +17,12 @@ const hints: Record<string, string> = {
   '28P01': LOGIN,
   '28000': LOGIN,
   '3D000': 'the name of the database in DATABASE_URL',
+  SELF_SIGNED_CERT_IN_CHAIN: CA,
+  DEPTH_ZERO_SELF_SIGNED_CERT: CA,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: CA,
+  UNABLE_TO_GET_ISSUER_CERT: CA,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: CA,
+  ERR_TLS_CERT_ALTNAME_INVALID: HOST,
 }
 
 /** Why the database cannot be used, in one line. */

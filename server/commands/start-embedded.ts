@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts'
 import { DEFAULT_CONNECTIONS, startEmbeddedPostgres } from '../db/embedded/index.ts'
-import { errorMessage, type StopFunction } from '../lifecycle.ts'
+import type { Stop, StopFunction } from '../lifecycle.ts'
 import { processLog } from '../process-log.ts'
 import { connectionsOf } from './connections.ts'
 
@@ -10,17 +10,14 @@ const OTHERS = 30
 /** Starts the embedded database, with connections for all worker processes; answers its URL. */
 export async function startEmbedded(
   config: Config,
-  { stop, stopFunctions }: { stop: (exitCode: number) => void; stopFunctions: StopFunction[] },
+  { stop, stopFunctions }: { stop: Stop; stopFunctions: StopFunction[] },
 ) {
   const connections = Math.max(DEFAULT_CONNECTIONS, connectionsOf(config) + OTHERS)
   const postgres = await startEmbeddedPostgres({
     dataDir: config.dataDir,
     settings: { max_connections: String(connections) },
     onNotice: processLog.info,
-    onLost: (error) => {
-      processLog.fatal(errorMessage(error))
-      stop(1)
-    },
+    onLost: (line) => stop(1, line),
   })
   stopFunctions.push(() => postgres.stop())
   return postgres.url

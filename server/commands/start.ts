@@ -22,7 +22,7 @@ import { startJobs } from '../jobs/index.ts'
 import { levelOf } from '../jobs/log.ts'
 import { createProviderPreferences } from '../jobs/push/preferences.ts'
 import { watchWorkers } from '../jobs/watch-workers.ts'
-import { runProcess, type StopFunction, stopWithParent } from '../lifecycle.ts'
+import { runProcess, type Stop, type StopFunction, stopWithParent } from '../lifecycle.ts'
 import { captureConsole, processLog } from '../process-log.ts'
 import { localUrl, wsUrlOf } from '../urls.ts'
 import { listenError } from './listen-error.ts'
@@ -50,7 +50,7 @@ export const start = () =>
     onHangup: () => onHangup,
   })
 
-async function startServer(stop: (exitCode?: number) => void) {
+async function startServer(stop: Stop) {
   const config = readConfig()
   if (config.isProduction) captureConsole(config.logLevel, levelOf)
   const worker = handed()

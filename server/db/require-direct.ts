@@ -2,8 +2,9 @@ import { type DbConnection, openConnection } from './client.ts'
 import { singleSocket } from './single-socket.ts'
 
 const REFUSAL =
-  'DATABASE_URL leads to a connection pooler, like pgbouncer: it keeps neither settings nor ' +
-  'LISTEN. Use the address of PostgreSQL itself; DATABASE_POOL_SIZE limits the connections.'
+  'DATABASE_URL leads to a connection pooler, like pgbouncer: it drops our settings, in session ' +
+  'mode, too, and LISTEN in transaction mode. Use the address of PostgreSQL itself; ' +
+  'DATABASE_POOL_SIZE limits the connections.'
 
 /** A start has more time than a call. */
 const PATIENCE_MS = 10_000

@@ -20,7 +20,10 @@ const list = implementWithoutTransaction(
         job.id::text as id,
         task.identifier as task,
         json_array_length(job.payload->'jobs') as size,
-        job.attempts::int as attempts,
+        coalesce(
+          (job.payload->>'attempts')::int,
+          (job.payload->>'tries')::int + job.attempts
+        ) as attempts,
         coalesce(job.last_error, '') as reason,
         (job.payload->>'since')::timestamptz as staged_at,
         job.updated_at as failed_at,
@@ -63,7 +66,7 @@ function isAfter(db: Tx, cursor: string | undefined) {
   return db`(job.updated_at, job.id) < (${failedAt}, ${id}::bigint)`
 }
 
-/** Its age starts again, and so do its attempts. */
+/** Its age starts again, and so do its attempts: why it failed before is no reason of these. */
 const returnToQueue = (db: Tx, { appId, jobId }: { appId: string; jobId: string }) => db<
   { id: string }[]
 >`
@@ -73,7 +76,10 @@ const returnToQueue = (db: Tx, { appId, jobId }: { appId: string; jobId: string 
     last_error = null,
     run_at = now(),
     updated_at = now(),
-    payload = (job.payload::jsonb || jsonb_build_object('since', now(), 'tries', 0))::json
+    payload = (
+      job.payload::jsonb - '{reason,attempts}'::text[]
+      || jsonb_build_object('since', now(), 'tries', 0)
+    )::json
   where job.id = ${jobId}
     and ${isGivenUp(db, appId)}
   returning job.id`

@@ -220,11 +220,13 @@ const release = (db: Db, { workers, given, onGivenUp }: Release) =>
         from ${queue}.jobs job,
           ${queue}.reschedule_jobs(array[job.id], max_attempts => job.max_attempts + 1)
         where job.id in (select unnest(${again}::text[])::bigint)`
+      // To fail a job sets its attempts to the most that it may have: those are its own now.
       await tx`
-        select ${queue}.permanently_fail_jobs(
-          array(select unnest(${last.map(({ id }) => id)}::text[])::bigint),
-          'its workers died'
-        )`
+        select
+        from ${queue}.jobs job,
+          ${queue}.reschedule_jobs(array[job.id], max_attempts => job.attempts) counted,
+          ${queue}.permanently_fail_jobs(array[counted.id], 'its workers died')
+        where job.id in (select unnest(${last.map(({ id }) => id)}::text[])::bigint)`
       await tx`delete from job_workers where id = any(${workers}::text[])`
       for (const job of last) onGivenUp(job)
       return jobs

@@ -54,11 +54,13 @@ export async function runJob<T extends QueuedTask>(
   // By the database's clock: that of this machine may be wrong.
   const takenAt = job.locked_at ?? new Date()
   const ageSeconds = (takenAt.getTime() - Date.parse(since)) / 1000
+  // The queue counts this attempt, too.
+  const failures = tries + job.attempts - 1
   const keep = (task: QueuedTask, batch: JobBatch, reason: string) =>
     untilStored(() => keepGivenUp(helpers, { task, batch, reason }), { signal, timings })
   if (ageSeconds > taskSettings[task].maxAgeSeconds) {
     const reason = batch.reason === undefined ? 'too old' : `too old: ${batch.reason}`
-    await keep(task, batch, reason)
+    await keep(task, { ...batch, attempts: failures }, reason)
     metrics.jobs.inc({ task, outcome: 'given_up' })
     const facts = { task, tries, since, jobs: jobs.length, traces, reason: batch.reason }
     return log.error(facts, 'job given up: too old')
@@ -78,7 +80,7 @@ export async function runJob<T extends QueuedTask>(
     const continueWith = (jobs: QueuedJob<T>[]) => (nextPage = jobs)
     const span = () => ({ name: `job ${task}`, kind: 'consumer' as const, causes: placesOf(jobs) })
     const giveUp: HandlerContext<T>['giveUp'] = (task, jobs, reason) =>
-      keep(task, { jobs, since, tries }, reason)
+      keep(task, { jobs, since, tries, attempts: failures + 1 }, reason)
     await inSpan(span, () =>
       jobTraces.run(traces, () =>
         inTime({ signal, timings }, (signal) =>

@@ -27,6 +27,8 @@ export type JobBatch<T extends QueuedTask = QueuedTask> = {
   tries: number
   /** Why it was put off, the last time. */
   reason?: string | undefined
+  /** Of one that was given up: how often it had failed or was put off. */
+  attempts?: number
 }
 
 export type HandlerContext<T extends QueuedTask> = {

@@ -1,5 +1,5 @@
 import { limits } from '@parley/contract'
-import type { UserRef } from '../core/user-ref.ts'
+import { type UserRef, userKey } from '../core/user-ref.ts'
 import type { DbConnection, Tx } from '../db/client.ts'
 import { pipelined } from '../db/pipelined.ts'
 import { transaction } from '../db/transaction.ts'
@@ -42,21 +42,29 @@ export const selectActive = (db: Tx, { nodeId, users }: { nodeId: string; users:
     join users u on u.app_id = con.app_id and u.id = con.user_id`
 }
 
+type Writing = {
+  nodeId: string
+  changes: (PresenceChange & { isUncertain: boolean })[]
+  /** Whether to wait for users whose row others have locked: otherwise they are left out. */
+  mayWait: boolean
+}
+
 /**
  * Writes who connected and who left. Returns the users whose presence has changed by that, or may
- * have changed by an uncertain write before, and who are on no other live node.
+ * have changed by an uncertain write before, and who are on no other live node; and the keys of
+ * those who were written.
  */
-export const writePresence = (
-  db: DbConnection,
-  { nodeId, changes }: { nodeId: string; changes: (PresenceChange & { isUncertain: boolean })[] },
-) =>
+export const writePresence = (db: DbConnection, { nodeId, changes: given, mayWait }: Writing) =>
   transaction(db, async (tx) => {
+    const free = await lockUsers(tx, { users: given.map(({ user }) => user), mayWait })
+    const keys = new Set((mayWait ? given.map(({ user }) => user) : free).map(userKey))
+    const changes = given.filter(({ user }) => keys.has(userKey(user)))
+    if (changes.length === 0) return { changed: [], written: keys }
     const appIds = changes.map(({ user }) => user.appId)
     const userIds = changes.map(({ user }) => user.userId)
     const online = changes.map(({ isOnline }) => String(isOnline))
     const uncertain = changes.map(({ isUncertain }) => String(isUncertain))
-    await lockUsers(tx, { appIds, userIds })
-    return tx<ChangedUser[]>`
+    const changed = await tx<ChangedUser[]>`
       with given as (
         select *
         from unnest(
@@ -97,6 +105,7 @@ export const writePresence = (
           and other.node_id <> ${nodeId}
           and n.beat_at > now() - ${limits.realtime.nodeDeadSeconds} * interval '1 second'
       )`
+    return { changed, written: keys }
   })
 
 /**
@@ -147,7 +156,7 @@ export const removeDeadNode = (
       limit ${USERS_A_STEP}`
     const appIds = users.map(({ appId }) => appId)
     const userIds = users.map(({ userId }) => userId)
-    await lockUsers(tx, { appIds, userIds })
+    await lockUsers(tx, { users, mayWait: true })
     const isMore = users.length === USERS_A_STEP
     const [, , offline] = await pipelined([
       isMore ? undefined : tx`delete from nodes where id = ${id}`,
@@ -170,11 +179,18 @@ export const removeDeadNode = (
     return { offline, isMore }
   })
 
-/** Nodes that write about the same user take turns; each then sees what the other has written. */
-const lockUsers = (tx: Tx, { appIds, userIds }: { appIds: string[]; userIds: string[] }) => tx`
-  select
-  from users u
-  join unnest(${appIds}::uuid[], ${userIds}::text[]) as given (app_id, user_id)
-    on u.app_id = given.app_id and u.id = given.user_id
-  order by u.app_id, u.id
-  for no key update of u`
+/**
+ * Nodes that write about the same user take turns; each then sees what the other has written.
+ * Unless it `mayWait`, users whose row others have locked are left out.
+ */
+function lockUsers(tx: Tx, { users, mayWait }: { users: UserRef[]; mayWait: boolean }) {
+  const appIds = users.map(({ appId }) => appId)
+  const userIds = users.map(({ userId }) => userId)
+  return tx<UserRef[]>`
+    select u.app_id, u.id as user_id
+    from users u
+    join unnest(${appIds}::uuid[], ${userIds}::text[]) as given (app_id, user_id)
+      on u.app_id = given.app_id and u.id = given.user_id
+    order by u.app_id, u.id
+    for no key update of u ${mayWait ? tx`` : tx`skip locked`}`
+}

@@ -1,7 +1,6 @@
 import { createClockSteps } from '../core/clock-steps.ts'
-import { answerBatch } from '../core/settle-batch.ts'
 import { type UserRef, userKey } from '../core/user-ref.ts'
-import type { Db, Tx } from '../db/client.ts'
+import { type Db, isConnectionLost, type Tx } from '../db/client.ts'
 import type { PresenceNote } from './broker.ts'
 import { coalesce } from './coalesce.ts'
 import {
@@ -14,6 +13,7 @@ import {
   writeHeartbeat,
   writePresence,
 } from './presence-queries.ts'
+import { createPresenceWrites } from './presence-writes.ts'
 import type { Sessions } from './sessions.ts'
 
 type PresenceOptions = {
@@ -53,11 +53,7 @@ export class PresenceTracker {
   hasClockStepped = false
 
   constructor(readonly options: PresenceOptions) {
-    // No change is larger than another: halves of a batch would take too long as well.
-    this.#write = coalesce((changes) => this.#writeAll(changes), {
-      maxBatch: 1_000,
-      answer: answerBatch,
-    })
+    this.#write = createPresenceWrites((...given) => this.#writeAll(...given))
     this.#announceAgain = coalesce((users) => this.#announceAll(users), { maxBatch: 1_000 })
   }
 
@@ -153,22 +149,19 @@ export class PresenceTracker {
    * another node.
    */
   async removeDeadNodes() {
-    const { db, deadAfterMs } = this.options
+    const { db } = this.options
     const dead = await db.use((db) => selectDeadNodes(db, this.options))
+    const failures: unknown[] = []
     for (const { id } of dead) {
-      const users = await db.use((db) => selectConnections(db, id))
       try {
-        for (let isMore = true; isMore; ) {
-          const removed = await db.use((db) => removeDeadNode(db, { id, deadAfterMs }))
-          this.#publish(false, removed.offline)
-          isMore = removed.isMore
-        }
+        await this.#removeDeadNode(id)
       } catch (error) {
-        // It may have been removed all the same, and then nobody finds its users any more.
-        for (const user of users) this.#uncertain.set(userKey(user), user)
-        throw error
+        // The others are tried all the same, unless the database is out of reach.
+        if (isConnectionLost(error)) throw error
+        failures.push(error)
       }
     }
+    if (failures.length > 0) throw failures[0]
   }
 
   /** Ages the heartbeat, so that another node removes the rows of this node after the grace. */
@@ -185,6 +178,22 @@ export class PresenceTracker {
     )
   }
 
+  async #removeDeadNode(id: string) {
+    const { db, deadAfterMs } = this.options
+    const users = await db.use((db) => selectConnections(db, id))
+    try {
+      for (let isMore = true; isMore; ) {
+        const removed = await db.use((db) => removeDeadNode(db, { id, deadAfterMs }))
+        this.#publish(false, removed.offline)
+        isMore = removed.isMore
+      }
+    } catch (error) {
+      // It may have been removed all the same, and then nobody finds its users any more.
+      for (const user of users) this.#uncertain.set(userKey(user), user)
+      throw error
+    }
+  }
+
   /** Those whose row was lost are announced when it is restored. */
   async #announceAll(users: UserRef[]) {
     const { db, nodeId } = this.options
@@ -196,28 +205,29 @@ export class PresenceTracker {
     return users
   }
 
-  async #writeAll(changes: PresenceChange[]) {
+  /** Returns the changes of users whose row others have locked, unless it `mayWait` for them. */
+  async #writeAll(changes: PresenceChange[], { mayWait }: { mayWait: boolean }) {
     // Of several changes of a user the last one counts.
     const last = new Map(changes.map((change) => [userKey(change.user), change]))
-    const changed = await this.#writeOrRemember(last)
+    const { changed, written } = await this.#writeOrRemember(last, mayWait)
     for (const isOnline of [true, false]) {
       const users = changed.filter((user) => user.isOnline === isOnline)
       this.#publish(isOnline, users)
     }
-    return changes
+    return changes.filter(({ user }) => !written.has(userKey(user)))
   }
 
-  async #writeOrRemember(last: Map<string, PresenceChange>) {
+  async #writeOrRemember(last: Map<string, PresenceChange>, mayWait: boolean) {
     const changes = [...last].map(([key, change]) => ({
       ...change,
       isUncertain: this.#uncertain.has(key),
     }))
     try {
-      const changed = await this.options.db.use((db) =>
-        writePresence(db, { ...this.options, changes }),
+      const done = await this.options.db.use((db) =>
+        writePresence(db, { ...this.options, changes, mayWait }),
       )
-      for (const key of last.keys()) this.#uncertain.delete(key)
-      return changed
+      for (const key of done.written) this.#uncertain.delete(key)
+      return done
     } catch (error) {
       for (const [key, { user }] of last) this.#uncertain.set(key, user)
       throw error

@@ -13,12 +13,14 @@ type SlowUser = {
   readSince: UsersToLoad['readSince']
   /** Whether the load that is under way, if any, may be too old. */
   isMarked: boolean
+  /** Whether they are to be sent their total even if they know it. */
+  isOwedTotal: boolean
 }
 
 type SlowUsersOptions = {
   pauseMs: number
   sessions: Sessions
-  /** Loads these users by one statement, and sends them what they may not know. */
+  /** Loads these users by one statement, and sends them what they may not know or are owed. */
   load: (loaded: UsersToLoad, withinMs?: number) => Promise<void>
   report: (error: unknown, problem: string) => void
 }
@@ -52,9 +54,26 @@ export class SlowUsers {
     }
   }
 
+  /** A user who is slow is owed their total, once it is loaded. */
+  oweTotal(user: UserRef) {
+    const slow = this.#users.get(userKey(user))
+    if (slow) slow.isOwedTotal = true
+  }
+
+  /** Whether a user is owed their total. It is sent now. */
+  takeOwed(user: UserRef) {
+    const slow = this.#users.get(userKey(user))
+    const isOwed = slow?.isOwedTotal === true
+    if (slow) slow.isOwedTotal = false
+    return isOwed
+  }
+
   /** Takes over the users of a statement that took too long. */
   add({ users, readSince }: UsersToLoad) {
-    for (const user of users) this.#users.set(userKey(user), { user, readSince, isMarked: true })
+    for (const user of users) {
+      const slow = { user, readSince, isMarked: true, isOwedTotal: false }
+      this.#users.set(userKey(user), slow)
+    }
     this.#reads.add(users.map(userKey))
   }
 

@@ -37,7 +37,7 @@ export class UnreadLoader {
   constructor(readonly options: LoaderOptions) {
     const load = (users: UsersToLoad, withinMs?: number) =>
       this.#readTogether(users, {
-        onRead: this.#onReloaded((known) => options.sender.sendTotal(known)),
+        onRead: this.#onReloaded((known) => this.#sendTotalOfSlow(known)),
         withinMs,
       })
     this.#slow = new SlowUsers({ ...options, sessions: options.cache.sessions, load })
@@ -106,6 +106,7 @@ export class UnreadLoader {
     for (const user of present) {
       const known = cache.get(user)
       if (known?.isComplete) sender.sendTotal(known)
+      else this.#slow.oweTotal(user)
     }
     owed.clear()
   }
@@ -116,6 +117,7 @@ export class UnreadLoader {
       this.options.sender.sendTotal(known)
       left.delete(userKey(known.user))
     })
+    for (const user of left.values()) this.#slow.oweTotal(user)
     left.clear()
   }
 
@@ -123,6 +125,12 @@ export class UnreadLoader {
   async sendMissed(users: UserRef[], readSince: number) {
     const onLoaded = (known: UserCounts) => this.options.sender.correctTotal(known)
     await this.#reload({ users, readSince }, onLoaded)
+  }
+
+  #sendTotalOfSlow(known: UserCounts) {
+    const { sender } = this.options
+    if (this.#slow.takeOwed(known.user)) sender.sendTotal(known)
+    else sender.correctTotal(known)
   }
 
   /**

@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { bundlePrograms } from '../support/programs.ts'
+import { type Options, readOptions } from './options.ts'
 import { play } from './play.ts'
-import { quick, scenarios } from './scenarios.ts'
+import { scenarios } from './scenarios.ts'
 import { RETURN_MS } from './serving.ts'
 import { type Line, linesIn, tableOf } from './table.ts'
 
@@ -15,41 +15,20 @@ const SHOWN = 10
  * `npm run test:faults`: runs programs under load, breaks what they stand on, and checks that every
  * promise was kept. One line of figures for each scenario, with its violations, then their table.
  */
-const { values: options } = parseArgs({
-  options: {
-    /** Comma-separated names; by default the quick ones, or all if it runs for minutes or hours. */
-    scenario: { type: 'string' },
-    /** Decides the faults, their order and the load. */
-    seed: { type: 'string', default: '1' },
-    nodes: { type: 'string', default: '3' },
-    /** How long each scenario does harm. */
-    seconds: { type: 'string' },
-    /** The time in which everything must become right after the last fault, in seconds. */
-    settle: { type: 'string', default: '100' },
-    /** Repeats the scenarios, each time with the next seed, for so long. */
-    minutes: { type: 'string', default: '0' },
-    hours: { type: 'string', default: '0' },
-    /** Runs nothing, and adds up what runs have printed into these files, with commas. */
-    table: { type: 'string' },
-    /** Nothing else runs on this machine: nodes must be back within 2 s of the database. */
-    idle: { type: 'boolean', default: false },
-    list: { type: 'boolean', default: false },
-  },
-})
-
 async function run() {
-  if (options.list) return console.log(Object.keys(scenarios).join('\n'))
-  if (options.table) return console.log(tableOf(linesIn(options.table.split(','))))
-  const minutes = Number(options.minutes) + 60 * Number(options.hours)
-  const names = options.scenario?.split(',') ?? (minutes > 0 ? Object.keys(scenarios) : quick)
+  const { options, problems } = readOptions(process.argv.slice(2))
+  if (!options) return refuse(problems)
+  const { names, minutes, tables, isList, ...settings } = options
+  if (isList) return console.log(Object.keys(scenarios).join('\n'))
+  if (tables) return console.log(tableOf(linesIn(tables)))
   const end = performance.now() + 60_000 * minutes
   const programs = await bundlePrograms({ bot: 'test/faults/bot.ts' })
   process.once('exit', programs.remove)
   const lines: Line[] = []
   const printTable = () => console.log(`\n${tableOf(lines)}`)
-  for (let seed = Number(options.seed); ; seed++) {
+  for (let { seed } = settings; ; seed++) {
     for (const name of names) {
-      const line = await playOne(name, { seed, programs: programs.folder })
+      const line = await playOne(name, { ...settings, seed, programs: programs.folder })
       if (line) lines.push(line)
       if (line && Object.keys(line.violations).length > 0) process.exitCode = 1
       if (minutes > 0 && performance.now() > end) return printTable()
@@ -58,11 +37,14 @@ async function run() {
   }
 }
 
+type Settings = Omit<Options, 'names' | 'minutes' | 'tables' | 'isList'> & { programs: string }
+
 /** Prints the figures and violations of a scenario, and returns them unless it was skipped. */
 async function playOne(
   name: string,
-  { seed, programs }: { seed: number; programs: string },
+  { seconds, ...settings }: Settings,
 ): Promise<Line | undefined> {
+  const { seed } = settings
   const scenario = scenarios[name]
   if (!scenario) throw new Error(`there is no scenario ${name}`)
   const preparation = scenario.prepare?.() ?? {}
@@ -73,15 +55,10 @@ async function playOne(
   }
   const { end, ...rig } = preparation
   try {
-    const seconds = Number(options.seconds ?? scenario.seconds)
     const { figures, violations, ...trace } = await play(scenario, {
       ...rig,
-      seconds,
-      settleSeconds: Number(options.settle),
-      seed,
-      programs,
-      nodes: Number(options.nodes),
-      isMachineIdle: options.idle,
+      ...settings,
+      seconds: seconds ?? scenario.seconds,
     })
     const line = { scenario: name, seed, ...figures, violations }
     console.log(JSON.stringify(line))
@@ -95,6 +72,11 @@ async function playOne(
   } finally {
     end?.()
   }
+}
+
+function refuse(problems: string[]) {
+  for (const problem of problems) console.error(problem)
+  process.exitCode = 1
 }
 
 await run()

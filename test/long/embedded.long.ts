@@ -3,16 +3,17 @@ import { join } from 'node:path'
 import { isAlive } from '@parley/server/db/embedded/process'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { createDataFolder } from '../support/folders.ts'
-import { useChildren } from '../support/start.ts'
+import { production, useChildren } from '../support/start.ts'
 import { patient } from '../support/until.ts'
 
 const { start } = useChildren()
 
-test('a server restarts an embedded database that ends, and exits if that is in vain', async () => {
+test('a server restarts a database of its own that ends, and last says why it ends', async () => {
   const dataDir = createDataFolder('embedded-long')
   onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }))
-  const server = start({ DATA_DIR: dataDir, HOST: '127.0.0.1' }, dataDir)
-  const url = await server.url()
+  const settings = { ...production, EMBEDDED_DATABASE: 'yes', PUBLIC_URL: 'https://chat.example' }
+  const server = start({ ...settings, DATA_DIR: dataDir }, dataDir)
+  const address = await server.address()
   for (const restarts of [1, 2, 3]) {
     const before = databaseIn(dataDir)
     process.kill(before, 'SIGKILL')
@@ -21,11 +22,19 @@ test('a server restarts an embedded database that ends, and exits if that is in 
       const now = databaseIn(dataDir)
       if (now === before || !isAlive(now)) throw new Error('not started yet')
     }, patient)
-    await vi.waitFor(async () => expect((await fetch(`${url}/health`)).status).toBe(200), patient)
+    await vi.waitFor(
+      async () => expect((await fetch(`${address}/health`)).status).toBe(200),
+      patient,
+    )
   }
   process.kill(databaseIn(dataDir), 'SIGKILL')
   expect(await server.code).toBe(1)
-  expect(server.output()).toContain('The embedded PostgreSQL has ended 4 times: giving up\n')
+  expect(JSON.parse(server.output().trimEnd().split('\n').at(-1) ?? '')).toMatchObject({
+    level: 'fatal',
+    msg:
+      'The embedded PostgreSQL has ended 4 times within an hour: giving up. ' +
+      `Its log is ${join(dataDir, 'postgres.log')}`,
+  })
 })
 
 const databaseIn = (dataDir: string) => {

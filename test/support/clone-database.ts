@@ -8,7 +8,7 @@ let clones = 0
 export async function cloneDatabase() {
   const server = inject('databaseUrl')
   const name = `${inject('template')}_${process.pid}_${++clones}`
-  const admin = connectOnce(server)
+  const admin = connectOnce(server, { fetch_types: false })
   // A copy of files writes no log; the checkpoint that it needs costs little without fsync.
   await admin.unsafe(`
     create database ${name}
@@ -18,7 +18,7 @@ export async function cloneDatabase() {
   return {
     url,
     drop: async () => {
-      const db = connectOnce(url)
+      const db = connectOnce(url, { fetch_types: false })
       try {
         await expectTwinUntouched(db)
       } finally {

@@ -1,20 +1,23 @@
 import type { World } from './world.ts'
 
+type Given = { worker?: string; ago?: string; attempts?: number }
+
 /**
  * Enqueues the push of a message as a job in whose progress workers died, `deaths` times, the last
- * one this long ago.
+ * one this long ago. Unless `attempts` says so, it has no attempt left.
  */
 export const lockedJobs =
   (world: () => World) =>
-  async (messageId: string, deaths: number, { worker = 'worker-gone', ago = '1 hour' } = {}) => {
+  async (messageId: string, deaths: number, given: Given = {}) => {
+    const { worker = 'worker-gone', ago = '1 hour', attempts = 5 + deaths } = given
     const { db, appId } = world()
     const payload = { jobs: [{ appId, messageId }], since: new Date().toISOString(), tries: 0 }
-    const attempts = 5 + deaths
+    const mostAttempts = 5 + deaths
     await db.begin(async (tx) => {
       const [job] = await tx<{ id: string }[]>`
         select id
         from graphile_worker.add_job(
-          'push-message', ${db.json(payload)}::json, max_attempts => ${attempts}::int
+          'push-message', ${db.json(payload)}::json, max_attempts => ${mostAttempts}::int
         )`
       await tx`
         update graphile_worker._private_jobs

@@ -16,17 +16,21 @@ export const unhurried = {
   idleInTransactionMs: IDLE_IN_TRANSACTION_MS * slowness,
 }
 
-/** Repeats a question until the answer is neither empty nor false; fails after `seconds`. */
+/**
+ * Repeats a question until the answer is neither empty nor false; fails after `seconds`. The longer
+ * it takes, the longer the pauses: questions of tests that wait took much of the machine.
+ */
 export async function until<T>(
   ask: () => Promise<T> | T,
   { seconds = 150 } = {},
 ): Promise<Exclude<T, undefined | null | false>> {
-  const end = Date.now() + seconds * 1000
-  while (Date.now() < end) {
+  const start = Date.now()
+  for (let waited = 0; waited < seconds * 1000; waited = Date.now() - start) {
     const answer = await ask()
     if (answer !== undefined && answer !== null && answer !== false)
       return answer as Exclude<T, undefined | null | false> // just excluded
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    const pause = Math.min(Math.max(5, waited / 4), 100)
+    await new Promise((resolve) => setTimeout(resolve, pause))
   }
   throw new Error(`waited ${seconds} s in vain: ${ask}`)
 }

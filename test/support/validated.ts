@@ -3,6 +3,7 @@ import { type Api, type CallOptions, type Credentials, createApi } from '@parley
 import { contract, ErrorBody, errorStatus, type Operation } from '@parley/contract'
 import { errorAnswers } from '@parley/server/http/openapi/responses'
 import { expect } from 'vitest'
+import { type QuickRequest, quickFetch } from './quick-fetch.ts'
 import { unhurried } from './until.ts'
 
 /** Every operation of the contract, as `noun.name`. */
@@ -18,29 +19,19 @@ export function createValidatedApi({
   userId,
   ...options
 }: CallerCredentials & { url: string }): Api {
+  const idle: RecordedApi[] = []
   const checked = (noun: string, name: string, op: Operation) => async (args: unknown) => {
-    let answer: { status: number; body: string } | undefined
-    const keep = async (url: Parameters<typeof fetch>[0], init?: RequestInit) => {
-      const actingAs: Record<string, string> = userId === undefined ? {} : { 'x-user-id': userId }
-      const headers = { ...Object(init?.headers), ...actingAs }
-      const response = await fetch(url, { ...init, headers })
-      // What the client reads is kept: a copy of each response would take far longer.
-      const read = response.text.bind(response)
-      const text = async () => {
-        const body = await read()
-        answer = { status: response.status, body }
-        return body
-      }
-      return Object.assign(response, { text })
-    }
-    const api = createApi({ ...options, fetch: keep }) as never as Record<
-      string,
-      Record<string, (args: unknown, options: CallOptions) => Promise<unknown>>
-    > // by name
+    const recorded = idle.pop() ?? recordedApi({ userId, ...options })
+    recorded.answer = undefined
     // As patient as the server: of many calls at once, the last waits for all others.
     const patience = { timeoutMs: unhurried.callMs }
-    const [result] = await Promise.allSettled([api[noun]?.[name]?.(args, patience)])
-    if (answer) expectAnswer(op, answer)
+    const [result] = await Promise.allSettled([recorded.api[noun]?.[name]?.(args, patience)])
+    const { answer } = recorded
+    if (answer) {
+      // Without one it may still come, amid another call.
+      idle.push(recorded)
+      expectAnswer(op, answer)
+    }
     if (result.status === 'rejected') throw result.reason
     if (!answer) throw new Error(`${noun}.${name} was not answered, or not read as text`)
     return result.value
@@ -53,6 +44,26 @@ export function createValidatedApi({
       ),
     ]),
   ) as unknown as Api // the same groups and names
+}
+
+type Answer = { status: number; body: string }
+type Calls = Record<string, Record<string, (args: unknown, options: CallOptions) => unknown>>
+/** A client that makes one call at a time, and the answer to its last one. */
+type RecordedApi = { api: Calls; answer?: Answer | undefined }
+
+function recordedApi({ userId, ...options }: CallerCredentials & { url: string }) {
+  const actingAs: Record<string, string> = userId === undefined ? {} : { 'x-user-id': userId }
+  const fetch = async (url: unknown, init: unknown) => {
+    const request = init as QuickRequest // as the client makes them
+    const headers = { ...request.headers, ...actingAs }
+    const response = await quickFetch(String(url), { ...request, headers })
+    const body = await response.text()
+    recorded.answer = { status: response.status, body }
+    return Object.assign(response, { text: async () => body })
+  }
+  const api = createApi({ ...options, fetch }) as never as Calls // by name
+  const recorded: RecordedApi = { api }
+  return recorded
 }
 
 /**

@@ -29,8 +29,8 @@ export type EmbeddedPostgresOptions = {
   dataDir: string
   settings?: Record<string, string>
   onNotice?: (line: string) => void
-  /** If given, a server that ends by itself is restarted; this is called when that is in vain. */
-  onLost?: (error: Error) => void
+  /** If given, a server that ends by itself is restarted. Called with a line if that is in vain. */
+  onLost?: (line: string) => void
 }
 
 /** Starts (or adopts) the PostgreSQL below `dataDir`. Resolves when it accepts connections. */

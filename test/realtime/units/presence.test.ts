@@ -1,3 +1,4 @@
+import { userKey } from '@parley/server/core/user-ref'
 import type { Db } from '@parley/server/db/client'
 import { PresenceTracker } from '@parley/server/realtime/presence'
 import { type Session, Sessions } from '@parley/server/realtime/sessions'
@@ -14,7 +15,7 @@ async function openPresence() {
   let writes = 0
   const use = async () => {
     writes += 1
-    return []
+    return { changed: [], written: new Set([userKey(ana)]) }
   }
   const tracker = new PresenceTracker({
     db: { use } as unknown as Db, // what it calls of it

@@ -1,0 +1,58 @@
+import { answerBatch } from '../core/settle-batch.ts'
+import { userKey } from '../core/user-ref.ts'
+import { coalesce } from './coalesce.ts'
+import type { PresenceChange } from './presence-queries.ts'
+
+/**
+ * Writes changes by one statement, the last one of each user. Unless it `mayWait`, those of users
+ * whose row others have locked are left undone, and returned.
+ */
+type Write = (
+  changes: PresenceChange[],
+  options: { mayWait: boolean },
+) => Promise<readonly PresenceChange[]>
+
+/**
+ * Joins concurrent changes into statements of many users, which never wait for locks. A user whose
+ * row others have locked is written apart, one after the other, and nobody else waits for them. The
+ * changes of a user keep their order.
+ */
+export function createPresenceWrites(write: Write) {
+  /** How many changes of a user wait for their row. */
+  const waiting = new Map<string, number>()
+  const oneByOne = coalesce(
+    async (changes: PresenceChange[]) => {
+      await write(changes, { mayWait: true })
+      return changes
+    },
+    { maxBatch: 1 },
+  )
+  const apart = async (change: PresenceChange) => {
+    const key = userKey(change.user)
+    waiting.set(key, (waiting.get(key) ?? 0) + 1)
+    try {
+      await oneByOne(change)
+    } finally {
+      const left = (waiting.get(key) ?? 1) - 1
+      if (left > 0) waiting.set(key, left)
+      else waiting.delete(key)
+    }
+  }
+  // No change is larger than another: halves of a batch would take too long as well.
+  const together = coalesce(
+    async (changes: PresenceChange[]) => {
+      const isWaiting = ({ user }: PresenceChange) => waiting.has(userKey(user))
+      const [behind, free] = [changes.filter(isWaiting), changes.filter((each) => !isWaiting(each))]
+      const locked = free.length > 0 ? await write(free, { mayWait: false }) : []
+      const undone = new Set([...behind, ...locked])
+      // They wait before a later change of the same user is looked at.
+      return changes.map((change) => ({ written: undone.has(change) ? apart(change) : undefined }))
+    },
+    { maxBatch: 1_000, answer: answerBatch },
+  )
+  /** Resolves once the change, or a later one of the same user, is written. */
+  return async (change: PresenceChange) => {
+    const { written } = await together(change)
+    await written
+  }
+}

@@ -1,0 +1,32 @@
+import { Agent, type IncomingMessage, request } from 'node:http'
+import { text } from 'node:stream/consumers'
+
+const agent = new Agent({ keepAlive: true })
+
+export type QuickRequest = {
+  method?: string
+  headers?: Record<string, string>
+  body?: string
+  signal?: AbortSignal
+}
+
+/**
+ * `fetch` for the many small calls of the tests: that of Node.js takes a call four times as much
+ * processor time, which was a quarter of that of all tests.
+ */
+export const quickFetch = (url: string, { body, ...options }: QuickRequest): Promise<Response> =>
+  new Promise((resolve, reject) => {
+    const sent = request(url, { ...options, agent }, (answer) => {
+      responseOf(answer).then(resolve, reject)
+    })
+    sent.once('error', reject)
+    sent.end(body)
+  })
+
+async function responseOf(answer: IncomingMessage) {
+  const headers = Object.entries(answer.headersDistinct).flatMap(([name, values = []]) =>
+    values.map((value): [string, string] => [name, value]),
+  )
+  const body = await text(answer)
+  return new Response(body || null, { status: answer.statusCode ?? 0, headers })
+}
