@@ -95,8 +95,7 @@ export const tests = {
   // The modules that a worker has imported serve all the files that it runs.
   isolate: false,
   // Most of what a test makes is soon of no use: with more room for it, less of it is copied.
-  // And most of the code runs a few times only: it is not worth interpreting it first.
-  execArgv: ['--max-semi-space-size=64', '--always-sparkplug'],
+  execArgv: ['--max-semi-space-size=64'],
   sequence,
   // Generous: what is late on a busy machine is no failure, what never comes is one.
   testTimeout: 180_000,
