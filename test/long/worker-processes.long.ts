@@ -30,7 +30,7 @@ async function startServer({
 }: {
   variables?: Record<string, string>
   /** Called when the first worker process listens. */
-  meanwhile?: (server: ChildProcess) => void
+  meanwhile?: (server: ChildProcess) => Promise<void> | void
 } = {}) {
   const metricsPort = await freePort()
   const server = children.start(
@@ -47,7 +47,7 @@ async function startServer({
     directory,
   )
   const url = await server.address()
-  meanwhile(server.child)
+  await meanwhile(server.child)
   const lines = (pattern: RegExp) => server.output().match(pattern) ?? []
   const listening = (count: number) =>
     until(() => lines(/"Server listening at /g).length >= count, { seconds: 120 })
@@ -181,7 +181,11 @@ test('a worker process that ends during a start or a rolling restart leaves as m
   const port = await freePort()
   const server = await startServer({
     variables: { PORT: String(port) },
-    meanwhile: (server) => kill(childrenOf(server)[0]),
+    meanwhile: async (server) => {
+      // The server has heard that the first one listens: otherwise its end would end the start.
+      await until(() => childrenOf(server).length === 2)
+      kill(childrenOf(server)[0])
+    },
   })
   await server.listening(3)
   const before = childrenOf(server.child)
