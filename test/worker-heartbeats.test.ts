@@ -46,26 +46,41 @@ test('a worker keeps its job for as long as it lives', async () => {
   expect(sendsOf(id)).toBe(1)
 })
 
+/**
+ * Two processes that run jobs, of which the first has one in progress. They take turns to write a
+ * heartbeat, by `beat`: however slow the machine is, none is late.
+ */
+async function startInTurns() {
+  const { world } = staging.current()
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const heartbeatMs = 60_000
+  const latest = async () => {
+    const [row] = await world.db`select max(seen_at)::text as at from job_workers`
+    return row?.at
+  }
+  await staging.startNode({ timings: { heartbeatMs } })
+  const held = await sendHeld('in progress when the clock is set')
+  vi.advanceTimersByTime(heartbeatMs / 2)
+  await staging.startNode({ timings: { heartbeatMs } })
+  const beat = async (times: number) => {
+    for (let count = 0; count < times; count++) {
+      const before = await latest()
+      vi.advanceTimersByTime(heartbeatMs / 2)
+      await until(async () => (await latest()) !== before)
+    }
+  }
+  return { ...held, beat }
+}
+
 test('a worker keeps its job when the clock of the database is set forward', async () => {
   const { world } = staging.current()
   const clock = await useDatabaseClock(world)
-  await staging.startNode({ timings: { heartbeatMs: 700 } })
-  const { id, answer } = await sendHeld('in progress when the clock is set')
-  await staging.startNode({ timings: { heartbeatMs: 700 } })
-  // Four of each process, which have declared none dead since they started.
-  await heartbeats(8)
-  const holder = async () => {
-    const [worker] = await world.db<{ seenAt: string }[]>`
-      select jw.seen_at::text
-      from graphile_worker.jobs job
-      join job_workers jw on jw.id = job.locked_by`
-    return worker?.seenAt
-  }
-  const before = await holder()
-  await until(async () => (await holder()) !== before)
-  // The next heartbeat is that of the other process.
+  const { id, answer, beat } = await startInTurns()
+  // Four of each process, which have declared none dead since they started, and one of the first.
+  await beat(9)
   await clock.set('1 hour')
-  await heartbeats(5)
+  await beat(5)
   answer()
   await idle(world)
   expect(sendsOf(id)).toBe(1)
