@@ -257,6 +257,7 @@ test('an import left unfinished for a week is purged, and no provider is told', 
   try {
     const { db } = other
     const cleanup = cleanupElsewhere(other, { hasPush: true })
+    await db`update app_imports set updated_at = now() - interval '6 days'`
     await cleanup.pass()
     expect(await db`select from apps where id = ${appId}`).toHaveLength(1)
     await db`update app_imports set updated_at = now() - interval '8 days'`
