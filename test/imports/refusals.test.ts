@@ -124,8 +124,7 @@ test('what nobody finishes within a week is deleted, and can be imported again',
     await db`
       update channels
       set updated_at = now() - ${days} * interval '1 day'
-      where id = ${id}
-        and app_id = ${appId}`
+      where id = ${id} and app_id = ${appId}`
     await cleanup.run()
     return (await db`select id from channels where id = ${id}`).length
   }
