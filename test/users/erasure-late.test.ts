@@ -52,3 +52,64 @@ test('what is stored while an erasure waits for the channel is erased, too', asy
       and e.type = 'reaction.removed'`
   expect(last?.name).toBe('Deleted user')
 })
+
+test('the id of a user who is being erased from a channel is kept until that is done', async () => {
+  const { appId, backend, cleanup } = world()
+  const [, fay] = await world().users('eve', 'fay')
+  const { id: channelId } = await fay.channels.create({
+    ...{ type: 'group', name: 'Both', memberIds: ['eve'] },
+  })
+  await cleanup.run()
+  await whileRowLocked(
+    world(),
+    (sql) => sql`
+      select
+      from members
+      where channel_id = ${channelId}
+        and user_id = 'eve'
+      for update`,
+    async (sql) => {
+      await backend.users.delete({ userId: 'eve' })
+      await waitingForRows(world(), 1)
+      const free = await sql`
+        select
+        from users
+        where app_id = ${appId}
+          and id = 'eve'
+        for no key update skip locked`
+      expect(free).toHaveLength(0)
+    },
+  )
+  await erased(world())
+})
+
+test('a channel that an import brings is not shown while a user is erased from it', async () => {
+  const { db, appId, backend, cleanup } = world()
+  const [gus, hal] = await world().users('gus', 'hal')
+  const { id: channelId } = await hal.channels.create({
+    ...{ type: 'group', name: 'Brought', memberIds: ['gus'] },
+  })
+  await gus.messages.send({ channelId, text: 'mine' })
+  await cleanup.run()
+  await db`delete from events where topic = ${topics.channel(appId, channelId)}`
+  await db`
+    update channels
+    set deleted_at = 'infinity'
+    where id = ${channelId}
+      and app_id = ${appId}`
+  await whileRowLocked(
+    world(),
+    (sql) => sql`select from messages where channel_id = ${channelId} for update`,
+    async (sql) => {
+      await backend.users.delete({ userId: 'gus' })
+      await waitingForRows(world(), 1)
+      const free = await sql`
+        select
+        from channels
+        where id = ${channelId}
+        for no key update skip locked`
+      expect(free).toHaveLength(0)
+    },
+  )
+  await erased(world())
+})
