@@ -113,3 +113,25 @@ test('a channel that an import brings is not shown while a user is erased from i
   )
   await erased(world())
 })
+
+test('a user whose message is being stored is deleted after that, and it is erased', async () => {
+  const { backend } = world()
+  const ivy = await world().user('ivy')
+  const { id: channelId } = await ivy.channels.create({ type: 'group', name: 'Busy' })
+  const { sent, deleted } = await whileRowLocked(
+    world(),
+    (sql) => sql`select from members where channel_id = ${channelId} for update`,
+    async () => {
+      const sent = ivy.messages.send({ channelId, text: MARKER })
+      await waitingForRows(world(), 1)
+      const deleted = backend.users.delete({ userId: 'ivy' })
+      const waits = waitingForRows(world(), 2)
+      const first = [deleted.then(() => 'deleted'), waits.then(() => 'waits')]
+      expect(await Promise.race(first)).toBe('waits')
+      return { sent, deleted }
+    },
+  )
+  await Promise.all([sent, deleted])
+  await erased(world())
+  expect((await dump(world())).filter((row) => row.includes(MARKER))).toEqual([])
+})
