@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { erased } from '../support/cleanup.ts'
 import { dump } from '../support/dump.ts'
 import { waitingForRows, whileRowLocked } from '../support/locks.ts'
+import { invalid, refusal } from '../support/refusal.ts'
 import { useWorld } from '../support/world.ts'
 
 const world = useWorld()
@@ -134,4 +135,25 @@ test('a user whose message is being stored is deleted after that, and it is eras
   await Promise.all([sent, deleted])
   await erased(world())
   expect((await dump(world())).filter((row) => row.includes(MARKER))).toEqual([])
+})
+
+test('a user who is being deleted is not made a member any more', async () => {
+  const { backend } = world()
+  const [jon, kay] = await world().users('jon', 'kay')
+  await jon.devices.create({ platform: 'ios', provider: 'apns', token: 'of-jon' })
+  const { id: channelId } = await kay.channels.create({ type: 'group', name: 'Open' })
+  const { deleted, added } = await whileRowLocked(
+    world(),
+    (sql) => sql`select from devices where token = 'of-jon' for update`,
+    async () => {
+      const deleted = backend.users.delete({ userId: 'jon' })
+      await waitingForRows(world(), 1)
+      const added = refusal(kay.members.add({ channelId, userIds: ['jon'] }))
+      await waitingForRows(world(), 2)
+      return { deleted, added }
+    },
+  )
+  expect(await added).toEqual(invalid)
+  await deleted
+  await erased(world())
 })
