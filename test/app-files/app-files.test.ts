@@ -76,6 +76,11 @@ test('an app is the same in its new deployment, to the last column', async () =>
   expect(imported.code, imported.output).toBe(0)
   expect(imported.output).toContain(`The app ${appId} is open`)
   expect(imported.output).not.toMatch(/epoch|push provider/)
+  const noted = await target.db`
+    select actor
+    from audit
+    where app_id = ${appId} and operation = 'apps.import'`
+  expect(noted).toMatchObject([{ actor: 'operator' }])
   for (const name of ['webhooks', 'devices', 'api_keys', 'pins', 'reactions', 'read_marks'])
     expect(after[name], name).not.toEqual([])
   // Those of the commands, of the message that grew, and of the channel that was deleted.
