@@ -157,3 +157,15 @@ test('a user who is being deleted is not made a member any more', async () => {
   await deleted
   await erased(world())
 })
+
+test('the next user of an id has all client ids, also that of a message deleted before', async () => {
+  const lea = await world().user('lea')
+  const { id: channelId } = await lea.channels.create({ type: 'public', name: 'Hall' })
+  const send = (user: typeof lea) =>
+    user.messages.send({ channelId, text: 'hello', clientId: 'c1' })
+  const { id: messageId } = await send(lea)
+  await lea.messages.delete({ channelId, messageId })
+  await world().backend.users.delete({ userId: 'lea' })
+  await erased(world())
+  expect((await send(await world().user('lea'))).id).not.toBe(messageId)
+})
