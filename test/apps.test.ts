@@ -191,7 +191,7 @@ test('keys and tokens of an app that is disabled or deleted are refused at once'
   expect(await areServed()).toEqual([false, false])
 })
 
-test('an app that was deleted is found by none of its calls, also before it is purged', async () => {
+test('an app that was deleted is found by no call, also before it is purged', async () => {
   const { operator, db } = world()
   const { id: appId, keyId } = await operator.apps.create({ name: 'Gone' })
   await db.begin(async (sql) => {

@@ -164,7 +164,7 @@ describe.skipIf(!hasRedis)('two nodes with Redis', () => {
     await until(isReady)
   })
 
-  test('end a window a minute after its first call, and have one for each kind of call', async () => {
+  test('end a window a minute after its first call, and have one of each kind', async () => {
     const options = { ...(await redisAt(redis.url, 'kinds')), patienceMs: 10_000 }
     const windows = createSharedWindows(options)
     onTestFinished(windows.close)

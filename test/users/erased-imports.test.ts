@@ -104,7 +104,7 @@ test('the next user of an erased id gets no direct message that was imported for
   expect((await dora.messages.list({ channelId: id })).messages).toEqual([])
 })
 
-test('a channel is shown with the members that are left by an erasure beside its import', async () => {
+test('a channel is shown with the members left by an erasure beside its import', async () => {
   const { db, appId, backend, cleanup, pool } = world()
   const members = ['lou', 'mel'].map((id) => member('counted', id))
   await send([user('lou'), user('mel'), channel('counted'), ...members], { isCut: true })

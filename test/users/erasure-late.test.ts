@@ -158,7 +158,7 @@ test('a user who is being deleted is not made a member any more', async () => {
   await erased(world())
 })
 
-test('the next user of an id has all client ids, also that of a message deleted before', async () => {
+test('the next user of an id has all client ids, also of what was deleted before', async () => {
   const lea = await world().user('lea')
   const { id: channelId } = await lea.channels.create({ type: 'public', name: 'Hall' })
   const send = (user: typeof lea) =>
