@@ -67,8 +67,8 @@ function fittingRows(rows: unknown[]) {
 }
 
 /**
- * The same of rows of which those that an answer has no room for were not read. `hasNext` of the
- * last one says whether there are any.
+ * Makes a page of rows that all fit, because the query left out those without room. `hasNext` of
+ * the last one says whether more follow.
  */
 export function toFittingPage<Row extends { hasNext: true | null }>(
   rows: Row[],

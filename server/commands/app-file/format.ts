@@ -18,11 +18,11 @@ const header = z.object({
     version: z.string(),
     /** The last migration of the database. */
     schema: z.string(),
-    /** Another one for each export. */
+    /** A new id for each export. */
     exportId: z.uuid(),
     exportedAt: z.string(),
     appId: z.uuid(),
-    /** That of the events in the database that it comes from. */
+    /** The epoch of the events in the database that the file comes from. */
     epoch: z.string(),
     hasSecrets: z.boolean(),
   }),
