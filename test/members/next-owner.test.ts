@@ -11,7 +11,7 @@ const world = useWorld({
 
 const MANY = 4_000
 
-test('who follows a last owner is found without reading all members of the channel', async () => {
+test('the successor of a last owner is found without reading all members', async () => {
   const { db, pool, appId } = world()
   const ana = await world().user('ana')
   const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Large' })
