@@ -63,7 +63,8 @@ export class MissedProfiles {
     this.#lost = new Map()
     this.#noted.clear()
     try {
-      if (since !== undefined) for (const user of await this.#tellChanged(since)) lost.delete(user)
+      const told = since === undefined ? [] : await this.#tellChanged(since)
+      for (const user of told) lost.delete(user)
       await this.#tellLost([...lost.values()])
     } catch (error) {
       if (since !== undefined) this.#since = Math.min(since, this.#since ?? since)

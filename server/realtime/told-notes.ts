@@ -51,7 +51,7 @@ export function toldBy({ news, groups }: ToldNote): Told[] {
     const bits = Buffer.from(places, 'base64')
     for (const [place, { userIds: own }] of told.entries()) {
       const isTold = ((bits[place >> 3] ?? 0) & (1 << (place & 7))) !== 0
-      if (isTold) for (const userId of userIds) own.push(userId)
+      if (isTold) own.push(...userIds)
     }
   }
   return told
