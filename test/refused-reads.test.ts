@@ -2,13 +2,14 @@ import { limits } from '@parley/contract'
 import { type SubscribeRequest, selectGrants } from '@parley/server/realtime/grants'
 import { expect, test } from 'vitest'
 import { insertUsers } from './support/inserted.ts'
+import { quietTimings } from './support/quiet.ts'
 import { forbidden, refusals } from './support/refusal.ts'
 import { rowsReadBy } from './support/rows-read.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld({
   poolSize: 1,
-  timings: { reconcileMs: 1_000_000, beatMs: 1_000_000, lookMs: 1_000_000 },
+  timings: quietTimings,
 })
 
 test('a refused reader makes PostgreSQL read nothing of the channel', async () => {

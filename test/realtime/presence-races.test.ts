@@ -1,15 +1,15 @@
 import type { Db } from '@parley/server/db/client'
 import { KnownPresence } from '@parley/server/realtime/known-presence'
 import { expect, test } from 'vitest'
+import { quietTimings } from '../support/quiet.ts'
 import { until } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
 import { useTrackers } from './trackers.ts'
 
 /** What happens while presence is compared, or said again. */
 
-const NEVER = 3_600_000
 // The node of the world leaves the rows of others to those of the tests.
-const world = useWorld({ timings: { reconcileMs: NEVER, beatMs: NEVER, lookMs: NEVER } })
+const world = useWorld({ timings: quietTimings })
 const { db, openNode, newUser, age } = useTrackers(world)
 
 /** A database before whose next statement something happens. */
