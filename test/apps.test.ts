@@ -154,7 +154,7 @@ test('the usage is exact up to 10,000 of a kind, and says so beyond', async () =
   expect(await users()).toMatchObject({ isExact: false })
 })
 
-test('what an app has of its own can be given up for the rule of the server', async () => {
+test('an app can give up its own settings for those of the server', async () => {
   const { operator } = world()
   const { id: appId } = await operator.apps.create({ name: 'Own' })
   const own = { userAdminAccess: 'server', messageRetentionDays: 30 } as const
@@ -191,6 +191,7 @@ test('keys and tokens of an app that is disabled or deleted are refused at once'
   expect(await areServed()).toEqual([false, false])
 })
 
+<<<<<<< HEAD
 test('an app that was deleted is found by no call, also before it is purged', async () => {
   const { operator, db } = world()
   const { id: appId, keyId } = await operator.apps.create({ name: 'Gone' })
@@ -213,6 +214,9 @@ test('an app that was deleted is found by no call, also before it is purged', as
 })
 
 test('what a deleted app had is purged at once, and not with the next cleanup', async () => {
+=======
+test('the data of a deleted app is purged at once, and not with the next cleanup', async () => {
+>>>>>>> h-house9
   const { operator, db, cleanup } = world()
   const { id: appId } = await operator.apps.create({ name: 'Purged' })
   // A pass that an earlier deletion has begun would purge it as well.

@@ -151,7 +151,7 @@ test('a system message can be the first that an app has of the system', async ()
   expect(messages).toMatchObject([{ text: 'said1', deletedAt: null }])
 })
 
-test('what an import that was killed has stored counts for what one channel may have', async () => {
+test('the limits of a channel count what a killed import has stored', async () => {
   const { db, appId } = world()
   const kinds = limits.reactionKinds
   const reaction = (n: number): ImportRecord => ({

@@ -114,7 +114,7 @@ test('nobody sees what an unfinished import has brought until the next finishes 
   ])
 })
 
-test('what nobody finishes within a week is deleted, and can be imported again', async () => {
+test('an import left unfinished for a week is deleted, and can be made again', async () => {
   const { db, appId, cleanup } = world()
   const records = [user('ana'), channel('left-open'), message('l1', 'left-open')]
   const whole = records.map(line).join('')

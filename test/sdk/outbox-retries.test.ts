@@ -142,7 +142,7 @@ test('a message that is written while no token is accepted waits', async () => {
   expect(await message.sent).toMatchObject({ text: 'new' })
 })
 
-test('of the messages of a batch that are told to wait, the longest wait counts', async () => {
+test('a batch waits for the longest Retry-After of its messages', async () => {
   const clock = stoppedClock()
   const { chat, channel, intercept, count } = scriptedChat()
   channel('c')
@@ -162,7 +162,7 @@ test('of the messages of a batch that are told to wait, the longest wait counts'
   expect(count(/messages/)).toBe(2)
 })
 
-test('what is written before the first token is stored once its user is known', async () => {
+test('a message written before the first token is stored once its user is known', async () => {
   const storage = memoryStorage()
   const { chat, channel, refuseRequests } = scriptedChat({ storage })
   channel('c')
@@ -207,7 +207,7 @@ test('waking sends what waits for its next attempt', async () => {
   expect(await sent).toMatchObject({ text: 'new' })
 })
 
-test('what is read without a connection is read up to what was seen, at once', async () => {
+test('marking as read without a connection marks what was shown at that time', async () => {
   const scene = await live()
   const { chat, room, talk, bodies } = scene
   const read = await offline(scene, () => ({ done: room.markRead() }))

@@ -63,7 +63,7 @@ test('after each event a room knows what a client that loads it now is answered'
   expect(known().messages.get('c-0003')?.updatedAt).toBe(timeOf(talk.rev))
 })
 
-test('who leaves is no member and no reader, and who types twice is shown once', () => {
+test('a user who leaves is no member or reader, and one who types twice is shown once', () => {
   const { talk, known } = followed()
   for (const userId of ['ana', 'ben', 'ana']) talk.type(userId)
   expect(known().typing.map(({ id }) => id)).toEqual(['ben', 'ana'])

@@ -125,7 +125,7 @@ test('a store that is only looked at loads, too', async () => {
   await expect.poll(() => room.members.getSnapshot().items).toHaveLength(2)
 })
 
-test('what loads stays the same object, whatever else happens in the room', async () => {
+test('a store that loads keeps its snapshot, whatever else happens in the room', async () => {
   const { chat, talk, room, hold } = roomOf()
   room.watch()
   await chat.connect()

@@ -76,7 +76,7 @@ test('a message that another tab has sent is shown as sent before its event come
   expect(items.at(-1)).toMatchObject({ text: 'new', status: 'sent' })
 })
 
-test('what is on its way stays as it is, whatever another tab says of it', () => {
+test('an operation on its way stays unchanged, whatever another tab sends', () => {
   const { entries, hear } = outboxOf(draft('1', 'on its way'))
   Object.assign(entries.get('1') ?? {}, { isSending: true })
   hear({ kind: 'put', operation: draft('1', 'other') })

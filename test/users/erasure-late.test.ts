@@ -10,7 +10,7 @@ const world = useWorld()
 
 const MARKER = 'Quokka-19fe'
 
-test('what is stored while an erasure waits for the channel is erased, too', async () => {
+test('rows stored while an erasure waits for the channel are erased, too', async () => {
   const { db, appId, backend, cleanup } = world()
   const ana = await world().user('ana', { name: `Ms ${MARKER}` })
   const { id: channelId } = await ana.channels.create({ type: 'public', name: 'Talk' })

@@ -113,7 +113,7 @@ test('events that came early count once, whichever way they were delivered', asy
   expect(await eventBytes()).toBe(2 * bytes)
 })
 
-test('what a topic is still given once it is gone counts for nothing', async () => {
+test('publications to a topic that was removed take no memory', async () => {
   const { hub, memory } = await openHub()
   const { subscription } = await new Listener().join(hub, chat)
   hub.topics.remove(subscription.topic)
