@@ -44,7 +44,11 @@ test('a load from before an outage that fails after it fails no newer one', asyn
 
 test('after an outage without a gap a list goes as far down as it was paged', async () => {
   const { chat, channel, cut, mend } = scriptedChat()
-  for (let n = 0; n < 120; n++) channel(`${n}`).send(`${n}`)
+  for (let n = 1; n <= 120; n++) {
+    const { send } = channel(`${n}`)
+    // Each of these is a second later than the one before.
+    for (let sent = 0; sent < n; sent++) send(`${sent}`)
+  }
   const list = chat.channels()
   list.subscribe(() => {})
   await chat.connect()

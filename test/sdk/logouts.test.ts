@@ -9,13 +9,14 @@ import { quiet, scriptedChat } from '../support/scripted/index.ts'
 const KEY = 'http://chat me'
 const session = { appId: 'app', user: { id: 'me', name: 'As stored', image: null } } as never
 
-/** Snapshots whose storage answers with these rows when it is released. */
+/** Snapshots whose storage answers at first with these rows, when it is released. */
 function heldSnapshots(rows: { key: string; value: object }[] = []) {
   let release = () => {}
   const released = new Promise<void>((resolve) => {
     release = resolve
   })
-  const load = () => released.then(() => rows)
+  const answers = [released.then(() => rows)]
+  const load = async () => answers.shift() ?? []
   const snapshots = createSnapshots({ load, put: async () => {}, delete: async () => {} })
   return { snapshots, release }
 }
@@ -25,9 +26,8 @@ test('a logout while the client starts leaves no session on the device', async (
   const { snapshots, release } = heldSnapshots()
   const { chat } = scriptedChat({ storage, snapshots, userId: 'me' })
   await chat.connect()
-  const leaving = chat.logout()
+  await chat.logout()
   release()
-  await leaving
   await quiet()
   expect(await storage.session?.load(KEY)).toBeUndefined()
 })
@@ -67,5 +67,6 @@ test('a tab that never had a token ends as well after a logout in another', asyn
   await storage.session?.delete(KEY)
   chat.connect().catch(() => {})
   chat.wake()
-  await until(chat.me, (me) => me === null)
+  await quiet()
+  expect(chat.me.getSnapshot()).toBeNull()
 })

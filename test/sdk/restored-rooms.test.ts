@@ -19,7 +19,7 @@ function lateSnapshot() {
     put: async (_: string, key: string) => void stored.push(key),
     delete: async () => {},
   }
-  const server = scriptedChat({ snapshots: createSnapshots(storage, { intervalMs: 0 }) })
+  const server = scriptedChat({ snapshots: createSnapshots(storage) })
   const talk = server.channel('c')
   const first = talk.send('1')
   const value = { version: 1, epoch: EPOCH, rev: 1, from: 0, messages: [first] }
@@ -83,5 +83,8 @@ test('what has loaded before the stored snapshots is stored, although nothing ch
   await until(room.messages, ready)
   await quiet()
   release()
-  await expect.poll(() => stored).toContain('room c')
+  await quiet()
+  chat.disconnect()
+  await quiet()
+  expect(stored).toContain('room c')
 })
