@@ -216,3 +216,35 @@ test('marking as read without a connection marks what was shown at that time', a
   await read.done
   expect(bodies.get('POST /api/channels/c/read')).toEqual({ messageId: 'c-0001' })
 })
+
+test('a message that is sent again goes after those that were written since', async () => {
+  const { chat, talk, room, refuseRequests } = await live()
+  refuseRequests(SEND, REFUSED)
+  const first = room.send({ text: 'first' })
+  await expect(first.sent).rejects.toMatchObject({ code: 'FORBIDDEN' })
+  refuseRequests(SEND, { status: 503, code: 'UNAVAILABLE' })
+  const second = room.send({ text: 'second' })
+  await quiet()
+  first.retry()
+  refuseRequests()
+  chat.wake()
+  await Promise.all([first.sent, second.sent])
+  expect(texts({ items: talk.messages })).toEqual(['theirs', 'second', 'first'])
+})
+
+test('a message that is on its way again is not sent beside itself', async () => {
+  const { chat, room, refuseRequests, hold, count } = await live()
+  const clock = stoppedClock()
+  refuseRequests(SEND, { status: 503, code: 'UNAVAILABLE' })
+  const { sent } = room.send({ text: 'new' })
+  await quiet()
+  refuseRequests()
+  const answer = hold(SEND)
+  await clock.forward(1_000)
+  await answer.asked
+  chat.wake()
+  await quiet()
+  answer.release()
+  await sent
+  expect(count(SEND)).toBe(2)
+})

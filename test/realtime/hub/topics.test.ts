@@ -121,3 +121,16 @@ test('publications to a topic that was removed take no memory', async () => {
   subscription.topic.accept(publication)
   expect(await eventBytes()).toBe(0)
 })
+
+test('a subscribe that is refused takes the topic from nobody who waits for an answer', async () => {
+  const { hub, memory } = await openHub()
+  memory.excluded.add('eve')
+  const answer = memory.hold()
+  const [eve, ana] = [new Listener('eve'), new Listener('ana')]
+  const refused = expect(eve.join(hub, chat)).rejects.toThrow('may not read')
+  const joined = ana.join(hub, chat)
+  answer()
+  await Promise.all([refused, joined])
+  hub.publish([memory.append(chat)])
+  expect(ana.received).toEqual([1])
+})
