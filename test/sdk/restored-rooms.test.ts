@@ -76,7 +76,11 @@ test('a list that has loaded without a channel shows none of those stored', asyn
   expect(list.getSnapshot()).toMatchObject({ status: 'ready', items: [] })
 })
 
+<<<<<<< HEAD
 test('what has loaded before the stored snapshots is stored, if nothing changes', async () => {
+=======
+test('a room that loads before the stored snapshots is stored, even unchanged', async () => {
+>>>>>>> h-house9
   const { chat, room, release, stored } = lateSnapshot()
   room.watch()
   await chat.connect()

@@ -122,7 +122,11 @@ test('publications to a topic that was removed take no memory', async () => {
   expect(await eventBytes()).toBe(0)
 })
 
+<<<<<<< HEAD
 test('a refused subscribe takes the topic from nobody who waits for an answer', async () => {
+=======
+test('a refused subscribe takes the topic from no other that waits for an answer', async () => {
+>>>>>>> h-house9
   const { hub, memory } = await openHub()
   memory.excluded.add('eve')
   const answer = memory.hold()
