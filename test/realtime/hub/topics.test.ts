@@ -134,3 +134,13 @@ test('a subscribe that is refused takes the topic from nobody who waits for an a
   hub.publish([memory.append(chat)])
   expect(ana.received).toEqual([1])
 })
+
+test('a topic that nobody has subscribed to for half a minute is let go of', async () => {
+  stopTimers()
+  const { hub } = await openHub()
+  const { subscription } = await new Listener().join(hub, chat)
+  subscription.leave()
+  await pass(30_001)
+  await hub.reconcile()
+  expect(hub.topics.get(chat)).toBeUndefined()
+})
