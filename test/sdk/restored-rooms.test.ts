@@ -76,7 +76,7 @@ test('a list that has loaded without a channel shows none of those stored', asyn
   expect(list.getSnapshot()).toMatchObject({ status: 'ready', items: [] })
 })
 
-test('what has loaded before the stored snapshots is stored, although nothing changes', async () => {
+test('what has loaded before the stored snapshots is stored without a change', async () => {
   const { chat, room, release, stored } = lateSnapshot()
   room.watch()
   await chat.connect()

@@ -122,7 +122,7 @@ test('what a topic is still given once it is gone counts for nothing', async () 
   expect(await eventBytes()).toBe(0)
 })
 
-test('a subscribe that is refused takes the topic from nobody who waits for an answer', async () => {
+test('a subscribe that is refused takes the topic from nobody who is waiting', async () => {
   const { hub, memory } = await openHub()
   memory.excluded.add('eve')
   const answer = memory.hold()

@@ -18,7 +18,7 @@ test('a node that has told all totals does nothing until something happens', asy
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('a count of another node is told once, also if the database was away when it came', async () => {
+test('a count of another node is told once, also if the database was away', async () => {
   const { notifier, database, news } = openNotifier(row('ben', 'one', 1))
   database.failure = new Error('away')
   const change = { offset: 1, author: 'ana', isDeletion: true }
