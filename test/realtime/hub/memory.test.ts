@@ -104,3 +104,15 @@ test('the events of a topic that is gone are not counted', async () => {
   expect(listeners.get('ana')?.ended).toEqual(['insufficient state'])
   expect(await eventBytes()).toBe(before / 2)
 })
+
+test('an event that became a tombstone counts as what is left of it', async () => {
+  const { hub, memory } = await openHub()
+  await new Listener('ana').join(hub, topicOf('ana'))
+  const deletedAt = new Date(0).toISOString()
+  const payload = { channelId: '1', messageId: 'm', seq: 1, deletedAt }
+  hub.publish([memory.append(topicOf('ana'), LONG, 'm')])
+  const deletion = memory.append(topicOf('ana'), { type: 'message.deleted', payload }, 'm')
+  hub.publish([deletion])
+  // Both are the tombstone now. A character has two bytes.
+  expect(await eventBytes()).toBe(2 * 2 * deletion.envelope.length)
+})

@@ -123,10 +123,14 @@ test('publications to a topic that was removed take no memory', async () => {
 })
 
 <<<<<<< HEAD
+<<<<<<< HEAD
 test('a refused subscribe takes the topic from nobody who waits for an answer', async () => {
 =======
 test('a refused subscribe takes the topic from no other that waits for an answer', async () => {
 >>>>>>> h-house9
+=======
+test('a subscribe that is refused takes the topic from nobody who is waiting', async () => {
+>>>>>>> h-plant2
   const { hub, memory } = await openHub()
   memory.excluded.add('eve')
   const answer = memory.hold()
@@ -137,4 +141,14 @@ test('a refused subscribe takes the topic from no other that waits for an answer
   await Promise.all([refused, joined])
   hub.publish([memory.append(chat)])
   expect(ana.received).toEqual([1])
+})
+
+test('a topic that nobody has subscribed to for half a minute is let go of', async () => {
+  stopTimers()
+  const { hub } = await openHub()
+  const { subscription } = await new Listener().join(hub, chat)
+  subscription.leave()
+  await pass(30_001)
+  await hub.reconcile()
+  expect(hub.topics.get(chat)).toBeUndefined()
 })

@@ -41,6 +41,13 @@ test.each([0, 1])(
   },
 )
 
+test('a departure that another node tells while presence is compared is not undone', async () => {
+  const told = await compareWith((known, query) => {
+    if (query === 0) known.recordTold(ana, false)
+  })
+  expect(told).toEqual([])
+})
+
 test('a change that is lost during a comparison is left to the next one', async () => {
   let compared: KnownPresence | undefined
   await compareWith((known, query) => {

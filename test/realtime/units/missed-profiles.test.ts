@@ -41,6 +41,14 @@ test('a profile found while a note of it arrives is not told after the newer one
   expect(names).toEqual([])
 })
 
+test('a change that was told before a gap keeps no later one from being found', async () => {
+  const { profiles, names } = openProfiles(async () => stored)
+  profiles.record(renamed)
+  profiles.missed(0)
+  await profiles.catchUp()
+  expect(names).toEqual(['Old'])
+})
+
 test('profiles are searched once after each gap, and again if that failed', async () => {
   let isFailing = true
   const { profiles, names, versions } = openProfiles(async () => {

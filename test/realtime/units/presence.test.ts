@@ -8,13 +8,15 @@ import { ana } from './fixture.ts'
 
 const GRACE_MS = 10_000
 
-/** The presence of a node whose writes are counted, and done at once. */
-async function openPresence() {
+/** The presence of a node whose writes are counted, and done at once unless they are answered. */
+async function openPresence(answers: ((() => unknown) | undefined)[] = []) {
   const clock = stoppedClock()
   const sessions = new Sessions()
   let writes = 0
   const use = async () => {
     writes += 1
+    const answer = answers.shift()
+    if (answer) return answer()
     return { changed: [], written: new Set([userKey(ana)]) }
   }
   const tracker = new PresenceTracker({
@@ -79,3 +81,21 @@ test('a node that stops leaves those who just left to the others', async () => {
   // The end of its heartbeat is the other one.
   expect([writes(), clock.timers()]).toEqual([2, 0])
 })
+
+test.each([
+  ['is still there', [ana]],
+  ['is gone, but nobody was told', []],
+])(
+  'a departure whose write failed is written again by a comparison if its row %s',
+  async (_, rows) => {
+    const fail = () => {
+      throw new Error('lost')
+    }
+    const { clock, tracker, leave, writes } = await openPresence([undefined, fail, () => rows])
+    leave()
+    await clock.forward(GRACE_MS)
+    const before = writes()
+    await tracker.compareRows()
+    expect(writes() - before).toBe(2)
+  },
+)

@@ -74,3 +74,11 @@ test('frames that are read before the end of the turn cut no socket', async () =
   slow[1]?.readAll()
   expect(await cut()).toEqual([])
 })
+
+test('slow sockets are cut as often as there is too much', async () => {
+  const { send, cut } = openMemory(2)
+  send(0, Buffer.alloc(ROOM + 1))
+  expect(await cut()).toEqual([0])
+  send(1, Buffer.alloc(ROOM + 1))
+  expect(await cut()).toEqual([0, 1])
+})

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { newsWithin, openNotifier, row, timeout, timesWithin } from './unread-fixture.ts'
+import { newsWithin, openNotifier, row, timeout, timesWithin, user } from './unread-fixture.ts'
 
 test.each([
   [['channel 37'], 15],
@@ -75,4 +75,19 @@ test('a channel that is too slow for the users of all nodes is tried once a minu
   // As the others are, once more, and a minute later. Its users here are told meanwhile.
   expect(tries).toBe(3)
   expect(told.filter((each) => each.startsWith('ben c')).length).toBeGreaterThan(350)
+})
+
+test('a user who was slow once is loaded once more, and then left alone', async () => {
+  const { notifier, database, news } = openNotifier(row('ben', 'one', 1))
+  database.timeoutMs = 4_000
+  database.onStatement = () => {
+    throw timeout()
+  }
+  notifier.memberLeft(user('ben'))
+  await newsWithin(20, news)
+  database.onStatement = () => {}
+  expect(await newsWithin(30, news)).toContain('ben total 1')
+  const { statements } = database
+  await newsWithin(30, news)
+  expect(database.statements).toBe(statements)
 })

@@ -132,3 +132,12 @@ test('a user and those who share channels with them are told of a change once ea
   await vi.waitUntil(() => problems.length === 2, patient)
   expect(problems).toEqual(['user fan-out failed', 'presence lost'])
 })
+
+test('news that each node has looked up for itself are not told once more', async () => {
+  const { fanout, names, nextRead } = openFanout()
+  fanout.profileChanged({ ...rename('Ben'), failed: tellerOf('other') })
+  ;(await nextRead(1)).answerElsewhere('node', ['ana'])
+  await vi.waitUntil(() => names.length > 0, patient)
+  fanout.receive(told('Ben', tellerOf('other')))
+  expect(names).toEqual(['Ben'])
+})

@@ -1,0 +1,57 @@
+import { limits } from '@parley/contract'
+import { createMetrics } from '@parley/server/core/metrics'
+import { CommandTurns } from '@parley/server/realtime/connection/command-turns'
+import { FrameQueue } from '@parley/server/realtime/connection/frame-queue'
+import { EventMemory } from '@parley/server/realtime/event-memory'
+import { json } from '@parley/server/realtime/protocol/json'
+import { TrpcFrames } from '@parley/server/realtime/trpc-frames'
+import { expect, onTestFinished, test, vi } from 'vitest'
+
+/** What is counted of sockets and topics is given back: they may live for weeks. */
+
+const { frameBytes } = limits.realtime
+
+test('however many short frames a socket sends, each has room once the last is decoded', () => {
+  const queue = new FrameQueue(json)
+  const frame = Buffer.from('{}')
+  let refused = 0
+  for (let sent = 0; sent < frameBytes / 200; sent++) {
+    if (!queue.push(frame)) refused += 1
+    while (queue.next());
+  }
+  expect(refused).toBe(0)
+})
+
+test('however many batches a tRPC socket sends, each has room once the last is passed on', () => {
+  const frames = new TrpcFrames()
+  const stops = Array.from({ length: 50 }, (_, id) => ({ id, method: 'subscription.stop' }))
+  const batch = { data: Buffer.from(JSON.stringify(stops)), isBinary: false }
+  let refused = 0
+  let passed = 0
+  for (let sent = 0; sent < 200; sent++) {
+    if (!frames.push(batch)) refused += 1
+    while (frames.next(() => true)) passed += 1
+  }
+  expect([refused, passed]).toEqual([0, 200 * stops.length])
+})
+
+test('a topic that keeps nothing is not among those that are evicted', () => {
+  const memory = new EventMemory({ mostBytes: 100, metrics: createMetrics() })
+  const evicted: string[] = []
+  const topicOf = (name: string) => ({ forgetEvents: () => void evicted.push(name) })
+  const gone = topicOf('gone')
+  memory.use(gone, 50)
+  memory.use(gone, 0)
+  memory.use(topicOf('large'), 101)
+  expect(evicted).toEqual(['large'])
+})
+
+test('once everything that waits has had its turn no other is planned', () => {
+  vi.useFakeTimers({ toFake: ['setImmediate', 'clearImmediate'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const turns = new CommandTurns()
+  const heard: string[] = []
+  turns.wait('app', () => heard.push('its turn'))
+  vi.advanceTimersToNextTimer()
+  expect([heard, vi.getTimerCount()]).toEqual([['its turn'], 0])
+})

@@ -1,0 +1,32 @@
+import { expect, test, vi } from 'vitest'
+import { appId } from '../hub/fixture.ts'
+import { newsWithin, openNotifier, row, user } from './unread-fixture.ts'
+
+test('a count for the users of this node that failed is tried again', async () => {
+  const { notifier, database, news } = openNotifier(row('ben', 'one', 1))
+  database.failure = new Error('away')
+  notifier.markOwn('one', { offset: 1, author: 'ana' })
+  await newsWithin(2, news)
+  database.failure = undefined
+  expect(await newsWithin(10, news)).toContain('ben one 1')
+})
+
+test('a node that has told all totals does nothing until something happens', async () => {
+  const { notifier, news } = openNotifier(row('ben', 'one', 1))
+  notifier.recordTotal(user('ben'), 5)
+  await newsWithin(5, news)
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test('a count of another node is told once, also if the database was away', async () => {
+  const { notifier, database, news } = openNotifier(row('ben', 'one', 1))
+  database.failure = new Error('away')
+  const change = { offset: 1, author: 'ana', isDeletion: true }
+  const users: [string, number, number][] = [['ben', 1, 1]]
+  const channels = [{ appId, channelId: 'one', ...change, users }]
+  notifier.receive({ kind: 'counts', node: 'node', channels })
+  await newsWithin(2, news)
+  database.failure = undefined
+  const told = await newsWithin(10, news)
+  expect(told.filter((each) => each === 'ben one 1')).toHaveLength(1)
+})
