@@ -76,15 +76,7 @@ test('a list that has loaded without a channel shows none of those stored', asyn
   expect(list.getSnapshot()).toMatchObject({ status: 'ready', items: [] })
 })
 
-<<<<<<< HEAD
-<<<<<<< HEAD
 test('what has loaded before the stored snapshots is stored, if nothing changes', async () => {
-=======
-test('a room that loads before the stored snapshots is stored, even unchanged', async () => {
->>>>>>> h-house9
-=======
-test('what has loaded before the stored snapshots is stored without a change', async () => {
->>>>>>> h-plant2
   const { chat, room, release, stored } = lateSnapshot()
   room.watch()
   await chat.connect()

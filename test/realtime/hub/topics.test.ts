@@ -122,15 +122,7 @@ test('publications to a topic that was removed take no memory', async () => {
   expect(await eventBytes()).toBe(0)
 })
 
-<<<<<<< HEAD
-<<<<<<< HEAD
 test('a refused subscribe takes the topic from nobody who waits for an answer', async () => {
-=======
-test('a refused subscribe takes the topic from no other that waits for an answer', async () => {
->>>>>>> h-house9
-=======
-test('a subscribe that is refused takes the topic from nobody who is waiting', async () => {
->>>>>>> h-plant2
   const { hub, memory } = await openHub()
   memory.excluded.add('eve')
   const answer = memory.hold()
