@@ -46,6 +46,21 @@ test('the client chats without randomUUID, AbortSignal.timeout and AbortSignal.a
   for (const { clientId } of sent) expect(clientId).toMatch(/^[0-9a-f]{32}$/)
 })
 
+test('queries are whole without URLSearchParams, which React Native has in part', async () => {
+  const asked: string[] = []
+  const answer = Response.json({ messages: [], hasMore: false })
+  const api = createApi({
+    url: 'http://test',
+    fetch: async (url) => {
+      asked.push(String(url))
+      return answer
+    },
+  })
+  without(globalThis, 'URLSearchParams')
+  await api.messages.list({ channelId: 'c', limit: 50, before: 'm', replies: false })
+  expect(asked).toEqual(['http://test/api/channels/c/messages?limit=50&before=m&replies=false'])
+})
+
 test('messages have different ids without any crypto', async () => {
   without(globalThis, 'crypto')
   const { chat } = scriptedChat()
