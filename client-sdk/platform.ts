@@ -26,9 +26,10 @@ export type IdbDatabase = {
   onclose: (() => void) | null
   close: () => void
 }
+type Listener = (event: { type: string }) => void
 type EventTarget = {
-  addEventListener: (type: string, listener: () => void) => void
-  removeEventListener: (type: string, listener: () => void) => void
+  addEventListener: (type: string, listener: Listener) => void
+  removeEventListener: (type: string, listener: Listener) => void
 }
 type Browser = Partial<EventTarget> & {
   indexedDB?: {
@@ -84,8 +85,11 @@ export function onWake(listener: () => void): () => void {
   }
 }
 
-/** Calls the listener when the network is lost, and before the page is frozen. */
-export function onSleep(listener: () => void): () => void {
+/**
+ * Calls the listener when the network is lost, and before the page is frozen. Safari may keep it
+ * then with the locks that it holds.
+ */
+export function onSleep(listener: Listener): () => void {
   for (const name of ['offline', 'pagehide']) browser.addEventListener?.(name, listener)
   return () => {
     for (const name of ['offline', 'pagehide']) browser.removeEventListener?.(name, listener)
