@@ -45,7 +45,7 @@ type Browser = Partial<EventTarget> & {
     locks?: {
       request: (
         name: string,
-        options: { signal: AbortSignal },
+        options: { signal: AbortSignal } | { steal: true },
         hold: () => Promise<void>,
       ) => Promise<void>
     }
@@ -71,11 +71,13 @@ export const whatToCheck = () =>
     ? `; is it running, and is ${browser.location.origin} one of its ALLOWED_ORIGINS?`
     : ''
 
+export const isVisible = () => browser.document?.visibilityState === 'visible'
+
 /** Calls the listener when the page becomes visible and when the network returns. */
 export function onWake(listener: () => void): () => void {
   const { document } = browser
   const onVisible = () => {
-    if (document?.visibilityState === 'visible') listener()
+    if (isVisible()) listener()
   }
   document?.addEventListener('visibilitychange', onVisible)
   browser.addEventListener?.('online', listener)
