@@ -162,6 +162,14 @@ test('addresses are joined without doubled slashes, and what callers give is esc
   ])
 })
 
+test('queries are whole without URLSearchParams, which React Native has in part', async () => {
+  const { requests, server } = answering(fine)
+  vi.stubGlobal('URLSearchParams', class {})
+  onTestFinished(() => void vi.unstubAllGlobals())
+  await server.users.list({ limit: 50, offset: 100, q: 'an' })
+  expect(requests).toEqual(['http://test/api/users?limit=50&offset=100&q=an'])
+})
+
 test('half of an emoji is looked for, and taken back, as a character that is unknown', async () => {
   const { requests, server } = answering(fine)
   await server.users.list({ q: '\ud83d' })

@@ -46,21 +46,6 @@ test('the client chats without randomUUID, AbortSignal.timeout and AbortSignal.a
   for (const { clientId } of sent) expect(clientId).toMatch(/^[0-9a-f]{32}$/)
 })
 
-test('queries are whole without URLSearchParams, which React Native has in part', async () => {
-  const asked: string[] = []
-  const answer = Response.json({ messages: [], hasMore: false })
-  const api = createApi({
-    url: 'http://test',
-    fetch: async (url) => {
-      asked.push(String(url))
-      return answer
-    },
-  })
-  without(globalThis, 'URLSearchParams')
-  await api.messages.list({ channelId: 'c', limit: 50, before: 'm', replies: false })
-  expect(asked).toEqual(['http://test/api/channels/c/messages?limit=50&before=m&replies=false'])
-})
-
 test('messages have different ids without any crypto', async () => {
   without(globalThis, 'crypto')
   const { chat } = scriptedChat()
@@ -222,6 +207,30 @@ test('a database that opens too late is closed, and opened again at the next use
   vi.useRealTimers()
   provide('indexedDB', indexedDB)
   expect(await storage.load('me')).toEqual([])
+})
+
+test('a write that the browser aborts fails, and a later one can succeed', async () => {
+  const database = {
+    transaction: () => {
+      const transaction = {
+        error: new Error('the disk is full'),
+        objectStore: () => ({ put: () => ({}) }),
+        onabort: () => {},
+      }
+      setImmediate(() => transaction.onabort())
+      return transaction
+    },
+  }
+  const request = { result: database, onsuccess: () => {} }
+  const open = () => {
+    queueMicrotask(() => request.onsuccess())
+    return request
+  }
+  provide('indexedDB', { open })
+  const written = indexedDbStorage('full').put('me', { ...OPERATION, clientId: '1' })
+  const outcome = written.catch(({ message }) => message)
+  await quiet()
+  expect(await Promise.race([outcome, 'nothing'])).toBe('the disk is full')
 })
 
 test('importing the client touches nothing that only browsers have', async () => {

@@ -38,7 +38,7 @@ function stopClock() {
   onTestFinished(() => void vi.useRealTimers())
 }
 
-test('what is read contains what was written before, however long that takes', async () => {
+test('a load of snapshots includes earlier writes, however long these take', async () => {
   const { storage, state } = openStorage()
   const held = createDeferred<void>()
   state.before = () => held.promise
@@ -148,7 +148,7 @@ test.each([
   expect([channels.size, unread.total]).toEqual(left)
 })
 
-test('of more than a hundred messages the last are stored, and that there are older ones', () => {
+test('the last hundred messages are stored, and that there are older ones', () => {
   const snapshotWith = (count: number, to = Number.POSITIVE_INFINITY) => {
     const messages = Array.from({ length: count }, (_, index) => ({
       ...{ id: `${index + 1}`, seq: index + 1, userId: 'me' },
@@ -164,7 +164,7 @@ test('of more than a hundred messages the last are stored, and that there are ol
   expect(snapshotWith(150, 120)).toBeUndefined()
 })
 
-test('of many channels and long messages the newest that fit are stored', async () => {
+test('the newest of many channels and long messages are stored, as far as they fit', async () => {
   const { rows, storage } = openStorage()
   const snapshots = createSnapshots(storage, { channels: 2, length: 1_000 })
   const fields = { userId: 'ana', user: {}, text: 'x'.repeat(300), reactions: [], attachments: [] }
@@ -182,7 +182,7 @@ test('of many channels and long messages the newest that fit are stored', async 
   expect(rows.get('room c')).toMatchObject({ from: 2, messages: [{ id: '2' }, { id: '3' }] })
 })
 
-test('what another build has stored is not shown, and deleted', async () => {
+test('snapshots of another build are not shown, and deleted', async () => {
   const { rows, storage } = openStorage()
   const message = { id: '1', userId: 'ana', text: '', seq: 1, rev: 1, reactions: [] }
   const unlike = { ...message, attachments: [] } // nobody wrote it
