@@ -191,7 +191,6 @@ test('keys and tokens of an app that is disabled or deleted are refused at once'
   expect(await areServed()).toEqual([false, false])
 })
 
-<<<<<<< HEAD
 test('an app that was deleted is found by no call, also before it is purged', async () => {
   const { operator, db } = world()
   const { id: appId, keyId } = await operator.apps.create({ name: 'Gone' })
@@ -213,10 +212,7 @@ test('an app that was deleted is found by no call, also before it is purged', as
   })
 })
 
-test('what a deleted app had is purged at once, and not with the next cleanup', async () => {
-=======
 test('the data of a deleted app is purged at once, and not with the next cleanup', async () => {
->>>>>>> h-house9
   const { operator, db, cleanup } = world()
   const { id: appId } = await operator.apps.create({ name: 'Purged' })
   // A pass that an earlier deletion has begun would purge it as well.

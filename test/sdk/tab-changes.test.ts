@@ -76,9 +76,6 @@ test('a message that another tab has sent is shown as sent before its event come
   expect(items.at(-1)).toMatchObject({ text: 'new', status: 'sent' })
 })
 
-<<<<<<< HEAD
-test('an operation on its way stays unchanged, whatever another tab sends', () => {
-=======
 test('a failed message that another tab sends again is sent by the tab that sends', async () => {
   const SEND = /^POST .*\/messages$/
   const [one, two] = await openTabs('again')
@@ -92,8 +89,7 @@ test('a failed message that another tab sends again is sent by the tab that send
   await expect.poll(() => one.count(SEND)).toBe(2)
 })
 
-test('what is on its way stays as it is, whatever another tab says of it', () => {
->>>>>>> h-plant2
+test('an operation on its way stays unchanged, whatever another tab sends', () => {
   const { entries, hear } = outboxOf(draft('1', 'on its way'))
   Object.assign(entries.get('1') ?? {}, { isSending: true })
   hear({ kind: 'put', operation: draft('1', 'other') })
