@@ -45,7 +45,11 @@ const internal = [
   ...['resources', 'catchUp', 'loaderOf', 'onStep', 'hasResponse', 'isRecovered', 'hasGap'],
   ...['isWatched', 'chunks', 'updates', 'topicStatus', 'apiOfOutbox', 'entriesOf', 'startFetch'],
   ...['isElsewhere', 'refusalOf', 'hasLeft', 'isLoggedIn', 'on(Watched|Unwatched|Subscribed)'],
-  ...['onStarted', 'onElected', 'onLeft'],
+  ...['on(Started|Elected|Left|Sent|Changed|Event|Waiting|Done|Refused|Restored|Settled)'],
+  ...['on(Connected|Push|Open|End|Ended|WebSocket|Loaded|Expired|Missed)', 'isConnected'],
+  ...['context', 'outbox', 'topics', 'records', 'invalidate', 'timeline', 'watched', 'isFinal'],
+  ...['(first|longest)Ms', 'canLoad', 'endRetries', 'recordedAt', 'readSeq', 'subscriber'],
+  ...['isSending', 'isActive', 'backoffMs', 'endsAt', 'currentAt', 'messageOf', 'sentHeaders'],
 ]
 await build({
   ...shared,

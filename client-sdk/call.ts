@@ -57,13 +57,20 @@ function fillPath(template: string, args: Record<string, unknown>) {
   const fields = { ...args }
   const path = template.replace(/\{(\w+)\}/g, (_, name: string) => {
     delete fields[name]
-    return encodeURIComponent(String(args[name]))
+    return encode(args[name])
   })
   return { path, fields }
 }
 
 const toQuery = (fields: Record<string, unknown>) => {
   const given = Object.entries(fields).filter(([, value]) => value !== undefined)
-  const texts = given.map(([name, value]): [string, string] => [name, String(value)])
-  return texts.length === 0 ? '' : `?${new URLSearchParams(texts)}`
+  const texts = given.map((each) => each.map(encode).join('='))
+  return texts.length === 0 ? '' : `?${texts.join('&')}`
 }
+
+/**
+ * A value as a part of an address. React Native before 0.80 has a `URLSearchParams` that takes
+ * pairs for something else. Half of an emoji, as where a text was cut, can be no part of one.
+ */
+const encode = (value: unknown) =>
+  encodeURIComponent(String(value).replace(/[\ud800-\udfff]/gu, '\ufffd'))

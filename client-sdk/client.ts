@@ -135,9 +135,10 @@ class LiveClient implements ChatClient {
       this.#tokens.start()
       this.#cleanups.push(
         onWake(() => this.wake()),
-        onSleep(() => {
+        onSleep(({ type }) => {
           this.#coldStart.snapshots?.flush()
           this.#context.connection.handleSleep()
+          if (type === 'pagehide') this.#context.outbox.pause() // or no other page might send
         }),
       )
     }
@@ -243,8 +244,7 @@ class LiveClient implements ChatClient {
     const { catchUp, outbox } = this.#context
     outbox.flush()
     this.#presences.handleReconnect()
-    const { hasGap } = this.#dispatcher
-    await Promise.all([this.#cache.handleReconnect({ hasGap }), catchUp.run()])
+    await Promise.all([this.#cache.handleReconnect(this.#dispatcher), catchUp.run()])
     await catchUp.run()
   }
 }

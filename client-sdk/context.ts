@@ -24,7 +24,7 @@ export type ClientContext = SharedContext & {
     shown: (channelId: string) => Channel | undefined
     /** Loads a record that no list has. */
     load: (channelId: string) => Promise<void>
-    startReading: (channelId: string) => void
+    startReading: (channelId: string, seq?: number) => boolean
     endReading: (channelId: string, answer?: ReadAnswer) => void
     /** Forgets the records that no list shows and no open room needs. */
     release: () => void

@@ -26,9 +26,10 @@ export type IdbDatabase = {
   onclose: (() => void) | null
   close: () => void
 }
+type Listener = (event: { type: string }) => void
 type EventTarget = {
-  addEventListener: (type: string, listener: () => void) => void
-  removeEventListener: (type: string, listener: () => void) => void
+  addEventListener: (type: string, listener: Listener) => void
+  removeEventListener: (type: string, listener: Listener) => void
 }
 type Browser = Partial<EventTarget> & {
   indexedDB?: {
@@ -44,7 +45,7 @@ type Browser = Partial<EventTarget> & {
     locks?: {
       request: (
         name: string,
-        options: { signal: AbortSignal },
+        options: { signal: AbortSignal } | { steal: true },
         hold: () => Promise<void>,
       ) => Promise<void>
     }
@@ -70,11 +71,13 @@ export const whatToCheck = () =>
     ? `; is it running, and is ${browser.location.origin} one of its ALLOWED_ORIGINS?`
     : ''
 
+export const isVisible = () => browser.document?.visibilityState === 'visible'
+
 /** Calls the listener when the page becomes visible and when the network returns. */
 export function onWake(listener: () => void): () => void {
   const { document } = browser
   const onVisible = () => {
-    if (document?.visibilityState === 'visible') listener()
+    if (isVisible()) listener()
   }
   document?.addEventListener('visibilitychange', onVisible)
   browser.addEventListener?.('online', listener)
@@ -84,8 +87,11 @@ export function onWake(listener: () => void): () => void {
   }
 }
 
-/** Calls the listener when the network is lost, and before the page is frozen. */
-export function onSleep(listener: () => void): () => void {
+/**
+ * Calls the listener when the network is lost, and before the page is frozen. Safari may keep it
+ * then with the locks that it holds.
+ */
+export function onSleep(listener: Listener): () => void {
   for (const name of ['offline', 'pagehide']) browser.addEventListener?.(name, listener)
   return () => {
     for (const name of ['offline', 'pagehide']) browser.removeEventListener?.(name, listener)

@@ -87,24 +87,30 @@ const notOurs = (status: number) => `answered ${status}, but not by Parley; is t
 function parseError(body: string) {
   try {
     const { code, message } = JSON.parse(body).error
-    return typeof code === 'string' ? { code: code as ErrorCode, message: String(message) } : null
+    // Gateways have errors of this form, too, with codes of their own.
+    return code in STATUS ? { code: code as ErrorCode, message: String(message) } : null
   } catch {
     return null
   }
 }
 
-const STATUS: Partial<Record<ErrorCode, number>> = {
+/** Of codes with the same status the first is that of an answer which is not ours. */
+const STATUS: Record<ErrorCode, number> = {
+  VALIDATION_ERROR: 400,
   UNAUTHORIZED: 401,
   INVALID_TOKEN: 401,
   FORBIDDEN: 403,
+  APP_DISABLED: 403,
   NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  CONFLICT: 409,
   PAYLOAD_TOO_LARGE: 413,
   RATE_LIMITED: 429,
   INTERNAL_ERROR: 500,
   UNAVAILABLE: 503,
 }
-/** The status that the server answers an error with, of those that matter here. */
-export const statusOf = (code: ErrorCode) => STATUS[code] ?? 400
+/** The status that the server answers an error with. */
+export const statusOf = (code: ErrorCode) => STATUS[code]
 
 function codeOf(status: number): ErrorCode {
   // A 401 without our code is a proxy's, and not about our token.

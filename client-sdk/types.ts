@@ -1095,9 +1095,10 @@ export interface Api {
     /**
      * Appends up to 50 messages to the channel, in the order in which they are given, as if each
      * was sent by itself: for a client that was offline. One that is refused does not refuse the
-     * others. Each has a `clientId`, so that the call may be repeated after a lost response. Each
-     * counts against the limit of messages; those for which there is no room are answered with
-     * RATE_LIMITED.
+     * others, but behind one that is answered with UNAVAILABLE none is stored: repeated, it would
+     * come after them. Each has a `clientId`, so that the call may be repeated after a lost
+     * response. Each counts against the limit of messages; those for which there is no room are
+     * answered with RATE_LIMITED.
      *
      * `POST /api/channels/{channelId}/messages/batch`
      */

@@ -62,10 +62,12 @@ export class ChannelsCache {
     return loadRecord(this.context, channelId, this.#startFetch())
   }
 
-  /** The user marks the channel as read: it is shown so until the server has answered. */
-  startReading(channelId: string) {
-    this.#unread.pendingReads.start(channelId)
+  /** The user reads up to a message. If it is the last one, that is shown until the answer. */
+  startReading(channelId: string, seq = Number.POSITIVE_INFINITY): boolean {
+    const isShown = seq >= (this.get(channelId)?.lastMessage?.seq ?? 0)
+    if (isShown) this.#unread.pendingReads.start(channelId)
     this.#refresh()
+    return isShown
   }
 
   /** The server answered with the count that is left; without one it refused. */

@@ -6,7 +6,7 @@ import type { OutboxStep } from './steps.ts'
 type Shown = {
   rooms: ReadonlyMap<string, LiveRoom>
   records: {
-    startReading: (channelId: string) => void
+    startReading: (channelId: string, seq?: number) => boolean
     endReading: (channelId: string, answer: Partial<ReadAnswer>) => void
   }
   events: Emitter
@@ -17,15 +17,14 @@ export function createStepHandler({ rooms, records, events }: Shown) {
   const reading = new Set<string>()
   return (step: OutboxStep) => {
     const { kind, operation } = step
-    const { channelId, clientId, type } = operation
+    const { channelId, clientId } = operation
     if (kind === 'refused') {
       const { failure: _, ...refused } = operation
       events.emit({ type: 'outbox.refused', channelId, operation: refused, error: step.error })
     }
-    if (type !== 'read') return rooms.get(channelId)?.handleStep(step)
+    if (operation.type !== 'read') return rooms.get(channelId)?.handleStep(step)
     if (kind === 'queued' && !reading.has(clientId)) {
-      reading.add(clientId)
-      records.startReading(channelId)
+      if (records.startReading(channelId, operation.seq)) reading.add(clientId)
     }
     if (kind !== 'done' && kind !== 'refused') return
     const answer = kind === 'done' ? (step.result ?? {}) : {} // as it was answered

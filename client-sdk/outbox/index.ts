@@ -44,7 +44,7 @@ export class Outbox {
           },
         })
       },
-      onElected: () => this.#sender.start(),
+      onElected: (isSender) => (isSender ? this.#sender.start() : this.#sender.pause()),
     })
     this.#journal = new Journal({ ...options, tabs: this.#tabs })
     this.#sender = new Sender({

@@ -34,7 +34,10 @@ export class Journal {
       const operations = rows.filter(({ clientId }) => !deleted.has(clientId))
       this.#deleted = undefined
       if (owner !== this.owner) return undefined
-      for (const { clientId } of operations) this.#stored.add(clientId)
+      for (const { clientId, createdAt } of operations) {
+        this.#stored.add(clientId)
+        lastCreatedAt = Math.max(lastCreatedAt, Date.parse(createdAt) || 0)
+      }
       return { operations, wasStored }
     } catch (error) {
       return void onError(error)
@@ -91,7 +94,10 @@ export class Journal {
 
 let lastCreatedAt = 0
 
-/** No two operations have the same time, so that sorting by it restores their order. */
+/**
+ * No two operations have the same time, and none is before one that is stored, whatever the clock
+ * says: sorting by it restores their order.
+ */
 export function dated<Made extends object>(made: Made): Made & { createdAt: string } {
   lastCreatedAt = Math.max(Date.now(), lastCreatedAt + 1)
   return { ...made, createdAt: new Date(lastCreatedAt).toISOString() }

@@ -129,7 +129,8 @@ export class Sender {
   /** Resolves to the delay before the next attempt; undefined if there is nothing to repeat. */
   async #attempt(entries: OutboxEntry[], loop: SendLoop): Promise<number | undefined> {
     loop.attempts += 1
-    if (isDeviceOffline()) {
+    // Some devices say so wrongly, behind a VPN for example.
+    if (isDeviceOffline() && !this.options.isConnected()) {
       const error = new ChatError('the device is offline', { code: 'NETWORK_ERROR' })
       return this.#delay(entries, error, loop)
     }

@@ -1,4 +1,4 @@
-import { browser } from '../platform.ts'
+import { browser, isVisible } from '../platform.ts'
 import type { OutboxOperation } from '../storage.ts'
 import type { StoredError } from './entry.ts'
 
@@ -15,14 +15,14 @@ type TabsOptions = {
   onChange: (change: TabChange) => void
   /** The user has logged out in another tab. */
   onEnded: () => void
-  /** From now on this tab sends. */
-  onElected: () => void
+  /** From now on this tab sends, or another one. */
+  onElected: (isSender: boolean) => void
 }
 
 /**
- * The tabs that share an outbox. One of them sends, and another one once it is closed; each shows
- * what the others do. A storage that is not shared has one tab, and so have browsers without locks:
- * there each tab sends, and the server sees repeats.
+ * The tabs that share an outbox. One of them sends: the one that was looked at last, or another
+ * one once that is closed. Each shows what the others do. A storage that is not shared has one
+ * tab, and so have browsers without locks: there each tab sends, and the server sees repeats.
  */
 export class Tabs {
   isSender = false
@@ -64,27 +64,37 @@ export class Tabs {
     this.#channel?.postMessage(message)
   }
 
-  /** Asks to be the tab that sends. */
+  /** Asks to be the tab that sends. Who is not looked at may be suspended, and keeps its lock. */
   apply() {
-    if (this.isSender || this.#release) return
+    if (this.isSender) return
+    this.#release?.()
+    this.#request(isVisible())
+  }
+
+  #request(steal: boolean) {
     const locks = browser.navigator?.locks
     if (!locks || this.#name === undefined) return this.#elect()
     const abort = new AbortController()
+    const { signal } = abort
     this.#release = () => abort.abort()
     const hold = () =>
       new Promise<void>((resolve) => {
-        this.#release = resolve
-        this.#elect()
+        signal.addEventListener('abort', () => resolve())
+        if (signal.aborted) resolve()
+        else this.#elect()
       })
-    // Rejects once it is aborted. A page that may not use locks sends without one.
-    locks.request(this.#name, { signal: abort.signal }, hold).catch(() => {
-      if (!abort.signal.aborted) this.#elect()
+    // Rejects once it is aborted or stolen. A page that may not use locks sends without one.
+    locks.request(this.#name, steal ? { steal } : { signal }, hold).catch(() => {
+      if (signal.aborted) return
+      if (!this.isSender) return this.#elect()
+      this.#elect(false)
+      this.#request(false)
     })
   }
 
-  #elect() {
-    this.isSender = true
-    this.options.onElected()
+  #elect(isSender = true) {
+    this.isSender = isSender
+    this.options.onElected(isSender)
   }
 }
 

@@ -155,11 +155,12 @@ export class LiveRoom implements Room {
   async markRead(messageId?: string): Promise<void> {
     const { records } = this.#context
     if (this.#isRead) return
-    records.startReading(this.id)
+    const { seq } = this.sync.state.messages.get(messageId ?? '') ?? {}
+    const isShown = records.startReading(this.id, seq)
     try {
       await this.#reads.mark(messageId)
     } finally {
-      records.endReading(this.id)
+      if (isShown) records.endReading(this.id)
     }
   }
 

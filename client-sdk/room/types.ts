@@ -83,8 +83,9 @@ export interface Room {
   keystroke(): void
 
   /**
-   * Marks everything as read, or everything up to a message: shown at once, undone if the server
-   * refuses it. Throttled; never moves back. Where nothing is unread it makes no call.
+   * Marks everything as read: shown at once, undone if the server refuses it. Up to a message: the
+   * server counts what is left. Throttled; never moves back. Where nothing is unread it makes no
+   * call.
    */
   markRead(messageId?: string): Promise<void>
 }

@@ -4,6 +4,7 @@ import { ApiError } from '../core/errors.ts'
 import { type Batch, type Each, type EachOutcome, RequiresFirstError } from '../core/operation.ts'
 import type { Tx } from '../db/client.ts'
 import { toApiError } from './errors.ts'
+import { createLine, type Line } from './line.ts'
 import type { AcceptedCall, InTransaction, Runner, RunningCall } from './running-call.ts'
 
 type EachRunnerOptions = {
@@ -20,11 +21,13 @@ const AT_ONCE = 25
 
 /**
  * Runs the commands of one call, each with an outcome of its own. They reach the batches in their
- * order, so it is the order in which they are stored, whatever preparing each of them takes.
+ * order, so it is the order in which they are stored, whatever preparing each of them takes, and
+ * whichever of them the caller has to repeat.
  */
 export function createEachRunner(each: Each<Operation>, options: EachRunnerOptions): Runner {
   const { use, services } = options
-  return async ({ input, ...call }) => {
+  return async ({ input, ...given }) => {
+    const call = { ...given, line: createLine() }
     const { caller } = call
     await use(call, (db) => each.check({ db, caller, services }, input))
     const outcomes: EachOutcome[] = []
@@ -42,7 +45,7 @@ export function createEachRunner(each: Each<Operation>, options: EachRunnerOptio
 
 type Input = Parameters<Each<Operation>['part']['keysOf']>[0]['input']
 type Given = Input | ApiError
-type Call = Omit<AcceptedCall, 'input'>
+type Call = Omit<AcceptedCall, 'input'> & { line: Line }
 type Some = { inputs: Given[]; call: Call; options: EachRunnerOptions }
 
 /** The call was counted once: each further command counts too, and may be over the limit. */
@@ -60,6 +63,9 @@ async function runSome(part: Batch<Operation>, { inputs, call, options }: Some) 
   const prepared = await Promise.all(
     inputs.map((input) => settle(call, () => prepare(part, { input, call, options }))),
   )
+  const refused = prepared.findIndex((each) => 'error' in each && call.line.note(each.error))
+  const refusal = prepared[refused]
+  if (refusal) prepared.fill(refusal, refused)
   const outcomes = new Map<number, EachOutcome>()
   let waiting = [...prepared.keys()]
   for (const [index, outcome] of prepared.entries())
@@ -99,8 +105,9 @@ async function prepare(
   { input, call, options: { use, services } }: Omit<Some, 'inputs'> & { input: Given },
 ) {
   if (input instanceof ApiError) throw input
+  const { caller, onRepeat, line } = call
+  if (line.refusal) throw line.refusal
   if (!prepare) return { input }
-  const { caller, onRepeat } = call
   const context = { caller, services, read: <T>(work: (db: Tx) => Promise<T>) => use(call, work) }
   const prepared = await prepare(context, input)
   if ('input' in prepared) return prepared

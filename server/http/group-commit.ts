@@ -3,13 +3,14 @@ import { answerAll, settleBatch } from '../core/settle-batch.ts'
 import { activeSpan, type Span, within } from '../core/spans.ts'
 import { DeadlineError } from '../db/client.ts'
 import { CommandQueue } from './command-queue.ts'
+import type { Line } from './line.ts'
 import { type Amount, createWaitingRoom } from './waiting-room.ts'
 
 /**
  * Commands with the same `group` may share a transaction. Those with the same `resource` need the
- * same lock; a group has many resources.
+ * same lock; a group has many resources. Those of one `line` keep their order where one is refused.
  */
-type GroupKeys = { group: string; resource: string }
+type GroupKeys = { group: string; resource: string; line?: Line | undefined }
 
 /** How to run a batch: within which time, and whether it may wait for locks that others hold. */
 type BatchRun = { until: number; mayWait: boolean }
@@ -88,7 +89,7 @@ export function createGroupCommit<Command, Result>({
     while (isDue(queue)) {
       queue.running += 1
       const taken = commands.takeBatch(batch)
-      const entries = refuseExpiring(taken)
+      const entries = refuseExpiring(refuseBehind(taken))
       await runBatch(entries, {
         // What it does for all of them is shown with the first.
         run: (commands, until) => within(entries[0]?.span, () => run(commands, { until, mayWait })),
@@ -108,17 +109,43 @@ export function createGroupCommit<Command, Result>({
     }
   }
 
+  /** Where one command of a line finds no room, those behind it find none, either. */
+  const enter = (keys: GroupKeys, bytes: number) => {
+    const { line } = keys
+    if (line?.refusal) throw line.refusal
+    try {
+      return room.enter(keys, bytes)
+    } catch (error) {
+      line?.note(error)
+      throw error
+    }
+  }
+
   return async (keys: GroupKeys, command: Command, until: number) => {
     const bytes = bytesOf(command)
-    const leave = room.enter(keys, bytes)
+    const leave = enter(keys, bytes)
     try {
-      return await new Promise<Result>((resolve, reject) =>
-        enqueue({ command, bytes, keys, until, resolve, reject, span: activeSpan() }),
-      )
+      return await new Promise<Result>((resolve, refuse) => {
+        // At once: the next batch may have others of the line.
+        const reject = (error: unknown) => {
+          keys.line?.note(error)
+          refuse(error)
+        }
+        enqueue({ command, bytes, keys, until, resolve, reject, span: activeSpan() })
+      })
     } finally {
       leave()
     }
   }
+}
+
+/** Refuses commands behind one of their line that was refused. Returns the others. */
+function refuseBehind<Command, Result>(entries: Entry<Command, Result>[]) {
+  return entries.filter(({ keys: { line }, reject }) => {
+    const refusal = line?.refusal
+    if (refusal !== undefined) reject(refusal)
+    return refusal === undefined
+  })
 }
 
 /** Refuses commands that have too little time left. Returns the others. */

@@ -184,9 +184,9 @@ function createGroupRunner(
       return run(commands, { call, mayWait })
     },
   })
-  return async ({ caller, input, until, onRepeat }) => {
+  return async ({ caller, input, until, onRepeat, line }) => {
     const command = { caller, input }
-    const outcome = await attempt(keysOf(command), command, until)
+    const outcome = await attempt({ ...keysOf(command), line }, command, until)
     if ('error' in outcome) throw outcome.error
     if (outcome.isRepeat) await onRepeat()
     return outcome.result

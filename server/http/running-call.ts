@@ -1,6 +1,7 @@
 import type { Gone } from '../core/admission.ts'
 import type { Caller, Cause, WriteContext } from '../core/context.ts'
 import type { ApiError } from '../core/errors.ts'
+import type { Line } from './line.ts'
 
 /** A call that was let in, as it is run. */
 export type RunningCall = {
@@ -16,6 +17,8 @@ export type RunningCall = {
 export type AcceptedCall = Omit<RunningCall, 'isShared'> & {
   input: never
   onRepeat: () => Promise<void>
+  /** The commands of the same call, in their order. */
+  line?: Line | undefined
   /** Counts another command of the same call; an error if the limit has no room for it. */
   takeAnother: () => Promise<ApiError | undefined>
   /** Logs what failed in a part of the call, while the other parts are answered. */

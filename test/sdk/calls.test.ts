@@ -152,11 +152,31 @@ test('addresses are joined without doubled slashes, and what callers give is esc
   })
   await api.users.get({ userId: 'a/b?c#d' })
   await api.users.list({ q: 'a&b=c', limit: undefined } as never)
+  await api.users.list({ q: 'an ana', ids: ['ana', 'ben'], limit: 5 })
   await api.reactions.remove({ channelId: 'c', messageId: 'm', emoji: '👍/%' })
   expect(requested).toEqual([
     'http://test/api/users/a%2Fb%3Fc%23d',
     'http://test/api/users?q=a%26b%3Dc',
+    'http://test/api/users?q=an%20ana&ids=ana%2Cben&limit=5',
     'http://test/api/channels/c/messages/m/reactions/%F0%9F%91%8D%2F%25',
+  ])
+})
+
+test('queries are whole without URLSearchParams, which React Native has in part', async () => {
+  const { requests, server } = answering(fine)
+  vi.stubGlobal('URLSearchParams', class {})
+  onTestFinished(() => void vi.unstubAllGlobals())
+  await server.users.list({ limit: 50, offset: 100, q: 'an' })
+  expect(requests).toEqual(['http://test/api/users?limit=50&offset=100&q=an'])
+})
+
+test('half of an emoji is looked for, and taken back, as a character that is unknown', async () => {
+  const { requests, server } = answering(fine)
+  await server.users.list({ q: '\ud83d' })
+  await server.as('ana').reactions.remove({ channelId: 'c', messageId: 'm', emoji: '\ud83d' })
+  expect(requests).toEqual([
+    'http://test/api/users?q=%EF%BF%BD',
+    'http://test/api/channels/c/messages/m/reactions/%EF%BF%BD',
   ])
 })
 

@@ -76,6 +76,18 @@ test('a server that is away, or refuses work in general, loses no message', asyn
   expect(await out.sent).toMatchObject({ text: 'patient' })
 })
 
+test('a message waits for a gateway that is busy, whatever it calls its error', async () => {
+  const { clock, intercept, refuseRequests, room } = await live()
+  const busy = { error: { code: 'ServerBusy', message: 'The service is busy.' } }
+  intercept(SEND, () => Response.json(busy, { status: 503 }))
+  const out = room.send({ text: 'patient' })
+  await clock.forward(60_000)
+  expect(out.message).toMatchObject({ status: 'pending', waiting: { error: { status: 503 } } })
+  refuseRequests()
+  await clock.forward(60_000)
+  expect(await out.sent).toMatchObject({ text: 'patient' })
+})
+
 test('a maintenance page that names a date gets one request until then', async () => {
   const { clock, intercept, count, room } = await live()
   intercept(SEND, () => page(503, { 'retry-after': 'Fri, 02 Jan 2026 00:00:30 GMT' }))

@@ -2,6 +2,7 @@ import type { CallOptions, TokenResult } from '@parley/client/api'
 import { createDeferred } from '@parley/client/internal/timing'
 import { createChatServer } from '@parley/client/server'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { isOffline } from '../support/chat.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
 
@@ -162,6 +163,22 @@ test('a device that knows that it is offline tries a call once', async () => {
     code: 'NETWORK_ERROR',
   })
   expect(count(GET_USER)).toBe(1)
+})
+
+test('a device that says that it is offline sends while its socket works, not after', async () => {
+  vi.stubGlobal('navigator', { onLine: false })
+  onTestFinished(() => void vi.unstubAllGlobals())
+  const { chat, channel, count, cut } = scriptedChat()
+  channel('c')
+  await chat.connect()
+  const room = chat.channel('c')
+  await room.send({ text: 'heard' }).sent
+  expect(count(/^POST .*\/messages$/)).toBe(1)
+  cut()
+  await isOffline(chat)
+  expect(room.send({ text: 'waits' }).message.status).toBe('pending')
+  await quiet()
+  expect(count(/^POST .*\/messages$/)).toBe(1)
 })
 
 test('a call that was made before a refusal, and succeeds after it, ends no pause', async () => {

@@ -1,5 +1,6 @@
 import { ChatError, createApi } from '@parley/client/api'
-import { pauseBeforeRetry } from '@parley/client/internal/retry'
+import { pauseBeforeRetry, statusOf } from '@parley/client/internal/retry'
+import { errorStatus } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
@@ -26,8 +27,9 @@ test.each([
   [401, 'FORBIDDEN', false],
   [403, 'FORBIDDEN', false],
   [404, 'NOT_FOUND', false],
-  [405, 'VALIDATION_ERROR', false],
+  [405, 'METHOD_NOT_ALLOWED', false],
   [408, 'UNAVAILABLE', true],
+  [409, 'CONFLICT', false],
   [413, 'PAYLOAD_TOO_LARGE', false],
   [425, 'UNAVAILABLE', true],
   [429, 'RATE_LIMITED', true],
@@ -44,6 +46,7 @@ test.each([
       html(status),
       Response.json({ error: 'no' }, { status }),
       Response.json({ error: { code: status } }, { status }),
+      Response.json({ error: { code: 'ServerBusy', message: 'try later' } }, { status }),
       Response.json(null, { status }),
     ]
     for (const page of pages) expect(await errorOf(page)).toMatchObject({ code, status, retryable })
@@ -54,6 +57,14 @@ test.each([
     })
   },
 )
+
+test('the client knows the codes of the contract, and their statuses', async () => {
+  for (const [code, status] of Object.entries(errorStatus)) {
+    const answer = Response.json({ error: { code, message: 'as it is' } }, { status: 599 })
+    expect(await errorOf(answer)).toMatchObject({ code, message: 'as it is' })
+    expect(statusOf(code as keyof typeof errorStatus)).toBe(status)
+  }
+})
 
 test.each([
   ['7', 7_000],

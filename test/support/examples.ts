@@ -19,12 +19,18 @@ export async function runExamples(
   results: string[],
 ) {
   const statements = examples
-    .map((block) => block.replace(/^import .*$/gm, ''))
+    .map((block) => block.replace(/^import [^']*'.*'$/gm, '').replace(/^export (?=function)/gm, ''))
     .filter((block) => !block.startsWith('declare '))
   const code = statements.join('\n')
   const body = `(async () => {\n${code}\nreturn { ${results.join(', ')} }\n})()`
   const { outputText } = ts.transpileModule(body, {
-    compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext },
+    // Of an example with elements.
+    fileName: body.includes('</') ? 'example.tsx' : 'example.ts',
+    compilerOptions: {
+      target: ts.ScriptTarget.ES2022,
+      module: ts.ModuleKind.ESNext,
+      jsx: ts.JsxEmit.React,
+    },
   })
   const run = new Function(...Object.keys(given), `return ${outputText}`)
   return run(...Object.values(given))

@@ -1,0 +1,24 @@
+import { toApiError } from './errors.ts'
+
+/** Commands of one caller that are to be carried out in their order. */
+export type Line = ReturnType<typeof createLine>
+
+/**
+ * Behind a command that was refused and may succeed later, as while the database is out of reach,
+ * no other one of its line is carried out: repeated, it would come after them.
+ */
+export function createLine() {
+  let refusal: unknown
+  return {
+    /** What those behind are refused with; undefined while none has to wait. */
+    get refusal() {
+      return refusal
+    },
+    /** A command was refused. Returns whether those behind it are. */
+    note: (error: unknown) => {
+      const isTemporary = toApiError(error).code === 'UNAVAILABLE'
+      if (isTemporary) refusal ??= error
+      return isTemporary
+    },
+  }
+}

@@ -1,0 +1,54 @@
+import { indexedDbStorage, type Outgoing } from '@parley/client'
+import { IDBFactory } from 'fake-indexeddb'
+import { expect, test } from 'vitest'
+import { isLive, isOffline, until } from '../support/chat.ts'
+import { scriptedChat } from '../support/scripted/index.ts'
+import { useGlobals } from '../support/use-globals.ts'
+
+/** The order of what waits, over pages whose clocks differ. */
+
+useGlobals({ indexedDB: new IDBFactory() })
+
+const OWNER = 'http://chat app:me'
+const HOUR_MS = 3_600_000
+/** What a page has stored an hour ahead of the clock of now. */
+const fromAhead = (more: Partial<Outgoing> = {}): Outgoing => ({
+  ...{ type: 'send', clientId: 'early', channelId: 'c', text: 'first', attachments: [] },
+  createdAt: new Date(Date.now() + HOUR_MS).toISOString(),
+  ...more,
+})
+
+test('what was done before the clock was set back is sent first, after reloads, too', async () => {
+  const storage = indexedDbStorage('set-back')
+  await storage.put(OWNER, fromAhead())
+  const open = () => scriptedChat({ storage, userId: 'me' })
+  const before = open()
+  await before.chat.connect()
+  before.cut()
+  await isOffline(before.chat)
+  const room = before.chat.channel('c')
+  await until(room.messages, ({ items }) => items.length === 1)
+  room.edit('early', { text: 'first, edited' }).catch(() => {})
+  room.send({ text: 'second' })
+  const stored = async () => (await storage.load(OWNER)).map((each) => 'text' in each && each.text)
+  await expect.poll(stored).toEqual(['first', 'first, edited', 'second'])
+  before.chat.disconnect()
+
+  const after = open()
+  const talk = after.channel('c')
+  await after.chat.connect()
+  await isLive(after.chat)
+  await expect.poll(stored).toEqual([])
+  expect(talk.messages.map(({ text }) => text)).toEqual(['first, edited', 'second'])
+})
+
+test('a stored time that is none does not keep the next message from being sent', async () => {
+  const storage = indexedDbStorage('no-time')
+  await storage.put(OWNER, fromAhead({ createdAt: 'yesterday' }))
+  const { chat, channel } = scriptedChat({ storage })
+  const talk = channel('c')
+  await chat.connect()
+  await expect.poll(() => talk.messages.length).toBe(1)
+  await chat.channel('c').send({ text: 'second' }).sent
+  expect(talk.messages.map(({ text }) => text)).toEqual(['first', 'second'])
+})

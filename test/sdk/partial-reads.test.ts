@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest'
+import { isLive, isOffline, ready, until } from '../support/chat.ts'
+import { listed } from '../support/scripted/listed.ts'
+
+const READ = /POST .*\/read$/
+
+/** A list of two channels. The room of one has three unread messages, the other has one. */
+async function unreadRooms() {
+  const chat = await listed()
+  const [room, other] = ['one', 'two'].map((id) => chat.chat.channel(id))
+  if (!room || !other) throw new Error('there are two')
+  for (const each of [room, other]) {
+    each.watch()
+    await until(each.messages, ready)
+  }
+  const unread = ['1', '2', '3'].map((text) => chat.one.send(text).id)
+  await until(room.messages, ({ items }) => items.length === 4)
+  chat.tellUnread('one', 3)
+  chat.tellUnread('two', 1)
+  const counts = () => chat.chat.unread.getSnapshot().byChannel
+  await until(chat.chat.unread, ({ byChannel }) => byChannel.one === 3 && byChannel.two === 1)
+  return { ...chat, room, other, unread, counts }
+}
+
+test('a channel that is read in part shows what is left, and never that nothing is', async () => {
+  const { chat, room, unread, counts, hold, tellUnread } = await unreadRooms()
+  const shown: (number | undefined)[] = []
+  chat.unread.subscribe(() => shown.push(counts().one))
+  const held = hold(READ)
+  const marked = room.markRead(unread[0])
+  await held.asked
+  expect(counts().one).toBe(3)
+  held.release()
+  await marked
+  tellUnread('one', 2)
+  await until(chat.unread, ({ byChannel }) => byChannel.one === 2)
+  expect(new Set(shown)).toEqual(new Set([2]))
+})
+
+test('of reads that wait for a network only those of everything are shown at once', async () => {
+  const { chat, room, unread, counts, cut, mend, one } = await unreadRooms()
+  cut()
+  await isOffline(chat)
+  const waiting = [room.markRead(unread[1])]
+  expect(counts().one).toBe(3)
+  waiting.push(room.markRead())
+  expect(counts().one).toBe(0)
+  mend()
+  chat.wake()
+  await isLive(chat)
+  await Promise.all(waiting)
+  expect(one.reads.get('me')).toBe(4)
+  expect(counts().one).toBe(0)
+})
+
+test('the end of a read in part leaves what is being read elsewhere as it is shown', async () => {
+  const { room, other, unread, counts, hold } = await unreadRooms()
+  const held = hold(/two\/read$/)
+  const marked = other.markRead()
+  await held.asked
+  for (const id of unread.slice(0, 2)) await room.markRead(id)
+  expect(counts().two).toBe(0)
+  held.release()
+  await marked
+  expect(counts().two).toBe(0)
+})

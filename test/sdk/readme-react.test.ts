@@ -1,0 +1,27 @@
+import * as hooks from '@parley/client/react'
+import { createFakeChat } from '@parley/client/testing'
+import React, { act, createElement } from 'react'
+import { createRoot } from 'react-dom/client'
+import { expect, onTestFinished, test } from 'vitest'
+import { useDom } from '../support/dom.ts'
+import { examplesOf, runExamples } from '../support/examples.ts'
+
+const window = useDom({ acts: true })
+
+test("the app of the client's README marks as read what it shows", async () => {
+  const fake = createFakeChat({ me: 'ana', channels: [{ id: 'team', name: 'Team' }] })
+  const room = fake.channel('team')
+  room.receive({ from: 'ben', text: 'Hello' })
+  const [app = ''] = examplesOf('client-sdk/README.md', 'tsx')
+  const { useEffect, useState } = React
+  const given = { ...hooks, useChatClient: () => fake, React, useEffect, useState }
+  const { App } = await runExamples([app], given, ['App'])
+  const container = window.document.createElement('div')
+  const page = createRoot(container as never) // an element of another DOM
+  onTestFinished(() => act(() => page.unmount()))
+  await act(async () => page.render(createElement(App, { userId: 'ana' })))
+  expect(container.textContent).toContain('ben: Hello')
+  expect(container.textContent).toContain('0 unread')
+  await act(async () => void room.receive({ from: 'ben', text: 'And hello again' }))
+  expect(container.textContent).toContain('0 unread')
+})
