@@ -191,3 +191,23 @@ test('a line of an error has all that it was made of, however deep that goes', (
   endless.cause = endless
   expect(describeError(endless)).toMatchObject({ cause: { message: 'its own cause' } })
 })
+
+test('a request that the audit log has an entry of is always logged, under its id', async () => {
+  const operator = createApi({ url, adminKey: production.ADMIN_API_KEY })
+  // A quarter of the other requests has a line.
+  const names = Array.from({ length: 12 }, (_, index) => `Key ${index}`)
+  for (const name of names) await operator.apps.createKey({ appId, name })
+  const { entries } = await operator.audit.listOfApp({ appId, operation: 'apps.createKey' })
+  expect(entries).toHaveLength(names.length)
+  const body = JSON.stringify({ adminKey: production.ADMIN_API_KEY })
+  const headers = { 'Content-Type': 'application/json' }
+  for (const _ of names) await fetch(`${url}/console/session`, { method: 'POST', headers, body })
+  const signIns = await operator.audit.list({ operation: 'console.signIn', limit: names.length })
+  expect(signIns.entries).toHaveLength(names.length)
+  // All lines before that of a refused call are there.
+  await call('/api/channels', traceOf('e'), { token: 'forged' })
+  await line(({ trace }) => trace === traceOf('e'))
+  const logged = lines().map(({ requestId }) => requestId)
+  const noted = [...entries, ...signIns.entries].map(({ requestId }) => requestId)
+  expect(logged).toEqual(expect.arrayContaining(noted))
+})
