@@ -40,3 +40,11 @@ test('an error of several lines is reported in one', () => {
     'The database cannot be used: no connection: refused ',
   )
 })
+
+test('a server that wants TLS is not taken for one with another password', () => {
+  const refused = new Error(
+    'no pg_hba.conf entry for host "192.0.2.7", user "parley", database "chat", no encryption',
+  )
+  const { message } = databaseError(Object.assign(refused, { code: '28000' }))
+  expect(message).toMatch(/no encryption\. Check sslmode in DATABASE_URL: .* sslmode=require$/)
+})

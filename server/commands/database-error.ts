@@ -25,9 +25,13 @@ const hints: Record<string, string> = {
   ERR_TLS_CERT_ALTNAME_INVALID: HOST,
 }
 
+/** What PostgreSQL says of a connection that it would take with TLS only. */
+const UNENCRYPTED = /, no encryption$/
+const ENCRYPT = 'sslmode in DATABASE_URL: the server may want TLS, sslmode=require'
+
 /** Why the database cannot be used, in one line. */
 export function databaseError(error: unknown) {
-  const hint = hints[codeOf(error)]
+  const hint = UNENCRYPTED.test(errorMessage(error)) ? ENCRYPT : hints[codeOf(error)]
   const check = hint === undefined ? '' : `. Check ${hint}`
   return new Error(`The database cannot be used: ${errorMessage(error)}${check}`)
 }
