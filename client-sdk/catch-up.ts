@@ -24,7 +24,7 @@ type ChangesRequest = {
 }
 
 const CHANNELS_PER_CALL = 200
-/** Of how many channels a call returns a part. */
+/** How many channels a call returns parts of. */
 const PARTS_PER_CALL = 10
 /** No channel reaches this rev, so the server responds with the channel's record alone. */
 const CHANNEL_ONLY = 2_147_483_647
@@ -48,7 +48,7 @@ export class CatchUp {
   /** Adds a request to the next call. */
   request(channelId: string, request: ChangesRequest) {
     this.#pending.set(channelId, [...(this.#pending.get(channelId) ?? []), request])
-    // What fails by itself is not to wait for what is repeated.
+    // A request that fails for good must not wait for those that are repeated.
     const isDue = request.fail || !this.#retries.isWaiting
     if (this.#isHeld || !isDue) return
     // Not at once: topics that are subscribed in the same tick share a call.

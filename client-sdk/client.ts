@@ -23,7 +23,7 @@ import { ChannelTopics } from './topics.ts'
 import type { TokenResult, UserApi } from './types.ts'
 import { createUserCalls } from './user-calls.ts'
 
-/** Of how many rooms that nobody watches the newest page is kept. */
+/** How many rooms that nobody watches keep their newest page. */
 const KEPT_ROOMS = 20
 
 /**
@@ -41,7 +41,7 @@ class LiveClient implements ChatClient {
   readonly #tokens: Tokens
   readonly #presences: PresenceStores
   readonly #rooms = new Map<string, LiveRoom>()
-  /** Of rooms that were left, those before these are freed. */
+  /** The rooms that were left last; those before them are freed. */
   readonly #left = createRecent(KEPT_ROOMS, (id) => this.#rooms.get(id)?.free())
   readonly #dispatcher: EventDispatcher
   readonly #coldStart: ColdStart

@@ -5,7 +5,7 @@ import type { TokenResult } from './types.ts'
 
 type ColdStartOptions = {
   url: string
-  /** Whose data may be shown before a token came; without one nothing is. */
+  /** The user whose data may be shown before there is a token; without one nothing is. */
   userId: string | undefined
   storage: OutboxStorage
   snapshots: Snapshots | undefined

@@ -107,7 +107,7 @@ const STATUS: Partial<Record<ErrorCode, number>> = {
 export const statusOf = (code: ErrorCode) => STATUS[code] ?? 400
 
 function codeOf(status: number): ErrorCode {
-  // That of a proxy is not about our token.
+  // A 401 without our code is a proxy's, and not about our token.
   if (status === 401) return 'FORBIDDEN'
   const [code] = Object.entries(STATUS).find(([, each]) => each === status) ?? []
   if (code) return code as ErrorCode // a key of this table

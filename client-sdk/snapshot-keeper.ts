@@ -10,7 +10,7 @@ import type {
 
 /** Restores and stores what a client shows, as long as it is of one owner and one numbering. */
 export class ClientSnapshots implements SnapshotKeeper {
-  /** Those of rooms that were not opened yet. */
+  /** The snapshots of rooms that were not opened yet. */
   readonly #rooms = new Map<string, RoomSnapshot>()
   #epoch: string | undefined
   #owner: string | undefined

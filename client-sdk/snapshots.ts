@@ -49,7 +49,7 @@ export type SnapshotOptions = {
 export const indexedDbSnapshots = (options: SnapshotOptions = {}): Snapshots =>
   createSnapshots(indexedDbSnapshotStorage(), options)
 
-/** Of another form than this, or of another version, rows are removed. */
+/** Rows of another form or version are removed. */
 const VERSION = 1
 const LIST = 'list'
 const ROOM = 'room '

@@ -75,7 +75,7 @@ export type StoredSession = {
   user: TokenResult['user']
 }
 
-/** Whose outbox and snapshots they are: two servers may have the same apps and users. */
+/** The key of an owner's outbox and snapshots: two servers may have the same apps and users. */
 export const ownerOf = (url: string, { appId, user }: StoredSession) =>
   `${url.replace(/\/+$/, '')} ${appId}:${user.id}`
 

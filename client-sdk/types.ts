@@ -341,7 +341,7 @@ export interface Api {
     }>
     /**
      * Lists channels of every type, the newest first. `q` finds them by a part of their name: first
-     * public channels and livestreams, then all others. Of these a call looks at 1000, so a page
+     * public channels and livestreams, then all others. Of these a call looks at 1,000, so a page
      * may have few channels, or none, and a `nextCursor` all the same. `userId` finds those that a
      * user is a member of. Give one of the two.
      *
@@ -369,7 +369,7 @@ export interface Api {
     }>
     /**
      * Lists messages of a channel, the newest first, tombstones included. With `q` a call looks at
-     * 1000 messages, so a page may have few that match, or none, and a `nextCursor` all the same.
+     * 1,000 messages, so a page may have few that match, or none, and a `nextCursor` all the same.
      * Each call about a channel that is not open to everybody is noted in the audit log.
      *
      * `GET /admin/apps/{appId}/channels/{channelId}/messages`
@@ -411,7 +411,7 @@ export interface Api {
       webhooks: Webhook[]
     }>
     /**
-     * Lists what it was sent, and will be. Kept for 48 hours.
+     * Lists its deliveries, past and pending. Kept for 48 hours.
      *
      * `GET /admin/apps/{appId}/webhooks/{webhookId}/deliveries`
      */
@@ -519,7 +519,7 @@ export interface Api {
       nextCursor: string | null
     }>
     /**
-     * The same for one app, also once it is deleted.
+     * Lists the entries of one app like `audit.list`, also once it is deleted.
      *
      * `GET /admin/apps/{appId}/audit`
      */
@@ -1776,7 +1776,7 @@ export interface Api {
       enabled?: boolean | undefined
     }, options?: CallOptions): Promise<Webhook>
     /**
-     * Nothing is sent to it any more, what has not been delivered included.
+     * Ends all deliveries to it, those that have not succeeded yet included.
      *
      * `DELETE /webhooks/{webhookId}`
      */
@@ -1795,7 +1795,7 @@ export interface Api {
       webhookId: string
     }, options?: CallOptions): Promise<WebhookWithSecret>
     /**
-     * Sends it an event `webhook.test`. What becomes of it is in the list of its deliveries.
+     * Sends it an event `webhook.test`. The list of its deliveries shows the outcome.
      *
      * `POST /webhooks/{webhookId}/test`
      */
@@ -1804,7 +1804,7 @@ export interface Api {
       webhookId: string
     }, options?: CallOptions): Promise<WebhookDelivery>
     /**
-     * Lists what it was sent, and will be. Kept for 48 hours.
+     * Lists its deliveries, past and pending. Kept for 48 hours.
      *
      * `GET /webhooks/{webhookId}/deliveries`
      */
@@ -1853,9 +1853,9 @@ export interface Api {
   }
   hooks: {
     /**
-     * From now on, within five seconds, each message that a user of the app sends or edits with a
-     * token is sent to the URL first, signed by the Standard Webhooks convention, and stored,
-     * changed or refused as the endpoint answers. A hook that is set again keeps its secret.
+     * Within 5 seconds, each message that a user of the app sends or edits with a token goes to the
+     * URL first, signed by the Standard Webhooks convention. It is stored, changed or refused as
+     * the endpoint answers. A hook that is set again keeps its secret.
      *
      * `PUT /hooks/before-send`
      */
@@ -1866,7 +1866,7 @@ export interface Api {
        */
       url: string
       onError: OnHookError
-      /** How long an answer may take: 100 to 2000 ms. */
+      /** How long it may take: 100 to 2,000 ms. */
       timeoutMs?: number | undefined
     }, options?: CallOptions): Promise<BeforeSendHookWithSecret>
     /**
@@ -1876,7 +1876,7 @@ export interface Api {
      */
     getBeforeSend(args?: Record<string, never>, options?: CallOptions): Promise<BeforeSendHook>
     /**
-     * Messages are not sent to it any more, within five seconds.
+     * It is asked no more, within 5 seconds.
      *
      * `DELETE /hooks/before-send`
      */
@@ -1895,8 +1895,8 @@ export interface Api {
      * its end. An import that is repeated changes nothing, and one that was interrupted goes on
      * where it was. It causes no events, pushes, previews or unread messages. An app has one import
      * at a time: another is refused with RATE_LIMITED. A line has at most 256 KB; one that cannot
-     * be imported does not stop the others. A sender is given up from whom no line comes for 20
-     * seconds. The format is in docs/import.md.
+     * be imported does not stop the others. The import ends if no line comes for 20 seconds. The
+     * format is in docs/import.md.
      *
      * `POST /import`
      */
@@ -2867,7 +2867,7 @@ export type BeforeSendAnswer = {
   custom?: CustomMessage & Record<string, unknown> | undefined
 } | {
   action: 'refuse'
-  /** What its author is told. */
+  /** The reason that its author gets. */
   reason: string
 }
 

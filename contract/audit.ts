@@ -99,7 +99,7 @@ export const audit = {
     path: '/admin/apps/{appId}/audit',
     auth: 'admin',
     summary: 'List the audit log of an app',
-    description: 'The same for one app, also once it is deleted.',
+    description: 'Lists the entries of one app like `audit.list`, also once it is deleted.',
     input: z.object({ appId: field.appId(), ...filter }),
     output,
     errors: [],

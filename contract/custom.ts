@@ -28,7 +28,7 @@ export const customData = ({ title, description = '' }: CustomDataMeta) =>
       `of numbers, nested at most ${limits.customData.depth} levels deep. ${description}`.trimEnd(),
     examples: [{ orderId: 7 }],
   })
-/** The same with a change, as in RFC 7396 at the top level. */
+/** Metadata in a change, merged as in RFC 7396 at the top level. */
 export const customChange = ({ title }: CustomDataMeta) => {
   const changed = customData({
     title,
@@ -41,7 +41,7 @@ export const customChange = ({ title }: CustomDataMeta) => {
     .meta({ ...z.globalRegistry.get(changed) })
     .optional()
 }
-/** The same as it is answered. */
+/** Metadata as answers have it. */
 export const customAnswer = ({ title, description = '' }: CustomDataMeta) =>
   z.record(z.string(), z.unknown()).meta({
     title,

@@ -82,7 +82,7 @@ export const deliveryId = () =>
 export const systemUserId = 'parley.system'
 
 const USER_ID = new RegExp(`^[!-.0-~]{1,${limits.userIdLength}}$`)
-/** The same without "." and "..", which are steps in paths, for engines without look-ahead. */
+/** A user id, which is no "." or ".." (steps in paths), for engines without look-ahead. */
 const USER_ID_PATTERN = '^([!-,\\-0-~]|\\.[!-,\\-0-~]|\\.\\.[!-.0-~])[!-.0-~]*$'
 const isNoPathStep = (value: string) => value !== '.' && value !== '..'
 export const isUserId = (value: string) => USER_ID.test(value) && isNoPathStep(value)
@@ -139,7 +139,7 @@ export const offset = () =>
       examples: [0],
     })
 
-/** Of a list that may end early. */
+/** Says of a list that ends early that more follow. */
 export const more = () =>
   z
     .literal(true)

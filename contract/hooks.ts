@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import * as field from './fields.ts'
-import { limits } from './limits.ts'
+import { grouped, limits } from './limits.ts'
 import { messages } from './messages.ts'
 import { operation } from './operation.ts'
 
@@ -97,9 +97,10 @@ export const BeforeSendAnswer = z
     z
       .object({
         action: z.literal('refuse'),
-        reason: field
-          .text({ min: 1, max: limits.descriptionLength })
-          .meta({ description: 'What its author is told.', examples: ['No links, please'] }),
+        reason: field.text({ min: 1, max: limits.descriptionLength }).meta({
+          description: 'The reason that its author gets.',
+          examples: ['No links, please'],
+        }),
       })
       .meta({ description: 'It is not stored; its author gets FORBIDDEN.' }),
   ])
@@ -114,9 +115,10 @@ export const hooks = {
     auth: 'key',
     summary: 'Set the before-send hook',
     description:
-      'From now on, within five seconds, each message that a user of the app sends or edits with ' +
-      'a token is sent to the URL first, signed by the Standard Webhooks convention, and stored, ' +
-      'changed or refused as the endpoint answers. A hook that is set again keeps its secret.',
+      `Within ${limits.revocationSeconds} seconds, each message that a user of the app sends or ` +
+      'edits with a token goes to the URL first, signed by the Standard Webhooks convention. It ' +
+      'is stored, changed or refused as the endpoint answers. A hook that is set again keeps its ' +
+      'secret.',
     input: z.object({
       url,
       onError,
@@ -126,7 +128,7 @@ export const hooks = {
         .max(timeoutMs.max)
         .default(timeoutMs.default)
         .meta({
-          description: `How long an answer may take: ${timeoutMs.min} to ${timeoutMs.max} ms.`,
+          description: `How long it may take: ${timeoutMs.min} to ${grouped(timeoutMs.max)} ms.`,
           examples: [timeoutMs.default],
         }),
     }),
@@ -148,7 +150,7 @@ export const hooks = {
     path: '/hooks/before-send',
     auth: 'key',
     summary: 'Delete the before-send hook',
-    description: 'Messages are not sent to it any more, within five seconds.',
+    description: `It is asked no more, within ${limits.revocationSeconds} seconds.`,
     input: z.object({}),
     output: field.Success,
     errors: ['NOT_FOUND'],

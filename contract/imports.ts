@@ -1,11 +1,10 @@
 import { z } from 'zod'
-import { Attachment } from './attachments.ts'
 import { customData, userCustom } from './custom.ts'
 import * as field from './fields.ts'
 import { ImportReport } from './import-report.ts'
 import { grouped, limits } from './limits.ts'
 import { Role } from './members.ts'
-import { MessageType } from './message-drafts.ts'
+import { content, MessageType } from './message-drafts.ts'
 import { operation } from './operation.ts'
 import { Emoji } from './reactions.ts'
 import { profileFields } from './users.ts'
@@ -119,11 +118,7 @@ const MessageRecord = z
         description: `At most ${grouped(limits.textLength)} characters.`,
         examples: ['Hello @ben'],
       }),
-    attachments: z
-      .array(Attachment)
-      .max(limits.attachments)
-      .default([])
-      .meta({ description: `At most ${limits.attachments}.` }),
+    attachments: content.attachments,
     parentId: messageId()
       .optional()
       .meta({ description: 'The message that this one replies to.', examples: ['m-16'] }),
@@ -220,8 +215,8 @@ export const imports = {
       'on where it was. It causes no events, pushes, previews or unread messages. An app has one ' +
       `import at a time: another is refused with RATE_LIMITED. A line has at most ` +
       `${limits.imports.lineBytes / 1024} KB; one that cannot be imported does not stop the ` +
-      `others. A sender is given up from whom no line comes for ` +
-      `${limits.imports.stalledSeconds} seconds. The format is in docs/import.md.`,
+      `others. The import ends if no line comes for ${limits.imports.stalledSeconds} seconds. ` +
+      'The format is in docs/import.md.',
     input: z.object({}),
     output: ImportReport,
     errors: ['PAYLOAD_TOO_LARGE'],

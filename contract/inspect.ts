@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { Channel } from './channels.ts'
 import * as field from './fields.ts'
-import { limits } from './limits.ts'
+import { grouped, limits } from './limits.ts'
 import { Message } from './messages.ts'
 import { operation } from './operation.ts'
 import { User } from './users.ts'
@@ -38,6 +38,11 @@ export type InspectedChannel = z.infer<typeof InspectedChannel>
 const cursor = field.cursor()
 const nextCursor = field.nextCursor()
 
+/** A list is searched by a part of the name or by a user, not by both. */
+const isOneFilter = ({ q, userId }: { q?: string | undefined; userId?: string | undefined }) =>
+  q === undefined || userId === undefined
+const twoFilters = { error: 'expected no userId beside it', path: ['q'] }
+
 /** What an app has, for the operator. */
 export const inspect = {
   users: operation({
@@ -59,10 +64,7 @@ export const inspect = {
         limit: field.pageSize(limits.page.users),
         cursor,
       })
-      .refine(({ q, userId }) => q === undefined || userId === undefined, {
-        error: 'expected no userId beside it',
-        path: ['q'],
-      }),
+      .refine(isOneFilter, twoFilters),
     output: z.object({
       users: z.array(User).meta({ description: 'By name, then id.' }),
       nextCursor,
@@ -77,8 +79,9 @@ export const inspect = {
     description:
       'Lists channels of every type, the newest first. `q` finds them by a part of their name: ' +
       'first public channels and livestreams, then all others. Of these a call looks at ' +
-      `${limits.inspectSlice}, so a page may have few channels, or none, and a \`nextCursor\` ` +
-      'all the same. `userId` finds those that a user is a member of. Give one of the two.',
+      `${grouped(limits.inspectSlice)}, so a page may have few channels, or none, and a ` +
+      '`nextCursor` all the same. `userId` finds those that a user is a member of. Give one of ' +
+      'the two.',
     input: z
       .object({
         appId,
@@ -90,10 +93,7 @@ export const inspect = {
         limit: field.pageSize(limits.page.channels),
         cursor,
       })
-      .refine(({ q, userId }) => q === undefined || userId === undefined, {
-        error: 'expected no userId beside it',
-        path: ['q'],
-      }),
+      .refine(isOneFilter, twoFilters),
     output: z.object({
       channels: z.array(InspectedChannel).meta({
         description: 'Newest first; with `q`, public channels and livestreams before others.',
@@ -109,9 +109,9 @@ export const inspect = {
     summary: 'Read the messages of a channel',
     description:
       'Lists messages of a channel, the newest first, tombstones included. With `q` a call looks ' +
-      `at ${limits.inspectSlice} messages, so a page may have few that match, or none, and a ` +
-      '`nextCursor` all the same. Each call about a channel that is not open to everybody is ' +
-      'noted in the audit log.',
+      `at ${grouped(limits.inspectSlice)} messages, so a page may have few that match, or none, ` +
+      'and a `nextCursor` all the same. Each call about a channel that is not open to everybody ' +
+      'is noted in the audit log.',
     input: z.object({
       appId,
       channelId: field.channelId(),
@@ -152,7 +152,7 @@ export const inspect = {
     auth: 'admin',
     summary: 'List the deliveries of a webhook',
     description:
-      'Lists what it was sent, and will be. Kept for ' +
+      'Lists its deliveries, past and pending. Kept for ' +
       `${limits.webhooks.deliveriesKeptHours} hours.`,
     input: z.object({
       appId,

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import * as field from './fields.ts'
 import { limits } from './limits.ts'
 import { operation } from './operation.ts'
-import { Workspace, WorkspaceRole } from './workspaces.ts'
+import { Workspace, WorkspaceRef, WorkspaceRole } from './workspaces.ts'
 
 const { maxUses, expiresInDays } = limits.invite
 const tokenExample = 'q0v2m8x1c5n9b4z6d0w1rA'
@@ -24,8 +24,6 @@ export const Invite = z
   .meta({ id: 'Invite', description: 'An invite, without its secret.' })
 export type Invite = z.infer<typeof Invite>
 
-const Ref = z.object({ workspaceId: field.workspaceId() })
-
 /** Invite links to workspaces. */
 export const invites = {
   create: operation({
@@ -37,7 +35,7 @@ export const invites = {
       'Creates an invite link, shown only in this response. Owners and admins only, and only for ' +
       'roles up to their own. It is void once its creator has left the workspace or has a lower ' +
       'role than this requires.',
-    input: Ref.extend({
+    input: WorkspaceRef.extend({
       maxUses: z
         .int()
         .min(1)
@@ -80,7 +78,7 @@ export const invites = {
     description:
       'Lists the invites of a workspace that are valid, those used up included. Owners and ' +
       'admins only.',
-    input: Ref.extend({
+    input: WorkspaceRef.extend({
       limit: field.pageSize(limits.page.invites),
       offset: field.offset(),
     }),
@@ -96,7 +94,7 @@ export const invites = {
     description:
       'Nobody can join with the invite any more. Those who have joined stay members. Owners and ' +
       'admins only.',
-    input: Ref.extend({ inviteId: field.inviteId() }),
+    input: WorkspaceRef.extend({ inviteId: field.inviteId() }),
     output: field.Success,
   }),
   accept: operation({

@@ -1,6 +1,6 @@
 type Issue = { path: readonly PropertyKey[]; message: string }
 
-/** How many issues are told: a body may have tens of thousands. */
+/** How many issues are listed: a body may have tens of thousands. */
 const MOST_TOLD = 20
 
 /**

@@ -164,7 +164,7 @@ export const limits = {
     channels: 200,
     changes: 2_000,
     messages: 1_500,
-    /** Of how many channels a call returns pages or members, and how many of them. */
+    /** The most channels that a call returns pages or members of, and how many of these. */
     rooms: 10,
     pageMessages: 50,
     members: 1_000,
@@ -195,7 +195,7 @@ export const limits = {
     deltaSeconds: 0.1,
   },
   imports: {
-    /** Of the ids that channels and messages have where they come from. */
+    /** The longest id of a channel or message in the system that it comes from. */
     idLength: 255,
     lineBytes: 256 * 1024,
     /** The most lines and bytes that share a transaction. */

@@ -148,7 +148,7 @@ export const webhooks = {
     path: '/webhooks/{webhookId}',
     auth: 'key',
     summary: 'Delete a webhook',
-    description: 'Nothing is sent to it any more, what has not been delivered included.',
+    description: 'Ends all deliveries to it, those that have not succeeded yet included.',
     input: Ref,
     output: field.Success,
     errors: ['NOT_FOUND'],
@@ -170,8 +170,7 @@ export const webhooks = {
     path: '/webhooks/{webhookId}/test',
     auth: 'key',
     summary: 'Test a webhook',
-    description:
-      'Sends it an event `webhook.test`. What becomes of it is in the list of its deliveries.',
+    description: 'Sends it an event `webhook.test`. The list of its deliveries shows the outcome.',
     input: Ref,
     output: WebhookDelivery,
     errors: ['NOT_FOUND'],
@@ -181,7 +180,7 @@ export const webhooks = {
     path: '/webhooks/{webhookId}/deliveries',
     auth: 'key',
     summary: 'List deliveries',
-    description: `Lists what it was sent, and will be. Kept for ${deliveriesKeptHours} hours.`,
+    description: `Lists its deliveries, past and pending. Kept for ${deliveriesKeptHours} hours.`,
     input: Ref.extend({
       limit: field.pageSize(limits.page.deliveries),
       cursor: field.cursor(),

@@ -58,7 +58,8 @@ export const WorkspaceMember = z
   .meta({ id: 'WorkspaceMember', description: 'A user in a workspace.' })
 export type WorkspaceMember = z.infer<typeof WorkspaceMember>
 
-const Ref = z.object({ workspaceId: field.workspaceId() })
+/** One workspace of the caller's. */
+export const WorkspaceRef = z.object({ workspaceId: field.workspaceId() })
 
 /** Workspaces, which group channels, and their members. */
 export const workspaces = {
@@ -101,7 +102,7 @@ export const workspaces = {
     description:
       'Lists the members of one of your workspaces in the order they joined. A page may end ' +
       'early, where an answer has no more room.',
-    input: Ref.extend({
+    input: WorkspaceRef.extend({
       limit: field.pageSize({ default: limits.membersShown, max: limits.membersPerCall }),
       offset: field.offset(),
       cursor: field.cursor(),
@@ -121,7 +122,7 @@ export const workspaces = {
       'If the last owner leaves, the oldest admin becomes the owner, or the oldest member if ' +
       'there is no admin. A user who is no longer a member of the workspace can no longer read ' +
       'its team channels, except those they are a member of.',
-    input: Ref.extend({ userId: field.userId() }),
+    input: WorkspaceRef.extend({ userId: field.userId() }),
     output: field.Success,
   }),
 }

@@ -31,7 +31,7 @@ function contentOf(file: string, variable: string) {
   return content
 }
 
-/** Its text. Who cannot read it is told which setting names it. */
+/** The text of a file. The error for one that cannot be read names the setting. */
 export function readable(file: string, variable: string) {
   try {
     return readFileSync(file, 'utf8')

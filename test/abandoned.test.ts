@@ -104,7 +104,7 @@ test('another backend neither sees nor deletes what is abandoned', async () => {
   expect(await stored()).toEqual([channelId, workspaceId].sort())
 })
 
-test('what is abandoned in an app that is being imported is not purged', async () => {
+test('the purge leaves an app alone that is being imported', async () => {
   const { db, operator, api } = world()
   const app = await operator.apps.create({ name: 'Imported' })
   const backend = api({ apiKey: app.apiKey })

@@ -67,7 +67,7 @@ test('events of a shared transaction say which of its callers is a backend', asy
   expect(added.map(({ payload: { via } }) => via)).toEqual(['backend'])
 })
 
-test('as a user a backend has the rights of that user and no others', async () => {
+test('a backend that acts as a user has the rights of that user and no others', async () => {
   const { id: channelId } = await createGroup('owner', ['member'])
   const { id: messageId } = await as('owner').messages.send({ channelId, text: 'hi' })
   await as('member').messages.send({ channelId, text: 'hello' })

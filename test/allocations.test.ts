@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest'
 import { allocatedBy } from './support/allocations.ts'
 import { upTo } from './support/events.ts'
+import { quietTimings } from './support/quiet.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld({
   poolSize: 1,
-  timings: { reconcileMs: 1_000_000, beatMs: 1_000_000, lookMs: 1_000_000 },
+  timings: quietTimings,
 })
 const CALLS = 30
 const KIB = 1024

@@ -149,7 +149,7 @@ test('channels without messages count, too, where last messages leave little roo
   expect([...first.channels, ...rest.channels].map(({ id }) => id)).toEqual(ids)
 })
 
-test('what is longer as JSON than as it is stored ends a page, and more follow', async () => {
+test('a page ends early if its texts are longer as JSON than stored, and more follow', async () => {
   ana = await world().user('escaped')
   const ids = await fillChannels(world(), 'escaped')
   const { appId, db } = world()

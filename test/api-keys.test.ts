@@ -91,6 +91,8 @@ test('a key has a name and shows when it was last used, and is itself never show
   })
   await backend.users.list()
   await vi.waitFor(async () => expect((await shown())?.lastUsedAt).not.toBeNull(), patient)
+  const { keys } = await operator.apps.get({ appId })
+  expect(keys.find(({ id }) => id === keyId)).toEqual(await shown())
   const { name } = await operator.apps.updateKey({ appId, keyId, name: null })
   expect(name).toBeNull()
 })
@@ -147,6 +149,15 @@ test('an app has at most a hundred keys, whoever asks at once', async () => {
   const made = (await Promise.allSettled(asked)).filter(({ status }) => status === 'fulfilled')
   expect(made).toHaveLength(1)
   expect((await operator.apps.listKeys({ appId })).keys).toHaveLength(limits.apiKeys)
+})
+
+test('keys are listed in the order in which they were made, whichever was changed', async () => {
+  const { operator } = world()
+  const { id: appId, keyId } = await operator.apps.create({ name: 'Ordered' })
+  const { id: second } = await operator.apps.createKey({ appId })
+  await operator.apps.updateKey({ appId, keyId, name: 'First' })
+  const { keys } = await operator.apps.listKeys({ appId })
+  expect(keys.map(({ id }) => id)).toEqual([keyId, second])
 })
 
 test('a key has each scope once, however often it is given', async () => {

@@ -118,6 +118,12 @@ test('the usage counts what there is, and the users who were active each day', a
     activeUsers: [{ day: today, users: 2 }],
   })
   await db`
+    insert into active_users (app_id, day, count)
+    select ${appId}, (now() at time zone 'UTC')::date - n, 10 * n
+    from generate_series(1, 2) n`
+  const newestFirst = (await operator.apps.usage({ appId })).activeUsers
+  expect(newestFirst.map(({ users }) => users)).toEqual([2, 10, 20])
+  await db`
     update active_users
     set day = day - 3
     where app_id = ${appId}`
@@ -148,7 +154,7 @@ test('the usage is exact up to 10,000 of a kind, and says so beyond', async () =
   expect(await users()).toMatchObject({ isExact: false })
 })
 
-test('what an app has of its own can be given up for the rule of the server', async () => {
+test('an app can give up its own settings for those of the server', async () => {
   const { operator } = world()
   const { id: appId } = await operator.apps.create({ name: 'Own' })
   const own = { userAdminAccess: 'server', messageRetentionDays: 30 } as const
@@ -185,7 +191,28 @@ test('keys and tokens of an app that is disabled or deleted are refused at once'
   expect(await areServed()).toEqual([false, false])
 })
 
-test('what a deleted app had is purged at once, and not with the next cleanup', async () => {
+test('an app that was deleted is found by no call, also before it is purged', async () => {
+  const { operator, db } = world()
+  const { id: appId, keyId } = await operator.apps.create({ name: 'Gone' })
+  await db.begin(async (sql) => {
+    // The row cannot be deleted meanwhile.
+    await sql`select from apps where id = ${appId} for key share`
+    await operator.apps.delete({ appId })
+    const calls = [
+      operator.apps.delete({ appId }),
+      operator.apps.get({ appId }),
+      operator.apps.update({ appId, name: 'Back' }),
+      operator.apps.usage({ appId }),
+      operator.apps.listKeys({ appId }),
+      operator.apps.createKey({ appId }),
+      operator.apps.updateKey({ appId, keyId, name: 'Back' }),
+      operator.apps.deleteKey({ appId, keyId }),
+    ]
+    expect(await refusals(calls)).toEqual(calls.map(() => notFound))
+  })
+})
+
+test('the data of a deleted app is purged at once, and not with the next cleanup', async () => {
   const { operator, db, cleanup } = world()
   const { id: appId } = await operator.apps.create({ name: 'Purged' })
   // A pass that an earlier deletion has begun would purge it as well.

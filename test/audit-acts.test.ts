@@ -67,7 +67,7 @@ test("users who are synchronized are noted as a number, profiles if they are oth
   expect(noted[1]?.actor).toMatchObject({ type: 'user', userId: eve.id })
 })
 
-test('what a backend or a moderator sets, takes away or deletes is noted', async () => {
+test('the acts of backends and moderators are noted', async () => {
   const { backend } = world()
   const [ana, ben] = await world().users('acts-ana', 'acts-ben')
   const { id: workspaceId } = await ana.workspaces.create({ type: 'team', name: 'Acts' })
@@ -124,7 +124,7 @@ test('a role that a new member is given is noted, and a member without one is no
   ])
 })
 
-test('what the operator does to an app and its keys is noted', async () => {
+test('the acts of the operator on an app and its keys are noted', async () => {
   const { operator } = world()
   const { id: appId, keyId: firstId } = await operator.apps.create({ name: 'Noted' })
   const { id: keyId } = await operator.apps.createKey({ appId, name: 'Reading', scopes: ['read'] })

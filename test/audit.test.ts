@@ -51,7 +51,7 @@ test('moderation is noted with its user, its target and its request', async () =
   })
 })
 
-test('what users do to what is theirs is not noted', async () => {
+test('the acts of users on their own messages and memberships are not noted', async () => {
   const { ben, channelId } = await newGroup('own')
   const { id: messageId } = await ben.messages.send({ channelId, text: 'Mine' })
   await ben.messages.delete({ channelId, messageId })

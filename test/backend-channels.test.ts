@@ -98,6 +98,8 @@ describe('a backend, for itself', () => {
     expect([first.more, second.more]).toEqual([true, undefined])
     expect([...first.channels, ...second.channels].map(({ id }) => id)).toEqual(ids)
     expect(first.channels[0]?.name).toBe('ana, ben')
+    await theirs.users.put({ userId: 'ana', name: 'zoe' })
+    expect((await theirs.channels.list({ limit: 1 })).channels[0]?.name).toBe('zoe, ben')
     expect(
       await refusals([
         theirs.channels.list({ type: 'group' }),
@@ -115,8 +117,10 @@ describe('a backend, for itself', () => {
         backend().members.add({ channelId, userIds: ['cleo'] }),
         backend().members.remove({ channelId, userId: 'ben' }),
         backend().channels.update({ channelId, name: 'Ours' }),
+        backend().channels.update({ channelId, description: 'Ours' }),
+        backend().channels.update({ channelId, image: 'https://example.com/ours.png' }),
       ]),
-    ).toEqual([forbidden, forbidden, forbidden])
+    ).toEqual(Array(5).fill(forbidden))
   })
 })
 

@@ -66,6 +66,13 @@ test('a device with a new push token keeps its registration', async () => {
   ])
 })
 
+test('a push token that is registered again without its device stays of that device', async () => {
+  const kim = await world().user('kim')
+  await kim.devices.create({ ...android, token: 'kim-1', deviceId: 'phone' })
+  await kim.devices.create({ ...android, token: 'kim-1' })
+  expect(await devicesOf('kim')).toMatchObject([{ token: 'kim-1', deviceId: 'phone' }])
+})
+
 test('a push token moves to its new user, but not across apps', async () => {
   const [cem, dora] = await world().users('cem', 'dora')
   await cem.devices.create({ ...android, token: 'shared', deviceId: 'tablet' })

@@ -102,7 +102,7 @@ test('a server that is closing its sessions refuses new sockets', async () => {
   await goOn()
 })
 
-test('whoever is refused by a server that stops is told when to come again', async () => {
+test('a refusal by a stopping server says when to retry', async () => {
   const { node } = await leavingNode()
   void node.shutdown.announce(600_000)
   const health = await post(node.url, '/health', { method: 'GET' })

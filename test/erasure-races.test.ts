@@ -203,7 +203,7 @@ test('the erasure of one user goes on where it was, and that of another from the
   expect(all.map(positions.get)).toEqual([0, 7, 0])
 })
 
-test('of users who are not deleted nothing is found to erase, or erased late', async () => {
+test('the erasure finds and erases nothing of users who are not deleted', async () => {
   const [gone, kept] = await world().users('found-gone', 'found-kept')
   const { id: channelId } = await gone.channels.create({
     type: 'group',

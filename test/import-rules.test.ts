@@ -1,4 +1,7 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { root } from './support/consumer.ts'
 import { useLintedFolder } from './support/lint.ts'
 
 const { write, findings, checkLint } = useLintedFolder()
@@ -100,6 +103,20 @@ test('imports that point up or out of their workspace are refused, each by its o
 test('imports that point down are allowed', () => {
   write(imports([...allowed, ['test/refused.ts', '../server/app.ts']]))
   expect(findings('lint/style/noRestrictedImports')).toEqual(['test/refused.ts:1'])
+})
+
+test('no folder of the server imports the files beside them, which compose it', () => {
+  const composition = readdirSync(join(root, 'server')).filter((file) => file.endsWith('.ts'))
+  expect(composition).toContain('app.ts')
+  const layers = ['http', 'realtime', 'jobs', 'features', 'core', 'db']
+  const rules = layers.flatMap((layer) =>
+    composition.map((file) => [`server/${layer}/polls.ts`, `../${file}`] as const),
+  )
+  write(imports(rules))
+  const lines = layers.flatMap((layer) =>
+    composition.map((_, index) => `server/${layer}/polls.ts:${index + 1}`),
+  )
+  expect(findings('lint/style/noRestrictedImports')).toEqual(lines.sort())
 })
 
 test('the contract imports only types from @trpc/server, and only in its router', () => {

@@ -1,13 +1,14 @@
 import { createApi } from '@parley/client/api'
 import { limits } from '@parley/contract'
 import { expect, test } from 'vitest'
+import { quietTimings } from './support/quiet.ts'
 import { notFound, refusal } from './support/refusal.ts'
 import { type PlanKind, planAnew, rowsReadBy } from './support/rows-read.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld({
   poolSize: 1,
-  timings: { reconcileMs: 1_000_000, beatMs: 1_000_000, lookMs: 1_000_000 },
+  timings: quietTimings,
 })
 
 const MESSAGES = 5_000

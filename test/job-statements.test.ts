@@ -3,12 +3,11 @@ import { idle } from './support/idle.ts'
 import { insertUsers } from './support/inserted.ts'
 import { withoutCleanup } from './support/locks.ts'
 import { serveProvider } from './support/provider.ts'
+import { NEVER, quietTimings } from './support/quiet.ts'
 import { isElsewhere, onStatement, statements, workOf } from './support/statements.ts'
 import { createWorld } from './support/world.ts'
 
 /** Nodes send no statements of their own for as long as a test takes. */
-const never = 1_000_000
-const quiet = { reconcileMs: never, beatMs: never, lookMs: never }
 /**
  * Those of moving jobs to the queue, of heartbeats, of looking for webhooks, and of a cleanup that
  * may not run.
@@ -23,7 +22,7 @@ test('a message is pushed to hundreds of members with as many statements as to t
   const pushing = await createWorld({
     onStatement,
     poolSize: 1,
-    timings: quiet,
+    timings: quietTimings,
     jobs: { push: provider.settings },
   })
   onTestFinished(async () => {
@@ -67,8 +66,8 @@ test('staging previews and pushes takes no additional statement', async () => {
   const promising = await createWorld({
     onStatement,
     poolSize: 1,
-    timings: quiet,
-    jobs: { isElsewhere: true, push, timings: { heartbeatMs: never } },
+    timings: quietTimings,
+    jobs: { isElsewhere: true, push, timings: { heartbeatMs: NEVER } },
   })
   try {
     const [ana] = await promising.users('ana', 'ben')

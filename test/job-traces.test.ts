@@ -4,7 +4,7 @@ import { whileLocked } from './support/locks.ts'
 
 const staging = useStagingWorld()
 
-test('of messages that are stored together each has its pushes in its own trace', async () => {
+test('messages stored in one batch have their pushes in their own traces', async () => {
   const { world, ana, channelId } = staging.current()
   const post = async (digit: string) => {
     const answer = await fetch(`${world.url}/api/channels/${channelId}/messages`, {

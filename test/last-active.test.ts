@@ -33,7 +33,7 @@ async function idleUser(userId: string, appId = world().appId): Promise<UserRef>
   return { appId, userId }
 }
 
-test('of two active users of the same id in two apps both are shown as active', async () => {
+test('two active users with the same id in two apps are both shown as active', async () => {
   await world().user('namesake')
   const other = await world().operator.apps.create({ name: 'Other' })
   await world().user('namesake', {}, world().api({ apiKey: other.apiKey }))
@@ -107,7 +107,7 @@ test('a server that stops writes who has sent or read in the last seconds', asyn
   expect(await Promise.all(users.map(ageOf))).toEqual([0, 0, 0, 60])
 })
 
-test('who opens a socket is active, whatever else they do', async () => {
+test('a user who opens a socket counts as active', async () => {
   const watcher = await world().user('watcher')
   const node = await createWorld({ databaseUrl: world().databaseUrl })
   const user = await idleUser('watcher')

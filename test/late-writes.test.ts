@@ -5,7 +5,7 @@ import { useWorld } from './support/world.ts'
 
 const world = useWorld()
 
-test('whoever was deleted makes nothing theirs, on a node that has not heard of it', async () => {
+test('a deleted user gets nothing new on a node that missed the deletion', async () => {
   const { appId, db } = world()
   const [rik, sue] = await world().users('late-rik', 'late-sue')
   const memberIds = [rik.id]

@@ -28,6 +28,17 @@ test('no line of code, prose or settings has more than 100 columns', () => {
   expect(wide).toEqual([])
 })
 
+test('no line of code has two loops or conditions', () => {
+  const two =
+    /^\s*(?:\} )?(?:else )?(?:for|if|while) (?:await )?\(.*\) (?:for|if|while) (?:await )?\(/
+  const nested = files.flatMap(({ file, lines }) =>
+    lines.flatMap((line, index) =>
+      CODE.test(file) && two.test(line) ? [`${file}:${index + 1}`] : [],
+    ),
+  )
+  expect(nested).toEqual([])
+})
+
 test('most files of code are short, and at most eight have more than 250 lines', () => {
   const sizes = files.flatMap(({ file, lines }) => (CODE.test(file) ? [lines.length] : []))
   sizes.sort((a, b) => a - b)

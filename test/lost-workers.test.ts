@@ -154,7 +154,7 @@ test('a job that another process has released gets no second attempt back', asyn
   expect(await release()).toEqual([1])
 })
 
-test('of two processes that release a job at once one gives it an attempt back', async () => {
+test('two processes that release a job at once give it back one attempt', async () => {
   const { release } = await interruptJob()
   const { world } = staging.current()
   const isWaiting = async () => {

@@ -76,7 +76,7 @@ test('a channel with members has an owner, however many leave at once', async ()
   }
 })
 
-test('of two owners who step down at once, one stays owner', async () => {
+test('when two owners step down at once, one stays owner', async () => {
   const { ana, ben, channelId } = await talk(world())
   for (const _ of upTo(6)) {
     const owner = (await ana.channels.get({ channelId })).role === 'owner' ? ana : ben
@@ -90,7 +90,7 @@ test('of two owners who step down at once, one stays owner', async () => {
   }
 })
 
-test('of two owners who remove each other at once, one is removed', async () => {
+test('when two owners remove each other at once, one is removed', async () => {
   const { ana, ben, cem, channelId } = await talk(world())
   await ana.members.update({ channelId, userId: 'ben', role: 'owner' })
   const results = await Promise.all([

@@ -6,7 +6,7 @@ import { stopClock } from './support/clock.ts'
 import { createEmptyDatabase } from './support/migrations.ts'
 import { until } from './support/until.ts'
 
-test('who waits for another that migrates says so once, and gives up after an hour', async () => {
+test('a start that waits for a migration says so once, and gives up after an hour', async () => {
   const url = await createEmptyDatabase()
   const other = connectOnce(url)
   onTestFinished(() => other.end())

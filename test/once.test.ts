@@ -1,7 +1,7 @@
 import { once } from '@parley/server/http/once'
 import { expect, test } from 'vitest'
 
-test('what was created once is kept, and what could not be created is tried again', async () => {
+test('a created value is kept, and a failed creation is tried again', async () => {
   const created: string[] = []
   const bundle = once(async () => {
     created.push('bundle')

@@ -253,10 +253,12 @@ test('the channel name of a direct message is its sender, and unset fields are e
 })
 
 test('a message preview in a push is cut after 100 visible characters', async () => {
-  const { ben } = current()
-  await send('👩‍👩‍👧‍👦'.repeat(150))
+  const { ana, ben, channelId } = current()
+  const { id: messageId } = await send('👩‍👩‍👧‍👦'.repeat(150))
+  await ben.reactions.add({ channelId, messageId, emoji: '👍' })
   await idle(world())
-  expect(pushesTo(ben.id)[0]?.payload.messagePreview).toBe('👩‍👩‍👧‍👦'.repeat(100))
+  for (const { id } of [ana, ben])
+    expect(pushesTo(id)[0]?.payload.messagePreview).toBe('👩‍👩‍👧‍👦'.repeat(100))
 })
 
 test('former members get no pushes, and deleted messages cause none', async () => {

@@ -102,7 +102,7 @@ test('reaction events carry the reaction, the user and all reactions', async () 
 
 test('the first ten users of a reaction are shown, and all are counted', async () => {
   const { ana, ref } = await said('public')
-  const extras = await insertUsers(world(), 'fan', 12)
+  const extras = (await insertUsers(world(), 'fan', 12)).toReversed() // not in order of their ids
   for (const id of extras) {
     const fan = await world().user(id)
     await fan.members.join(ref)

@@ -2,16 +2,17 @@ import { limits } from '@parley/contract'
 import { type SubscribeRequest, selectGrants } from '@parley/server/realtime/grants'
 import { expect, test } from 'vitest'
 import { insertUsers } from './support/inserted.ts'
+import { quietTimings } from './support/quiet.ts'
 import { forbidden, refusals } from './support/refusal.ts'
 import { rowsReadBy } from './support/rows-read.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld({
   poolSize: 1,
-  timings: { reconcileMs: 1_000_000, beatMs: 1_000_000, lookMs: 1_000_000 },
+  timings: quietTimings,
 })
 
-test('who may not read a channel makes PostgreSQL read nothing of it', async () => {
+test('a refused reader makes PostgreSQL read nothing of the channel', async () => {
   const [ana, eve] = await world().users('ana', 'eve')
   const memberIds = await insertUsers(world(), 'member-', 30)
   const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds })
@@ -70,7 +71,7 @@ async function costOfFrames(frames: SubscribeRequest[][]) {
 /** What finds the topic of a request and decides about the right, at most. */
 const ROWS_PER_REQUEST = 8
 
-test('who missed more than can be recovered makes PostgreSQL read no event', async () => {
+test('a client that missed too much makes PostgreSQL read no event', async () => {
   const request = await createTopic({ count: 300, bytes: 100 }, limits.realtime.recoverable + 1)
   const upToDate = { ...request, since: limits.realtime.recoverable + 1 }
   const { rows, outcomes } = await costOfFrames([[upToDate], [request]])

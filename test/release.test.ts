@@ -91,7 +91,7 @@ const acceptsOldest = (range: string) =>
     return operator === '>=' && Number(major) < 20
   })
 
-test('what a server installs supports Node.js 20.19, also where our overrides do not hold', () => {
+test('installed packages support Node.js 20.19, also where our overrides do not apply', () => {
   const needed = locked().filter(([path, { dev, link }]) => path !== '' && !dev && !link)
   const strict = needed.filter(([, { engines }]) => engines?.node && !acceptsOldest(engines.node))
   expect(strict.map(([path]) => path)).toEqual([])

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { loggedBy } from './support/database-work.ts'
 import { changesBy } from './support/dump.ts'
 import { upTo } from './support/events.ts'
+import { quietTimings } from './support/quiet.ts'
 import { onStatement, statementsOf, tripsOf } from './support/statements.ts'
 import { useWorld } from './support/world.ts'
 
@@ -11,7 +12,7 @@ import { useWorld } from './support/world.ts'
 const world = useWorld({
   onStatement,
   poolSize: 1,
-  timings: { reconcileMs: 1_000_000, beatMs: 1_000_000, lookMs: 1_000_000 },
+  timings: quietTimings,
 })
 const AT_ONCE = 20
 

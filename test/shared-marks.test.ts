@@ -3,13 +3,14 @@ import { createTRPCClient, httpBatchLink } from '@trpc/client'
 import { expect, test } from 'vitest'
 import { upTo } from './support/events.ts'
 import { waitingForRows, whileLocked, whileRowLocked } from './support/locks.ts'
+import { quietTimings } from './support/quiet.ts'
 import { centrifugeOf, listen } from './support/realtime.ts'
 import { onStatement, statementsOf, tripsOf } from './support/statements.ts'
 import { type User, useWorld } from './support/world.ts'
 
 const world = useWorld({
   onStatement,
-  timings: { reconcileMs: 1_000_000, beatMs: 1_000_000, lookMs: 1_000_000 },
+  timings: quietTimings,
 })
 const unknownId = '019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81'
 

@@ -6,6 +6,7 @@ import { expect, test, vi } from 'vitest'
 import { inBatches } from './support/batches.ts'
 import { insertUsers } from './support/inserted.ts'
 import { whileLocked } from './support/locks.ts'
+import { quietTimings } from './support/quiet.ts'
 import { RawSocket } from './support/socket.ts'
 import {
   isWork,
@@ -24,7 +25,7 @@ const world = useWorld({
   poolSize: 1,
   // Nor does the end of a socket in one test become a statement in another.
   presenceGraceSeconds: 1_000,
-  timings: { reconcileMs: 1_000_000, beatMs: 1_000_000, lookMs: 1_000_000 },
+  timings: quietTimings,
 })
 
 /**

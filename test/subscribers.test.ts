@@ -161,7 +161,7 @@ test('a profile or a device that the provider refuses is not sent again', async 
   expect(provider().requests()).toHaveLength(2)
 })
 
-test('what the provider refuses of a user is counted, and kept until it is retried', async () => {
+test('a copy of a user that the provider refuses is counted, and kept until a retry', async () => {
   const { backend, operator, metrics, appId } = world()
   const dan = await world().user('auth0|dan')
   await dan.devices.create({ platform: 'ios', provider: 'apns', token: 'ours' })

@@ -38,7 +38,7 @@ test('converting an export leaves out what its import would refuse, and counts i
   expect(printed.join()).not.toMatch(/__proto__|prototype/)
 })
 
-test('what no request may have in custom data is refused in an import, too', async () => {
+test('keys refused in custom data of requests are refused in an import, too', async () => {
   const { world } = current()
   const { id, apiKey } = await world.operator.apps.create({ name: 'Moving in' })
   const backend = world.api({ apiKey })
@@ -71,7 +71,7 @@ test('what no request may have in custom data is refused in an import, too', asy
   expect(messages.map(({ custom }) => custom)).toEqual(safe.map((custom) => JSON.parse(custom)))
 })
 
-test('what no request may have in custom data cannot come from a before-send hook', async () => {
+test('keys refused in custom data of requests cannot come from a before-send hook', async () => {
   const { send, stored } = await newScene()
   for (const custom of unsafe) {
     current().receiver.answerWith((response: ServerResponse) =>

@@ -57,7 +57,7 @@ test('a body that is read while it arrives may take longer than any other reques
   expect([answer?.status, JSON.parse(answer?.body ?? '{}').imported.users]).toEqual([200, 1])
 })
 
-test('what follows a body that is read while it arrives is no request', async () => {
+test('bytes behind a streamed body are not taken for a request', async () => {
   const { url, apiKey } = world()
   const body = line('first')
   const headers = { Host: 'parley', 'Content-Length': body.length, ...ndjson(apiKey) }

@@ -20,7 +20,7 @@ test('every way to read the wall clock is refused in what is delivered, each onc
   expect(findings('plugin')).toEqual(lines.sort())
 })
 
-test('what is read otherwise is a time, and some files and all tests may read the clock', () => {
+test('times from elsewhere are no readings of the clock, and some files may read it', () => {
   write({
     'server/polls.ts': `
       export const times = [new Date(row.createdAt), Date.parse(text), performance.now()]

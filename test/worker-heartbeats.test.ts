@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { Db } from '@parley/server/db/client'
+import { createDb, type Db } from '@parley/server/db/client'
 import { startHeartbeat } from '@parley/server/jobs/heartbeat'
 import { timings } from '@parley/server/jobs/timings'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -46,26 +46,68 @@ test('a worker keeps its job for as long as it lives', async () => {
   expect(sendsOf(id)).toBe(1)
 })
 
+/**
+ * A node that has a job in progress, and another process. They take turns to write a heartbeat, of
+ * which each `beat` is one, with the look at other workers that follows: however slow the machine
+ * is, none is late.
+ */
+async function startInTurns() {
+  const { db, databaseUrl, metrics } = staging.current().world
+  // Its connections are opened after the clock was made one that can be set.
+  const pool = createDb({ url: databaseUrl, poolSize: 2, applicationName: 'parley-test' })
+  onTestFinished(() => pool.end({ timeout: 1 }))
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const heartbeatMs = 60_000
+  await staging.startNode({ timings: { heartbeatMs } })
+  const held = await sendHeld('in progress when the clock is set')
+  vi.advanceTimersByTime(heartbeatMs / 2)
+  const looks = { begun: 0, done: 0 }
+  const use: Db['use'] = async (...given) => {
+    looks.begun += 1
+    return pool.use(...given).finally(() => (looks.done += 1))
+  }
+  const stop = startHeartbeat({
+    db: { ...pool, use },
+    queue: { workers: new Set(['another']), notStored: new Map() },
+    timings: { ...timings, heartbeatMs },
+    metrics,
+    log: silentLog,
+  })
+  onTestFinished(stop)
+  const latest = async () => {
+    const [row] = await db`select max(seen_at)::text as at from job_workers`
+    return row?.at
+  }
+  const beatOfNode = async () => {
+    const before = await latest()
+    vi.advanceTimersByTime(heartbeatMs / 2)
+    await until(async () => (await latest()) !== before)
+  }
+  const beatOfOther = async () => {
+    const before = looks.begun
+    vi.advanceTimersByTime(heartbeatMs / 2)
+    await until(() => looks.begun > before && looks.done === looks.begun)
+  }
+  await until(() => looks.begun > 0 && looks.done === looks.begun)
+  return { ...held, beatOfNode, beatOfOther }
+}
+
 test('a worker keeps its job when the clock of the database is set forward', async () => {
   const { world } = staging.current()
   const clock = await useDatabaseClock(world)
-  await staging.startNode({ timings: { heartbeatMs: 700 } })
-  const { id, answer } = await sendHeld('in progress when the clock is set')
-  await staging.startNode({ timings: { heartbeatMs: 700 } })
-  // Four of each process, which have declared none dead since they started.
-  await heartbeats(8)
-  const holder = async () => {
-    const [worker] = await world.db<{ seenAt: string }[]>`
-      select jw.seen_at::text
-      from graphile_worker.jobs job
-      join job_workers jw on jw.id = job.locked_by`
-    return worker?.seenAt
+  const { id, answer, beatOfNode, beatOfOther } = await startInTurns()
+  // They have declared none dead since they started.
+  for (let count = 0; count < 4; count++) {
+    await beatOfNode()
+    await beatOfOther()
   }
-  const before = await holder()
-  await until(async () => (await holder()) !== before)
-  // The next heartbeat is that of the other process.
+  await beatOfNode()
   await clock.set('1 hour')
-  await heartbeats(5)
+  for (let count = 0; count < 3; count++) {
+    await beatOfOther()
+    await beatOfNode()
+  }
   answer()
   await idle(world)
   expect(sendsOf(id)).toBe(1)

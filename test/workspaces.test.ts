@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
 import { userEventsOf } from './support/events.ts'
+import { insertWorkspace } from './support/inserted.ts'
+import { waitingForRows, whileRowLocked } from './support/locks.ts'
 import { forbidden, notFound, refusal } from './support/refusal.ts'
 import { type User, useWorld } from './support/world.ts'
 
@@ -157,6 +159,26 @@ test('team channels are for workspace members, and for those who joined before',
   expect(await refusal(ben.channels.create({ type: 'team', name: 'Mine', workspaceId }))).toEqual(
     forbidden,
   )
+})
+
+test('two owners of a workspace who are deleted at once are followed by a member', async () => {
+  const { backend } = world()
+  const [ada, bob, cat] = await world().users('ada', 'bob', 'cat')
+  const id = await insertWorkspace(world(), { ada: 'owner', bob: 'owner', cat: 'member' })
+  await ada.devices.create({ platform: 'ios', provider: 'apns', token: 'of-ada' })
+  const { deletions } = await whileRowLocked(
+    world(),
+    (sql) => sql`select from devices where token = 'of-ada' for update`,
+    async () => {
+      const first = backend.users.delete({ userId: ada.id })
+      await waitingForRows(world(), 1)
+      const second = backend.users.delete({ userId: bob.id })
+      await Promise.race([second, waitingForRows(world(), 2)])
+      return { deletions: [first, second] }
+    },
+  )
+  await Promise.all(deletions)
+  expect((await cat.workspaces.list()).workspaces).toMatchObject([{ id, role: 'owner' }])
 })
 
 test('a deleted user leaves their workspaces, and another member becomes owner', async () => {

@@ -6,7 +6,7 @@ import type { Channel } from '../types.ts'
  * server says how many are left, or refuses.
  */
 export class PendingReads {
-  /** Of each call that marks one as read and is not answered: the channel. */
+  /** The channel of each call that marks one as read and is not answered yet. */
   readonly #pending: string[] = []
 
   start(channelId: string) {

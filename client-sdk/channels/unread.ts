@@ -6,7 +6,7 @@ import { PendingReads } from './pending-reads.ts'
 
 /** Unread messages: the total, and by channel for those that lists show or rooms watch. */
 export type Unread = {
-  /** Of all the user's channels. */
+  /** In all of the user's channels. */
   total: number
   /**
    * By their ids, of the channels that a list shows or that are watched. Other channels may be

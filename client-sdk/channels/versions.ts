@@ -45,7 +45,7 @@ export class VersionedParts {
     return this.#counts.take(channelId, { unreadCount, unreadVersion }, unreadVersion)
   }
 
-  /** Of an answer, whose event may come later, and of the position that is known the newer. */
+  /** Takes the newer of an answer, whose event may come later, and the known position. */
   takeAnswer(channelId: string, answer: ReadAnswer, knownReadSeq: number) {
     const lastReadSeq = Math.max(knownReadSeq, answer.lastReadSeq)
     this.takeRead(channelId, lastReadSeq)

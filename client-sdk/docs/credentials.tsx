@@ -57,7 +57,7 @@ export function headersFor({ security }: Operation, credentials: Credentials) {
   return Object.fromEntries(way.map((scheme) => headers[scheme](credentials[scheme] ?? '')))
 }
 
-/** Whom calls are made as, in a few words. */
+/** The caller of the page's calls, in a few words. */
 function describeCredentials({ demoUserId, bearer, apiKey, adminKey }: Credentials) {
   if (demoUserId) return `Demo user ${demoUserId}`
   const given = [bearer && 'token', apiKey && 'API key', adminKey && 'admin key'].filter(Boolean)

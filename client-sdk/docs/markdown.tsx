@@ -1,4 +1,5 @@
 import { Lexer, lexer, type Token, type Tokens } from 'marked'
+import { withKeys } from '../playground/with-keys.ts'
 import { Code } from './code.tsx'
 import { anchorOf } from './guides.ts'
 import { isOutside, linkOf } from './links.ts'
@@ -20,10 +21,6 @@ export const Markdown = ({ text, file = 'docs/openapi.md' }: { text: string; fil
 export const InlineMarkdown = ({ text }: { text: string }) => (
   <Inlines tokens={Lexer.lexInline(text)} file="docs/openapi.md" />
 )
-
-/** Tokens have no ids: they are known by their places. */
-const withKeys = <Part,>(parts: readonly Part[]) =>
-  parts.map((part, index) => [String(index), part] as const)
 
 export const Blocks = ({ tokens, file = '' }: Props) =>
   withKeys(tokens).map(([key, token]) => <Block key={key} token={token} file={file} />)

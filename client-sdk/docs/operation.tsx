@@ -71,7 +71,7 @@ const callers = {
   operator: 'Admin key',
 }
 
-/** Whose credentials suffice. */
+/** The kinds of credentials that suffice. */
 function Callers({ operation }: { operation: Operation }) {
   const accepted = acceptedBy(operation)
   const names = Object.entries(callers).flatMap(([kind, name]) =>

@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useState } from 'react'
 import { Dialog } from '../playground/dialog.tsx'
 import { Icon } from '../playground/icons.tsx'
+import { isTyping } from '../playground/is-typing.ts'
 import { SearchList } from '../playground/search-list.tsx'
 import { useDocuments } from './context.ts'
 import { createIndex, type Entry, find } from './search-index.ts'
@@ -32,9 +33,6 @@ export function Search() {
     </>
   )
 }
-
-const isTyping = (target: EventTarget | null) =>
-  target instanceof HTMLElement && target.matches('input, textarea')
 
 function SearchDialog({ onClose }: { onClose: () => void }) {
   const documents = useDocuments()

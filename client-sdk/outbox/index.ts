@@ -122,7 +122,7 @@ export class Outbox {
   flush() {
     this.#isPaused = false
     if (!this.#isLoaded) return
-    // What other tabs have sent or discarded meanwhile is not to be sent.
+    // Operations that other tabs have sent or discarded meanwhile must not be sent.
     if (this.#tabs.hasLeft) void this.#start(this.#journal.owner)
     else if (this.#tabs.isSender) this.#sender.flush()
     else this.#tabs.apply()

@@ -6,7 +6,7 @@ import type { OutboxStep } from './steps.ts'
 
 export type OutboxOptions = {
   api: OutboxApi
-  /** That of all calls of the client. */
+  /** The gate of all calls of the client. */
   gate: Pick<RateGate, 'record'>
   storage: OutboxStorage
   /** Whether the server works, as far as the socket shows. */

@@ -45,7 +45,7 @@ export class Sender {
     for (const { operation } of [...this.options.entries()]) this.run(operation)
   }
 
-  /** The same, at once. */
+  /** Sends what there is, at once: ends all pauses. */
   flush() {
     this.#endPauses()
     this.start()

@@ -8,7 +8,7 @@ export type NewOperation = OutboxOperation extends infer Each
     : never
   : never
 
-/** The same before it is known of which channel it is. */
+/** An operation before its channel is known. */
 export type Unplaced<Operation> = Operation extends object
   ? Omit<Operation, 'clientId' | 'channelId'>
   : never

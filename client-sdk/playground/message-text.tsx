@@ -2,6 +2,7 @@ import { firstName } from './format.ts'
 import { type Block, type Inline, parseMarkdown } from './markdown.ts'
 import { useNavigation } from './navigation.ts'
 import { useOpenChannel } from './open-channel.ts'
+import { withKeys } from './with-keys.ts'
 
 const EMOJI = /\p{Extended_Pictographic}[\u{1F3FB}-\u{1F3FF}\uFE0F]?/u
 const JOINED_EMOJI = /\u200D\p{Extended_Pictographic}\uFE0F?/u
@@ -16,10 +17,6 @@ export function MessageText({ text, mentions }: { text: string } & Mentions) {
     <MessageBlock key={key} block={block} mentions={mentions} />
   ))
 }
-
-/** Parts of a text have no ids: they are known by their places. */
-const withKeys = <Part,>(parts: readonly Part[]) =>
-  parts.map((part, index) => [String(index), part] as const)
 
 function MessageBlock({ block, mentions }: { block: Block } & Mentions) {
   if (block.type === 'code') return <pre>{block.text}</pre>

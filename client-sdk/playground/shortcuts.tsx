@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'react'
 import { Dialog } from './dialog.tsx'
 import { Icon } from './icons.tsx'
+import { isTyping } from './is-typing.ts'
 
 /** The key of shortcuts on this machine. */
 export const commandKey = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘' : 'Ctrl'
@@ -55,9 +56,6 @@ export function Shortcuts() {
     </>
   )
 }
-
-const isTyping = (target: EventTarget | null) =>
-  target instanceof HTMLElement && target.matches('input, textarea')
 
 const ShortcutsDialog = ({ onClose }: { onClose: () => void }) => (
   <Dialog title="Keyboard shortcuts" onClose={onClose}>

@@ -29,7 +29,7 @@ export function changeIn(event: ChannelEvent): QuoteChange | undefined {
   return { id, rev: event.rev, text: '', attachmentCount: 0, attachmentType: null, deletedAt }
 }
 
-/** Those of a chunk that quote: looked for once, as a change replaces only its own chunk. */
+/** The messages of a chunk that quote: found once, as a change replaces only its own chunk. */
 const quotingIn = /* @__PURE__ */ memoize((chunk: readonly ChatMessage[]) =>
   chunk.filter(({ quotedMessage }) => quotedMessage),
 )

@@ -47,7 +47,7 @@ export function selectMessages(
 
 type Updates = Pick<LocalChanges, 'updates' | 'me'> & { state: ChannelState }
 
-/** Of all messages only those are looked at that the user has changed. */
+/** Looks only at the messages that the user has changed. */
 const updatedMessages = /* @__PURE__ */ memoize(
   (messages: readonly ChatMessage[], { state, updates, me }: Updates) => {
     if (updates.length === 0) return messages

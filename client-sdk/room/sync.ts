@@ -183,7 +183,7 @@ export class ChannelSync {
     this.#unsubscribe = undefined
   }
 
-  /** Of a room that nobody watches only the newest page is kept. */
+  /** A room that nobody watches keeps only its newest page. */
   #leave() {
     this.#stop()
     this.#jumped.clear()

@@ -155,7 +155,7 @@ const sizeOf = (state: ChannelState, timeline: Timeline) => count(rangeOf(state,
 const count = (parts: readonly (readonly unknown[])[]) =>
   parts.reduce((size, { length }) => size + length, 0)
 
-/** The same of the channel, with or without replies: whichever was paged to farther. */
+/** The size of the channel's window, with or without replies: whichever was paged to farther. */
 export const windowSize = (state: ChannelState) =>
   Math.max(sizeOf(state, {}), sizeOf(state, { replies: false }))
 

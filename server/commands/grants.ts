@@ -5,7 +5,7 @@ import { transaction } from '../db/transaction.ts'
 import { useOnce } from '../db/use-once.ts'
 import { tableNames } from './app-file/tables.ts'
 
-/** Lists of migrations, ours and the queue's: who only reads and writes rows applies none. */
+/** Lists of migrations, ours and the queue's: a role that only uses rows applies none. */
 const MIGRATIONS = ['__drizzle_migrations', 'migrations']
 /** As one text: a connection that looks up no types sends no arrays. */
 const NAMES = tableNames.join(',')
@@ -18,7 +18,7 @@ const NAMES = tableNames.join(',')
 export const grantAgain = (url: string) =>
   useOnce(url, async (db) => grantAll(db, url, await selectVersions(db)))
 
-/** The same if anything was migrated since: whoever did that may have ended before it granted. */
+/** Grants again if anything was migrated since: that process may have ended before it granted. */
 export const grantIfMigrated = (url: string) =>
   useOnce(url, async (db) => {
     const versions = await selectVersions(db)
@@ -44,8 +44,8 @@ const selectVersions = async (db: Tx) =>
   `${await latestMigration(db)} ${await latestQueueMigration(db)}`
 
 /**
- * Those with a policy of ours on the queue's tables, which stays when rights are revoked, and a
- * right to any table of ours. PostgreSQL cuts long names.
+ * The roles with a policy of ours on the queue's tables, which stays when rights are revoked, and
+ * with a right to any table of ours. PostgreSQL cuts long names.
  */
 const selectGranted = (db: Tx, url: string) => db<{ role: string }[]>`
   select distinct r.rolname::text as role

@@ -21,7 +21,7 @@ type Given = {
   values: Record<string, string>
 }
 
-/** Those that most installations have. */
+/** The settings that most installations have. */
 const settings: [string, string][] = [
   ['DATABASE_URL', 'a PostgreSQL, version 15 or newer'],
   ['DATA_DIR', 'where the embedded PostgreSQL is (.data)'],
@@ -69,7 +69,7 @@ function table(rows: (readonly [string, string])[]) {
   return rows.map(([name, meaning]) => `  ${name.padEnd(width)}  ${meaning}`).join('\n')
 }
 
-/** That of the package, wherever it is installed. */
+/** The version of the package, wherever it is installed. */
 export function version(): string {
   return createRequire(import.meta.url)('@parley/server/package.json').version
 }

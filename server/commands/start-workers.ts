@@ -47,7 +47,7 @@ async function serveAggregated({ metricsPort: port, metricsHost: host }: Config,
     const registry = await sum(await Promise.all(shown))
     return { text: await registry.metrics(), contentType: registry.contentType }
   }
-  /** Who asks meanwhile shares the answer. */
+  /** Requests that come meanwhile share the answer. */
   const read = () => {
     reading ??= readAll().finally(() => {
       reading = undefined

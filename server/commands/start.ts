@@ -62,7 +62,7 @@ async function startServer(stop: Stop) {
   if (worker || config.workers === 1) return serve({ config, worker, databaseUrl, stop })
   const pool = await startWorkers({ config, databaseUrl, stopFunctions })
   beforeStop = pool.stop
-  // That of a terminal which was closed is an end.
+  // A hang-up of a terminal that was closed ends the process instead.
   if (!process.stdout.isTTY) onHangup = pool.roll
 }
 

@@ -11,7 +11,7 @@ import { followOrders, type Handed } from './worker-link.ts'
 /** How long a process whose successor listens goes on at least. */
 const HAND_OVER_MS = 2_000
 
-/** Of several processes one is enough. */
+/** One of several processes is enough to run the jobs. */
 export const runsJobs = (worker: Handed | undefined) => worker === undefined || worker.number === 1
 
 type Setup = { config: Config; databaseUrl: string; db: Db }

@@ -19,8 +19,9 @@ const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3')
 const AZURE_METADATA = '168.63.129.16'
 
 /**
- * Whose an address is, as far as can be told: of IPv6 the network of 64 bits, since each host of it
- * chooses addresses at will. An IPv4 address is the same in both spellings, and with a port.
+ * The network that an address counts for: of IPv6 the 64 bits that its owner has, since each host
+ * in them chooses addresses at will. An IPv4 address is the same in both spellings, and with a
+ * port.
  */
 export function networkOf(given: string) {
   if (!given.includes(':')) return given

@@ -8,7 +8,7 @@ export type AdmissionRequest = AdmittedCaller & {
   until: number
   gone?: Gone | undefined
 }
-/** Tells calls that wait when their caller has gone away; a signal would cost more. */
+/** Reports to waiting calls that their caller has gone away: cheaper than an AbortSignal. */
 export type Gone = {
   readonly isOver: boolean
   add: (leave: () => void) => void

@@ -2,7 +2,7 @@ import type { Fragment, Tx } from '../db/client.ts'
 import { transaction } from '../db/transaction.ts'
 import type { WriteContext } from './context.ts'
 
-/** What is noted of an act: ids and settings, and no content. */
+/** What the log has of an act: ids and settings, never content. */
 export type Act = { operation: string; appId?: string; target: Record<string, unknown> }
 type ActContext = Pick<WriteContext, 'db' | 'write' | 'caller'>
 
@@ -10,7 +10,7 @@ type ActContext = Pick<WriteContext, 'db' | 'write' | 'caller'>
 export const noteAct = ({ db, write, caller }: ActContext, act: Act) =>
   write(noteActOf(db, caller, act))
 
-/** The same of an act that takes several calls; returns the id of its entry, for `isNoted`. */
+/** Notes an act that takes several calls; returns the id of its entry, for `isNoted`. */
 export async function noteLongAct({ db, caller }: Omit<ActContext, 'write'>, act: Act) {
   const [entry] = await db<{ id: string }[]>`
     ${noteActOf(db, caller, act)}

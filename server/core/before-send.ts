@@ -16,7 +16,7 @@ export type BeforeSendHook = {
   /** The newest first. The one before the last rotation signs too, for a while. */
   secrets: string[]
 }
-/** Asks an endpoint once; what it does not answer as it should is answered by its `onError`. */
+/** Asks an endpoint once; without a valid answer, its `onError` decides. */
 export type AskBeforeSend = (
   hook: BeforeSendHook,
   question: BeforeSendQuestion,
@@ -32,7 +32,7 @@ type AskOptions = {
 class HookError extends Error {
   override readonly name = 'HookError'
 }
-/** Of how many apps it is known that their hook failed last. */
+/** How many apps are remembered whose hook failed last. */
 const FAILING_APPS = 10_000
 
 export function createAskBeforeSend({ request, metrics, log }: AskOptions): AskBeforeSend {

@@ -1,9 +1,9 @@
-/** Less is the time that a query takes, or a clock that runs a little faster. */
+/** Smaller differences come from the time of a query, or from clocks that drift. */
 const LEAST_STEP_MS = 1_000
 
 type Between = { from: number; to: number }
 
-/** Tells by times of another clock whether it was set, forward or back, since the last of them. */
+/** Detects from readings of another clock whether it was set, forward or back, between two. */
 export function createClockSteps() {
   /** How far the other clock is ahead of ours, at least and at most. */
   let last: { least: number; most: number } | undefined

@@ -33,7 +33,7 @@ export type Caller<A extends Auth = Auth> = {
 type Traced = {
   /** The id of the trace that the call belongs to. */
   trace?: string
-  /** Of the request, for the audit log. */
+  /** The id of the request, for the audit log. */
   requestId?: string
   /** Called when the audit log gets an entry of the call. */
   onNoted?: () => void
@@ -167,7 +167,7 @@ type TransactionOptions = {
   publisher: EventPublisher
   staging?: JobStaging
   trace?: string | undefined
-  /** Of its events, unless they say it themselves. */
+  /** The cause of its events, unless they have one of their own. */
   cause?: Cause
   /**
    * `work` writes nothing but by `write` and events, so that it can start with `begin` at once, and

@@ -2,7 +2,7 @@ import { Counter, Gauge, type Registry } from 'prom-client'
 
 export type ServiceGauges = ReturnType<typeof createGauges>['ofService']
 
-/** Those of this process, and those of the service as a whole. */
+/** The gauges of this process, and those of the service as a whole. */
 export function createGauges(registry: Registry) {
   const registers = [registry]
   const ofService = {

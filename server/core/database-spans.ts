@@ -1,7 +1,7 @@
 import type { Around } from '../db/pool.ts'
 import { activeSpan, inSpan, isTracing } from './spans.ts'
 
-/** Of all statements of a span. They have places in place of values. */
+/** The longest text of a span: its statements, with placeholders instead of values. */
 const LONGEST = 4_000
 
 /** Shows each use of a connection in the trace of the call or job that it is for. */

@@ -52,7 +52,7 @@ const isOfDatabase = (error: Error): error is Error & DatabaseFields =>
   typeof error.code === 'string' &&
   /^[0-9A-Z]{5}$/.test(error.code)
 
-/** The same as the field `err` of a line: with the name of the error, and its stack as a text. */
+/** An error as the field `err` of a line: with its name, and its stack as a text. */
 export function errorField(error: unknown) {
   const { stack = [], ...described } = describeError(error)
   const type = error instanceof Error ? error.name : typeof error

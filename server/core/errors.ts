@@ -1,6 +1,6 @@
 import type { ErrorCode } from '@parley/contract'
 
-/** How long who finds the service unavailable waits at least. */
+/** The shortest `Retry-After` of a refusal because the service is unavailable. */
 const LEAST_RETRY_SECONDS = 1
 
 /** An error that the caller can act on. Anything else that is thrown is a bug: INTERNAL_ERROR. */
@@ -10,7 +10,7 @@ export class ApiError extends Error {
   constructor(
     readonly code: ErrorCode,
     message: string,
-    /** Seconds after which the caller should retry. Without the service it is always said. */
+    /** Seconds after which the caller should retry. UNAVAILABLE always has them. */
     readonly retryAfterSeconds = code === 'UNAVAILABLE' ? LEAST_RETRY_SECONDS : undefined,
   ) {
     super(message)

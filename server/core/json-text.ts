@@ -14,3 +14,12 @@ export class JsonText<T = unknown> {
 /** A result as an object, where it is not answered as it is. */
 export const asObject = (result: unknown): unknown =>
   result instanceof JsonText ? JSON.parse(result.text) : result
+
+/** The value of JSON; undefined for any other text. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

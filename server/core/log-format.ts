@@ -9,7 +9,7 @@ export const logFormat = (level: string, nodeId?: string, worker?: number) => ({
   level,
   base: nodeId === undefined ? null : { node: nodeId.slice(0, 8), ...(worker && { worker }) },
   timestamp: stdTimeFunctions.isoTime,
-  // Other parts than calls log errors, too: of jobs, of sockets, of the end of the process.
+  // Errors are logged outside of calls, too: by jobs, by sockets, at the end of the process.
   serializers: { err: errorField },
   formatters: { level: (label: string) => ({ level: label }) },
 })

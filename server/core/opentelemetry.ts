@@ -20,7 +20,7 @@ import { partsOfPlace, type Span, type SpanOptions, useTracer } from './spans.ts
 
 /** How long the end of the process waits for the last spans to be sent. */
 const FLUSH_MS = 2_000
-/** How often it is said that spans are not taken. */
+/** How often the log says, at most, that the receiver takes no spans. */
 const REPORT_MS = 300_000
 
 const kinds = {
@@ -109,7 +109,7 @@ function tracked(span: MadeSpan, clock: Clock): Tracked {
   }
 }
 
-/** Those that are recorded come first: what they cause is to be seen. */
+/** Recorded causes come first: the first is the parent, so the span is in its trace. */
 const contextsOf = ({ causes = [] }: SpanOptions): Context[] =>
   causes
     .flatMap((cause) => partsOfPlace(cause) ?? [])

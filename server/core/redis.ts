@@ -19,11 +19,11 @@ export type ConnectRedis = (options: {
 
 const CONNECT_MS = 2_000
 const SLOTS_MS = 2_000
-/** A connection that leaves a command unanswered for so long is lost without saying so. */
+/** A connection that leaves a command unanswered for this long is silently lost. */
 const SILENT_MS = 2_000
 const LONGEST_PAUSE_MS = 2_000
 
-/** Growing, and not the same for all processes. */
+/** Grows with each attempt, with jitter: not all processes connect at once. */
 export const pauseMs = (attempts: number) =>
   Math.min(50 * 2 ** attempts, LONGEST_PAUSE_MS) * (0.75 + Math.random() / 2)
 
@@ -45,11 +45,11 @@ export async function loadRedis(target: RedisTarget): Promise<ConnectRedis> {
       connectTimeout: CONNECT_MS,
       commandTimeout: commandMs,
       socketTimeout: Math.max(commandMs, SILENT_MS),
-      // Whoever asks is told at once, and nothing is kept for a server that is gone.
+      // Commands fail at once, and none is kept for a server that is gone.
       enableOfflineQueue: false,
       maxRetriesPerRequest: 0,
       autoResendUnfulfilledCommands: false,
-      // Subscribers are to know when they are complete again, so they subscribe themselves.
+      // Subscribers must know when they are complete again, so they subscribe themselves.
       autoResubscribe: false,
       retryStrategy: pauseMs,
       ...(username !== undefined && { username }),

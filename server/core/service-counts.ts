@@ -37,8 +37,8 @@ async function readJobs({ db, mostRows }: Source, { jobs, oldestJob }: ServiceGa
 }
 
 /**
- * Those that wait for their time or a worker by the index from which workers take them. Running and
- * dead ones, which no index has, are among the first that were added.
+ * Jobs that wait for their time or a worker are read by the index from which workers take them.
+ * Running and dead jobs, which no index has, are among the first that were added.
  */
 const unionQueuedJobs = (db: Tx, mostRows: number) => db`
   union all
@@ -83,7 +83,7 @@ async function readConnections({ db }: Source, { connections }: ServiceGauges) {
 
 type AgesRow = { event: number | null; staged: number | null }
 
-/** Those of the first rows of an index. */
+/** The ages of the first rows of an index. */
 async function readAges({ db }: Source, { oldestEvent, oldestStaged }: ServiceGauges) {
   const [ages] = await db.use(
     (db) => db<AgesRow[]>`

@@ -25,7 +25,7 @@ type Waiting<Result> = { resolve: (result: Result) => void; reject: (error: unkn
 type WaitingItem<Item, Result> = Waiting<Result> & { item: Item }
 type RunBatch<Item, Result> = (items: Item[]) => Promise<Result[]>
 
-/** For how long a batch is tried again in halves: who still waits then is refused. */
+/** For how long a batch is tried again in halves. Callers that still wait are then refused. */
 const HALVING_MS = 10_000
 
 /** Runs the items of a batch as `settleBatch` does, and answers their callers. */
@@ -37,9 +37,9 @@ export async function answerBatch<Item, Result>(
 }
 
 /**
- * The same, for statements that grow with what an item asks for. A batch that takes too long is run
- * again in halves, so that the items beside the one that caused it succeed, each half as soon as it
- * can. If both halves take too long, the database is slow, and is not asked again.
+ * Like `settleBatch`, for statements that grow with what an item asks for. A batch that takes too
+ * long is run again in halves, so that the items beside the one that caused it succeed, each half
+ * as soon as it can. If both halves take too long, the database is slow, and is not asked again.
  */
 export async function answerInHalves<Item, Result>(
   batch: WaitingItem<Item, Result>[],

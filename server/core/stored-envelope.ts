@@ -12,8 +12,8 @@ const TIME_LENGTH = '2026-01-31T12:00:00.000Z'.length
 type Place = { topic: string; offset: number; messageId: string | null }
 
 /**
- * What the row of an event says anyway, and what is the same in the events of most new messages.
- * Stored events are read by this list: it may only be continued.
+ * Parts of an envelope that follow from its row, or that most new messages share. Stored events
+ * refer to them by their index: the list may only be appended to.
  */
 function partsOf({ topic, offset, messageId }: Place, createdAt: string) {
   const channelId = topic.slice(topic.lastIndexOf(':') + 1)
@@ -67,12 +67,12 @@ export function envelopeIn({ envelope, ...place }: Place & { envelope: string })
   )
 }
 
-/** Whether that of row `e` is stored whole: of other rows, the index by message has none. */
+/** Whether the envelope of row `e` is stored whole: the index by message has only those rows. */
 export const isStoredWhole = constant((db) => db`ascii(e.envelope) <> 14`)
 
 /**
- * How many bytes the envelope of row `e` has at most. Whether it is stored whole is not asked: that
- * would read all of a long one.
+ * How many bytes the envelope of row `e` has at most. Asking whether it is stored whole would read
+ * all of a long one.
  */
 export const envelopeBytes = constant(
   (db) => db`octet_length(e.envelope)

@@ -1,5 +1,6 @@
 import { limits } from '@parley/contract'
 import { ApiError } from '../core/errors.ts'
+import { parseJson } from '../core/json-text.ts'
 import type { Tx } from '../db/client.ts'
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
@@ -13,7 +14,7 @@ export const invalidCursor = () =>
 
 /** The two values that a cursor was made of. */
 export function decodeCursor(cursor: string): [string, string] {
-  const values = parse(Buffer.from(cursor, 'base64url').toString())
+  const values = parseJson(Buffer.from(cursor, 'base64url').toString())
   if (!isCursorPair(values)) throw invalidCursor()
   return values
 }
@@ -30,14 +31,6 @@ export function decodeNumberCursor(cursor: string) {
   const [number] = decodeCursor(cursor)
   if (!/^\d{1,18}$/.test(number)) throw invalidCursor()
   return number
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** Two strings that PostgreSQL can store: it refuses NUL. */
@@ -67,8 +60,8 @@ function fittingRows(rows: unknown[]) {
 }
 
 /**
- * The same of rows of which those that an answer has no room for were not read. `hasNext` of the
- * last one says whether there are any.
+ * Makes a page of rows that all fit, because the query left out those without room. `hasNext` of
+ * the last one says whether more follow.
  */
 export function toFittingPage<Row extends { hasNext: true | null }>(
   rows: Row[],

@@ -57,7 +57,7 @@ const isGivenUp = (db: Tx, appId: string) => db`
     and job.locked_at is null
     and job.payload->'jobs'->0->>'appId' = ${appId}`
 
-/** Those that come after a cursor: were given up before it. */
+/** Jobs after a cursor: those that were given up before it. */
 function isAfter(db: Tx, cursor: string | undefined) {
   if (cursor === undefined) return db`true`
   const [micros, id] = decodeCursor(cursor)

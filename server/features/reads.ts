@@ -121,7 +121,7 @@ async function moveAndPublish(ctx: MarkContext, marks: Marks) {
 
 /** How many messages are unread, and the version of that count. */
 type Unread = { count: number; version: number }
-/** Of those who have left the channel meanwhile. */
+/** The counts of members who have left the channel meanwhile. */
 const NONE: Unread = { count: 0, version: 0 }
 
 /**

@@ -15,7 +15,7 @@ type EachRunnerOptions = {
   attempt: Runner
 }
 
-/** So many commands are prepared at once, and fit into one transaction. */
+/** How many commands are prepared at once: as many as fit into one transaction. */
 const AT_ONCE = 25
 
 /**
@@ -117,7 +117,7 @@ async function takeStep(
   return undefined
 }
 
-/** What is thrown is the outcome of the one command; a fault of ours is logged. */
+/** An error is the outcome of its command alone; a bug is logged. */
 async function settle<T>({ logFault }: Call, run: () => Promise<T>) {
   try {
     return await run()

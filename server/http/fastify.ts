@@ -24,7 +24,7 @@ export type FastifyOptions = {
   allowedOrigins: readonly string[]
   trustProxy: string | ((address: string, hop: number) => boolean) | false
   logLevel: string
-  /** The share of requests that succeeded in time of which there is a line in the log. */
+  /** The share of requests that succeeded in time and are logged. */
   logSample: number
   nodeId: string
   /** The number of this process, if several share the port. */

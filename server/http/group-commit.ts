@@ -49,7 +49,7 @@ const LEAST_REMAINING_MS = 1_000
  * one batch. An idle group adds no delay, and a busy one holds one connection. With more `lanes` it
  * holds another one while a whole batch waits: one that is not full would cost as much and carry
  * less. A batch of a group never waits for locks: commands whose resource is locked by others go to
- * a queue of that resource, which does wait, and nobody else with them. Commands of one resource
+ * a queue of that resource, which does wait, and no others wait with them. Commands of one resource
  * run in the order in which they arrived, and the resources of a group take turns. A command that
  * finds no room to wait is refused.
  */

@@ -16,9 +16,9 @@ type Asking = {
 type RegisteredKeysOptions = { db: Pick<Db, 'use'>; log: Pick<FastifyBaseLogger, 'warn'> }
 
 /**
- * Tells which API keys there are while strangers send so many others that none is looked up: good
- * keys that this process has not seen yet are read all at once, at most every ten seconds. While
- * that fails, those that were read last are told.
+ * Knows which API keys exist while so many unknown ones come that none is looked up: good keys that
+ * this process has not seen yet are read all at once, at most every ten seconds. While that fails,
+ * the keys that were read last count.
  */
 export function createRegisteredKeys({ db, log }: RegisteredKeysOptions) {
   let hashes = new Set<string>()
@@ -49,7 +49,7 @@ export function createRegisteredKeys({ db, log }: RegisteredKeysOptions) {
       failures = 0
       nextAt = performance.now() + KEPT_MS
     } catch (err) {
-      // Whoever asks has sent a key too many, and is told no more than that.
+      // The caller has sent too many keys, and the refusal says no more than that.
       if (failures === 0)
         log.warn({ err }, 'failed to read the API keys during a flood of bad ones')
       nextAt = performance.now() + Math.min(PAUSE_MS * 2 ** failures, KEPT_MS)

@@ -2,9 +2,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Metrics } from '../core/metrics.ts'
 import { factsOf } from './request-facts.ts'
 
-/** With ids as long as most applications have them a line is no longer. */
+/** The length of a line with ids as long as those of most applications. */
 const TYPICAL_BYTES = 400
-/** Of the parts that all lines have, and the names of fields. */
+/** The length of the parts that all lines have, and of the names of fields. */
 const COMMON_BYTES = 110
 /** A call that takes longer is always logged. */
 const SLOW_MS = 1_000
@@ -12,7 +12,7 @@ const SLOW_MS = 1_000
 const PROBES = new Set(['/health', '/health/live'])
 
 type LogOptions = {
-  /** The share of requests that succeeded in time of which there is a line. */
+  /** The share of requests that succeeded in time and are logged. */
   sample: number
   metrics: Pick<Metrics, 'responses'>
 }

@@ -24,7 +24,7 @@ type VerifyKeyOptions = {
   takeUnknownKey: ReturnType<typeof createRateLimits>['takeUnknownKey']
 }
 
-/** All keys of which it is not known whose they are share this place. */
+/** Stands for the app of all keys whose app is not known. */
 const UNKNOWN_KEYS = 'unknown keys'
 
 /** Returns the app of an API key, and what the key may do. */
@@ -58,14 +58,14 @@ export function createVerifyKey({
       ? { appId: hash, lane: 'calls' as const }
       : { appId: UNKNOWN_KEYS, userId: networkOf(ip) }
 
-  /** Their caller is none of the networks, so that no flood's queue is before it. */
+  /** Reads them as a caller of its own, so that it waits behind no network's flood. */
   const isKept = (hash: string, until: number) =>
     isRegistered(hash, {
       until,
       inTurn: (read) => admit({ appId: UNKNOWN_KEYS, userId: 'all keys', until }, read),
     })
 
-  /** Counts a key that is not known to be good. Others from its network stop no registered one. */
+  /** Counts a key that is not known to be good. Bad keys of its network block no registered one. */
   const countUnknown = async (hash: string, ip: string, until: number) => {
     if (goodKeys.has(hash)) return undefined
     try {

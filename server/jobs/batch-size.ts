@@ -2,13 +2,13 @@ import { performance } from 'node:perf_hooks'
 import { isStatementTimeout } from '../db/client.ts'
 
 type BatchOptions = {
-  /** How long a step may take that keeps others waiting. The first one has few rows. */
+  /** How long a step may take if others wait for it. The first one has few rows. */
   mostMs?: number
 }
 
 /** Fewer rows than this hardly make a step shorter. */
 const FEW = 10
-/** The first step that keeps others waiting has this share of the rows. */
+/** If others wait for a step, the first one has a share of the rows: one in so many. */
 const FIRST_SHARE = 8
 
 /**

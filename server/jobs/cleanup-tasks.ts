@@ -35,7 +35,7 @@ type TaskContext = Omit<ErasureContext, 'positions' | 'publisher' | 'mayWait'>
 type CleanupTask = {
   name: string
   most: number
-  /** How long a step may take that keeps others waiting. */
+  /** How long a step may take if others wait for it. */
   mostMs?: number
   run: (context: TaskContext) => Promise<void>
 }
@@ -94,7 +94,7 @@ export function createCleanupTasks({
   return tasks.map((task) => ({ ...task, batch: createBatchSize(task.most, task) }))
 }
 
-/** The task runs again so long after it has ended. One that was interrupted goes on at once. */
+/** Runs the task again an interval after it has ended, or at once if it was interrupted. */
 function every(intervalMs: number, run: CleanupTask['run']): CleanupTask['run'] {
   let ranAt = Number.NEGATIVE_INFINITY
   return async (context) => {

@@ -48,7 +48,7 @@ export function expireInOrder(
 /** Rows of a channel, an app or a topic. */
 export type Owned = {
   table: string
-  /** What an index has after the owner: without, each step begins at the beginning. */
+  /** The columns of an index after the owner; without them each step starts from the beginning. */
   order?: string[]
   skipsLocked?: boolean
   /** Rows of this type are kept. */
@@ -59,8 +59,8 @@ type Position = (string | number)[]
 type Deleted = { count: number; last: Position }
 
 /**
- * Deletes all of them, by the places where a step has found them: joined by their keys, a table
- * that was small when the statement was prepared would be read from end to end by each step.
+ * Deletes all of these rows, by the places (ctid) where a step has found them: joined by keys, a
+ * table that was small when the statement was prepared would be read whole by each step.
  */
 export function deleteOwned(context: RetentionContext, rows: Owned, owner: Owner) {
   let after: Position = []

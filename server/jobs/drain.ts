@@ -47,7 +47,7 @@ export function startDraining({ db, tasks, staging, timings, log }: DrainingOpti
       most = Math.min(JOBS_PER_DRAIN, 2 * most)
       return { isMoreStaged }
     } catch (error) {
-      // So many would take too long again, and all others would wait behind them for ever.
+      // As many jobs would take too long again, and all others would wait behind them for ever.
       if (isStatementTimeout(error)) most = Math.ceil(most / 2)
       log[levelOf(error)]({ err: error }, 'draining staged jobs failed, will retry')
       return { isMoreStaged: false }

@@ -37,7 +37,7 @@ export async function eraseFromTopic(
       eraseEvents(ctx, named, { topic, afterOffset: after, limit }),
     )
     if (erasing.isRewritten) publisher.broadcast({ kind: 'rewritten', topic })
-    // Those whom others had locked have another walk, which waits for them.
+    // Users whom others had locked get another walk, which waits for them.
     const seen = new Set([target.userId, ...erasing.userIds])
     const deletions = new Map([...walk.deletions].filter(([userId]) => seen.has(userId)))
     return { after: erasing.after, deletions }
@@ -68,6 +68,6 @@ export function leaveWalk({ eventWalks }: ErasurePositions, found: FoundTarget, 
   if (walk?.deletions.size === 0) eventWalks.delete(place)
 }
 
-/** In a channel that is deleted meanwhile there is more to do. */
+/** The state is part of the key: once its channel is deleted, a walk has more to do. */
 const placeOf = ({ state, channelId }: FoundTarget, topic: string) =>
   JSON.stringify([state, channelId, topic])

@@ -6,9 +6,9 @@ import type { BatchSize } from './batch-size.ts'
 
 /** How many messages, reactions or other rows a step erases at most. */
 export const STEP = 200
-/** Whoever writes to the channel of a step waits for it: it is to take less than twice as long. */
+/** Writes to the channel of a step wait for it, so it should take less than twice this. */
 export const STEP_MS = 50
-/** A waiting record of an import is only looked at, so a step looks at so many more. */
+/** Waiting records of an import are only looked at, so a step takes this many times more. */
 export const ROWS_EACH = 5
 /** More interrupted erasures than this are not remembered: they start again. */
 export const MAX_POSITIONS = 10_000
@@ -30,10 +30,10 @@ export type ErasureContext = {
   mayWait: boolean
 }
 
-/** A walk over the waiting records of an app, null at its end; of these deletions at least. */
+/** A walk over the waiting records of an app, null at its end, for at least these deletions. */
 export type Waiting = { walk: WaitingWalk | null; deletions: ReadonlySet<string> }
 
-/** A walk over the events of a topic, null at its end; the deletions of whom it is for, by id. */
+/** A walk over the events of a topic, null at its end, for these deletions by user id. */
 export type EventWalk = { after: number | null; deletions: Map<string, string> }
 
 /**

@@ -22,7 +22,7 @@ export type MissedEvent = ChannelEvent & { memberCount: number }
 
 type CopiesOptions = {
   db: Db
-  /** The node whose users are sent copies; null means those of all nodes. */
+  /** The node whose users are sent copies; null means all nodes. */
   nodeId: string | null
   tell: (news: News, users: Connected<UserRef>[]) => void
   /** The event could not be copied. */

@@ -6,26 +6,26 @@ import { coalesce } from './coalesce.ts'
 import { onceAPause } from './once-a-pause.ts'
 import { type Connected, nodesOf } from './reach.ts'
 
-/** Of how many users it is known when that was. */
+/** How many users are remembered whose co-members were just read. */
 const ENTRIES = 10_000
 /** How many of a user's memberships are looked at for small channels: those of large ones count. */
 const MEMBERSHIPS = 2 * limits.coMemberChannels
 
 /**
- * When many users come or go at once, those who share channels with them are told of more of them
- * together: the more users are online, the more sockets are written to for each batch.
+ * When many users come or go at once, more of these changes are sent to their co-members together:
+ * the more users are online, the more sockets each batch is written to.
  */
 const PAUSE = { eachMs: 10, mostMs: 1_000 }
 
 type CoMembersOptions = {
   db: Db
-  /** Whose users are found; null means those of all nodes. */
+  /** The node whose users are found; null means all nodes. */
   nodeId: string | null
   /** How long the next reading of a user's co-members waits at least. */
   pauseMs: number
 }
 
-/** Reads who is told what a user does. Many changes of one user cost a reading a second. */
+/** Reads the co-members of a user, at most once a second however often the user changes. */
 export function createCoMembers({ db, nodeId, pauseMs }: CoMembersOptions) {
   const read = coalesce<UserRef, Connected<UserRef>[]>(
     (users) => db.use((db) => selectCoMembers(db, nodeId, users)),

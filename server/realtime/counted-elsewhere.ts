@@ -2,7 +2,7 @@ import { createLru } from '../core/lru.ts'
 import type { ChannelCounts } from './broker.ts'
 import { changeOf, type DirtyChannels } from './dirty-channels.ts'
 
-/** Of how many channels it is known when another node has counted them. */
+/** How many channels are remembered that another node has counted. */
 const ENTRIES = 10_000
 /** For how long, in pauses, a channel that another node has counted is taken to be busy there. */
 const BUSY_PAUSES = 20
@@ -18,12 +18,12 @@ export class CountedElsewhere {
 
   constructor(readonly pauseMs: number) {}
 
-  /** Another node has counted a channel: what it has seen is not counted again. */
+  /** Another node has counted a channel: changes up to that count are not counted again. */
   record({ channelId, offset, author, isDeletion }: ChannelCounts, dirty: DirtyChannels) {
     this.#countedAt.set(channelId, performance.now())
     const own = dirty.get(channelId)
     if (!own || own.offset > offset) return
-    // The receivers of a count that is the last one again follow from these.
+    // Who is sent a count that has not changed depends on the author and on deletions.
     const isSame = author === null || author === own.author
     if (isSame && (isDeletion || !own.isDeletion)) dirty.take([channelId])
   }
@@ -37,7 +37,7 @@ export class CountedElsewhere {
     return dirty.take(waiting)
   }
 
-  /** Others may leave it to this count what they know of these channels: no author is the only. */
+  /** Other nodes may rely on this count for changes of their own: these may have other authors. */
   markShared(dirty: DirtyChannels) {
     const since = performance.now() - BUSY_PAUSES * this.pauseMs
     for (const [id, { offset }] of [...dirty.entries()])

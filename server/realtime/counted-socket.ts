@@ -11,9 +11,9 @@ export class CountedSocket extends WebSocket {
   framesReceived = 0
   /** The code with which this side closed it. */
   closedWith: number | undefined
-  /** Whose it is, once the token was verified. */
+  /** The user of the socket, once the token was verified. */
   user: UserRef | undefined
-  /** Called then. */
+  /** Called once the user is known. */
   onOwned = () => {}
   readonly openedAt = performance.now()
 
@@ -42,7 +42,7 @@ export class CountedSocket extends WebSocket {
   }
 }
 
-/** Notes whose socket it is. */
+/** Notes the user of a socket. */
 export function identify(socket: object, { appId, userId }: UserRef) {
   if (socket instanceof CountedSocket || socket instanceof StreamSocket)
     socket.own({ appId, userId })

@@ -77,7 +77,7 @@ export function createRealtimeNode(parts: NodeParts): RealtimeNode {
     userSockets: new UserSockets(parts.socketsPerUser),
     clientsOf: (topic) => parts.survey.clientsOf(topic),
     register: async (session) => {
-      // Their counts matter wherever they are connected.
+      // Counts of the user arrive here wherever they are connected.
       if (!sessions.has(session)) broker.follow(topics.user(session.appId, session.userId))
       sessions.add(session)
       lastActive.touch(session)
@@ -99,5 +99,5 @@ export function createRealtimeNode(parts: NodeParts): RealtimeNode {
   }
 }
 
-/** For what outlives the session, which would otherwise stay in memory with its socket. */
+/** For maps that outlive the session: they must not keep it and its socket in memory. */
 const userOf = ({ appId, userId }: Session): UserRef => ({ appId, userId })

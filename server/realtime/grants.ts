@@ -26,7 +26,7 @@ export type SubscribeGrant = {
   lastOffset: number
   epoch: string
   missed: DurablePublication[]
-  /** Of a channel. */
+  /** The number of members of a channel. */
   memberCount: number | null
 } | null
 
@@ -50,17 +50,17 @@ type GrantRow = {
   memberCount: number | null
   epoch: string
   lastOffset: number | null
-  /** Of the missed events, whether they are read or not, up to the first beyond an answer. */
+  /** The bytes of the missed events, read or not, up to the first beyond an answer. */
   bytes: number | null
   missed: MissedEvent[] | null
   isPostponed: boolean
 }
-/** Of each request of a frame, or postponed: the frames before it have missed too much. */
+/** One for each request of a frame; or postponed, as the frames before it missed too much. */
 export type FrameGrants = SubscribeGrant[] | 'postponed'
 
 /**
- * Of how many frames with the most publications all are read by one statement, and of how many they
- * are measured: that takes a fifth of the time.
+ * How many frames of the largest size one statement reads, and how many it measures, which takes a
+ * fifth of the time.
  */
 export const FULL_FRAMES = 20
 const MEASURED_FRAMES = 100

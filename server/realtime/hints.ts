@@ -28,7 +28,7 @@ function changeOf({ type, payload }: StoredEvent): HintedChange | undefined {
   }
 }
 
-/** The hint as the node of the event sees to its consequences, for the users of all nodes. */
+/** The hint with its change, as the node of the event handles it for the users of all nodes. */
 export const announced = (
   { change, ...hint }: EventHint,
   { userFanout }: Pick<Consequences, 'userFanout'>,
@@ -38,8 +38,8 @@ export const announced = (
     : { ...hint, ...(change ? { change } : {}) }
 
 /**
- * The hint as the other nodes are sent it. What this node counts for all is left out: then it goes
- * to those alone who follow the topic, with the event, so that they need not read it from the log.
+ * The hint for other nodes. A change that this node counts for all is left out: then the hint goes
+ * only to nodes that follow the topic, with the event, so that they need not read it from the log.
  */
 export const sentHint = (
   { change, ...hint }: EventHint,

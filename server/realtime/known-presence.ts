@@ -10,16 +10,16 @@ type KnownPresenceOptions = {
   nodeId: string
   /** Sends the change to the users of this node. */
   notify: (change: PresenceNote) => void
-  /** Of how many users it is known that another node tells their last change. */
+  /** For how many users it is remembered that another node sends their last change. */
   mostTold?: number
 }
 
 /** How many users a statement reads at most. */
 const PAGE = 10_000
 /**
- * Of how many users it is known that another node tells their last change, and for how long: longer
- * than a node may be silent before the others notice. Each takes about 160 bytes. Of those beyond
- * them each node tells its users once more: that takes 1,600 changes a second.
+ * For how many users it is remembered that another node sends their last change, and for how long:
+ * longer than a node may be silent before the others notice. Each takes about 160 bytes. Beyond
+ * them, at 1,600 changes a second, each node sends the change to its users once more.
  */
 const MOST_TOLD = 200_000
 const TOLD_MS = 120_000

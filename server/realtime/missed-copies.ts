@@ -17,9 +17,9 @@ type MissedCopiesOptions = {
 
 /** Overlap: transactions may commit after the gap began although their events are older. */
 const OVERLAP_MS = 15_000
-/** For how long a copy is tried again that was lost. */
+/** For how long a copy that was lost is tried again. */
 const RETRY_MS = 600_000
-/** Of how many channels the last copy may be lost; with one more, the oldest is given up. */
+/** How many lost copies are kept, one a channel; beyond that the oldest is given up. */
 const MOST_LOST = 10_000
 /** How many channels a statement reads at most. */
 const PAGE = 10_000

@@ -15,21 +15,21 @@ type MissedProfilesOptions = {
 
 /** Overlap: transactions may commit after the gap began although their changes are older. */
 const OVERLAP_MS = 15_000
-/** For how long a change is told again that could not be sent to the users of this node. */
+/** For how long a change that could not be sent to the users of this node is tried again. */
 const RETRY_MS = 600_000
-/** Of how many users the last change may be lost; with one more, the oldest is given up. */
+/** How many lost changes are kept, one a user; beyond that the oldest is given up. */
 const MOST_LOST = 10_000
 /** How many users a statement reads at most. */
 const PAGE = 10_000
 
 /**
- * Finds the new names and images of which the users of this node may not have been told, as many as
- * changed in that time.
+ * Finds new names and images that the users of this node may not have been sent, as many as changed
+ * in that time.
  */
 export class MissedProfiles {
   /** Since when, by the monotonic clock; undefined if none was missed. */
   #since: number | undefined
-  /** Users of whom a note arrived during the search, which may be newer than what it finds. */
+  /** Users whose note arrived during the search, and may be newer than what it finds. */
   readonly #noted = new Set<string>()
   /** Users whose last change could not be sent. */
   #lost = new Map<string, UserRef>()
@@ -38,7 +38,7 @@ export class MissedProfiles {
 
   constructor(readonly options: MissedProfilesOptions) {}
 
-  /** The users of this node are told of this change. */
+  /** The users of this node are being sent this change. */
   record({ appId, user }: ProfileChange) {
     this.#noted.add(userKey({ appId, userId: user.id }))
   }
@@ -48,13 +48,13 @@ export class MissedProfiles {
     this.#keep([{ appId, userId: user.id }])
   }
 
-  /** Changes of the last milliseconds may not have been told. */
+  /** Changes of the last milliseconds may not have been sent. */
   missed(milliseconds: number) {
     const since = performance.now() - milliseconds - OVERLAP_MS
     this.#since = Math.min(since, this.#since ?? since)
   }
 
-  /** Tells what was missed. If that fails, it is still missed. */
+  /** Sends what was missed. If that fails, it is still missed. */
   async catchUp() {
     const since = this.#since
     const lost = this.#lost
@@ -63,7 +63,8 @@ export class MissedProfiles {
     this.#lost = new Map()
     this.#noted.clear()
     try {
-      if (since !== undefined) for (const user of await this.#tellChanged(since)) lost.delete(user)
+      const told = since === undefined ? [] : await this.#tellChanged(since)
+      for (const user of told) lost.delete(user)
       await this.#tellLost([...lost.values()])
     } catch (error) {
       if (since !== undefined) this.#since = Math.min(since, this.#since ?? since)
@@ -97,7 +98,7 @@ export class MissedProfiles {
     this.#givenUp = 0
   }
 
-  /** Returns the keys of those whose change was told. */
+  /** Returns the keys of those whose change was sent. */
   async #tellChanged(since: number) {
     const told: string[] = []
     let after: ChangedUser | undefined
@@ -130,7 +131,7 @@ export class MissedProfiles {
 
 type Profile = UserRef & { name: string; image: string | null; version: number }
 type ChangedUser = Profile & { changedAt: string }
-/** A change that is not recent has been told again for long enough. */
+/** A change that is not recent has been tried for long enough. */
 type LostUser = Profile & { isRecent: boolean }
 type ChangedQuery = { milliseconds: number; from: ChangedUser | undefined }
 

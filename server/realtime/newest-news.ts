@@ -1,7 +1,7 @@
 import { createLru } from '../core/lru.ts'
 import type { News, Teller } from './broker.ts'
 
-/** Of how many subjects it is known which news are the newest. */
+/** How many subjects are remembered with their newest news. */
 const ENTRIES = 10_000
 /** For how long the offsets of channels are known: a database that was restored has lower ones. */
 const OFFSETS_MS = 60_000

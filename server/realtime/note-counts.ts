@@ -25,7 +25,9 @@ export function createNoteCounts({ silentMs, onMissed, onPeer }: NoteCountsOptio
 
   const forgetPeers = () => {
     const since = performance.now() - PEER_MS
-    for (const [nodeId, heardAt] of peers) if (heardAt < since) peers.delete(nodeId)
+    for (const [nodeId, heardAt] of peers) {
+      if (heardAt < since) peers.delete(nodeId)
+    }
   }
 
   return {

@@ -15,10 +15,10 @@ type ReceiverOptions = {
 }
 
 const NUMBER = /^\d+$/
-/** The last number of a payload that was sent to all nodes, in one for some of them. */
+/** In a payload for some nodes: the number of the last one that was sent to all. */
 const LAST_NUMBER = /^=\d+$/
 const BEAT = /^\d+\n$/
-/** What a note for one node begins with: the others read no more of it. */
+/** The beginning of a note for one node: the others read no more of it. */
 const ADDRESSED = /^\{"kind":"(?:counts|told)","node":"([^"]*)"/
 
 /** Reads payloads: the id of their node, and then lines, one for each note. */

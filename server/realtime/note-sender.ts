@@ -10,13 +10,13 @@ const PAYLOAD_BYTES = 7_900
 const LINE_BYTES = PAYLOAD_BYTES - 100
 /** Notes that wait for the database. More of them are lost, as the other nodes notice. */
 const MOST_CHARACTERS = 8 * 1024 * 1024
-/** If so much waits, further hints leave their events to the log. */
+/** Beyond this, further hints leave their events to the log. */
 const BUSY_CHARACTERS = MOST_CHARACTERS / 8
 
 type NoteSenderOptions = {
   nodeId: string
   notify: (payloads: string[]) => Promise<unknown>
-  /** So many notes are not sent, because too many were waiting. */
+  /** Called with the number of notes that are dropped because too many wait. */
   onLost: (count: number) => void
 }
 

@@ -4,7 +4,7 @@ import { createLru } from '../core/lru.ts'
 type PauseOptions<Item> = {
   pauseMs: number
   keyOf: (item: Item) => string
-  /** Of how many items it is known when they were last read. */
+  /** For how many items the time of the last reading is remembered. */
   entries: number
 }
 

@@ -16,7 +16,7 @@ type PostgresBrokerOptions = {
   url: string
   nodeId: string
   report: (error: unknown, problem: string) => void
-  /** So many notes could not be sent. */
+  /** Called with the number of notes that could not be sent. */
   onLost?: (count: number) => void
   timings?: Partial<Timings> | undefined
 }

@@ -56,8 +56,9 @@ type Writing = {
  */
 export const writePresence = (db: DbConnection, { nodeId, changes: given, mayWait }: Writing) =>
   transaction(db, async (tx) => {
-    const free = await lockUsers(tx, { users: given.map(({ user }) => user), mayWait })
-    const keys = new Set((mayWait ? given.map(({ user }) => user) : free).map(userKey))
+    const users = given.map(({ user }) => user)
+    const free = await lockUsers(tx, { users, mayWait })
+    const keys = new Set((mayWait ? users : free).map(userKey))
     const changes = given.filter(({ user }) => keys.has(userKey(user)))
     if (changes.length === 0) return { changed: [], written: keys }
     const appIds = changes.map(({ user }) => user.appId)

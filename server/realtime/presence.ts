@@ -42,9 +42,9 @@ export class PresenceTracker {
   readonly #present = new Map<string, Present>()
   /** The writes that have been completed. */
   readonly #completed = new WeakSet<Promise<unknown>>()
-  /** Of whom a write or removal failed: it may or may not have been made, and sent to others. */
+  /** Users whose write or removal failed: it may or may not have been stored and announced. */
   readonly #uncertain = new Map<string, UserRef>()
-  /** Whom another node said to be offline, and whom a failure kept from being announced again. */
+  /** Users announced as offline by another node, whom a failure kept from being announced again. */
   readonly #unannounced = new Map<string, UserRef>()
   readonly #write: (change: PresenceChange) => Promise<unknown>
   readonly #announceAgain: (user: UserRef) => Promise<unknown>

@@ -7,9 +7,9 @@ import type { ConnectedCount, UnreadCount } from './unread-counts.ts'
 /** A count of a user of this node, and why it was read. */
 export type ToldCount = UnreadCount & ChannelChange
 
-/** What fits into a payload of PostgreSQL, however long the ids of users are. */
+/** Fits into a payload of PostgreSQL, however long the ids of users are. */
 const NOTE_BYTES = 7_500
-/** What a channel takes beside its counts. */
+/** The bytes of a channel beside its counts. */
 const CHANNEL_BYTES = 250
 
 /** The counts of users of this node, and of others. */

@@ -2,7 +2,7 @@ import type { DurablePublication } from './publication.ts'
 
 const MOST_ENTRIES = 256
 const MOST_CHARACTERS = 256 * 1024
-/** What erasures took out of the stored events is never sent later, whatever notes were lost. */
+/** Even if the note of an erasure is lost, names that it removed are sent no longer than this. */
 const MOST_AGE_MS = 5 * 60_000
 
 type Kept = DurablePublication & { keptAt: number }
@@ -28,7 +28,7 @@ export class RecentEvents {
     }
   }
 
-  /** The last so many; undefined if not all of them are kept, or one for too long. */
+  /** The last `count` of them; undefined if not all are kept, or one for too long. */
   last(count: number): DurablePublication[] | undefined {
     if (count > this.#kept.length) return undefined
     const wanted = this.#kept.slice(this.#kept.length - count)

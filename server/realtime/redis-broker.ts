@@ -21,9 +21,9 @@ export type RedisBrokerOptions = {
   nodeId: string
   log: Log
   report: (error: unknown, problem: string) => void
-  /** So many payloads or notes could not be sent. */
+  /** Called with the number of payloads or notes that could not be sent. */
   onLost: (count: number) => void
-  /** This node follows so many topics. */
+  /** Called with the number of topics that this node follows. */
   onTopics: (count: number) => void
   timings?: Partial<Timings> | undefined
 }

@@ -6,7 +6,7 @@ import { FAREWELL } from './note-receiver.ts'
 const PAYLOAD_CHARACTERS = 64 * 1024
 /** Notes that wait for Redis, or for the answers to those before them. */
 const MOST_CHARACTERS = 8 * 1024 * 1024
-/** If so much waits, further hints leave their events to the log. */
+/** Beyond this, further hints leave their events to the log. */
 const BUSY_CHARACTERS = MOST_CHARACTERS / 8
 
 type RedisSenderOptions = {
@@ -16,7 +16,7 @@ type RedisSenderOptions = {
   channelOf: (topic: string) => string
   /** Rejects if Redis did not take the payload in time. */
   publish: (channel: string, payload: string) => Promise<unknown>
-  /** So many payloads or notes did not leave this node. */
+  /** Called with the number of payloads or notes that did not leave this node. */
   onLost: (count: number, error: unknown) => void
 }
 

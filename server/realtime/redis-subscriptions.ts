@@ -17,7 +17,7 @@ type RedisSubscriptionsOptions = {
   onPayload: (channel: string, payload: string) => void
   /** All channels are subscribed to, on a new connection. */
   onListening: () => void
-  /** Notes about topics that were just followed may have been missed for so long. */
+  /** Called with how long notes about topics just followed may have been missed. */
   onLate: (milliseconds: number) => void
   /** The channels could not be subscribed to. It is tried again. */
   onFailed: (error: unknown) => void

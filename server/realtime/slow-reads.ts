@@ -96,7 +96,9 @@ export class SlowReads {
     } catch (error) {
       if (!isStatementTimeout(error)) throw error
       this.add(keys)
-      if (withinMs === undefined) for (const key of keys) this.#leaveOut(key, error)
+      if (withinMs === undefined) {
+        for (const key of keys) this.#leaveOut(key, error)
+      }
       return error
     }
   }

@@ -87,7 +87,9 @@ export class SlowUsers {
     const users = slow.map(({ user }) => user)
     const readSince = slow.map((each) => each.readSince).reduce(earlier, undefined)
     await this.options.load({ users, readSince }, withinMs)
-    for (const { user, isMarked } of slow) if (!isMarked) this.#users.delete(userKey(user))
+    for (const { user, isMarked } of slow) {
+      if (!isMarked) this.#users.delete(userKey(user))
+    }
   }
 
   /** The keys of those who are still there. */

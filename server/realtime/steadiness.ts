@@ -1,9 +1,9 @@
 import type { Timings } from './timings.ts'
 
 /**
- * Tells whether a node may declare others dead, since they had the time to write a heartbeat:
- * nothing kept it from writing its own for a while. What does may keep the others as well, such as
- * a restart of the database, or a machine on which everything stands still.
+ * Decides whether a node may declare others dead: only if nothing has kept it from writing its own
+ * heartbeats for a while. A restart of the database, or a machine that stood still, may have kept
+ * the others as well.
  */
 export function createSteadiness({ beatMs, steadyMs }: Pick<Timings, 'beatMs' | 'steadyMs'>) {
   let workedAt = Number.NEGATIVE_INFINITY

@@ -4,12 +4,12 @@ import type { CountedSocket } from './counted-socket.ts'
 
 const ignore = () => {}
 
-/** What a socket costs that has sent nothing. */
+/** The memory of a socket that has sent nothing. */
 const SOCKET_BYTES = 8 * 1024
 
 /**
- * The sockets whose token was not verified yet. What they have sent may still be in memory, as part
- * of a frame. Together they have a budget: beyond it the oldest are cut. A client that has a token
+ * The sockets whose token was not verified yet. The bytes that they sent may still be in memory, as
+ * part of a frame. Together they have a budget: beyond it the oldest are cut. A client with a token
  * is a stranger for a moment only.
  */
 export class Strangers {

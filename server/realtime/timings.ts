@@ -44,7 +44,7 @@ export const timings = {
   unreadPauseMs: 250,
   /** How long the next reading of a user's co-members waits at least. */
   coMembersPauseMs: 1_000,
-  /** How often a message that grows is stored, how long its author may be quiet, and it grow. */
+  /** How often a growing message is stored, how long its author may pause, how long it may grow. */
   streamStoreMs: limits.streams.storeSeconds * 1_000,
   streamQuietMs: limits.streams.quietSeconds * 1_000,
   streamLongestMs: limits.streams.longestSeconds * 1_000,

@@ -6,7 +6,7 @@ import type { Connected } from './reach.ts'
 /** How many news share a note at most, and their bytes: copies of channels have kilobytes. */
 const NEWS_A_NOTE = 100
 const NEWS_BYTES = 50_000
-/** So many bytes of ids leave room for most events in a payload of PostgreSQL. */
+/** This many bytes of ids leave room for most events in a payload of PostgreSQL. */
 const LEAST_IDS_BYTES = 6_000
 
 /** News, and the users who are told them, on whichever nodes. */
@@ -51,7 +51,7 @@ export function toldBy({ news, groups }: ToldNote): Told[] {
     const bits = Buffer.from(places, 'base64')
     for (const [place, { userIds: own }] of told.entries()) {
       const isTold = ((bits[place >> 3] ?? 0) & (1 << (place & 7))) !== 0
-      if (isTold) for (const userId of userIds) own.push(userId)
+      if (isTold) own.push(...userIds)
     }
   }
   return told

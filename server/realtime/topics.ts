@@ -29,7 +29,7 @@ export class Topics {
     const { metrics, eventMemoryBytes } = options
     this.#memory = new EventMemory({ mostBytes: eventMemoryBytes, metrics })
     const onKept = (topic: Topic, bytes: number) => {
-      // Whoever still holds a topic that was removed keeps it for themselves.
+      // A subscriber may still hold a topic that was removed: it is theirs alone.
       if (this.get(topic.name) === topic) this.#memory.use(topic, bytes)
     }
     this.#topicOptions = { metrics, onDelivered, onKept }

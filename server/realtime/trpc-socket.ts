@@ -56,7 +56,7 @@ export class TrpcSocket extends EventEmitter {
   async authenticate(token = '') {
     this.#token = token
     const claims = await this.node.tokens.verify('ws', token)
-    // What it sends from now on is the user's, however long the database takes.
+    // From now on its frames count for the user, however long the database takes.
     if (typeof claims === 'object') identify(this.socket, claims)
     const isGood =
       typeof claims === 'object' && (await this.node.generation(claims)) === claims.generation

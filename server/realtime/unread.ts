@@ -19,7 +19,7 @@ import type { UserFanoutOptions } from './user-fanout.ts'
 
 type UnreadOptions = UserFanoutOptions & {
   pauseMs: number
-  /** Whether anybody may hear of counts, here or elsewhere. */
+  /** Whether any user may be connected, here or elsewhere. */
   isHeard: () => boolean
   send: (note: CountsNote) => void
 }
@@ -94,7 +94,7 @@ export class UnreadNotifier {
   /** Counts the channels whose recent changes this node has missed, unless nobody here has them. */
   handleChanges(recent: ChannelOffset[]) {
     for (const { channelId, offset } of this.#counted.compare(recent)) {
-      // Who connects later loads newer counts.
+      // Users who connect later load newer counts.
       if (this.options.sessions.isEmpty) this.#counted.add(channelId, offset)
       else this.#work.unsure.mark(channelId, changeOf({ offset }))
     }

@@ -33,14 +33,14 @@ export type UserFanoutOptions = {
   coMembersPauseMs?: number
 }
 type NodesOptions = {
-  /** Whether anybody may be told, here or elsewhere. */
+  /** Whether any user may be connected, here or elsewhere. */
   isHeard: () => boolean
   send: (note: NodeNote) => void
   /** The change could not be sent to the users of this node. */
   onPresenceLost: (change: PresenceNote) => void
-  /** Nor this one. */
+  /** The new name or image could not be sent to them. */
   onProfileLost: (change: ProfileChange) => void
-  /** Nor a copy of this event. */
+  /** A copy of this event could not be sent to them. */
   onCopyLost: (event: ChannelEvent) => void
 }
 
@@ -76,7 +76,7 @@ export function createUserFanout(options: UserFanoutOptions & NodesOptions) {
   }
   const tellCoMembers = async (user: UserRef, news: News) => {
     const own = tell(news, await coMembersOf[reachOf(news)](user))
-    // Whose own row may be gone already.
+    // The row of the user may be gone already.
     tellOwn(news, [user.userId, ...own.filter((userId) => userId !== user.userId)])
   }
   const isOwn = (teller: Teller | undefined) => teller?.id === nodeId
@@ -194,7 +194,7 @@ type Telling = {
   offset?: number | undefined
   /** Announces the change again, for each node to look up its own users. */
   leaveToEach: (failed: Teller) => void
-  /** The users of this node were not told. */
+  /** The change could not be sent to the users of this node. */
   lost: () => void
 }
 

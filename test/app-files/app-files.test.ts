@@ -76,6 +76,11 @@ test('an app is the same in its new deployment, to the last column', async () =>
   expect(imported.code, imported.output).toBe(0)
   expect(imported.output).toContain(`The app ${appId} is open`)
   expect(imported.output).not.toMatch(/epoch|push provider/)
+  const noted = await target.db`
+    select actor
+    from audit
+    where app_id = ${appId} and operation = 'apps.import'`
+  expect(noted).toMatchObject([{ actor: 'operator' }])
   for (const name of ['webhooks', 'devices', 'api_keys', 'pins', 'reactions', 'read_marks'])
     expect(after[name], name).not.toEqual([])
   // Those of the commands, of the message that grew, and of the channel that was deleted.
@@ -257,6 +262,7 @@ test('an import left unfinished for a week is purged, and no provider is told', 
   try {
     const { db } = other
     const cleanup = cleanupElsewhere(other, { hasPush: true })
+    await db`update app_imports set updated_at = now() - interval '6 days'`
     await cleanup.pass()
     expect(await db`select from apps where id = ${appId}`).toHaveLength(1)
     await db`update app_imports set updated_at = now() - interval '8 days'`

@@ -7,7 +7,7 @@ import { patient } from '../support/until.ts'
 
 const playground = usePlayground()
 
-test('what the backend says in a channel is shown without an author', async () => {
+test('a system message of the backend is shown without an author', async () => {
   const page = await playground.open('?user=ben')
   await rowOf(page, 'Welcome').click()
   await expectVisible(message(page, 'Then take Ben offline').first())

@@ -139,7 +139,7 @@ test('a text that is too long is counted, and kept rather than sent', async () =
   await field.fill('')
 })
 
-test('who leaves a channel has it no more, and an owner deletes it after a question', async () => {
+test('a user leaves a channel, and an owner deletes it once they confirm', async () => {
   await ben.getByRole('button', { name: 'Channel details' }).click()
   await detailsOf(ben).getByRole('button', { name: 'Leave' }).click()
   await ben.getByRole('dialog').getByRole('button', { name: 'Leave' }).click()

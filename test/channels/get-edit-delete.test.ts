@@ -11,6 +11,14 @@ const world = useWorld()
 const otherApp = otherAppIn(world)
 
 describe('getting a channel', () => {
+  test('a channel shows its members in the order in which they joined', async () => {
+    const [abe, zed] = await world().users('order-abe', 'order-zed')
+    const { id: channelId } = await zed.channels.create({ type: 'group', name: 'Order' })
+    await zed.members.add({ channelId, userIds: [abe.id] })
+    const { members } = await abe.channels.get({ channelId })
+    expect(members?.map(({ userId }) => userId)).toEqual([zed.id, abe.id])
+  })
+
   test('a channel is shown to its members, and an open one to everyone', async () => {
     const [ana, ben] = await world().users('ana', 'ben')
     for (const type of ['group', 'private', 'team'] as const) {

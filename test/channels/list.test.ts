@@ -186,7 +186,7 @@ describe('listing channels', () => {
     expect(await first()).toEqual([older.id])
   })
 
-  test('of the open channels active in one hour, discovery lists the last one first', async () => {
+  test('discovery lists channels active in the same hour by their exact time', async () => {
     const ana = await world().user('hour-ana')
     const { id: workspaceId } = await ana.workspaces.create({ name: 'Acme', type: 'team' })
     const ids: string[] = []

@@ -24,7 +24,7 @@ test('each check of the fault rig has a violation that it sees', () => {
   expect(Object.keys(checks).filter((check) => !seen.has(check))).toEqual([])
 })
 
-test('what a client fetches after a reconnect counts unless it has heard of it meanwhile', () => {
+test('state fetched after a reconnect counts unless a newer event came before it', () => {
   const before = [
     ephemeral('presence.online', { userId: 'ben' }),
     ephemeral('typing.start', { userId: 'ben' }),

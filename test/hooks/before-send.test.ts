@@ -177,7 +177,7 @@ test('messages that wait for a hook hold no connection, and delay no other app',
   expect((await stored()).map(([seq]) => seq)).toEqual([1, 2, 3, 4, 5, 6])
 })
 
-test('what a backend sends is not judged, for itself or as a user', async () => {
+test('messages of a backend are not judged, neither its own nor those sent as a user', async () => {
   const { backend, apiKey, channelId, asked, stored } = await newScene()
   current().receiver.answerWith(judging({ action: 'refuse', reason: 'No' }))
   await backend.messages.send({ channelId, text: 'From the backend' })

@@ -150,7 +150,7 @@ test('a refused edit changes nothing, and only what its author may edit is judge
   expect(asked()).toHaveLength(4)
 })
 
-test('of two edits at once, each judged with the old half of both, one is stored', async () => {
+test('one of two edits at once, each judged with the old half of both, is stored', async () => {
   const { ana, send, asked, channelId } = await newScene()
   const { receiver } = current()
   receiver.answerWith(allow)
@@ -227,7 +227,7 @@ test('a hook that fails is logged once until it works again, and each verdict co
   expect([await countOf('error'), await countOf('allow')]).toEqual([5, 1])
 })
 
-test('of an app a bounded number of messages waits for its hook, of another one more', async () => {
+test('a bounded number of messages of an app waits for its hook, beside other apps', async () => {
   const { receiver } = current()
   const { askFor, lines } = newAsker()
   const held: (() => void)[] = []

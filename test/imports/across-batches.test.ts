@@ -120,6 +120,24 @@ test('users and channels are as old as their file says', async () => {
   })
 })
 
+test('imported channels are discovered by their last messages, and not by the import', async () => {
+  const { db, appId } = world()
+  const old = { type: 'livestream', createdAt: at(1) }
+  await importInto(world(), [channel('radio', old), channel('television', old)])
+  const dee = await world().user('dee')
+  const { id: channelId } = await dee.channels.create({ type: 'livestream', name: 'Live' })
+  await db`
+    update channels
+    set
+      last_activity_at = last_activity_at - interval '2 hours',
+      active_hour = active_hour - interval '2 hours'
+    where id = ${channelId}
+      and app_id = ${appId}`
+  const query = { discover: true, type: 'livestream', limit: 1 } as const
+  const { channels } = await dee.channels.list(query)
+  expect(channels.map(({ id }) => id)).toEqual([channelId])
+})
+
 test('a system message can be the first that an app has of the system', async () => {
   const { id: appId, apiKey } = await world().operator.apps.create({ name: 'Quiet' })
   const report = await importInto({ url: world().url, apiKey }, [
@@ -133,7 +151,7 @@ test('a system message can be the first that an app has of the system', async ()
   expect(messages).toMatchObject([{ text: 'said1', deletedAt: null }])
 })
 
-test('what an import that was killed has stored counts for what one channel may have', async () => {
+test('the limits of a channel count what a killed import has stored', async () => {
   const { db, appId } = world()
   const kinds = limits.reactionKinds
   const reaction = (n: number): ImportRecord => ({

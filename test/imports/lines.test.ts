@@ -77,7 +77,7 @@ test('a body of which no line comes is ended', async () => {
   expect(state.isReturned).toBe(true)
 })
 
-test('of a line that is too long nothing is kept, however long it gets', async () => {
+test('nothing of a line that is too long is kept in memory, however long it gets', async () => {
   const { lineBytes } = limits.imports
   const chunks: WeakRef<ArrayBufferLike>[] = []
   const kept: number[] = []

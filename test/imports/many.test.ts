@@ -26,7 +26,7 @@ test('no line is too strange: it is refused, in so many words', async () => {
   expect(many.reason).toHaveLength(limits.imports.reasonLength)
 })
 
-test('of more than one message or channel may have, the first are taken', async () => {
+test('reactions and pins beyond the limit are refused, and the first ones are kept', async () => {
   const [kinds, pins] = [limits.reactionKinds, limits.pins]
   const by = { userId: 'ana', createdAt: at(60) }
   const reaction = (emoji: string): ImportRecord => ({
@@ -73,7 +73,7 @@ test('any number of lines can be refused: all are counted, and the first are sho
   expect(body.refusals.at(-1)).toMatchObject({ line: shown + 1 })
 })
 
-test('of a user given twice the first counts, and times are compared as times', async () => {
+test('the first of two records of a user counts, and times are compared as times', async () => {
   const report = await importInto(world(), [
     user('twice', { name: 'First' }),
     user('twice', { name: 'Second' }),

@@ -53,7 +53,7 @@ test('a user whose records are being stored is deleted after that', async () => 
   expect(await deletion.deleted).toMatchObject({ success: true })
 })
 
-test('of many refusals those that the end has found are shown, too, in their places', async () => {
+test('refusals found at the end are listed by line among the many before them', async () => {
   const shown = limits.imports.refusalsShown
   const reactions = upTo(limits.reactionKinds + 2).map(
     (n): ImportRecord => ({

@@ -9,13 +9,13 @@ import { selectGenerations } from '@parley/server/realtime/queries'
 import { selectCountsOfChannels, selectCountsOfUsers } from '@parley/server/realtime/unread-counts'
 import { beforeAll, expect, test } from 'vitest'
 import { insertMembers, insertUsers } from '../support/inserted.ts'
+import { quietTimings } from '../support/quiet.ts'
 import { pagesReadBy, planAnew, rowsReadBy } from '../support/rows-read.ts'
 import { useWorld } from '../support/world.ts'
 
-const never = 3_600_000
 const world = useWorld({
   poolSize: 1,
-  timings: { reconcileMs: never, beatMs: never, lookMs: never },
+  timings: quietTimings,
 })
 
 const MEMBERS = 5_000

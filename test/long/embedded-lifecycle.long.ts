@@ -93,7 +93,7 @@ test('a start on a directory in use fails and names the process that uses it', a
   expect(await query(database, 'select 1 as one')).toEqual([{ one: 1 }])
 })
 
-test('of several starts that find the lock of a dead process, exactly one succeeds', async () => {
+test('exactly one of several starts that find the lock of a dead process succeeds', async () => {
   const rivals = await Promise.all([1, 2, 3, 4].map(() => program(used)))
   const dead = spawn('true')
   await once(dead, 'exit')

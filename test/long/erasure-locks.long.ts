@@ -96,7 +96,7 @@ const ends = {
 }
 
 test.each(Object.entries(ends))(
-  'whoever writes to a channel waits a tenth of a second at most for %s in it',
+  'a write to a channel waits a tenth of a second at most for %s in it',
   async (_, end) => {
     const channelId = await populate()
     let isOver = false

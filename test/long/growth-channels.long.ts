@@ -1,5 +1,6 @@
 import { createReadMarkThinning } from '@parley/server/jobs/retention'
 import { beforeAll, expect, test } from 'vitest'
+import { quietTimings } from '../support/quiet.ts'
 import { type PlanKind, planAnew, rowsReadBy } from '../support/rows-read.ts'
 import { useWorld, type World } from '../support/world.ts'
 
@@ -9,7 +10,7 @@ const plans: PlanKind[] = ['generic', 'custom']
 
 const world = useWorld({
   poolSize: 1,
-  timings: { reconcileMs: 1_000_000, beatMs: 1_000_000, lookMs: 1_000_000 },
+  timings: quietTimings,
 })
 
 /** Messages like those of the product, straight into the database: every tenth is deleted. */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { selectConnected } from '@parley/server/features/connected'
 import { expect, onTestFinished, test } from 'vitest'
 import { createGroup, payloads, useListeners } from '../realtime/listeners.ts'
+import { quietTimings } from '../support/quiet.ts'
 import { planAnew, rowsReadBy } from '../support/rows-read.ts'
 import { type User, useWorld } from '../support/world.ts'
 
@@ -11,7 +12,7 @@ const CHANNELS = 300
 const world = useWorld({
   poolSize: 1,
   presenceGraceSeconds: 0,
-  timings: { reconcileMs: 1_000_000, beatMs: 1_000_000, lookMs: 1_000_000 },
+  timings: quietTimings,
 })
 const { connect, listenAs, userTopic, newUsers } = useListeners(world)
 

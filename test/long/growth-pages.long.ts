@@ -1,12 +1,13 @@
 import { connectOnce } from '@parley/server/db/client'
 import { expect, test } from 'vitest'
 import { insertUsers, insertWorkspace } from '../support/inserted.ts'
+import { NEVER, quietTimings } from '../support/quiet.ts'
 import { pagesReadBy, planAnew, rowsReadBy } from '../support/rows-read.ts'
 import { useWorld } from '../support/world.ts'
 
 const world = useWorld({
   poolSize: 1,
-  timings: { reconcileMs: 1_000_000, beatMs: 1_000_000, lookMs: 1_000_000, pingMs: 1_000_000 },
+  timings: { ...quietTimings, pingMs: NEVER },
 })
 
 /** Public channels of eve, each with an unread message of fay. */

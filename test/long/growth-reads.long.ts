@@ -1,12 +1,13 @@
 import { topics } from '@parley/contract'
 import { expect, test } from 'vitest'
+import { NEVER, quietTimings } from '../support/quiet.ts'
 import { type PlanKind, rowsReadBy } from '../support/rows-read.ts'
 import { RawSocket } from '../support/socket.ts'
 import { useWorld, type World } from '../support/world.ts'
 
 const world = useWorld({
   poolSize: 1,
-  timings: { reconcileMs: 1_000_000, beatMs: 1_000_000, lookMs: 1_000_000, pingMs: 1_000_000 },
+  timings: { ...quietTimings, pingMs: NEVER },
 })
 
 /** How many users, members, messages at each end, channels of a user, and open channels. */

@@ -1,10 +1,11 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import { quietTimings } from '../support/quiet.ts'
 import { type PlanKind, planAnew, rowsReadBy } from '../support/rows-read.ts'
 import { useWorld, type World } from '../support/world.ts'
 
 const world = useWorld({
   poolSize: 1,
-  timings: { reconcileMs: 1_000_000, beatMs: 1_000_000, lookMs: 1_000_000 },
+  timings: quietTimings,
 })
 
 /** How many users, and open channels. A search walks through 2,000 of them, in order. */

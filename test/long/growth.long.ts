@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { fillBigApp } from '../support/big/fill.ts'
 import type { Operation, Operations } from '../support/big/operation.ts'
 import { operationsOn } from '../support/big/operations.ts'
+import { NEVER, quietTimings } from '../support/quiet.ts'
 import { type Cost, costOf } from '../support/rows-read.ts'
 import { operations } from '../support/validated.ts'
 import { createWorld, type World } from '../support/world.ts'
@@ -38,7 +39,6 @@ async function control({ pool }: World) {
 /** What took longer is measured again, up to so many times: others use the machine as well. */
 const MEASUREMENTS = 6
 
-const never = 1_000_000_000
 const worlds: World[] = []
 const apps: Operations[] = []
 
@@ -46,7 +46,7 @@ beforeAll(async () => {
   for (const scale of [SMALL, BIG]) {
     const world = await createWorld({
       poolSize: 1,
-      timings: { reconcileMs: never, beatMs: never, lookMs: never, pingMs: never },
+      timings: { ...quietTimings, pingMs: NEVER },
     })
     worlds.push(world)
     await world.users('ana', 'ben', 'busy')

@@ -130,7 +130,7 @@ test.for(['1', '2'])(
   },
 )
 
-test('what requests do that share a connection is shown with their own spans', async () => {
+test('requests that share a connection have spans of their own', async () => {
   const receiver = await serveReceiver()
   const server = await startWith({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
   const get = (trace: string) =>

@@ -11,7 +11,7 @@ const world = useWorld({ rateLimits: { tokens, messages, requests, appRequests: 
 const MESSAGES = 150
 const TALK_MS = 60_000
 
-test('of five people who talk for a minute none makes over a call a message', async () => {
+test('five people who talk for a minute make at most one call a message each', async () => {
   const { ids, channelId } = await createTalk(world(), 'brisk', 5)
   const all = await Promise.all(ids.map((id) => showing(world(), id, channelId)))
   for (const { calls } of all) calls.length = 0

@@ -1,17 +1,17 @@
 import { nextOwner } from '@parley/server/features/members/change'
 import { expect, test } from 'vitest'
+import { NEVER, quietTimings } from '../support/quiet.ts'
 import { planAnew, rowsReadBy } from '../support/rows-read.ts'
 import { useWorld } from '../support/world.ts'
 
-const never = 1_000_000
 const world = useWorld({
   poolSize: 1,
-  timings: { reconcileMs: never, beatMs: never, lookMs: never, pingMs: never },
+  timings: { ...quietTimings, pingMs: NEVER },
 })
 
 const MANY = 4_000
 
-test('who follows a last owner is found without reading all members of the channel', async () => {
+test('the successor of a last owner is found without reading all members', async () => {
   const { db, pool, appId } = world()
   const ana = await world().user('ana')
   const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Large' })

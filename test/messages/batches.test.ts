@@ -93,7 +93,7 @@ test('each message of a batch says how far its author has read after it', async 
   expect(sent.map(({ payload }) => payload.authorLastReadSeq)).toEqual([1, 2, 3, 4])
 })
 
-test('of two texts with one client id in one batch the first is stored', async () => {
+test('the first of two texts with one client id in a batch is stored', async () => {
   const { ana, ben, channelId } = await talk()
   const send = (user: User, text: string) =>
     user.messages.send({ channelId, text, clientId: 'same' })

@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { channelEventsOf } from '../support/events.ts'
 import {
+  complaint,
   forbidden,
   invalid,
   notFound,
@@ -206,6 +207,7 @@ describe('deleting a message', () => {
     const old = { channelId, messageId: (await say('old')).id }
     await age(old.messageId, '15 minutes 1 second')
     expect(await refusal(ana.messages.delete(old))).toEqual(forbidden)
+    expect(await complaint(ana.messages.delete(old))).toContain('within 15 minutes')
     // Last, since it has only 5 s left.
     await age(young.messageId, '14 minutes')
     expect(await ana.messages.delete(young)).toMatchObject({ success: true })

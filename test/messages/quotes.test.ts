@@ -76,7 +76,7 @@ test('a quote requires a live message of the same channel', async () => {
   expect(results).toMatchObject([{ error: { code: 'NOT_FOUND' } }, { message: { text: 'b' } }])
 })
 
-test('what was quoted is gone from answers and stored events once it is deleted', async () => {
+test('a deleted message is gone from its quotes in answers and stored events', async () => {
   const { ana, ben, channelId, say } = await talk()
   const heard = async (options = {}) => {
     const client = centrifugeOf(world(), ben)

@@ -1,14 +1,14 @@
 import { limits } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { upTo } from '../support/events.ts'
+import { NEVER, quietTimings } from '../support/quiet.ts'
 import { forbidden, invalid, notFound, refusal } from '../support/refusal.ts'
 import { onStatement, statementsOf } from '../support/statements.ts'
 import { useWorld } from '../support/world.ts'
 import { talkIn } from './fixture.ts'
 
 // What is counted is what a batch sends, however long it takes.
-const never = 1_000_000
-const timings = { reconcileMs: never, beatMs: never, lookMs: never, brokerBeatMs: never }
+const timings = { ...quietTimings, brokerBeatMs: NEVER }
 const world = useWorld({ onStatement, timings })
 const newTalk = talkIn(world)
 const draft = (n: number, more: object = {}) => ({ text: `${n}`, clientId: `key-${n}`, ...more })

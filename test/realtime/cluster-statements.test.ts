@@ -4,6 +4,7 @@ import { createNodeBroker } from '@parley/server/realtime/node-broker'
 import { createWorkerPublisher } from '@parley/server/realtime/worker-publisher'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { upTo } from '../support/events.ts'
+import { NEVER, quietTimings } from '../support/quiet.ts'
 import type { TopicListener } from '../support/realtime.ts'
 import { hasRedis, redisAt, startRedis } from '../support/redis.ts'
 import { isElsewhere } from '../support/statements.ts'
@@ -11,15 +12,8 @@ import { patient } from '../support/until.ts'
 import { createWorld, type User, useWorld, type World } from '../support/world.ts'
 import { counts, createGroup, namesOf, useListeners } from './listeners.ts'
 
-const NEVER = 1_000_000
 /** Nothing but messages makes a statement, however slow the machine. */
-const timings = {
-  reconcileMs: NEVER,
-  beatMs: NEVER,
-  lookMs: NEVER,
-  silentNodeMs: NEVER,
-  brokerSilenceMs: NEVER,
-}
+const timings = { ...quietTimings, silentNodeMs: NEVER, brokerSilenceMs: NEVER }
 /** Users whom an earlier test has left stay for longer than any of them takes. */
 const presenceGraceSeconds = 3_600
 const quiet = { poolSize: 2, timings, presenceGraceSeconds }

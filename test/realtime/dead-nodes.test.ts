@@ -1,12 +1,12 @@
 import { removeDeadNode } from '@parley/server/realtime/presence-queries'
 import { expect, test } from 'vitest'
 import { insertUsers } from '../support/inserted.ts'
+import { quietTimings } from '../support/quiet.ts'
 import { useWorld } from '../support/world.ts'
 import { DEAD_AFTER_MS, useTrackers } from './trackers.ts'
 
-const NEVER = 3_600_000
 // The node of the world leaves the dead ones to those of the tests.
-const world = useWorld({ timings: { reconcileMs: NEVER, beatMs: NEVER, lookMs: NEVER } })
+const world = useWorld({ timings: quietTimings })
 const { db, openNode, newUser, age } = useTrackers(world)
 
 test('a node that beats before it is removed is not', async () => {

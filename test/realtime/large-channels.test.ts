@@ -123,7 +123,7 @@ test('changes of a user read their co-members once a second, and none is lost', 
   expect(coMemberReads - readsBefore).toBeLessThanOrEqual(3 + seconds)
 })
 
-test('who shares only a channel that was deleted is told nothing of the other', async () => {
+test('users who share only a deleted channel are sent no changes of each other', async () => {
   const [ana, ben] = await newUsers()
   const channelId = await createGroup(ana, ben)
   const [anas, bens] = [await listenAs(ana, userTopic(ana)), await listenAs(ben, userTopic(ben))]
@@ -138,7 +138,7 @@ test('who shares only a channel that was deleted is told nothing of the other', 
   expect(namesToldTo(bens)).toEqual(['Benjamin'])
 })
 
-test('who joins after a change of a user is told the next one of the same second', async () => {
+test('a user who joins between two changes in a second is sent the second one', async () => {
   const [ana, ben] = await newUsers()
   const [eve] = await newUsers()
   await createGroup(ana, ben)

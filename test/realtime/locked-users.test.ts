@@ -1,14 +1,14 @@
 import { createDb } from '@parley/server/db/client'
 import { expect, onTestFinished, test } from 'vitest'
 import { waitingForRows, whileUserLocked } from '../support/locks.ts'
+import { quietTimings } from '../support/quiet.ts'
 import { slowness } from '../support/slowness.ts'
 import { until } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
 import { useTrackers } from './trackers.ts'
 
-const NEVER = 3_600_000
 // The node of the world leaves the dead ones to those of the tests.
-const world = useWorld({ timings: { reconcileMs: NEVER, beatMs: NEVER, lookMs: NEVER } })
+const world = useWorld({ timings: quietTimings })
 const { openNode, newUser, age } = useTrackers(world)
 
 test('users who come together wait for no row but their own that another has locked', async () => {

@@ -3,6 +3,7 @@ import { runInTransaction } from '@parley/server/core/context'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { whileRowLocked, whileUserLocked } from '../support/locks.ts'
 import { openProxy } from '../support/proxy.ts'
+import { quietTimings } from '../support/quiet.ts'
 import { RawSocket, useSockets } from '../support/socket.ts'
 import { until } from '../support/until.ts'
 import { createWorld, useWorld } from '../support/world.ts'
@@ -83,10 +84,9 @@ const connectedIds = async () => {
 test('the users of a dead node go offline when its rows are lost in a crash', async () => {
   const [ana, ben] = await newUsers()
   await createGroup(ana, ben)
-  const never = 3_600_000
   const dead = await createWorld({
     databaseUrl: world().databaseUrl,
-    timings: { beatMs: never, lookMs: never, reconcileMs: never },
+    timings: quietTimings,
   })
   onTestFinished(dead.stop)
   const anas = await listenAs(ana, userTopic(ana))

@@ -1,15 +1,15 @@
 import type { Db } from '@parley/server/db/client'
 import { KnownPresence } from '@parley/server/realtime/known-presence'
 import { expect, test } from 'vitest'
+import { quietTimings } from '../support/quiet.ts'
 import { until } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
 import { useTrackers } from './trackers.ts'
 
 /** What happens while presence is compared, or said again. */
 
-const NEVER = 3_600_000
 // The node of the world leaves the rows of others to those of the tests.
-const world = useWorld({ timings: { reconcileMs: NEVER, beatMs: NEVER, lookMs: NEVER } })
+const world = useWorld({ timings: quietTimings })
 const { db, openNode, newUser, age } = useTrackers(world)
 
 /** A database before whose next statement something happens. */
@@ -23,7 +23,7 @@ function databaseWith(before: { next?: (() => Promise<unknown>) | undefined }) {
   return { ...db(), use }
 }
 
-test('who comes while rows are compared stays online, and who leaves offline', async () => {
+test('users who come or leave while rows are compared are online or offline after it', async () => {
   const before: Parameters<typeof databaseWith>[0] = {}
   const { tracker, connect, rows, changes } = await openNode(databaseWith(before))
   const [coming, leaving] = [await newUser('coming'), await newUser('leaving')]
@@ -38,7 +38,7 @@ test('who comes while rows are compared stays online, and who leaves offline', a
   expect(changes).toEqual(['leaving online', 'coming online', 'leaving offline'])
 })
 
-test('who leaves while they are to be announced again is not said to be online', async () => {
+test('a user who leaves before being announced again is not announced as online', async () => {
   const before: Parameters<typeof databaseWith>[0] = {}
   const { tracker, connect, changes } = await openNode(databaseWith(before))
   const user = await newUser('announced')

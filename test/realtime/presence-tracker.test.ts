@@ -1,13 +1,13 @@
 import { createDb, type Db } from '@parley/server/db/client'
 import { expect, onTestFinished, test } from 'vitest'
 import { openDatabaseProxy } from '../support/database-proxy.ts'
+import { quietTimings } from '../support/quiet.ts'
 import { unhurried, until } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
 import { DEAD_AFTER_MS, useTrackers } from './trackers.ts'
 
-const NEVER = 3_600_000
 // The node of the world leaves the dead ones to those of the tests.
-const world = useWorld({ timings: { reconcileMs: NEVER, beatMs: NEVER, lookMs: NEVER } })
+const world = useWorld({ timings: quietTimings })
 const { db, openNode, newUser, age, moveBeat } = useTrackers(world)
 
 test('a user who was offline is online again when they return', async () => {

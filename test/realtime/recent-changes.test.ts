@@ -3,13 +3,13 @@ import { createMetrics } from '@parley/server/core/metrics'
 import { MissedCopies } from '@parley/server/realtime/missed-copies'
 import { selectRemoved, selectUnreadChanges } from '@parley/server/realtime/queries'
 import { beforeAll, expect, test } from 'vitest'
+import { quietTimings } from '../support/quiet.ts'
 import { planAnew, rowsReadBy } from '../support/rows-read.ts'
 import { useWorld } from '../support/world.ts'
 
-const NEVER = 3_600_000
 const world = useWorld({
   poolSize: 1,
-  timings: { reconcileMs: NEVER, beatMs: NEVER, lookMs: NEVER },
+  timings: quietTimings,
 })
 
 const EVENTS = 3_000

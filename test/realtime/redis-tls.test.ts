@@ -18,7 +18,7 @@ function catchFatal() {
 
 // Redis answers the end of a handshake with an alert, after the certificate has been refused.
 test.skipIf(!hasRedis)(
-  'who gives up a connection to Redis amid a handshake that fails goes on',
+  'a process survives giving up a connection to Redis during a failing handshake',
   async () => {
     const redis = await startTlsRedis()
     onTestFinished(redis.kill)

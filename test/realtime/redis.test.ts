@@ -164,6 +164,25 @@ describe.skipIf(!hasRedis)('two nodes with Redis', () => {
     await until(isReady)
   })
 
+  test('end a window a minute after its first call, and have one of each kind', async () => {
+    const options = { ...(await redisAt(redis.url, 'kinds')), patienceMs: 10_000 }
+    const windows = createSharedWindows(options)
+    onTestFinished(windows.close)
+    const limits = createRateLimits({ tokens: 0, messages: 2, requests: 2 }, windows)
+    await until(() => windows.take('probe', 1))
+    expect([await take(limits, 'dan'), await take(limits, 'dan')]).toEqual([true, true])
+    expect(await take(limits, 'dan')).toBe(false)
+    expect(await limits.take('requests', 'dan')).toMatchObject({ remaining: 1 })
+    const { client, isReady, close } = options.connect({ name: 'clock', commandMs: 10_000 })
+    onTestFinished(close)
+    await until(isReady)
+    // As if most of the minute were over.
+    expect(await client.pexpire(`${options.prefix}:rate:requests:dan`, 5_000)).toBe(1)
+    const last = await limits.take('requests', 'dan')
+    expect(last).toMatchObject({ remaining: 0, isExceeded: false })
+    expect(last?.resetSeconds).toBeLessThanOrEqual(5)
+  })
+
   test('count the calls of a user together, exactly, and apart while Redis is away', async () => {
     const limits = await redisAt(redis.url, 'limits')
     const [one, two] = [limits, limits].map((options) => {

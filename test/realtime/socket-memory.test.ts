@@ -7,14 +7,14 @@ import { allocatedBy } from '../support/allocations.ts'
 import { upTo } from '../support/events.ts'
 import { collectGarbage, heapInUse } from '../support/heap.ts'
 import { insertMembers, insertUsers } from '../support/inserted.ts'
+import { NEVER, quietTimings } from '../support/quiet.ts'
 import { wsUrlOf } from '../support/realtime.ts'
 import { until } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
 
-const NEVER = 1_000_000
 const world = useWorld({
   presenceGraceSeconds: NEVER / 1_000,
-  timings: { reconcileMs: NEVER, beatMs: NEVER, lookMs: NEVER },
+  timings: quietTimings,
 })
 
 const SOCKETS = 300

@@ -2,15 +2,15 @@ import { once } from 'node:events'
 import { topics } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { insertMembers, insertUsers } from '../support/inserted.ts'
+import { NEVER, quietTimings } from '../support/quiet.ts'
 import { RawSocket, useSockets } from '../support/socket.ts'
 import { until } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
 
-const NEVER = 1_000_000
 const sent: string[] = []
 /** Nothing but connecting makes a statement, and none is too late, however slow the machine. */
 const world = useWorld({
-  timings: { reconcileMs: NEVER, beatMs: NEVER, lookMs: NEVER, connectMs: NEVER },
+  timings: { ...quietTimings, connectMs: NEVER },
   onStatement: (statement) => void sent.push(statement),
 })
 const terminatedLater = useSockets()

@@ -230,3 +230,16 @@ test('requests made without a connection wait for the next one', async () => {
   await catchUp.run()
   expect(pulls).toHaveLength(1)
 })
+
+test('what is asked of a channel while its call fails is asked with the next one', async () => {
+  const { pulls, hold, catchUp } = catchUpToTest({ failsFrom: 1 })
+  const fail = hold()
+  catchUp.request('a', { since: 3, apply })
+  const failed = catchUp.run()
+  catchUp.request('a', { since: 1, apply })
+  fail()
+  await expect(failed).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+  await catchUp.run().catch(() => {})
+  expect(pulls.map(({ channels }) => channels)).toEqual([{ a: 3 }, { a: 1 }])
+  catchUp.hold()
+})

@@ -76,7 +76,7 @@ test('a start without a network shows what was seen last, and what waits to be s
   await until(list, ready)
 })
 
-test('what was stored replaces nothing that has loaded before it is read', async () => {
+test('a snapshot replaces nothing that has loaded before it is read', async () => {
   const { before, talk, rows, again } = await coldStart()
   before.disconnect()
   talk.send('newer')
@@ -92,14 +92,14 @@ test('what was stored replaces nothing that has loaded before it is read', async
   expect(list.getSnapshot().items).toMatchObject([{ lastMessage: { text: 'newer' } }])
 })
 
-test('of many rooms those that were used last are kept', () => {
+test('the rooms used last are kept', () => {
   const forgotten: string[] = []
   const recent = createRecent(2, (id) => forgotten.push(id))
   for (const id of ['a', 'b', 'a', 'c', 'd']) recent.add(id)
   expect(forgotten).toEqual(['b', 'a'])
 })
 
-test('what was shown for a moment before an outage is stored', async () => {
+test('state shown only for a moment before an outage is stored', async () => {
   const rows = indexedDbSnapshotStorage(`snapshots-${storages++}`)
   const snapshots = createSnapshots(rows, { intervalMs: 60_000 })
   const { chat, channel, cut } = scriptedChat({ snapshots, storage: memoryStorage() })

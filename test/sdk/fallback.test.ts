@@ -1,7 +1,9 @@
+import { Connection } from '@parley/client/internal/connection'
 import { StreamSocket } from '@parley/client/internal/protocol/stream-socket'
 import { Transports } from '@parley/client/internal/protocol/transports'
+import { Tokens } from '@parley/client/internal/tokens'
 import { expect, test } from 'vitest'
-import { quiet } from '../support/scripted/index.ts'
+import { quiet, scriptedChat } from '../support/scripted/index.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
 
 test('WebSockets and streams take turns until one of them connects', async () => {
@@ -65,6 +67,37 @@ test('a client that stops while it tries a WebSocket connects to nothing later',
   transports.stop()
   sockets[1]?.onopen?.()
   expect([sockets[1]?.isClosed, found]).toEqual([true, []])
+})
+
+test('a client that disconnects from a stream connects to nothing later', async () => {
+  const clock = stoppedClock()
+  const { scripted } = scriptedChat()
+  let opened = 0
+  class BlockedSocket {
+    onclose = (_close: { code: number; reason: string }) => {}
+    constructor() {
+      opened += 1
+      queueMicrotask(() => this.onclose({ code: 1006, reason: 'blocked' }))
+    }
+    close() {}
+  }
+  const token = async () => ({ ...(await scripted.token()), wsUrl: URL })
+  const start = (body: ReadableStreamDefaultController<Uint8Array>) =>
+    body.enqueue(Buffer.from(`${CONNECTED}\n`))
+  const answer = async () => new Response(new ReadableStream({ start }))
+  const connection = new Connection({
+    tokens: new Tokens(token, () => {}),
+    webSocket: BlockedSocket as unknown as typeof WebSocket, // as far as it is used
+    fetch: answer as typeof fetch, // for one address
+    catchUp: async () => {},
+    onError: () => {},
+  })
+  void connection.connect()
+  while (connection.state.getSnapshot().status !== 'live') await clock.forward(100)
+  connection.disconnect()
+  const before = opened
+  await clock.forward(1_200_000)
+  expect([opened, connection.state.getSnapshot().status]).toEqual([before, 'offline'])
 })
 
 test('where an address has no streams, only WebSockets are tried', async () => {

@@ -43,7 +43,7 @@ test('a message that was deleted before it was sent is never sent', async () => 
   expect(count(SEND)).toBe(0)
 })
 
-test('what was done to a message before its answer came follows it under its id', async () => {
+test('changes made to a message before it is sent are sent with its id', async () => {
   const { chat, channel, hold, requests } = scriptedChat({ storage: memoryStorage() })
   const talk = channel('c')
   await chat.connect()
@@ -67,7 +67,7 @@ test('what was done to a message before its answer came follows it under its id'
   expect(room.messages.getSnapshot().items).toHaveLength(1)
 })
 
-test('of a reaction and its removal that wait, only the last is sent', async () => {
+test('only the last of a waiting reaction and its removal is sent', async () => {
   const { chat, channel, requests } = scriptedChat({ storage: memoryStorage() })
   channel('c').send('1')
   await chat.connect()
@@ -107,7 +107,7 @@ test('an edit of a newer build in another tab is sent whole and by itself', asyn
   expect([count(/PATCH/), bodies.get(request)]).toEqual([2, expect.objectContaining({ text: '2' })])
 })
 
-test('what a newer build changed of a refused message is sent with it at a retry', async () => {
+test('fields that a newer build set on a refused message are sent with its retry', async () => {
   const storage = { ...memoryStorage(), sharedAs: 'refused' }
   const { chat, channel, refuseRequests, bodies } = scriptedChat({ storage })
   channel('c')

@@ -24,7 +24,7 @@ function fold(...given: OutboxEntry[]) {
   return { isSent, updated: update.mock.calls.map(([, changed]) => changed) }
 }
 
-test('what may have reached the server already is sent again as it was', () => {
+test('an operation that may have reached the server is sent again unchanged', () => {
   const reaction = operation('1', { type: 'react', emoji: '👍' })
   const removal = createEntry(operation('2', { type: 'unreact', emoji: '👍' }))
   expect(fold(createEntry(reaction), removal).isSent).toBe(false)
@@ -41,7 +41,7 @@ test('two edits that wait are sent as one, of the message as it was seen first',
   })
 })
 
-test('of two reads that wait the one of everything counts, whichever comes first', () => {
+test('a waiting read of everything outweighs one up to a message, whichever is first', () => {
   const everything = { type: 'read', isEverything: true, seq: 2 }
   const upTo = { type: 'read', seq: 3 }
   for (const [one, other] of [
@@ -53,7 +53,7 @@ test('of two reads that wait the one of everything counts, whichever comes first
     ).toMatchObject([{ isEverything: true }])
 })
 
-test('of two reads that wait the one that goes further counts', () => {
+test('the further of two waiting reads counts', () => {
   const near = { type: 'read', messageId: 'near', seq: 2 }
   const far = { type: 'read', messageId: 'far', seq: 3 }
   for (const [one, other] of [

@@ -75,7 +75,7 @@ test('a read during a reload is not undone by the answer', async () => {
   expect(items.find(({ id }) => id === 'one')?.lastReadSeq).toBe(1)
 })
 
-test('of two requests for the next page one is sent', async () => {
+test('two requests for the next page make one call', async () => {
   const { chat, channel, count } = scriptedChat()
   for (let n = 100; n < 160; n++) channel(`c${n}`)
   await chat.connect()

@@ -163,7 +163,7 @@ test('a page asked for before a count does not overwrite it, whatever is release
   expect(list.getSnapshot().items.at(-1)).toMatchObject({ id: oldest, unreadCount: 3 })
 })
 
-test('what is let go of while a list loads is released at the end of the load', async () => {
+test('channels dropped while a list loads are released at the end of the load', async () => {
   const clock = stoppedClock()
   const { chat, channel, hold, tellUnread } = scriptedChat()
   for (let index = 0; index < 60; index++)

@@ -121,7 +121,7 @@ test('channels of the same moment are listed by id, in whichever order they come
   expect(items.map(({ id }) => id)).toEqual(['c', 'b', 'a'])
 })
 
-test('of the pages of a list the oldest says how old their settings are', async () => {
+test('the oldest page of a list says how old its settings are', async () => {
   const { chat, channel, hold, cut, mend, loseEvents, tellSettings } = scriptedChat()
   for (let n = 100; n < 220; n++) channel(`c${n}`)
   await chat.connect()

@@ -21,7 +21,7 @@ test('each load gets the changes since it began, until the last one ends', () =>
   expect(buffer.record().changes()).toEqual([])
 })
 
-test('what is heard once a load has ended, or failed, is not kept', async () => {
+test('events that arrive after a load has ended or failed are not buffered', async () => {
   const resources = new Resources({
     loaderOf: () => async () => (state) => state,
     watched: () => [],

@@ -127,7 +127,7 @@ test('an older page that arrives after a return to the newest leaves no hole', a
   expect(texts(room.messages.getSnapshot())).toEqual(numbers(251, 300))
 })
 
-test('of two jumps the later one is shown, whichever is answered first', async () => {
+test('the later of two jumps is shown, whichever is answered first', async () => {
   const chat = scriptedChat()
   const { room } = await opened(chat, { count: 300 })
   const slow = chat.hold(JUMP)

@@ -151,7 +151,7 @@ test('a token that comes after a logout stores no session', async () => {
   await connected
 })
 
-test('what another tab discarded while a tab was disconnected is never sent by it', async () => {
+test('a tab never sends a message that another discarded while it was disconnected', async () => {
   const storage = newStorage()
   const one = await live(storage)
   one.refuseRequests(SEND, OVERLOADED)
@@ -172,7 +172,7 @@ test('what another tab discarded while a tab was disconnected is never sent by i
   one.chat.disconnect()
 })
 
-test('what one tab has sent before another has stored it does not stay stored', async () => {
+test('a message that one tab sends before another has stored it does not stay stored', async () => {
   const storage = newStorage()
   const one = await live(storage)
   let store = () => {}

@@ -55,7 +55,7 @@ const stored = (storage: OutboxStorage) => storage.load('http://chat app:me')
 const changes = (requests: string[]) =>
   requests.filter((request) => /messages|pin|read$/.test(request) && !request.startsWith('GET'))
 
-test('what is done offline is shown at once, and sent in order later', async () => {
+test('changes made offline are shown at once, and sent in order later', async () => {
   const { room, shown, goOffline, comeBack, talk, requests } = await opened()
   await goOffline()
   const done = [

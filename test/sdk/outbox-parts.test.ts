@@ -28,7 +28,7 @@ test('a read that is shown twice is taken back once, by its answer', () => {
   expect(log).toEqual(['reading c', 'read c 2'])
 })
 
-test('what was stored may have been carried out, and what is gone is done', async () => {
+test('a stored operation may have been carried out, and one that is gone is done', async () => {
   const edit: OutboxOperation = { ...read, clientId: 'e', type: 'edit', messageId: 'm', text: '' }
   const known = new Map([['r', createEntry(read)]])
   const merged = mergeStored(known, { operations: [edit], wasStored: new Set(['r']) })
@@ -53,7 +53,7 @@ function outboxOf(isSender: boolean, ...operations: OutboxOperation[]) {
   return { entries, isSender, onStep: ignore, onSent: ignore, onChanged: ignore }
 }
 
-test('what a tab that sends has told of may have been carried out, the rest not', () => {
+test('operations of the tab that sends may have been carried out, those of others not', () => {
   const [sender, other] = [outboxOf(true), outboxOf(false)]
   for (const outbox of [sender, other])
     applyTabChange({ kind: 'put', operation: edit('1') }, outbox)
@@ -89,14 +89,14 @@ async function slowJournal() {
   return { journal, loading, answer: read.resolve }
 }
 
-test('what is discarded while the outbox is read does not come back', async () => {
+test('an operation discarded while the outbox is read does not come back', async () => {
   const { journal, loading, answer } = await slowJournal()
   journal.delete('1')
   answer()
   expect((await loading)?.operations.map(({ clientId }) => clientId)).toEqual(['2'])
 })
 
-test('what is read for one user is not taken for that of the next one', async () => {
+test('an outbox read for one user is not taken for that of the next one', async () => {
   const { journal, loading, answer } = await slowJournal()
   journal.owner = 'http://chat app:you'
   answer()

@@ -191,7 +191,7 @@ test('an edit of a refused message changes what is shown, after a reload, too', 
   expect(second.count(/^PATCH/)).toBe(0)
 })
 
-test('what was written before a logout, without a session, is not sent for the next', async () => {
+test('a message written without a session is not sent for the user after a logout', async () => {
   const storage = memoryStorage()
   const { chat } = scriptedChat({ storage })
   const { sent } = chat.channel('c').send({ text: 'of somebody else' })
@@ -226,7 +226,7 @@ test('an unsent message is shown once, whether its event or its answer comes fir
   expect(shown).toEqual(['pending', 'sent'])
 })
 
-test('what 0.1.0 stored, without the address of a server, is sent, once', async () => {
+test('messages that 0.1.0 stored without the address of a server are sent once', async () => {
   const storage = memoryStorage()
   const stored = { clientId: 'old', channelId: 'c', createdAt: '2026-01-01T00:00:00.000Z' }
   await storage.put('app:me', { ...stored, text: 'from before', attachments: [] })

@@ -142,7 +142,7 @@ test('a message that is written while no token is accepted waits', async () => {
   expect(await message.sent).toMatchObject({ text: 'new' })
 })
 
-test('of the messages of a batch that are told to wait, the longest wait counts', async () => {
+test('a batch waits for the longest Retry-After of its messages', async () => {
   const clock = stoppedClock()
   const { chat, channel, intercept, count } = scriptedChat()
   channel('c')
@@ -162,7 +162,7 @@ test('of the messages of a batch that are told to wait, the longest wait counts'
   expect(count(/messages/)).toBe(2)
 })
 
-test('what is written before the first token is stored once its user is known', async () => {
+test('a message written before the first token is stored once its user is known', async () => {
   const storage = memoryStorage()
   const { chat, channel, refuseRequests } = scriptedChat({ storage })
   channel('c')
@@ -207,7 +207,7 @@ test('waking sends what waits for its next attempt', async () => {
   expect(await sent).toMatchObject({ text: 'new' })
 })
 
-test('what is read without a connection is read up to what was seen, at once', async () => {
+test('marking as read without a connection marks what was shown at that time', async () => {
   const scene = await live()
   const { chat, room, talk, bodies } = scene
   const read = await offline(scene, () => ({ done: room.markRead() }))
@@ -215,4 +215,36 @@ test('what is read without a connection is read up to what was seen, at once', a
   await chat.connect()
   await read.done
   expect(bodies.get('POST /api/channels/c/read')).toEqual({ messageId: 'c-0001' })
+})
+
+test('a message that is sent again goes after those that were written since', async () => {
+  const { chat, talk, room, refuseRequests } = await live()
+  refuseRequests(SEND, REFUSED)
+  const first = room.send({ text: 'first' })
+  await expect(first.sent).rejects.toMatchObject({ code: 'FORBIDDEN' })
+  refuseRequests(SEND, { status: 503, code: 'UNAVAILABLE' })
+  const second = room.send({ text: 'second' })
+  await quiet()
+  first.retry()
+  refuseRequests()
+  chat.wake()
+  await Promise.all([first.sent, second.sent])
+  expect(texts({ items: talk.messages })).toEqual(['theirs', 'second', 'first'])
+})
+
+test('a message that is on its way again is not sent beside itself', async () => {
+  const { chat, room, refuseRequests, hold, count } = await live()
+  const clock = stoppedClock()
+  refuseRequests(SEND, { status: 503, code: 'UNAVAILABLE' })
+  const { sent } = room.send({ text: 'new' })
+  await quiet()
+  refuseRequests()
+  const answer = hold(SEND)
+  await clock.forward(1_000)
+  await answer.asked
+  chat.wake()
+  await quiet()
+  answer.release()
+  await sent
+  expect(count(SEND)).toBe(2)
 })

@@ -27,7 +27,7 @@ test('a channel that is being read follows its record, without its unread count'
   expect(reads.show(known)).toBe(known)
 })
 
-test('of overlapping reads each answer leaves the record as it is shown for the others', () => {
+test('the answer to one of several reads leaves the record as the others show it', () => {
   const reads = new PendingReads()
   const known = channel({ name: 'Talk' })
   for (const _ of ['first', 'second', 'third']) reads.start('c')

@@ -209,6 +209,30 @@ test('a database that opens too late is closed, and opened again at the next use
   expect(await storage.load('me')).toEqual([])
 })
 
+test('a write that the browser aborts fails, and a later one can succeed', async () => {
+  const database = {
+    transaction: () => {
+      const transaction = {
+        error: new Error('the disk is full'),
+        objectStore: () => ({ put: () => ({}) }),
+        onabort: () => {},
+      }
+      setImmediate(() => transaction.onabort())
+      return transaction
+    },
+  }
+  const request = { result: database, onsuccess: () => {} }
+  const open = () => {
+    queueMicrotask(() => request.onsuccess())
+    return request
+  }
+  provide('indexedDB', { open })
+  const written = indexedDbStorage('full').put('me', { ...OPERATION, clientId: '1' })
+  const outcome = written.catch(({ message }) => message)
+  await quiet()
+  expect(await Promise.race([outcome, 'nothing'])).toBe('the disk is full')
+})
+
 test('importing the client touches nothing that only browsers have', async () => {
   const touched: string[] = []
   for (const name of ['document', 'window', 'localStorage', 'indexedDB', 'addEventListener']) {

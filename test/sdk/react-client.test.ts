@@ -82,7 +82,7 @@ test('components share one client of a user, which ends with them or another use
   await vi.waitFor(() => expect(statuses()).toEqual(['offline', 'offline']), patient)
 })
 
-test('who logs in again at once after a logout gets another client', async () => {
+test('a login right after a logout gets another client', async () => {
   await world().users('ana')
   const { page, clients } = await loginPage()
   const { root } = mount()

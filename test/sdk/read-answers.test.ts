@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { ready, until } from '../support/chat.ts'
 import { listed } from '../support/scripted/listed.ts'
 
+const SYNC = /POST .*\/sync$/
 const READ = /POST .*\/read$/
 
 test('a read that is answered before its event is not repeated for an own message', async () => {
@@ -21,4 +22,23 @@ test('a read that is answered before its event is not repeated for an own messag
   expect(count(READ)).toBe(1)
   const [channel] = list.getSnapshot().items.filter(({ id }) => id === 'one')
   expect(channel?.lastReadSeq).toBe(1)
+})
+
+test('a record that was asked for before a read does not move it back', async () => {
+  const { chat, list, one, hold, tellUnread, intercept } = await listed()
+  const room = chat.channel('one')
+  room.watch()
+  await until(room.messages, ready)
+  const record = { ...one.record(), lastReadSeq: 0 }
+  tellUnread('one', 1)
+  const left = { lastReadSeq: 1, unreadCount: 0, unreadVersion: one.own.unreadVersion + 1 }
+  intercept(READ, () => Response.json({ success: true, ...left }))
+  await room.markRead()
+  const sync = hold(SYNC)
+  one.delete('one-0001')
+  await sync.asked
+  const channels = { one: { rev: record.rev, channel: { ...record, rev: one.rev } } }
+  sync.release(Response.json({ channels, more: false, settingsVersion: 0 }))
+  await until(list, ({ items }) => items.every(({ lastMessage }) => !lastMessage?.deletedAt))
+  expect(list.getSnapshot().items.find(({ id }) => id === 'one')?.lastReadSeq).toBe(1)
 })

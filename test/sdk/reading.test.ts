@@ -173,7 +173,7 @@ const IMPORTED = [
 ] as const
 
 test.each([[[0, 1, 2]], [[0, 2, 1]], [[2, 0, 1]]])(
-  'of reads of imported messages in the order %j the newest counts, online and offline',
+  'the newest of reads of imported messages counts in the order %j, also offline',
   async (order) => {
     const clock = stoppedClock()
     const { chat, channel, bodies, hold, count } = scriptedChat()
@@ -202,7 +202,7 @@ test.each([[[0, 1, 2]], [[0, 2, 1]], [[2, 0, 1]]])(
   },
 )
 
-test('of two reads of which one message is not loaded the later counts', async () => {
+test('the later of two reads counts if the message of one is not loaded', async () => {
   const { chat, channel, bodies } = scriptedChat()
   channel('c').send('1')
   await chat.connect()

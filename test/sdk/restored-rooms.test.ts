@@ -8,6 +8,7 @@ const EPOCH = 'first'
 
 /** A client whose snapshot of a room, with its first message only, is read when it is released. */
 function lateSnapshot() {
+  const stored: string[] = []
   let release = () => {}
   const released = new Promise<void>((resolve) => {
     release = resolve
@@ -15,7 +16,7 @@ function lateSnapshot() {
   const rows: { key: string; value: object }[] = []
   const storage = {
     load: () => released.then(() => rows),
-    put: async () => {},
+    put: async (_: string, key: string) => void stored.push(key),
     delete: async () => {},
   }
   const server = scriptedChat({ snapshots: createSnapshots(storage) })
@@ -24,7 +25,7 @@ function lateSnapshot() {
   const value = { version: 1, epoch: EPOCH, rev: 1, from: 0, messages: [first] }
   rows.push({ key: 'room c', value })
   for (let n = 2; n <= 60; n++) talk.send(`${n}`)
-  return { ...server, talk, room: server.chat.channel('c'), release }
+  return { ...server, talk, room: server.chat.channel('c'), release, stored }
 }
 
 test('a snapshot that is read once the room is subscribed leaves no hole', async () => {
@@ -73,4 +74,17 @@ test('a list that has loaded without a channel shows none of those stored', asyn
   release()
   await quiet()
   expect(list.getSnapshot()).toMatchObject({ status: 'ready', items: [] })
+})
+
+test('what has loaded before the stored snapshots is stored, although nothing changes', async () => {
+  const { chat, room, release, stored } = lateSnapshot()
+  room.watch()
+  await chat.connect()
+  await until(room.messages, ready)
+  await quiet()
+  release()
+  await quiet()
+  chat.disconnect()
+  await quiet()
+  expect(stored).toContain('room c')
 })

@@ -84,5 +84,37 @@ test('the list of another app is not shown any more once the token tells the app
   chat.connect().catch(() => {})
   await until(list, ({ items }) => items.length === 1)
   mint()
-  await until(list, ({ items }) => items.length === 0)
+  const shown = await until(list, ({ items }) => items.length === 0)
+  expect(shown.status).toBe('loading')
+})
+
+test('what was done in another app is not sent once the token tells the app', async () => {
+  const storage = memoryStorage()
+  await storage.session?.put(KEY, session as never)
+  const owner = 'http://chat app:me'
+  for (const messageId of ['c-0001', 'c-0002']) {
+    const pin = { type: 'pin' as const, clientId: messageId, channelId: 'c', messageId }
+    await storage.put(owner, { ...pin, createdAt: messageId })
+  }
+  let mint = () => {}
+  const minted = new Promise<void>((resolve) => {
+    mint = resolve
+  })
+  const { scripted } = scriptedChat()
+  const late = async () => {
+    await minted
+    return { ...(await scripted.token()), appId: 'another' }
+  }
+  const { chat, channel, count } = scriptedChat({ storage, userId: 'me', token: late })
+  const talk = channel('c')
+  for (const text of ['1', '2']) talk.send(text)
+  const connected = chat.connect()
+  await until(chat.me, (me) => me?.name === session.user.name)
+  await quiet()
+  mint()
+  await connected
+  await quiet()
+  // The first was on its way, and waited for the token.
+  expect(count(/c-0002\/pin$/)).toBe(0)
+  expect((await storage.load(owner)).map(({ clientId }) => clientId)).toContain('c-0002')
 })

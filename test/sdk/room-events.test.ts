@@ -2,6 +2,7 @@ import {
   applyChannelEvent,
   sortKeysOf,
   withChannelProfile,
+  withUserProfile,
 } from '@parley/client/internal/channels/reducer'
 import type { ChannelEvent } from '@parley/client/internal/events'
 import { shownPins, updatePins } from '@parley/client/internal/room/pins'
@@ -63,7 +64,7 @@ test('after each event a room knows what a client that loads it now is answered'
   expect(known().messages.get('c-0003')?.updatedAt).toBe(timeOf(talk.rev))
 })
 
-test('who leaves is no member and no reader, and who types twice is shown once', () => {
+test('a user who leaves is no member or reader, and one who types twice is shown once', () => {
   const { talk, known } = followed()
   for (const userId of ['ana', 'ben', 'ana']) talk.type(userId)
   expect(known().typing.map(({ id }) => id)).toEqual(['ben', 'ana'])
@@ -150,4 +151,13 @@ test('a listed direct message keeps the name of the other, and a page keeps its 
   const keys = [...sortKeysOf(page)].sort(([, a], [, b]) => b - a)
   expect(new Set(keys.map(([, key]) => key)).size).toBe(3)
   expect(keys.map(([id]) => id)).toEqual(['first', 'second', 'third'])
+})
+
+test('a new name is that of the direct messages with that user, and of no others', () => {
+  const talk = createChannel('c', { me: 'me', memberIds: ['me', 'ana'], publish: () => {} })
+  const record = { ...talk.record(), type: 'messaging' as const, name: 'ANA' }
+  const listed = { channel: { ...record, members: talk.members }, sortKey: 1 }
+  const namedAfter = (id: string) =>
+    withUserProfile(listed, { id, name: 'New', image: null }, 'me').channel.name
+  expect(['ana', 'ben', 'me'].map(namedAfter)).toEqual(['New', 'ANA', 'ANA'])
 })

@@ -125,7 +125,7 @@ test('a store that is only looked at loads, too', async () => {
   await expect.poll(() => room.members.getSnapshot().items).toHaveLength(2)
 })
 
-test('what loads stays the same object, whatever else happens in the room', async () => {
+test('a store that loads keeps its snapshot, whatever else happens in the room', async () => {
   const { chat, talk, room, hold } = roomOf()
   room.watch()
   await chat.connect()
@@ -170,4 +170,31 @@ test('the record in a room has no unread messages while they are being read', as
   expect(room.info.getSnapshot().channel?.unreadCount).toBe(0)
   answer.release()
   await read
+})
+
+test('after a jump to one of the last messages new ones are shown', async () => {
+  const { chat, talk, room } = roomOf(60)
+  room.messages.subscribe(() => {})
+  await chat.connect()
+  await until(room.messages, ready)
+  await room.messages.jumpTo('c-0055')
+  expect(room.messages.getSnapshot().hasNewer).toBe(false)
+  talk.send('new')
+  await until(room.messages, (shown) => texts(shown).at(-1) === 'new')
+})
+
+test('a page that was asked for before a rename shows the new name', async () => {
+  const { chat, room, tell, hold } = roomOf(60)
+  room.messages.subscribe(() => {})
+  await chat.connect()
+  await until(room.messages, ready)
+  const page = hold(/messages\?.*before=/)
+  const loaded = room.messages.loadOlder()
+  await page.asked
+  tell('user.updated', { user: { id: 'ana', name: 'Renamed', image: null } })
+  await quiet()
+  page.release()
+  await loaded
+  const names = room.messages.getSnapshot().items.map(({ user }) => user.name)
+  expect([names.length, ...new Set(names)]).toEqual([60, 'Renamed'])
 })

@@ -23,7 +23,7 @@ async function opened() {
 }
 const FORBIDDEN = { status: 'failed', error: { code: 'FORBIDDEN' } }
 
-test('what was loading when access was lost is not shown', async () => {
+test('the result of a load that access was lost during is not shown', async () => {
   const { room, talk, hold, tell } = await opened()
   const held = hold(/pins/)
   talk.pin('c-0001')
@@ -119,7 +119,7 @@ test('when somebody has read stays known after an outage', async () => {
   expect(readAt(reads)).toBe(timeOf(talk.rev))
 })
 
-test('of messages above the window those that are pinned or of open threads stay known', () => {
+test('pinned messages and those of open threads are kept above the window', () => {
   const talk = createChannel('c', { me: 'me', memberIds: ['me', 'ana'], publish: () => {} })
   const [pinned, root] = [talk.send('pinned'), talk.send('root')]
   const reply = talk.send('reply', { parentId: root.id })

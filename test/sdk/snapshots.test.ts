@@ -38,7 +38,7 @@ function stopClock() {
   onTestFinished(() => void vi.useRealTimers())
 }
 
-test('what is read contains what was written before, however long that takes', async () => {
+test('a load of snapshots includes earlier writes, however long these take', async () => {
   const { storage, state } = openStorage()
   const held = createDeferred<void>()
   state.before = () => held.promise
@@ -133,7 +133,7 @@ test('a room shows what was stored of its numbering when it is first opened', as
   expect(second.restore).not.toHaveBeenCalled()
 })
 
-test('of another numbering neither the stored channels nor their total stay shown', async () => {
+test('stored channels and their total are no longer shown after a change of epoch', async () => {
   const { storage, rows } = openStorage()
   rows.set('list', { ...storedList, totalUnread: 3 })
   const { shown, channels, unread } = openClient()
@@ -155,7 +155,7 @@ test('channels of another numbering stay shown once lists have loaded them', asy
   expect([channels.size, unread.total]).toEqual([1, 3])
 })
 
-test('of more than a hundred messages the last are stored, and that there are older ones', () => {
+test('the last hundred messages are stored, and that there are older ones', () => {
   const snapshotWith = (count: number, to = Number.POSITIVE_INFINITY) => {
     const messages = Array.from({ length: count }, (_, index) => ({
       ...{ id: `${index + 1}`, seq: index + 1, userId: 'me' },
@@ -171,7 +171,7 @@ test('of more than a hundred messages the last are stored, and that there are ol
   expect(snapshotWith(150, 120)).toBeUndefined()
 })
 
-test('of many channels and long messages the newest that fit are stored', async () => {
+test('the newest of many channels and long messages are stored, as far as they fit', async () => {
   const { rows, storage } = openStorage()
   const snapshots = createSnapshots(storage, { channels: 2, length: 1_000 })
   const fields = { userId: 'ana', user: {}, text: 'x'.repeat(300), reactions: [], attachments: [] }
@@ -189,7 +189,7 @@ test('of many channels and long messages the newest that fit are stored', async 
   expect(rows.get('room c')).toMatchObject({ from: 2, messages: [{ id: '2' }, { id: '3' }] })
 })
 
-test('what another build has stored is not shown, and deleted', async () => {
+test('snapshots of another build are not shown, and deleted', async () => {
   const { rows, storage } = openStorage()
   const message = { id: '1', userId: 'ana', text: '', seq: 1, rev: 1, reactions: [] }
   const unlike = { ...message, attachments: [] } // nobody wrote it

@@ -51,7 +51,7 @@ test('a message grows in the store while it is written, and ends as it was writt
   expect(new Set(seen).size).toBeGreaterThan(2)
 })
 
-test('who opens a channel in the middle, or comes back to it, has the whole text', async () => {
+test('a user who opens a channel during a stream, or comes back, has the whole text', async () => {
   const { ana, channelId, bot } = await scene('joins')
   const out = bot.stream(channelId)
   await out.write('The beginning')
@@ -88,7 +88,7 @@ test('lost answers are asked for again, and nothing is written twice', async () 
   expect((await ana.messages.list({ channelId })).messages).toHaveLength(1)
 })
 
-test('what the server refuses is the error of that call and of those after it', async () => {
+test('a refused append is the error of its call and of those after it', async () => {
   const { channelId, bot, ana } = await scene('refused')
   const out = bot.stream(channelId)
   const { id: messageId } = await out.message

@@ -192,7 +192,7 @@ function told(count: number) {
   return { events, messages: talk.messages }
 }
 
-test('what arrives below a window into history is not kept without end', () => {
+test('messages that arrive below a window into history are kept up to a limit', () => {
   const { events, messages } = told(3_000)
   const history = messages.slice(50, 100)
   const window = { from: 51, to: 100 }

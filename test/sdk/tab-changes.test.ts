@@ -76,7 +76,20 @@ test('a message that another tab has sent is shown as sent before its event come
   expect(items.at(-1)).toMatchObject({ text: 'new', status: 'sent' })
 })
 
-test('what is on its way stays as it is, whatever another tab says of it', () => {
+test('a failed message that another tab sends again is sent by the tab that sends', async () => {
+  const SEND = /^POST .*\/messages$/
+  const [one, two] = await openTabs('again')
+  one.refuseRequests(SEND, { status: 403, code: 'FORBIDDEN' })
+  const { clientId, sent } = one.chat.channel('c').send({ text: 'new' })
+  await expect(sent).rejects.toMatchObject({ code: 'FORBIDDEN' })
+  const room = two.chat.channel('c')
+  await expect.poll(() => room.messages.getSnapshot().items.at(-1)?.status).toBe('failed')
+  one.refuseRequests()
+  room.retry(clientId)
+  await expect.poll(() => one.count(SEND)).toBe(2)
+})
+
+test('an operation on its way stays unchanged, whatever another tab sends', () => {
   const { entries, hear } = outboxOf(draft('1', 'on its way'))
   Object.assign(entries.get('1') ?? {}, { isSending: true })
   hear({ kind: 'put', operation: draft('1', 'other') })

@@ -107,7 +107,7 @@ test('a text that grows is stored in time, although the clock was set back', asy
   await until(async () => (await get()).text === 'so far')
 })
 
-test('what a node took before it died is stored by another', async () => {
+test('text that a node took before it died is stored by another', async () => {
   const { append, get, finish } = await begin()
   await append(0, 'acknowledged, @ana')
   const storing = await otherNode({ streamStoreMs: 20, reconcileMs: 20, streamQuietMs: never })

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { waitingForRows, whileRowLocked } from '../support/locks.ts'
 import { never, useStreams } from './fixture.ts'
 
 const { world, users, begin } = useStreams({ timings: { streamQuietMs: never } })
@@ -37,4 +38,24 @@ test('a message that grows again after a pause is not taken for one that was lef
     from message_streams
     where message_id = ${ref.messageId}`
   expect(stream).toEqual({ isLive: true })
+})
+
+test('what is appended while a message is finished is in its text, or is refused', async () => {
+  const { append, finish, ref } = await begin()
+  await append(0, 'Hi')
+  const { late, finished } = await whileRowLocked(
+    world(),
+    (sql) => sql`select from messages where id = ${ref.messageId} for update`,
+    async () => {
+      const finished = finish()
+      await waitingForRows(world(), 1)
+      const late = append(2, '!').then(
+        () => 'Hi!',
+        () => 'Hi',
+      )
+      await Promise.race([late, waitingForRows(world(), 2)])
+      return { late, finished }
+    },
+  )
+  expect((await finished).text).toBe(await late)
 })

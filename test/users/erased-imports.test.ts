@@ -1,7 +1,10 @@
 import type { ImportRecord } from '@parley/client/server'
+import { transaction } from '@parley/server/db/transaction'
+import { finishChannels } from '@parley/server/features/imports/finish'
 import { expect, test } from 'vitest'
 import { at, channel, channelIdOf, member, message, post, user } from '../imports/records.ts'
 import { erased } from '../support/cleanup.ts'
+import { waitingForRows, whileRowLocked } from '../support/locks.ts'
 import { useWorld } from '../support/world.ts'
 
 const world = useWorld()
@@ -99,4 +102,44 @@ test('the next user of an erased id gets no direct message that was imported for
   const { id } = await dora.channels.create({ type: 'messaging', memberIds: ['eve'] })
   expect(id).not.toBe(channelIdOf(world(), 'pair'))
   expect((await dora.messages.list({ channelId: id })).messages).toEqual([])
+})
+
+test('a channel is shown with the members left by an erasure beside its import', async () => {
+  const { db, appId, backend, cleanup, pool } = world()
+  const members = ['lou', 'mel'].map((id) => member('counted', id))
+  await send([user('lou'), user('mel'), channel('counted'), ...members], { isCut: true })
+  const channelId = channelIdOf(world(), 'counted')
+  const [{ runId } = { runId: '' }] = await db<{ runId: string }[]>`
+    select "row" ->> 'runId' as run_id
+    from imported_rows
+    where channel_id = ${channelId}
+      and record = 'channel'`
+  await db`
+    update members
+    set unread_after_seq = 0
+    where app_id = ${appId}
+      and channel_id = ${channelId}`
+  await cleanup.run()
+  const { finished } = await whileRowLocked(
+    world(),
+    (sql) => sql`
+      select
+      from members
+      where channel_id = ${channelId}
+        and user_id = 'lou'
+      for update`,
+    async () => {
+      await backend.users.delete({ userId: 'lou' })
+      await waitingForRows(world(), 1)
+      const finished = finishChannels({
+        ...{ appId, runId, onRefusal: () => {} },
+        step: (work) => pool.use((connection) => transaction(connection, work)),
+      })
+      await waitingForRows(world(), 2)
+      return { finished }
+    },
+  )
+  await finished
+  await erased(world())
+  expect(await backend.channels.get({ channelId })).toMatchObject({ memberCount: 1 })
 })

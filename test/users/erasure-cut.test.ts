@@ -58,7 +58,7 @@ test('an erasure that was cut goes on in what waits, for all who are deleted by 
   })
 })
 
-test('what waits is looked through once, however often the rest is interrupted', async () => {
+test('records of unfinished imports are searched once, however often erasure stops', async () => {
   const { appId, backend } = world()
   const lea = await world().user('lea')
   await lea.channels.create({ type: 'group', name: 'Live' })

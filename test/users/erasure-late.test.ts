@@ -3,13 +3,14 @@ import { expect, test } from 'vitest'
 import { erased } from '../support/cleanup.ts'
 import { dump } from '../support/dump.ts'
 import { waitingForRows, whileRowLocked } from '../support/locks.ts'
+import { invalid, refusal } from '../support/refusal.ts'
 import { useWorld } from '../support/world.ts'
 
 const world = useWorld()
 
 const MARKER = 'Quokka-19fe'
 
-test('what is stored while an erasure waits for the channel is erased, too', async () => {
+test('rows stored while an erasure waits for the channel are erased, too', async () => {
   const { db, appId, backend, cleanup } = world()
   const ana = await world().user('ana', { name: `Ms ${MARKER}` })
   const { id: channelId } = await ana.channels.create({ type: 'public', name: 'Talk' })
@@ -51,4 +52,120 @@ test('what is stored while an erasure waits for the channel is erased, too', asy
     where e.topic = ${topics.channel(appId, channelId)}
       and e.type = 'reaction.removed'`
   expect(last?.name).toBe('Deleted user')
+})
+
+test('the id of a user who is being erased from a channel is kept until that is done', async () => {
+  const { appId, backend, cleanup } = world()
+  const [, fay] = await world().users('eve', 'fay')
+  const { id: channelId } = await fay.channels.create({
+    ...{ type: 'group', name: 'Both', memberIds: ['eve'] },
+  })
+  await cleanup.run()
+  await whileRowLocked(
+    world(),
+    (sql) => sql`
+      select
+      from members
+      where channel_id = ${channelId}
+        and user_id = 'eve'
+      for update`,
+    async (sql) => {
+      await backend.users.delete({ userId: 'eve' })
+      await waitingForRows(world(), 1)
+      const free = await sql`
+        select
+        from users
+        where app_id = ${appId}
+          and id = 'eve'
+        for no key update skip locked`
+      expect(free).toHaveLength(0)
+    },
+  )
+  await erased(world())
+})
+
+test('a channel that an import brings is not shown while a user is erased from it', async () => {
+  const { db, appId, backend, cleanup } = world()
+  const [gus, hal] = await world().users('gus', 'hal')
+  const { id: channelId } = await hal.channels.create({
+    ...{ type: 'group', name: 'Brought', memberIds: ['gus'] },
+  })
+  await gus.messages.send({ channelId, text: 'mine' })
+  await cleanup.run()
+  await db`delete from events where topic = ${topics.channel(appId, channelId)}`
+  await db`
+    update channels
+    set deleted_at = 'infinity'
+    where id = ${channelId}
+      and app_id = ${appId}`
+  await whileRowLocked(
+    world(),
+    (sql) => sql`select from messages where channel_id = ${channelId} for update`,
+    async (sql) => {
+      await backend.users.delete({ userId: 'gus' })
+      await waitingForRows(world(), 1)
+      const free = await sql`
+        select
+        from channels
+        where id = ${channelId}
+        for no key update skip locked`
+      expect(free).toHaveLength(0)
+    },
+  )
+  await erased(world())
+})
+
+test('a user whose message is being stored is deleted after that, and it is erased', async () => {
+  const { backend } = world()
+  const ivy = await world().user('ivy')
+  const { id: channelId } = await ivy.channels.create({ type: 'group', name: 'Busy' })
+  const { sent, deleted } = await whileRowLocked(
+    world(),
+    (sql) => sql`select from members where channel_id = ${channelId} for update`,
+    async () => {
+      const sent = ivy.messages.send({ channelId, text: MARKER })
+      await waitingForRows(world(), 1)
+      const deleted = backend.users.delete({ userId: 'ivy' })
+      const waits = waitingForRows(world(), 2)
+      const first = [deleted.then(() => 'deleted'), waits.then(() => 'waits')]
+      expect(await Promise.race(first)).toBe('waits')
+      return { sent, deleted }
+    },
+  )
+  await Promise.all([sent, deleted])
+  await erased(world())
+  expect((await dump(world())).filter((row) => row.includes(MARKER))).toEqual([])
+})
+
+test('a user who is being deleted is not made a member any more', async () => {
+  const { backend } = world()
+  const [jon, kay] = await world().users('jon', 'kay')
+  await jon.devices.create({ platform: 'ios', provider: 'apns', token: 'of-jon' })
+  const { id: channelId } = await kay.channels.create({ type: 'group', name: 'Open' })
+  const { deleted, added } = await whileRowLocked(
+    world(),
+    (sql) => sql`select from devices where token = 'of-jon' for update`,
+    async () => {
+      const deleted = backend.users.delete({ userId: 'jon' })
+      await waitingForRows(world(), 1)
+      const added = refusal(kay.members.add({ channelId, userIds: ['jon'] }))
+      await waitingForRows(world(), 2)
+      return { deleted, added }
+    },
+  )
+  expect(await added).toEqual(invalid)
+  await deleted
+  await erased(world())
+})
+
+test('the next user of an id has all client ids, also of what was deleted before', async () => {
+  const lea = await world().user('lea')
+  const { id: channelId } = await lea.channels.create({ type: 'public', name: 'Hall' })
+  const send = (user: typeof lea) =>
+    user.messages.send({ channelId, text: 'hello', clientId: 'c1' })
+  const { id: messageId } = await send(lea)
+  await lea.messages.delete({ channelId, messageId })
+  await world().backend.users.delete({ userId: 'lea' })
+  await erased(world())
+  expect((await send(await world().user('lea'))).id).not.toBe(messageId)
 })

@@ -70,7 +70,7 @@ test('a walk over events that was cut goes on where it was', async () => {
   expect(cut).toBeLessThanOrEqual(whole + 1)
 })
 
-test('who is deleted after the walk over events of a channel has one of their own', async () => {
+test('a user deleted after a walk over the events of a channel gets another one', async () => {
   const { ids } = await populate('later', 2)
   const [first = '', later = ''] = ids
   const positions = createErasurePositions()

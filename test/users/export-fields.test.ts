@@ -69,3 +69,66 @@ test('each item of an export says all that is stored of it, as its owner has set
   expect(of('formerMembership')).toEqual([])
   expect(of('read')).toEqual([])
 })
+
+test('each time in an export is the one that its name says', async () => {
+  const { db, appId } = world()
+  const [eve, fay] = await world().users('eve', 'fay')
+  await eve.devices.create({ platform: 'ios', provider: 'apns', token: 'of-eve' })
+  await eve.preferences.update({ reactions: false })
+  const { id: workspaceId } = await fay.workspaces.create({ name: 'Team', type: 'team' })
+  await eve.invites.accept(await fay.invites.create({ workspaceId, role: 'admin' }))
+  await eve.invites.create({ workspaceId })
+  const { id: channelId } = await fay.channels.create({
+    ...{ type: 'group', name: 'Talk', memberIds: ['eve'] },
+  })
+  const ref = { channelId, messageId: (await fay.messages.send({ channelId, text: '1' })).id }
+  await eve.reads.mark({ channelId })
+  await eve.reactions.add({ ...ref, emoji: '👍' })
+  await eve.pins.pin(ref)
+  const { id: messageId } = await eve.messages.send({ channelId, text: '2' })
+  await eve.messages.edit({ channelId, messageId, text: '3' })
+  const columns = [
+    ...['users.created_at', 'users.updated_at', 'users.last_active_at'],
+    ...['devices.created_at', 'devices.updated_at', 'preferences.updated_at'],
+    ...['workspace_members.joined_at', 'members.joined_at', 'reactions.created_at'],
+    ...['messages.created_at', 'messages.edited_at', 'read_marks.read_at', 'pins.pinned_at'],
+    ...['workspace_invites.created_at', 'workspace_invites.expires_at'],
+    'workspace_invite_uses.used_at',
+  ]
+  const owners: Record<string, string> = {
+    ...{ users: 'id', pins: 'pinned_by', workspace_invites: 'created_by' },
+  }
+  const timeOf = (name: string) => `2025-01-${10 + columns.indexOf(name)}T00:00:00.000Z`
+  for (const name of columns) {
+    const [table = '', column = ''] = name.split('.')
+    await db`
+      update ${db(table)}
+      set ${db(column)} = ${timeOf(name)}
+      where app_id = ${appId}
+        and ${db(owners[table] ?? 'user_id')} = 'eve'`
+  }
+  const items = await exportOf(world(), 'eve')
+  const shown = items.flatMap(({ kind, data }) =>
+    Object.entries(data).flatMap(([field, value]) =>
+      field.endsWith('At') && value !== null ? [[`${kind}.${field}`, value]] : [],
+    ),
+  )
+  expect(Object.fromEntries(shown)).toEqual({
+    'profile.createdAt': timeOf('users.created_at'),
+    'profile.updatedAt': timeOf('users.updated_at'),
+    'profile.lastActiveAt': timeOf('users.last_active_at'),
+    'device.createdAt': timeOf('devices.created_at'),
+    'device.updatedAt': timeOf('devices.updated_at'),
+    'preferences.updatedAt': timeOf('preferences.updated_at'),
+    'workspace.joinedAt': timeOf('workspace_members.joined_at'),
+    'membership.joinedAt': timeOf('members.joined_at'),
+    'message.createdAt': timeOf('messages.created_at'),
+    'message.editedAt': timeOf('messages.edited_at'),
+    'reaction.createdAt': timeOf('reactions.created_at'),
+    'read.readAt': timeOf('read_marks.read_at'),
+    'pin.pinnedAt': timeOf('pins.pinned_at'),
+    'invite.createdAt': timeOf('workspace_invites.created_at'),
+    'invite.expiresAt': timeOf('workspace_invites.expires_at'),
+    'inviteUse.usedAt': timeOf('workspace_invite_uses.used_at'),
+  })
+})

@@ -31,7 +31,7 @@ const linesOf = async (response: Response) =>
     .split('\n')
     .map((line): Line => JSON.parse(line))
 
-test('of a stream only the first page counts, and it goes on from each cursor', async () => {
+test('only the first page of a stream counts as a call; it resumes at each cursor', async () => {
   const app = await limited({ rateLimits: { ...none, requests: 4 } })
   await populate(app, 'ana')
   const whole = await linesOf(await streamOf(app, 'ana'))

@@ -209,8 +209,10 @@ test('an export has nothing of channels that were deleted', async () => {
   await jan.reactions.add({ channelId, messageId, emoji: '👍' })
   await jan.reads.mark({ channelId })
   await jan.pins.pin({ channelId, messageId })
+  const { id: leftId } = await ida.channels.create({ type: 'group', name: 'Left', memberIds })
+  await jan.members.leave({ channelId: leftId })
   await withoutCleanup(world(), async () => {
-    await ida.channels.delete({ channelId })
+    for (const id of [channelId, leftId]) await ida.channels.delete({ channelId: id })
     expect((await exportOf(world(), 'jan')).map(({ kind }) => kind)).toEqual(['profile'])
   })
 })

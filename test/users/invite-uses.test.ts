@@ -2,13 +2,13 @@ import { deleteInviteUses } from '@parley/server/features/users/erase-invites'
 import { expect, test } from 'vitest'
 import { exportOf } from '../support/exported.ts'
 import { withoutCleanup } from '../support/locks.ts'
+import { NEVER, quietTimings } from '../support/quiet.ts'
 import { planAnew, rowsReadBy } from '../support/rows-read.ts'
 import { useWorld } from '../support/world.ts'
 
-const never = 1_000_000
 const world = useWorld({
   poolSize: 1,
-  timings: { reconcileMs: never, beatMs: never, lookMs: never, pingMs: never },
+  timings: { ...quietTimings, pingMs: NEVER },
 })
 
 const MANY = 3_000

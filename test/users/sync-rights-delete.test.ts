@@ -27,7 +27,7 @@ describe('syncing users', () => {
     expect(await refusal(backend.users.get({ userId: 's3' }))).toEqual(notFound)
   })
 
-  test('of several rows of a user in one sync the last counts', async () => {
+  test('the last of several rows of a user in one sync counts', async () => {
     const { backend } = world()
     const names = ['First', 'Second', 'Last']
     const users = names.map((name) => ({ id: 'repeated', name }))

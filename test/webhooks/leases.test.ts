@@ -75,7 +75,7 @@ test('a webhook in whose line all waits rests the longer the more of it was read
   expect(await turn()).toBe(0)
 })
 
-test('what waits is due at once when its webhook is enabled again or has another URL', async () => {
+test('deliveries are due at once when a webhook is enabled again or gets another URL', async () => {
   const { world } = current()
   const { backend, webhookId, appId, path } = await newScene()
   const wait = () => world.db`
@@ -167,7 +167,7 @@ const endIn = (milliseconds: number) => current().world.db`
   )::text
   where key = 'webhooks_collector'`
 
-test('of several processes one reads the log of events, until it leaves or is late', async () => {
+test('one of several processes reads the log of events, until it leaves or is late', async () => {
   const { world } = current()
   const { send, webhookId, appId } = await newScene()
   const [one, two] = [newProcess(), newProcess()]

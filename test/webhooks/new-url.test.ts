@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { waitingForRows, whileRowLocked } from '../support/locks.ts'
 import { useWorld } from '../support/world.ts'
 
 const world = useWorld()
@@ -39,4 +40,35 @@ test('a webhook with another URL has not failed yet, and is sent at once what wa
   })
   expect(other).toMatchObject({ failingSince: null, events })
   expect(await due()).toEqual([true, true])
+})
+
+test('a webhook that is enabled while it is disabled is sent at once what waits', async () => {
+  const { backend, db, appId } = world()
+  const { id: webhookId } = await backend.webhooks.create({ url, events: ['message.new'] })
+  const { id } = await backend.webhooks.test({ webhookId })
+  await db`
+    update webhook_deliveries
+    set next_attempt_at = now() + interval '1 hour', status = 'retrying'
+    where app_id = ${appId}
+      and id = ${id}`
+  const { enabling } = await whileRowLocked(
+    world(),
+    (sql) => sql`
+      update webhooks
+      set enabled = false
+      where app_id = ${appId}
+        and id = ${webhookId}`,
+    async () => {
+      const enabling = backend.webhooks.update({ webhookId, enabled: true })
+      await waitingForRows(world(), 1)
+      return { enabling }
+    },
+  )
+  expect(await enabling).toMatchObject({ enabled: true })
+  const due = await db`
+    select
+    from webhook_deliveries
+    where id = ${id}
+      and next_attempt_at <= clock_timestamp()`
+  expect(due).toHaveLength(1)
 })

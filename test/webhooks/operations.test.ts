@@ -227,7 +227,7 @@ test('a replay begins within the time for which events are kept', async () => {
     })
 })
 
-test('of two replays that were asked for the one that goes back further is made', async () => {
+test('the replay that goes back further is made if two were requested', async () => {
   const { backend } = await newBackend()
   const { id: webhookId } = await backend.webhooks.create({ url, events: ['*'] })
   const now = Date.now()

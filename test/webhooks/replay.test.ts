@@ -71,7 +71,7 @@ test('a replay that was interrupted by disabling its webhook begins again', asyn
   expect(await made()).toBe(await events())
 })
 
-test('what a replay sends again has all of its attempts', async () => {
+test('a replayed delivery has all of its attempts again', async () => {
   const { appId, made, replay, replayToEnd } = await newScene()
   const { db } = world()
   await replay(1)
@@ -211,7 +211,7 @@ test("an app's topics are found in whatever order the database sorts texts", asy
   })
 })
 
-test('what is left of the replay of a deleted webhook goes with it', async () => {
+test('the progress of a replay is deleted with its webhook', async () => {
   const { backend, webhookId } = await newScene()
   await backend.webhooks.replay({ webhookId, since: hoursAgo(1) })
   await turnOf(webhookId, 0)

@@ -5,6 +5,7 @@ import { leaseWebhooks, releaseWebhook } from '@parley/server/jobs/webhooks/leas
 import { createReplays } from '@parley/server/jobs/webhooks/replay'
 import { upTo } from '../support/events.ts'
 import { silentLog } from '../support/jobs.ts'
+import { quietTimings } from '../support/quiet.ts'
 import { useWorld } from '../support/world.ts'
 
 const hour = 3_600_000
@@ -16,7 +17,7 @@ export const SMALL = { topics: 2, page: 4 }
 export function useReplays() {
   const world = useWorld({
     poolSize: 1,
-    timings: { reconcileMs: 1_000_000, beatMs: 1_000_000, lookMs: 1_000_000 },
+    timings: quietTimings,
   })
 
   /** An app with a webhook whose receiver refuses connections, and events of a few topics. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
+import { parseJson } from '../../core/json-text.ts'
 
 /**
  * A file of an app, as lines of JSON: a header, the rows of one table after the other, and an end.
@@ -18,11 +19,11 @@ const header = z.object({
     version: z.string(),
     /** The last migration of the database. */
     schema: z.string(),
-    /** Another one for each export. */
+    /** A new id for each export. */
     exportId: z.uuid(),
     exportedAt: z.string(),
     appId: z.uuid(),
-    /** That of the events in the database that it comes from. */
+    /** The epoch of the events in the database that the file comes from. */
     epoch: z.string(),
     hasSecrets: z.boolean(),
   }),
@@ -57,14 +58,6 @@ export function parseAppFileLine(line: string): AppFileLine | undefined {
   if (batch.success) return { kind: 'batch', ...batch.data.batch }
   const end = endLine.safeParse(value)
   return end.success ? { kind: 'end', ...end.data.end } : undefined
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** The checksum of the lines so far, and of those that follow. */

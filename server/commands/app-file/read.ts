@@ -94,7 +94,7 @@ type Reading = {
   counts: Counts
   rows: number
   batch: { text: string; row: string }[]
-  /** Of the batch. */
+  /** The characters of the batch. */
   characters: number
   hasNewEpoch: boolean
 }

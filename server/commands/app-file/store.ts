@@ -10,7 +10,7 @@ export type Progress = { exportId: string } & Batches
 type Batches = { batches: number; checksum: string }
 type Import = Pick<AppFileHeader, 'appId' | 'exportId'>
 
-/** Of the app that is being imported; null: it exists, and nothing is to be imported. */
+/** The progress of the import of an app; null: the app exists, so nothing is to be imported. */
 export async function selectProgress(db: Tx, appId: string): Promise<Progress | null | undefined> {
   const [app] = await db<{ exportId: string | null; batches: number | null; sum: string | null }[]>`
     select ai.export_id, ai.batches, ai.checksum as sum

@@ -27,7 +27,7 @@ export type AppTable = {
  */
 const INVITES = "wi.expires_at > now() + interval '1 hour'"
 
-/** In the order in which they refer to each other. What channels that are deleted had stays. */
+/** In the order in which they refer to each other. Rows of deleted channels stay behind. */
 const tables: AppTable[] = [
   {
     name: 'apps',
@@ -146,7 +146,7 @@ function ofChannels(name: string, alias: string): AppTable {
 
 export const appTables: readonly AppTable[] = tables
 
-/** What stays where it is, and why. A test finds every table here or above. */
+/** The tables that are left out, and why. A test finds every table here or above. */
 export const leftOut: Record<string, string> = {
   service: 'facts about the database',
   nodes: 'running processes',

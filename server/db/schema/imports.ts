@@ -55,7 +55,7 @@ export const importedRows = pgTable(
  */
 export const appImports = pgTable('app_imports', {
   appId: appId().primaryKey(),
-  /** Of the file. */
+  /** The id of the file's export. */
   exportId: uuid().notNull(),
   /** How many batches of the file are stored, and the checksum of the file up to there. */
   batches: integer().notNull(),

@@ -32,7 +32,7 @@ export async function selectChannelTexts(db: Tx, query: ChannelQuery) {
   return { texts, isCut, settingsVersion: rows[0]?.[2] ?? 0, bytes }
 }
 
-/** The same as objects. */
+/** The channels as objects. */
 export async function selectChannels(db: Tx, query: ChannelQuery) {
   const { texts, ...page } = await selectChannelTexts(db, query)
   return { channels: texts.map((text): Channel => JSON.parse(text)), ...page }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { formatIssues, type ImportKind, ImportRecord } from '@parley/contract'
+import { parseJson } from '../../core/json-text.ts'
 import { hasUnsafeKeys, UNSAFE_KEYS } from '../../core/unsafe-keys.ts'
 import type { Line } from './lines.ts'
 
@@ -23,14 +24,6 @@ export function parseLine(line: Line): Read | Refusal {
 }
 
 export const isJson = (text: string) => parseJson(text) !== undefined
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
 
 /** The times of a record, of which none may be in the future. */
 export const timesOf = (record: ImportRecord) =>

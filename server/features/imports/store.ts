@@ -30,7 +30,7 @@ export async function insertUsers(db: Tx, appId: string, reads: Read<'user'>[]) 
 /** The key of a direct message. */
 export const pairOf = ({ memberIds }: Read<'channel'>['record']) => memberIds?.toSorted().join(' ')
 
-/** So many characters of a hash differ for channels of the same name, however many there are. */
+/** This many characters of a hash tell channels of the same name apart, however many there are. */
 const SUFFIX = 16
 
 /** Creates channels that nobody sees. */

@@ -95,7 +95,7 @@ function toChannelPage(found: InspectedChannel[], limit: number) {
 
 type ChannelIds = ChannelRange & { count: number }
 
-/** Of all channels, or of those of a member. */
+/** The newest ids of all channels, or of those of a member. */
 function newestIds(
   db: Tx,
   { count, userId, ...range }: ChannelIds & { userId: string | undefined },

@@ -200,7 +200,7 @@ const appointOwner = (db: Tx, channelId: string) => db<NewOwner[]>`
     and m.user_id = (${nextOwner(db, db`${channelId}::uuid`)})
   returning ${userSummary(db)} as "user", coalesce(m.custom, '{}') as custom`
 
-/** Who is to own a channel; nobody while it has an owner. Each part is an index's first row. */
+/** The next owner of a channel; none while it has one. Each part is the first row of an index. */
 export const nextOwner = (db: Tx, channelId: Fragment) => db`
   select coalesce(
     (

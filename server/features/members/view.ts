@@ -15,7 +15,7 @@ export const selectMembers = (db: Tx, which: Fragment) => db<Member[]>`
 
 type ListedMember = Member & { joinedMicros: string; hasNext: true | null }
 
-/** The same, with the exact time for a cursor, and whether there are more. */
+/** Members with the exact time for a cursor, and whether there are more. */
 export const selectMemberPage = (db: Tx, which: Fragment) => db<ListedMember[]>`
   select
     m.user_id, m.profile as "user", m.role, coalesce(m.custom, '{}') as custom, m.joined_at,

@@ -18,14 +18,14 @@ export async function lockedMessageForMember(ctx: WriteContext<'user'>, ref: Mes
   return { channel, message: requireMessage(message) }
 }
 
-/** The same, if the caller wrote it. */
+/** A message like `lockedMessageForMember`, which the caller wrote. */
 export async function lockedMessageForAuthor(ctx: WriteContext<'user'>, ref: MessageRef) {
   const found = await lockedMessageForMember(ctx, ref)
   requireAuthor(ctx, found.message)
   return found
 }
 
-/** The same, as it is now: not locked. */
+/** A message that the caller wrote, as it is now: not locked. */
 export async function messageForAuthor(ctx: Context<'user'>, ref: MessageRef) {
   const [, [message]] = await pipelined([
     channelForMember(ctx, ref.channelId),

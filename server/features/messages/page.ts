@@ -17,7 +17,7 @@ type PageQuery = {
   /** More fields of each, by columns of `msg`, as text of JSON. */
   also?: Fragment
 }
-/** Those that compare as equal share a place. */
+/** Messages that compare as equal share a place. */
 type PageRow = [...view: MessageRow, place: number, hasNext: true | null, also: string | null]
 /** Where its columns are. */
 const SEQ = 7

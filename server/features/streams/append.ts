@@ -1,7 +1,7 @@
 import { type contract, type Input, limits } from '@parley/contract'
 import type { Context } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
-import { channelForMember } from '../access.ts'
+import { channelForMember, isLargeChannelRow } from '../access.ts'
 
 type Append = Input<typeof contract.streams.append>
 
@@ -40,7 +40,7 @@ export async function appendText(
       and c.deleted_at is null
       and c.frozen is not true
       and ${isMember}
-    returning ms.length, c.member_count > ${limits.largeChannelMembers} as is_large`
+    returning ms.length, ${isLargeChannelRow(db)} as is_large`
   return grown
 }
 

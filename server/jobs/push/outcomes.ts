@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { parseJson } from '../../core/json-text.ts'
 import { ProviderUnavailableError } from './provider-call.ts'
 
 /** What the provider did with one push. The reason is its own. */
@@ -50,12 +51,4 @@ function outcomeOf({ status, error }: z.output<typeof Report>): PushOutcome {
     REFUSALS.has(status) ||
     (status === 'error' && details.some((detail) => CONTENT_ERROR.test(detail)))
   return { result: isRefused ? 'refused' : 'unavailable', reason }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -107,7 +107,7 @@ function createServing(context: DeliverContext, { onDelivered, onServed }: Servi
     } catch (error) {
       if (signal.aborted) return void (await tryRelease(lease))
       log[levelOf(error)]({ err: error, webhookId: lease.id }, 'webhook interrupted, will retry')
-      // What else fails may fail again at once: the webhook rests until its lease ends.
+      // Any other failure may repeat at once: the webhook rests until its lease ends.
       if (isOutage(error)) await releaseAfterOutage(lease)
     }
   }

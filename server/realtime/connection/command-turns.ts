@@ -21,7 +21,7 @@ export class CommandTurns {
     return this.#left > 0 && !isEnough
   }
 
-  /** So many commands have been decoded, or are handled. */
+  /** Counts commands that were decoded, or are handled. */
   take(count = 1) {
     this.#left -= count
     this.#planNext()

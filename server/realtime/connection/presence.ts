@@ -12,7 +12,7 @@ export async function presence(connection: Connection, command: PresenceCommand)
   const { channel } = command.request
   const [grant] = await node.hub.authorise(connection, [channel])
   if (!grant) return connection.replyError(command, errors.permissionDenied)
-  // As everywhere, nobody is shown who is there in a crowd.
+  // As everywhere, the subscribers of a large channel are shown to nobody.
   if (isLargeChannel({ memberCount: grant.memberCount ?? 0 }))
     return connection.replyError(command, errors.notAvailable)
   const clients = await node.clientsOf(channel)

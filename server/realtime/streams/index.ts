@@ -60,7 +60,7 @@ export function createStreams({ db, publisher, staging, report, timings: given }
       const dueInMs = await inTurn(ref.appId, () => store(ref, cause))
       if (dueInMs > 0) storeLater(ref, cause, dueInMs)
     }
-    // What fails is found by the next look at what was left.
+    // The next look for left messages finds one that fails here.
     const run = () => storeNow().catch((error) => report(error, PROBLEM))
     timers.set(messageId, { timer: setTimeout(run, milliseconds), store: run })
   }

@@ -130,6 +130,7 @@ async function measureAll(
     progress(`${connections} connections, round ${round} of ${options.rounds}`)
     for (const [name, target] of Object.entries(targets)) {
       const measured = await measure(target, connections)
+      progress(`  ${name}: ${roundLine(measured, await target.rss?.())}`)
       if (round > 0) rounds.set(name, [...(rounds.get(name) ?? []), measured])
     }
   }
@@ -137,6 +138,11 @@ async function measureAll(
     const failed = measured.reduce((sum, each) => sum + each.failed, 0)
     return { target, connections, failed, ...medians(measured) }
   })
+}
+
+const roundLine = ({ perSecond }: Measured, rss: number | undefined) => {
+  const rate = `${Math.round(perSecond)} a second`
+  return rss === undefined ? rate : `${rate}, ${Math.round(rss / 1024 ** 2)} MiB resident`
 }
 
 export const progress = (line: string) => process.stderr.write(`${line}\n`)

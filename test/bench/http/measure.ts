@@ -9,6 +9,8 @@ export type Target = {
   url: string
   requests: string[]
   cpuSeconds: () => Promise<number>
+  /** Its resident memory, in bytes. */
+  rss?: () => Promise<number>
   /** Comes before each round. */
   prepare?: () => Promise<void>
 }

@@ -161,7 +161,7 @@ test('a topic is remembered for 30 s after its last subscriber has left, then fr
   expect(await recovers()).toBe(false)
 })
 
-test('what was delivered more than five minutes ago is recovered from the log alone', async () => {
+test('events delivered more than five minutes ago are recovered from the log only', async () => {
   stopTimers()
   const { hub, memory } = await openHub()
   await new Listener().join(hub, chat)

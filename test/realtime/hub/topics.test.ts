@@ -113,11 +113,24 @@ test('events that came early count once, whichever way they were delivered', asy
   expect(await eventBytes()).toBe(2 * bytes)
 })
 
-test('what a topic is still given once it is gone counts for nothing', async () => {
+test('publications to a topic that was removed take no memory', async () => {
   const { hub, memory } = await openHub()
   const { subscription } = await new Listener().join(hub, chat)
   hub.topics.remove(subscription.topic)
   const { topic: _, ...publication } = memory.append(chat)
   subscription.topic.accept(publication)
   expect(await eventBytes()).toBe(0)
+})
+
+test('a subscribe that is refused takes the topic from nobody who waits for an answer', async () => {
+  const { hub, memory } = await openHub()
+  memory.excluded.add('eve')
+  const answer = memory.hold()
+  const [eve, ana] = [new Listener('eve'), new Listener('ana')]
+  const refused = expect(eve.join(hub, chat)).rejects.toThrow('may not read')
+  const joined = ana.join(hub, chat)
+  answer()
+  await Promise.all([refused, joined])
+  hub.publish([memory.append(chat)])
+  expect(ana.received).toEqual([1])
 })

@@ -149,7 +149,7 @@ describe('emulation', () => {
     expect(await emulate(world(), { ...session, data: '{}' })).toBe(404)
   })
 
-  test('whoever does not know the session cannot act in it', async () => {
+  test('commands without the id of a session are refused', async () => {
     const raw = await connected()
     const { session, node } = raw.session
     const data = JSON.stringify({ id: 2, unsubscribe: { channel: 'x' } })

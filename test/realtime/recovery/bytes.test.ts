@@ -187,7 +187,7 @@ test('a socket recovers so many bytes a second, in whatever number of frames', a
   expect(await recover(14)).toBe(true)
 })
 
-test('what a socket missed counts as recovered, whether it was sent or too much', async () => {
+test('missed events use up the recoveries of a socket, whether sent or too many', async () => {
   const [large, small] = [await createHeavy(25), await createHeavy(1)]
   const [raw, epoch] = [await connected(), await currentEpoch()]
   const { burstBytes, bytesPerSecond } = limits.realtime.recoveries

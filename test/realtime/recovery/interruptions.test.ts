@@ -55,7 +55,7 @@ test('recovery works on another node and after a restart', async () => {
   await other.stop()
 })
 
-test('what is recovered of new messages is what was published, whatever they have', async () => {
+test('recovered events of new messages equal the published ones, whatever they have', async () => {
   const { topic, id: channelId } = await createLively()
   const live = await listen(centrifugeOf(world(), ben()), topic)
   const parent = await ana().messages.send({ channelId, text: '"reactions":[],"mentions":[],' })

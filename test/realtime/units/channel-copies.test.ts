@@ -5,7 +5,7 @@ import { patient } from '../../support/until.ts'
 import { chat } from '../hub/fixture.ts'
 import { channel, openFanout } from './fanout.ts'
 
-test('of the changes of a channel that come during a copy, members are sent the last', async () => {
+test('members are sent the last of the changes that come during a copy', async () => {
   const { fanout, reads, sent, nextRead } = openFanout()
   for (const offset of upTo(5)) fanout.channelUpdated(chat, offset)
   const first = await nextRead(1)
@@ -19,7 +19,7 @@ test('of the changes of a channel that come during a copy, members are sent the 
   expect((await nextRead(3)).offset).toBe(6)
 })
 
-test('of two changes heard of in reverse, members are sent the later one', async () => {
+test('members are sent the later of two changes that arrive in reverse', async () => {
   const { fanout, reads, sent, nextRead } = openFanout()
   fanout.channelUpdated(chat, 2)
   ;(await nextRead(1)).answer(['ana'])

@@ -31,3 +31,19 @@ test('users who arrive just after many others are announced by one statement', a
   await pass(100)
   expect(statements).toBe(3)
 })
+
+test('of many changes of one user only the first is looked up at once', async () => {
+  stopTimers()
+  let statements = 0
+  const use = async () => {
+    statements += 1
+    return upTo(1).map(() => [])
+  }
+  const db = { use } as unknown as Db // as much of one as is used
+  const coMembersOf = createCoMembers({ db, nodeId: null, pauseMs: 60_000 })
+  for (let change = 0; change < 3; change++) {
+    for (const user of arrivals(0, 1)) void coMembersOf(user)
+    await pass()
+  }
+  expect(statements).toBe(1)
+})

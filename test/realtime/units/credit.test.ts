@@ -1,5 +1,5 @@
 import { limits } from '@parley/contract'
-import { Credit, Recoveries } from '@parley/server/realtime/credit'
+import { Credit, Recoveries, takeFrom } from '@parley/server/realtime/credit'
 import { expect, onTestFinished, test, vi } from 'vitest'
 
 test('a connection may send 2,500 commands at once, and 100 a second after that', () => {
@@ -36,4 +36,24 @@ test('whatever a socket recovered at once, it recovers again after a burst has b
   expect(recoveries.isUsedUp).toBe(true)
   vi.advanceTimersByTime(2)
   expect(recoveries.isUsedUp).toBe(false)
+})
+
+test('asking again whether a socket may recover earns it nothing', () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { burstBytes, bytesPerSecond } = limits.realtime.recoveries
+  const recoveries = new Recoveries()
+  recoveries.take(10 * burstBytes)
+  vi.advanceTimersByTime((burstBytes / bytesPerSecond) * 500)
+  const asked = Array.from({ length: 5 }, () => recoveries.isUsedUp)
+  expect(new Set(asked)).toEqual(new Set([true]))
+})
+
+test('the topics of a frame share the bytes of one answer', () => {
+  const missed = [
+    { offset: 1, type: 'message.new' as const, envelope: 'x'.repeat(600), messageId: null },
+  ]
+  const budget = { bytes: 1_000, recoveries: new Recoveries() }
+  const isSent = () => takeFrom(budget, { remembered: [], missed })
+  expect([isSent(), isSent()]).toEqual([true, false])
 })

@@ -145,7 +145,7 @@ test('a change that newer ones have followed is not recorded if its teller gives
   expect(calls).toEqual([])
 })
 
-test('what changes on a node is announced by it, and told elsewhere when it says so', async () => {
+test('a node announces its changes, and other nodes act on those that it announces', async () => {
   const { dispatcher, calls, sent } = await openDispatcher()
   const presence = { kind: 'presence', ...ana, isOnline: true, lastActiveAt: null } as const
   dispatcher.presenceChanged(presence)

@@ -34,7 +34,7 @@ async function createNode(nodeId: string) {
 const commandsIn = (sent: NodeNote[]) =>
   sent.flatMap((note) => (note.kind === 'commands' ? note : []))
 
-test('what was made up is not passed to other nodes', async () => {
+test('requests of forged sessions are not passed to other nodes', async () => {
   const [here, there] = [await createNode('here'), await createNode('there')]
   const { session, ...rest } = there.request()
   const made = `${session.slice(0, -1)}${session.endsWith('A') ? 'Q' : 'A'}`
@@ -48,7 +48,7 @@ test('what was made up is not passed to other nodes', async () => {
   expect(here.sent).toEqual([])
 })
 
-test('of a session there is one spelling', async () => {
+test('other spellings of the id of a session are refused', async () => {
   const [here, there] = [await createNode('here'), await createNode('there')]
   const { session, ...rest } = there.request()
   const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'

@@ -2,7 +2,7 @@ import { createEventBus } from '@parley/server/core/event-bus'
 import { expect, test } from 'vitest'
 import { appId } from '../hub/fixture.ts'
 
-test('who has left the event bus hears nothing more, and others do', () => {
+test('a listener that has left the event bus gets no more events, and others do', () => {
   const { publisher, subscribe } = createEventBus()
   const heard: string[] = []
   const listenerOf = (name: string) => ({

@@ -102,7 +102,7 @@ test('a user whose last change is from after the last complete rows hides no oth
   expect(asked.slice(1)).toEqual([[[ana.appId], [ana.userId]]])
 })
 
-test('of more changes than are remembered the oldest are told again, unless long over', () => {
+test('the oldest changes beyond the limit are sent again, unless they are long past', () => {
   vi.useFakeTimers({ toFake: ['performance'] })
   onTestFinished(() => void vi.useRealTimers())
   const known = openKnown({ mostTold: 100 })
@@ -142,7 +142,7 @@ test('a departure that was told but never announced is put right', async () => {
   expect(later).toEqual([true])
 })
 
-test('who is online is read in pages, each after the one before it', async () => {
+test('online users are read in pages, each after the one before it', async () => {
   const users = upTo(10_001).map((n) => ({ ...ana, nodeId: 'node', userId: `user${n}` }))
   const parameters: unknown[][] = []
   const read = async (_: unknown, ...values: unknown[]) => {
@@ -179,7 +179,7 @@ test('a change that is recorded once more, or was there at the start, is known',
   expect(told).toEqual([])
 })
 
-test('what was noted during a comparison is compared by the next one', async () => {
+test('a change that is noted during a comparison is left to the next one, if lost', async () => {
   const told: boolean[] = []
   let isFirst = true
   // Each query has the rows of both: of who is online, and of when they were active.

@@ -83,7 +83,7 @@ test('a copy that failed is tried again after growing pauses, but not for ever',
   expect(await givenUp()).toBe(1)
 })
 
-test('of too many copies that failed the oldest are given up, with one line a time', async () => {
+test('the oldest of too many failed copies are given up, with one log line a pass', async () => {
   const { copies, copied, problems, givenUp } = openCopies()
   for (const offset of upTo(10_003)) copies.handleLost({ topic: channel(offset), offset })
   await copies.catchUp()

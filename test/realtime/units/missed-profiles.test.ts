@@ -70,7 +70,7 @@ test('a change that could not be sent is told again, also after a failed search'
   expect(names).toEqual(['Old'])
 })
 
-test('of many changed profiles none is left out or told twice', async () => {
+test('many changed profiles are sent once each, and none is left out', async () => {
   const users = upTo(10_001).map((n) => ({ ...ana, name: `${n}`, image: null, changedAt: `${n}` }))
   const pages = [users.slice(0, 10_000), users.slice(10_000)]
   const { profiles, names } = openProfiles(async () => pages.shift() ?? [])
@@ -96,7 +96,7 @@ test('a change that could not be told for too long is given up, logged and count
   expect(await givenUp()).toBe(1)
 })
 
-test('of too many changes that could not be sent, those known longest are given up', async () => {
+test('the oldest of too many changes that could not be sent are given up', async () => {
   let isFailing = true
   const searched = upTo(10_000)
   const { profiles, names, problems, givenUp } = openProfiles(async () => {

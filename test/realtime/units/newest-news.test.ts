@@ -33,7 +33,7 @@ test('news that nobody has announced are told', () => {
   expect(newest.isOutdated(news(undefined))).toBe(true)
 })
 
-test('what a node could not tell is outdated only by news that followed', () => {
+test('a change that a node failed to send is outdated only by a later one', () => {
   const newest = new NewestNews()
   const failed = teller('a', 1)
   expect(newest.isFollowed(subject, failed)).toBe(false)

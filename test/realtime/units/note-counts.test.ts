@@ -113,3 +113,12 @@ test('a node is a peer once it beats, until it says that it stops, or for a minu
   pass(1)
   expect(hasPeers()).toBe(false)
 })
+
+test('a payload for few nodes does not hide that one for all was lost before it', () => {
+  const { received, heard, missed } = openCounts()
+  received('ana', 4, true)
+  pass(10)
+  heard('ana', 5)
+  received('ana', 6, true)
+  expect(missed).toEqual([10])
+})

@@ -20,3 +20,11 @@ test('pieces of two notes are not put together, whichever of them were lost', ()
   const arrived = [first[0], first[1], other[2]].map((line = '') => assembler.accept('node', line))
   expect(arrived).toEqual([undefined, undefined, undefined])
 })
+
+test('a note whose last pieces were lost does not take the next one with it', () => {
+  const assembler = new NoteAssembler()
+  const [broken = [], next = []] = ['a', 'b'].map((text) => piecesOf(text.repeat(200), 150))
+  assembler.accept('node', broken[0] ?? '')
+  const arrived = next.map((line) => assembler.accept('node', line))
+  expect(arrived.at(-1)).toBe('b'.repeat(200))
+})

@@ -35,6 +35,6 @@ test('a socket that the server has closed ends with its code, though it is cut t
   expect((await ended(1001)).end).toMatchObject({ code: 1001 })
 })
 
-test('what is said of the end of a socket has no token in its path', async () => {
+test('the log line of a closed socket has no token in its path', async () => {
   expect((await ended(1000)).end).toMatchObject({ path: '/connection/sse' })
 })

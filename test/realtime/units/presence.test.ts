@@ -52,7 +52,7 @@ test('a visit within the grace does not make the next one shorter', async () => 
   expect(writes()).toBe(2)
 })
 
-test('who is back as their grace ends stays online, before they are let in', async () => {
+test('a user who returns as their grace ends stays online while they are let in', async () => {
   const { clock, sessions, session, connect, leave, writes } = await openPresence()
   leave()
   sessions.add(session)
@@ -62,7 +62,7 @@ test('who is back as their grace ends stays online, before they are let in', asy
   expect([writes(), clock.timers()]).toEqual([1, 0])
 })
 
-test('of a user who was not let in again the whole grace is left', async () => {
+test('a return that was refused starts the whole grace again', async () => {
   const { clock, tracker, leave, writes } = await openPresence()
   leave()
   await clock.forward(GRACE_MS - 1_000)

@@ -187,7 +187,7 @@ test('when the clock of the database was set, nodes have time to beat by it', as
   expect(presence.comparedAt).toHaveLength(1)
 })
 
-test('what a node may have missed while it did not hear is told within 15 s', () => {
+test('changes that a node missed while its listener was silent are sent within 15 s', () => {
   const { brokerBeatMs, brokerSilenceMs, silentNodeMs, comparePresenceMs, lookMs } = defaults
   const { reconcileMs } = defaults
   const deaf = brokerSilenceMs + lookMs

@@ -50,7 +50,7 @@ test('a hint through Redis leaves its event to the log if it is long, or much wa
   expect(['short', 'long', 'late'].map(envelopeOf)).toEqual(['text', undefined, undefined])
 })
 
-test('that events of a topic were rewritten is sent to the nodes that follow it', async () => {
+test('only nodes that follow a topic are notified that its events were rewritten', async () => {
   const channels: string[] = []
   const sender = createRedisSender({
     nodeId: 'node',

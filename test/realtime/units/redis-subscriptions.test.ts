@@ -40,7 +40,7 @@ function subscriptionsToTest() {
   return { ...subscriptions, client, subscribed, answer, onListening, onLate }
 }
 
-test('what is followed while a connection subscribes is complete before it listens', async () => {
+test('topics followed while a connection subscribes are subscribed before it listens', async () => {
   const { open, client, follow, unfollow, answer, onListening } = subscriptionsToTest()
   follow('before')
   follow('dropped')
@@ -92,7 +92,7 @@ test('a connection that is lost listens no more until it has subscribed to all a
   expect([[...subscribed], isListening()]).toEqual([['everyone', 'topic talk'], true])
 })
 
-test('of a topic that is subscribed to late, notes may have been missed', async () => {
+test('a late subscription reports that notes of its topic may have been missed', async () => {
   let now = 0
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
   onTestFinished(() => clock.mockRestore())
@@ -112,7 +112,7 @@ test('of a topic that is subscribed to late, notes may have been missed', async 
   expect(onLate.mock.calls).toEqual([[1_001]])
 })
 
-test('of a server that left a question unanswered, notes may have been missed', async () => {
+test('an unanswered probe reports that notes of that server may have been missed', async () => {
   let now = 0
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
   onTestFinished(() => clock.mockRestore())

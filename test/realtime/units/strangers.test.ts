@@ -28,7 +28,7 @@ function openStrangers() {
   return { open, cut }
 }
 
-test('what strangers send has a budget, and beyond it the oldest are cut', () => {
+test('unauthenticated sockets share a budget, and the oldest beyond it are cut', () => {
   const { open, cut } = openStrangers()
   const many = Array.from({ length: strangersBytes / frameBytes }, open)
   for (const { send } of many) send(frameBytes)

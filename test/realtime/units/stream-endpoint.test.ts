@@ -35,7 +35,7 @@ test('a client that left while its request was let in gets no session', async ()
   expect(new Set(open)).toEqual(new Set([0]))
 })
 
-test('what a stream has not written when it ends is memory of nobody', () => {
+test('a stream that ends frees the memory of frames it has not written', () => {
   const response = Object.assign(new EventEmitter(), { write: () => true, destroyed: false })
   const options = { codec: json, transport: 'sse' as const, session: 's' }
   const socket = new StreamSocket({ response: response as unknown as ServerResponse, ...options })

@@ -23,7 +23,7 @@ function openStreams(...due: number[]) {
   return { streams, use, broadcast }
 }
 
-test('what is appended within an interval is stored once, and an empty text never', async () => {
+test('text appended within an interval is stored once, and an empty text never', async () => {
   const { streams, use, broadcast } = openStreams()
   for (const text of ['one', 'two', 'three']) streams.appended(appendTo('m', text))
   streams.appended(appendTo('quiet', ''))
@@ -76,7 +76,7 @@ test('a look at few apps stores many of their texts that were left', async () =>
   expect(await lookAtLeft(Array(12).fill('busy'), async () => 0)).toBe(12)
 })
 
-test('of an app whose texts cannot be stored few are tried, and the others rest', async () => {
+test('few texts of an app are tried while none of them can be stored', async () => {
   const fail = () => Promise.reject(new Error('cannot be stored'))
   expect(await lookAtLeft(Array(50).fill('failing'), fail)).toBeLessThan(10)
 })

@@ -24,7 +24,9 @@ function arrivals(count: number) {
   const channelsOf = (user: number) =>
     upTo(10).flatMap((index) => [channels[(user + index * 37) % channels.length] ?? []])
   const users = Array.from({ length: count }, (_, user) => user)
-  for (const user of users) for (const members of channelsOf(user)) members.push(`user${user}`)
+  for (const user of users) {
+    for (const members of channelsOf(user)) members.push(`user${user}`)
+  }
   return users.map((user) => {
     const coMembers = [...new Set(channelsOf(user).flat())].filter((id) => /[13579]$/.test(id))
     return {

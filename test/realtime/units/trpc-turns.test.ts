@@ -122,7 +122,7 @@ test('a batch with one malformed message is passed on as a whole', async () => {
   expect(passed).toEqual(frames)
 })
 
-test('of a batch of too many numbers no more is passed on than is refused', async () => {
+test('a batch of too many numbers is passed on only as far as it takes to refuse it', async () => {
   const { passed, open } = await createSockets()
   const { send } = await open('app')
   await nextTurn()
@@ -142,7 +142,7 @@ test('a tRPC socket that is closed handles nothing of what still waits', async (
   expect(handled.length).toBeLessThanOrEqual(13)
 })
 
-test('what waits of a tRPC socket is at most as long as a frame', async () => {
+test('the waiting bytes of a tRPC socket are at most those of a frame', async () => {
   const { closed, open } = await createSockets()
   const { send } = await open('app')
   await nextTurn()

@@ -19,7 +19,7 @@ test('a client that loads its counts late may lack those that were sent meanwhil
   expect(await count(4)).toEqual([])
 })
 
-test('what was counted for the own users is not counted again by a comparison', async () => {
+test('a count for the own users of a node is not repeated by a comparison', async () => {
   const { notifier, database, news } = openNotifier(row('ben', 'one', 1))
   await pass(PAUSE_MS)
   notifier.markOwn('one', { offset: 7, author: 'ana' })

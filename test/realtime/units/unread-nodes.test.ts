@@ -67,7 +67,7 @@ test('a count that another node read before the user left does not stay', async 
   expect([told.includes('ben three 4'), told.at(-1)]).toEqual([true, 'ben total 6'])
 })
 
-test('what another node has counted is not counted here, nor what nobody here has', async () => {
+test('channels counted by another node, or without users here, are not counted again', async () => {
   const { notifier, database, news } = openNotifier(row('ben', 'one', 1, 5))
   notifier.receive(countsOfBen(['one', 1, 5]))
   // Of all users all counts are known.

@@ -16,7 +16,7 @@ test('a count that an operation has sent outlives a load that began before it', 
   expect(counts.total).toBe(0)
 })
 
-test('of a user who has left no count is kept', () => {
+test('no count of a user who has left is kept', () => {
   const sessions = new Sessions()
   sessions.add({ ...ana, generation: 0, topics: [], close: () => {} })
   const cache = new UnreadCache(sessions)
@@ -26,7 +26,7 @@ test('of a user who has left no count is kept', () => {
   expect([cache.usersOf('c'), cache.has('c')]).toEqual([[], false])
 })
 
-test('of two counts the newer one stays, with what has happened before either', () => {
+test('the newer of two counts is kept, with the changes behind both', () => {
   const counts = new ReceivedCounts()
   const count = { ...ana, channelId: 'c', author: 'ben' }
   counts.receive({ ...count, count: 1, version: 8, offset: 8, isDeletion: true })

@@ -18,7 +18,7 @@ test('news that another node tells after newer ones of a third are left out', ()
   expect(names).toEqual(['second', 'third'])
 })
 
-test('of the profiles that nodes tell in any order the one with the highest version stays', () => {
+test('profiles that arrive in any order never replace one of a higher version', () => {
   const { fanout, names } = openFanout()
   const tell = (name: string, node: string, version: number) => {
     const { userIds, news } = told(name, tellerOf(node))
@@ -30,7 +30,7 @@ test('of the profiles that nodes tell in any order the one with the highest vers
   expect(names).toEqual(['second', 'third'])
 })
 
-test('who cannot look up the users of all nodes leaves it to each', async () => {
+test('a node that cannot look up the users of all nodes leaves it to each', async () => {
   const { fanout, reads, notes, problems, nextRead } = openFanout()
   const announced = fanout.announced(rename('Ben'))
   expect(announced.teller).toEqual(tellerOf('node'))
@@ -60,7 +60,7 @@ test('a change that could not be told is not announced again after a newer one',
   expect(notes).toEqual([])
 })
 
-test('what a node has not told when it stops, it leaves to each', async () => {
+test('a stopping node leaves unfinished fan-outs to each of the others', async () => {
   const { fanout, notes, nextRead } = openFanout()
   const renamed = fanout.announced(rename('Ben'))
   fanout.profileChanged(renamed)

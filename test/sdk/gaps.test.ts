@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest'
+import { isLive, isOffline, ready, texts, until } from '../support/chat.ts'
+import { scriptedChat } from '../support/scripted/index.ts'
+
+test('a long gap is filled by as many answers as it takes', async () => {
+  const { chat, channel, cut, mend, loseEvents, hold } = scriptedChat()
+  const talk = channel('c')
+  talk.send('1')
+  const { messages } = chat.channel('c')
+  messages.subscribe(() => {})
+  await chat.connect()
+  await until(messages, ready)
+  cut()
+  await isOffline(chat)
+  loseEvents()
+  for (const text of ['2', '3']) talk.send(text)
+  const sync = hold(/^POST \/api\/sync$/)
+  mend()
+  chat.wake()
+  await sync.asked
+  const second = talk.find('c-0002')
+  const part = { rev: second.rev, channel: talk.record(), messages: [second], more: true }
+  sync.release(Response.json({ channels: { c: part }, more: true, settingsVersion: 0 }))
+  await isLive(chat)
+  expect(texts(messages.getSnapshot())).toEqual(['1', '2', '3'])
+})

@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest'
+import { isLive, isOffline, ready, until } from '../support/chat.ts'
+import { quiet, scriptedChat } from '../support/scripted/index.ts'
+
+const LIST = /^GET \/api\/channels\?/
+
+/** A list whose first load was asked for before an outage, and is not answered yet. */
+async function overtakenLoad() {
+  const server = scriptedChat()
+  const { chat, channel, cut, mend, loseEvents, hold } = server
+  channel('a').send('before')
+  const list = chat.channels()
+  const first = hold(LIST)
+  list.subscribe(() => {})
+  chat.connect().catch(() => {})
+  await first.asked
+  cut()
+  await isOffline(chat)
+  loseEvents()
+  channel('b').send('meanwhile')
+  mend()
+  chat.wake()
+  await quiet()
+  const end = async (answer?: Response) => {
+    first.release(answer)
+    await isLive(chat)
+    await quiet()
+    return list.getSnapshot()
+  }
+  return { ...server, list, end }
+}
+
+test('a list whose first load outlasts an outage shows what came meanwhile', async () => {
+  const { end } = await overtakenLoad()
+  const { items, status } = await end()
+  expect([items.map(({ id }) => id), status]).toEqual([['b', 'a'], 'ready'])
+})
+
+test('a load from before an outage that fails after it fails no newer one', async () => {
+  const { end } = await overtakenLoad()
+  const error = { code: 'INTERNAL_ERROR', message: 'too late' }
+  expect(await end(Response.json({ error }, { status: 500 }))).toMatchObject({ status: 'ready' })
+})
+
+test('after an outage without a gap a list goes as far down as it was paged', async () => {
+  const { chat, channel, cut, mend } = scriptedChat()
+  for (let n = 1; n <= 120; n++) {
+    const { send } = channel(`${n}`)
+    // Each of these is a second later than the one before.
+    for (let sent = 0; sent < n; sent++) send(`${sent}`)
+  }
+  const list = chat.channels()
+  list.subscribe(() => {})
+  await chat.connect()
+  await until(list, ready)
+  await list.loadMore()
+  cut()
+  await isOffline(chat)
+  mend()
+  chat.wake()
+  await isLive(chat)
+  expect(list.getSnapshot().items).toHaveLength(100)
+})

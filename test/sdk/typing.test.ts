@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest'
+import { scriptedChat } from '../support/scripted/index.ts'
+import { stoppedClock } from '../support/scripted/time.ts'
+
+const TYPING = 'POST /api/channels/c/typing'
+
+/** A room whose client is live, and what it last said of the user's typing. */
+async function typist() {
+  const clock = stoppedClock()
+  const { chat, channel, bodies, count } = scriptedChat()
+  channel('c')
+  await chat.connect()
+  const told = () => ({ ...bodies.get(TYPING), times: count(/typing$/) })
+  return { clock, room: chat.channel('c'), told }
+}
+
+test('who types on is shown as typing until five seconds after the last key', async () => {
+  const { clock, room, told } = await typist()
+  for (let second = 0; second < 8; second++) {
+    room.keystroke()
+    await clock.forward(1_000)
+    expect(told()).toMatchObject({ typing: true })
+  }
+  await clock.forward(3_000)
+  expect(told()).toMatchObject({ typing: true })
+  await clock.forward(1_000)
+  expect(told()).toMatchObject({ typing: false })
+})
+
+test('who types on at once after a message is shown as typing again', async () => {
+  const { clock, room, told } = await typist()
+  room.keystroke()
+  await clock.forward(0)
+  room.send({ text: 'sent' })
+  room.keystroke()
+  await clock.forward(0)
+  expect(told()).toMatchObject({ typing: true, times: 3 })
+})
