@@ -17,7 +17,7 @@ export const list = z.string().transform(splitList)
 export const postgresUrl = z
   .string()
   .refine(isEncoded, {
-    error: 'expected a password in percent-encoding: @ is %40, / %2F, ? %3F and # %23',
+    error: 'expected a password in percent-encoding: @ is %40, / %2F, ? %3F, # %23 and % %25',
     abort: true,
   })
   .refine(hasOneHost, 'expected one host, such as that of a proxy before several')
@@ -27,6 +27,11 @@ export const postgresUrl = z
       .refine((url) => !/[?&]search_path=/.test(url), 'expected DATABASE_SCHEMA, not search_path'),
   )
 export const httpUrl = z.url({ protocol: /^https?$/, error: 'expected an http(s) URL' })
+/** Paths are appended to it, and every client is told of it. */
+export const publicUrl = httpUrl.refine(
+  (url) => !/[?#@]/.test(url),
+  'expected no query, fragment, user or password',
+)
 export const origin = z
   .string()
   .refine(isOrigin, 'expected origins like https://example.com, without trailing slash, or *')
@@ -98,13 +103,14 @@ function isNetwork(entry: string) {
 }
 
 /**
- * An @ after the first / ? or # shows that these are of the password: what is before them would be
- * taken for the host, and named in errors. Parameters of the URL may have one.
+ * A % that encodes nothing is one of the password. An @ after the first / ? or # shows that these
+ * are of the password, too: what is before them would be taken for the host, and named in errors.
+ * Parameters of the URL may have one.
  */
 function isEncoded(url: string) {
   const [beforeParameters = ''] = url.slice(url.indexOf('://') + 3).split(/[?&]\w+=/)
   const [, ...rest] = beforeParameters.split(/[/?#]/)
-  return !rest.join('').includes('@')
+  return !/%(?![\da-f]{2})/i.test(beforeParameters) && !rest.join('').includes('@')
 }
 
 /** By the host as the driver reads it; a user or a password may have commas. */

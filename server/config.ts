@@ -9,6 +9,7 @@ import {
   list,
   origin,
   postgresUrl,
+  publicUrl,
   redisPrefix,
   redisUrl,
   secret,
@@ -68,7 +69,7 @@ export const Variables = z.object({
   RATE_LIMIT_APP_REQUESTS: wholeNumber(0, 1_000_000).default(0),
   TRUST_PROXY: trustProxy,
   USER_ADMIN_ACCESS: z.enum(['bearer', 'server']).optional(),
-  PUBLIC_URL: httpUrl.optional(),
+  PUBLIC_URL: publicUrl.optional(),
   INVITE_URL: httpUrl
     .refine((url) => url.includes('{token}'), 'expected {token} where the token goes')
     .optional(),

@@ -107,6 +107,23 @@ test('the acts of backends and moderators are noted', async () => {
   ])
 })
 
+test('a role that a new member is given is noted, and a member without one is not', async () => {
+  const ana = await world().user('roles-ana')
+  for (const id of ['roles-ben', 'roles-cem', 'roles-dan']) await world().user(id)
+  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Roles' })
+  const { length } = await entries()
+  await ana.members.add({ channelId, userIds: ['roles-ben'] })
+  await ana.members.add({ channelId, userIds: ['roles-ben', 'roles-cem'], role: 'moderator' })
+  // They are members already: nothing changes.
+  await ana.members.add({ channelId, userIds: ['roles-cem'], role: 'owner' })
+  await world().backend.members.add({ channelId, userIds: ['roles-dan'], role: 'owner' })
+  const added = (userId: string, role: string) => ({ channelId, userIds: [userId], role })
+  expect((await after(length)).map(({ operation, target }) => [operation, target])).toEqual([
+    ['members.add', added('roles-cem', 'moderator')],
+    ['members.add', added('roles-dan', 'owner')],
+  ])
+})
+
 test('the acts of the operator on an app and its keys are noted', async () => {
   const { operator } = world()
   const { id: appId, keyId: firstId } = await operator.apps.create({ name: 'Noted' })

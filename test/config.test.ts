@@ -56,7 +56,7 @@ describe('an invalid variable is reported in one line', () => {
       '-1',
       '10.0.0.0/8,x',
     ],
-    PUBLIC_URL: ['example.com', 'ftp://example.com', '/'],
+    PUBLIC_URL: ['example.com', 'ftp://example.com', '/', 'https://a/?b=1', 'https://b@a'],
     EMBEDDED_DATABASE: ['no', 'true'],
     MIGRATE_ON_START: ['yes', 'never'],
     SHUTDOWN_DELAY_SECONDS: ['-1', '301', '0.5'],

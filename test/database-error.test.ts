@@ -1,6 +1,8 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { databaseError } from '@parley/server/commands/database-error'
 import { migrate } from '@parley/server/db/migrate'
-import { expect, inject, test } from 'vitest'
+import { expect, inject, onTestFinished, test } from 'vitest'
 
 const withParts = (parts: Partial<Record<'password' | 'pathname' | 'username', string>>) =>
   Object.assign(new URL(inject('databaseUrl')), parts).href
@@ -38,5 +40,24 @@ test('an error about something else gets no advice', () => {
 test('an error of several lines is reported in one', () => {
   expect(databaseError(new Error('no connection:\n  refused\n')).message).toBe(
     'The database cannot be used: no connection: refused ',
+  )
+})
+
+test('a server that wants TLS is not taken for one with another password', () => {
+  const refused = new Error(
+    'no pg_hba.conf entry for host "192.0.2.7", user "parley", database "chat", no encryption',
+  )
+  const { message } = databaseError(Object.assign(refused, { code: '28000' }))
+  expect(message).toMatch(/no encryption\. Check sslmode in DATABASE_URL: .* sslmode=require$/)
+})
+
+test('a server without TLS is not taken for one that is away', async () => {
+  const server = createServer((socket) => socket.once('data', () => socket.end('N')))
+  server.listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  expect(await problem(`postgres://parley@127.0.0.1:${port}/chat?sslmode=require`)).toMatch(
+    /\. Check sslmode in DATABASE_URL: the server may have no TLS, sslmode=disable$/,
   )
 })

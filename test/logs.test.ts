@@ -5,6 +5,7 @@ import { createOutages, logOutages } from '@parley/server/db/outages'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { createDataFolder } from './support/folders.ts'
 import { type LogLine, logLines } from './support/log-lines.ts'
+import { exchange } from './support/raw.ts'
 import { RawSocket } from './support/socket.ts'
 import { production, start } from './support/start.ts'
 import { RawStream } from './support/stream.ts'
@@ -38,6 +39,13 @@ afterAll(() => {
 
 const lines = () => logLines(node)
 const line = (find: (line: LogLine) => boolean) => until(() => lines().find(find))
+/** Those of all that was answered: a call that is refused has one, after all of them. */
+async function allLines() {
+  const id = crypto.randomUUID()
+  await fetch(`${url}/api/channels`, { headers: { 'x-request-id': id } })
+  await line(({ requestId }) => requestId === id)
+  return lines()
+}
 
 const traceOf = (digits: string) => digits.repeat(32)
 
@@ -190,4 +198,49 @@ test('a line of an error has all that it was made of, however deep that goes', (
   const endless = new Error('its own cause')
   endless.cause = endless
   expect(describeError(endless)).toMatchObject({ cause: { message: 'its own cause' } })
+})
+
+test('a request that the audit log has an entry of is always logged, under its id', async () => {
+  const operator = createApi({ url, adminKey: production.ADMIN_API_KEY })
+  // A quarter of the other requests has a line.
+  const names = Array.from({ length: 12 }, (_, index) => `Key ${index}`)
+  for (const name of names) await operator.apps.createKey({ appId, name })
+  const { entries } = await operator.audit.listOfApp({ appId, operation: 'apps.createKey' })
+  expect(entries).toHaveLength(names.length)
+  const body = JSON.stringify({ adminKey: production.ADMIN_API_KEY })
+  const headers = { 'Content-Type': 'application/json' }
+  for (const _ of names) await fetch(`${url}/console/session`, { method: 'POST', headers, body })
+  const signIns = await operator.audit.list({ operation: 'console.signIn', limit: names.length })
+  expect(signIns.entries).toHaveLength(names.length)
+  const logged = (await allLines()).map(({ requestId }) => requestId)
+  const noted = [...entries, ...signIns.entries].map(({ requestId }) => requestId)
+  expect(logged).toEqual(expect.arrayContaining(noted))
+})
+
+test.each([
+  ['garbage', 'garbage\r\n\r\n', 400, 'Malformed HTTP'],
+  [
+    'headers of 20 KB',
+    `GET /health HTTP/1.1\r\nHost: x\r\nCookie: hush=${'a'.repeat(20_000)}\r\n\r\n`,
+    400,
+    'headers: expected at most 16 KB',
+  ],
+  ['CONNECT', 'CONNECT hush.example:80 HTTP/1.1\r\nHost: x\r\n\r\n', 404, 'No such route'],
+])('a request that nothing can read has a line: %s', async (_, bytes, status, reason) => {
+  const [answer] = await exchange(url, bytes)
+  const requestId = answer?.headers['x-request-id']
+  const found = (await allLines()).filter((each) => each.requestId === requestId)
+  expect(found).toEqual([
+    {
+      level: 'info',
+      time: expect.any(String),
+      node: expect.any(String),
+      status,
+      reason,
+      address: '127.0.0.1',
+      requestId,
+      msg: 'request refused unread',
+    },
+  ])
+  expect(node.output()).not.toContain('hush')
 })

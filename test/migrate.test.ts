@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { connectOnce } from '@parley/server/db/client'
 import { inspect, migrate, requireMigrated } from '@parley/server/db/migrate'
 import { readMigrations } from '@parley/server/db/migration-files'
@@ -219,6 +220,12 @@ test('parley check says what a start would find, and changes nothing', async () 
   expect(away.code).toBe(1)
   expect(away.output).toMatch(/\nThe database cannot be used: connect ECONNREFUSED [^\n]+\n$/)
   expect(bad).toEqual({ code: 1, output: 'PORT: expected a whole number\n' })
+  const nowhere = join(import.meta.filename, 'data')
+  const embedded = { DATABASE_URL: '', EMBEDDED_DATABASE: 'yes', DATA_DIR: nowhere }
+  expect(await parley('check', embedded)).toMatchObject({
+    code: 1,
+    output: expect.stringMatching(/\nDATA_DIR: \S+ is not writable \(ENOTDIR\)[^\n]+\n$/),
+  })
   const many = await parley('check', { DATABASE_URL, DATABASE_POOL_SIZE: '190', WORKERS: '2' })
   // In a rolling restart a third process runs beside the two.
   expect(many.output).toMatch(/^Warning: PostgreSQL allows \d+ connections, .* may need 600: /m)

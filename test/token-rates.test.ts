@@ -120,6 +120,10 @@ describe('token requests', () => {
       expect((await mint(world, from(address))).status).toBe(200)
     expectError(await mint(world, from('2001:db8:1:2::2')), 'RATE_LIMITED')
     expect((await mint(world, from('2001:db8:1:3::1'))).status).toBe(200)
+    // Some proxies add the port, which is another one for each connection.
+    for (const [index, address] of ['192.0.2.7:1', '192.0.2.7', '192.0.2.7:3'].entries())
+      expect((await mint(world, from(address))).status).toBe(index < 2 ? 200 : 429)
+    expectError(await mint(world, from('[2001:db8:1:2::3]:50123')), 'RATE_LIMITED')
     for (const key of ['a', 'b'])
       expectError(await mint(world, from(`2001:db8:5:6::${key}`, key)), 'UNAUTHORIZED')
     expectError(await mint(world, from('2001:db8:5:6::c', 'c')), 'RATE_LIMITED')

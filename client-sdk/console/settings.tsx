@@ -8,12 +8,17 @@ import type { AppRecord } from './types.ts'
 type Props = { app: AppRecord; onChange: () => void }
 
 /** What the operator may set for an app, and its end. */
-export const Settings = (props: Props) => (
-  <>
-    <Fields {...props} />
-    <DangerZone {...props} />
-  </>
-)
+export function Settings(props: Props) {
+  const { name, settings } = props.app
+  const [isSaved, setSaved] = useState(false)
+  return (
+    <>
+      {/* What was loaded is shown: the fields of before would undo what somebody else has set. */}
+      <Fields key={JSON.stringify([name, settings])} {...props} {...{ isSaved, setSaved }} />
+      <DangerZone {...props} />
+    </>
+  )
+}
 
 const rates = {
   tokens: 'Tokens of a key and address',
@@ -25,76 +30,101 @@ const rates = {
 type Rate = keyof typeof rates
 const rateNames = Object.keys(rates) as Rate[] // these are all its keys
 
-function Fields({ app, onChange }: Props) {
+type FieldsProps = Props & { isSaved: boolean; setSaved: (isSaved: boolean) => void }
+
+function Fields({ app, onChange, isSaved, setSaved }: FieldsProps) {
   const { settings } = app
   const attempt = useAttempt()
   const [name, setName] = useState(app.name)
   const [days, setDays] = useState(textOf(settings.messageRetentionDays))
   const [access, setAccess] = useState(settings.userAdminAccess)
   const [limits, setLimits] = useState(() => mapRates((rate) => textOf(settings.rateLimits[rate])))
-  const [isSaved, setSaved] = useState(false)
-  const save = async (event: FormEvent) => {
-    event.preventDefault()
-    const changes = {
-      name: name.trim(),
+  const [isConfirming, setConfirming] = useState(false)
+  const keptDays = numberOf(days)
+  const save = async () => {
+    const rateLimits = mapRates((rate) => numberOf(limits[rate]))
+    await api.apps.update({
+      appId: app.id,
+      ...changed({ name: name.trim() }, app),
       settings: {
-        messageRetentionDays: numberOf(days),
-        userAdminAccess: access,
-        rateLimits: mapRates((rate) => numberOf(limits[rate])),
+        ...changed({ messageRetentionDays: keptDays, userAdminAccess: access }, settings),
+        rateLimits: changed(rateLimits, settings.rateLimits),
       },
-    }
-    const updated = await attempt(api.apps.update({ appId: app.id, ...changes }))
-    setSaved(updated !== undefined)
-    if (updated) onChange()
+    })
+    setConfirming(false)
+    setSaved(true)
+    onChange()
+  }
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    setSaved(false)
+    if (isShorter(keptDays, settings.messageRetentionDays)) setConfirming(true)
+    else void attempt(save())
   }
   return (
-    <form className="card section" onSubmit={save} onChange={() => setSaved(false)}>
-      <div className="settings">
-        <TextField label="Name" value={name} onChange={setName} isRequired />
-        <TextField
-          label="Keep messages for days"
-          type="number"
-          value={days}
-          onChange={setDays}
-          placeholder="For ever"
-          hint="Older messages are deleted by a job, as if their authors had."
-        />
-        <label className="field">
-          <span className="field-name">Users may be administered by</span>
-          <select
-            className="input"
-            value={access ?? ''}
-            onChange={({ target: { value } }) =>
-              setAccess(value === 'bearer' || value === 'server' ? value : null)
-            }
-          >
-            <option value="">as the server is configured</option>
-            <option value="server">API keys and admin tokens</option>
-            <option value="bearer">every user</option>
-          </select>
-        </label>
-        <fieldset className="field">
-          <legend>Limits a minute</legend>
-          {rateNames.map((rate) => (
-            <TextField
-              key={rate}
-              label={rates[rate]}
-              type="number"
-              value={limits[rate]}
-              onChange={(value) => setLimits({ ...limits, [rate]: value })}
-              placeholder="As the server is configured"
-            />
-          ))}
-          <span className="muted hint">0 turns a limit off.</span>
-        </fieldset>
-        <div className="actions">
-          {isSaved && <span className="badge badge-good">Saved</span>}
-          <button type="submit" className="button">
-            Save
-          </button>
+    <>
+      {isConfirming && (
+        <FormDialog
+          title={`Delete messages older than ${days} days?`}
+          submit="Delete and save"
+          isDangerous
+          onSubmit={save}
+          onClose={() => setConfirming(false)}
+        >
+          <p className="muted">
+            They are deleted for all users of <strong>{app.name}</strong>, within minutes. This
+            cannot be undone.
+          </p>
+        </FormDialog>
+      )}
+      <form className="card section" onSubmit={submit} onChange={() => setSaved(false)}>
+        <div className="settings">
+          <TextField label="Name" value={name} onChange={setName} isRequired />
+          <TextField
+            label="Keep messages for days"
+            type="number"
+            value={days}
+            onChange={setDays}
+            placeholder="For ever"
+            hint="Older messages are deleted by a job, as if their authors had."
+          />
+          <label className="field">
+            <span className="field-name">Users may be administered by</span>
+            <select
+              className="input"
+              value={access ?? ''}
+              onChange={({ target: { value } }) =>
+                setAccess(value === 'bearer' || value === 'server' ? value : null)
+              }
+            >
+              <option value="">as the server is configured</option>
+              <option value="server">API keys and admin tokens</option>
+              <option value="bearer">every user</option>
+            </select>
+          </label>
+          <fieldset className="field">
+            <legend>Limits a minute</legend>
+            {rateNames.map((rate) => (
+              <TextField
+                key={rate}
+                label={rates[rate]}
+                type="number"
+                value={limits[rate]}
+                onChange={(value) => setLimits({ ...limits, [rate]: value })}
+                placeholder="As the server is configured"
+              />
+            ))}
+            <span className="muted hint">0 turns a limit off.</span>
+          </fieldset>
+          <div className="actions">
+            {isSaved && <span className="badge badge-good">Saved</span>}
+            <button type="submit" className="button">
+              Save
+            </button>
+          </div>
         </div>
-      </div>
-    </form>
+      </form>
+    </>
   )
 }
 
@@ -168,6 +198,16 @@ function DeleteApp({ app, onClose }: { app: AppRecord; onClose: () => void }) {
     </FormDialog>
   )
 }
+
+/** Whether messages are deleted that were kept before. */
+const isShorter = (days: number | null, before: number | null) =>
+  days !== null && (before === null || days < before)
+
+/** Of what was given only what is new: somebody else may have changed the rest meanwhile. */
+const changed = <T extends object>(given: T, before: { [Name in keyof T]: unknown }) =>
+  Object.fromEntries(
+    Object.entries(given).filter(([name, value]) => value !== before[name as keyof T]),
+  ) as Partial<T> // of its entries
 
 const textOf = (value: number | null) => (value === null ? '' : String(value))
 const numberOf = (text: string) => (text.trim() === '' ? null : Number(text))

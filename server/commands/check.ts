@@ -1,5 +1,6 @@
 import { type Config, readConfig } from '../config.ts'
 import { warningsOf } from '../config-warnings.ts'
+import { requireEmbeddable } from '../db/embedded/index.ts'
 import { inspect } from '../db/migrate.ts'
 import { localUrl, wsUrlOf } from '../urls.ts'
 import { connectionWarnings } from './connections.ts'
@@ -13,12 +14,15 @@ export async function check() {
   const wsUrl = wsUrlOf(config.publicUrl ?? localUrl(config.host, config.port))
   for (const warning of warningsOf(config, wsUrl)) console.log(`Warning: ${warning}`)
   const { databaseUrl } = config
-  if (databaseUrl === undefined) console.log(`Database: embedded, below ${config.dataDir}`)
-  else await checkDatabase(databaseUrl, config)
+  if (databaseUrl !== undefined) return checkDatabase(databaseUrl, config)
+  console.log(`Database: embedded, below ${config.dataDir}`)
+  requireEmbeddable(config.dataDir)
 }
 
 async function checkDatabase(url: string, config: Config) {
-  const { version, pending, isQueueBehind } = await inspect(url).catch((error) => {
+  const { version, pending, isQueueBehind } = await inspect(url, {
+    mayMigrate: config.migrateOnStart,
+  }).catch((error) => {
     throw databaseError(error)
   })
   console.log(`Database: PostgreSQL ${version}`)

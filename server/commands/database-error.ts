@@ -25,11 +25,22 @@ const hints: Record<string, string> = {
   ERR_TLS_CERT_ALTNAME_INVALID: HOST,
 }
 
+/** What the system or PostgreSQL say of a connection whose other side has no TLS, or wants it. */
+const ofTls: [RegExp, string][] = [
+  [/, no encryption$/, 'sslmode in DATABASE_URL: the server may want TLS, sslmode=require'],
+  [
+    /before secure TLS connection was established$/,
+    'sslmode in DATABASE_URL: the server may have no TLS, sslmode=disable',
+  ],
+]
+
 /** Why the database cannot be used, in one line. */
 export function databaseError(error: unknown) {
-  const hint = hints[codeOf(error)]
+  const message = errorMessage(error)
+  const [, tlsHint] = ofTls.find(([text]) => text.test(message)) ?? []
+  const hint = tlsHint ?? hints[codeOf(error)]
   const check = hint === undefined ? '' : `. Check ${hint}`
-  return new Error(`The database cannot be used: ${errorMessage(error)}${check}`)
+  return new Error(`The database cannot be used: ${message}${check}`)
 }
 
 function codeOf(error: unknown): string {

@@ -20,10 +20,13 @@ const AZURE_METADATA = '168.63.129.16'
 
 /**
  * The network that an address counts for: of IPv6 the 64 bits that its owner has, since each host
- * in them chooses addresses at will. An IPv4 address is the same in both spellings.
+ * in them chooses addresses at will. An IPv4 address is the same in both spellings, and with a
+ * port.
  */
-export function networkOf(address: string) {
-  if (!address.includes(':') || !ipaddr.isValid(address)) return address
+export function networkOf(given: string) {
+  if (!given.includes(':')) return given
+  const address = withoutPort(given)
+  if (!ipaddr.isValid(address)) return address
   const parsed = ipaddr.process(address)
   if (!(parsed instanceof ipaddr.IPv6)) return parsed.toString()
   return parsed.parts
@@ -31,6 +34,10 @@ export function networkOf(address: string) {
     .map((part) => part.toString(16))
     .join(':')
 }
+
+/** Some proxies add the port, which is another one for each connection: `[2001:db8::1]:50123`. */
+const withoutPort = (address: string) =>
+  /^(?:([\d.]+)|\[(.+)\]):\d+$/.exec(address)?.slice(1).find(Boolean) ?? address
 
 /** Whether a URL is http(s) on the default port, without credentials. Others are refused. */
 export const isPlainHttpUrl = ({ protocol, port, username, password }: URL) =>

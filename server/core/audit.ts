@@ -13,7 +13,7 @@ export const noteAct = ({ db, write, caller }: ActContext, act: Act) =>
 /** Notes an act that takes several calls; returns the id of its entry, for `isNoted`. */
 export async function noteLongAct({ db, caller }: Omit<ActContext, 'write'>, act: Act) {
   const [entry] = await db<{ id: string }[]>`
-    ${insertEntry(db, { ...actorOf(caller), ...act })}
+    ${noteActOf(db, caller, act)}
     returning id::text as id`
   if (!entry) throw new Error('the audit log took no entry')
   return entry.id
@@ -43,8 +43,10 @@ export async function isNoted(
 }
 
 /** Notes what a caller does in one of several transactions. */
-export const noteActOf = (db: Tx, caller: ActContext['caller'], act: Act) =>
-  insertEntry(db, { ...actorOf(caller), ...act })
+export function noteActOf(db: Tx, caller: ActContext['caller'], act: Act) {
+  caller.onNoted?.()
+  return insertEntry(db, { ...actorOf(caller), ...act })
+}
 
 /** Notes what a job of the server has done. */
 export const noteJob = (db: Tx, act: Act) =>

@@ -63,7 +63,7 @@ export function createAskBeforeSend({ request, metrics, log }: AskOptions): AskB
     } catch (error) {
       const problem = problemOf(error, hook)
       metrics.beforeSend.inc({ outcome: 'error' })
-      if (!failing.has(appId)) log.warn({ appId, error: problem }, 'before-send hook failing')
+      if (!failing.has(appId)) log.warn({ app: appId, error: problem }, 'before-send hook failing')
       failing.set(appId, true)
       return hook.onError === 'allow'
         ? { action: 'allow' }

@@ -4,7 +4,7 @@ import { inSchema, locks } from './locks.ts'
 import type { Migration } from './migration-files.ts'
 import { migrationsSchema, ownSchema } from './own-schema.ts'
 import { requireDirectConnection } from './require-direct.ts'
-import { requireSchema, requireVersion } from './requirements.ts'
+import { requireDatabase, requireMayMigrate, requireSchema } from './requirements.ts'
 import { isQueueBehind, pendingMigrations } from './schema-state.ts'
 import { transaction } from './transaction.ts'
 import { useOnce } from './use-once.ts'
@@ -39,7 +39,9 @@ type MigrateOptions = { onNotice?: (line: string) => void }
 export function migrate(url: string, { onNotice = () => {} }: MigrateOptions = {}) {
   const applyPending = async (db: Tx) => {
     await lockMigrations(db, onNotice)
+    await liftLimits(db)
     const pending = await pendingMigrations(db)
+    await requireRights(db, url, pending)
     if (ownSchema(url) === undefined) await db`create schema if not exists drizzle`
     await db`
       create table if not exists ${migrationsSchema(db)}.__drizzle_migrations (
@@ -52,6 +54,12 @@ export function migrate(url: string, { onNotice = () => {} }: MigrateOptions = {
   }
   return withConnection(url, applyPending, { withinMs: WITHIN_MS })
 }
+
+/** A role or a database may limit its statements, and an index of a large table takes longer. */
+const liftLimits = (db: Tx) => db`
+  select set_config(name, '0', false)
+  from pg_settings
+  where name in ('statement_timeout', 'transaction_timeout')`
 
 /**
  * Throws if a schema is not that of this version, or that of the queue unless there are no jobs.
@@ -69,16 +77,25 @@ async function requireNothingPending(db: Tx, hasJobs: boolean) {
   throw new Error(`${problem}, and MIGRATE_ON_START=off. Run: parley migrate`)
 }
 
-/** What would be migrated, and the server's version. */
-export const inspect = (url: string) =>
+/** The rights to a schema of our own were looked at before. */
+async function requireRights(db: Tx, url: string, { length }: Migration[]) {
+  if (ownSchema(url) === undefined) await requireMayMigrate(db, { hasPending: length > 0 })
+}
+
+/** What would be migrated, if the role `mayMigrate` that is asked for, and the server's version. */
+export const inspect = (url: string, { mayMigrate = false } = {}) =>
   withConnection(
     url,
-    async (db) => ({
-      version: await requireVersion(db),
-      pending: (await pendingMigrations(db)).map(({ name }) => name),
-      isQueueBehind: await isQueueBehind(db),
-    }),
-    { mayCreate: false },
+    async (db) => {
+      const pending = await pendingMigrations(db)
+      if (mayMigrate) await requireRights(db, url, pending)
+      return {
+        version: await requireDatabase(db),
+        pending: pending.map(({ name }) => name),
+        isQueueBehind: await isQueueBehind(db),
+      }
+    },
+    { mayCreate: mayMigrate },
   )
 
 /** A connection to a database that we can work with. */
@@ -89,7 +106,7 @@ async function withConnection<T>(
 ) {
   await requireDirectConnection(url)
   const prepared = async (db: Tx) => {
-    await requireVersion(db)
+    await requireDatabase(db)
     await requireSchema(db, ownSchema(url), mayCreate)
     return work(db)
   }

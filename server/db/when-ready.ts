@@ -3,11 +3,11 @@ import { setTimeout } from 'node:timers/promises'
 /**
  * The errors of a server that is starting, or is not there yet: its address may be known, or its
  * socket made, only once it runs. It may also be stopped in the middle of a start, have no place
- * for another connection, or be silent.
+ * for another connection, be silent, or be a replica that takes the place of its primary soon.
  */
 // biome-ignore format: a table of codes
 const STARTING = new Set([
-  '57P01', '57P02', '57P03', '53300', 'DEADLINE_EXCEEDED',
+  '57P01', '57P02', '57P03', '53300', '25006', 'DEADLINE_EXCEEDED',
   'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'CONNECTION_CLOSED',
   'ENOENT', 'ENOTFOUND', 'EAI_AGAIN',
   'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT', 'CONNECT_TIMEOUT',

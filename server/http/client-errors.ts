@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import {
   type IncomingHttpHeaders,
   type IncomingMessage,
@@ -19,9 +20,11 @@ const LINGER_MS = 5_000
 type Exchange = { request: IncomingMessage; response: ServerResponse }
 type ClientError = Error & { code?: string; rawPacket?: Buffer }
 
+/** A request that nobody has read, for its line in the log. */
+type Refused = { status: number; reason: string; address: string | undefined; requestId: string }
 type ClientErrorOptions = {
-  commonHeaders: (headers: IncomingHttpHeaders) => Record<string, string>
-  onRefused: (status: number) => void
+  commonHeaders: (requestId: string, headers: IncomingHttpHeaders) => Record<string, string>
+  onRefused: (refused: Refused) => void
 }
 
 /**
@@ -34,6 +37,13 @@ export function handleClientErrors(
   { commonHeaders, onRefused }: ClientErrorOptions,
 ) {
   const latest = new WeakMap<Duplex, Exchange>()
+  /** The text of the answer. */
+  const refuse = (error: ApiError, socket: Duplex, headers: IncomingHttpHeaders) => {
+    const requestId = randomUUID()
+    const address = 'remoteAddress' in socket ? String(socket.remoteAddress) : undefined
+    onRefused({ status: statusOf(error), reason: error.message, address, requestId })
+    return toText(error, commonHeaders(requestId, headers))
+  }
   server.on('request', (request, response) => latest.set(request.socket, { request, response }))
 
   server.on('clientError', (error: ClientError, socket) => {
@@ -42,19 +52,16 @@ export function handleClientErrors(
     if (error.code === 'ECONNRESET' || !socket.writable || isUnused(error, socket))
       return socket.destroy()
     const apiError = new ApiError('VALIDATION_ERROR', messageFor(error))
-    onRefused(statusOf(apiError))
     const origin = originIn(error.rawPacket)
-    const headers = commonHeaders(origin === undefined ? {} : { origin })
-    const respond = () => endWith(socket, toText(apiError, headers))
+    const answer = refuse(apiError, socket, origin === undefined ? {} : { origin })
+    const respond = () => endWith(socket, answer)
     // The response to an earlier, complete request on this connection goes first.
     const isPending = request?.complete && response && !response.writableFinished
     if (isPending) response.once('finish', respond)
     else respond()
   })
   server.on('connect', ({ headers }, socket) => {
-    const apiError = new ApiError('NOT_FOUND', 'No such route')
-    onRefused(statusOf(apiError))
-    endWith(socket, toText(apiError, commonHeaders(headers)))
+    endWith(socket, refuse(new ApiError('NOT_FOUND', 'No such route'), socket, headers))
   })
   // Unknown expectations may be ignored (RFC 9110, 10.1.1).
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))

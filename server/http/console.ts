@@ -5,6 +5,7 @@ import { ApiError } from '../core/errors.ts'
 import type { Db } from '../db/client.ts'
 import { createConsoleSessions, noSessionCookie } from './console-sessions.ts'
 import { isOwnPage, servePage } from './pages.ts'
+import { factsOf } from './request-facts.ts'
 import { type Calls, serveRest, toCallRequest } from './rest.ts'
 
 type ConsoleOptions = {
@@ -39,6 +40,7 @@ export function serveConsole(
     const credentials = { ip, adminKey: data.adminKey }
     await calls.apps.list?.call(toCallRequest(request, reply, credentials), { limit: 1 })
     await db.use((db) => noteSignIn(db, { requestId: request.id, ip }))
+    factsOf(request.raw).isAudited = true
     const isSecure = publicUrl().startsWith('https:')
     return reply.header('Set-Cookie', await sessions.begin(isSecure)).send({ success: true })
   })

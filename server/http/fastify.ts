@@ -60,8 +60,11 @@ export function createFastify({
     clientErrorHandler: () => {},
   })
   handleClientErrors(app.server, {
-    commonHeaders: (headers) => commonHeaders(randomUUID(), headers),
-    onRefused: (status) => metrics.responses.inc({ status }),
+    commonHeaders,
+    onRefused: (refused) => {
+      metrics.responses.inc({ status: refused.status })
+      app.log.info(refused, 'request refused unread')
+    },
   })
   closeConnections(app, isStopping)
   if (isTracing()) traceRequests(app)

@@ -17,6 +17,8 @@ export type RequestFacts = {
   code?: string
   /** How many parts of a call that was answered were refused. */
   refused?: number
+  /** Whether the audit log has an entry of it, which leads here by the id of the request. */
+  isAudited?: boolean
 }
 
 const known = new WeakMap<IncomingMessage, RequestFacts>()
@@ -43,5 +45,8 @@ export function noteCaller(facts: RequestFacts, caller: Caller) {
     caller.trace = activeSpan()?.place ?? facts.trace
   }
   if (facts.requestId !== undefined) caller.requestId = facts.requestId
+  caller.onNoted = () => {
+    facts.isAudited = true
+  }
   if ('userId' in caller && caller.userId !== null) facts.userId = caller.userId
 }

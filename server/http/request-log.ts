@@ -19,8 +19,9 @@ type LogOptions = {
 
 /**
  * Logs each request in one line, once it was answered, or could not be. Of those that succeeded in
- * time only a share is logged; others always are. The share is drawn here: by the trace, which a
- * caller may choose, they could hide from the log, or flood it.
+ * time only a share is logged; others always are, and so is what the audit log has an entry of. The
+ * share is drawn here: by the trace, which a caller may choose, they could hide from the log, or
+ * flood it.
  */
 export function logRequests(app: FastifyInstance, { sample, metrics }: LogOptions) {
   app.addHook('onRequest', (request, reply, done) => {
@@ -57,8 +58,10 @@ function logAnswer(request: FastifyRequest, reply: FastifyReply, sample: number)
   else request.log.info(line, 'request completed')
 }
 
-const isNotable = ({ raw }: FastifyRequest, reply: FastifyReply) =>
-  reply.statusCode >= 400 || factsOf(raw).code !== undefined || msOf(reply) >= SLOW_MS
+function isNotable({ raw }: FastifyRequest, reply: FastifyReply) {
+  const { code, isAudited } = factsOf(raw)
+  return isAudited || reply.statusCode >= 400 || code !== undefined || msOf(reply) >= SLOW_MS
+}
 const msOf = ({ elapsedTime }: FastifyReply) => Math.round(elapsedTime)
 
 /** Of long lines fewer are drawn, unless all are: the ids of a caller make the log no larger. */

@@ -16,6 +16,7 @@ import {
   type HandlerContext,
   type Handlers,
   type JobBatch,
+  messagesOf,
   NotStoredError,
   type QueuedJob,
   type QueuedTask,
@@ -50,7 +51,7 @@ export async function runJob<T extends QueuedTask>(
 ): Promise<void> {
   const { jobs, since, tries } = batch
   const { job, abortSignal: signal } = helpers
-  const traces = tracesOf(jobs)
+  const about = { traces: tracesOf(jobs), messages: messagesOf(jobs) }
   // By the database's clock: that of this machine may be wrong.
   const takenAt = job.locked_at ?? new Date()
   const ageSeconds = (takenAt.getTime() - Date.parse(since)) / 1000
@@ -62,7 +63,7 @@ export async function runJob<T extends QueuedTask>(
     const reason = batch.reason === undefined ? 'too old' : `too old: ${batch.reason}`
     await keep(task, { ...batch, attempts: failures }, reason)
     metrics.jobs.inc({ task, outcome: 'given_up' })
-    const facts = { task, tries, since, jobs: jobs.length, traces, reason: batch.reason }
+    const facts = { task, tries, since, jobs: jobs.length, ...about, reason: batch.reason }
     return log.error(facts, 'job given up: too old')
   }
   const add = (task: T | RetryLaterError['task'], batch: JobBatch, pauseMs = 0) =>
@@ -82,13 +83,13 @@ export async function runJob<T extends QueuedTask>(
     const giveUp: HandlerContext<T>['giveUp'] = (task, jobs, reason) =>
       keep(task, { jobs, since, tries, attempts: failures + 1 }, reason)
     await inSpan(span, () =>
-      jobTraces.run(traces, () =>
+      jobTraces.run(about.traces, () =>
         inTime({ signal, timings }, (signal) =>
           handler(jobs, { signal, takenAt, continueWith, giveUp }),
         ),
       ),
     )
-    log.debug({ task, traces, jobs: jobs.length }, 'job done')
+    log.debug({ task, ...about, jobs: jobs.length }, 'job done')
   } catch (error) {
     if (error instanceof ApiError && error.code === 'NOT_FOUND') return
     // One job may be too slow where the others are not.
@@ -96,7 +97,7 @@ export async function runJob<T extends QueuedTask>(
     const later = isDatabaseUnavailable(error) ? new RetryLaterError(task, jobs, 0, error) : error
     if (later instanceof RetryLaterError) {
       metrics.jobs.inc({ task, outcome: 'put_off' })
-      log[levelOf(error)]({ task, tries, traces, err: later.cause }, 'job put off')
+      log[levelOf(error)]({ task, tries, ...about, err: later.cause }, 'job put off')
       const pauseMs = Math.max(
         1000 * later.retryAfterSeconds,
         timings.backOffMs * backOffFactor(tries),

@@ -70,6 +70,11 @@ export const taskSettings: Record<QueuedTask, TaskSettings> = {
   device: { queue: 'push', batchSize: 1, maxAgeSeconds: 24 * HOUR },
 }
 
+/** The messages that jobs are about: operators look for these in the log. */
+export const messagesOf = (jobs: QueuedJob[]) => [
+  ...new Set(jobs.flatMap((job) => ('messageId' in job ? job.messageId : []))),
+]
+
 /** How many deaths of its workers a job survives. It is given up at the next one. */
 export const MAX_DEATHS = 20
 

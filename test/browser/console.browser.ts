@@ -12,7 +12,6 @@ const playground = usePlayground()
 const wide = { width: 1280, height: 860 }
 const phone = { width: 390, height: 844 }
 const serverUrl = () => new URL('..', `${playground.url()}/`).href
-const operator = () => createApi({ url: serverUrl(), adminKey: ADMIN_KEY })
 
 const link = (page: Page, name: string | RegExp) => page.getByRole('link', { name, exact: true })
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
@@ -173,30 +172,6 @@ test('a disabled app refuses its backend until it is enabled again', async () =>
   await button(page, 'Save').click()
   await expectVisible(page.getByLabel('Admin key'))
   expect(playground.problems.splice(0).every((problem) => problem.includes('401'))).toBe(true)
-})
-
-test('settings are saved, and an app is deleted once its name is typed', async () => {
-  const app = await createApp('Short life')
-  const page = await openConsole(`#/apps/${app.id}/settings`)
-  await page.getByLabel('Keep messages for days').fill('365')
-  const topOf = async (text: string) => (await page.getByText(text).boundingBox())?.y ?? 0
-  const [legend, first] = [await topOf('Limits a minute'), await topOf('Tokens of a key')]
-  expect(first - legend).toBeGreaterThan(25)
-  await page.getByLabel('Messages of a user').fill('120')
-  await button(page, 'Save').click()
-  await expectVisible(page.getByText('Saved', { exact: true }))
-  expect((await operator().apps.get({ appId: app.id })).settings).toMatchObject({
-    messageRetentionDays: 365,
-    rateLimits: { messages: 120 },
-  })
-  await button(page, 'Delete').click()
-  const dialog = page.getByRole('dialog')
-  const confirm = dialog.getByRole('button', { name: 'Delete for good' })
-  expect(await confirm.isDisabled()).toBe(true)
-  await dialog.getByLabel('Name of the app').fill('Short life')
-  await confirm.click()
-  await expectVisible(page.getByRole('heading', { name: 'Apps' }))
-  await expectHidden(link(page, 'Short life'))
 })
 
 test('failed jobs are shown page by page, none left out when one is retried', async () => {

@@ -214,8 +214,8 @@ test('a hook that fails is logged once until it works again, and each verdict co
   await askFor('app-1')
   receiver.answerWith(answering(404))
   await askFor('app-1')
-  const line = (appId: string, error: string) => ({
-    appId,
+  const line = (app: string, error: string) => ({
+    app,
     error,
     message: 'before-send hook failing',
   })
@@ -237,7 +237,7 @@ test('a bounded number of messages of an app waits for its hook, beside other ap
   await until(() => held.length === atOnce)
   expect(await askFor('busy')).toMatchObject({ action: 'refuse' })
   expect(await askFor('busy', 'allow')).toEqual({ action: 'allow' })
-  expect(lines).toMatchObject([{ appId: 'busy', error: 'too many questions at once' }])
+  expect(lines).toMatchObject([{ app: 'busy', error: 'too many questions at once' }])
   const other = askFor('quiet')
   await until(() => held.length === atOnce + 1)
   for (const release of held) release()

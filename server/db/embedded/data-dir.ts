@@ -56,9 +56,24 @@ const createWritable = (directory: string) => {
     accessSync(directory, constants.W_OK)
     return realpathSync(directory)
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : 'error'
-    throw new Error(`DATA_DIR: ${directory} is not writable (${code}). Set another folder`)
+    throw unwritable(directory, error)
   }
+}
+
+/** Throws if it could not be made, or written to. It makes nothing. */
+export function requireWritable(directory: string) {
+  const nearest = pathTo(directory).find((folder) => existsSync(folder)) ?? directory
+  try {
+    // The dot is refused of what is no folder.
+    accessSync(`${nearest}/.`, constants.W_OK)
+  } catch (error) {
+    throw unwritable(directory, error)
+  }
+}
+
+function unwritable(directory: string, error: unknown) {
+  const code = error instanceof Error && 'code' in error ? error.code : 'error'
+  return new Error(`DATA_DIR: ${directory} is not writable (${code}). Set another folder`)
 }
 
 /** Tries it out: besides mode bits there are access lists, mounts and name spaces. */

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { addressFor } from './address.ts'
-import { binariesFor } from './binaries.ts'
+import { binariesFor, installedPackage } from './binaries.ts'
 import { type Cluster, prepareCluster } from './cluster.ts'
-import { chooseDataDir } from './data-dir.ts'
+import { chooseDataDir, requireWritable } from './data-dir.ts'
 import { keepRunning } from './keep-running.ts'
 import { lockDirectory } from './lock.ts'
 import { startPostmaster } from './postmaster.ts'
@@ -64,6 +64,12 @@ export async function startEmbeddedPostgres(
     release()
     throw error
   }
+}
+
+/** Throws if a start would fail for want of a place or of the programs. It makes nothing. */
+export function requireEmbeddable(dataDir: string) {
+  requireWritable(dataDir)
+  installedPackage()
 }
 
 export const DEFAULT_CONNECTIONS = 200

@@ -55,10 +55,11 @@ const add = implement(contract.members.add, async (ctx, { channelId, userIds, ro
   const newMembers = users.map((user) => ({ user, role, custom }))
   const { members: added, memberCount } = await addMembers(ctx, channel, newMembers)
   const invitedBy = ctx.caller.userId
-  if (added.length > 0 && invitedBy !== null) {
-    const addedIds = added.map(({ userId }) => userId)
+  const addedIds = added.map(({ userId }) => userId)
+  if (added.length > 0 && invitedBy !== null)
     ctx.enqueue('push-invite', { channelId, invitedBy, userIds: addedIds })
-  }
+  if (added.length > 0 && role !== 'member')
+    noteAct(ctx, { operation: 'members.add', target: { channelId, userIds: addedIds, role } })
   const ids = users.map(({ id }) => id)
   const members = await selectMembersById(ctx.db, channelId, ids)
   return { members, memberCount }

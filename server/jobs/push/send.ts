@@ -1,7 +1,7 @@
 import type { Metrics } from '../../core/metrics.ts'
 import { jobTraces } from '../job-trace.ts'
 import type { Log } from '../log.ts'
-import { type NonEmpty, type QueuedJob, RetryLaterError } from '../tasks.ts'
+import { messagesOf, type NonEmpty, type QueuedJob, RetryLaterError } from '../tasks.ts'
 import type { PushEvent, PushTask } from './events.ts'
 import type { PushOutcome } from './outcomes.ts'
 import { MAX_EVENTS_PER_CALL, type Provider } from './provider.ts'
@@ -125,7 +125,9 @@ async function settle<T extends PushTask>(sent: Sent<T>[], context: SendContext<
     metrics.pushes.inc({ outcome: 'refused' }, pushes.length)
     const { transactionId } = pushes[0]
     const traces = jobTraces.getStore()
-    log.error({ ...refusal, pushes: pushes.length, transactionId, traces }, 'push refused')
+    const messages = messagesOf(pushes.map(({ job }) => job))
+    const facts = { ...refusal, pushes: pushes.length, transactionId, traces, messages }
+    log.error(facts, 'push refused')
     await keepRefused(jobsOf(pushes, context), `refused: ${refusal.reason}`)
   }
   return sent.filter(({ result }) => result === 'unavailable')

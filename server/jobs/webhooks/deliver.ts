@@ -183,7 +183,7 @@ async function recordFailure(
   { lease, candidate, health }: Attempt,
   { isGone, error }: DeliveryOutcome,
 ) {
-  const facts = { appId: lease.appId, webhookId: lease.id, error }
+  const facts = { app: lease.appId, webhookId: lease.id, error }
   if (!health.isFailing) log.warn(facts, 'webhook failing')
   const mayDisable = isGone || isPersistent(candidate.attempts + 1)
   if (health.isFailing && !mayDisable) return

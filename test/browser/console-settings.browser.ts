@@ -1,0 +1,79 @@
+import { createApi } from '@parley/client/api'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { expectHidden, expectVisible } from '../support/browser.ts'
+import { createConsoleApp } from '../support/console.ts'
+import { usePlayground } from '../support/playground.ts'
+import { ADMIN_KEY } from '../support/secrets.ts'
+
+const playground = usePlayground()
+const serverUrl = () => new URL('..', `${playground.url()}/`).href
+const operator = () => createApi({ url: serverUrl(), adminKey: ADMIN_KEY })
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
+const createApp = (name: string) => createConsoleApp(serverUrl(), name)
+const settingsOf = async ({ id: appId }: { id: string }) =>
+  (await operator().apps.get({ appId })).settings
+
+async function openSettings({ id }: { id: string }) {
+  const page = await playground.open(`../console/#/apps/${id}/settings`)
+  await page.getByLabel('Admin key').fill(ADMIN_KEY)
+  await button(page, 'Sign in').click()
+  await expectHidden(page.getByLabel('Admin key'))
+  // The first call of the page was refused, which is how it knows.
+  expect(playground.problems.splice(0).filter((problem) => !problem.includes('401'))).toEqual([])
+  return page
+}
+
+test('a save sets what was changed, and nothing that somebody else has set meanwhile', async () => {
+  const app = await createApp('Two operators')
+  await operator().apps.update({ appId: app.id, settings: { messageRetentionDays: 30 } })
+  const page = await openSettings(app)
+  await expectVisible(page.getByLabel('Keep messages for days'))
+  // All messages are to be kept from now on, for a court say.
+  const settings = { messageRetentionDays: null, rateLimits: { messages: 7 } }
+  await operator().apps.update({ appId: app.id, settings })
+  await page.getByLabel('Tokens of a key').fill('9')
+  await button(page, 'Save').click()
+  await expectVisible(page.getByText('Saved', { exact: true }))
+  const both = { messageRetentionDays: null, rateLimits: { messages: 7, tokens: 9 } }
+  expect(await settingsOf(app)).toMatchObject(both)
+  await expect.poll(() => page.getByLabel('Messages of a user').inputValue()).toBe('7')
+  await page.getByLabel('Tokens of a key').fill('10')
+  await button(page, 'Save').click()
+  await expect
+    .poll(() => settingsOf(app))
+    .toMatchObject({
+      messageRetentionDays: null,
+      rateLimits: { messages: 7, tokens: 10 },
+    })
+})
+
+test('settings are saved, and an app is deleted once its name is typed', async () => {
+  const app = await createApp('Short life')
+  const page = await openSettings(app)
+  await page.getByLabel('Keep messages for days').fill('365')
+  const topOf = async (text: string) => (await page.getByText(text).boundingBox())?.y ?? 0
+  const [legend, first] = [await topOf('Limits a minute'), await topOf('Tokens of a key')]
+  expect(first - legend).toBeGreaterThan(25)
+  await page.getByLabel('Messages of a user').fill('120')
+  await button(page, 'Save').click()
+  // What is deleted does not come back.
+  const dialog = page.getByRole('dialog')
+  await expectVisible(dialog.getByText('Delete messages older than 365 days?'))
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+  expect(await settingsOf(app)).toMatchObject({ messageRetentionDays: null })
+  await button(page, 'Save').click()
+  await dialog.getByRole('button', { name: 'Delete and save' }).click()
+  await expectVisible(page.getByText('Saved', { exact: true }))
+  expect(await settingsOf(app)).toMatchObject({
+    messageRetentionDays: 365,
+    rateLimits: { messages: 120 },
+  })
+  await button(page, 'Delete').click()
+  const confirm = dialog.getByRole('button', { name: 'Delete for good' })
+  expect(await confirm.isDisabled()).toBe(true)
+  await dialog.getByLabel('Name of the app').fill('Short life')
+  await confirm.click()
+  await expectVisible(page.getByRole('heading', { name: 'Apps' }))
+  await expectHidden(page.getByRole('link', { name: 'Short life' }))
+})
