@@ -182,6 +182,16 @@ export function createMetrics() {
       help: 'Answers that were cut, the oldest first, because SEND_MEMORY_MB was used up.',
       registers,
     }),
+    arrivingBodies: new Gauge({
+      name: 'parley_arriving_body_bytes',
+      help: 'Memory of the bodies of requests that have not arrived whole.',
+      registers,
+    }),
+    bodiesCut: new Counter({
+      name: 'parley_bodies_cut_total',
+      help: 'Bodies that were cut, the oldest first, because SEND_MEMORY_MB was used up.',
+      registers,
+    }),
     redisTopics: new Gauge({
       name: 'parley_redis_topics',
       help: 'The topics whose notes this process receives through Redis.',
