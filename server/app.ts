@@ -217,7 +217,7 @@ const servicesOf = (
 /** Serves calls, sockets, documents and pages: with a demo app, also the playground. */
 function serve(
   app: FastifyInstance,
-  { db, metrics, http, access: { adminKey }, urls }: AppOptions,
+  { db, metrics, http, access: { adminKey }, urls, realtime: { sendMemoryBytes } }: AppOptions,
   { calls, realtime }: { calls: Calls; realtime: Realtime },
 ) {
   const guards = createGuards({
@@ -225,7 +225,8 @@ function serve(
     isClosing: realtime.isClosing,
     isOutage: realtime.isOutage,
   })
-  serveWebSockets(app, { metrics, close: realtime.closeSessions })
+  const { closeSessions: close } = realtime
+  serveWebSockets(app, { metrics, close, mostBytes: sendMemoryBytes })
   serveEndpoint(app, { node: realtime.node, guardSocket: guards.socket })
   serveStreams(app, { node: realtime.node, metrics, guards })
   serveRest(app, calls)

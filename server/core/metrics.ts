@@ -169,7 +169,7 @@ export function createMetrics() {
     }),
     socketsCut: new Counter({
       name: 'parley_sockets_cut_total',
-      help: 'Sockets that were cut, the fullest first, because SEND_MEMORY_MB was used up.',
+      help: 'Sockets that were cut because they left, or sent, too much for SEND_MEMORY_MB.',
       registers,
     }),
     unreadAnswers: new Gauge({
