@@ -27,7 +27,8 @@ test('the spaces in a content type are not searched from each of them', async ()
 function watchParsing() {
   const parse = vi.spyOn(JSON, 'parse')
   onTestFinished(() => parse.mockRestore())
-  return () => parse.mock.calls.filter(([text]) => text.length > 100_000).length
+  const count = () => parse.mock.calls.filter(([text]) => text.length > 100_000).length
+  return Object.assign(count, { forget: () => void parse.mockClear() })
 }
 const sync = (path: string, headers: object, body: string, url = world().url) =>
   post(url, path, { headers: { ...json, ...headers }, body })
@@ -46,18 +47,26 @@ test('a body is not parsed before its caller is known, and within their limit', 
   expect(parsed()).toBe(0)
 })
 
-test('a body has a value for each 12 bytes that it may have, whatever its strings', async () => {
+test('a body has a value for each 12 bytes that it may have, and at most 100,000', async () => {
   const key = { 'X-API-Key': world().apiKey }
   const parsed = watchParsing()
-  const most = Math.floor(limits.syncBodyBytes / 12)
-  const withValues = (count: number) => `{"users":[${'0,'.repeat(count - 3)}0]}`
-  expect(
-    expectError(await sync('/api/users/sync', key, withValues(most + 1)), 'VALIDATION_ERROR'),
-  ).toBe('body: expected at most 349,525 values')
-  expect(parsed()).toBe(0)
-  expect(
-    expectError(await sync('/api/users/sync', key, withValues(most)), 'VALIDATION_ERROR'),
-  ).toMatch(/^users: /)
+  const withValues = (name: string, count: number) => `{"${name}":[${'0,'.repeat(count - 3)}0]}`
+  const ana = await world().user('ana')
+  const { id } = await ana.channels.create({ type: 'group', name: 'Talk' })
+  const batch = `/api/channels/${id}/messages/batch`
+  const token = { Authorization: `Bearer ${ana.token}` }
+  for (const [path, name, headers, most] of [
+    ['/api/users/sync', 'users', key, 100_000],
+    [batch, 'messages', token, Math.floor(limits.messageBatch.bodyBytes / 12)],
+  ] as const) {
+    const refused = await sync(path, headers, withValues(name, most + 1))
+    const many = expectError(refused, 'VALIDATION_ERROR')
+    expect(many).toBe(`body: expected at most ${most.toLocaleString('en-US')} values`)
+    expect(parsed()).toBe(0)
+    const answer = await sync(path, headers, withValues(name, most))
+    expect(expectError(answer, 'VALIDATION_ERROR')).toMatch(new RegExp(`^${name}: `))
+    parsed.forget()
+  }
   const custom = { text: '\\"[{,'.repeat(2_000) }
   const users = Array.from({ length: 100 }, (_, n) => ({ id: `user-${n}`, custom }))
   expect(await world().backend.users.sync({ users })).toMatchObject({ synced: 100 })

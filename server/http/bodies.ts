@@ -54,12 +54,15 @@ export function jsonOf({ body, routeOptions }: FastifyRequest): unknown {
   const text = decode(body)
   if (text === undefined) return bodyError('expected UTF-8')
   if (text === '') return undefined
-  const most = Math.floor((routeOptions.bodyLimit ?? limits.bodyBytes) / limits.bytesPerValue)
+  const most = mostValues(routeOptions.bodyLimit ?? limits.bodyBytes)
   if (hasMoreValues(body, most)) return bodyError(`expected at most ${grouped(most)} values`)
   const value = parse(text)
   if (value === undefined || hasUnsafeKeys(text, value)) return bodyError(UNREADABLE)
   return isObject(value) ? value : bodyError('expected a JSON object')
 }
+
+const mostValues = (mostBytes: number) =>
+  Math.min(limits.bodyValues.most, Math.floor(mostBytes / limits.bodyValues.bytesEach))
 
 /** Undefined if it is no JSON. */
 function parse(text: string): unknown {
