@@ -15,6 +15,11 @@ export const limits = {
   givenUpJobDays: 7,
   bodyBytes: 256 * 1024,
   syncBodyBytes: 4 * 1024 * 1024,
+  /**
+   * A body may have one value (an object, a list, a string, a number) for each so many bytes that
+   * one of its kind may have, and at most so many: values take far longer to parse than bytes.
+   */
+  bodyValues: { bytesEach: 12, most: 100_000 },
   /** The most messages of a batch that one caller sends, and the size of its body. */
   messageBatch: { messages: 50, bodyBytes: 1024 * 1024 },
   /**

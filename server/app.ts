@@ -18,6 +18,7 @@ import { type Db, isDatabaseUnavailable } from './db/client.ts'
 import { logOutages } from './db/outages.ts'
 import { createActingUsers } from './http/acting-users.ts'
 import { createAuthenticate } from './http/authenticate.ts'
+import { boundMemory } from './http/bounded-memory.ts'
 import { instrumentedCalls } from './http/calls.ts'
 import { serveConsole } from './http/console.ts'
 import { createFastify, type FastifyOptions } from './http/fastify.ts'
@@ -31,7 +32,6 @@ import {
   type SharedWindowsOptions,
 } from './http/shared-windows.ts'
 import { serveTrpc } from './http/trpc.ts'
-import { boundUnreadAnswers } from './http/unread-answers.ts'
 import { createGuards, serveEndpoint, serveWebSockets } from './realtime/endpoint.ts'
 import { createNodeBroker } from './realtime/node-broker.ts'
 import { createRealtime, type RealtimeOptions } from './realtime/realtime.ts'
@@ -78,7 +78,7 @@ export function buildApp(options: AppOptions) {
   const { db, metrics, bus, shutdown, http } = options
   const nodeId = randomUUID()
   const app = createFastify({ ...http, isStopping: shutdown.isEnding, metrics, nodeId })
-  boundUnreadAnswers(app.server, { mostBytes: options.realtime.sendMemoryBytes, metrics })
+  boundMemory(app, { mostBytes: options.realtime.sendMemoryBytes, metrics })
   logOutages(db.outages, app.log)
   const shared: Shared = {
     admit: createAdmission({ poolSize: db.poolSize, metrics }),
@@ -217,7 +217,7 @@ const servicesOf = (
 /** Serves calls, sockets, documents and pages: with a demo app, also the playground. */
 function serve(
   app: FastifyInstance,
-  { db, metrics, http, access: { adminKey }, urls }: AppOptions,
+  { db, metrics, http, access: { adminKey }, urls, realtime: { sendMemoryBytes } }: AppOptions,
   { calls, realtime }: { calls: Calls; realtime: Realtime },
 ) {
   const guards = createGuards({
@@ -225,7 +225,8 @@ function serve(
     isClosing: realtime.isClosing,
     isOutage: realtime.isOutage,
   })
-  serveWebSockets(app, { metrics, close: realtime.closeSessions })
+  const { closeSessions: close } = realtime
+  serveWebSockets(app, { metrics, close, mostBytes: sendMemoryBytes })
   serveEndpoint(app, { node: realtime.node, guardSocket: guards.socket })
   serveStreams(app, { node: realtime.node, metrics, guards })
   serveRest(app, calls)

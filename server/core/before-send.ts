@@ -117,7 +117,7 @@ function parsed(text: string): unknown {
   } catch {
     throw new HookError('the answer is not JSON')
   }
-  if (hasUnsafeKeys(text)) throw new HookError(`the answer has one of ${UNSAFE_KEYS}`)
+  if (hasUnsafeKeys(text, value)) throw new HookError(`the answer has one of ${UNSAFE_KEYS}`)
   return value
 }
 

@@ -169,7 +169,7 @@ export function createMetrics() {
     }),
     socketsCut: new Counter({
       name: 'parley_sockets_cut_total',
-      help: 'Sockets that were cut, the fullest first, because SEND_MEMORY_MB was used up.',
+      help: 'Sockets that were cut because they left, or sent, too much for SEND_MEMORY_MB.',
       registers,
     }),
     unreadAnswers: new Gauge({
@@ -180,6 +180,16 @@ export function createMetrics() {
     answersCut: new Counter({
       name: 'parley_answers_cut_total',
       help: 'Answers that were cut, the oldest first, because SEND_MEMORY_MB was used up.',
+      registers,
+    }),
+    arrivingBodies: new Gauge({
+      name: 'parley_arriving_body_bytes',
+      help: 'Memory of the bodies of requests that have not arrived whole.',
+      registers,
+    }),
+    bodiesCut: new Counter({
+      name: 'parley_bodies_cut_total',
+      help: 'Bodies that were cut, the oldest first, because SEND_MEMORY_MB was used up.',
       registers,
     }),
     redisTopics: new Gauge({

@@ -1,11 +1,11 @@
 /**
  * Whether valid JSON has the key `__proto__`, or `constructor` for an object with the key
  * `prototype`, which no body of a request may have: assignments take them for more than data.
- * Schemas do not see the former, since they leave it out.
+ * Schemas do not see the former, since they leave it out. `parsed` is its value, if it was parsed.
  */
-export function hasUnsafeKeys(json: string) {
+export function hasUnsafeKeys(json: string, parsed?: unknown) {
   if (!SUSPICIOUS.test(json)) return false
-  const rest: unknown[] = [JSON.parse(json)]
+  const rest: unknown[] = [parsed ?? JSON.parse(json)]
   // No recursion: a line may have a hundred thousand levels.
   while (rest.length > 0) {
     const value = rest.pop()

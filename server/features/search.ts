@@ -22,28 +22,29 @@ type NameSearch = {
  * found by looking at the first rows. One that few names have is found by the index of names: only
  * if the first rows are not enough, so that not all the names with an "a" are read and sorted.
  */
-export const selectNamed = (
-  db: Tx,
-  { q, inOrder, byKeys, order, count }: NameSearch,
-): Fragment => db`
-  with first as materialized (
-    select listed.*
-    from (
-      ${inOrder(ROWS_IN_ORDER)}
-    ) listed
-    where listed.name ilike ${containing(q)}
-    order by ${order}
-    limit ${count}
-  )
-  select first.*
-  from first
-  where (select count(*) from first) = ${count}
-  union all
-  (
-    select keyed.*
-    from (${byKeys}) keyed
-    where (select count(*) from first) < ${count}
-      and keyed.name ilike ${containing(q)}
-    order by ${order}
-    limit ${count}
-  )`
+export function selectNamed(db: Tx, { q, inOrder, byKeys, order, count }: NameSearch): Fragment {
+  // Every name has it, and the index of names no key of it.
+  if (q === '') return inOrder(count)
+  return db`
+    with first as materialized (
+      select listed.*
+      from (
+        ${inOrder(ROWS_IN_ORDER)}
+      ) listed
+      where listed.name ilike ${containing(q)}
+      order by ${order}
+      limit ${count}
+    )
+    select first.*
+    from first
+    where (select count(*) from first) = ${count}
+    union all
+    (
+      select keyed.*
+      from (${byKeys}) keyed
+      where (select count(*) from first) < ${count}
+        and keyed.name ilike ${containing(q)}
+      order by ${order}
+      limit ${count}
+    )`
+}

@@ -32,8 +32,12 @@ export type CallDependencies = RunnerDependencies & {
   actAs: ReturnType<typeof createActingUsers>
   rateLimits: ReturnType<typeof createRateLimits>
 }
-/** Input that could not be read is given as an ApiError, to be thrown when the input is parsed. */
-export type Call = (request: CallRequest, input: unknown) => Promise<unknown>
+/**
+ * Reads the input of a call, once its caller is known and counted. Input that cannot be read is an
+ * ApiError, to be thrown when the input is parsed.
+ */
+type ReadInput = () => unknown
+export type Call = (request: CallRequest, readInput: ReadInput) => Promise<unknown>
 
 /**
  * The only way into an operation, for REST, tRPC and batched tRPC: authenticate, count, parse, run.
@@ -46,7 +50,7 @@ export function createCall(dependencies: CallDependencies, implementation: Imple
   const { op } = implementation
   const run = createRunner(dependencies, implementation)
   const createUser = createRunner(dependencies, tokens.create as never) // called with its own input
-  return async (request, raw) => {
+  return async (request, readInput) => {
     const until = db.newDeadline()
     const { gone } = request
     const caller = await authenticate(op.auth, request.credentials, until)
@@ -63,9 +67,17 @@ export function createCall(dependencies: CallDependencies, implementation: Imple
     }
     const window = request.isCounted ? undefined : await take()
     if (window?.isExceeded)
-      return answerRepeat(dependencies, implementation, { caller, raw, key, window, until, gone })
+      return answerRepeat(dependencies, implementation, {
+        caller,
+        readInput,
+        key,
+        window,
+        until,
+        gone,
+      })
     requireScope(op, caller)
-    const input = parse(op, raw) as never // by the schema that the implementation was typed with
+    // By the schema that the implementation was typed with.
+    const input = parse(op, readInput()) as never
     const onRepeat = async () => setRateLimitHeaders(request, window?.giveBack())
     const takeAnother = async () => {
       const next = await take()
@@ -123,7 +135,7 @@ function setRateLimitHeaders({ setHeader }: CallRequest, window: RateLimitWindow
 
 type LimitedCall = {
   caller: Caller
-  raw: unknown
+  readInput: ReadInput
   key: string
   window: RateLimitWindow
   until: number
@@ -134,11 +146,11 @@ type LimitedCall = {
 async function answerRepeat(
   { db, admit, services, rateLimits }: CallDependencies,
   implementation: Implementation,
-  { caller, raw, key, window, until, gone }: LimitedCall,
+  { caller, readInput, key, window, until, gone }: LimitedCall,
 ) {
   if (implementation.kind === 'batch' && rateLimits.mayLookUp(key)) {
     const { findRepeated, op } = implementation
-    const { data } = op.input.safeParse(raw)
+    const { data } = op.input.safeParse(readInput())
     const find = () => db.use((db) => findRepeated({ db, caller, services }, data as never), until)
     const repeated = data && (await admit(admissionRequestOf({ caller, until, gone }), find))
     if (repeated) return repeated

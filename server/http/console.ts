@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { noteSignIn } from '../core/audit.ts'
 import { ApiError } from '../core/errors.ts'
 import type { Db } from '../db/client.ts'
+import { jsonOf } from './bodies.ts'
 import { createConsoleSessions, noSessionCookie } from './console-sessions.ts'
 import { isOwnPage, servePage } from './pages.ts'
 import { factsOf } from './request-facts.ts'
@@ -32,13 +33,16 @@ export function serveConsole(
       throw new ApiError('FORBIDDEN', `The console is at ${publicUrl()}/console (PUBLIC_URL)`)
   }
   app.post('/console/session', { onRequest: requireOwnPage }, async (request, reply) => {
-    if (request.body instanceof ApiError) throw request.body
-    const { data } = SignIn.safeParse(request.body)
+    const body = jsonOf(request)
+    if (body instanceof ApiError) throw body
+    const { data } = SignIn.safeParse(body)
     if (!data) throw new ApiError('VALIDATION_ERROR', 'adminKey: expected the admin key')
     // A call with that key judges it, counts it if it is wrong, and is limited like all of them.
     const { ip } = request
     const credentials = { ip, adminKey: data.adminKey }
-    await calls.apps.list?.call(toCallRequest(request, reply, credentials), { limit: 1 })
+    await calls.apps.list?.call(toCallRequest(request, reply, credentials), () => ({
+      limit: 1,
+    }))
     await db.use((db) => noteSignIn(db, { requestId: request.id, ip }))
     factsOf(request.raw).isAudited = true
     const isSecure = publicUrl().startsWith('https:')

@@ -11,7 +11,7 @@ import { ApiError } from '../core/errors.ts'
 import { logFormat } from '../core/log-format.ts'
 import type { Metrics } from '../core/metrics.ts'
 import { isTracing } from '../core/spans.ts'
-import { UNSAFE_KEYS } from '../core/unsafe-keys.ts'
+import { readBodies } from './bodies.ts'
 import { handleClientErrors } from './client-errors.ts'
 import { corsHeaders, isPreflight } from './cors.ts'
 import { logError, statusOf, toApiError, toErrorBody } from './errors.ts'
@@ -191,58 +191,3 @@ const requestId = (headers: IncomingHttpHeaders) => {
   const given = headers['x-request-id']
   return typeof given === 'string' && /^[\w.-]{1,100}$/.test(given) ? given : randomUUID()
 }
-
-/**
- * Reads JSON objects in UTF-8, and passes on the bodies that operations read while they arrive. An
- * empty body counts as no body, with any method and content type. A body that cannot be read is
- * replaced by an ApiError, which the call throws after authentication: missing credentials are
- * reported first.
- */
-function readBodies(app: FastifyInstance) {
-  const parseJson = app.getDefaultJsonParser('error', 'error')
-  app.removeAllContentTypeParsers()
-  app.addHook('onRequest', ({ headers, routeOptions }, _, done) => {
-    headers['content-type'] = contentType(headers, routeOptions.config.streams)
-    done()
-  })
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-    const text = decode(body as Buffer) // because of parseAs
-    if (text === undefined) return done(null, bodyError('expected UTF-8'))
-    if (text === '') return done(null, undefined)
-    parseJson(request, text, (error, value) => {
-      if (error) return done(null, bodyError(UNREADABLE))
-      done(null, isObject(value) ? value : bodyError('expected a JSON object'))
-    })
-  })
-  app.addContentTypeParser('application/x-ndjson', ({ headers }, body, done) => {
-    done(null, headers['content-encoding'] ? bodyError('expected no Content-Encoding') : body)
-  })
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => {
-    const isEmpty = body.length === 0
-    done(null, isEmpty ? undefined : bodyError('expected Content-Type: application/json'))
-  })
-}
-
-/** What a body is read as; undefined if there is none, or none that is read. */
-function contentType(headers: IncomingHttpHeaders, streams: string | undefined) {
-  const given = headers['content-type'] ?? ''
-  if (streams !== undefined && given.toLowerCase().split(/ *;/)[0] === streams) return streams
-  const isJson = /^application\/json *(;|$)/i.test(given)
-  const isEmpty =
-    headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
-  return isJson && !isEmpty ? 'application/json' : undefined
-}
-
-const utf8 = new TextDecoder('utf-8', { fatal: true })
-const decode = (bytes: Buffer) => {
-  try {
-    return utf8.decode(bytes)
-  } catch {
-    return undefined
-  }
-}
-const isObject = (value: unknown) =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-/** It refuses these keys too, which assignments take for more than data. */
-const UNREADABLE = `expected valid JSON, without ${UNSAFE_KEYS}`
-const bodyError = (problem: string) => new ApiError('VALIDATION_ERROR', `body: ${problem}`)

@@ -12,14 +12,14 @@ type CallMetrics = Pick<
 /** Wraps a call to measure its duration by outcome, and to note it for the log. */
 export const instrument =
   (metrics: CallMetrics, { operation, call }: { operation: string; call: Call }): Call =>
-  async (request, raw) => {
+  async (request, readInput) => {
     const { facts, credentials } = request
     facts.operations.push(operation)
     const stopTimer = metrics.operations.startTimer({ operation })
     try {
       const output = await inSpan(
         () => ({ name: operation, kind: 'internal' }),
-        () => call(request, raw),
+        () => call(request, readInput),
       )
       stopTimer({ outcome: 'ok' })
       return output

@@ -2,6 +2,7 @@ import { BlockList, isIPv6 } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { ApiError } from '../core/errors.ts'
+import { jsonOf } from './bodies.ts'
 import type { Call } from './call.ts'
 import { isOwnPage, servePage } from './pages.ts'
 import { toCallRequest } from './rest.ts'
@@ -38,14 +39,16 @@ export function servePlayground(
       throw new ApiError('FORBIDDEN', 'The playground is for the machine that the server runs on')
     if (!isOwnPage(request, publicUrl()))
       throw new ApiError('FORBIDDEN', `These tokens are for ${publicUrl()}/playground`)
-    if (request.body instanceof ApiError) throw request.body
-    const { data } = TokenRequest.safeParse(request.body)
+    const body = jsonOf(request)
+    if (body instanceof ApiError) throw body
+    const { data } = TokenRequest.safeParse(body)
     if (!data)
       throw new ApiError('VALIDATION_ERROR', `userId: expected one of ${demoUserIds.join(', ')}`)
-    return mintToken(toCallRequest(request, reply, { apiKey: demoApiKey, ip: request.ip }), {
+    const credentials = { apiKey: demoApiKey, ip: request.ip }
+    return mintToken(toCallRequest(request, reply, credentials), () => ({
       ...data,
       name: demoUsers[data.userId],
-    })
+    }))
   })
 }
 

@@ -6,6 +6,7 @@ import { ApiError } from '../core/errors.ts'
 import { JsonText } from '../core/json-text.ts'
 import type { operations } from '../features/index.ts'
 import type { Credentials } from './authenticate.ts'
+import { jsonOf } from './bodies.ts'
 import type { Call, CallRequest } from './call.ts'
 import { Departure } from './departure.ts'
 import { logError, toApiError } from './errors.ts'
@@ -42,20 +43,19 @@ export function serveRest(
       ...(op.bodyLimit === undefined ? {} : { bodyLimit: op.bodyLimit }),
       ...(op.streams === undefined ? {} : { config: { streams: op.streams } }),
       handler: async (request, reply) => {
-        const given = readInput(request)
-        const input =
-          given instanceof ApiError ? given : { ...toObject(given), ...toObject(request.params) }
+        const inputWith = (page?: object) => () => {
+          const given = readInput(request)
+          if (given instanceof ApiError) return given
+          return { ...toObject(given), ...toObject(request.params), ...page }
+        }
         const callRequest = toCallRequest(request, reply, credentialsOf(request))
         const read = (page: object, isLater: boolean) =>
-          call(
-            { ...callRequest, isCounted: isLater },
-            input instanceof ApiError ? input : { ...input, ...page },
-          )
+          call({ ...callRequest, isCounted: isLater }, inputWith(page))
         if (isStreamWanted(op, request)) {
           const { apiKey } = callRequest.credentials
           return streamExport({ request, reply, read, apiKey })
         }
-        const output = await call(callRequest, input)
+        const output = await call(callRequest, inputWith())
         reply.code(op.status ?? 200)
         return output instanceof JsonText
           ? reply.type('application/json; charset=utf-8').send(output.text)
@@ -67,9 +67,10 @@ export function serveRest(
 
 const bodyReader =
   ({ streams }: Operation) =>
-  ({ body }: FastifyRequest) => {
-    if (streams === undefined) return body
-    return body instanceof Readable ? {} : streamProblem(body, streams)
+  (request: FastifyRequest) => {
+    if (request.body instanceof Readable) return {}
+    const body = jsonOf(request)
+    return streams === undefined ? body : streamProblem(body, streams)
   }
 
 export const toCallRequest = (

@@ -14,6 +14,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { WebSocket } from 'ws'
 import { ApiError } from '../core/errors.ts'
 import { asObject } from '../core/json-text.ts'
+import { jsonOf } from './bodies.ts'
 import type { Call, CallRequest } from './call.ts'
 import { logError, toApiError } from './errors.ts'
 import { type Calls, toCallRequest } from './rest.ts'
@@ -93,8 +94,9 @@ export function serveTrpc(
     method: ['GET', 'POST'],
     url: '/trpc/:path',
     handler: (request, reply) => {
-      const bodyError = request.body instanceof ApiError ? request.body : undefined
-      if (bodyError) request.body = {}
+      const body = jsonOf(request)
+      const bodyError = body instanceof ApiError ? body : undefined
+      request.body = bodyError ? {} : body
       // tRPC applies rules of its own to host and content type. Ours were applied before.
       request.headers.host = 'trpc'
       // A request line may name a whole URL. tRPC fails at one with a password.
@@ -154,7 +156,7 @@ function createProcedure(op: Operation, call: Call) {
   const run = async ({ ctx, input }: { ctx: CallContext; input: unknown }) => {
     const { request, log, bodyError, budget } = ctx
     try {
-      const answer = asObject(await call(request, bodyError ?? input ?? {}))
+      const answer = asObject(await call(request, () => bodyError ?? input ?? {}))
       if (budget && isRepeatable) takeFromBudget(budget, answer)
       return answer
     } catch (error) {

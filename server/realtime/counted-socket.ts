@@ -4,7 +4,10 @@ import { StreamSocket } from './stream-socket.ts'
 
 type SendArguments = Parameters<WebSocket['send']>
 
-/** A socket of ours that knows what its line in the log will say. */
+/** What a ping or a pong of a client takes beside its data. */
+const CONTROL_BYTES = 6
+
+/** A socket of ours that knows what its line in the log will say, and what has come of a frame. */
 export class CountedSocket extends WebSocket {
   readonly transport = 'websocket'
   framesSent = 0
@@ -16,6 +19,20 @@ export class CountedSocket extends WebSocket {
   /** Called once the user is known. */
   onOwned = () => {}
   readonly openedAt = performance.now()
+  #stream = { bytesRead: 0 }
+  /** How many bytes had been read when the last message ended. */
+  #bytesAtEnd = 0
+
+  /** Its connection, which counts what is read. */
+  readsFrom(stream: { bytesRead: number }) {
+    this.#stream = stream
+    this.#bytesAtEnd = stream.bytesRead
+  }
+
+  /** About how much has arrived of a message that has not ended. */
+  get unfinishedBytes() {
+    return this.#stream.bytesRead - this.#bytesAtEnd
+  }
 
   override send(
     data: SendArguments[0],
@@ -27,7 +44,13 @@ export class CountedSocket extends WebSocket {
   }
 
   override emit(event: string, ...args: unknown[]) {
-    if (event === 'message') this.framesReceived += 1
+    if (event === 'message') {
+      this.framesReceived += 1
+      this.#bytesAtEnd = this.#stream.bytesRead
+    }
+    // These may come between the parts of a message, and end none.
+    if (event === 'ping' || event === 'pong')
+      this.#bytesAtEnd += CONTROL_BYTES + (args[0] as Buffer).length // by the types of ws
     return super.emit(event, ...args)
   }
 

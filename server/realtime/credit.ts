@@ -20,6 +20,11 @@ export class Credit {
     this.#creditedAt = now
   }
 
+  /** Pays for a reply: as much as commands of its length would cost. */
+  takeReply(bytes: number) {
+    this.take(Math.floor(bytes / limits.realtime.commandBytes))
+  }
+
   /** Commands are to be refused. */
   get isUsedUp() {
     return this.#credit < 0

@@ -16,6 +16,7 @@ import { json } from './protocol/json.ts'
 import { protobuf } from './protocol/protobuf.ts'
 import { Strangers } from './strangers.ts'
 import type { Transport } from './transport.ts'
+import { boundUnfinishedFrames } from './unfinished-frames.ts'
 
 /** Where each socket comes from that is being opened. */
 const origins = new WeakMap<IncomingMessage, SocketOrigin>()
@@ -23,11 +24,20 @@ const origins = new WeakMap<IncomingMessage, SocketOrigin>()
 /** How long a client has to answer the closing handshake. */
 const HANDSHAKE_MS = 5_000
 
+type SocketsOptions = {
+  metrics: Metrics
+  close: () => Promise<void>
+  /** How many bytes of unfinished frames this node may keep. */
+  mostBytes: number
+}
+
 /** Serves WebSockets, with limits on the size of their frames. */
 export function serveWebSockets(
   app: FastifyInstance,
-  { metrics, close }: { metrics: Metrics; close: () => Promise<void> },
+  { metrics, close, mostBytes }: SocketsOptions,
 ) {
+  const ours = () => app.websocketServer.clients as Set<CountedSocket> // all that it makes
+  const stopBounding = boundUnfinishedFrames(ours, { mostBytes, metrics })
   app.register(websocket, {
     options: {
       maxPayload: limits.realtime.frameBytes,
@@ -37,6 +47,7 @@ export function serveWebSockets(
     },
     errorHandler: (_, socket) => socket.terminate(),
     preClose: async () => {
+      stopBounding()
       await close()
       for (const socket of app.websocketServer.clients) socket.terminate()
       app.websocketServer.close()
@@ -45,6 +56,7 @@ export function serveWebSockets(
   const strangers = new Strangers()
   app.after(() => {
     app.websocketServer.on('connection', (socket: CountedSocket, request: IncomingMessage) => {
+      socket.readsFrom(request.socket)
       strangers.add(socket, request.socket)
       observeSocket(socket, request, {
         metrics,

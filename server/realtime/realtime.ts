@@ -7,6 +7,7 @@ import type { Tokens } from '../core/tokens.ts'
 import type { UserRef } from '../core/user-ref.ts'
 import { type Db, DeadlineError } from '../db/client.ts'
 import type { Broker } from './broker.ts'
+import { coalesce } from './coalesce.ts'
 import { createRealtimeNode } from './create-node.ts'
 import { createDispatcher } from './dispatcher.ts'
 import { Emulation } from './emulation.ts'
@@ -165,7 +166,14 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
     notify: userFanout.profileChanged,
   })
   const emulation = new Emulation({ nodeId, tokens: options.tokens, broker, terminateLater })
-  const countOthers = () => db.use((db) => countOtherNodes(db, nodeId))
+  // Together: each topic that somebody asks for is a survey, and none waits for its user's turn.
+  const countOthers = coalesce<void, number>(
+    async (surveys) => {
+      const others = await db.use((db) => countOtherNodes(db, nodeId))
+      return surveys.map(() => others)
+    },
+    { maxBatch: 1_000 },
+  )
   const survey = new SubscriberSurvey({ nodeId, hub, broker, countOthers })
   const presence = new PresenceTracker({
     db,

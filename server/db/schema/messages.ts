@@ -85,6 +85,11 @@ export const messages = pgTable(
       .concurrently()
       .where(sql`num_nulls(deleted_at, parent_id) = 2`),
     index().on(t.parentId, t.seq).where(sql`parent_id is not null`),
+    // The same for replies: many deleted ones may lie between two that are not.
+    index('messages_replies')
+      .on(t.parentId, t.seq)
+      .concurrently()
+      .where(sql`parent_id is not null and num_nulls(deleted_at) = 1`),
     index('messages_quoting').on(t.quotedId).concurrently().where(sql`quoted_id is not null`),
     // No reference to the user: to delete one, PostgreSQL would look for it in all messages.
     referencesChannel(t).onDelete('cascade'),

@@ -16,7 +16,7 @@ export function parseLine(line: Line): Read | Refusal {
   if ('problem' in line) return { line: line.line, reason: line.problem }
   const value = parseJson(line.text)
   if (value === undefined) return { line: line.line, reason: 'expected a JSON object' }
-  if (hasUnsafeKeys(line.text))
+  if (hasUnsafeKeys(line.text, value))
     return { line: line.line, reason: `expected none of ${UNSAFE_KEYS}` }
   const { data, error } = ImportRecord.safeParse(value)
   if (data) return { line: line.line, record: data }

@@ -54,7 +54,7 @@ const replies = implementWithoutTransaction(
       cursor === undefined || channelForReader(ctx, channelId, cursor),
       readPage(ctx, {
         channelId,
-        within: ctx.db`msg.parent_id = ${messageId} and msg.deleted_at is null`,
+        within: ctx.db`msg.parent_id = ${messageId} and ${isLive(ctx.db)}`,
         isForward: after !== undefined,
         from: positionOf(ctx.db, channelId, cursor),
         limit,

@@ -44,10 +44,13 @@ async function handle(connection: Connection, commands: ClientCommand[]) {
     case 'refresh':
       return refresh(connection, command)
     case 'history':
-      return history(connection, command)
     case 'presence':
     case 'presence_stats':
-      return presence(connection, command)
+      // The replies to those before it in its frame may have taken all that is left.
+      if (connection.credit.isUsedUp) return connection.replyError(command, errors.tooManyRequests)
+      return command.name === 'history'
+        ? history(connection, command)
+        : presence(connection, command)
     case 'sub_refresh':
       return refreshSubscription(connection, command)
     case 'publish':

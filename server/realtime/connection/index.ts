@@ -53,7 +53,7 @@ export class Connection implements Session, Subscriber, BufferedSocket {
   /** Waits for the connect command, then for the end of the token. */
   #deadline: NodeJS.Timeout
   readonly #pings: Pings
-  readonly #credit = new Credit()
+  readonly credit = new Credit()
 
   readonly socket: Transport
   readonly codec: Codec
@@ -121,12 +121,12 @@ export class Connection implements Session, Subscriber, BufferedSocket {
 
   #accept(message: Buffer) {
     this.node.commandTurns.take()
-    this.#credit.take()
-    if (this.#credit.isAbused) return this.close(closings.tooManyRequests)
+    this.credit.take()
+    if (this.credit.isAbused) return this.close(closings.tooManyRequests)
     if (message.length > limits.realtime.commandBytes) throw new Error('expected a short command')
     const command = this.codec.decode(message)
     if (command.name === 'pong') return this.#handlePong()
-    if (this.#credit.isUsedUp) return this.replyError(command, errors.tooManyRequests)
+    if (this.credit.isUsedUp) return this.replyError(command, errors.tooManyRequests)
     this.#isConnecting = this.stage === 'new'
     this.#commands.push(command)
   }
@@ -182,6 +182,8 @@ export class Connection implements Session, Subscriber, BufferedSocket {
 
   reply(reply: Reply) {
     const message = this.codec.encodeReply(reply)
+    // What is recovered is paid for when it is measured.
+    if (!('subscribe' in reply)) this.credit.takeReply(message.length)
     // A reply may exceed the limit for buffered messages: the client requested it.
     const { bufferedBytes } = limits.realtime
     this.#allowedBytes = Math.max(bufferedBytes + message.length, this.#allowedBytes)

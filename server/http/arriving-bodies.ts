@@ -1,0 +1,65 @@
+import type { IncomingMessage } from 'node:http'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Metrics } from '../core/metrics.ts'
+import { NDJSON } from './bodies.ts'
+
+type ArrivingBodiesOptions = {
+  /** How many bytes of bodies this node may keep that have not arrived whole. */
+  mostBytes: number
+  metrics: Pick<Metrics, 'arrivingBodies' | 'bodiesCut'>
+}
+
+/** A body that says that it is no longer than this is not counted: headers take as much. */
+const SMALL_BYTES = 16 * 1024
+
+/**
+ * Counts the memory of bodies that have begun to arrive. Anybody can send one, slowly, and nobody
+ * knows whose it is before its end. With too much of it, the connections of the oldest are closed:
+ * a client that sends is done soon.
+ */
+export function boundArrivingBodies(
+  app: FastifyInstance,
+  { mostBytes, metrics }: ArrivingBodiesOptions,
+) {
+  /** In the order in which they began. */
+  const arriving = new Map<IncomingMessage, number>()
+  let total = 0
+  const count = (bytes: number) => {
+    total += bytes
+    metrics.arrivingBodies.set(total)
+  }
+  const forget = (request: IncomingMessage) => {
+    count(-(arriving.get(request) ?? 0))
+    arriving.delete(request)
+  }
+  const cut = () => {
+    for (const request of arriving.keys()) {
+      if (total <= mostBytes) return
+      forget(request)
+      request.destroy()
+      metrics.bodiesCut.inc()
+    }
+  }
+  app.addHook('preParsing', (request, _, payload, done) => {
+    const { raw } = request
+    if (isCounted(request)) {
+      arriving.set(raw, 0)
+      raw.on('data', ({ length }: Buffer) => {
+        const bytes = arriving.get(raw)
+        if (bytes === undefined) return
+        arriving.set(raw, bytes + length)
+        count(length)
+        if (total > mostBytes) cut()
+      })
+      raw.once('close', () => forget(raw))
+    }
+    done(null, payload)
+  })
+}
+
+/** A body that is read while it arrives is not kept. */
+function isCounted({ headers }: FastifyRequest) {
+  if (headers['content-type'] === NDJSON) return false
+  const bytes = Number(headers['content-length'] ?? 0)
+  return bytes > SMALL_BYTES || headers['transfer-encoding'] !== undefined
+}

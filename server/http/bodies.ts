@@ -1,0 +1,88 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { grouped, limits } from '@parley/contract'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { ApiError } from '../core/errors.ts'
+import { hasUnsafeKeys, UNSAFE_KEYS } from '../core/unsafe-keys.ts'
+import { hasMoreValues } from './count-values.ts'
+
+/** The media type of bodies that operations read while they arrive. */
+export const NDJSON = 'application/x-ndjson'
+
+/**
+ * Receives bodies, and passes on those that operations read while they arrive. An empty body counts
+ * as no body, with any method and content type. One that cannot be read is replaced by an ApiError,
+ * which the call throws after authentication: missing credentials are reported first.
+ */
+export function readBodies(app: FastifyInstance) {
+  app.removeAllContentTypeParsers()
+  app.addHook('onRequest', ({ headers, routeOptions }, _, done) => {
+    headers['content-type'] = contentType(headers, routeOptions.config.streams)
+    done()
+  })
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_, body, done) => {
+    done(null, body)
+  })
+  app.addContentTypeParser(NDJSON, ({ headers }, body, done) => {
+    done(null, headers['content-encoding'] ? bodyError('expected no Content-Encoding') : body)
+  })
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => {
+    const isEmpty = body.length === 0
+    done(null, isEmpty ? undefined : bodyError('expected Content-Type: application/json'))
+  })
+}
+
+/** What a body is read as; undefined if there is none, or none that is read. */
+function contentType(headers: IncomingHttpHeaders, streams: string | undefined) {
+  const given = headers['content-type'] ?? ''
+  if (streams !== undefined && mediaTypeOf(given) === streams) return streams
+  const isJson = /^application\/json *(;|$)/i.test(given)
+  const isEmpty =
+    headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
+  return isJson && !isEmpty ? 'application/json' : undefined
+}
+
+/** Without a pattern: one that takes spaces would be tried at each of sixteen thousand. */
+const mediaTypeOf = (contentType: string) => contentType.split(';', 1)[0]?.trimEnd().toLowerCase()
+
+/**
+ * The JSON object in the body of a request in UTF-8, if there is one, or an ApiError that says why
+ * it cannot be read. It is parsed here, and not when it arrives: that keeps everybody waiting for
+ * as long as it is large, so nobody may have it done before they are known and counted.
+ */
+export function jsonOf({ body, routeOptions }: FastifyRequest): unknown {
+  if (!Buffer.isBuffer(body)) return body
+  const text = decode(body)
+  if (text === undefined) return bodyError('expected UTF-8')
+  if (text === '') return undefined
+  const most = mostValues(routeOptions.bodyLimit ?? limits.bodyBytes)
+  if (hasMoreValues(body, most)) return bodyError(`expected at most ${grouped(most)} values`)
+  const value = parse(text)
+  if (value === undefined || hasUnsafeKeys(text, value)) return bodyError(UNREADABLE)
+  return isObject(value) ? value : bodyError('expected a JSON object')
+}
+
+const mostValues = (mostBytes: number) =>
+  Math.min(limits.bodyValues.most, Math.floor(mostBytes / limits.bodyValues.bytesEach))
+
+/** Undefined if it is no JSON. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+const decode = (bytes: Buffer) => {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+const isObject = (value: unknown) =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+/** Those are refused too, which assignments take for more than data. */
+const UNREADABLE = `expected valid JSON, without ${UNSAFE_KEYS}`
+const bodyError = (problem: string) => new ApiError('VALIDATION_ERROR', `body: ${problem}`)

@@ -1,0 +1,39 @@
+import type { Metrics } from '../core/metrics.ts'
+import type { CountedSocket } from './counted-socket.ts'
+
+type UnfinishedOptions = {
+  /** How many bytes of unfinished frames this node may keep for its sockets. */
+  mostBytes: number
+  metrics: Pick<Metrics, 'socketsCut'>
+}
+
+/** How often they are counted. */
+const LOOK_MS = 1_000
+/** Less than this may be of a frame that has come in the meantime. */
+const SMALL_BYTES = 64 * 1024
+
+/**
+ * Bounds what has arrived of frames that do not end: of each socket almost as much as a frame may
+ * have, until its client does not answer a ping. With too much of it, the sockets that have sent
+ * the most are cut. Returns a function that ends this.
+ */
+export function boundUnfinishedFrames(
+  sockets: () => Iterable<CountedSocket>,
+  options: UnfinishedOptions,
+) {
+  const timer = setInterval(() => cutLargest(sockets(), options), LOOK_MS).unref()
+  return () => clearInterval(timer)
+}
+
+function cutLargest(sockets: Iterable<CountedSocket>, { mostBytes, metrics }: UnfinishedOptions) {
+  const unfinished = [...sockets].filter(({ unfinishedBytes }) => unfinishedBytes > SMALL_BYTES)
+  let excess = unfinished.reduce((sum, { unfinishedBytes }) => sum + unfinishedBytes, -mostBytes)
+  for (const socket of unfinished.sort(byUnfinished)) {
+    if (excess <= 0) return
+    excess -= socket.unfinishedBytes
+    socket.terminate()
+    metrics.socketsCut.inc()
+  }
+}
+
+const byUnfinished = (a: CountedSocket, b: CountedSocket) => b.unfinishedBytes - a.unfinishedBytes

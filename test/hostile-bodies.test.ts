@@ -1,0 +1,121 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { limits, streamPaths } from '@parley/contract'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { processorMs } from './support/cpu.ts'
+import { expectError, post } from './support/raw.ts'
+import { until } from './support/until.ts'
+import { createWorld, useWorld } from './support/world.ts'
+
+const MB = 2 ** 20
+const json = { 'Content-Type': 'application/json' }
+/** A few requests cost a tenth of this, and a lot on a slow machine. */
+const BOUND_MS = 1_000
+
+const world = useWorld({ userAdminAccess: 'server' })
+
+test('the spaces in a content type are not searched from each of them', async () => {
+  const headers = { 'Content-Type': `application/x${' '.repeat(15_000)}x` }
+  const paths = ['/import', streamPaths.http_stream, streamPaths.emulation]
+  const attack = async () => {
+    for (const path of [...paths, ...paths]) await post(world().url, path, { headers, body: '{}' })
+  }
+  expect(await processorMs(attack)).toBeLessThan(BOUND_MS)
+})
+
+/** What was parsed meanwhile that is as long as a hostile body. */
+function watchParsing() {
+  const parse = vi.spyOn(JSON, 'parse')
+  onTestFinished(() => parse.mockRestore())
+  const count = () => parse.mock.calls.filter(([text]) => text.length > 100_000).length
+  return Object.assign(count, { forget: () => void parse.mockClear() })
+}
+const sync = (path: string, headers: object, body: string, url = world().url) =>
+  post(url, path, { headers: { ...json, ...headers }, body })
+
+test('a body is not parsed before its caller is known, and within their limit', async () => {
+  const limited = await createWorld({ rateLimits: { tokens: 0, messages: 0, requests: 1 } })
+  onTestFinished(limited.stop)
+  const parsed = watchParsing()
+  const body = `{"users":["${'x'.repeat(1_000_000)}"]}`
+  const send = (headers: object, url?: string) => sync('/api/users/sync', headers, body, url)
+  for (const headers of [{}, { 'X-API-Key': 'pk_none' }])
+    expectError(await send(headers), 'UNAUTHORIZED')
+  expectError(await send({ Authorization: 'Bearer none' }), 'INVALID_TOKEN')
+  await limited.backend.users.sync({ users: [] })
+  expectError(await send({ 'X-API-Key': limited.apiKey }, limited.url), 'RATE_LIMITED')
+  expect(parsed()).toBe(0)
+})
+
+test('a body has a value for each 12 bytes that it may have, and at most 100,000', async () => {
+  const key = { 'X-API-Key': world().apiKey }
+  const parsed = watchParsing()
+  const withValues = (name: string, count: number) => `{"${name}":[${'0,'.repeat(count - 3)}0]}`
+  const ana = await world().user('ana')
+  const { id } = await ana.channels.create({ type: 'group', name: 'Talk' })
+  const batch = `/api/channels/${id}/messages/batch`
+  const token = { Authorization: `Bearer ${ana.token}` }
+  for (const [path, name, headers, most] of [
+    ['/api/users/sync', 'users', key, 100_000],
+    [batch, 'messages', token, Math.floor(limits.messageBatch.bodyBytes / 12)],
+  ] as const) {
+    const refused = await sync(path, headers, withValues(name, most + 1))
+    const many = expectError(refused, 'VALIDATION_ERROR')
+    expect(many).toBe(`body: expected at most ${most.toLocaleString('en-US')} values`)
+    expect(parsed()).toBe(0)
+    const answer = await sync(path, headers, withValues(name, most))
+    expect(expectError(answer, 'VALIDATION_ERROR')).toMatch(new RegExp(`^${name}: `))
+    parsed.forget()
+  }
+  const custom = { text: '\\"[{,'.repeat(2_000) }
+  const users = Array.from({ length: 100 }, (_, n) => ({ id: `user-${n}`, custom }))
+  expect(await world().backend.users.sync({ users })).toMatchObject({ synced: 100 })
+})
+
+/** A client that sends most of a body, and then nothing. */
+async function sendSlowly(url: string, bytes: number) {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  onTestFinished(() => void socket.destroy())
+  socket.on('error', () => {})
+  const isCut = { now: false }
+  socket.on('close', () => (isCut.now = true))
+  await once(socket, 'connect')
+  const lines = [
+    'POST /api/users/sync HTTP/1.1',
+    'Host: x',
+    'Content-Type: application/json',
+    `Content-Length: ${4 * MB}`,
+  ]
+  socket.write(`${lines.join('\r\n')}\r\n\r\n`)
+  socket.write(Buffer.alloc(bytes, ' '))
+  return { socket, isCut }
+}
+
+test('of too many bodies that arrive the oldest are cut, and no more than needed', async () => {
+  const small = await createWorld({ sendMemoryBytes: 8 * MB })
+  onTestFinished(small.stop)
+  const { arrivingBodies, bodiesCut } = small.metrics
+  const bytes = async () => (await arrivingBodies.get()).values[0]?.value ?? 0
+  const cut = async () => (await bodiesCut.get()).values[0]?.value ?? 0
+  const begin = async () => {
+    const [before, cutBefore] = [await bytes(), await cut()]
+    const slow = await sendSlowly(small.url, 3 * MB)
+    await until(async () => (await bytes()) === before + 3 * MB || (await cut()) > cutBefore)
+    return slow
+  }
+  const slow: Awaited<ReturnType<typeof begin>>[] = []
+  for (let count = 0; count < 2; count++) slow.push(await begin())
+  expect(await cut()).toBe(0)
+  for (let count = 0; count < 2; count++) slow.push(await begin())
+  await until(async () => (await cut()) === 2)
+  await until(() => slow.map(({ isCut }) => isCut.now).join() === 'true,true,false,false')
+  const users = Array.from({ length: 100 }, (_, n) => ({
+    id: `u${n}`,
+    custom: { a: 'x'.repeat(9_000) },
+  }))
+  expect(await small.backend.users.sync({ users })).toMatchObject({ synced: 100 })
+  for (const { socket } of slow) socket.destroy()
+  await until(async () => (await bytes()) === 0)
+  expect(await cut()).toBe(2)
+})

@@ -1,0 +1,42 @@
+import { topics } from '@parley/contract'
+import { expect, onTestFinished, test } from 'vitest'
+import { upTo } from '../support/events.ts'
+import { whileRowLocked } from '../support/locks.ts'
+import { RawSocket } from '../support/socket.ts'
+import { until } from '../support/until.ts'
+import { useWorld } from '../support/world.ts'
+
+const NEVER = 1_000_000
+const sent: string[] = []
+const world = useWorld({
+  timings: { reconcileMs: NEVER, beatMs: NEVER, lookMs: NEVER },
+  onStatement: (statement) => void sent.push(statement),
+})
+const TOPICS = 20
+
+test('who is subscribed to many topics is found out by few statements', async () => {
+  const ana = await world().user('ana')
+  const channels = await Promise.all(
+    upTo(TOPICS).map(() => ana.channels.create({ type: 'group', name: 'Talk' })),
+  )
+  const sockets = await Promise.all(channels.map(() => RawSocket.connect(world(), ana)))
+  onTestFinished(() => {
+    for (const raw of sockets) raw.terminate()
+  })
+  const surveys = () => sent.filter((statement) => /from nodes n\s+where n\.id <>/.test(statement))
+  // The first look at the other nodes takes as long as it takes all to ask.
+  const asked = await whileRowLocked(
+    world(),
+    (sql) => sql`lock table nodes in access exclusive mode`,
+    async () => {
+      const replies = sockets.map((raw, index) => {
+        const channel = topics.channel(world().appId, channels[index]?.id ?? '')
+        return raw.ask({ id: 2, presence_stats: { channel } })
+      })
+      await until(() => surveys().length > 0)
+      return replies
+    },
+  )
+  for (const { presence_stats } of await Promise.all(asked)) expect(presence_stats).toEqual({})
+  expect(surveys().length).toBeLessThan(TOPICS / 2)
+})
