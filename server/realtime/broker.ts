@@ -14,7 +14,7 @@ export type NodeNote =
   | RevokedNote
   | PresenceNote
   | ProfileNote
-  | ToldNote
+  | FanoutNote
   | CountsNote
   | CommandsNote
   | AcceptedNote
@@ -49,13 +49,13 @@ export type HintedChange = {
   userId?: string
 } & Announced
 
-/** The node that looks up whom news concern, and the number that it has given them. */
-export type Teller = { id: string; number: number }
+/** The node that looks up the receivers of a fan-out, and the number that it has given it. */
+export type Announcer = { id: string; number: number }
 /**
- * `teller` tells the users of all nodes. Without, each node looks up its own users; `failed` could
- * not tell them.
+ * `announcer` sends it to the users of all nodes. Without one, each node looks up its own users;
+ * `failed` could not.
  */
-export type Announced = { teller?: Teller | undefined; failed?: Teller | undefined }
+export type Announced = { announcer?: Announcer | undefined; failed?: Announcer | undefined }
 
 /** Credentials were revoked: caches drop them, and their sockets are closed. */
 export type RevokedNote = { kind: 'revoked'; revoked: Revoked }
@@ -112,24 +112,24 @@ export type ProfileNote = { kind: 'profile' } & ProfileChange
 
 /**
  * Events for users of `node`, in their own topics. The kind and the node come first: other nodes
- * read no more. The users of a group are told the news whose bits are set in its `places`, which
- * are base64 and begin with the lowest bit.
+ * read no more. The users of a group receive the fan-outs whose bits are set in its `places`,
+ * which are base64 and begin with the lowest bit.
  */
-export type ToldNote = {
-  kind: 'told'
+export type FanoutNote = {
+  kind: 'fanout'
   node: string
-  news: News[]
+  fanouts: Fanout[]
   groups: [places: string, userIds: string[]][]
 }
-/** An event about a subject, of which the node may have heard newer news. */
-export type News = {
+/** An event for users about a subject, which a newer one may have overtaken. */
+export type Fanout = {
   appId: string
   event: Envelope
   subject: string
   /** Of the event of a channel, or the version of a profile: a lower one is older. */
   offset?: number | undefined
-  /** Without, a node tells what it has found for its own users. */
-  teller?: Teller | undefined
+  /** Without one, a node sends what it has found for its own users. */
+  announcer?: Announcer | undefined
 }
 
 /** What the notes for one node are published to, where topics have channels. */

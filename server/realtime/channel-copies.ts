@@ -4,7 +4,7 @@ import { settleInHalves } from '../core/settle-batch.ts'
 import type { UserRef } from '../core/user-ref.ts'
 import { type Db, isDatabaseUnavailable, isStatementTimeout, type Tx } from '../db/client.ts'
 import { ofCrowded, sizeOf } from '../features/connected.ts'
-import type { News } from './broker.ts'
+import type { Fanout } from './broker.ts'
 import { inPieces } from './chunks.ts'
 import { eventOf, type Publication } from './publication.ts'
 import { type Connected, nodesOf } from './reach.ts'
@@ -24,7 +24,7 @@ type CopiesOptions = {
   db: Db
   /** The node whose users are sent copies; null means all nodes. */
   nodeId: string | null
-  tell: (news: News, users: Connected<UserRef>[]) => void
+  send: (fanout: Fanout, users: Connected<UserRef>[]) => void
   /** The event could not be copied. */
   onFailure: (error: unknown, event: ChannelEvent) => void
 }
@@ -33,31 +33,31 @@ type CopiesOptions = {
  * Copies events of channels to their members. Each copy has all of the channel: of the events that
  * wait, members are sent the last, and none that is heard of after a later one.
  */
-export function createChannelCopies({ db, nodeId, tell, onFailure }: CopiesOptions) {
+export function createChannelCopies({ db, nodeId, send, onFailure }: CopiesOptions) {
   /** By channel, until a moment after the copy. */
   const turns = new Map<string, Turn>()
 
-  /** Tells the members of these channels. Returns for each how many of them are connected. */
-  const tellCopies = async (events: ChannelEvent[]) => {
+  /** Sends copies to members of these channels. Returns for each how many are connected. */
+  const sendCopies = async (events: ChannelEvent[]) => {
     const found = new Map<string, EventCopy[]>()
     for (const row of await db.use((db) => selectCopies(db, nodeId, events)))
       found.set(row.topic, [...(found.get(row.topic) ?? []), row])
-    return events.map(({ topic, offset }) => tellCopy(found.get(topic) ?? [], { topic, offset }))
+    return events.map(({ topic, offset }) => sendCopy(found.get(topic) ?? [], { topic, offset }))
   }
-  const tellCopy = (rows: EventCopy[], { topic, offset }: ChannelEvent) => {
+  const sendCopy = (rows: EventCopy[], { topic, offset }: ChannelEvent) => {
     const [first] = rows
     const appId = parseTopic(topic)?.appId
     if (!first || appId === undefined) return 0
     const users = rows.flatMap(({ nodeId, userIds }) =>
       userIds.map((userId) => ({ nodeId, appId, userId })),
     )
-    tell({ appId, event: eventOf(first), subject: topic, offset }, users)
+    send({ appId, event: eventOf(first), subject: topic, offset }, users)
     return users.length
   }
   /** Returns whether the channel has many members who are connected. */
   const copy = async (event: ChannelEvent) => {
-    const [told = 0] = await tellCopies([event])
-    return told > limits.largeChannelMembers
+    const [connected = 0] = await sendCopies([event])
+    return connected > limits.largeChannelMembers
   }
   const copyInTurn = async (topic: string, offset: number) => {
     const turn = turns.get(topic) ?? { copied: 0, begun: 0, heard: 0, isTaken: false }
@@ -84,7 +84,7 @@ export function createChannelCopies({ db, nodeId, tell, onFailure }: CopiesOptio
   }
   const copyMissed = async (missed: MissedEvent[]) => {
     for (const some of inPieces(missed, PIECES)) {
-      const settled = await settleInHalves(some, tellCopies)
+      const settled = await settleInHalves(some, sendCopies)
       for (const [index, event] of some.entries()) {
         const result = settled[index]
         if (result?.status !== 'rejected') continue
@@ -143,7 +143,7 @@ export const selectCopies = (db: Tx, nodeId: string | null, events: ChannelEvent
   const topics = events.map(({ topic }) => topic)
   const offsets = events.map(({ offset }) => offset)
   return db<EventCopy[]>`
-    select e.topic, e.type, e.envelope, told.node_id, told.user_ids
+    select e.topic, e.type, e.envelope, receivers.node_id, receivers.user_ids
     from unnest(${channelIds}::uuid[], ${topics}::text[], ${offsets}::int[])
       as given (channel_id, topic, "offset")
     cross join lateral (
@@ -173,5 +173,5 @@ export const selectCopies = (db: Tx, nodeId: string | null, events: ChannelEvent
         ${ofCrowded(db, nodeId)}
       ) connected
       group by connected.node_id
-    ) told`
+    ) receivers`
 }

@@ -74,7 +74,7 @@ export async function selectCoMembers(db: Tx, nodeId: string | null, users: User
       ) small
       group by small.channel_id
     ),
-    told as (
+    receivers as (
       select shared.indexes, m.app_id, m.user_id, m.channel_id
       from shared
       join members m on m.channel_id = shared.channel_id
@@ -82,10 +82,10 @@ export async function selectCoMembers(db: Tx, nodeId: string | null, users: User
       select array[index], app_id, user_id, null
       from given
     )
-    select told.indexes, con.node_id, array_agg(told.user_id) as user_ids
-    from told
-    cross join lateral ${nodesOf(db, db`told`, nodeId)} con
-    group by told.channel_id, told.indexes, con.node_id`
+    select receivers.indexes, con.node_id, array_agg(receivers.user_id) as user_ids
+    from receivers
+    cross join lateral ${nodesOf(db, db`receivers`, nodeId)} con
+    group by receivers.channel_id, receivers.indexes, con.node_id`
   return connectedOf(users, rows)
 }
 

@@ -5,6 +5,7 @@ import type { Revocations } from '../core/revocations.ts'
 import type { UserRef } from '../core/user-ref.ts'
 import type { Broker, NodeNote, PresenceNote, RevokedNote } from './broker.ts'
 import type { Emulation } from './emulation.ts'
+import { fanoutsIn, type NodeFanout } from './fanout-notes.ts'
 import { announced, applyHint, hintOf, sentHint } from './hints.ts'
 import type { Hub } from './hub.ts'
 import type { KnownPresence } from './known-presence.ts'
@@ -13,7 +14,6 @@ import type { PresenceTracker } from './presence.ts'
 import { closings } from './protocol/codes.ts'
 import type { Sessions } from './sessions.ts'
 import type { SubscriberSurvey } from './subscriber-survey.ts'
-import { type Told, toldBy } from './told-notes.ts'
 import { TypingTracker } from './typing-tracker.ts'
 import type { UnreadNotifier } from './unread.ts'
 import type { UserFanout } from './user-fanout.ts'
@@ -21,7 +21,7 @@ import type { UserFanout } from './user-fanout.ts'
 type DispatcherOptions = {
   hub: Hub
   userFanout: UserFanout
-  presence: Pick<PresenceTracker, 'toldOffline'>
+  presence: Pick<PresenceTracker, 'announcedOffline'>
   knownPresence: KnownPresence
   missedProfiles: MissedProfiles
   unread: UnreadNotifier
@@ -70,8 +70,8 @@ export function createDispatcher(options: DispatcherOptions) {
         if (userFanout.isOutdated(note)) return
         knownPresence.record(note)
         return userFanout.presenceChanged(note)
-      case 'told':
-        return toldBy(note).forEach(receiveTold)
+      case 'fanout':
+        return fanoutsIn(note).forEach(receiveFanout)
       case 'counts':
         return unread.receive(note)
       case 'revoked':
@@ -90,17 +90,17 @@ export function createDispatcher(options: DispatcherOptions) {
         return survey.handleSurveyed(note)
     }
   }
-  const receiveTold = (told: Told) => {
-    const { appId, event } = told.news
-    if (!userFanout.receive(told)) return
+  const receiveFanout = (received: NodeFanout) => {
+    const { appId, event } = received.fanout
+    if (!userFanout.receive(received)) return
     if (event.type === 'presence.online' || event.type === 'presence.offline')
-      knownPresence.recordTold({ ...event.payload, appId }, event.type === 'presence.online')
+      knownPresence.recordSent({ ...event.payload, appId }, event.type === 'presence.online')
   }
   /** Handles a note from another node. */
   const receive = (note: NodeNote) => {
     if (note.kind === 'event' && !typing.track(note, { isOwn: false })) return
     apply(note)
-    if (note.kind === 'presence' && !note.isOnline) options.presence.toldOffline(note)
+    if (note.kind === 'presence' && !note.isOnline) options.presence.announcedOffline(note)
   }
   const broadcast = (note: EphemeralNote) => {
     if (note.kind === 'event' && !typing.track(note, { isOwn: true })) return

@@ -11,7 +11,7 @@ type KnownPresenceOptions = {
   /** Sends the change to the users of this node. */
   notify: (change: PresenceNote) => void
   /** For how many users it is remembered that another node sends their last change. */
-  mostTold?: number
+  mostSent?: number
 }
 
 /** How many users a statement reads at most. */
@@ -21,9 +21,9 @@ const PAGE = 10_000
  * longer than a node may be silent before the others notice. Each takes about 160 bytes. Beyond
  * them, at 1,600 changes a second, each node sends the change to its users once more.
  */
-const MOST_TOLD = 200_000
-const TOLD_MS = 120_000
-/** Overlap: a node announces a change some time before it tells it. */
+const MOST_SENT = 200_000
+const SENT_MS = 120_000
+/** Overlap: a node announces a change some time before it sends it. */
 const OVERLAP_MS = 30_000
 
 /**
@@ -37,14 +37,14 @@ export class KnownPresence {
   readonly #lost = new Map<string, UserRef>()
   /** Users whose last change may have been sent to nobody, by its time, the latest last. */
   readonly #unsure = new Map<string, { user: UserRef; at: number }>()
-  /** Users whose last change another node tells, if its notes arrive; the latest last. */
-  readonly #toldByOthers = new Map<string, { user: UserRef; at: number; teller: string }>()
+  /** Users whose last change another node sends, if its notes arrive; the latest last. */
+  readonly #sentByOthers = new Map<string, { user: UserRef; at: number; announcer: string }>()
   /** When the last of those was announced: in a gap none is, and those before it are kept. */
   #announcedAt = 0
 
   constructor(readonly options: KnownPresenceOptions) {}
 
-  /** The change is being sent to the users of this node, by it or by its teller. */
+  /** The change is being sent to the users of this node, by it or by its announcer. */
   record(change: PresenceNote) {
     const key = userKey(change)
     const user = { appId: change.appId, userId: change.userId }
@@ -54,27 +54,27 @@ export class KnownPresence {
     this.#lost.delete(key)
     this.#unsure.delete(key)
     this.#unsure.set(key, { user, at: performance.now() })
-    this.#toldByOthers.delete(key)
-    const teller = change.teller?.id
-    if (teller === undefined || teller === this.options.nodeId) return
-    this.#forgetTold()
+    this.#sentByOthers.delete(key)
+    const announcer = change.announcer?.id
+    if (announcer === undefined || announcer === this.options.nodeId) return
+    this.#forgetSent()
     this.#announcedAt = performance.now()
-    this.#toldByOthers.set(key, { user, at: this.#announcedAt, teller })
+    this.#sentByOthers.set(key, { user, at: this.#announcedAt, announcer })
   }
 
-  /** Makes room for one more. The next comparison tells the change of whoever leaves early. */
-  #forgetTold() {
-    const { mostTold = MOST_TOLD } = this.options
-    for (const [key, { user, at }] of this.#toldByOthers) {
-      const isOver = at < this.#announcedAt - TOLD_MS
-      if (!isOver && this.#toldByOthers.size < mostTold) return
-      this.#toldByOthers.delete(key)
+  /** Makes room for one more. The next comparison sends the change of those dropped early. */
+  #forgetSent() {
+    const { mostSent = MOST_SENT } = this.options
+    for (const [key, { user, at }] of this.#sentByOthers) {
+      const isOver = at < this.#announcedAt - SENT_MS
+      if (!isOver && this.#sentByOthers.size < mostSent) return
+      this.#sentByOthers.delete(key)
       if (!isOver) this.#lost.set(key, user)
     }
   }
 
-  /** Another node has told users of this one, whether or not it was announced here. */
-  recordTold({ appId, userId }: UserRef, isOnline: boolean) {
+  /** Another node has sent a change to users of this one, whether or not it was announced. */
+  recordSent({ appId, userId }: UserRef, isOnline: boolean) {
     const key = userKey({ appId, userId })
     if (isOnline) this.#online.set(key, { appId, userId })
     else this.#online.delete(key)
@@ -91,12 +91,12 @@ export class KnownPresence {
 
   /**
    * Notes that other nodes, or the given one, have sent in the last milliseconds may be missing:
-   * the next comparison sends what they tell the users of this node once more.
+   * the next comparison sends their changes to the users of this node once more.
    */
   handleMissedNotes(milliseconds: number, nodeId?: string) {
     const since = performance.now() - milliseconds - OVERLAP_MS
-    for (const [key, { user, at, teller }] of this.#toldByOthers)
-      if (at >= since && teller === (nodeId ?? teller)) this.#lost.set(key, user)
+    for (const [key, { user, at, announcer }] of this.#sentByOthers)
+      if (at >= since && announcer === (nodeId ?? announcer)) this.#lost.set(key, user)
   }
 
   /** No row of this node was missing until that time, by `performance.now()`. */
@@ -131,10 +131,10 @@ export class KnownPresence {
       const isKnown = stored.has(key) === this.#online.has(key) && !this.#lost.has(key)
       return isKnown || this.#noted.has(key) ? [] : [user]
     })
-    for (const some of inChunks(different, PAGE)) await this.#tell(some, stored)
+    for (const some of inChunks(different, PAGE)) await this.#send(some, stored)
   }
 
-  async #tell(users: UserRef[], stored: Map<string, UserRef>) {
+  async #send(users: UserRef[], stored: Map<string, UserRef>) {
     const { db, notify } = this.options
     const active = await db.use((db) => selectLastActive(db, users))
     for (const key of users.map(userKey)) {

@@ -63,9 +63,9 @@ export class MissedProfiles {
     this.#lost = new Map()
     this.#noted.clear()
     try {
-      const told = since === undefined ? [] : await this.#tellChanged(since)
-      for (const user of told) lost.delete(user)
-      await this.#tellLost([...lost.values()])
+      const sent = since === undefined ? [] : await this.#sendChanged(since)
+      for (const user of sent) lost.delete(user)
+      await this.#sendLost([...lost.values()])
     } catch (error) {
       if (since !== undefined) this.#since = Math.min(since, this.#since ?? since)
       const later = this.#lost
@@ -99,29 +99,29 @@ export class MissedProfiles {
   }
 
   /** Returns the keys of those whose change was sent. */
-  async #tellChanged(since: number) {
-    const told: string[] = []
+  async #sendChanged(since: number) {
+    const sent: string[] = []
     let after: ChangedUser | undefined
     do {
       const from = after
       const milliseconds = performance.now() - since
       const page = await this.options.db.use((db) => selectChanged(db, { milliseconds, from }))
-      this.#tell(page)
-      told.push(...page.map(userKey))
+      this.#send(page)
+      sent.push(...page.map(userKey))
       after = page.length < PAGE ? undefined : page.at(-1)
     } while (after)
-    return told
+    return sent
   }
 
-  async #tellLost(users: UserRef[]) {
+  async #sendLost(users: UserRef[]) {
     if (users.length === 0) return
     const found = await this.options.db.use((db) => selectLost(db, users))
     const recent = found.filter(({ isRecent }) => isRecent)
-    this.#tell(recent)
+    this.#send(recent)
     this.#givenUp += found.length - recent.length
   }
 
-  #tell(users: Profile[]) {
+  #send(users: Profile[]) {
     for (const { appId, userId, name, image, version } of users) {
       if (this.#noted.has(userKey({ appId, userId }))) continue
       this.options.notify({ appId, user: { id: userId, name, image }, version })

@@ -89,7 +89,7 @@ export class PresenceTracker {
    * Another node says that the user is offline. They may have left there before they came here, and
    * it says so later than this node said that they are online.
    */
-  toldOffline(user: UserRef) {
+  announcedOffline(user: UserRef) {
     const known = this.#present.get(userKey(user))
     if (!known || !this.#completed.has(known.written)) return
     this.#announceAgain(user).catch((error) => {
@@ -102,7 +102,7 @@ export class PresenceTracker {
   announceMissed() {
     const users = [...this.#unannounced.values()]
     this.#unannounced.clear()
-    for (const user of users) this.toldOffline(user)
+    for (const user of users) this.announcedOffline(user)
   }
 
   /**

@@ -5,7 +5,7 @@ import { type ChannelChange, type DirtyChannels, joined } from './dirty-channels
 import type { ConnectedCount, UnreadCount } from './unread-counts.ts'
 
 /** A count of a user of this node, and why it was read. */
-export type ToldCount = UnreadCount & ChannelChange
+export type CausedCount = UnreadCount & ChannelChange
 
 /** Fits into a payload of PostgreSQL, however long the ids of users are. */
 const NOTE_BYTES = 7_500
@@ -52,7 +52,7 @@ export function countsNotes(
 
 /** Counts that other nodes have read, and that users of this node are not sent yet. */
 export class ReceivedCounts {
-  readonly #counts = new Map<string, ToldCount>()
+  readonly #counts = new Map<string, CausedCount>()
 
   get size() {
     return this.#counts.size
@@ -63,7 +63,7 @@ export class ReceivedCounts {
   }
 
   /** Of two counts the newer one stays, with what happened before either. */
-  receive(count: ToldCount) {
+  receive(count: CausedCount) {
     const key = `${userKey(count)} ${count.channelId}`
     const known = this.#counts.get(key)
     const newer = known && known.version > count.version ? known : count
@@ -81,14 +81,14 @@ export class ReceivedCounts {
 
 export const countsOf = ({ appId, channelId, offset, author, isDeletion, users }: ChannelCounts) =>
   users.map(
-    ([userId, count, version]): ToldCount => ({
+    ([userId, count, version]): CausedCount => ({
       ...{ appId, userId, channelId, count, version },
       ...{ offset, author, isDeletion },
     }),
   )
 
 /** The counts, each with what happened in its channel. */
-export const withChanges = (counts: ConnectedCount[], dirty: DirtyChannels): ToldCount[] =>
+export const withChanges = (counts: ConnectedCount[], dirty: DirtyChannels): CausedCount[] =>
   counts.flatMap(({ nodeId: _, ...count }) => {
     const change = dirty.get(count.channelId)
     return change ? [{ ...count, ...change }] : []

@@ -2,7 +2,7 @@ import { type UserRef, userKey } from '../core/user-ref.ts'
 import { type Db, isStatementTimeout } from '../db/client.ts'
 import { withTimeLimit } from '../db/time-limit.ts'
 import { inChunks } from './chunks.ts'
-import type { ToldCount } from './received-counts.ts'
+import type { CausedCount } from './received-counts.ts'
 import { SlowUsers, type UsersToLoad } from './slow-users.ts'
 import type { UnreadCache } from './unread-cache.ts'
 import { type CheckedCount, selectCountsOfUsers } from './unread-counts.ts'
@@ -69,7 +69,7 @@ export class UnreadLoader {
    * Sends users of this node the counts that they may not know, and owes them a total. A count does
    * not wait for a user whose others take too long.
    */
-  async tell(counts: ToldCount[], owed: Map<string, UserRef>) {
+  async send(counts: CausedCount[], owed: Map<string, UserRef>) {
     const { cache, sender } = this.options
     await this.loadInitial(counts)
     for (const { author, isDeletion, offset: _, ...count } of counts) {
@@ -81,17 +81,17 @@ export class UnreadLoader {
     }
   }
 
-  /** The same for counts that were read elsewhere, or a while ago. */
-  async tellReceived({ received, usersWhoLeft, owedTotals }: UnreadWork) {
+  /** Sends counts that were read elsewhere, or a while ago. */
+  async sendReceived({ received, usersWhoLeft, owedTotals }: UnreadWork) {
     const counts = received.all()
     await this.loadInitial(counts)
     for (const { appId, userId, channelId } of counts) {
       const user = { appId, userId }
       const known = this.options.cache.get(user)
-      // It was read before the user left, or after they joined: their counts tell which.
+      // It was read before the user left, or after they joined: their counts show which.
       if (known && !known.get(channelId)) usersWhoLeft.set(userKey(user), user)
     }
-    await this.tell(counts, owedTotals)
+    await this.send(counts, owedTotals)
     received.clear()
   }
 

@@ -7,7 +7,7 @@ import { type CountedEvent, changeOf, type DirtyChannels } from './dirty-channel
 import { PausedRuns } from './paused-runs.ts'
 import type { ChannelOffset } from './queries.ts'
 import type { Reach } from './reach.ts'
-import { byNode, countsNotes, countsOf, type ToldCount, withChanges } from './received-counts.ts'
+import { byNode, type CausedCount, countsNotes, countsOf, withChanges } from './received-counts.ts'
 import { SlowCounts } from './slow-counts.ts'
 import { UnreadCache } from './unread-cache.ts'
 import { UnreadCounter } from './unread-counter.ts'
@@ -130,7 +130,7 @@ export class UnreadNotifier {
     const known = this.#cache.getOrCreate(user)
     if (!known.isComplete || known.get(channelId))
       this.#sender.recordSent(known, channelId, { count, version })
-    // The user has left the channel, or joined it: their counts tell which.
+    // The user has left the channel, or joined it: their counts show which.
     else this.#work.usersWhoLeft.set(userKey(user), user)
     this.#work.owedTotals.set(userKey(user), user)
     this.#runs.schedule()
@@ -188,7 +188,7 @@ export class UnreadNotifier {
     this.#runs.schedule()
   }
 
-  #receive(counts: ToldCount[]) {
+  #receive(counts: CausedCount[]) {
     for (const count of counts)
       if (this.options.sessions.has(count)) this.#work.received.receive(count)
     this.#runs.schedule()
@@ -203,7 +203,7 @@ export class UnreadNotifier {
       await this.#count('forAll', work)
       await this.#findOwn(work)
       await this.#count('forOwn', work)
-      await this.#loader.tellReceived(work)
+      await this.#loader.sendReceived(work)
       await this.#loader.sendOwed(work.owedTotals)
       // Last, so that no count read before a user left a channel stays with them.
       await this.#loader.reloadLeavers(work.usersWhoLeft)
@@ -234,12 +234,12 @@ export class UnreadNotifier {
     const changes = work[reach]
     this.#slow.takeFrom(changes, reach)
     const onCounted = (counts: ConnectedCount[]) =>
-      this.#loader.tell(this.#sendOthers(counts, changes), work.owedTotals)
+      this.#loader.send(this.#sendOthers(counts, changes), work.owedTotals)
     this.#slow.add(reach, await this.#counter.count(changes, { reach, onCounted }))
   }
 
   /** Sends other nodes the counts that concern their users. Returns those of users of this one. */
-  #sendOthers(counts: ConnectedCount[], changes: DirtyChannels): ToldCount[] {
+  #sendOthers(counts: ConnectedCount[], changes: DirtyChannels): CausedCount[] {
     const { own, others } = byNode(counts, this.options.nodeId)
     for (const note of countsNotes(others, (id) => changes.get(id))) this.options.send(note)
     return withChanges(own, changes)

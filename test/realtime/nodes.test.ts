@@ -121,7 +121,7 @@ function openProfiles() {
   return { profiles, told, problems }
 }
 
-test('a profile that was changed before a gap, and committed in it, is told', async () => {
+test('a profile that was changed before a gap, and committed in it, is sent', async () => {
   const { appId, db } = world()
   const [ana, ben] = await newUsers()
   const change = (id: string, seconds: number) => db`
@@ -137,7 +137,7 @@ test('a profile that was changed before a gap, and committed in it, is told', as
   expect([told.includes(ana.id), told.includes(ben.id)]).toEqual([true, false])
 })
 
-test('a change that could not be told is tried for ten minutes, and then given up', async () => {
+test('a change that could not be sent is tried for ten minutes, and then given up', async () => {
   const { appId, db } = world()
   const [ana, ben, cleo] = await world().users('late-ana', 'late-ben', 'late-cleo')
   const change = (id: string, seconds: number) => db`

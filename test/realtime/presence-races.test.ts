@@ -48,12 +48,12 @@ test('a user who leaves before being announced again is not announced as online'
     // The grace is over in the next turn.
     await new Promise((resolve) => setTimeout(resolve))
   }
-  tracker.toldOffline(user)
+  tracker.announcedOffline(user)
   await until(() => changes.includes('announced offline'))
   expect(changes).toEqual(['announced online', 'announced offline'])
 })
 
-test('a comparison tells nobody that the users of a dead node are online', async () => {
+test('a comparison does not announce the users of a dead node as online', async () => {
   const [here, dead] = [await openNode(), await openNode()]
   await here.connect(await newUser('seen'))
   await dead.connect(await newUser('unseen'))

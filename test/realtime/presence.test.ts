@@ -47,7 +47,7 @@ describe('presence', () => {
     })
   })
 
-  test('presence is told once to its user and to each of their co-members', async () => {
+  test('presence is sent once to its user and to each of their co-members', async () => {
     const [ana, ben] = await newUsers()
     for (let channels = 0; channels < 2; channels++) await createGroup(ana, ben)
     await Promise.all([connect(ana).ready(), connect(ben).ready()])

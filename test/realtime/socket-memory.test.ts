@@ -83,7 +83,7 @@ test('a socket with eleven topics takes few kilobytes, and nothing once it is cl
   await closeAll()
 })
 
-test('connecting allocates little memory, with what members are told of each other', async () => {
+test('connecting allocates little memory, with the changes that members are sent', async () => {
   const open = startClients()
   let least = Number.POSITIVE_INFINITY
   // Code that is not compiled yet allocates more, and so does what a busy machine does one by one.

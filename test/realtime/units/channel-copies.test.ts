@@ -29,7 +29,7 @@ test('members are sent the later of two changes that arrive in reverse', async (
   expect(reads).toHaveLength(2)
 })
 
-test('a change heard of late does not end the turn of those after it', async () => {
+test('a change that arrives late does not end the turn of those after it', async () => {
   const { fanout, reads, sent, nextRead } = openFanout()
   const after = (since: number, milliseconds: number) =>
     vi.waitUntil(() => performance.now() - since > milliseconds, { ...patient, interval: 5 })

@@ -4,7 +4,7 @@ import { hintOf } from '@parley/server/realtime/hints'
 import { closings } from '@parley/server/realtime/protocol/codes'
 import { expect, test } from 'vitest'
 import { appId, channelId, chat, Listener, own, pass, stopTimers } from '../hub/fixture.ts'
-import { openDispatcher, TYPING_MS, teller } from './dispatcher.ts'
+import { announcer, openDispatcher, TYPING_MS } from './dispatcher.ts'
 import { ana } from './fixture.ts'
 
 test('a revocation closes sockets on every node, and is sent to the others once', async () => {
@@ -95,7 +95,7 @@ test('an event goes along with its hint to those who follow its topic', async ()
   const at = expect.any(Number)
   expect(sent).toEqual([
     { kind: 'hint', topic: chat, offset: 1, event: { type, envelope, messageId, at } },
-    { kind: 'hint', topic: chat, offset: 2, change: { type: 'channel.updated', teller } },
+    { kind: 'hint', topic: chat, offset: 2, change: { type: 'channel.updated', announcer } },
   ])
 })
 
@@ -136,12 +136,12 @@ test('counts of another node are handed on', async () => {
   expect(calls).toEqual([['receive', note]])
 })
 
-test('a change that newer ones have followed is not recorded if its teller gives up', async () => {
+test('a change that newer ones followed is not recorded if its announcer gives up', async () => {
   const { dispatcher, calls } = await openDispatcher()
   const presence = { kind: 'presence', ...ana, isOnline: true, lastActiveAt: null } as const
-  dispatcher.receive({ ...presence, failed: teller })
+  dispatcher.receive({ ...presence, failed: announcer })
   const user = { id: 'ana', name: 'Ana', image: null }
-  dispatcher.receive({ kind: 'profile', appId, user, failed: teller })
+  dispatcher.receive({ kind: 'profile', appId, user, failed: announcer })
   expect(calls).toEqual([])
 })
 
@@ -152,20 +152,20 @@ test('a node announces its changes, and other nodes act on those that it announc
   const user = { id: 'ana', name: 'Ana', image: null }
   dispatcher.publisher.broadcast({ kind: 'profile', appId, user })
   expect(sent).toEqual([
-    { ...presence, teller },
-    { kind: 'profile', appId, user, teller },
+    { ...presence, announcer },
+    { kind: 'profile', appId, user, announcer },
   ])
   expect(calls.splice(0).map(([name]) => name)).toEqual([
     ...['recordPresence', 'presenceChanged', 'recordProfile', 'profileChanged'],
   ])
   const event = { type: 'presence.offline', payload: { userId: 'ben' } }
-  const told = { userIds: ['ana'], news: { appId, event } }
-  const groups = [['AQ==', told.userIds]]
-  dispatcher.receive({ kind: 'told', node: 'node', news: [told.news], groups } as never)
+  const received = { userIds: ['ana'], fanout: { appId, event } }
+  const groups = [['AQ==', received.userIds]]
+  dispatcher.receive({ kind: 'fanout', node: 'node', fanouts: [received.fanout], groups } as never)
   const ofBen = expect.objectContaining({ appId, userId: 'ben' })
   expect(calls).toEqual([
-    ['receiveTold', told],
-    ['recordTold', ofBen, false],
+    ['receiveFanout', received],
+    ['recordSent', ofBen, false],
   ])
 })
 

@@ -11,7 +11,7 @@ import { chat, openHub } from '../hub/fixture.ts'
 import { ana } from './fixture.ts'
 
 export const TYPING_MS = 6_000
-export const teller = { id: 'node', number: 1 }
+export const announcer = { id: 'node', number: 1 }
 
 /** A dispatcher with a session of ana's, and what it sends and calls. */
 export async function openDispatcher({ hasPeers = false } = {}) {
@@ -53,18 +53,18 @@ export async function openDispatcher({ hasPeers = false } = {}) {
       presenceChanged: noting('presenceChanged'),
       profileChanged: noting('profileChanged'),
       copyMissed: async () => {},
-      channelUpdated: (topic, offset, { teller } = {}) =>
-        void calls.push(['channelUpdated', topic, offset, ...(teller ? [teller.id] : [])]),
-      receive: (note) => calls.push(['receiveTold', note]) > 0,
-      announced: (change) => ({ ...change, teller }),
+      channelUpdated: (topic, offset, { announcer } = {}) =>
+        void calls.push(['channelUpdated', topic, offset, ...(announcer ? [announcer.id] : [])]),
+      receive: (note) => calls.push(['receiveFanout', note]) > 0,
+      announced: (change) => ({ ...change, announcer }),
       isOutdated: ({ failed }) => failed !== undefined,
       stop: async () => {},
     },
     // what the dispatcher calls of it
-    presence: { toldOffline: () => {} },
+    presence: { announcedOffline: () => {} },
     knownPresence: {
       record: noting('recordPresence'),
-      recordTold: noting('recordTold'),
+      recordSent: noting('recordSent'),
     } as unknown as KnownPresence,
     missedProfiles: { record: noting('recordProfile') } as unknown as MissedProfiles, // the same
     broker: {

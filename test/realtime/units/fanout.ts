@@ -1,7 +1,7 @@
 import { topics } from '@parley/contract'
 import { userKey } from '@parley/server/core/user-ref'
 import type { Db } from '@parley/server/db/client'
-import type { NodeNote, Teller } from '@parley/server/realtime/broker'
+import type { Announcer, NodeNote } from '@parley/server/realtime/broker'
 import { Sessions } from '@parley/server/realtime/sessions'
 import { createUserFanout } from '@parley/server/realtime/user-fanout'
 import { vi } from 'vitest'
@@ -21,7 +21,7 @@ export function openFanout() {
   const names: string[] = []
   const problems: string[] = []
   const read = (text: TemplateStringsArray, ...values: unknown[]) => {
-    if (!/from (events|told)/.test(text.join(''))) return undefined // a part of a statement
+    if (!/from (events|receivers)/.test(text.join(''))) return undefined // a part of a statement
     const [, topics = [], offsets] = values.filter(Array.isArray)
     return new Promise((resolve, reject) => {
       const envelope = '{"type":"channel.updated","payload":{}}'
@@ -65,15 +65,15 @@ type Read = {
   fail: (error?: Error) => void
 }
 
-export const tellerOf = (id: string, number = 1) => ({ id, number })
-export const rename = (name: string, teller?: Teller) => ({
-  ...{ kind: 'profile' as const, appId, teller },
+export const announcerOf = (id: string, number = 1) => ({ id, number })
+export const rename = (name: string, announcer?: Announcer) => ({
+  ...{ kind: 'profile' as const, appId, announcer },
   user: { id: 'ben', name, image: null },
 })
-export const told = (name: string, teller: Teller) => ({
+export const fanoutOf = (name: string, announcer: Announcer) => ({
   userIds: ['ana'],
-  news: {
-    ...{ appId, teller, subject: `profile ${userKey({ appId, userId: 'ben' })}` },
+  fanout: {
+    ...{ appId, announcer, subject: `profile ${userKey({ appId, userId: 'ben' })}` },
     event: { type: 'user.updated' as const, payload: { user: rename(name).user } },
   },
 })

@@ -27,7 +27,7 @@ async function compareWith(onSearch: (known: KnownPresence, query: number) => vo
   return told
 }
 
-test('a comparison tells who is online and was not told to be', async () => {
+test('a comparison announces users who came online unnoticed', async () => {
   expect(await compareWith(() => {})).toEqual([true])
 })
 
@@ -67,17 +67,17 @@ const openKnown = (options = {}) =>
     notify: () => {},
   })
 
-test('changes that another node tells are told again after notes were missed', () => {
+test('changes that another node sends are sent again after notes were missed', () => {
   const known = openKnown()
-  known.record({ ...change(true), teller: { id: 'node', number: 1 } })
+  known.record({ ...change(true), announcer: { id: 'node', number: 1 } })
   known.handleMissedNotes(0)
   expect(known.hasLost).toBe(false)
-  known.record({ ...change(true), teller: { id: 'other', number: 1 } })
+  known.record({ ...change(true), announcer: { id: 'other', number: 1 } })
   known.handleMissedNotes(0, 'third')
   expect(known.hasLost).toBe(false)
   known.handleMissedNotes(0, 'other')
   expect(known.hasLost).toBe(true)
-  known.record({ ...change(true), teller: { id: 'other', number: 1 } })
+  known.record({ ...change(true), announcer: { id: 'other', number: 1 } })
   known.handleMissedNotes(0)
   expect(known.hasLost).toBe(true)
 })
@@ -112,9 +112,9 @@ test('a user whose last change is from after the last complete rows hides no oth
 test('the oldest changes beyond the limit are sent again, unless they are long past', () => {
   vi.useFakeTimers({ toFake: ['performance'] })
   onTestFinished(() => void vi.useRealTimers())
-  const known = openKnown({ mostTold: 100 })
+  const known = openKnown({ mostSent: 100 })
   const tellOf = (userId: string) =>
-    known.record({ ...change(true), userId, teller: { id: 'other', number: 1 } })
+    known.record({ ...change(true), userId, announcer: { id: 'other', number: 1 } })
   tellOf('long ago')
   vi.advanceTimersByTime(121_000)
   for (const number of upTo(100)) tellOf(`user${number}`)
@@ -123,12 +123,12 @@ test('the oldest changes beyond the limit are sent again, unless they are long p
   expect(known.hasLost).toBe(true)
 })
 
-test('changes before a long gap are told again, although others came since', () => {
+test('changes before a long gap are sent again, although others came since', () => {
   vi.useFakeTimers({ toFake: ['performance'] })
   onTestFinished(() => void vi.useRealTimers())
   const known = openKnown()
   const tellOf = (userId: string) =>
-    known.record({ ...change(true), userId, teller: { id: 'other', number: 1 } })
+    known.record({ ...change(true), userId, announcer: { id: 'other', number: 1 } })
   tellOf('before')
   vi.advanceTimersByTime(300_000)
   tellOf('after')
@@ -137,15 +137,15 @@ test('changes before a long gap are told again, although others came since', () 
   expect(known.hasLost).toBe(true)
 })
 
-test('a departure that was told but never announced is put right', async () => {
+test('a departure that was sent but never announced is put right', async () => {
   const told = await compareWith((known, query) => {
     if (query > 0) return
-    known.record({ ...change(true), teller: { id: 'other', number: 1 } })
-    known.recordTold(ana, false)
+    known.record({ ...change(true), announcer: { id: 'other', number: 1 } })
+    known.recordSent(ana, false)
   })
   // It was noted during this comparison: the next one finds it.
   expect(told).toEqual([])
-  const later = await compareWith((known) => known.recordTold({ ...ana, userId: 'ben' }, false))
+  const later = await compareWith((known) => known.recordSent({ ...ana, userId: 'ben' }, false))
   expect(later).toEqual([true])
 })
 

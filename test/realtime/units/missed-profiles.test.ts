@@ -31,7 +31,7 @@ function openProfiles(search: () => Promise<unknown[]>) {
   return { profiles, names, versions, problems, givenUp }
 }
 
-test('a profile found while a note of it arrives is not told after the newer one', async () => {
+test('a profile found while a note of it arrives is not sent after the newer one', async () => {
   const { profiles, names } = openProfiles(async () => {
     profiles.record(renamed)
     return stored
@@ -64,7 +64,7 @@ test('profiles are searched once after each gap, and again if that failed', asyn
   expect([names, versions]).toEqual([['Old'], [7]])
 })
 
-test('a change that could not be sent is told again, also after a failed search', async () => {
+test('a change that could not be sent is sent again, also after a failed search', async () => {
   let isFailing = true
   const { profiles, names } = openProfiles(async () => {
     if (isFailing) throw new Error('lost')
@@ -87,7 +87,7 @@ test('many changed profiles are sent once each, and none is left out', async () 
   expect(names).toEqual(users.map(({ name }) => name))
 })
 
-test('a change that could not be told for too long is given up, logged and counted', async () => {
+test('a change that could not be sent for too long is given up, logged and counted', async () => {
   let isRecent = true
   const { profiles, names, problems, givenUp } = openProfiles(async () =>
     stored.map((row) => ({ ...row, isRecent })),

@@ -3,7 +3,7 @@ import { createNoteCounts } from '@parley/server/realtime/note-counts'
 import { createNoteReceiver } from '@parley/server/realtime/note-receiver'
 import { expect, test } from 'vitest'
 
-test.each(['counts', 'told'])('a note of the kind %s is read by its node alone', (kind) => {
+test.each(['counts', 'fanout'])('a note of the kind %s is read by its node alone', (kind) => {
   const notes: NodeNote[] = []
   const problems: string[] = []
   const receive = createNoteReceiver({

@@ -1,60 +1,64 @@
-import { toldBy } from '@parley/server/realtime/told-notes'
+import { fanoutsIn } from '@parley/server/realtime/fanout-notes'
 import { expect, test, vi } from 'vitest'
 import { patient } from '../../support/until.ts'
 import { appId, chat } from '../hub/fixture.ts'
-import { openFanout, rename, tellerOf, told } from './fanout.ts'
+import { announcerOf, fanoutOf, openFanout, rename } from './fanout.ts'
 
-test('news that another node tells after newer ones of a third are left out', () => {
+test('changes that another node sends after newer ones of a third are left out', () => {
   const { fanout, names } = openFanout()
-  const [first, second, third] = [tellerOf('other'), tellerOf('third'), tellerOf('other', 2)]
+  const [first, second, third] = [
+    announcerOf('other'),
+    announcerOf('third'),
+    announcerOf('other', 2),
+  ]
   fanout.profileChanged(rename('first', first))
   fanout.profileChanged(rename('second', second))
-  fanout.receive(told('second', second))
-  fanout.receive(told('first', first))
+  fanout.receive(fanoutOf('second', second))
+  fanout.receive(fanoutOf('first', first))
   expect(names).toEqual(['second'])
   fanout.profileChanged(rename('third', third))
   // Of the same node they come in their order.
-  fanout.receive(told('third', third))
+  fanout.receive(fanoutOf('third', third))
   expect(names).toEqual(['second', 'third'])
 })
 
 test('profiles that arrive in any order never replace one of a higher version', () => {
   const { fanout, names } = openFanout()
-  const tell = (name: string, node: string, version: number) => {
-    const { userIds, news } = told(name, tellerOf(node))
-    fanout.receive({ userIds, news: { ...news, offset: version } })
+  const receive = (name: string, node: string, offset: number) => {
+    const received = fanoutOf(name, announcerOf(node))
+    fanout.receive({ ...received, fanout: { ...received.fanout, offset } })
   }
-  tell('second', 'third', 2)
-  tell('first', 'other', 1)
-  tell('third', 'other', 3)
+  receive('second', 'third', 2)
+  receive('first', 'other', 1)
+  receive('third', 'other', 3)
   expect(names).toEqual(['second', 'third'])
 })
 
 test('a node that cannot look up the users of all nodes leaves it to each', async () => {
   const { fanout, reads, notes, problems, nextRead } = openFanout()
   const announced = fanout.announced(rename('Ben'))
-  expect(announced.teller).toEqual(tellerOf('node'))
+  expect(announced.announcer).toEqual(announcerOf('node'))
   fanout.profileChanged(announced)
   ;(await nextRead(1)).fail()
   await vi.waitUntil(() => notes.length === 1, patient)
-  expect(notes).toEqual([{ ...rename('Ben'), failed: tellerOf('node') }])
-  fanout.channelUpdated(chat, 7, { teller: tellerOf('node', 2) })
+  expect(notes).toEqual([{ ...rename('Ben'), failed: announcerOf('node') }])
+  fanout.channelUpdated(chat, 7, { announcer: announcerOf('node', 2) })
   ;(await nextRead(2)).fail()
   await vi.waitUntil(() => notes.length === 2, patient)
   expect(notes[1]).toMatchObject({ kind: 'hint', offset: 7, change: { type: 'channel.updated' } })
   const failed = 'user fan-out failed'
   expect(problems).toEqual([failed, 'profile lost', failed, 'copy lost'])
   // What others announce, they look up.
-  fanout.channelUpdated(chat, 8, { teller: tellerOf('other') })
-  fanout.profileChanged(rename('Benno', tellerOf('other')))
+  fanout.channelUpdated(chat, 8, { announcer: announcerOf('other') })
+  fanout.profileChanged(rename('Benno', announcerOf('other')))
   expect(reads).toHaveLength(2)
 })
 
-test('a change that could not be told is not announced again after a newer one', async () => {
+test('a change that could not be sent is not announced again after a newer one', async () => {
   const { fanout, notes, problems, nextRead } = openFanout()
   fanout.profileChanged(fanout.announced(rename('first')))
   const read = await nextRead(1)
-  fanout.profileChanged(rename('second', tellerOf('other')))
+  fanout.profileChanged(rename('second', announcerOf('other')))
   read.fail()
   await vi.waitUntil(() => problems.length === 2, patient)
   expect(notes).toEqual([])
@@ -69,16 +73,16 @@ test('a stopping node leaves unfinished fan-outs to each of the others', async (
   await nextRead(2)
   await fanout.stop()
   expect(notes).toEqual([
-    { ...rename('Ben'), failed: renamed.teller },
+    { ...rename('Ben'), failed: renamed.announcer },
     { kind: 'hint', topic: chat, offset: 8, change: { type: 'channel.updated' } },
   ])
 })
 
-test('a copy is not sent to members who were told a later one', async () => {
+test('a copy is not sent to members who were sent a later one', async () => {
   const { fanout, reads, sent, nextRead } = openFanout()
   const copy = (offset: number) => ({
     userIds: ['ana'],
-    news: {
+    fanout: {
       ...{ appId, subject: chat, offset },
       event: { type: 'channel.updated', payload: {} } as never, // not read
     },
@@ -86,11 +90,11 @@ test('a copy is not sent to members who were told a later one', async () => {
   fanout.receive(copy(5))
   fanout.channelUpdated(chat, 4)
   expect([sent, reads]).toEqual([[1], []])
-  // Of many members of one node some may have been told, and others not.
+  // Of many members of one node some may have been sent it, and others not.
   fanout.channelUpdated(chat, 5)
   ;(await nextRead(1)).answer(['ana'])
   await vi.waitUntil(() => sent.length === 2, patient)
-  fanout.channelUpdated(chat, 6, { teller: tellerOf('node') })
+  fanout.channelUpdated(chat, 6, { announcer: announcerOf('node') })
   const own = await nextRead(2)
   // Many users of one node come in several notes.
   for (const offset of [7, 7]) fanout.receive(copy(offset))
@@ -99,7 +103,7 @@ test('a copy is not sent to members who were told a later one', async () => {
   expect(sent).toEqual([1, 1, 1, 1])
 })
 
-test('users of another node are told in one note of those who come, or end, together', async () => {
+test('users of another node get one note of those who come, or end, together', async () => {
   const { fanout, notes, reads, nextRead } = openFanout()
   for (const id of ['ben', 'cem']) {
     const user = { id, name: id, image: null }
@@ -111,20 +115,20 @@ test('users of another node are told in one note of those who come, or end, toge
   expect(notes).toHaveLength(1)
   const [note] = notes
   expect(reads).toHaveLength(1)
-  expect(note?.kind === 'told' && toldBy(note)).toMatchObject([
-    { news: { event: { payload: { user: { id: 'ben' } } } }, userIds: ['eve', 'dan'] },
-    { news: { event: { payload: { user: { id: 'cem' } } } }, userIds: ['eve', 'dan'] },
+  expect(note?.kind === 'fanout' && fanoutsIn(note)).toMatchObject([
+    { fanout: { event: { payload: { user: { id: 'ben' } } } }, userIds: ['eve', 'dan'] },
+    { fanout: { event: { payload: { user: { id: 'cem' } } } }, userIds: ['eve', 'dan'] },
   ])
 })
 
-test('a user and those who share channels with them are told of a change once each', async () => {
+test('a user and those who share channels with them are sent a change once each', async () => {
   const { fanout, sent, names, problems, nextRead } = openFanout()
   fanout.profileChanged(fanout.announced({ ...rename('Ben'), version: 7 }))
   ;(await nextRead(1)).answerElsewhere('node', ['ana', 'ben'])
   await vi.waitUntil(() => sent.length === 1, patient)
   expect([sent, names]).toEqual([[2], ['Ben']])
-  const { userIds, news } = told('Benno', tellerOf('other'))
-  fanout.receive({ userIds, news: { ...news, offset: 6 } })
+  const received = fanoutOf('Benno', announcerOf('other'))
+  fanout.receive({ ...received, fanout: { ...received.fanout, offset: 6 } })
   expect(names).toEqual(['Ben'])
   const presence = { kind: 'presence' as const, appId, userId: 'cem', lastActiveAt: null }
   fanout.presenceChanged(fanout.announced({ ...presence, isOnline: true }))

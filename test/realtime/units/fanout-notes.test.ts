@@ -1,16 +1,16 @@
+import { fanoutNotes, fanoutsIn, type NodeFanout } from '@parley/server/realtime/fanout-notes'
 import { countsNotes } from '@parley/server/realtime/received-counts'
-import { type Told, toldBy, toldNotes } from '@parley/server/realtime/told-notes'
 import { expect, test } from 'vitest'
 import { upTo } from '../../support/events.ts'
 import { appId } from '../hub/fixture.ts'
-import { tellerOf, told } from './fanout.ts'
+import { announcerOf, fanoutOf } from './fanout.ts'
 
 test('the users of another node come in notes that fit into a payload', () => {
   const userIds = upTo(60).map((n) => `${n}`.padStart(255, 'x'))
   const users = userIds.map((userId) => ({ nodeId: 'other', appId, userId }))
-  const { news } = told('Ben', tellerOf('node'))
-  const notes = toldNotes([{ news, users }])
-  expect(notes.flatMap(toldBy).flatMap((each) => each.userIds)).toEqual(userIds)
+  const { fanout } = fanoutOf('Ben', announcerOf('node'))
+  const notes = fanoutNotes([{ fanout, users }])
+  expect(notes.flatMap(fanoutsIn).flatMap((each) => each.userIds)).toEqual(userIds)
   expect(notes).toHaveLength(3)
   const rows = users.map((user) => ({ ...user, channelId: 'one', count: 1, version: 2 }))
   const counted = countsNotes(rows, () => ({ offset: 3, author: null, isDeletion: false }))
@@ -18,7 +18,7 @@ test('the users of another node come in notes that fit into a payload', () => {
   for (const note of [...notes, ...counted]) expect(JSON.stringify(note).length).toBeLessThan(7_800)
 })
 
-/** So many users in ten channels of a hundred each: who is told of each of them on another node. */
+/** Users in ten channels of a hundred each, and their co-members on another node. */
 function arrivals(count: number) {
   const channels = Array.from({ length: count / 10 }, (): string[] => [])
   const channelsOf = (user: number) =>
@@ -30,7 +30,7 @@ function arrivals(count: number) {
   return users.map((user) => {
     const coMembers = [...new Set(channelsOf(user).flat())].filter((id) => /[13579]$/.test(id))
     return {
-      news: told(`user${user}`, tellerOf('node', user)).news,
+      fanout: fanoutOf(`user${user}`, announcerOf('node', user)).fanout,
       users: coMembers.map((userId) => ({ nodeId: 'other', appId, userId })),
     }
   })
@@ -38,45 +38,47 @@ function arrivals(count: number) {
 const bytesOfAll = (notes: object[]) =>
   notes.reduce((sum, note) => sum + JSON.stringify(note).length, 0)
 
-test('news that come at once share notes, and tell each user what concerns them', () => {
+test('changes that come at once share notes, and each user gets their own', () => {
   const all = arrivals(400)
-  const notes = toldNotes(all)
-  const alone = all.flatMap((one) => toldNotes([one]))
+  const notes = fanoutNotes(all)
+  const alone = all.flatMap((one) => fanoutNotes([one]))
   expect(bytesOfAll(notes)).toBeLessThan(bytesOfAll(alone) / 3)
   for (const note of notes) expect(JSON.stringify(note).length).toBeLessThan(64_000)
-  const toldTo = (told: Told[], number: number) =>
-    told.flatMap(({ news, userIds }) => (news.teller?.number === number ? userIds : []))
+  const receiversOf = (sent: NodeFanout[], number: number) =>
+    sent.flatMap(({ fanout, userIds }) => (fanout.announcer?.number === number ? userIds : []))
   for (const number of [0, 99, 100, 399])
-    expect(toldTo(notes.flatMap(toldBy), number).sort()).toEqual(
+    expect(receiversOf(notes.flatMap(fanoutsIn), number).sort()).toEqual(
       all[number]?.users.map(({ userId }) => userId).sort(),
     )
 })
 
-test('notes have a bound, however different what their users are told is', () => {
+test('notes have a bound, however different the changes of their users are', () => {
   const users = Array.from({ length: 2_000 }, (_, number) => number + 1)
   const all = upTo(11).map((place) => ({
-    news: told(`${place}`, tellerOf('node', place)).news,
+    fanout: fanoutOf(`${place}`, announcerOf('node', place)).fanout,
     users: users.flatMap((number) =>
       ((number >> (place - 1)) & 1) === 1
         ? [{ nodeId: 'other', appId, userId: `user${number}` }]
         : [],
     ),
   }))
-  const notes = toldNotes(all)
-  expect(notes.flatMap(toldBy).flatMap(({ userIds }) => userIds)).toHaveLength(
+  const notes = fanoutNotes(all)
+  expect(notes.flatMap(fanoutsIn).flatMap(({ userIds }) => userIds)).toHaveLength(
     all.reduce((sum, each) => sum + each.users.length, 0),
   )
   for (const note of notes) expect(JSON.stringify(note).length).toBeLessThan(10_000)
 })
 
-test('large news share notes of a bound, and those that are larger come alone', () => {
+test('large changes share notes of a bound, and those that are larger come alone', () => {
   const users = [{ nodeId: 'other', appId, userId: 'ana' }]
   const all = upTo(60).map((number) => ({
-    news: told('x'.repeat(number === 7 ? 90_000 : 6_000), tellerOf('node', number)).news,
+    fanout: fanoutOf('x'.repeat(number === 7 ? 90_000 : 6_000), announcerOf('node', number)).fanout,
     users,
   }))
-  const notes = toldNotes(all)
-  const numbers = notes.flatMap(toldBy).map(({ news, userIds }) => [news.teller?.number, userIds])
+  const notes = fanoutNotes(all)
+  const numbers = notes
+    .flatMap(fanoutsIn)
+    .map(({ fanout, userIds }) => [fanout.announcer?.number, userIds])
   expect(numbers).toEqual(upTo(60).map((number) => [number, ['ana']]))
   const [largest = 0, ...others] = notes
     .map((note) => JSON.stringify(note).length)

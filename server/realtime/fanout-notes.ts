@@ -1,0 +1,119 @@
+import { type UserRef, userKey } from '../core/user-ref.ts'
+import type { Fanout, FanoutNote, NodeNote } from './broker.ts'
+import { inPieces, jsonBytes } from './chunks.ts'
+import type { Connected } from './reach.ts'
+
+/** How many fan-outs share a note at most, and their bytes: copies of channels have kilobytes. */
+const FANOUTS_A_NOTE = 100
+const FANOUT_BYTES = 50_000
+/** This many bytes of ids leave room for most events in a payload of PostgreSQL. */
+const LEAST_IDS_BYTES = 6_000
+
+/** A fan-out and its receivers, on whichever nodes. */
+type Addressed = { fanout: Fanout; users: Connected<UserRef>[] }
+/** A fan-out and its receivers on one node. */
+export type NodeFanout = { fanout: Fanout; userIds: string[] }
+
+/**
+ * Sends other nodes the fan-outs for their users. Those of one turn of the event loop share their
+ * notes: when many users arrive, the same ones are sent all of these changes.
+ */
+export function createFanoutSender(send: (note: NodeNote) => void) {
+  let pending: Addressed[] = []
+  const flush = () => {
+    const all = pending
+    pending = []
+    for (const note of fanoutNotes(all)) send(note)
+  }
+  return {
+    send: (addressed: Addressed) => {
+      if (pending.push(addressed) === 1) setImmediate(flush)
+    },
+    /** Sends at once what waits. */
+    flush,
+  }
+}
+
+/** The notes that bring these fan-outs to the nodes of their receivers. */
+export const fanoutNotes = (all: Addressed[]): FanoutNote[] =>
+  [...inPieces(all, PIECES)].flatMap((some) =>
+    [...byNode(some)].flatMap(([node, own]) => notesFor(node, own)),
+  )
+const PIECES = {
+  mostBytes: FANOUT_BYTES,
+  bytesOf: ({ fanout }: Addressed) => Math.max(jsonBytes(fanout), FANOUT_BYTES / FANOUTS_A_NOTE),
+}
+
+/** The fan-outs of a note, each with its receivers. */
+export function fanoutsIn({ fanouts, groups }: FanoutNote): NodeFanout[] {
+  const all = fanouts.map((fanout): NodeFanout => ({ fanout, userIds: [] }))
+  for (const [places, userIds] of groups) {
+    const bits = Buffer.from(places, 'base64')
+    for (const [place, { userIds: own }] of all.entries()) {
+      const isReceived = ((bits[place >> 3] ?? 0) & (1 << (place & 7))) !== 0
+      if (isReceived) own.push(...userIds)
+    }
+  }
+  return all
+}
+
+function byNode(all: Addressed[]) {
+  const nodes = new Map<string, Addressed[]>()
+  for (const { fanout, users } of all) {
+    for (const [node, own] of grouped(users, ({ nodeId }) => nodeId)) {
+      const known = nodes.get(node) ?? []
+      known.push({ fanout, users: own })
+      nodes.set(node, known)
+    }
+  }
+  return nodes
+}
+
+function grouped<Item>(items: Item[], keyOf: (item: Item) => string) {
+  const groups = new Map<string, Item[]>()
+  for (const item of items) {
+    const known = groups.get(keyOf(item))
+    if (known) known.push(item)
+    else groups.set(keyOf(item), [item])
+  }
+  return groups
+}
+
+/** The id of a user, with the places of their fan-outs as bits. */
+type Recipient = { userId: string; places: string }
+
+function notesFor(node: string, addressed: Addressed[]): FanoutNote[] {
+  const fanouts = addressed.map(({ fanout }) => fanout)
+  const bytes = fanouts.reduce((sum, each) => sum + jsonBytes(each), 0)
+  // With fewer ids in each, the notes would mostly repeat the fan-outs.
+  const mostBytes = Math.max(LEAST_IDS_BYTES, bytes)
+  return [...inPieces(recipientsOf(addressed), { mostBytes, bytesOf })].map((some) => {
+    const groups = [...grouped(some, ({ places }) => places)].map(
+      ([places, users]): FanoutNote['groups'][number] => [
+        places,
+        users.map(({ userId }) => userId),
+      ],
+    )
+    return { kind: 'fanout', node, fanouts, groups }
+  })
+}
+
+/** Recipients of the same fan-outs come together. */
+function recipientsOf(addressed: Addressed[]): Recipient[] {
+  const bitsOf = new Map<string, { userId: string; bits: Buffer }>()
+  for (const [place, { users }] of addressed.entries()) {
+    for (const user of users) {
+      const key = userKey(user)
+      const known = bitsOf.get(key)
+      const { bits } = known ?? { bits: Buffer.alloc(Math.ceil(addressed.length / 8)) }
+      bits[place >> 3] = (bits[place >> 3] ?? 0) | (1 << (place & 7))
+      if (!known) bitsOf.set(key, { userId: user.userId, bits })
+    }
+  }
+  return [...bitsOf.values()]
+    .map(({ userId, bits }) => ({ userId, places: bits.toString('base64') }))
+    .sort((one, other) => Number(one.places > other.places) - Number(one.places < other.places))
+}
+
+const bytesOf = ({ userId, places }: Recipient, before?: Recipient) =>
+  jsonBytes(userId) + (places === before?.places ? 0 : jsonBytes([places, []]))

@@ -1,0 +1,60 @@
+import { createLru } from '../core/lru.ts'
+import type { Announcer, Fanout } from './broker.ts'
+
+/** How many subjects are remembered with their last announcement. */
+const ENTRIES = 10_000
+/** For how long the offsets of channels are known: a database that was restored has lower ones. */
+const OFFSETS_MS = 60_000
+
+/** The last announcement of a subject, and the highest number heard of each node. */
+type Heard = { last: Announcer | undefined; numbers: Map<string, number> }
+
+/**
+ * Which fan-out of a subject is the newest. Nodes look up receivers at their own pace, and notes
+ * overtake each other: a fan-out may arrive after a newer one of another node, or before it is
+ * announced.
+ */
+export class FanoutOrder {
+  readonly #heard = createLru<Heard>({ entries: ENTRIES })
+  readonly #offsets = createLru<number>({ entries: ENTRIES, ttl: OFFSETS_MS })
+
+  /** A fan-out about this subject follows, from its announcer or from each node. */
+  announced(subject: string, announcer: Announcer | undefined) {
+    const heard = this.#heard.get(subject) ?? { last: undefined, numbers: new Map() }
+    if (announcer && (heard.numbers.get(announcer.id) ?? 0) >= announcer.number) return
+    if (announcer) heard.numbers.set(announcer.id, announcer.number)
+    heard.last = announcer
+    this.#heard.set(subject, heard)
+  }
+
+  /** Whether this announcement was heard, and a newer one after it. */
+  isFollowed(subject: string, announcer: Announcer | undefined) {
+    const heard = this.#heard.get(subject)
+    if (heard === undefined) return false
+    const { last, numbers } = heard
+    if (!announcer) return last !== undefined
+    const isLast = last?.id === announcer.id && last.number === announcer.number
+    return !isLast && (numbers.get(announcer.id) ?? 0) >= announcer.number
+  }
+
+  /**
+   * Whether another node has announced a newer one, or one with a higher offset was sent. Those of
+   * one announcer come in their order.
+   */
+  isOutdated({ subject, offset, announcer }: Fanout) {
+    if (offset !== undefined) return this.wasLaterSent(subject, offset)
+    const last = this.#heard.get(subject)?.last
+    return last?.id !== announcer?.id && this.isFollowed(subject, announcer)
+  }
+
+  /** This one was sent to the users of this node. */
+  sent({ subject, offset, announcer }: Fanout) {
+    if (offset !== undefined) this.#offsets.set(subject, offset)
+    else if (announcer) this.announced(subject, announcer)
+  }
+
+  /** Whether a later event of a channel than this one was sent. */
+  wasLaterSent(subject: string, offset: number) {
+    return offset < (this.#offsets.get(subject) ?? 0)
+  }
+}

@@ -1,0 +1,46 @@
+import type { Announcer } from '@parley/server/realtime/broker'
+import { FanoutOrder } from '@parley/server/realtime/fanout-order'
+import { expect, test } from 'vitest'
+import { appId } from '../hub/fixture.ts'
+
+const subject = 'profile'
+const announcer = (id: string, number: number) => ({ id, number })
+const fanout = (announcer: Announcer | undefined) => ({
+  ...{ appId, subject, announcer },
+  event: { type: 'user.updated', payload: {} } as never, // not read
+})
+
+test('a change that overtakes its announcement is sent, and no older one after it', () => {
+  const order = new FanoutOrder()
+  const [old, young] = [announcer('a', 7), announcer('b', 3)]
+  order.announced(subject, old)
+  expect(order.isOutdated(fanout(young))).toBe(false)
+  order.sent(fanout(young))
+  expect(order.isOutdated(fanout(old))).toBe(true)
+  // Late, it is no newer announcement than those that followed.
+  order.announced(subject, announcer('a', 8))
+  order.announced(subject, young)
+  expect(order.isOutdated(fanout(announcer('a', 8)))).toBe(false)
+  expect(order.isOutdated(fanout(young))).toBe(true)
+})
+
+test('a change that no node has announced is sent', () => {
+  const order = new FanoutOrder()
+  expect(order.isOutdated(fanout(announcer('a', 1)))).toBe(false)
+  expect(order.isOutdated(fanout(undefined))).toBe(false)
+  order.announced(subject, announcer('a', 1))
+  expect(order.isOutdated(fanout(announcer('b', 1)))).toBe(false)
+  expect(order.isOutdated(fanout(undefined))).toBe(true)
+})
+
+test('a change that a node failed to send is outdated only by a later one', () => {
+  const order = new FanoutOrder()
+  const failed = announcer('a', 1)
+  expect(order.isFollowed(subject, failed)).toBe(false)
+  order.announced(subject, failed)
+  expect(order.isFollowed(subject, failed)).toBe(false)
+  order.announced(subject, undefined)
+  expect(order.isFollowed(subject, failed)).toBe(true)
+  expect(order.isFollowed(subject, announcer('a', 2))).toBe(false)
+  expect(order.isFollowed('another', failed)).toBe(false)
+})
