@@ -41,9 +41,9 @@ test.each([0, 1])(
   },
 )
 
-test('a departure that another node tells while presence is compared is not undone', async () => {
+test('a departure that another node sends while presence is compared is not undone', async () => {
   const told = await compareWith((known, query) => {
-    if (query === 0) known.recordTold(ana, false)
+    if (query === 0) known.recordSent(ana, false)
   })
   expect(told).toEqual([])
 })

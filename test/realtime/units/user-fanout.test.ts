@@ -137,11 +137,11 @@ test('a user and those who share channels with them are sent a change once each'
   expect(problems).toEqual(['user fan-out failed', 'presence lost'])
 })
 
-test('news that each node has looked up for itself are not told once more', async () => {
+test('a change that each node has looked up for itself is not sent once more', async () => {
   const { fanout, names, nextRead } = openFanout()
-  fanout.profileChanged({ ...rename('Ben'), failed: tellerOf('other') })
+  fanout.profileChanged({ ...rename('Ben'), failed: announcerOf('other') })
   ;(await nextRead(1)).answerElsewhere('node', ['ana'])
   await vi.waitUntil(() => names.length > 0, patient)
-  fanout.receive(told('Ben', tellerOf('other')))
+  fanout.receive(fanoutOf('Ben', announcerOf('other')))
   expect(names).toEqual(['Ben'])
 })
