@@ -55,19 +55,21 @@ function toBody(source: ImportSource) {
   })
 }
 
-/** The fewest characters of records that are sent together. */
+/** The fewest characters of records and text that are sent together. */
 const CHUNK = 16_384
 
 async function* chunksOf(source: ImportSource): AsyncGenerator<Uint8Array, undefined> {
   const encoder = new TextEncoder()
   let text = ''
   for await (const part of source) {
-    if (part instanceof Uint8Array) yield part
-    else if (typeof part === 'string') yield encoder.encode(part)
-    else text += `${JSON.stringify(part)}\n`
-    if (text.length < CHUNK) continue
-    yield encoder.encode(text)
-    text = ''
+    const isBytes = part instanceof Uint8Array
+    if (!isBytes) text += typeof part === 'string' ? part : `${JSON.stringify(part)}\n`
+    // What came before the bytes is sent before them.
+    if (text.length >= CHUNK || (isBytes && text !== '')) {
+      yield encoder.encode(text)
+      text = ''
+    }
+    if (isBytes) yield part
   }
   if (text !== '') yield encoder.encode(text)
 }

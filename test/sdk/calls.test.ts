@@ -127,6 +127,23 @@ test('an import sends all records, and says whether it was refused, aborted or l
   expect(await failure(importWith(lose))).toMatchObject({ code: 'NETWORK_ERROR' })
 })
 
+test('an import keeps the order of records, text and bytes', async () => {
+  const line = (id: string) => `{"record":"user","id":"${id}"}\n`
+  const source = async function* () {
+    yield { record: 'user' as const, id: 'ana' }
+    yield Buffer.from(line('ben'))
+    yield { record: 'user' as const, id: 'cem' }
+    yield line('dora')
+  }
+  const sent: string[] = []
+  const fetch: typeof globalThis.fetch = async (_, request) => {
+    sent.push(await new Response(request?.body).text())
+    return Response.json({ lines: 4 })
+  }
+  await createChatServer({ url: 'http://test', apiKey: 'pk_test', fetch }).imports.run(source())
+  expect(sent.join()).toBe(['ana', 'ben', 'cem', 'dora'].map(line).join(''))
+})
+
 test.each([
   [404, { code: 'NOT_FOUND', status: 404 }],
   [200, { code: 'NETWORK_ERROR', status: 0 }],
