@@ -94,7 +94,7 @@ function parseError(body: string) {
   }
 }
 
-/** Of codes with the same status the first is that of an answer which is not ours. */
+/** Where codes share a status, the first is that of answers which are not Parley's. */
 const STATUS: Record<ErrorCode, number> = {
   VALIDATION_ERROR: 400,
   UNAUTHORIZED: 401,

@@ -1867,7 +1867,7 @@ export interface Api {
        */
       url: string
       onError: OnHookError
-      /** How long it may take: 100 to 2,000 ms. */
+      /** Time for an answer: 100 to 2,000 ms. */
       timeoutMs?: number | undefined
     }, options?: CallOptions): Promise<BeforeSendHookWithSecret>
     /**
@@ -1877,7 +1877,7 @@ export interface Api {
      */
     getBeforeSend(args?: Record<string, never>, options?: CallOptions): Promise<BeforeSendHook>
     /**
-     * It is asked no more, within 5 seconds.
+     * No message goes to it any more, within 5 seconds.
      *
      * `DELETE /hooks/before-send`
      */

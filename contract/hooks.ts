@@ -128,7 +128,7 @@ export const hooks = {
         .max(timeoutMs.max)
         .default(timeoutMs.default)
         .meta({
-          description: `How long it may take: ${timeoutMs.min} to ${grouped(timeoutMs.max)} ms.`,
+          description: `Time for an answer: ${timeoutMs.min} to ${grouped(timeoutMs.max)} ms.`,
           examples: [timeoutMs.default],
         }),
     }),
@@ -150,7 +150,7 @@ export const hooks = {
     path: '/hooks/before-send',
     auth: 'key',
     summary: 'Delete the before-send hook',
-    description: `It is asked no more, within ${limits.revocationSeconds} seconds.`,
+    description: `No message goes to it any more, within ${limits.revocationSeconds} seconds.`,
     input: z.object({}),
     output: field.Success,
     errors: ['NOT_FOUND'],

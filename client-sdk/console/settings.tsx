@@ -203,7 +203,7 @@ function DeleteApp({ app, onClose }: { app: AppRecord; onClose: () => void }) {
 const isShorter = (days: number | null, before: number | null) =>
   days !== null && (before === null || days < before)
 
-/** Of what was given only what is new: somebody else may have changed the rest meanwhile. */
+/** Only what differs from before: somebody else may have changed the rest meanwhile. */
 const changed = <T extends object>(given: T, before: { [Name in keyof T]: unknown }) =>
   Object.fromEntries(
     Object.entries(given).filter(([name, value]) => value !== before[name as keyof T]),

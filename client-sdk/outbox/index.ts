@@ -44,7 +44,7 @@ export class Outbox {
           },
         })
       },
-      onElected: (isSender) => (isSender ? this.#sender.start() : this.#sender.pause()),
+      onElected: (isSender) => (isSender ? this.#sender.start() : this.#sender.handOver()),
     })
     this.#journal = new Journal({ ...options, tabs: this.#tabs })
     this.#sender = new Sender({

@@ -51,6 +51,12 @@ export class Sender {
     this.start()
   }
 
+  /** Another tab sends from now on: it may try what this one has not. */
+  handOver() {
+    for (const entry of this.options.entries()) entry.wasTried = true
+    this.pause()
+  }
+
   pause() {
     this.#isRunning = false
     this.#endPauses()
@@ -129,7 +135,7 @@ export class Sender {
   /** Resolves to the delay before the next attempt; undefined if there is nothing to repeat. */
   async #attempt(entries: OutboxEntry[], loop: SendLoop): Promise<number | undefined> {
     loop.attempts += 1
-    // Some devices say so wrongly, behind a VPN for example.
+    // Some devices say wrongly that they are offline, behind a VPN for example.
     if (isDeviceOffline() && !this.options.isConnected()) {
       const error = new ChatError('the device is offline', { code: 'NETWORK_ERROR' })
       return this.#delay(entries, error, loop)

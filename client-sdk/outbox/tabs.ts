@@ -64,7 +64,7 @@ export class Tabs {
     this.#channel?.postMessage(message)
   }
 
-  /** Asks to be the tab that sends. Who is not looked at may be suspended, and keeps its lock. */
+  /** Asks to be the tab that sends. A hidden one may be suspended with its lock. */
   apply() {
     if (this.isSender) return
     this.#release?.()

@@ -9,11 +9,8 @@ import { createWebLocks } from '../support/web-locks.ts'
 /** Which of several tabs sends: phones suspend those that nobody looks at, with their locks. */
 
 const document = Object.assign(new EventTarget(), { visibilityState: 'visible' })
-useGlobals({
-  indexedDB: new IDBFactory(),
-  navigator: { locks: createWebLocks() },
-  document,
-})
+const navigator = { locks: createWebLocks(), onLine: true }
+useGlobals({ indexedDB: new IDBFactory(), navigator, document })
 
 const SEND = /^POST .*\/messages$/
 const sendIn = ({ chat }: ScriptedChat, text: string) => chat.channel('c').send({ text }).sent
@@ -86,4 +83,22 @@ test('a tab whose turn is over leaves what it was sending to the other', async (
   await sent
   expect(countOf(first)).toEqual([0])
   expect(texts({ items: talk.messages })).toEqual(['before', 'waits'])
+})
+
+test('a message that another tab may have sent is not taken back unsent', async () => {
+  const { first, second, talk } = await openTabs('robbed')
+  first.cut()
+  await isOffline(first.chat)
+  navigator.onLine = false
+  const { clientId, sent } = first.chat.channel('c').send({ text: 'perhaps stored' })
+  navigator.onLine = true
+  second.refuseRequests(SEND, { status: 503, code: 'UNAVAILABLE' })
+  await second.chat.connect()
+  await expect.poll(() => countOf(second)).toEqual([1])
+  const deleted = first.chat.channel('c').delete(clientId)
+  second.chat.disconnect()
+  first.mend()
+  await Promise.all([sent, deleted])
+  expect([first.count(SEND), first.count(/^DELETE .*\/messages\//)]).toEqual([2, 1])
+  expect(talk.messages.at(-1)).not.toMatchObject({ text: 'perhaps stored' })
 })
