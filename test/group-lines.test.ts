@@ -1,7 +1,9 @@
+import { RequiresFirstError } from '@parley/server/core/operation'
 import { createEachRunner } from '@parley/server/http/each-runner'
+import { createGroupCommit } from '@parley/server/http/group-commit'
 import { createLine } from '@parley/server/http/line'
 import { expect, test } from 'vitest'
-import { recorded } from './support/group-commit.ts'
+import { recorded, sizes } from './support/group-commit.ts'
 
 const later = () => performance.now() + 60_000
 const lost = Object.assign(new Error('closed'), { code: 'CONNECTION_CLOSED' })
@@ -53,28 +55,69 @@ test('where a command finds no room, those behind it in its line find none', asy
   expect(batches.map(({ commands }) => commands)).toEqual([['first'], ['other']])
 })
 
-test('behind a command that could not be prepared none of its call is carried out', async () => {
-  const carriedOut: string[] = []
-  const prepare = async (_: unknown, input: string) => {
-    if (input === '2') throw lost
-    return { input }
-  }
+test('commands of a failed batch that are run alone stop behind one that is refused', async () => {
+  const { send, alone, batches, batch } = withLine()
+  const answers = [send('first'), alone('poison'), send('1'), send('2')]
+  await batch(0).then((each) => each?.settle())
+  await batch(1).then((together) => together?.settle(new Error('poison')))
+  await batch(2).then((poison) => poison?.settle(new Error('poison')))
+  await batch(3).then((one) => one?.settle(lost))
+  expect(await Promise.all(answers)).toEqual(['first done', 'poison', 'closed', 'closed'])
+  expect(batches).toHaveLength(4)
+})
+
+const texts = Array.from({ length: 30 }, (_, index) => `${index + 1}`)
+
+/** Carries out a call with all texts, in batches. Answers which were stored, and which refused. */
+async function runAll({
+  prepare = async (input: string) => ({ input }),
+  attempt = async (run: () => Promise<unknown>) => run(),
+}) {
+  const stored: string[] = []
+  const commit = createGroupCommit<string, string>({
+    ...sizes,
+    run: async (commands) => {
+      stored.push(...commands)
+      return commands
+    },
+  })
   const each = {
-    part: { prepare },
+    part: { prepare: (_: unknown, input: string) => prepare(input) },
     check: async () => {},
-    inputsOf: (texts: string[]) => texts,
-    outputOf: (outcomes: object[]) => outcomes.map((each) => 'error' in each),
+    inputsOf: () => texts,
+    outputOf: (outcomes: object[]) => texts.filter((_, at) => 'error' in (outcomes[at] ?? {})),
   }
   const run = createEachRunner(each as never, {
     use: (_, work) => work({} as never),
-    inTransaction: () => Promise.reject(new Error('nothing is written')),
+    inTransaction: () => Promise.reject(lost),
     services: {} as never,
-    attempt: async ({ input }) => void carriedOut.push(input),
+    attempt: ({ input, line }) =>
+      attempt(() => commit({ group: 'app', resource: 'channel', line }, input, later())),
   })
   const ignore = () => {}
   const call = { takeAnother: async () => undefined, logFault: ignore, noteRefusal: ignore }
-  const texts = Array.from({ length: 30 }, (_, index) => `${index + 1}`)
-  const areRefused = await run({ ...call, caller: {}, input: texts } as never)
-  expect(carriedOut).toEqual(['1'])
-  expect(areRefused).toEqual(texts.map((text) => text !== '1'))
+  const refused = await run({ ...call, caller: {}, input: {} } as never)
+  return { stored, refused }
+}
+
+test('only what is before a command that could not be prepared is carried out', async () => {
+  const prepare = async (input: string) => {
+    if (input === '3') throw lost
+    return { input }
+  }
+  const [one = '', two = '', ...others] = texts
+  expect(await runAll({ prepare })).toEqual({ stored: [one, two], refused: others })
+})
+
+test('without the step that its first commands need, none of a call is carried out', async () => {
+  let steps = 0
+  const attempt = async (run: () => Promise<unknown>) => {
+    // A later one would succeed.
+    if (steps > 0) return run()
+    throw new RequiresFirstError(async ({ inTransaction }) => {
+      steps += 1
+      await inTransaction(async () => {})
+    })
+  }
+  expect(await runAll({ attempt })).toEqual({ stored: [], refused: texts })
 })

@@ -11,6 +11,8 @@ type ArrivingBodiesOptions = {
 
 /** A body that says that it is no longer than this is not counted: headers take as much. */
 const SMALL_BYTES = 16 * 1024
+/** About what each piece takes beside its bytes: a body may arrive byte by byte. */
+const PIECE_BYTES = 256
 
 /**
  * Counts the memory of bodies that have begun to arrive. Anybody can send one, slowly, and nobody
@@ -33,8 +35,9 @@ export function boundArrivingBodies(
     arriving.delete(request)
   }
   const cut = () => {
-    for (const request of arriving.keys()) {
+    for (const [request, bytes] of arriving) {
       if (total <= mostBytes) return
+      if (bytes === 0) continue
       forget(request)
       request.destroy()
       metrics.bodiesCut.inc()
@@ -42,13 +45,13 @@ export function boundArrivingBodies(
   }
   app.addHook('preParsing', (request, _, payload, done) => {
     const { raw } = request
-    if (isCounted(request)) {
+    if (isCounted(request) && !raw.destroyed) {
       arriving.set(raw, 0)
       raw.on('data', ({ length }: Buffer) => {
         const bytes = arriving.get(raw)
         if (bytes === undefined) return
-        arriving.set(raw, bytes + length)
-        count(length)
+        arriving.set(raw, bytes + length + PIECE_BYTES)
+        count(length + PIECE_BYTES)
         if (total > mostBytes) cut()
       })
       raw.once('close', () => forget(raw))

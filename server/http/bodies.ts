@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { grouped, limits } from '@parley/contract'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ApiError } from '../core/errors.ts'
+import { parseJson } from '../core/json-text.ts'
 import { hasUnsafeKeys, UNSAFE_KEYS } from '../core/unsafe-keys.ts'
 import { hasMoreValues } from './count-values.ts'
 
@@ -47,31 +48,26 @@ const mediaTypeOf = (contentType: string) => contentType.split(';', 1)[0]?.trimE
 /**
  * The JSON object in the body of a request in UTF-8, if there is one, or an ApiError that says why
  * it cannot be read. It is parsed here, and not when it arrives: that keeps everybody waiting for
- * as long as it is large, so nobody may have it done before they are known and counted.
+ * as long as it is large, so nobody may have it done before they are known and counted. Only tRPC
+ * reads its bodies before, which have at most 256 KB.
  */
-export function jsonOf({ body, routeOptions }: FastifyRequest): unknown {
+export function jsonOf(request: FastifyRequest): unknown {
+  const { body, routeOptions } = request
   if (!Buffer.isBuffer(body)) return body
+  // It is read once: its bytes would stay in memory beside the values.
+  request.body = undefined
   const text = decode(body)
   if (text === undefined) return bodyError('expected UTF-8')
   if (text === '') return undefined
   const most = mostValues(routeOptions.bodyLimit ?? limits.bodyBytes)
   if (hasMoreValues(body, most)) return bodyError(`expected at most ${grouped(most)} values`)
-  const value = parse(text)
+  const value = parseJson(text)
   if (value === undefined || hasUnsafeKeys(text, value)) return bodyError(UNREADABLE)
   return isObject(value) ? value : bodyError('expected a JSON object')
 }
 
 const mostValues = (mostBytes: number) =>
   Math.min(limits.bodyValues.most, Math.floor(mostBytes / limits.bodyValues.bytesEach))
-
-/** Undefined if it is no JSON. */
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 const decode = (bytes: Buffer) => {

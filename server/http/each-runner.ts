@@ -4,7 +4,7 @@ import { ApiError } from '../core/errors.ts'
 import { type Batch, type Each, type EachOutcome, RequiresFirstError } from '../core/operation.ts'
 import type { Tx } from '../db/client.ts'
 import { toApiError } from './errors.ts'
-import { createLine, type Line } from './line.ts'
+import { createLine, isTemporary, type Line } from './line.ts'
 import type { AcceptedCall, InTransaction, Runner, RunningCall } from './running-call.ts'
 
 type EachRunnerOptions = {
@@ -63,7 +63,7 @@ async function runSome(part: Batch<Operation>, { inputs, call, options }: Some) 
   const prepared = await Promise.all(
     inputs.map((input) => settle(call, () => prepare(part, { input, call, options }))),
   )
-  const refused = prepared.findIndex((each) => 'error' in each && call.line.note(each.error))
+  const refused = prepared.findIndex((each) => 'error' in each && isTemporary(each.error))
   const refusal = prepared[refused]
   if (refusal) prepared.fill(refusal, refused)
   const outcomes = new Map<number, EachOutcome>()
@@ -96,6 +96,10 @@ async function runSome(part: Batch<Operation>, { inputs, call, options }: Some) 
     if (failure) {
       for (const index of waiting.splice(0)) outcomes.set(index, failure)
     }
+  }
+  // Those before were carried out: from now on the others are behind it.
+  for (const outcome of outcomes.values()) {
+    if ('error' in outcome) call.line.note(outcome.error)
   }
   return inputs.map((_, index) => outcomes.get(index) ?? { error: toApiError(undefined) })
 }

@@ -168,7 +168,6 @@ async function runBatch<Command, Result>(
 ) {
   if (entries.length === 0) return
   const until = Math.min(...entries.map((entry) => entry.until))
-  const commands = entries.map(({ command }) => command)
   const contended: Entry<Command, Result>[] = []
   const waiting = entries.map((entry) => ({
     reject: entry.reject,
@@ -177,6 +176,20 @@ async function runBatch<Command, Result>(
       else entry.resolve(result)
     },
   }))
-  answerAll(waiting, await settleBatch(commands, (some) => run(some, until)))
+  const runSome = async (some: Entry<Command, Result>[]) => {
+    // Alone after a batch that failed: the one before it in its line may have been refused.
+    const line = some.length === 1 ? some[0]?.keys.line : undefined
+    if (line?.refusal) throw line.refusal
+    try {
+      return await run(
+        some.map(({ command }) => command),
+        until,
+      )
+    } catch (error) {
+      line?.note(error)
+      throw error
+    }
+  }
+  answerAll(waiting, await settleBatch(entries, runSome))
   onContended(contended)
 }

@@ -14,11 +14,12 @@ export function createLine() {
     get refusal() {
       return refusal
     },
-    /** A command was refused. Returns whether those behind it are. */
+    /** A command was refused. */
     note: (error: unknown) => {
-      const isTemporary = toApiError(error).code === 'UNAVAILABLE'
-      if (isTemporary) refusal ??= error
-      return isTemporary
+      if (isTemporary(error)) refusal ??= error
     },
   }
 }
+
+/** Whether what was refused may succeed later. */
+export const isTemporary = (error: unknown) => toApiError(error).code === 'UNAVAILABLE'

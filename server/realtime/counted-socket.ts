@@ -4,9 +4,6 @@ import { StreamSocket } from './stream-socket.ts'
 
 type SendArguments = Parameters<WebSocket['send']>
 
-/** What a ping or a pong of a client takes beside its data. */
-const CONTROL_BYTES = 6
-
 /** A socket of ours that knows what its line in the log will say, and what has come of a frame. */
 export class CountedSocket extends WebSocket {
   readonly transport = 'websocket'
@@ -29,7 +26,10 @@ export class CountedSocket extends WebSocket {
     this.#bytesAtEnd = stream.bytesRead
   }
 
-  /** About how much has arrived of a message that has not ended. */
+  /**
+   * How much has arrived since the last message ended. The pings between the parts of a message
+   * count as well: each part keeps what came with it in memory.
+   */
   get unfinishedBytes() {
     return this.#stream.bytesRead - this.#bytesAtEnd
   }
@@ -48,9 +48,6 @@ export class CountedSocket extends WebSocket {
       this.framesReceived += 1
       this.#bytesAtEnd = this.#stream.bytesRead
     }
-    // These may come between the parts of a message, and end none.
-    if (event === 'ping' || event === 'pong')
-      this.#bytesAtEnd += CONTROL_BYTES + (args[0] as Buffer).length // by the types of ws
     return super.emit(event, ...args)
   }
 

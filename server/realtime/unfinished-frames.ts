@@ -9,8 +9,6 @@ type UnfinishedOptions = {
 
 /** How often they are counted. */
 const LOOK_MS = 1_000
-/** Less than this may be of a frame that has come in the meantime. */
-const SMALL_BYTES = 64 * 1024
 
 /**
  * Bounds what has arrived of frames that do not end: of each socket almost as much as a frame may
@@ -26,9 +24,10 @@ export function boundUnfinishedFrames(
 }
 
 function cutLargest(sockets: Iterable<CountedSocket>, { mostBytes, metrics }: UnfinishedOptions) {
-  const unfinished = [...sockets].filter(({ unfinishedBytes }) => unfinishedBytes > SMALL_BYTES)
-  let excess = unfinished.reduce((sum, { unfinishedBytes }) => sum + unfinishedBytes, -mostBytes)
-  for (const socket of unfinished.sort(byUnfinished)) {
+  const all = [...sockets]
+  let excess = all.reduce((sum, { unfinishedBytes }) => sum + unfinishedBytes, -mostBytes)
+  if (excess <= 0) return
+  for (const socket of all.sort(byUnfinished)) {
     if (excess <= 0) return
     excess -= socket.unfinishedBytes
     socket.terminate()

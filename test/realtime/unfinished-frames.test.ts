@@ -24,7 +24,7 @@ test('of too many frames that do not end the largest are cut, whatever pings say
   const { socketsCut } = world().metrics
   expect((await socketsCut.get()).values[0]?.value).toBe(4)
   expect(cut.toSorted()).toEqual([1, 2, 3, 4])
-  // Pings alone are no part of a frame.
+  // The pings of a client that sends messages as well are of no weight.
   for (const _ of upTo(20)) other.socket.ping(Buffer.alloc(100))
   expect(await other.ask({ id: 2, unsubscribe: { channel: 'none' } })).toHaveProperty('unsubscribe')
   expect(cut).toHaveLength(4)
