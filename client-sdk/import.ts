@@ -55,21 +55,21 @@ function toBody(source: ImportSource) {
   })
 }
 
-/** The fewest characters of records and text that are sent together. */
+/** The fewest characters of records that are sent together. */
 const CHUNK = 16_384
 
 async function* chunksOf(source: ImportSource): AsyncGenerator<Uint8Array, undefined> {
   const encoder = new TextEncoder()
   let text = ''
   for await (const part of source) {
-    const isBytes = part instanceof Uint8Array
-    if (!isBytes) text += typeof part === 'string' ? part : `${JSON.stringify(part)}\n`
-    // What came before the bytes is sent before them.
-    if (text.length >= CHUNK || (isBytes && text !== '')) {
+    const isRecord = typeof part === 'object' && !(part instanceof Uint8Array)
+    if (isRecord) text += `${JSON.stringify(part)}\n`
+    // Records that came before a chunk are sent before it.
+    if (text.length >= CHUNK || (!isRecord && text !== '')) {
       yield encoder.encode(text)
       text = ''
     }
-    if (isBytes) yield part
+    if (!isRecord) yield typeof part === 'string' ? encoder.encode(part) : part
   }
   if (text !== '') yield encoder.encode(text)
 }
