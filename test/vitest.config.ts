@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { join, relative } from 'node:path'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { BaseSequencer, type CoverageV8Options, type TestSpecification } from 'vitest/node'
+import { heavy } from './heavy.ts'
 
 const repository = join(import.meta.dirname, '..')
 
@@ -29,17 +30,8 @@ const slow = [
   'long/events-day.long.ts',
   'long/outage.long.ts',
   'realtime/broker.test.ts',
-  'migrate.test.ts',
   'rights/operations.test.ts',
   'declared-queries.test.ts',
-  'lost-workers.test.ts',
-  'start-end.test.ts',
-  'outage.test.ts',
-  'workers.test.ts',
-  'playground.test.ts',
-  'realtime/large-channels.test.ts',
-  'outage-lines.test.ts',
-  'webhooks/workers.test.ts',
   'realtime/protocol/streams.test.ts',
   'realtime/protocol/connect.test.ts',
   'sdk/blocked-sockets.test.ts',
@@ -153,7 +145,7 @@ export default defineConfig({
           ...tests,
           name: 'shared',
           include: ['**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...last],
+          exclude: [...configDefaults.exclude, ...heavy, ...last],
           setupFiles: [join(import.meta.dirname, 'support/globals.ts')],
         },
       },

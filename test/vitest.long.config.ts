@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { heavy } from './heavy.ts'
 import { everywhere, globalSetup, tests } from './vitest.config.ts'
 
 /**
@@ -40,7 +41,7 @@ export default defineConfig({
           ...atOnce,
           name: 'long',
           setupFiles,
-          include: ['long/**/*.long.ts'],
+          include: ['long/**/*.long.ts', ...heavy],
           exclude: [...measuring, ...transportFiles],
         },
       },
