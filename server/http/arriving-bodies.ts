@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Metrics } from '../core/metrics.ts'
 import { NDJSON } from './bodies.ts'
+import { createMemoryTally } from './memory-tally.ts'
 
 type ArrivingBodiesOptions = {
   /** How many bytes of bodies this node may keep that have not arrived whole. */
@@ -23,38 +24,19 @@ export function boundArrivingBodies(
   app: FastifyInstance,
   { mostBytes, metrics }: ArrivingBodiesOptions,
 ) {
-  /** In the order in which they began. */
-  const arriving = new Map<IncomingMessage, number>()
-  let total = 0
-  const count = (bytes: number) => {
-    total += bytes
-    metrics.arrivingBodies.set(total)
-  }
-  const forget = (request: IncomingMessage) => {
-    count(-(arriving.get(request) ?? 0))
-    arriving.delete(request)
-  }
-  const cut = () => {
-    for (const [request, bytes] of arriving) {
-      if (total <= mostBytes) return
-      if (bytes === 0) continue
-      forget(request)
-      request.destroy()
-      metrics.bodiesCut.inc()
-    }
-  }
+  const arriving = createMemoryTally<IncomingMessage>({
+    mostBytes,
+    gauge: metrics.arrivingBodies,
+    cuts: metrics.bodiesCut,
+  })
   app.addHook('preParsing', (request, _, payload, done) => {
     const { raw } = request
     if (isCounted(request) && !raw.destroyed) {
-      arriving.set(raw, 0)
+      arriving.add(raw, 0)
       raw.on('data', ({ length }: Buffer) => {
-        const bytes = arriving.get(raw)
-        if (bytes === undefined) return
-        arriving.set(raw, bytes + length + PIECE_BYTES)
-        count(length + PIECE_BYTES)
-        if (total > mostBytes) cut()
+        arriving.grow(raw, length + PIECE_BYTES)
+        if (arriving.isFull()) arriving.cutOldest()
       })
-      raw.once('close', () => forget(raw))
     }
     done(null, payload)
   })

@@ -1,5 +1,6 @@
 import type { Server, ServerResponse } from 'node:http'
 import type { Metrics } from '../core/metrics.ts'
+import { createMemoryTally } from './memory-tally.ts'
 
 type UnreadAnswersOptions = {
   /** How many bytes of answers this node may keep for clients that have not read them. */
@@ -15,34 +16,18 @@ const SMALL_BYTES = 64 * 1024
  * connections of the oldest are closed: a client that reads is done soon.
  */
 export function boundUnreadAnswers(server: Server, { mostBytes, metrics }: UnreadAnswersOptions) {
-  /** In the order in which they were given. */
-  const unread = new Map<ServerResponse, number>()
-  let total = 0
-  const count = (bytes: number) => {
-    total += bytes
-    metrics.unreadAnswers.set(total)
-  }
-  const forget = (response: ServerResponse) => {
-    count(-(unread.get(response) ?? 0))
-    unread.delete(response)
-  }
-  const cut = () => {
-    for (const response of unread.keys()) {
-      if (total <= mostBytes) return
-      forget(response)
-      response.destroy()
-      metrics.answersCut.inc()
-    }
-  }
+  const unread = createMemoryTally<ServerResponse>({
+    mostBytes,
+    gauge: metrics.unreadAnswers,
+    cuts: metrics.answersCut,
+  })
   server.prependListener('request', (_, response) => {
     response.once('prefinish', () => {
       const bytes = response.socket?.writableLength ?? 0
       if (bytes <= SMALL_BYTES) return
-      unread.set(response, bytes)
-      count(bytes)
-      response.once('close', () => forget(response))
+      unread.add(response, bytes)
       // Later: what the operating system can take at once is written by then.
-      if (total > mostBytes) setImmediate(cut)
+      if (unread.isFull()) setImmediate(unread.cutOldest)
     })
   })
 }
