@@ -46,12 +46,12 @@ export class ThrottledTyping {
   }
 }
 
-type Read = { messageId: string | undefined; seq: number | undefined; isEverything: boolean }
+type MarkedRead = { messageId: string | undefined; seq: number | undefined; isEverything: boolean }
 type ThrottledReadsOptions = {
   isConnected: () => boolean
   /** Whether surely nothing is unread. */
   isRead: () => boolean
-  mark: (read: Read) => Promise<ReadResult>
+  mark: (read: MarkedRead) => Promise<ReadResult>
   /** A message, or without an id the newest one that the user can have seen; if it is loaded. */
   find: (messageId: string | undefined) => Pick<Message, 'id' | 'seq'> | undefined
 }

@@ -88,7 +88,7 @@ export function createCall(dependencies: CallDependencies, implementation: Imple
     const onParts = { takeAnother, logFault, noteRefusal }
     const accepted = { caller, input, until, gone, onRepeat, body, ...onParts }
     if (!isActing(caller)) return run(accepted)
-    const { userId, admin, ...backend } = caller
+    const { userId, isAdmin, ...backend } = caller
     const create = () => createUser({ ...accepted, caller: backend, input: { userId } as never })
     return actAs({ caller, until, create }, () => run(accepted))
   }

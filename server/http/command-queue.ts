@@ -1,12 +1,12 @@
 import type { Amount } from './waiting-room.ts'
 
-type Waiting = { bytes: number; keys: { resource: string } }
+type QueuedCommand = { bytes: number; keys: { resource: string } }
 
 /**
  * Commands that wait, in order for each resource. The resources take turns, and what waits behind a
  * command of its resource that runs is not taken.
  */
-export class CommandQueue<Entry extends Waiting> {
+export class CommandQueue<Entry extends QueuedCommand> {
   readonly #byResource = new Map<string, Entry[]>()
   readonly #running = new Set<string>()
   #ready = 0
@@ -69,4 +69,4 @@ export class CommandQueue<Entry extends Waiting> {
   }
 }
 
-const resourcesOf = (entries: Waiting[]) => new Set(entries.map(({ keys }) => keys.resource))
+const resourcesOf = (entries: QueuedCommand[]) => new Set(entries.map(({ keys }) => keys.resource))

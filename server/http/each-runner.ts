@@ -44,14 +44,17 @@ export function createEachRunner(each: Each<Operation>, options: EachRunnerOptio
 }
 
 type Input = Parameters<Each<Operation>['part']['keysOf']>[0]['input']
-type Given = Input | ApiError
+type InputOrRefusal = Input | ApiError
 type Call = Omit<AcceptedCall, 'input'> & { line: Line }
-type Some = { inputs: Given[]; call: Call; options: EachRunnerOptions }
+type Some = { inputs: InputOrRefusal[]; call: Call; options: EachRunnerOptions }
 
 /** The call was counted once: each further command counts too, and may be over the limit. */
-async function withinLimit(inputs: Given[], { takeAnother }: Call): Promise<Given[]> {
+async function withinLimit(
+  inputs: InputOrRefusal[],
+  { takeAnother }: Call,
+): Promise<InputOrRefusal[]> {
   let refusal: ApiError | undefined
-  const within: Given[] = []
+  const within: InputOrRefusal[] = []
   for (const input of inputs) {
     if (within.length > 0) refusal ??= await takeAnother()
     within.push(refusal ?? input)
@@ -106,7 +109,7 @@ async function runSome(part: Batch<Operation>, { inputs, call, options }: Some) 
 
 async function prepare(
   { prepare }: Batch<Operation>,
-  { input, call, options: { use, services } }: Omit<Some, 'inputs'> & { input: Given },
+  { input, call, options: { use, services } }: Omit<Some, 'inputs'> & { input: InputOrRefusal },
 ) {
   if (input instanceof ApiError) throw input
   const { caller, onRepeat, line } = call

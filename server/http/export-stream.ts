@@ -14,11 +14,11 @@ type Page = Output<typeof contract.users.export>
 export const isStreamWanted = (op: Operation, { headers }: FastifyRequest) =>
   op === contract.users.export && headers.accept?.split(/[,;]/)[0]?.trim() === NDJSON
 
-type Read = (page: { cursor?: string }, isLater: boolean) => Promise<unknown>
+type ReadPage = (page: { cursor?: string }, isLater: boolean) => Promise<unknown>
 type Stream = {
   request: FastifyRequest
   reply: FastifyReply
-  read: Read
+  read: ReadPage
   apiKey?: string | undefined
 }
 
@@ -70,7 +70,7 @@ const RETRY_SECONDS = 5
  * of the next one. That is read once the client has read the one before; the first decides whether
  * there is a stream at all.
  */
-async function streamPages(read: Read, onFailed: (error: unknown) => void) {
+async function streamPages(read: ReadPage, onFailed: (error: unknown) => void) {
   const first = (await read({}, false)) as Page // the output of that operation
   const lines = async function* () {
     for (let page = first; ; ) {

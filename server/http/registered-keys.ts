@@ -1,4 +1,4 @@
-import type { FastifyBaseLogger } from 'fastify'
+import type { Log } from '../core/log.ts'
 import type { Db } from '../db/client.ts'
 
 /** How many keys are read at once: those that were made or used last, by their index. */
@@ -7,13 +7,13 @@ const KEPT_MS = 10_000
 /** How long nothing is read after a failure, and twice as long after each further one. */
 const PAUSE_MS = 1_000
 
-type Read = () => Promise<Set<string>>
+type ReadKeys = () => Promise<Set<string>>
 type Asking = {
   until: number
   /** Waits for the place in the pool that the look-ups of unknown keys have. */
-  inTurn: (read: Read) => Promise<Set<string>>
+  inTurn: (read: ReadKeys) => Promise<Set<string>>
 }
-type RegisteredKeysOptions = { db: Pick<Db, 'use'>; log: Pick<FastifyBaseLogger, 'warn'> }
+type RegisteredKeysOptions = { db: Pick<Db, 'use'>; log: Log<'warn'> }
 
 /**
  * Knows which API keys exist while so many unknown ones come that none is looked up: good keys that

@@ -1,4 +1,3 @@
-import type { FastifyBaseLogger } from 'fastify'
 import { networkOf } from '../core/addresses.ts'
 import type { Admit } from '../core/admission.ts'
 import { isApiKey } from '../core/api-keys.ts'
@@ -6,6 +5,7 @@ import { appFacts, type KeyFacts } from '../core/app-facts.ts'
 import { ApiError } from '../core/errors.ts'
 import { sha256 } from '../core/hash.ts'
 import type { KeyUses } from '../core/key-uses.ts'
+import type { Log } from '../core/log.ts'
 import { createLru } from '../core/lru.ts'
 import type { Revocations } from '../core/revocations.ts'
 import type { Db, Tx } from '../db/client.ts'
@@ -19,7 +19,7 @@ type VerifyKeyOptions = {
   admit: Admit
   revocations: Revocations
   keyUses: KeyUses
-  log: Pick<FastifyBaseLogger, 'warn'>
+  log: Log<'warn'>
   /** Counts a key that is not known to be good; throws if its address sent too many bad ones. */
   takeUnknownKey: ReturnType<typeof createRateLimits>['takeUnknownKey']
 }

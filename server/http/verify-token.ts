@@ -50,7 +50,7 @@ export function createVerifyToken({ db, admit, tokens, revocations }: VerifyToke
     const claims = await tokens.verify('api', token)
     if (claims === 'expired') throw new ApiError('INVALID_TOKEN', 'The token has expired')
     if (claims === 'invalid') throw new ApiError('INVALID_TOKEN', 'The token is invalid')
-    const { appId, userId, admin, generation } = claims
+    const { appId, userId, isAdmin, generation } = claims
     const id = `${userKey(claims)}:${generation}`
     if (badTokens.has(id)) throw new ApiError('INVALID_TOKEN', 'The token has been revoked')
     let current = await currentFacts(claims, until)
@@ -65,6 +65,6 @@ export function createVerifyToken({ db, admit, tokens, revocations }: VerifyToke
     }
     requireEnabled(current)
     const { isScreened, userAdminAccess, rateLimits } = current
-    return { appId, userId, admin, isScreened, settings: { userAdminAccess, rateLimits } }
+    return { appId, userId, isAdmin, isScreened, settings: { userAdminAccess, rateLimits } }
   }
 }

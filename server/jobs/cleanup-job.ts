@@ -1,11 +1,12 @@
 import { once } from 'node:events'
 import type { Task } from 'graphile-worker'
+import type { Log } from '../core/log.ts'
 import type { Metrics } from '../core/metrics.ts'
 import { withTimeout } from '../core/with-timeout.ts'
 import { type Db, isConnectionLost } from '../db/client.ts'
 import type { Cleanup } from './cleanup.ts'
 import { expireGivenUp } from './given-up.ts'
-import { type Log, levelOf } from './log.ts'
+import { levelOf } from './log.ts'
 
 const TIMEOUT_MS = 60_000
 /** A part of the cleanup, like its tasks. */

@@ -1,7 +1,8 @@
 import { type JobStaging, MAX_ATTEMPTS } from '../core/jobs.ts'
+import type { Log } from '../core/log.ts'
 import { type Db, isStatementTimeout } from '../db/client.ts'
 import { queueSchema } from '../db/own-schema.ts'
-import { type Log, levelOf } from './log.ts'
+import { levelOf } from './log.ts'
 import { type QueuedTask, taskSettings } from './tasks.ts'
 import type { Timings } from './timings.ts'
 

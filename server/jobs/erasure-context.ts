@@ -8,7 +8,7 @@ import type { BatchSize } from './batch-size.ts'
 export const STEP = 200
 /** Writes to the channel of a step wait for it, so it should take less than twice this. */
 export const STEP_MS = 50
-/** Waiting records of an import are only looked at, so a step takes this many times more. */
+/** WaitingErasure records of an import are only looked at, so a step takes this many times more. */
 export const ROWS_EACH = 5
 /** More interrupted erasures than this are not remembered: they start again. */
 export const MAX_POSITIONS = 10_000
@@ -31,7 +31,7 @@ export type ErasureContext = {
 }
 
 /** A walk over the waiting records of an app, null at its end, for at least these deletions. */
-export type Waiting = { walk: WaitingWalk | null; deletions: ReadonlySet<string> }
+export type WaitingErasure = { walk: WaitingWalk | null; deletions: ReadonlySet<string> }
 
 /** A walk over the events of a topic, null at its end, for these deletions by user id. */
 export type EventWalk = { after: number | null; deletions: Map<string, string> }
@@ -46,7 +46,7 @@ export function createErasurePositions() {
   const seqs = new Map<string, number>()
   return {
     /** The walks over waiting records, by app, until its users are erased. */
-    walks: new Map<string, Waiting>(),
+    walks: new Map<string, WaitingErasure>(),
     /** The walks over events, until the users of the channel are erased. */
     eventWalks: new Map<string, EventWalk>(),
     get: (place: string) => seqs.get(place) ?? 0,

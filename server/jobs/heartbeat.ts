@@ -1,10 +1,11 @@
 import { createClockSteps } from '../core/clock-steps.ts'
+import type { Log } from '../core/log.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { Db, Tx } from '../db/client.ts'
 import { inSchema, locks } from '../db/locks.ts'
 import { queueSchema } from '../db/own-schema.ts'
 import { transaction } from '../db/transaction.ts'
-import { type Log, levelOf } from './log.ts'
+import { levelOf } from './log.ts'
 import { MAX_DEATHS, survivedDeaths } from './tasks.ts'
 import type { Timings } from './timings.ts'
 
@@ -140,7 +141,11 @@ const removeDeadWorkers = (db: Db, { at, deadSeconds }: { at: number; deadSecond
       select distinct job.locked_by as id
       from ${queueSchema(db)}.jobs job
       where (job.locked_at < ${deadSince} or job.locked_at ${isAhead(db, deadSeconds)})
-        and not exists (select from job_workers jw where jw.id = job.locked_by)`
+        and not exists (
+          select
+          from job_workers jw
+          where jw.id = job.locked_by
+        )`
     return dead.map(({ id }) => id)
   })
 

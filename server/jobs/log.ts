@@ -1,13 +1,8 @@
 import { Logger } from 'graphile-worker'
+import type { Log } from '../core/log.ts'
 import { isOutage } from '../db/client.ts'
 import { isQueueLost } from './queue-pool.ts'
 import { NotStoredError } from './tasks.ts'
-
-/** The logger of background work: Fastify's, or one like it. */
-export type Log = Record<
-  'info' | 'warn' | 'error' | 'debug',
-  (facts: object, message: string) => void
->
 
 /** The level of a failure: an outage has a line of its own, and each retry would add another. */
 export const levelOf = (error: unknown, otherwise: 'warn' | 'error' = 'warn') =>

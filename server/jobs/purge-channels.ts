@@ -17,8 +17,8 @@ import {
 import { BATCH } from './retention.ts'
 
 type PurgeContext = RetentionContext & { publisher: EventPublisher }
-type Place = { deletedAt: string; id: string }
-type Deleted = ChannelRef & Place & { isDue: boolean }
+type DeletedCursor = { deletedAt: string; id: string }
+type Deleted = ChannelRef & DeletedCursor & { isDue: boolean }
 
 const START = { deletedAt: '-infinity', id: FIRST_ID }
 
@@ -27,7 +27,7 @@ const START = { deletedAt: '-infinity', id: FIRST_ID }
  * time is over: however many wait for the end of their events, those after them have their turn.
  */
 export function createChannelPurge() {
-  let after: Place = START
+  let after: DeletedCursor = START
   return async (context: PurgeContext) => {
     const { db, checkpoint, attempt } = context
     await db.use(deleteUnfinished)
@@ -46,7 +46,7 @@ export function createChannelPurge() {
 }
 
 /** Of those that wait for the end of their events, the content has gone before. */
-const selectDeleted = (db: DbConnection, after: Place) => db<Deleted[]>`
+const selectDeleted = (db: DbConnection, after: DeletedCursor) => db<Deleted[]>`
   select
     c.app_id, c.id, c.deleted_at::text as deleted_at,
     not ${areEventsKept(db)}

@@ -49,7 +49,7 @@ export type HintedChange = {
   userId?: string
 } & Announced
 
-/** The node that looks up the receivers of a fan-out, and the number that it has given it. */
+/** The node that looks up the recipients of a fan-out, and the number that it has given it. */
 export type Announcer = { id: string; number: number }
 /**
  * `announcer` sends it to the users of all nodes. Without one, each node looks up its own users;

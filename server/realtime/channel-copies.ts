@@ -143,7 +143,7 @@ export const selectCopies = (db: Tx, nodeId: string | null, events: ChannelEvent
   const topics = events.map(({ topic }) => topic)
   const offsets = events.map(({ offset }) => offset)
   return db<EventCopy[]>`
-    select e.topic, e.type, e.envelope, receivers.node_id, receivers.user_ids
+    select e.topic, e.type, e.envelope, recipients.node_id, recipients.user_ids
     from unnest(${channelIds}::uuid[], ${topics}::text[], ${offsets}::int[])
       as given (channel_id, topic, "offset")
     cross join lateral (
@@ -173,5 +173,5 @@ export const selectCopies = (db: Tx, nodeId: string | null, events: ChannelEvent
         ${ofCrowded(db, nodeId)}
       ) connected
       group by connected.node_id
-    ) receivers`
+    ) recipients`
 }

@@ -74,7 +74,7 @@ export async function selectCoMembers(db: Tx, nodeId: string | null, users: User
       ) small
       group by small.channel_id
     ),
-    receivers as (
+    recipients as (
       select shared.indexes, m.app_id, m.user_id, m.channel_id
       from shared
       join members m on m.channel_id = shared.channel_id
@@ -82,10 +82,10 @@ export async function selectCoMembers(db: Tx, nodeId: string | null, users: User
       select array[index], app_id, user_id, null
       from given
     )
-    select receivers.indexes, con.node_id, array_agg(receivers.user_id) as user_ids
-    from receivers
-    cross join lateral ${nodesOf(db, db`receivers`, nodeId)} con
-    group by receivers.channel_id, receivers.indexes, con.node_id`
+    select recipients.indexes, con.node_id, array_agg(recipients.user_id) as user_ids
+    from recipients
+    cross join lateral ${nodesOf(db, db`recipients`, nodeId)} con
+    group by recipients.channel_id, recipients.indexes, con.node_id`
   return connectedOf(users, rows)
 }
 

@@ -30,7 +30,7 @@ const REMEMBERED = 10_000
 const ENDED = 10_000
 
 /** What handles the commands of a session. */
-type Receiver = { readonly isOpen: boolean; receive(frame: Buffer, isBinary: boolean): void }
+type FrameHandler = { readonly isOpen: boolean; receive(frame: Buffer, isBinary: boolean): void }
 
 type EmulationOptions = {
   nodeId: string
@@ -38,16 +38,16 @@ type EmulationOptions = {
   broker: Pick<Broker, 'send'>
   terminateLater: (socket: StreamSocket) => void
 }
-type Waiting = { settle: (isKnown: boolean) => void }
+type PendingRequest = { settle: (isKnown: boolean) => void }
 
 /**
  * The connections of this node that are not WebSockets, by their sessions. Requests for those of
  * another node are passed to it; only sessions that a node has issued are.
  */
 export class Emulation {
-  readonly #connections = new Map<string, { receiver: Receiver; socket: StreamSocket }>()
+  readonly #connections = new Map<string, { handler: FrameHandler; socket: StreamSocket }>()
   readonly #sockets = new Set<StreamSocket>()
-  readonly #waiting = new Map<string, Waiting>()
+  readonly #waiting = new Map<string, PendingRequest>()
   readonly #ofSession = new Map<string, { requests: number; characters: number }>()
   #characters = 0
   readonly #handled = new Map<string, boolean>()
@@ -60,9 +60,9 @@ export class Emulation {
     return this.#sockets
   }
 
-  add(socket: StreamSocket, receiver: Receiver) {
+  add(socket: StreamSocket, handler: FrameHandler) {
     this.#sockets.add(socket)
-    this.#connections.set(socket.session, { receiver, socket })
+    this.#connections.set(socket.session, { handler, socket })
     socket.once('close', () => {
       this.#sockets.delete(socket)
       this.#connections.delete(socket.session)
@@ -114,10 +114,10 @@ export class Emulation {
   }
 
   #deliver({ session, data, isBinary }: EmulationRequest) {
-    const { receiver, socket } = this.#connections.get(session) ?? {}
-    if (!socket || !receiver?.isOpen) return false
+    const { handler, socket } = this.#connections.get(session) ?? {}
+    if (!socket || !handler?.isOpen) return false
     socket.framesReceived += 1
-    receiver.receive(Buffer.from(data, isBinary ? 'base64' : 'utf8'), isBinary)
+    handler.receive(Buffer.from(data, isBinary ? 'base64' : 'utf8'), isBinary)
     return true
   }
 

@@ -157,7 +157,11 @@ function selectAdvanced(db: Tx, offsets: TopicOffset[]) {
         coalesce(
           c.rev,
           us.last_offset,
-          (select max(e."offset") from events e where e.topic = given.topic)
+          (
+            select max(e."offset")
+            from events e
+            where e.topic = given.topic
+          )
         ) as last_offset
       from unnest(
         ${topics}::text[], ${channelIds}::uuid[],

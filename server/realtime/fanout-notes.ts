@@ -9,9 +9,9 @@ const FANOUT_BYTES = 50_000
 /** This many bytes of ids leave room for most events in a payload of PostgreSQL. */
 const LEAST_IDS_BYTES = 6_000
 
-/** A fan-out and its receivers, on whichever nodes. */
+/** A fan-out and its recipients, on whichever nodes. */
 type Addressed = { fanout: Fanout; users: Connected<UserRef>[] }
-/** A fan-out and its receivers on one node. */
+/** A fan-out and its recipients on one node. */
 export type NodeFanout = { fanout: Fanout; userIds: string[] }
 
 /**
@@ -34,7 +34,7 @@ export function createFanoutSender(send: (note: NodeNote) => void) {
   }
 }
 
-/** The notes that bring these fan-outs to the nodes of their receivers. */
+/** The notes that bring these fan-outs to the nodes of their recipients. */
 export const fanoutNotes = (all: Addressed[]): FanoutNote[] =>
   [...inPieces(all, PIECES)].flatMap((some) =>
     [...byNode(some)].flatMap(([node, own]) => notesFor(node, own)),
@@ -44,7 +44,7 @@ const PIECES = {
   bytesOf: ({ fanout }: Addressed) => Math.max(jsonBytes(fanout), FANOUT_BYTES / FANOUTS_A_NOTE),
 }
 
-/** The fan-outs of a note, each with its receivers. */
+/** The fan-outs of a note, each with its recipients. */
 export function fanoutsIn({ fanouts, groups }: FanoutNote): NodeFanout[] {
   const all = fanouts.map((fanout): NodeFanout => ({ fanout, userIds: [] }))
   for (const [places, userIds] of groups) {

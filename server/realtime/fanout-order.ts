@@ -10,7 +10,7 @@ const OFFSETS_MS = 60_000
 type Heard = { last: Announcer | undefined; numbers: Map<string, number> }
 
 /**
- * Which fan-out of a subject is the newest. Nodes look up receivers at their own pace, and notes
+ * Which fan-out of a subject is the newest. Nodes look up recipients at their own pace, and notes
  * overtake each other: a fan-out may arrive after a newer one of another node, or before it is
  * announced.
  */

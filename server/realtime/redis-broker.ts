@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
+import type { Log } from '../core/log.ts'
 import type { ConnectRedis } from '../core/redis.ts'
 import { type Broker, inboxOf } from './broker.ts'
 import { createListenerWatch, type ListenerWatch } from './listener-watch.ts'
@@ -12,14 +13,12 @@ import { timings as defaults, type Timings } from './timings.ts'
 const PATIENCE_MS = 1_000
 const COMMAND_MS = 2_000
 
-type Log = Record<'warn' | 'info', (facts: object, message: string) => void>
-
 export type RedisBrokerOptions = {
   connect: ConnectRedis
   /** What the channels begin with: services with a Redis in common have different ones. */
   prefix: string
   nodeId: string
-  log: Log
+  log: Log<'warn' | 'info'>
   report: (error: unknown, problem: string) => void
   /** Called with the number of payloads or notes that could not be sent. */
   onLost: (count: number) => void
@@ -163,7 +162,7 @@ export function createRedisBroker(options: RedisBrokerOptions): RedisBroker {
 }
 
 /** One line when Redis is away, and one when this node listens again. */
-function createOutageLog(log: Log) {
+function createOutageLog(log: Log<'warn' | 'info'>) {
   let began: number | undefined
   return {
     began: (fault: string) => {

@@ -48,7 +48,7 @@ export type UserFanout = ReturnType<typeof createUserFanout>
 
 /**
  * Sends users events in their own topics about what others do. The node where something happened
- * announces it to all, looks up the receivers, and sends each node its own. If it cannot, each node
+ * announces it to all, looks up the recipients, and sends each node its own. If it cannot, each node
  * looks up its own.
  */
 export function createUserFanout(options: UserFanoutOptions & NodesOptions) {
@@ -177,7 +177,7 @@ export function createUserFanout(options: UserFanoutOptions & NodesOptions) {
       const missed = events.filter(({ topic, offset }) => !order.wasLaterSent(topic, offset))
       await copies.forOwn.copyMissed(missed)
     },
-    /** Another node has looked up the receivers on this one. Returns whether they were sent it. */
+    /** Another node has looked up the recipients on this one. Returns whether they were sent it. */
     receive: ({ fanout, userIds }: NodeFanout) => sendToOwn(fanout, userIds),
     /** Waits for fan-outs under way. Those that take longer are left to each node. */
     stop: async () => {

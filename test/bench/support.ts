@@ -60,7 +60,7 @@ export async function startNode(databaseUrl: string) {
     },
     access: { tokens, adminKey: ADMIN_KEY, userAdminAccess: 'bearer' },
     urls: { publicUrl: () => 'http://bench', wsUrl: () => 'ws://bench' },
-    webhooks: { allowedHosts: [], requireHttps: false },
+    webhooks: { allowedHosts: [], mustBeHttps: false },
     jobs: {
       erasure: cleanup,
       staging: createJobStaging([]),

@@ -163,7 +163,7 @@ export async function viewChannel(
     appId,
     viewer: userId,
     page: db`c.id = ${channelId} and ${isAllowed}`,
-    withMembers: true,
+    includesMembers: true,
   })
   if (!channel) throw new ApiError('NOT_FOUND', 'Channel not found')
   return channel

@@ -14,7 +14,7 @@ export type ChannelQuery = {
   page: Fragment
   /** By columns of `c`; by default the newest activity first. */
   order?: Fragment
-  withMembers?: boolean
+  includesMembers?: boolean
 }
 
 /** A channel as it is read, to be written as JSON, and its last message: like a message. */
@@ -54,7 +54,7 @@ export type ChannelView = [
 /** What users wrote is measured before it is answered, like that of messages. */
 export async function selectChannelRows(
   db: Tx,
-  { appId, viewer, page, order = newestFirst(db), withMembers = false }: ChannelQuery,
+  { appId, viewer, page, order = newestFirst(db), includesMembers = false }: ChannelQuery,
 ) {
   const rows = await db`
   select measured.*
@@ -102,7 +102,7 @@ export async function selectChannelRows(
     cross join lateral (
       select
         case
-          when ${withMembers} or c.type = 'messaging' then ${firstMembers(db)}::text
+          when ${includesMembers} or c.type = 'messaging' then ${firstMembers(db)}::text
         end as members,
         ${reactionsOfMessage(db, viewer)}::text as reactions
       offset 0 -- measured and answered, but made once

@@ -1,7 +1,7 @@
 import { defaultPreferences } from '@parley/contract'
+import type { Log } from '../../core/log.ts'
 import type { Metrics } from '../../core/metrics.ts'
 import type { Db } from '../../db/client.ts'
-import type { Log } from '../log.ts'
 import type { HandlerContext, Handlers } from '../tasks.ts'
 import { resumeEarlier } from './earlier.ts'
 import { excerptOf, type PushEvent, type PushTask } from './events.ts'

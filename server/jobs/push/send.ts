@@ -1,6 +1,6 @@
+import type { Log } from '../../core/log.ts'
 import type { Metrics } from '../../core/metrics.ts'
 import { jobTraces } from '../job-trace.ts'
-import type { Log } from '../log.ts'
 import { messagesOf, type NonEmpty, type QueuedJob, RetryLaterError } from '../tasks.ts'
 import type { PushEvent, PushTask } from './events.ts'
 import type { PushOutcome } from './outcomes.ts'

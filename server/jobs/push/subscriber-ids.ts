@@ -1,5 +1,5 @@
+import type { Log } from '../../core/log.ts'
 import type { Db } from '../../db/client.ts'
-import type { Log } from '../log.ts'
 import type { PushSettings } from './settings.ts'
 
 /** How many devices are looked at, of the first and of the last: at a start, not a search. */

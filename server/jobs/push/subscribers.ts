@@ -1,6 +1,6 @@
+import type { Log } from '../../core/log.ts'
 import type { Metrics } from '../../core/metrics.ts'
 import type { Db } from '../../db/client.ts'
-import type { Log } from '../log.ts'
 import { type HandlerContext, type Handlers, type QueuedJob, RetryLaterError } from '../tasks.ts'
 import { limitKept } from './limit-kept.ts'
 import type { Provider, SubscriberProfile } from './provider.ts'

@@ -1,8 +1,8 @@
 import { performance } from 'node:perf_hooks'
 import type { GuardedRequest } from '../../core/guarded-request.ts'
+import type { Log } from '../../core/log.ts'
 import type { Metrics } from '../../core/metrics.ts'
 import type { Db } from '../../db/client.ts'
-import type { Log } from '../log.ts'
 import type { Timings } from '../timings.ts'
 import {
   type Lease,

@@ -14,12 +14,12 @@ type Sizes = { topics: number; page: number }
 const SIZES: Sizes = { topics: 250, page: 5_000 }
 
 /** A topic that is being read, and how far. */
-type Place = { topic: string; offset: number }
+type TopicOffset = { topic: string; offset: number }
 /**
  * How far a replay of the events since a time is: the last topic that was begun, and those of which
  * there may be more. Beside it `again` may be stored: since when to replay events once more.
  */
-type Progress = { since: string; after: string; places: Place[] }
+type Progress = { since: string; after: string; places: TopicOffset[] }
 /** Where each replay begins. Older servers find no `since` here, and these two. */
 const START: Omit<Progress, 'since'> = { after: '', places: [] }
 type Pool = Pick<Db, 'use'>
@@ -98,16 +98,16 @@ async function begin(db: Pool, { id }: Lease): Promise<Progress | undefined> {
   return progress.since === webhook.since ? progress : { ...START, since: webhook.since }
 }
 
-type Page = { lease: Lease; places: Place[]; since: string; most: number }
+type Page = { lease: Lease; places: TopicOffset[]; since: string; most: number }
 
 /**
  * Makes deliveries of the next events of these topics, as many of each. Returns the topics that may
  * have more. Offsets, and not times, bound what it reads of a topic.
  */
-async function replayPage(db: Pool, { lease, places, since, most }: Page): Promise<Place[]> {
+async function replayPage(db: Pool, { lease, places, since, most }: Page): Promise<TopicOffset[]> {
   const each = Math.max(1, Math.floor(most / places.length))
   const reached = await db.use(
-    (db) => db<(Place & { count: number })[]>`
+    (db) => db<(TopicOffset & { count: number })[]>`
       with page as materialized (
         select e.*
         from unnest(

@@ -51,7 +51,7 @@ export async function seedUsers(
   await end()
   const tokens = await createTokens([JWT_SECRET])
   const sign = (purpose: 'api' | 'ws', userId: string) =>
-    tokens.sign(purpose, { appId, userId, generation: 0, admin: false })
+    tokens.sign(purpose, { appId, userId, generation: 0, isAdmin: false })
   const clients = users.map(async (user) => ({
     token: await sign('ws', `user${user}`),
     topics: [
