@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import * as field from './fields.ts'
-import { limits } from './limits.ts'
+import { limits, megabytes } from './limits.ts'
 import { operation } from './operation.ts'
 
 const jobId = z
@@ -18,7 +18,7 @@ export const jobs = {
     description:
       'Lists the background jobs of an app that were given up (link previews, pushes and updates ' +
       `of the push provider), newest first. They are kept for ${limits.givenUpJobDays} days. A ` +
-      'page may end after 1 MB.',
+      `page may end after ${megabytes(limits.answerBytes)}.`,
     input: z.object({
       appId: field.appId(),
       state: z

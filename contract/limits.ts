@@ -222,3 +222,4 @@ export const limits = {
 
 /** A number as published text shows it: 1000 as `1,000`. */
 export const grouped = (value: number) => value.toLocaleString('en-US')
+export const megabytes = (bytes: number) => `${bytes / 1024 / 1024} MB`

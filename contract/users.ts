@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { userCustom } from './custom.ts'
 import * as field from './fields.ts'
 import { formatIssues } from './issues.ts'
-import { grouped, limits } from './limits.ts'
+import { grouped, limits, megabytes } from './limits.ts'
 import { operation } from './operation.ts'
 import { exportUser } from './user-export.ts'
 
@@ -116,7 +116,8 @@ export const users = {
     summary: 'List users',
     description:
       'Lists the users of the app by name. `q` matches a part of the name; `ids` asks for ' +
-      'certain users, and is given without `q` and `offset`. A page may end after 1 MB.',
+      'certain users, and is given without `q` and `offset`. A page may end after ' +
+      `${megabytes(limits.answerBytes)}.`,
     input: z
       .object({
         limit: field.pageSize(limits.page.users),

@@ -188,8 +188,8 @@ export class ChannelsCache {
   #handleUnread({ channelId, count, version }: UserEvents['channel.unread_changed']) {
     // Without a subscription, the message behind the count is not known.
     if (!this.#subscriptions.has(channelId)) this.#refetch(channelId)
-    const told = { unreadCount: count, unreadVersion: version }
-    this.#show(channelId, this.#parts.takeCount(channelId, told))
+    const unread = { unreadCount: count, unreadVersion: version }
+    this.#show(channelId, this.#parts.takeCount(channelId, unread))
   }
 
   #show(channelId: string, parts: Partial<Channel>) {

@@ -47,7 +47,11 @@ export function selectReceipts(ctx: ReaderContext, channelId: string, messageIds
     select
       requested.id as message_id,
       (
-        coalesce((select sum(readers) from counted where passed >= requested.number), 0)
+        coalesce((
+          select sum(readers)
+          from counted
+          where passed >= requested.number
+        ), 0)
         - case when author.last_read_seq >= requested.seq then 1 else 0 end
       )::int as read_count,
       coalesce(read_by.readers, '[]') as readers

@@ -54,7 +54,12 @@ async function searchOthers(db: Tx, { appId, q, limit, cursor }: Query & { q: st
     )
     select
       (select count(*)::int from slice) as count,
-      (select slice.id from slice order by slice.id limit 1) as oldest,
+      (
+        select slice.id
+        from slice
+        order by slice.id
+        limit 1
+      ) as oldest,
       array(
         select slice.id
         from slice
