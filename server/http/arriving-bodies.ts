@@ -10,15 +10,15 @@ type ArrivingBodiesOptions = {
   metrics: Pick<Metrics, 'arrivingBodies' | 'bodiesCut'>
 }
 
-/** A body that says that it is no longer than this is not counted: headers take as much. */
+/** Bodies whose `Content-Length` is at most this are not counted: headers may take as much. */
 const SMALL_BYTES = 16 * 1024
-/** About what each piece takes beside its bytes: a body may arrive byte by byte. */
+/** About what each received piece costs beside its bytes. A body may arrive byte by byte. */
 const PIECE_BYTES = 256
 
 /**
- * Counts the memory of bodies that have begun to arrive. Anybody can send one, slowly, and nobody
- * knows whose it is before its end. With too much of it, the connections of the oldest are closed:
- * a client that sends is done soon.
+ * Bounds the memory of request bodies that are still arriving. Anybody can send one slowly, and its
+ * sender is not known before its end. When all together take too much, the connections of the
+ * oldest are closed: an honest client finishes soon.
  */
 export function boundArrivingBodies(
   app: FastifyInstance,
@@ -42,7 +42,7 @@ export function boundArrivingBodies(
   })
 }
 
-/** A body that is read while it arrives is not kept. */
+/** Whether a body is counted: not one that an operation reads as it arrives, nor a small one. */
 function isCounted({ headers }: FastifyRequest) {
   if (headers['content-type'] === NDJSON) return false
   const bytes = Number(headers['content-length'] ?? 0)

@@ -33,7 +33,7 @@ export function createMemoryTally<Message extends IncomingMessage | ServerRespon
       count(bytes)
       message.once('close', () => forget(message))
     },
-    /** Does nothing for one that was cut: what still arrives of it is not kept. */
+    /** Does nothing for one that was cut: its further bytes are not kept. */
     grow: (message: Message, bytes: number) => {
       const before = counted.get(message)
       if (before === undefined) return

@@ -8,12 +8,12 @@ type UnreadAnswersOptions = {
   metrics: Pick<Metrics, 'unreadAnswers' | 'answersCut'>
 }
 
-/** Answers that the operating system takes at once are not counted. */
+/** Answers that are smaller fit into the operating system's buffers, and are not counted. */
 const SMALL_BYTES = 64 * 1024
 
 /**
- * Counts the memory of answers that their clients have not read yet. With too much of it, the
- * connections of the oldest are closed: a client that reads is done soon.
+ * Bounds the memory of answers that clients have not read yet. When all together take too much, the
+ * connections of the oldest are closed: an honest client reads soon.
  */
 export function boundUnreadAnswers(server: Server, { mostBytes, metrics }: UnreadAnswersOptions) {
   const unread = createMemoryTally<ServerResponse>({
@@ -26,7 +26,7 @@ export function boundUnreadAnswers(server: Server, { mostBytes, metrics }: Unrea
       const bytes = response.socket?.writableLength ?? 0
       if (bytes <= SMALL_BYTES) return
       unread.add(response, bytes)
-      // Later: what the operating system can take at once is written by then.
+      // After this turn the operating system has taken what it can.
       if (unread.isFull()) setImmediate(unread.cutOldest)
     })
   })

@@ -24,7 +24,7 @@ type VerifyKeyOptions = {
   takeUnknownKey: ReturnType<typeof createRateLimits>['takeUnknownKey']
 }
 
-/** Stands for the app of all keys whose app is not known. */
+/** Takes the place of the app in admission, for keys whose app is not known. */
 const UNKNOWN_KEYS = 'unknown keys'
 
 /** Returns the app of an API key, and what the key may do. */
@@ -50,22 +50,24 @@ export function createVerifyKey({
   })
 
   /**
-   * The app is not known before the key is looked up. A key that was good stands for it; any number
-   * of others have half of the pool together, in which the networks that they come from take turns.
+   * The caller as admission knows it, before the app is looked up. Keys that were good wait as
+   * themselves; all others share half of the pool, in which the networks they come from take turns.
    */
   const callerOf = (hash: string, ip: string) =>
     goodKeys.has(hash)
       ? { appId: hash, lane: 'calls' as const }
       : { appId: UNKNOWN_KEYS, userId: networkOf(ip) }
 
-  /** Reads them as a caller of its own, so that it waits behind no network's flood. */
+  /** Reads them as a caller of its own, so that it never waits behind one network's flood. */
   const isKept = (hash: string, until: number) =>
     isRegistered(hash, {
       until,
       inTurn: (read) => admit({ appId: UNKNOWN_KEYS, userId: 'all keys', until }, read),
     })
 
-  /** Counts a key that is not known to be good. Bad keys of its network block no registered one. */
+  /**
+   * Counts a key that is not known to be good. Bad keys of a network never block a registered one.
+   */
   const countUnknown = async (hash: string, ip: string, until: number) => {
     if (goodKeys.has(hash)) return undefined
     try {

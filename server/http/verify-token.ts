@@ -37,8 +37,8 @@ export function createVerifyToken({ db, admit, tokens, revocations }: VerifyToke
       where u.app_id = ${user.appId} and u.id = ${user.userId} and u.deleted_at is null`
     const { appId } = user
     return users.load(userKey(user), {
-      // The queues of the app and of the user may be full of calls that wait for locks. A look-up
-      // waits for none: like that of a key, it has a line of its own.
+      // Queues of its app and user may be full of calls that wait for locks. A look-up waits for
+      // none, so it has a queue of its own, like that of a key.
       inTurn: (look) => admit({ appId, lane: 'tokens', until }, look),
       select: async () => (await db.use(select, until))[0],
     })
