@@ -19,12 +19,12 @@ export type EmulationOutcome = 'accepted' | 'unknown' | 'too many' | 'busy'
 /** How long another node may take to answer before it is taken for dead. */
 const ANSWER_MS = 4_000
 /**
- * The most requests of a session, and of all together, that wait for other nodes. They share their
- * way with all other notes: a burst of a client must not hold those up.
+ * The most requests that may wait for other nodes, of a session and in all. They share the broker
+ * with all other notes, which a burst of one client must not delay.
  */
 const OF_SESSION = { requests: 32, characters: 512 * 1024 }
 const WAITING = { requests: 5_000, characters: 4 * 1024 * 1024 }
-/** How many requests of other nodes are remembered: their notes may arrive twice. */
+/** How many requests from other nodes are remembered, because their notes may arrive twice. */
 const REMEMBERED = 10_000
 /** How many sessions that other nodes did not know are remembered. */
 const ENDED = 10_000
@@ -51,7 +51,10 @@ export class Emulation {
   readonly #ofSession = new Map<string, { requests: number; characters: number }>()
   #characters = 0
   readonly #handled = new Map<string, boolean>()
-  /** Sessions of other nodes: one that has ended never comes back, and costs no further notes. */
+  /**
+   * Sessions that other nodes do not know. A session that has ended never comes back, so no further
+   * notes are sent for it.
+   */
   readonly #ended = createLru<true>({ entries: ENDED })
 
   constructor(readonly options: EmulationOptions) {}
