@@ -20,8 +20,8 @@ type CleanupJobOptions = {
 }
 
 /**
- * The queue's job that cleans up. It never fails: that would be a job given up, for which an
- * operator is called, while the next cleanup does what is left of this one.
+ * The queue's cleanup job. It never fails: a failed job would be given up, which alerts an
+ * operator, although the next cleanup does what is left.
  */
 export const createCleanupJob =
   ({ db, cleanup, metrics, log }: CleanupJobOptions): Task =>

@@ -35,14 +35,12 @@ export type JobsOptions = {
   timings?: Partial<Timings>
 }
 
-/**
- * How many jobs each queue runs at once. They mostly wait: for other sites, or for the provider.
- */
+/** How many jobs each queue runs at once. They mostly wait for other sites or for the provider. */
 const CONCURRENCY = { previews: 10, push: 4 }
 
 /**
- * Runs background jobs in this process. Returns a function that stops this: jobs in progress end,
- * or return to the queue.
+ * Runs background jobs in this process. Returns a function that stops this: jobs in progress
+ * finish, or return to the queue.
  */
 export async function startJobs({ timings: overrides, ...options }: JobsOptions) {
   const { db, databaseUrl, staging, publisher, metrics, cleanup, log } = options

@@ -16,7 +16,7 @@ import type { Timings } from './timings.ts'
 import { answers, watchFetching } from './watch-fetching.ts'
 
 const RESTART_MS = 1_000
-/** How long a runner that is stopped may take before the next one starts. */
+/** How long a stopped runner may take before the next one starts. */
 const STOP_MS = 10_000
 /**
  * graphile-worker does not wait for a job's end to be recorded, and without these batches nothing
@@ -92,7 +92,7 @@ export async function openQueue({ databaseUrl, db, metrics, timings, log }: Queu
   }
 }
 
-/** Brings the tables of the queue up to date, also for servers whose role may not. */
+/** Migrates the tables of the queue, also for servers whose role may not. */
 export async function migrateQueue(databaseUrl: string) {
   const { pgPool, close } = createQueuePool(databaseUrl, {
     onConnectionLost: () => {},
@@ -101,7 +101,7 @@ export async function migrateQueue(databaseUrl: string) {
   try {
     await migrateTables(pgPool, databaseUrl)
   } catch (error) {
-    // The driver gives this error no code.
+    // The driver does not give this error a code.
     const isLost = error instanceof Error && error.message.startsWith('Connection terminated')
     throw isLost ? new ConnectionClosedError() : error
   } finally {
@@ -119,7 +119,7 @@ async function migrateTables(pgPool: pg.Pool, databaseUrl: string) {
  * schema has no right, although the schema exists. If this table exists, it does not.
  */
 const createMigrationsTable = async (pool: pg.Pool) => {
-  // A role that may not create tables is refused although there is nothing to create.
+  // Checked first: a role without the right is refused although there is nothing to create.
   const { rowCount } = await pool.query(`select where to_regclass('migrations') is null`)
   if (rowCount === 0) return
   await pool.query(`
@@ -131,9 +131,9 @@ const createMigrationsTable = async (pool: pg.Pool) => {
 }
 
 /**
- * A local queue that is released gives the jobs back that it has fetched. graphile-worker does not
- * handle it when the database is lost at that moment, which would end the process; the jobs are
- * released with their worker.
+ * A released local queue gives back the jobs that it has fetched. graphile-worker does not handle
+ * the loss of the database at that moment, which would end the process. The jobs are released with
+ * their worker.
  */
 const isFailedReturn = (error: unknown) =>
   error instanceof Error &&
@@ -180,8 +180,8 @@ function observeJobs({ own, workers, notStored, metrics: { jobs }, log }: Observ
 }
 
 /**
- * A runner ends when the database is unavailable for a while, or when it has stalled. This starts
- * the next one, until stopped.
+ * Keeps a runner running. One ends when the database is unavailable for a while, or when it has
+ * stalled; this starts the next, until stopped.
  */
 function keepRunning(
   runOnce: (signal: AbortSignal) => Promise<void>,
@@ -194,7 +194,7 @@ function keepRunning(
       try {
         await runOnce(signal)
       } catch (error) {
-        // An outage of the database has a line of its own, and this would add one a second.
+        // An outage has its own line, and this would add one a second.
         const level = (await answers(db)) ? 'warn' : 'debug'
         if (!signal.aborted) log[level]({ err: error }, 'job queue unavailable, will restart')
       }

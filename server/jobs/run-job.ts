@@ -36,7 +36,7 @@ type RunJobOptions<T extends QueuedTask> = {
   log: Log
 }
 
-/** A batch that was in progress when so many workers died is split, to find the job to blame. */
+/** After so many workers died with a batch, it is split, to find the job to blame. */
 const DEATHS_BEFORE_SPLIT = 2
 /** How often storing a later job is retried while the database is unavailable. */
 const MAX_STORE_TRIES = 8
