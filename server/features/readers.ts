@@ -6,7 +6,10 @@ import { publicFields } from './users/view.ts'
 
 type MessageReceipts = { messageId: string; readCount: number; readers: Reader[] }
 
-/** What an answer says of a message without its readers, and of a reader without their profile. */
+/**
+ * The most bytes of an answer for a message without its readers, and for a reader without their
+ * profile.
+ */
 const AROUND_BYTES = { message: 100, reader: 50 }
 
 type Requested = { channelId: string; messageIds: string[] }

@@ -54,7 +54,7 @@ type NewChannel = Input<typeof contract.channels.create> & { dmKey: string | nul
 type CreatedChannel = {
   channel: NewChannel
   newMembers: NewMember[]
-  /** The members who get a push about it. */
+  /** The members who get a push about the channel. */
   invitedIds?: string[]
 }
 

@@ -23,7 +23,7 @@ import {
   waitingRead,
 } from './store.ts'
 
-/** What becomes of a record. */
+/** The outcome for a record. */
 export type Outcome = { line: number; kind: ImportKind; verdict: rules.Verdict }
 type Batch = { appId: string; runId: string; parsed: ParsedRecord[] }
 
@@ -138,7 +138,7 @@ function selectStoredOf(
 
 type Refs = Record<'users' | 'channels' | 'messages', (string | undefined)[]>
 
-/** What a record names. */
+/** The ids that a record names. */
 function refsOf(record: ParsedRecord['record']): Refs {
   const none: Refs = { users: [], channels: [], messages: [] }
   switch (record.record) {

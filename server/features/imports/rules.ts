@@ -2,7 +2,7 @@ import { memberKey } from '../../core/user-ref.ts'
 import { type ChannelFact, type MessageFact, reactionKey } from './facts.ts'
 import type { ParsedRecord } from './records.ts'
 
-/** New, there already, or why it is refused. */
+/** New, already there, or the reason why it is refused. */
 export type Verdict = 'imported' | 'skipped' | { reason: string }
 
 /** What verdicts depend on. Records that are accepted are added: later lines may name them. */
@@ -30,7 +30,7 @@ export const judgeUser = ({ users }: Facts, created: Set<string>) => {
   }
 }
 
-/** Also if the two began it while the import ran. */
+/** Also refused if the two began it while the import ran. */
 export const TAKEN_PAIR = 'memberIds: the two have a direct message already'
 
 export const judgeChannel = (facts: Facts) => {
@@ -58,7 +58,7 @@ export const judgeChannel = (facts: Facts) => {
 
 const FINISHED = 'channelId: the channel was imported before, and takes no more records'
 
-/** Why a channel takes no records, if it does not. */
+/** The reason why a channel takes no records, if there is one. */
 const channelProblem = (channel: ChannelFact | undefined) => {
   if (!channel) return 'channelId: unknown channel'
   if (channel.state === 'deleted') return 'channelId: the channel was deleted'

@@ -88,7 +88,7 @@ async function readImport(options: ImportOptions): Promise<ImportReport> {
     report.unfinishedChannelIds = await step((db) => selectUnfinished(db, appId))
     return report
   } finally {
-    // It ends by itself, should this fail.
+    // If this fails, the lease ends by itself.
     await inTransaction((db) => releaseLease(db, appId, runId)).catch(() => {})
   }
 }
@@ -114,8 +114,8 @@ const emptyReport = (): ImportReport => ({
 })
 
 /**
- * Of many refusals the first by line are shown. They come in the order of their lines, but for
- * those that the end finds.
+ * Of many refusals, keeps the first ones by line. They come in the order of their lines, except
+ * those found at the end.
  */
 function refuse(report: ImportReport, { line, reason }: Refusal) {
   const { refusalsShown, reasonLength } = limits.imports
@@ -123,7 +123,7 @@ function refuse(report: ImportReport, { line, reason }: Refusal) {
   report.refused += 1
   const place = refusals.findLastIndex((other) => other.line <= line) + 1
   if (place >= refusalsShown) return
-  // It may name each field of a long line.
+  // The reason may name each field of a long line.
   const short = `${reason.slice(0, reasonLength - 1).toWellFormed()}…`
   refusals.splice(place, 0, { line, reason: reason.length > reasonLength ? short : reason })
   if (refusals.length > refusalsShown) refusals.pop()

@@ -11,7 +11,7 @@ import type { Facts } from './rules.ts'
 /** Creates the users who do not exist, and returns their ids. Others are left as they are. */
 export async function insertUsers(db: Tx, appId: string, parsed: ParsedRecord<'user'>[]) {
   if (parsed.length === 0) return new Set<string>()
-  // Where an id is given more than once, the first counts.
+  // If an id comes more than once, the first record counts.
   const byId = new Map(parsed.toReversed().map(({ record }) => [record.id, record]))
   const created = await db<{ id: string }[]>`
     insert into users (app_id, id, name, email, image, custom, created_at, updated_at)
@@ -31,7 +31,7 @@ export async function insertUsers(db: Tx, appId: string, parsed: ParsedRecord<'u
 export const pairOf = ({ memberIds }: ParsedRecord<'channel'>['record']) =>
   memberIds?.toSorted().join(' ')
 
-/** This many characters of a hash tell channels of the same name apart, however many there are. */
+/** This many characters of a hash distinguish channels of the same name, however many there are. */
 const SUFFIX = 16
 
 /** Creates channels that nobody sees. */
@@ -164,7 +164,7 @@ export function waitingMessage(
   }
 }
 
-/** The message that another one quotes; none if it is not there: it may have been deleted. */
+/** The message that is quoted, if it is there: it may have been deleted. */
 function quotedIn(facts: Facts, { channelId, quotedMessageId }: ParsedRecord<'message'>['record']) {
   if (quotedMessageId === undefined) return null
   const id = facts.messageId(quotedMessageId)

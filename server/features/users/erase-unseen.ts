@@ -36,12 +36,13 @@ export async function selectDeletions(
 }
 
 /**
- * Empties the next waiting messages of deleted users, of all there are. They keep their places, so
- * that a channel is numbered as its file says, and become tombstones. What else waits of the users
- * is deleted. Returns the walk as it goes on, or null at the end.
+ * Empties the next waiting messages of deleted users. Messages keep their places, so that a channel
+ * is numbered as its file says, and become tombstones. Whatever else of the users waits is deleted.
+ * Returns the position to continue from, or null at the end.
  */
 export async function emptyWaiting(db: Tx, waiting: WaitingSlice): Promise<WaitingWalk | null> {
-  // What the step of a running import stores that began before the deletion is seen after this.
+  // After this lock, everything is visible that a running import stored in a step that began before
+  // the deletion.
   await db`
     select
     from imports i
@@ -133,7 +134,7 @@ export async function eraseUnseen(
   return null
 }
 
-/** The steps of an import that write to the channel lock it, too. */
+/** Steps of an import that write to the channel lock it, too. */
 const lockUnseen = (db: Tx, { appId, channelId }: ErasureTarget) => db`
   select
   from channels c
