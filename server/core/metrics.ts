@@ -206,8 +206,8 @@ export function createMetrics() {
     editsGivenUp: new Counter({
       name: 'parley_channel_edits_given_up_total',
       help:
-        'Edits of channels that were not sent to the members on this process: that failed for ten ' +
-        'minutes, or for too many channels.',
+        'Edits of channels that were not sent to the members on this process: that failed for ' +
+        'ten minutes, or for too many channels.',
       registers,
     }),
     profilesGivenUp: new Counter({
