@@ -8,7 +8,7 @@ import type { Client } from './clients.ts'
 const CHANNELS_A_USER = 10
 const MEMBERS = 100
 
-/** Who writes to a channel, and how many clients are subscribed to it. */
+/** A member who writes to a channel, and how many clients are subscribed to it. */
 export type Sender = { channelId: string; token: string; subscribers: number }
 export type Seeded = { clients: Client[]; senders: Sender[] }
 
