@@ -15,8 +15,8 @@ export const keepIfEqual = <T extends object>(
 ): T => (before === after || isEqual(before, after) ? before : after)
 
 /**
- * Computes something of an object that does not change, and of something else: again only once the
- * latter is another.
+ * Computes a value from an immutable object and another argument: again only when that argument
+ * changes.
  */
 export function memoize<Source extends object, Result, Other = void>(
   compute: (source: Source, other: Other) => Result,

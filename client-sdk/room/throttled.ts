@@ -34,7 +34,9 @@ export class ThrottledTyping {
     if (isShown) this.#send(false)
   }
 
-  /** Stops without a call: the connection is lost, and the server notices that by itself. */
+  /**
+   * Stops without a call, because the connection is lost, and the server notices that by itself.
+   */
   cancel() {
     clearTimeout(this.#stopTimer)
     this.#sentAt = undefined
@@ -52,7 +54,9 @@ type ThrottledReadsOptions = {
   /** Whether surely nothing is unread. */
   isRead: () => boolean
   mark: (read: MarkedRead) => Promise<ReadResult>
-  /** A message, or without an id the newest one that the user can have seen; if it is loaded. */
+  /**
+   * Finds a message, or without an id the newest one that the user can have seen, if it is loaded.
+   */
   find: (messageId: string | undefined) => Pick<Message, 'id' | 'seq'> | undefined
 }
 
