@@ -45,7 +45,7 @@ export async function sendRequest({
   }
 }
 
-/** The error that a response says. */
+/** The error that a response contains. */
 export function toServerError({ status, headers }: Response, text: string) {
   const { code, message } = classify(status, text)
   const requestId = headers.get('x-request-id') ?? undefined
@@ -69,8 +69,9 @@ const toQuery = (fields: Record<string, unknown>) => {
 }
 
 /**
- * A value as a part of an address. React Native before 0.80 has a `URLSearchParams` that takes
- * pairs for something else. Half of an emoji, as where a text was cut, can be no part of one.
+ * Encodes a value as a part of an address. `URLSearchParams` is not used, because that of React
+ * Native before 0.80 misreads pairs. Half of an emoji, as where a text was cut, cannot be encoded
+ * and is replaced.
  */
 const encode = (value: unknown) =>
   encodeURIComponent(String(value).replace(/[\ud800-\udfff]/gu, '\ufffd'))

@@ -44,7 +44,7 @@ export function createCalls<Calls>({
     const refusal = gate?.refusalOf(limit)
     if (refusal) throw refusal
     const sentHeaders = await headers()
-    // Its time is over: nobody waits for the answer.
+    // The time is over, and nobody waits for the answer.
     if (signal.aborted) throw new Error('aborted')
     const request = { url: base, method, path, args, headers: sentHeaders, fetch, signal }
     const result = await sendRequest(request)

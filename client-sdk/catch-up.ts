@@ -7,7 +7,7 @@ import type { ChannelChanges, UserApi } from './types.ts'
 
 type CatchUpOptions = { api: Pick<UserApi, 'sync'>; connection: Connection; events: Emitter }
 
-/** What a room shows, beside the changes of its channel. */
+/** A part of what a room shows, besides the changes of its channel. */
 type RoomPart = 'pages' | 'members'
 /** A request for what changed in a channel. */
 type ChangesRequest = {
@@ -48,10 +48,10 @@ export class CatchUp {
   /** Adds a request to the next call. */
   request(channelId: string, request: ChangesRequest) {
     this.#pending.set(channelId, [...(this.#pending.get(channelId) ?? []), request])
-    // A request that fails for good must not wait for those that are repeated.
+    // A request that may fail for good must not wait for those that are repeated.
     const isDue = request.fail || !this.#retries.isWaiting
     if (this.#isHeld || !isDue) return
-    // Not at once: topics that are subscribed in the same tick share a call.
+    // Delayed, so that topics subscribed in the same tick share a call.
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => this.#runOrRetry())
   }
@@ -77,8 +77,8 @@ export class CatchUp {
   }
 
   /**
-   * The connection was lost: requests wait for the next one, to share its first call. That one does
-   * not wait for a call that may be lost.
+   * Handles the loss of the connection: requests wait for the next one, to share its first call,
+   * which does not wait for one that may be lost.
    */
   hold() {
     this.#isHeld = true
@@ -98,7 +98,7 @@ export class CatchUp {
     return running
   }
 
-  /** While offline nothing is repeated: the next connection runs it. */
+  /** Nothing is repeated while offline: the next connection runs it. */
   #runOrRetry() {
     this.run().then(this.#retries.end, (error) => {
       if (!this.#isHeld) this.#retries.later(error)

@@ -23,7 +23,7 @@ import { ChannelTopics } from './topics.ts'
 import type { TokenResult, UserApi } from './types.ts'
 import { createUserCalls } from './user-calls.ts'
 
-/** How many rooms that nobody watches keep their newest page. */
+/** How many unwatched rooms keep their newest page. */
 const KEPT_ROOMS = 20
 
 /**
@@ -41,7 +41,7 @@ class LiveClient implements ChatClient {
   readonly #tokens: Tokens
   readonly #presences: PresenceStores
   readonly #rooms = new Map<string, LiveRoom>()
-  /** The rooms that were left last; those before them are freed. */
+  /** The rooms that were left last. Those left earlier are freed. */
   readonly #left = createRecent(KEPT_ROOMS, (id) => this.#rooms.get(id)?.free())
   readonly #dispatcher: EventDispatcher
   readonly #coldStart: ColdStart
@@ -204,7 +204,7 @@ class LiveClient implements ChatClient {
     this.me.set(null)
     this.#context.events.emit({ type: 'logout' })
     const session = await this.#coldStart.end()
-    // First: other tabs see by the session that theirs has ended.
+    // First, because this tells other tabs that their session has ended.
     await this.#coldStart.clear(session)
     await this.#context.outbox.clear(session && this.#ownerOf(session), where)
   }
@@ -239,7 +239,7 @@ class LiveClient implements ChatClient {
     for (const room of this.#rooms.values()) room.handleDisconnect()
   }
 
-  /** Connected: fetches what was missed. */
+  /** Fetches what was missed, after connecting. */
   async #catchUp() {
     const { catchUp, outbox } = this.#context
     outbox.flush()

@@ -11,16 +11,16 @@ type ColdStartOptions = {
   snapshots: Snapshots | undefined
   channels: ShownChannels
   rooms: ReadonlyMap<string, LiveRoom>
-  /** The session of the last time is known, before there is a token. */
+  /** Called when the last session is known, before there is a token. */
   onRestored: (session: StoredSession) => void
-  /** The user has logged out in another tab. */
+  /** Called when the user has logged out in another tab. */
   onEnded: () => void
   onError: (error: unknown) => void
 }
 
 /**
- * What a client knows before it has a token: who the user is, and what was shown last. Both are
- * stored by the server's address and the user, so that no other user sees them.
+ * What a client knows before it has a token: the user, and what was shown last. Both are stored by
+ * the server's address and the user, so that no other user sees them.
  */
 export class ColdStart {
   readonly snapshots: SnapshotKeeper | undefined
@@ -60,7 +60,7 @@ export class ColdStart {
       throw new Error(`the token is of ${user.id}, and the client of ${userId}`)
   }
 
-  /** The first token came. */
+  /** Begins with the first token. */
   async begin({ appId, user }: TokenResult): Promise<void> {
     const { userId, storage } = this.options
     if (this.#restored && this.#restored.appId !== appId) this.snapshots?.list.drop()
@@ -73,8 +73,9 @@ export class ColdStart {
   }
 
   /**
-   * Whether the session is still stored: a logout in any tab removes it, and a later login of the
-   * same user stores another, with which this tab may go on. The given answer if that is not known.
+   * Whether the session is still stored. A logout in any tab removes it; a later login of the same
+   * user stores another, with which this tab may continue. Returns the given answer if that is not
+   * known.
    */
   async isLoggedIn(otherwise: boolean): Promise<boolean> {
     const { storage, onEnded } = this.options
@@ -84,7 +85,7 @@ export class ColdStart {
     return isStored
   }
 
-  /** Stores and restores nothing from now on; resolves to the session whose data is to go. */
+  /** Stops storing and restoring. Resolves to the session whose data is to be removed. */
   async end(): Promise<StoredSession | undefined> {
     this.#isEnded = true
     this.snapshots?.stop()

@@ -66,7 +66,7 @@ export class Connection {
     return this.#store
   }
 
-  /** Whether the server works, as far as the socket shows. */
+  /** Whether the server works, judged by the socket. */
   get isConnected() {
     return ['live', 'catching-up'].includes(this.#store.getSnapshot().status)
   }
@@ -105,7 +105,10 @@ export class Connection {
     else if (status !== 'connecting') this.#session?.call({ ping: {} })
   }
 
-  /** The device is going offline or to sleep: its socket is lost, although no event reports it. */
+  /**
+   * Handles that the device goes offline or to sleep: its socket is lost, although no event reports
+   * it.
+   */
   handleSleep() {
     this.#transports.forget()
     if (this.#session) this.#reconnectLater(connectionLost('the device went offline'))

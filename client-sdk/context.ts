@@ -6,13 +6,13 @@ import type { Outbox } from './outbox/index.ts'
 import type { ChannelTopics } from './topics.ts'
 import type { Channel, TokenResult, UserApi, UserSummary } from './types.ts'
 
-/** The channels that an earlier page has listed. */
+/** Channels that an earlier page has listed. */
 export type RestoredList = {
   /** Shows them in a list that has not loaded. */
   showIn: (list: { restore: (sortKey: number) => void }) => void
-  /** The lists have loaded. */
+  /** Called when the lists have loaded. */
   end: () => void
-  /** They are of another numbering, or of another app. */
+  /** Called when they are of another epoch, or of another app. */
   drop: () => void
 }
 /** Shared by the parts of a client. */
@@ -20,7 +20,7 @@ export type ClientContext = SharedContext & {
   /** The part of the channels' records that rooms read and change. */
   records: {
     get: (channelId: string) => Channel | undefined
-    /** The same, less what the user is reading now. */
+    /** The same as it is shown: without what the user is reading now. */
     shown: (channelId: string) => Channel | undefined
     /** Loads a record that no list has. */
     load: (channelId: string) => Promise<void>
@@ -31,7 +31,7 @@ export type ClientContext = SharedContext & {
   }
 }
 
-/** The same for the records of the channels themselves. */
+/** The part that the channels' records use as well. */
 export type SharedContext = {
   api: UserApi
   connection: Connection
@@ -41,15 +41,15 @@ export type SharedContext = {
   catchUp: CatchUp
   /** The user's session; undefined before the first token. */
   session: () => TokenResult | undefined
-  /** The user, by the session or by the one before; undefined while nothing is known. */
+  /** The user of the session, or of the one before; undefined while nothing is known. */
   user: () => TokenResult['user'] | undefined
-  /** Something that is shown has changed: a room, or without an id the list. */
+  /** Called when something that is shown has changed: a room, or without an id the list. */
   note: (channelId?: string) => void
-  /** What is stored of what is shown. */
+  /** The snapshots of what is shown. */
   snapshots: () => { readonly list: RestoredList } | undefined
   /** Whether somebody watches a room, or the record of its channel. */
   isOpen: (channelId: string) => boolean
-  /** Nobody watches a room any more. */
+  /** Called when nobody watches a room any more. */
   onLeft: (channelId: string) => void
   /** Reports errors that no caller can catch. */
   onError: (error: unknown) => void

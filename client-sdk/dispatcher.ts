@@ -13,7 +13,7 @@ type EventDispatcherOptions = {
   cache: ChannelsCache
   presences: PresenceStores
   me: WritableStore<TokenResult['user'] | null>
-  /** The name of the numbering of the user's events. */
+  /** Called with the epoch of the user's events. */
   onEpoch: (epoch: string) => void
 }
 
@@ -33,7 +33,8 @@ export class EventDispatcher {
       onSubscribed: ({ isRecovered, position }) => {
         this.options.onEpoch(position.epoch)
         this.hasGap = !isRecovered
-        // The server has ended the topic while connected. Otherwise the catch-up comes later.
+        // The server has ended the topic while connected. In all other cases a catch-up follows
+        // anyway.
         const { status } = connection.state.getSnapshot()
         if (this.hasGap && status === 'live')
           cache.handleReconnect({ hasGap: true }).catch(() => {}) // each list shows its error
@@ -57,13 +58,13 @@ export class EventDispatcher {
     if (event.type === 'channel.deleted') this.handleAccessLost(channelId)
   }
 
-  /** The user may not read the channel, or no longer. */
+  /** Handles that the user may not, or no longer, read the channel. */
   handleAccessLost(channelId: string) {
     this.options.cache.remove(channelId)
     void this.options.rooms.get(channelId)?.handleAccessLost()
   }
 
-  /** The channel's topic has some of these events too, but reaches only those subscribed to it. */
+  /** Some of these events are in the channel's topic too, but that reaches only its subscribers. */
   #handleUserEvent(event: UserEvent, offset: number | undefined) {
     const { context, rooms, cache, presences } = this.options
     cache.handleUserEvent(event, offset)

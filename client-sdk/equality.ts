@@ -15,19 +15,19 @@ export const keepIfEqual = <T extends object>(
 ): T => (before === after || isEqual(before, after) ? before : after)
 
 /**
- * Computes something of an object that does not change, and of something else: again only once the
- * latter is another.
+ * Computes a value from an immutable object and another argument: again only when that argument
+ * changes.
  */
-export function memoize<Given extends object, Result, Other = void>(
-  compute: (given: Given, other: Other) => Result,
+export function memoize<Source extends object, Result, Other = void>(
+  compute: (source: Source, other: Other) => Result,
   isSame: (before: Other, other: Other) => boolean = Object.is,
 ) {
-  const results = new WeakMap<Given, { other: Other; result: Result }>()
-  return (given: Given, other: Other): Result => {
-    const known = results.get(given)
+  const results = new WeakMap<Source, { other: Other; result: Result }>()
+  return (source: Source, other: Other): Result => {
+    const known = results.get(source)
     if (known && isSame(known.other, other)) return known.result
-    const result = compute(given, other)
-    results.set(given, { other, result })
+    const result = compute(source, other)
+    results.set(source, { other, result })
     return result
   }
 }

@@ -64,7 +64,7 @@ async function* chunksOf(source: ImportSource): AsyncGenerator<Uint8Array, undef
   for await (const part of source) {
     const isRecord = typeof part === 'object' && !(part instanceof Uint8Array)
     if (isRecord) text += `${JSON.stringify(part)}\n`
-    // Records that came before a chunk are sent before it.
+    // Records before a chunk are sent before it.
     if (text.length >= CHUNK || (!isRecord && text !== '')) {
       yield encoder.encode(text)
       text = ''

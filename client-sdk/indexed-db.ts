@@ -50,7 +50,7 @@ export function openDatabase(name: string, create: (database: IdbDatabase) => vo
     try {
       return database.transaction('messages', mode)
     } catch {
-      // It was closed, and there was no event.
+      // It was closed without an event.
       if (opened === opening) forget()
       return (await open()).transaction('messages', mode)
     }

@@ -20,7 +20,7 @@ const USERS_PER_CALL = 100
 /** The presence of the users that something watches. */
 export class PresenceStores {
   readonly #users = new Map<string, PresenceEntry>()
-  /** Users to ask for in the next request, those whose last one has failed among them. */
+  /** Users to ask for in the next request, with those whose last request failed. */
   readonly #wanted = new Set<string>()
   readonly #retries = createRetries(() => this.#loadWanted())
 
@@ -44,12 +44,12 @@ export class PresenceStores {
     known.store.set(keepIfEqual(known.store.getSnapshot(), presence))
   }
 
-  /** Connected again: loads the watched users. */
+  /** Loads the watched users, after connecting again. */
   handleReconnect() {
     for (const userId of this.#users.keys()) this.#load(userId)
   }
 
-  /** Nobody is asked for until the next connection. */
+  /** Asks for nobody until the next connection. */
   handleDisconnect() {
     this.#wanted.clear()
     this.#retries.end()

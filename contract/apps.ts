@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ApiKey, apiKey, keyId, keyOperations } from './api-keys.ts'
 import * as field from './fields.ts'
-import { grouped, limits } from './limits.ts'
+import { grouped, limits, PAGE_END } from './limits.ts'
 import { operation } from './operation.ts'
 
 const id = field.appId()
@@ -106,8 +106,8 @@ export const apps = {
     auth: 'admin',
     summary: 'List apps',
     description:
-      'Lists every app with its API keys, oldest first. The keys themselves are not stored. A ' +
-      'page may end after 1 MB.',
+      'Lists every app with its API keys, oldest first. The keys themselves are not stored. ' +
+      PAGE_END,
     input: z.object({
       limit: field.pageSize({ default: 1_000, max: 1_000 }),
       offset: field.offset(),

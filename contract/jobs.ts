@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import * as field from './fields.ts'
-import { limits } from './limits.ts'
+import { limits, PAGE_END } from './limits.ts'
 import { operation } from './operation.ts'
 
 const jobId = z
@@ -17,8 +17,8 @@ export const jobs = {
     summary: 'List the jobs that were given up',
     description:
       'Lists the background jobs of an app that were given up (link previews, pushes and updates ' +
-      `of the push provider), newest first. They are kept for ${limits.givenUpJobDays} days. A ` +
-      'page may end after 1 MB.',
+      `of the push provider), newest first. They are kept for ${limits.givenUpJobDays} days. ` +
+      PAGE_END,
     input: z.object({
       appId: field.appId(),
       state: z

@@ -222,3 +222,6 @@ export const limits = {
 
 /** A number as published text shows it: 1000 as `1,000`. */
 export const grouped = (value: number) => value.toLocaleString('en-US')
+export const megabytes = (bytes: number) => `${bytes / 1024 / 1024} MB`
+/** What the descriptions of lists say of large rows. */
+export const PAGE_END = `A page may end after ${megabytes(limits.answerBytes)}.`

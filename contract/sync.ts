@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { Channel } from './channels.ts'
 import * as field from './fields.ts'
-import { grouped, limits } from './limits.ts'
+import { grouped, limits, megabytes } from './limits.ts'
 import { Member } from './members.ts'
 import { Message } from './messages.ts'
 import { operation } from './operation.ts'
@@ -100,7 +100,7 @@ export const sync = {
     description:
       'Takes the channels you know, each with the `rev` you know of it. Returns the messages ' +
       'changed since then and each channel as it is now. A response has at most ' +
-      `${grouped(limits.sync.messages)} messages and ${limits.answerBytes / 1024 / 1024} MB. ` +
+      `${grouped(limits.sync.messages)} messages and ${megabytes(limits.answerBytes)}. ` +
       'With `more`, call again for the channels that have more. A client that shows channels ' +
       'gets what it shows of them in the same call, with `pages`, `members` and `total`. Where ' +
       'there is no room for a page or for the members of a channel, they are left out: get them ' +

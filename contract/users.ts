@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { userCustom } from './custom.ts'
 import * as field from './fields.ts'
 import { formatIssues } from './issues.ts'
-import { grouped, limits } from './limits.ts'
+import { grouped, limits, PAGE_END } from './limits.ts'
 import { operation } from './operation.ts'
 import { exportUser } from './user-export.ts'
 
@@ -40,10 +40,7 @@ export type User = z.infer<typeof User>
 const storedCustom = z.record(z.string(), z.unknown())
 /** A single user with `custom`, and for the user and for backends with the e-mail address. */
 export const UserDetails = User.extend({
-  custom: storedCustom.meta({
-    description: 'Your own metadata.',
-    examples: [{ plan: 'pro' }],
-  }),
+  custom: storedCustom.meta({ description: 'Your own metadata.', examples: [{ plan: 'pro' }] }),
   email: email(z.string().nullable())
     .optional()
     .meta({
@@ -116,7 +113,8 @@ export const users = {
     summary: 'List users',
     description:
       'Lists the users of the app by name. `q` matches a part of the name; `ids` asks for ' +
-      'certain users, and is given without `q` and `offset`. A page may end after 1 MB.',
+      'certain users, and is given without `q` and `offset`. ' +
+      PAGE_END,
     input: z
       .object({
         limit: field.pageSize(limits.page.users),

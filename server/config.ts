@@ -157,7 +157,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = loadProcessEnv()) {
     },
     webhooks: {
       allowedHosts: variables.WEBHOOK_ALLOW_HOSTS.map((entry) => entry.toLowerCase()),
-      requireHttps: isProduction,
+      mustBeHttps: isProduction,
     },
     push: pushSettings(variables),
     sendsSpans: variables.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined,

@@ -3,6 +3,7 @@ import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } 
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { newApiKey } from './core/api-keys.ts'
+import { parseJson } from './core/json-text.ts'
 
 const Secrets = z.object({ adminKey: z.string(), jwtSecret: z.string(), demoApiKey: z.string() })
 export type Secrets = z.infer<typeof Secrets>
@@ -45,10 +46,3 @@ function create(file: string) {
 }
 
 const random = () => randomBytes(32).toString('base64url')
-const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}

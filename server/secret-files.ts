@@ -10,10 +10,10 @@ export const secretVariables = [
   'PUSH_SECRET_KEY',
 ] as const
 
-type Given = Record<string, string | undefined>
+type Variables = Record<string, string | undefined>
 
 /** The variables, those with `_FILE` replaced by what their file contains. */
-export function withSecretFiles(given: Given): Given {
+export function withSecretFiles(given: Variables): Variables {
   const read = { ...given }
   for (const name of secretVariables) {
     const file = given[`${name}_FILE`]

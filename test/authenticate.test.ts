@@ -43,7 +43,7 @@ async function onAnswers({ unknownKeys = 0 } = {}) {
   const authenticate = createAuthenticate(options)
   const signed = new Map<string, Promise<string>>()
   const sign = (generation: number, app: string) => {
-    const claims = { appId: app, userId: 'ana', generation, admin: false }
+    const claims = { appId: app, userId: 'ana', generation, isAdmin: false }
     const token = signed.get(`${app}:${generation}`) ?? tokens.sign('api', claims)
     signed.set(`${app}:${generation}`, token)
     return token

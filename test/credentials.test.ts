@@ -15,7 +15,7 @@ beforeAll(async () => {
 const get = (headers: Record<string, string>) =>
   post(world().url, '/api/devices/preferences', { method: 'GET', headers })
 const withToken = (token: string) => get({ Authorization: `Bearer ${token}` })
-const claims = () => ({ appId: world().appId, userId: 'ana', generation: 0, admin: false })
+const claims = () => ({ appId: world().appId, userId: 'ana', generation: 0, isAdmin: false })
 
 const forge = (forgery: Forgery) => forgeFrom(ana.token, forgery)
 

@@ -21,7 +21,7 @@ import { type Unread, UnreadCounts } from './unread.ts'
 import { unused } from './unused.ts'
 import { hasUnreadCount, type ReadAnswer, type Source, VersionedParts } from './versions.ts'
 
-/** The records of the user's channels as far as they were loaded, and lists of them. */
+/** The records of the user's channels, as far as they are loaded, and the lists of them. */
 export class ChannelsCache {
   readonly #channels = new Map<string, ListedChannel>()
   readonly #lists = new Map<string, ChannelList>()
@@ -30,7 +30,7 @@ export class ChannelsCache {
   readonly #profiles = new LatestProfiles()
   readonly #unread: UnreadCounts
   readonly unread: Store<Unread>
-  /** What snapshots store and restore. */
+  /** The part that snapshots store and restore. */
   readonly restorable: ShownChannels
 
   constructor(readonly context: SharedContext) {
@@ -62,7 +62,7 @@ export class ChannelsCache {
     return loadRecord(this.context, channelId, this.#startFetch())
   }
 
-  /** The user reads up to a message. If it is the last one, that is shown until the answer. */
+  /** Notes that the user reads up to a message. Until the answer, the last one is shown as read. */
   startReading(channelId: string, seq = Number.POSITIVE_INFINITY): boolean {
     const isShown = seq >= (this.get(channelId)?.lastMessage?.seq ?? 0)
     if (isShown) this.#unread.pendingReads.start(channelId)
@@ -70,13 +70,13 @@ export class ChannelsCache {
     return isShown
   }
 
-  /** The server answered with the count that is left; without one it refused. */
+  /** Takes the server's answer, with the count that is left; without one the server refused. */
   endReading(channelId: string, answer: Partial<ReadAnswer> = {}) {
     this.#unread.pendingReads.end(channelId)
     const { unreadCount = 0, lastReadSeq = 0 } = this.get(channelId) ?? {}
     if (hasUnreadCount(answer))
       this.#show(channelId, this.#parts.takeAnswer(channelId, answer, lastReadSeq))
-    // Until the next total, which follows.
+    // Holds until the next total, which follows.
     this.#unread.total -= unreadCount - (this.get(channelId)?.unreadCount ?? 0)
     this.#refresh()
   }
@@ -125,7 +125,7 @@ export class ChannelsCache {
 
   readonly release = (): void => this.remove(...unused(this))
 
-  /** The connection was lost: the lists may miss changes. */
+  /** Handles the loss of the connection: the lists may miss changes. */
   handleDisconnect() {
     this.#parts.clearReads()
     for (const list of this.#lists.values()) list.handleDisconnect()
@@ -136,7 +136,7 @@ export class ChannelsCache {
    * events, so all are fetched.
    */
   async handleReconnect({ hasGap }: { hasGap: boolean }) {
-    // Versions may be those of a backup that was restored, and lower than before.
+    // After a backup was restored, versions may be lower than before.
     if (hasGap) this.#parts.clear()
     for (const list of this.#lists.values()) list.trim()
     for (const channelId of this.#channels.keys()) this.#refetch(channelId)
@@ -158,7 +158,7 @@ export class ChannelsCache {
     })
   }
 
-  /** Events omit the last message: the log would keep its text after a deletion. */
+  /** Events omit the last message: the event log would keep its text. */
   #add(channel: UserEvents['channel.added']['channel'], settingsVersion: number) {
     this.#merge({ ...channel, lastMessage: null }, { since: this.#profiles.now, settingsVersion })
     this.#refresh()
@@ -188,8 +188,8 @@ export class ChannelsCache {
   #handleUnread({ channelId, count, version }: UserEvents['channel.unread_changed']) {
     // Without a subscription, the message behind the count is not known.
     if (!this.#subscriptions.has(channelId)) this.#refetch(channelId)
-    const told = { unreadCount: count, unreadVersion: version }
-    this.#show(channelId, this.#parts.takeCount(channelId, told))
+    const unread = { unreadCount: count, unreadVersion: version }
+    this.#show(channelId, this.#parts.takeCount(channelId, unread))
   }
 
   #show(channelId: string, parts: Partial<Channel>) {

@@ -35,14 +35,14 @@ type ChannelListOptions = {
   filter: ChannelsFilter
   context: SharedContext
   channels: ReadonlyMap<string, ListedChannel>
-  /** A record, less what the user is reading now. */
+  /** A record as it is shown: without what the user is reading now. */
   show: (channel: Channel) => Channel
   totalUnread: () => number
   /**
    * Call before fetching; returns a function that merges the page and returns its last sort key.
    */
   startFetch: () => Merge
-  /** The list has let go of channels that were paged to. */
+  /** Called when the list has dropped channels that were paged to. */
   onTrimmed: () => void
 }
 
@@ -99,7 +99,7 @@ export class ChannelList {
     return this.#status === 'ready'
   }
 
-  /** The load under way. */
+  /** The running load. */
   get currentLoad() {
     return this.#loading
   }
@@ -116,7 +116,7 @@ export class ChannelList {
     this.refresh()
   }
 
-  /** What was restored is gone. */
+  /** Forgets what was restored. */
   startOver() {
     this.#status = 'loading'
     this.#lastSortKey = Number.POSITIVE_INFINITY
@@ -132,7 +132,7 @@ export class ChannelList {
     this.refresh()
   }
 
-  /** For each reconnect only: while connected, a list may be paged without being watched. */
+  /** Called at reconnects only: while connected, a list may be paged without being watched. */
   trim() {
     const [last, beyond] = this.#listed().slice(MAX_UNWATCHED - 1)
     if (this.#loading || this.#inner.isWatched || !last || !beyond) return
@@ -195,12 +195,12 @@ export class ChannelList {
       const page = await this.#fetchPage(channels.length, limit)
       channels.push(...page.channels)
       hasMore = page.more ?? false
-      // The oldest of the pages counts for all; one without channels has no version.
+      // The version of the oldest page counts for all. A page without channels has none.
       if (page.channels.length > 0)
         settingsVersion = Math.min(settingsVersion, page.settingsVersion)
     }
     const lastSortKey = merge(channels, settingsVersion)
-    // The first page does not reach the channels that were paged to: they stay listed.
+    // Channels that were paged to beyond the first page stay listed.
     if (hasMore && lastSortKey > this.#lastSortKey && count === PAGE_SIZE) return
     this.#lastSortKey = lastSortKey
     this.#hasMore = hasMore

@@ -7,7 +7,7 @@ import { emptyState, toChatMessage } from '../room/state.ts'
 import type { Channel, UserEvents, UserSummary } from '../types.ts'
 import type { Settings, UnreadCount } from './versions.ts'
 
-/** A channel and what lists sort it by: the greater, the newer its activity. */
+/** A channel and the key that lists sort by: the higher, the newer its activity. */
 export type ListedChannel = { channel: Channel; sortKey: number }
 
 /** A listed channel after an event; `needsRefetch` if the event does not contain every change. */
@@ -26,7 +26,7 @@ export function applyChannelEvent(
     const sentAt = Date.parse(event.payload.message.createdAt)
     return { channel: next, sortKey: Math.max(sortKey, sentAt) }
   }
-  // Of ephemeral events only reads concern the record.
+  // Among ephemeral events only reads concern the record.
   if (event.rev === undefined && channel.lastReadSeq === next.lastReadSeq)
     return { channel, sortKey }
   const needsRefetch =
@@ -34,7 +34,7 @@ export function applyChannelEvent(
   return { channel: next, sortKey, needsRefetch }
 }
 
-/** How far the user had read by an event; 0 if it is not about that. */
+/** How far an event says the user has read; 0 if it is about something else. */
 export function ownReadSeq({ type, payload }: ChannelEvent, me: string): number {
   if (type === 'message.new' && payload.message.userId === me) return payload.authorLastReadSeq ?? 0
   return type === 'read.updated' && payload.userId === me ? payload.lastReadSeq : 0
@@ -112,7 +112,7 @@ const lastActivity = ({ lastMessage, createdAt }: Channel) =>
   Date.parse(lastMessage?.createdAt ?? createdAt)
 
 type Profile = UserEvents['channel.updated']['channel']
-/** What all readers see alike. A direct message goes on showing its other user. */
+/** Applies what all readers see alike. A direct message still shows its other user. */
 function withProfile(channel: Channel, profile: Profile): Channel {
   const { name, image } = profile.type === 'messaging' ? channel : profile
   return { ...channel, ...profile, name, image }

@@ -4,14 +4,14 @@ import type { ChannelList } from './list.ts'
 
 /** The channels that an earlier page has listed, shown until lists have loaded. */
 export class RestoredChannels implements RestoredList {
-  /** The lowest sort key of theirs; undefined if none are shown. */
+  /** Their lowest sort key; undefined if none are shown. */
   #from: number | undefined
 
   constructor(readonly options: ShownChannels) {}
 
   show({ listed, totalUnread }: Omit<ListSnapshotData, 'epoch'>) {
     const { channels, lists, unread, onChange } = this.options
-    // A list may have loaded without one.
+    // A list may have loaded without channels.
     if (channels.size > 0 || this.#hasLoaded) return
     for (const each of listed) channels.set(each.channel.id, each)
     this.#from = Math.min(...listed.map(({ sortKey }) => sortKey))
@@ -24,12 +24,12 @@ export class RestoredChannels implements RestoredList {
     if (this.#from !== undefined) list.restore(this.#from)
   }
 
-  /** The lists have loaded. */
+  /** Ends, because the lists have loaded. */
   end() {
     this.#from = undefined
   }
 
-  /** They are of another numbering, or of another app. */
+  /** Drops them: they are of another epoch, or of another app. */
   drop() {
     const { channels, lists, unread, onChange } = this.options
     if (this.#from === undefined) return
@@ -40,7 +40,7 @@ export class RestoredChannels implements RestoredList {
     onChange()
   }
 
-  /** What is listed, for a later page; undefined if no list is up to date. */
+  /** The listed channels, for a later page; undefined if no list is up to date. */
   next(): Omit<ListSnapshotData, 'epoch'> | undefined {
     const { channels, unread } = this.options
     if (!this.#hasLoaded) return undefined

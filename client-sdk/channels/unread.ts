@@ -21,8 +21,11 @@ export class UnreadCounts {
   readonly #store: WritableStore<Unread>
   /** Unread messages in all channels, as the server counts them. */
   total = 0
-  /** How many were told. They have no version: one requested before another came is older. */
-  #told = 0
+  /**
+   * How many totals events have brought. Totals have no version: the answer to a request that was
+   * made before such an event is older than it.
+   */
+  #brought = 0
 
   constructor(options: { onError: (error: unknown) => void }) {
     this.#store = createStore<Unread>({ total: 0, byChannel: {} }, options)
@@ -32,16 +35,16 @@ export class UnreadCounts {
     return this.#store
   }
 
-  /** An event has told the total. */
+  /** An event has brought the total. */
   applyTotal(total: number) {
-    this.#told += 1
+    this.#brought += 1
     this.total = total
   }
 
   requestTotal(catchUp: Pick<CatchUp, 'requestTotal'>, onChange: () => void) {
-    const before = this.#told
+    const before = this.#brought
     catchUp.requestTotal((total) => {
-      if (this.#told !== before) return
+      if (this.#brought !== before) return
       this.total = total
       onChange()
     })

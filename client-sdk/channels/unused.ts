@@ -8,9 +8,8 @@ type Records = {
 }
 
 /**
- * The channels whose records no list shows and no open room needs. None while a list is loading:
- * it may be about to show them, and its answer to be older than what is known of them. They are
- * released after that.
+ * The channels whose records no list shows and no open room needs. None while a list is loading: it
+ * may be about to show them, with an answer older than what is known. They are released after that.
  */
 export function unused({ restorable, context, release }: Records): string[] {
   const { channels, lists } = restorable

@@ -28,7 +28,7 @@ class NewestValues<Value> extends Map<string, { value: Value; version: number }>
 export class VersionedParts {
   readonly #counts = new NewestValues<UnreadCount>()
   readonly #settings = new NewestValues<Settings>()
-  /** How far the user had read by events. A response may be older. */
+  /** How far the user has read, by events. A response may be older. */
   readonly #reads = new Map<string, number>()
 
   takeRead(channelId: string, seq: number) {
@@ -70,7 +70,7 @@ export class VersionedParts {
     for (const values of [this.#counts, this.#settings, this.#reads]) values.delete(channelId)
   }
 
-  /** From now on versions may be lower: those of a backup that was restored. */
+  /** Forgets all versions: after a backup was restored, they may be lower. */
   clear() {
     for (const values of [this.#counts, this.#settings]) values.clear()
   }

@@ -8,7 +8,7 @@ import { plural } from './format.ts'
 import { usePeople } from './people.tsx'
 import { SearchList } from './search-list.tsx'
 
-type Place = { channel: Channel } | { person: User }
+type Destination = { channel: Channel } | { person: User }
 type Props = {
   onChannel: (channelId: string) => void
   onPerson: (userId: string) => void
@@ -24,7 +24,7 @@ export function JumpTo({ onChannel, onPerson, onClose }: Props) {
   useEffect(() => {
     if (hasMore && status === 'ready') loadMore().catch(() => {}) // those that are loaded are found
   }, [channels, hasMore, status, loadMore])
-  const found = placesOf(channels, people).filter((place) => isMatch(nameOf(place), query))
+  const found = destinationsOf(channels, people).filter((to) => isMatch(nameOf(to), query))
   return (
     <Dialog title="Jump to" onClose={onClose}>
       <SearchList
@@ -33,12 +33,10 @@ export function JumpTo({ onChannel, onPerson, onClose }: Props) {
         query={query}
         onQuery={setQuery}
         found={found}
-        keyOf={(place) => ('channel' in place ? place.channel.id : `@${place.person.id}`)}
-        onChoose={(place) =>
-          'channel' in place ? onChannel(place.channel.id) : onPerson(place.person.id)
-        }
+        keyOf={(to) => ('channel' in to ? to.channel.id : `@${to.person.id}`)}
+        onChoose={(to) => ('channel' in to ? onChannel(to.channel.id) : onPerson(to.person.id))}
       >
-        {(place) => ('channel' in place ? <Found {...place} /> : <Person {...place} />)}
+        {(to) => ('channel' in to ? <Found {...to} /> : <Person {...to} />)}
       </SearchList>
     </Dialog>
   )
@@ -67,11 +65,11 @@ const Person = ({ person: { id, name } }: { person: User }) => (
 const kindOf = (type: Channel['type']) =>
   type === 'messaging' ? 'Direct messages' : `${type[0]?.toUpperCase()}${type.slice(1)} channel`
 
-const nameOf = (place: Place) =>
-  'channel' in place ? place.channel.name : `${place.person.name} ${place.person.id}`
+const nameOf = (to: Destination) =>
+  'channel' in to ? to.channel.name : `${to.person.name} ${to.person.id}`
 
 /** A person with whom there is a direct message is found once: by that. */
-function placesOf(channels: readonly Channel[], people: readonly User[]): Place[] {
+function destinationsOf(channels: readonly Channel[], people: readonly User[]): Destination[] {
   const isUnread = ({ unreadCount }: Channel) => unreadCount > 0
   const sorted = [...channels].sort((a, b) => Number(isUnread(b)) - Number(isUnread(a)))
   const inDirect = new Set(

@@ -29,9 +29,9 @@ type Props = {
 /** A key that stays the same once an outgoing message is stored. */
 export const keyOf = ({ clientId, id }: ChatMessage) => clientId ?? id
 
-type Place = { me: string; isThread: boolean }
+type RowContext = { me: string; isThread: boolean }
 /** The element of a message: a thread may show the same as the channel beside it. */
-export const rowIdOf = (id: string, { me, isThread }: Place) =>
+export const rowIdOf = (id: string, { me, isThread }: RowContext) =>
   `${isThread ? 'reply' : 'message'}-${me}-${id}`
 
 /** A message with its previews, reactions and replies; its tools while it is active. */

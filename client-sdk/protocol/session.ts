@@ -19,9 +19,11 @@ type SessionOptions = {
   token: string
   /** Gets a token to replace one that expires. */
   getToken: () => Promise<string>
-  /** Commands can be sent. Those sent at once share a frame with the connect command. */
+  /**
+   * Called when commands can be sent. Those sent at once share a frame with the connect command.
+   */
   onOpen: () => void
-  /** The server has accepted the token. */
+  /** Called when the server has accepted the token. */
   onConnected: () => void
   onPush: (push: Push) => void
   /** Called once, unless `close()` was called before. */
@@ -29,14 +31,17 @@ type SessionOptions = {
 }
 type PendingCommand = { settle: (reply: Reply) => void; stopWaiting: () => void }
 
-/** A working server opens the socket, and replies to every command, within this time. */
+/** How long a working server takes at most to open the socket, and to reply to a command. */
 const REPLY_TIMEOUT_MS = 5_000
 /** How much later than announced a ping may arrive. */
 const PING_GRACE_MS = 10_000
 /** Timers take 32-bit numbers. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
-/** One socket, from its opening to its end. It never reconnects: the next attempt is another. */
+/**
+ * One socket, from its opening to its end. It never reconnects: the next attempt is another
+ * session.
+ */
 export class Session {
   #socket: Socket | undefined
   #hasEnded = false
@@ -65,7 +70,7 @@ export class Session {
         onOpen()
       }
       socket.onmessage = ({ data }: { data: string }) => this.#receive(data)
-      // The close event follows. Without a listener that of `ws` would throw the error.
+      // The close event follows. Without a listener, `ws` would throw the error.
       socket.onerror = () => {}
       socket.onclose = ({ code, reason }: { code: number; reason: string }) =>
         this.#end({ reason: reason || 'the socket was closed', isFinal: isFinalCode(code) })
@@ -162,7 +167,10 @@ export class Session {
     this.#stopWatching = watchdog(ping * 1_000 + PING_GRACE_MS, () => this.fail('no ping'))
   }
 
-  /** The server gives a token that has expired some more time, so its end is early enough. */
+  /**
+   * Refreshing at the end is early enough, because the server accepts an expired token a while
+   * longer.
+   */
   #refreshBeforeEnd({ expires, ttl = 0 }: Expiry) {
     this.#refreshRetries.end()
     if (!expires) return
@@ -180,14 +188,14 @@ export class Session {
       })
     this.options.getToken().then(refresh, () => {
       if (this.#hasEnded) return
-      // The provider has pauses of its own, and the server gives little more time.
+      // The provider pauses by itself, and the server waits only a little longer.
       retries.end()
       retries.later()
     })
   }
 }
 
-/** A timer this late did not run because the whole process stood still. */
+/** A timer that is this late was delayed by a standstill of the whole process. */
 const STANDSTILL_MS = 1_000
 
 /**

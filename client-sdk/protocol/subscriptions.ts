@@ -8,7 +8,7 @@ import type {
 } from './messages.ts'
 import type { Session } from './session.ts'
 
-/** What happens to a subscription, over all sessions. */
+/** What a subscriber hears of its subscription, over all sessions. */
 export type TopicSubscriber = {
   /** Where to recover from at the first subscription. */
   since?: TopicPosition | undefined
@@ -17,7 +17,7 @@ export type TopicSubscriber = {
    */
   onSubscribed: (context: { isRecovered: boolean; position: TopicPosition }) => void
   onEvent: (envelope: unknown, rev: number | undefined) => void
-  /** The user may not read the topic, or no longer. */
+  /** Called when the user may not, or no longer, read the topic. */
   onAccessLost: () => void
 }
 type Subscription = {
@@ -57,7 +57,7 @@ export class Subscriptions {
       if (topic.status === 'waiting') return
       const session = this.#session
       session?.call({ unsubscribe: { channel: name } }, ({ error }) => {
-        // The server might still hold it, and refuse to subscribe it again.
+        // The server might still have the subscription, and refuse another one.
         if (error) session.fail('unable to unsubscribe')
       })
     }
@@ -87,7 +87,7 @@ export class Subscriptions {
 
   handlePush({ channel = '', pub, unsubscribe }: Push) {
     const topic = this.#topics.get(channel)
-    // Otherwise it belongs to a subscription before this one, and the reply covers it.
+    // If not, it belongs to an earlier subscription, and the reply covers it.
     if (topic?.status !== 'subscribed') return
     if (pub) this.#deliver(topic, pub)
     if (!unsubscribe) return
@@ -149,7 +149,7 @@ export class Subscriptions {
     this.#checkSettled()
   }
 
-  /** Not left, or left and replaced, since the command was sent. */
+  /** Whether it has not been left, or left and replaced, since the command was sent. */
   #isWanted(topic: Subscription) {
     return this.#topics.get(topic.name) === topic
   }

@@ -1,12 +1,12 @@
 import type { StreamSocket } from './stream-socket.ts'
 
-/** What carries a session. */
+/** The transport of a session. */
 export type Socket = WebSocket | StreamSocket
 
 type TransportsOptions = {
   webSocket: () => typeof globalThis.WebSocket
   fetch: typeof globalThis.fetch
-  /** A WebSocket could be opened while a stream was used in its place. */
+  /** Called when a WebSocket could be opened while a stream took its place. */
   onWebSocket: () => void
 }
 
@@ -14,14 +14,14 @@ type TransportsOptions = {
 const RETRY_MS = 600_000
 
 /**
- * Chooses what sessions are carried by: WebSockets, unless none has ever connected in this network
- * and the last one failed. Then streams and WebSockets take turns until one connects.
+ * Chooses the transport of sessions: WebSockets, unless none has connected in this network and the
+ * last one failed. After that, streams and WebSockets take turns until one connects.
  */
 export class Transports {
   #isStream = false
-  /** Loaded where it is needed only. */
+  /** Loaded only when it is needed. */
   #streams: typeof import('./stream-socket.ts') | undefined
-  /** A WebSocket has connected since the network changed. */
+  /** Whether a WebSocket has connected since the network changed. */
   #hasWorked = false
   /** Ends the wait for the next attempt with a WebSocket, or the attempt. */
   #stopTrying = () => {}
@@ -36,7 +36,7 @@ export class Transports {
     return new (this.options.webSocket())(url)
   }
 
-  /** The session over the last socket is accepted. */
+  /** Notes that the session over the last socket was accepted. */
   connected(url: string) {
     if (!this.#isStream) this.#hasWorked = true
     else {
@@ -55,20 +55,23 @@ export class Transports {
     if (stop) this.#stopTrying = stop
   }
 
-  /** The last socket ended before its session was accepted. Resolves when the next may open. */
+  /**
+   * Notes that the last socket ended before its session was accepted. Resolves when the next may
+   * open.
+   */
   async failed() {
     this.#isStream = !this.#isStream && !this.#hasWorked
     if (!this.#isStream) return
-    // Without it, as in a service worker, WebSockets remain.
+    // If it cannot be loaded, as in a service worker, WebSockets remain.
     this.#streams ??= await import('./stream-socket.ts').catch(() => undefined)
   }
 
-  /** No socket is wanted for now. */
+  /** Stops: no socket is wanted for now. */
   stop() {
     this.#stopTrying()
   }
 
-  /** The network may be another one now. */
+  /** Forgets what it has learned: the network may have changed. */
   forget() {
     this.#isStream = false
     this.#hasWorked = false

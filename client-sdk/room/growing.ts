@@ -1,9 +1,9 @@
 import type { ChannelState, ChatMessage, Delta } from './state.ts'
 
-/** How many parts of a message wait for one before them. The stored text comes every second. */
+/** How many parts of a message may wait for one before them. The stored text comes every second. */
 const MOST_EARLY = 100
 
-/** Puts a part in its place, or keeps it until the text before it is there. */
+/** Inserts a part of a text, or keeps it until the text before it is there. */
 export function applyDelta(state: ChannelState, { messageId, at, text }: DeltaOf): ChannelState {
   if (!state.messages.get(messageId)?.streaming) return state
   const waiting = [...(state.early.get(messageId) ?? []), { at, text }].slice(-MOST_EARLY)
@@ -11,7 +11,7 @@ export function applyDelta(state: ChannelState, { messageId, at, text }: DeltaOf
 }
 type DeltaOf = Delta & { messageId: string }
 
-/** The stored copy of a message that grows may have less of its text than was put together here. */
+/** Keeps the text put together here if the stored copy of a growing message has less of it. */
 export const keepGrown = (next: ChatMessage, before: ChatMessage | undefined): ChatMessage =>
   next.streaming && before?.streaming && before.text.startsWith(next.text)
     ? { ...next, text: before.text }

@@ -40,7 +40,7 @@ export class LiveRoom implements Room {
   readonly typing: Room['typing']
   readonly pins: Room['pins']
   readonly #context: ClientContext
-  /** Also what snapshots store and restore. */
+  /** Snapshots store and restore it as well. */
   readonly sync: ChannelSync
   readonly #stores: RoomStores
   readonly #mutations: PendingMutations
@@ -175,9 +175,9 @@ export class LiveRoom implements Room {
   async handleAccessLost() {
     const [times, { mainWindow }] = [this.#timesRegained, this.sync.state]
     const lost = { code: 'FORBIDDEN', status: 403 } as const
-    // Both topics may tell it.
+    // Both topics may report it.
     const refusal = this.#lostWith ?? (mainWindow ? undefined : await this.#refusal())
-    // Access may have been given again meanwhile.
+    // Access may have been restored meanwhile.
     if (times !== this.#timesRegained) return
     const error = refusal ?? new ChatError('you may not read this channel any more', lost)
     this.#lostWith = error
@@ -221,7 +221,7 @@ export class LiveRoom implements Room {
     return this.#context.outbox.add(placed).done.promise
   }
 
-  /** Why the server refuses a channel that was never shown: it may not exist. */
+  /** The server's reason for refusing a channel that was never shown: it may not exist. */
   async #refusal(): Promise<ChatError | undefined> {
     const call = this.#context.api.channels.get({ channelId: this.id })
     const error = await call.then(() => undefined, toChatError)

@@ -45,14 +45,14 @@ export class RoomInfoStore {
     this.#inner.set(keepIfEqual(this.#inner.getSnapshot(), this.#compute()))
   }
 
-  /** The user may not read the channel, or no longer. */
+  /** Handles that the user may not, or no longer, read the channel. */
   handleAccessLost(error: ChatError) {
     this.#retries.end()
     this.#error = error
     this.refresh()
   }
 
-  /** There may be an answer now. */
+  /** Loads again, because there may be an answer now. */
   reload() {
     this.#error = undefined
     if (this.#inner.isWatched) this.#load()

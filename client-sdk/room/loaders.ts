@@ -16,15 +16,15 @@ export const NEWEST_ALONE: ResourceName = 'newest'
 export const threadResource = (parentId: string): ResourceName => THREAD_PREFIX + parentId
 /** The messages that are no replies. */
 export const ROOTS: ResourceName = 'roots'
-/** Which timeline a resource is: a thread's, or the channel's with or without replies. */
+/** The timeline of a resource: a thread's, or the channel's with or without replies. */
 export function timelineOf(name: ResourceName): Timeline {
   if (name === ROOTS) return { replies: false }
   return name.startsWith(THREAD_PREFIX) ? { parentId: name.slice(THREAD_PREFIX.length) } : {}
 }
 
 /**
- * The loader of each resource of a channel. Messages, members and reads come in one call with those
- * of other rooms; from calls of their own if there they have no room.
+ * The loader of each resource of a channel. Messages, members and reads come with those of other
+ * rooms in one call; if there is no room for them there, in calls of their own.
  */
 export function createLoaders({ api, catchUp }: ClientContext, channelId: string) {
   const putNewest =
@@ -133,7 +133,7 @@ export function createJumpLoader(
   }
 }
 
-/** Only events contain the time of a read: it is kept if the position is the same. */
+/** Only events contain the time of a read: it is kept while the position is the same. */
 function readPosition({ reads }: ChannelState, userId: string, lastReadSeq: number): ReadPosition {
   const known = reads?.[userId]
   return known?.lastReadSeq === lastReadSeq ? known : { lastReadSeq, readAt: null }

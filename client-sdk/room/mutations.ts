@@ -26,7 +26,7 @@ export class PendingMutations {
     return this.#updates
   }
 
-  /** The message as an edit that is done has left it. */
+  /** The message as a completed edit has left it. */
   editedBy(step: OutboxStep): Message | undefined {
     if (step.operation.type !== 'edit' || !('result' in step)) return undefined
     return step.result as Message | undefined // the answer of an edit
@@ -40,7 +40,7 @@ export class PendingMutations {
     else this.#complete(operation.clientId)
   }
 
-  /** Shows an operation of the outbox; one that was shown before may have changed. */
+  /** Shows an operation of the outbox, which may have changed since it was last shown. */
   show(operation: OutboxOperation) {
     const { clientId: key } = operation
     const update = updateOf(operation, this.options.me())
@@ -53,7 +53,7 @@ export class PendingMutations {
     this.options.onChange()
   }
 
-  /** The server has carried it out. */
+  /** Handles that the server has carried it out. */
   #complete(key: string) {
     const update = this.#updates.find((each) => each.key === key)
     // Without events, or if they fell into a gap, nothing would ever confirm the update.

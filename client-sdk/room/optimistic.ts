@@ -26,7 +26,7 @@ export type OptimisticUpdate = {
 
 /** The server lists at most this many users of a reaction. */
 const MAX_REACTION_USERS = 10
-/** Any time will do: deleted messages are not shown. */
+/** Any time: deleted messages are not shown. */
 const DELETED_AT = new Date(0).toISOString()
 
 export const optimistic = {
@@ -111,7 +111,7 @@ export function withoutConfirmed(
 export const withUpdates = /* @__PURE__ */ memoize(
   (message: ChatMessage, updates: readonly OptimisticUpdate[]): ChatMessage =>
     updates
-      // A change of a message that was unsent has its key until the answer comes.
+      // A change of a then unsent message has its key until the answer comes.
       .filter(({ messageId }) => messageId === message.id || messageId === message.clientId)
       .reduce((result, update) => update.apply(result), message),
 )

@@ -2,10 +2,12 @@ import { keepIfEqual } from '../equality.ts'
 
 type Ordered = { id: string; seq: number; userId: string; clientId?: string | null | undefined }
 type Chunk<Item> = readonly Item[]
-/** Shared by all versions of a collection: it only grows, so each looks up what it finds here. */
+/**
+ * Shared by all versions of a collection. It only grows, so each version checks what it finds here.
+ */
 type Index = { seqs: Map<string, number>; ids: Map<string, string> }
 
-/** A change copies one chunk and the list of chunks: few enough of both. */
+/** A change copies one chunk and the list of chunks, so neither may be long. */
 const MAX_CHUNK = 256
 
 /**
@@ -48,7 +50,9 @@ export class OrderedMessages<Item extends Ordered> {
     return this.chunks.at(-1)?.at(-1)
   }
 
-  /** Those from one seq to another, in parts: a whole chunk is the same array until it changes. */
+  /**
+   * The items from one seq to another, in parts: a whole chunk is the same array until it changes.
+   */
   range(from: number, to: number): readonly Chunk<Item>[] {
     const { chunks } = this
     const parts = chunks.slice(chunkFor(chunks, from), chunkFor(chunks, to) + 1)
@@ -95,7 +99,7 @@ export const concat = <Item>(parts: readonly (readonly Item[])[]): Item[] =>
 export const lowerBound = (items: readonly { seq: number }[], seq: number) =>
   search(items.length, (at) => (items[at]?.seq ?? 0) < seq)
 
-/** The first position that is not before what is looked for. */
+/** The first position that is not before the one searched for. */
 function search(length: number, isBefore: (at: number) => boolean): number {
   let [low, high] = [0, length]
   while (low < high) {
@@ -122,7 +126,7 @@ function insert<Item extends Ordered>(
   const at = chunkFor(chunks, item.seq)
   const before = chunks[at] ?? []
   const position = lowerBound(before, item.seq)
-  // Copied once however many items come: the copies are not shared yet.
+  // Copied once, however many items come: the copy is not shared yet.
   const chunk = copies.has(before) ? (before as Item[]) : [...before]
   const isKnown = chunk[position]?.seq === item.seq
   chunk.splice(position, isKnown ? 1 : 0, item)

@@ -6,7 +6,7 @@ import type { ChannelState, ChatMessage } from './state.ts'
 /** How many characters of a message its quotes show, as on the server. */
 const QUOTED_LENGTH = 200
 
-/** What a quote shows of a message. */
+/** The part of a message that a quote shows. */
 export const quoteOf = (message: Message): QuotedMessage => ({
   id: message.id,
   seq: message.seq,
@@ -21,7 +21,7 @@ export const quoteOf = (message: Message): QuotedMessage => ({
 
 type QuoteChange = Pick<QuotedMessage, 'id' | 'rev'> & Partial<QuotedMessage>
 
-/** What an event changes in the quotes of a message, whether that message is loaded or not. */
+/** The change that an event makes in quotes of a message, loaded or not. */
 export function changeIn(event: ChannelEvent): QuoteChange | undefined {
   if (event.type === 'message.updated') return quoteOf(event.payload.message)
   if (event.type !== 'message.deleted' || event.rev === undefined) return undefined
@@ -29,7 +29,7 @@ export function changeIn(event: ChannelEvent): QuoteChange | undefined {
   return { id, rev: event.rev, text: '', attachmentCount: 0, attachmentType: null, deletedAt }
 }
 
-/** The messages of a chunk that quote: found once, as a change replaces only its own chunk. */
+/** The quoting messages of a chunk, found once, because a change replaces only its own chunk. */
 const quotingIn = /* @__PURE__ */ memoize((chunk: readonly ChatMessage[]) =>
   chunk.filter(({ quotedMessage }) => quotedMessage),
 )

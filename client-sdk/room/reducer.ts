@@ -109,7 +109,7 @@ function updateMessage(
   return updatePins({ ...state, messages }, [updated], FROM_EVENT)
 }
 
-/** What is left of a deleted message. */
+/** A deleted message without its content. */
 function toTombstone(message: ChatMessage, deletedAt: string): ChatMessage {
   const { linkPreviews: _, custom: __, streaming: ___, interrupted: ____, ...rest } = message
   return {

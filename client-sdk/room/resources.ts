@@ -130,7 +130,7 @@ export class Resources {
     }
   }
 
-  /** What may succeed later. */
+  /** The resources whose load failed and may succeed later. */
   #failed() {
     return this.names.filter((name) => this.get(name).error?.retryable)
   }

@@ -8,7 +8,7 @@ import { quoteOf } from './quotes.ts'
 import type { ChannelState, ChatMessage, Timeline } from './state.ts'
 import { append, isShown, visibleMessages, windowOf } from './timeline.ts'
 
-/** What is shown beside the server's messages. */
+/** The user's own changes, shown beside the server's messages. */
 type LocalChanges = {
   updates: readonly OptimisticUpdate[]
   entries: readonly OutboxEntry[]
@@ -54,7 +54,7 @@ const updatedMessages = /* @__PURE__ */ memoize(
     const changed = [...messages]
     let hasDeleted = false
     for (const messageId of new Set(updates.map((update) => update.messageId))) {
-      // A change of a message that was unsent has its key until the answer comes.
+      // A change of a then unsent message has its key until the answer comes.
       const message =
         state.messages.get(messageId) ?? state.messages.ofClient(me?.id ?? '', messageId)
       const index = message ? lowerBound(messages, message.seq) : -1

@@ -78,7 +78,7 @@ type DerivedStore = {
   resource: ResourceName | undefined
   isWatched: () => boolean
   refresh: () => void
-  /** Lets go of what the store showed last. */
+  /** Releases what the store showed last. */
   forget: () => void
 }
 
@@ -146,7 +146,7 @@ export class RoomStores {
     for (const store of this.#stores) store.refresh()
   }
 
-  /** What is no longer loaded is not to be kept by what was shown. */
+  /** Stores must not keep in memory what is no longer loaded. */
   forget() {
     for (const store of this.#stores) store.forget()
   }
@@ -228,7 +228,7 @@ export class RoomStores {
     return {
       subscribe: store.subscribe,
       getSnapshot: () => {
-        // Not at once: a load changes state, and reading must not.
+        // Later, because a load changes state, and reading must not.
         if (resource) queueMicrotask(load)
         if (isOutdated) recompute()
         return store.getSnapshot()

@@ -24,9 +24,9 @@ type ChannelSyncOptions = {
   /** The resources that something watches. */
   watched: () => ResourceName[]
   onChange: () => void
-  /** Nobody watches any more, and only the newest page is left. */
+  /** Called when nobody watches, and only the newest page is left. */
   onLeft: () => void
-  /** The state was fetched across a gap in the events. */
+  /** Called when the state was fetched across a gap in the events. */
   onGapFilled: () => void
 }
 
@@ -47,13 +47,16 @@ export class ChannelSync {
   })
   #unsubscribe: (() => void) | undefined
   #position: TopicPosition | undefined
-  /** The server has confirmed the subscription, and the connection is there. */
+  /** Whether the server has confirmed the subscription, and the connection is there. */
   #isSubscribed = false
-  /** The state was stored by an earlier page. */
+  /** Whether the state was stored by an earlier page. */
   #isRestored = false
-  /** The size of the window from which on the oldest messages are dropped. */
+  /** The size of the window above which the oldest messages are dropped. */
   #windowLimit = MAX_LIVE_MESSAGES
-  /** Where the user asked for other messages than the newest ones: the channel, or its roots. */
+  /**
+   * The resources in which the user jumped to other messages than the newest: the channel, or its
+   * roots.
+   */
   readonly #jumped = new Set<ResourceName>()
   readonly #typing = new TypingExpiry((stop) => this.handleEvent(stop))
 
@@ -149,7 +152,7 @@ export class ChannelSync {
     this.options.onChange()
   }
 
-  /** The user may not read the channel, or no longer: drops everything. */
+  /** Handles that the user may not, or no longer, read the channel: drops everything. */
   handleAccessLost(error: ChatError) {
     this.resources.abandonLoads()
     this.#stop()

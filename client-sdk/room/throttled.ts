@@ -34,7 +34,9 @@ export class ThrottledTyping {
     if (isShown) this.#send(false)
   }
 
-  /** Stops without a call: the connection is lost, and the server notices that by itself. */
+  /**
+   * Stops without a call, because the connection is lost, and the server notices that by itself.
+   */
   cancel() {
     clearTimeout(this.#stopTimer)
     this.#sentAt = undefined
@@ -46,13 +48,15 @@ export class ThrottledTyping {
   }
 }
 
-type Read = { messageId: string | undefined; seq: number | undefined; isEverything: boolean }
+type MarkedRead = { messageId: string | undefined; seq: number | undefined; isEverything: boolean }
 type ThrottledReadsOptions = {
   isConnected: () => boolean
   /** Whether surely nothing is unread. */
   isRead: () => boolean
-  mark: (read: Read) => Promise<ReadResult>
-  /** A message, or without an id the newest one that the user can have seen; if it is loaded. */
+  mark: (read: MarkedRead) => Promise<ReadResult>
+  /**
+   * Finds a message, or without an id the newest one that the user can have seen, if it is loaded.
+   */
   find: (messageId: string | undefined) => Pick<Message, 'id' | 'seq'> | undefined
 }
 

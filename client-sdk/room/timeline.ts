@@ -29,7 +29,7 @@ export function loadedWindowOf(state: ChannelState, timeline: Timeline) {
   return key === undefined ? state.mainWindow : (state.threadWindows.get(key) ?? null)
 }
 
-/** Before the roots are loaded, those are known that are among the messages. */
+/** Before the roots are loaded, those among the messages are known. */
 export const windowOf = (state: ChannelState, timeline: Timeline) =>
   loadedWindowOf(state, timeline) ?? (timeline.replies === false ? state.mainWindow : null)
 
@@ -66,7 +66,7 @@ export const moveWindow = (
   { messages, window, timeline }: Stretch,
 ): ChannelState => withWindow(upsertMessages(state, messages), timeline, window)
 
-/** How many sent messages wait: for a timeline that nobody opens they would for ever. */
+/** How many sent messages may wait. They would for ever in a timeline that nobody opens. */
 const MAX_JUST_SENT = 100
 
 /** Adds a message that was sent just now: its timelines show it until their windows include it. */

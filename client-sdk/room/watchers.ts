@@ -1,6 +1,6 @@
 type WatchersOptions = {
   onWatched: () => void
-  /** Nobody watches any more, and has not for a while. */
+  /** Called when nobody has watched for a while. */
   onLeft: () => void
 }
 

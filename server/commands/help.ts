@@ -11,9 +11,9 @@ export type Command = {
   /** Its options: flags, and those with a value, which are required. */
   flags?: Record<string, string>
   values?: Record<string, string>
-  run: (given: Given) => Promise<void>
+  run: (given: ParsedArguments) => Promise<void>
 }
-type Given = {
+type ParsedArguments = {
   /** In their order. */
   required: string[]
   argument?: string | undefined

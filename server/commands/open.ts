@@ -14,10 +14,10 @@ import { grantIfMigrated } from './grants.ts'
 /** How the queue's migrations are named, which are graphile-worker's. */
 export const QUEUE_MIGRATIONS = "the job queue's migrations"
 
-type Waiting = Pick<Config, 'waitSeconds'>
+type WaitOptions = Pick<Config, 'waitSeconds'>
 
 /** Repeats `work` while the database is starting. Its errors say that they are the database's. */
-export function whenDatabaseIsReady<T>(work: () => Promise<T>, { waitSeconds }: Waiting) {
+export function whenDatabaseIsReady<T>(work: () => Promise<T>, { waitSeconds }: WaitOptions) {
   const onWait = (reason: unknown) =>
     processLog.warn(`waiting up to ${waitSeconds} s for the database: ${errorMessage(reason)}`)
   return whenReady(work, { waitSeconds, onWait }).catch((error) => {
@@ -26,7 +26,7 @@ export function whenDatabaseIsReady<T>(work: () => Promise<T>, { waitSeconds }: 
 }
 
 /** Brings the schema up to date, and answers what it applied. Says when it waits for others. */
-export const migrateWhenReady = (url: string, config: Waiting) =>
+export const migrateWhenReady = (url: string, config: WaitOptions) =>
   whenDatabaseIsReady(() => migrate(url, { onNotice: processLog.warn }), config)
 
 /** Prepares the schema for a server, which may need more connections than there are. */
@@ -36,7 +36,7 @@ export async function prepareDatabase(url: string, config: Migrating & Sizes) {
   for (const warning of warnings) processLog.warn(warning)
 }
 
-type Migrating = Waiting & Pick<Config, 'migrateOnStart' | 'jobs'>
+type Migrating = WaitOptions & Pick<Config, 'migrateOnStart' | 'jobs'>
 
 /** Brings the schema and that of the queue up to date, or only looks whether ours is. */
 export async function prepareSchema(url: string, config: Migrating) {

@@ -66,10 +66,10 @@ async function startServer(stop: Stop) {
   if (!process.stdout.isTTY) onHangup = pool.roll
 }
 
-type Given = Pick<Setup, 'config' | 'worker' | 'databaseUrl'> & { stop: () => void }
+type ServeOptions = Pick<Setup, 'config' | 'worker' | 'databaseUrl'> & { stop: () => void }
 
 /** Serves in this process. */
-async function serve({ config, worker, databaseUrl, stop }: Given) {
+async function serve({ config, worker, databaseUrl, stop }: ServeOptions) {
   const secrets = config.isProduction ? undefined : developmentSecrets(config.dataDir)
   if (!worker) await prepareDatabase(databaseUrl, config)
   await traceProcess(config, stopFunctions)

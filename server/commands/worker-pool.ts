@@ -1,6 +1,7 @@
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Log } from '../core/log.ts'
 import { closeUnaccepted } from './unaccepted.ts'
 import { environmentOf, type Handed, type Order } from './worker-link.ts'
 
@@ -12,13 +13,12 @@ const LONGEST_PAUSE_MS = 30_000
 const START_MS = 120_000
 const END_MS = 20_000
 
-type Log = Record<'info' | 'warn', (facts: object, message: string) => void>
 type PoolOptions = {
   count: number
   databaseUrl: string
   /** How long worker processes serve after they were told to stop. */
   delayMs: number
-  log: Log
+  log: Log<'info' | 'warn'>
 }
 
 /**

@@ -45,7 +45,7 @@ type KeyCaller = OfApp & { appId: string; keyHash: string; keyId?: string; scope
 export type UserCaller = OfApp & {
   appId: string
   userId: string
-  admin: boolean
+  isAdmin: boolean
   keyHash?: string
   keyId?: string
   scopes?: KeyScope[]

@@ -206,15 +206,15 @@ export function createMetrics() {
     editsGivenUp: new Counter({
       name: 'parley_channel_edits_given_up_total',
       help:
-        'Edits of channels that members on this process were not told of: that failed for ten ' +
-        'minutes, or for too many channels.',
+        'Edits of channels that were not sent to the members on this process: that failed for ' +
+        'ten minutes, or for too many channels.',
       registers,
     }),
     profilesGivenUp: new Counter({
       name: 'parley_profile_changes_given_up_total',
       help:
-        'New names and images that users on this process were not told of: that failed for ten ' +
-        'minutes, or for too many users.',
+        'New names and images that were not sent to the users on this process: that failed for ' +
+        'ten minutes, or for too many users.',
       registers,
     }),
     gapsFilled: new Counter({

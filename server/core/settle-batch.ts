@@ -21,8 +21,8 @@ export async function settleBatch<Item, Result>(
   }
 }
 
-type Waiting<Result> = { resolve: (result: Result) => void; reject: (error: unknown) => void }
-type WaitingItem<Item, Result> = Waiting<Result> & { item: Item }
+type Deferred<Result> = { resolve: (result: Result) => void; reject: (error: unknown) => void }
+type WaitingItem<Item, Result> = Deferred<Result> & { item: Item }
 type RunBatch<Item, Result> = (items: Item[]) => Promise<Result[]>
 
 /** For how long a batch is tried again in halves. Callers that still wait are then refused. */
@@ -94,7 +94,7 @@ const isTooLong = (settled: PromiseSettledResult<unknown>[]) =>
 
 /** Settles the promise of each item of a batch. */
 export function answerAll<Result>(
-  waiting: readonly Waiting<Result>[],
+  waiting: readonly Deferred<Result>[],
   settled: PromiseSettledResult<Result>[],
 ) {
   for (const [index, { resolve, reject }] of waiting.entries()) {

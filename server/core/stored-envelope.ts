@@ -9,13 +9,13 @@ const FIRST_MARK = 14
 const markOf = (index: number) => String.fromCharCode(FIRST_MARK + index)
 const TIME_LENGTH = '2026-01-31T12:00:00.000Z'.length
 
-type Place = { topic: string; offset: number; messageId: string | null }
+type EventKey = { topic: string; offset: number; messageId: string | null }
 
 /**
  * Parts of an envelope that follow from its row, or that most new messages share. Stored events
  * refer to them by their index: the list may only be appended to.
  */
-function partsOf({ topic, offset, messageId }: Place, createdAt: string) {
+function partsOf({ topic, offset, messageId }: EventKey, createdAt: string) {
   const channelId = topic.slice(topic.lastIndexOf(':') + 1)
   const ids = `"id":"${messageId}","channelId":"${channelId}",`
   return [
@@ -44,7 +44,7 @@ const MOST_SAVED = partsOf(longest, '0'.repeat(TIME_LENGTH)).join('').length
  * follows from the row, or is the same in all. One with a quote is stored whole, since SQL changes
  * it when the quoted message is deleted.
  */
-export function storedEnvelope(event: Envelope & Place & { envelope: string }) {
+export function storedEnvelope(event: Envelope & EventKey & { envelope: string }) {
   const { envelope } = event
   if (event.type !== 'message.new' || envelope.includes('"quotedMessage":')) return envelope
   const { createdAt } = event.payload.message
@@ -58,9 +58,9 @@ export function storedEnvelope(event: Envelope & Place & { envelope: string }) {
 }
 
 /** The envelope that was stored in this row. */
-export function envelopeIn({ envelope, ...place }: Place & { envelope: string }) {
+export function envelopeIn({ envelope, ...key }: EventKey & { envelope: string }) {
   if (envelope.charCodeAt(0) !== FIRST_MARK) return envelope
-  const [start, ...parts] = partsOf(place, envelope.slice(1, TIME_LENGTH + 1))
+  const [start, ...parts] = partsOf(key, envelope.slice(1, TIME_LENGTH + 1))
   return parts.reduce(
     (text, part, index) => text.replace(markOf(index + 1), () => part),
     `${start}${envelope.slice(TIME_LENGTH + 1)}`,

@@ -12,7 +12,7 @@ export type Claims = {
   appId: string
   userId: string
   generation: number
-  admin: boolean
+  isAdmin: boolean
   expiresAt: number
 }
 export type Purpose = 'api' | 'ws'
@@ -47,11 +47,11 @@ export async function createTokens(secrets: readonly string[]) {
 
   const sign = (
     purpose: Purpose,
-    { appId, userId, generation, admin }: Omit<Claims, 'expiresAt'>,
+    { appId, userId, generation, isAdmin }: Omit<Claims, 'expiresAt'>,
   ) => {
     // Read once: a second that begins between two readings would make the lifetime too long.
     const issuedAt = Math.floor(Date.now() / 1000)
-    return new SignJWT({ app: appId, gen: generation, ...(admin ? { admin } : {}) })
+    return new SignJWT({ app: appId, gen: generation, ...(isAdmin ? { admin: true } : {}) })
       .setProtectedHeader({ alg: ALGORITHM, kid })
       .setIssuer(ISSUER)
       .setAudience(audience[purpose])
@@ -134,7 +134,7 @@ function claimsOf(purpose: Purpose, payload: unknown): Claims | undefined {
     appId: data.app,
     userId: data.sub.slice(prefix.length),
     generation: data.gen,
-    admin: data.admin,
+    isAdmin: data.admin,
     expiresAt: data.exp,
   }
 }

@@ -3,20 +3,20 @@ import { hostAndPortOf, hostOf, isIpAddress, isPlainHttpUrl, isPublicAddress } f
 export type WebhookUrlOptions = {
   /** `host:port` that are trusted, whatever their address and scheme. */
   allowedHosts: readonly string[]
-  requireHttps: boolean
+  mustBeHttps: boolean
 }
 
 /**
  * Says what is wrong with a webhook's URL, as far as the URL tells. The addresses of its host are
  * checked at each delivery: they may change.
  */
-export const createWebhookUrlCheck = ({ allowedHosts, requireHttps }: WebhookUrlOptions) => {
+export const createWebhookUrlCheck = ({ allowedHosts, mustBeHttps }: WebhookUrlOptions) => {
   const allowed = new Set(allowedHosts)
   return (address: string) => {
     const url = new URL(address)
     if (url.username !== '' || url.password !== '') return 'expected a URL without credentials'
     if (allowed.has(hostAndPortOf(url))) return undefined
-    if (requireHttps && url.protocol !== 'https:') return 'expected an https URL'
+    if (mustBeHttps && url.protocol !== 'https:') return 'expected an https URL'
     if (!isPlainHttpUrl(url)) return 'expected the default port'
     const host = hostOf(url)
     const isPublic = isIpAddress(host) ? isPublicAddress(host) : !isPrivateName(host)

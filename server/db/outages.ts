@@ -38,10 +38,11 @@ export function createOutages() {
   }
 }
 
-type Log = Record<'warn' | 'info', (facts: object, message: string) => void>
-
 /** One line when an outage begins, and one when it is over. */
-export const logOutages = (outages: Pick<Outages, 'subscribe'>, log: Log) =>
+export const logOutages = (
+  outages: Pick<Outages, 'subscribe'>,
+  log: Record<'warn' | 'info', (facts: object, message: string) => void>,
+) =>
   outages.subscribe((change) => {
     if (change.isOver) {
       const { milliseconds: ms, failures } = change

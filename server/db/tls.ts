@@ -30,9 +30,11 @@ export function readTls(databaseUrl: string): { url: string; ssl: false | Connec
   return { url: url.href, ssl: tlsOptions(modeOf(given), { ...given, host: url.hostname }) }
 }
 
-type Given = Partial<Record<'sslmode' | 'ssl' | 'sslrootcert' | 'sslcert' | 'sslkey', string>>
+type SslParameters = Partial<
+  Record<'sslmode' | 'ssl' | 'sslrootcert' | 'sslcert' | 'sslkey', string>
+>
 
-function modeOf({ sslmode, ssl, sslrootcert }: Given): Mode {
+function modeOf({ sslmode, ssl, sslrootcert }: SslParameters): Mode {
   const known = MODES.find((mode) => mode === sslmode) ?? SSL[ssl ?? '']
   if (sslmode !== undefined && known !== sslmode)
     throw new Error(`sslmode: expected one of ${MODES.join(', ')}`)
@@ -43,7 +45,7 @@ function modeOf({ sslmode, ssl, sslrootcert }: Given): Mode {
 
 function tlsOptions(
   mode: Mode,
-  { sslrootcert, sslcert, sslkey, host }: Given & { host: string },
+  { sslrootcert, sslcert, sslkey, host }: SslParameters & { host: string },
 ): false | ConnectionOptions {
   if (mode === 'disable') return false
   const isVerified = mode === 'verify-ca' || mode === 'verify-full'

@@ -74,7 +74,7 @@ export const abandoned = {
   deleteWorkspace,
 } satisfies Implements<'abandoned'>
 
-/** A range of a table's ids: after one, up to another. */
+/** A range of a table's ids: after one, up to and including another. */
 export type Slice = { after: string; last: string; isLast: boolean }
 type SliceQuery = {
   table: 'channels' | 'workspaces'

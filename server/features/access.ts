@@ -13,7 +13,7 @@ type OwnColumn = 'role' | 'lastReadSeq' | 'unreadAfterSeq' | 'starred' | 'muted'
 /** The caller's row in the channel and role in its workspace; null where they are no member. */
 type Membership = { [Key in OwnColumn]: MemberRow[Key] | null } & { workspaceRole: string | null }
 
-/** Of a user, or of the app's backend, which has the rights of an owner in every channel. */
+/** The context of a user, or of the app's backend, which has an owner's rights in every channel. */
 export type ReaderContext = Pick<Context<'userOrKey'>, 'db' | 'caller'>
 
 /**
@@ -121,7 +121,7 @@ export const selectChannel = (db: Tx, appId: string, channelId: string) => db<Ch
 type ReadableChannel = { lastSeq: number; memberCount: number; frozen: boolean | null }
 type AccessQuery = { channelId: string; cursor: string | undefined }
 
-/** What reading a channel takes, and no more of it: its data may be long. */
+/** Reads only what the right to read needs: a channel's data may be long. */
 const selectReadable = (
   db: Tx,
   caller: Caller<'userOrKey'>,
@@ -170,7 +170,9 @@ const withRoles = (db: Tx, { userId }: Caller<'userOrKey'>) => db`
   left join members m on m.channel_id = c.id and m.user_id = ${userId}
   left join workspace_members wm on wm.workspace_id = c.workspace_id and wm.user_id = ${userId}`
 
-/** Found by its id: the other conditions are in a form that no index has. */
+/**
+ * Written so that the channel is found by its id: no index has the other conditions in this form.
+ */
 const isChannel = (db: Tx, { appId }: Caller<'userOrKey'>, channelId: string) => db`
   where c.id = ${channelId}
     and c.app_id is not distinct from ${appId}
@@ -200,7 +202,10 @@ function requireAccess(row: AccessRow | undefined, isAllowed: AccessRule) {
   return { channel, membership }
 }
 
-/** What rights depend on: the type of the channel, the roles in it and in its workspace. */
+/**
+ * The facts that rights depend on: the type of the channel, and the roles in it and in its
+ * workspace.
+ */
 type AccessFacts = {
   type: ChannelType
   role: MemberRow['role'] | null

@@ -20,7 +20,7 @@ type Row = Omit<AuditEntry, 'actor'> & {
   userId: string | null
 }
 
-/** Looks at a slice of the log, and answers those of its entries that match. */
+/** Looks at a slice of the log, and returns the entries of it that match. */
 async function selectEntries(db: Tx, { limit, cursor, ...filter }: Filter) {
   const [slice] = await selectSlice(db, { appId: filter.appId, cursor })
   if (!slice) return { entries: [], nextCursor: null }
@@ -68,15 +68,15 @@ const selectSlice = (
   having count(*) > 0`
 
 /**
- * By the index of app and id: were the app compared with a value, that of all ids would have the
- * same order, and the entries of all other apps.
+ * Reads by the index of app and id. If the app were compared with a value instead, the index of all
+ * ids would have the same order, and the entries of all other apps would be read.
  */
 const ofApp = (db: Tx, appId: string | undefined) =>
   appId === undefined ? db`true` : db`aud.app_id = any(array[${appId}::uuid])`
 const newestFirst = (db: Tx, appId: string | undefined) =>
   appId === undefined ? db`aud.id desc` : db`aud.app_id desc, aud.id desc`
 
-/** By the same index. */
+/** Uses the same index. */
 const isWithin = (db: Tx, appId: string | undefined, { oldest, newest }: Slice) =>
   appId === undefined
     ? db`aud.id between ${oldest}::bigint and ${newest}::bigint`

@@ -1,13 +1,13 @@
 import type { Tx } from '../db/client.ts'
 import { isLargeChannelRow } from './access.ts'
 
-/** Of table `connections`: those to this node; null means to any. */
+/** A condition on `connections`: those to this node; null means to any. */
 export const onNode = (db: Tx, nodeId: string | null) =>
   nodeId === null ? db`` : db`and node_id = ${nodeId}`
 
 /**
- * Whether channel row `c` is large and has more members than its app has connected users: then who
- * of them is connected is found by the connections, and not by the members.
+ * Whether channel row `c` is large and has more members than its app has connected users. If so,
+ * its connected members are found by the connections, and not by the members.
  */
 export const sizeOf = (db: Tx, nodeId: string | null) => db`(
   select ${isLargeChannelRow(db)} and c.member_count > (

@@ -19,5 +19,5 @@ export function mergeCustom(
   return Object.keys(after).length === 0 ? null : after
 }
 
-/** As messages answer it: absent where there is none. */
+/** As in answers with messages: absent if there is none. */
 export const withCustom = (custom: Custom | null) => (custom ? { custom } : {})

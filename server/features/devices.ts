@@ -13,7 +13,8 @@ const create = implement(contract.devices.create, async (ctx, device) => {
   await lockOwner(ctx)
   const known = await lockKnown(ctx, device)
   const { userId } = ctx.caller
-  // The same device of the same user keeps its row; otherwise the row of the token is taken over.
+  // The same device of the same user keeps its row. Otherwise the row with the same token is taken
+  // over.
   const replaced = known.find(({ isSameDevice }) => isSameDevice) ?? known[0]
   const isOwn = replaced?.userId === userId
   if (!isOwn && (await countDevices(ctx)) >= limits.devices) {

@@ -59,7 +59,7 @@ const list = implementWithoutTransaction(
   },
 )
 
-/** The cleanup deletes the row later: the number of its uses has no limit. */
+/** The cleanup deletes the row later, because it may have any number of uses. */
 const revoke = implement(contract.invites.revoke, async (ctx, { workspaceId, inviteId }) => {
   await requireInviter(ctx, workspaceId)
   const { count } = await ctx.db`

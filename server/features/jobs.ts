@@ -66,7 +66,7 @@ function isAfter(db: Tx, cursor: string | undefined) {
   return db`(job.updated_at, job.id) < (${failedAt}, ${id}::bigint)`
 }
 
-/** Its age starts again, and so do its attempts: why it failed before is no reason of these. */
+/** Its age and its attempts start again, so the reason of its earlier failure is dropped. */
 const returnToQueue = (db: Tx, { appId, jobId }: { appId: string; jobId: string }) => db<
   { id: string }[]
 >`

@@ -8,7 +8,7 @@ type Mark = { channelId: string; userId: string; messageId?: string | undefined 
 export type Marks = {
   appId: string
   marks: Mark[]
-  /** Whether what came later counts as unread from that message on, or from the channel's end. */
+  /** Whether everything later counts as unread from that message on, or from the channel's end. */
   from: 'message' | 'end'
   /** Whether to wait for rows that others have locked: only with marks of one member. */
   mayWait: boolean
@@ -23,7 +23,7 @@ type MovedMarkers = {
   lastReadMessageId: string | null
   readAt: string
   memberCount: number
-  /** Its marks, by their places among all, from 1. */
+  /** The places of its marks among all marks, from 1. */
   ordinals: number[]
 }
 
@@ -112,8 +112,8 @@ export function moveMarkers(db: Tx, { appId, marks, from, mayWait }: Marks) {
 type Standing = { hasChannel: boolean; hasMessage: boolean; isMember: boolean }
 
 /**
- * Why these marks moved nothing, in their order. Who may move them after all is contended; if they
- * have waited, they became a member too late.
+ * The reasons why these marks moved nothing, in their order. Marks of callers who may move them
+ * after all are contended; if they have waited already, their caller became a member too late.
  */
 export async function whyUnmoved(db: Tx, { appId, marks, mayWait }: Omit<Marks, 'from'>) {
   if (marks.length === 0) return []

@@ -6,7 +6,10 @@ import { publicFields } from './users/view.ts'
 
 type MessageReceipts = { messageId: string; readCount: number; readers: Reader[] }
 
-/** What an answer says of a message without its readers, and of a reader without their profile. */
+/**
+ * The most bytes of an answer for a message without its readers, and for a reader without their
+ * profile.
+ */
 const AROUND_BYTES = { message: 100, reader: 50 }
 
 type Requested = { channelId: string; messageIds: string[] }
@@ -47,7 +50,11 @@ export function selectReceipts(ctx: ReaderContext, channelId: string, messageIds
     select
       requested.id as message_id,
       (
-        coalesce((select sum(readers) from counted where passed >= requested.number), 0)
+        coalesce((
+          select sum(readers)
+          from counted
+          where passed >= requested.number
+        ), 0)
         - case when author.last_read_seq >= requested.seq then 1 else 0 end
       )::int as read_count,
       coalesce(read_by.readers, '[]') as readers

@@ -15,7 +15,7 @@ import { isLargeChannel } from './access.ts'
 import { type Marks, moveMarkers, whyUnmoved } from './markers.ts'
 import { uncountedAfterMarker } from './tombstones.ts'
 
-/** A call holds little more than two ids. */
+/** A call has little more than two ids. */
 const MARK_BYTES = 200
 
 const mark = implementShared(contract.reads.mark, {
@@ -94,7 +94,7 @@ export async function markRead(
     ctx.services.lastActive.touch(caller)
     const left = outcomeOf(counts[index])
     if ('error' in left) return left
-    // Once for all marks of a member.
+    // Published once for all marks of a member.
     if (position.ordinals[0] === index + 1) publishLeft(publishing, position, left)
     return { ...position, left }
   })
@@ -119,7 +119,7 @@ async function moveAndPublish(ctx: MarkContext, marks: Marks) {
   return moved
 }
 
-/** How many messages are unread, and the version of that count. */
+/** The number of unread messages, and its version. */
 type Unread = { count: number; version: number }
 /** The counts of members who have left the channel meanwhile. */
 const NONE: Unread = { count: 0, version: 0 }

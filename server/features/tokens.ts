@@ -14,7 +14,7 @@ const create = implement(
       throw new ApiError('FORBIDDEN', 'admin: expected an API key with the scope full')
     const [user] = await upsertUsers(ctx, appId, [{ id: userId, ...profile, isActive: true }])
     if (!user) throw new Error('the upsert of a user returned no row')
-    const claims = { appId, userId, generation: user.tokenGeneration, admin }
+    const claims = { appId, userId, generation: user.tokenGeneration, isAdmin: admin }
     const [token, wsToken] = await Promise.all([
       tokens.sign('api', claims),
       tokens.sign('ws', claims),

@@ -14,7 +14,7 @@ type Acting = {
   create: () => Promise<unknown>
 }
 
-/** Lets a backend act as users: an unknown id becomes a user before the call. */
+/** Lets a backend act as users: a user with an unknown id is created before the call. */
 export function createActingUsers({ db, admit, revocations }: ActingUsersOptions) {
   const known = createLookupCache<boolean>()
   revocations.subscribe((revoked) => {
@@ -34,7 +34,7 @@ export function createActingUsers({ db, admit, revocations }: ActingUsersOptions
     if (!isKnown) await create()
   }
 
-  /** Carries out a call. A user who is deleted meanwhile is created again, once. */
+  /** Runs a call. If the user is deleted meanwhile, creates them again and repeats it once. */
   return async <T>(acting: Acting, run: () => Promise<T>): Promise<T> => {
     await ensure(acting)
     try {

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Metrics } from '../core/metrics.ts'
 import { NDJSON } from './bodies.ts'
+import { createMemoryTally } from './memory-tally.ts'
 
 type ArrivingBodiesOptions = {
   /** How many bytes of bodies this node may keep that have not arrived whole. */
@@ -9,58 +10,39 @@ type ArrivingBodiesOptions = {
   metrics: Pick<Metrics, 'arrivingBodies' | 'bodiesCut'>
 }
 
-/** A body that says that it is no longer than this is not counted: headers take as much. */
+/** Bodies whose `Content-Length` is at most this are not counted: headers may take as much. */
 const SMALL_BYTES = 16 * 1024
-/** About what each piece takes beside its bytes: a body may arrive byte by byte. */
+/** About what each received piece costs beside its bytes. A body may arrive byte by byte. */
 const PIECE_BYTES = 256
 
 /**
- * Counts the memory of bodies that have begun to arrive. Anybody can send one, slowly, and nobody
- * knows whose it is before its end. With too much of it, the connections of the oldest are closed:
- * a client that sends is done soon.
+ * Bounds the memory of request bodies that are still arriving. Anybody can send one slowly, and its
+ * sender is not known before its end. When all together take too much, the connections of the
+ * oldest are closed: an honest client finishes soon.
  */
 export function boundArrivingBodies(
   app: FastifyInstance,
   { mostBytes, metrics }: ArrivingBodiesOptions,
 ) {
-  /** In the order in which they began. */
-  const arriving = new Map<IncomingMessage, number>()
-  let total = 0
-  const count = (bytes: number) => {
-    total += bytes
-    metrics.arrivingBodies.set(total)
-  }
-  const forget = (request: IncomingMessage) => {
-    count(-(arriving.get(request) ?? 0))
-    arriving.delete(request)
-  }
-  const cut = () => {
-    for (const [request, bytes] of arriving) {
-      if (total <= mostBytes) return
-      if (bytes === 0) continue
-      forget(request)
-      request.destroy()
-      metrics.bodiesCut.inc()
-    }
-  }
+  const arriving = createMemoryTally<IncomingMessage>({
+    mostBytes,
+    gauge: metrics.arrivingBodies,
+    cuts: metrics.bodiesCut,
+  })
   app.addHook('preParsing', (request, _, payload, done) => {
     const { raw } = request
     if (isCounted(request) && !raw.destroyed) {
-      arriving.set(raw, 0)
+      arriving.add(raw, 0)
       raw.on('data', ({ length }: Buffer) => {
-        const bytes = arriving.get(raw)
-        if (bytes === undefined) return
-        arriving.set(raw, bytes + length + PIECE_BYTES)
-        count(length + PIECE_BYTES)
-        if (total > mostBytes) cut()
+        arriving.grow(raw, length + PIECE_BYTES)
+        if (arriving.isFull()) arriving.cutOldest()
       })
-      raw.once('close', () => forget(raw))
     }
     done(null, payload)
   })
 }
 
-/** A body that is read while it arrives is not kept. */
+/** Whether a body is counted: not one that an operation reads as it arrives, nor a small one. */
 function isCounted({ headers }: FastifyRequest) {
   if (headers['content-type'] === NDJSON) return false
   const bytes = Number(headers['content-length'] ?? 0)

@@ -46,7 +46,7 @@ export function createAuthenticate({ adminKey, ...options }: AuthenticateOptions
     const key = await verifyKey(credentials, until)
     if (!isUserId(userId) || userId === systemUserId)
       throw new ApiError('UNAUTHORIZED', 'X-User-Id: expected a user id')
-    return { ...key, userId, admin: false }
+    return { ...key, userId, isAdmin: false }
   }
 
   const admin = ({ adminKey: given, ip }: Credentials) => {

@@ -10,9 +10,9 @@ import { hasMoreValues } from './count-values.ts'
 export const NDJSON = 'application/x-ndjson'
 
 /**
- * Receives bodies, and passes on those that operations read while they arrive. An empty body counts
- * as no body, with any method and content type. One that cannot be read is replaced by an ApiError,
- * which the call throws after authentication: missing credentials are reported first.
+ * Reads request bodies, except those that operations read as they arrive. An empty body counts as
+ * none, with any method and content type. If a body cannot be read, an ApiError takes its place.
+ * The call throws it after authentication, so that missing credentials are reported first.
  */
 export function readBodies(app: FastifyInstance) {
   app.removeAllContentTypeParsers()
@@ -32,7 +32,7 @@ export function readBodies(app: FastifyInstance) {
   })
 }
 
-/** What a body is read as; undefined if there is none, or none that is read. */
+/** How to read the body; undefined if there is none, or none of a known type. */
 function contentType(headers: IncomingHttpHeaders, streams: string | undefined) {
   const given = headers['content-type'] ?? ''
   if (streams !== undefined && mediaTypeOf(given) === streams) return streams
@@ -42,19 +42,20 @@ function contentType(headers: IncomingHttpHeaders, streams: string | undefined) 
   return isJson && !isEmpty ? 'application/json' : undefined
 }
 
-/** Without a pattern: one that takes spaces would be tried at each of sixteen thousand. */
+/**
+ * Split rather than matched: a pattern that allows spaces would be tried at each of up to 16,000.
+ */
 const mediaTypeOf = (contentType: string) => contentType.split(';', 1)[0]?.trimEnd().toLowerCase()
 
 /**
- * The JSON object in the body of a request in UTF-8, if there is one, or an ApiError that says why
- * it cannot be read. It is parsed here, and not when it arrives: that keeps everybody waiting for
- * as long as it is large, so nobody may have it done before they are known and counted. Only tRPC
- * reads its bodies before, which have at most 256 KB.
+ * The JSON object in the body, or an ApiError that says why it cannot be read. It is parsed here,
+ * not on arrival: parsing a large body blocks the process, so it is done only for callers who are
+ * known and within their limits. tRPC alone parses before that, bodies of at most 256 KB.
  */
 export function jsonOf(request: FastifyRequest): unknown {
   const { body, routeOptions } = request
   if (!Buffer.isBuffer(body)) return body
-  // It is read once: its bytes would stay in memory beside the values.
+  // Read only once, so drop the bytes: they would stay in memory beside the parsed values.
   request.body = undefined
   const text = decode(body)
   if (text === undefined) return bodyError('expected UTF-8')
@@ -79,6 +80,6 @@ const decode = (bytes: Buffer) => {
 }
 const isObject = (value: unknown) =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
-/** Those are refused too, which assignments take for more than data. */
+/** Keys that could change prototypes when an object is assigned are refused as well. */
 const UNREADABLE = `expected valid JSON, without ${UNSAFE_KEYS}`
 const bodyError = (problem: string) => new ApiError('VALIDATION_ERROR', `body: ${problem}`)

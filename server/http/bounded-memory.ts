@@ -4,12 +4,12 @@ import { boundArrivingBodies } from './arriving-bodies.ts'
 import { boundUnreadAnswers } from './unread-answers.ts'
 
 type MemoryOptions = {
-  /** How many bytes this node may keep of bodies that arrive, and as many of unread answers. */
+  /** How many bytes of arriving bodies this node may keep, and as many of unread answers. */
   mostBytes: number
   metrics: Pick<Metrics, 'arrivingBodies' | 'bodiesCut' | 'unreadAnswers' | 'answersCut'>
 }
 
-/** Bounds what clients keep in memory that send their requests, or read their answers, slowly. */
+/** Bounds the memory that clients can take up by sending requests, or reading answers, slowly. */
 export function boundMemory(app: FastifyInstance, options: MemoryOptions) {
   boundUnreadAnswers(app.server, options)
   boundArrivingBodies(app, options)

@@ -12,19 +12,19 @@ import type { createRateLimits, RateLimitWindow } from './rate-limits.ts'
 import { noteCaller, noteRefused, type RequestFacts } from './request-facts.ts'
 import { admissionRequestOf, createRunner, type RunnerDependencies } from './runner.ts'
 
-/** What a call needs of its request, over any protocol, and a way to set response headers. */
+/** What a call needs from its request, whatever the protocol, and a way to set response headers. */
 export type CallRequest = {
   credentials: Credentials
   setHeader: (name: string, value: string) => void
   /** For the log. */
   facts: RequestFacts
-  /** Tells when the caller goes away before the answer. */
+  /** Fires when the caller disconnects before the answer. */
   gone: Gone
-  /** It is a part of a call that was counted. */
+  /** Whether this is part of a call that was already counted. */
   isCounted?: boolean
-  /** A body that is read while it arrives. It is empty over other protocols than REST. */
+  /** The body of an operation that reads it as it arrives. Empty over protocols other than REST. */
   body?: AsyncIterable<Uint8Array> | undefined
-  /** Logs what failed in a part of the call, while the other parts are answered. */
+  /** Logs the failure of one part of the call; the other parts are still answered. */
   logFault: (error: unknown) => void
 }
 export type CallDependencies = RunnerDependencies & {
@@ -88,17 +88,20 @@ export function createCall(dependencies: CallDependencies, implementation: Imple
     const onParts = { takeAnother, logFault, noteRefusal }
     const accepted = { caller, input, until, gone, onRepeat, body, ...onParts }
     if (!isActing(caller)) return run(accepted)
-    const { userId, admin, ...backend } = caller
+    const { userId, isAdmin, ...backend } = caller
     const create = () => createUser({ ...accepted, caller: backend, input: { userId } as never })
     return actAs({ caller, until, create }, () => run(accepted))
   }
 }
 
-/** What the operator has set for the caller's app, where it differs from the server. */
+/** Limits that the operator has set for the caller's app, where they differ from the server's. */
 const ownLimitsOf = (caller: Caller) =>
   ('settings' in caller && caller.settings?.rateLimits) || undefined
 
-/** Refuses what the caller's API key is not for. To act as a user takes a key for everything. */
+/**
+ * Refuses operations outside the scope of the caller's API key. Acting as a user takes the scope
+ * `full`.
+ */
 function requireScope({ scope }: Operation, caller: Caller) {
   if (!hasKey(caller) || !('scopes' in caller) || caller.scopes === undefined) return
   const { scopes } = caller
@@ -116,8 +119,8 @@ const isActing = (caller: Caller): caller is ActingCaller =>
 type ActingCaller = UserCaller & { keyHash: string }
 
 /**
- * Users are counted one by one, and so are API keys; those of token requests by address. Appends
- * are always those of a user.
+ * Whose limit a call counts against: the user's, the API key's, or for requests of tokens the
+ * address. Appends always come from a user.
  */
 function rateLimitKey(limit: Limit, caller: Caller, ip: string) {
   if (!('appId' in caller)) return networkOf(ip)
@@ -142,7 +145,10 @@ type LimitedCall = {
   gone: CallRequest['gone']
 }
 
-/** Refuses a call over the limit, unless it repeats one that has already succeeded. */
+/**
+ * Refuses a call over the limit, unless it repeats a call that has already succeeded: then it is
+ * answered.
+ */
 async function answerRepeat(
   { db, admit, services, rateLimits }: CallDependencies,
   implementation: Implementation,
@@ -165,7 +171,7 @@ function parse(op: Operation, raw: unknown) {
   if (raw instanceof ApiError) throw raw
   const parsed = op.input.safeParse(raw)
   if (parsed.success) return parsed.data
-  // An invalid id in the path cannot name anything: that is NOT_FOUND rather than a bad request.
+  // A malformed id in the path names nothing, so it is NOT_FOUND rather than a bad request.
   const ids = new Set(pathParameters(op.path).filter((name) => name.endsWith('Id')))
   const malformed = parsed.error.issues.filter(({ path: [first] }) => !ids.has(String(first)))
   if (malformed.length === 0) throw new ApiError('NOT_FOUND', 'Not found')

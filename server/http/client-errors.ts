@@ -20,7 +20,7 @@ const LINGER_MS = 5_000
 type Exchange = { request: IncomingMessage; response: ServerResponse }
 type ClientError = Error & { code?: string; rawPacket?: Buffer }
 
-/** A request that nobody has read, for its line in the log. */
+/** What the log says of a request that Node.js could not parse. */
 type Refused = { status: number; reason: string; address: string | undefined; requestId: string }
 type ClientErrorOptions = {
   commonHeaders: (requestId: string, headers: IncomingHttpHeaders) => Record<string, string>
@@ -67,7 +67,9 @@ export function handleClientErrors(
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
 }
 
-/** Node.js no longer looks after the connection: a client could keep it for as long as it liked. */
+/**
+ * Node.js no longer times out this connection: without this, a client could keep it open for ever.
+ */
 function endWith(socket: Duplex, text: string) {
   socket.end(text)
   const timer = setTimeout(() => socket.destroy(), LINGER_MS)
@@ -75,8 +77,8 @@ function endWith(socket: Duplex, text: string) {
 }
 
 /**
- * Whether a connection was closed because nothing came. It gets no answer: a request that is on its
- * way would take it for its own.
+ * Whether a connection timed out before anything came. It gets no answer: a request already on its
+ * way would take that for its own.
  */
 const isUnused = ({ code }: ClientError, socket: Duplex) =>
   code === TIMED_OUT && 'bytesRead' in socket && socket.bytesRead === 0

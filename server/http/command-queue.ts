@@ -1,12 +1,12 @@
 import type { Amount } from './waiting-room.ts'
 
-type Waiting = { bytes: number; keys: { resource: string } }
+type QueuedCommand = { bytes: number; keys: { resource: string } }
 
 /**
- * Commands that wait, in order for each resource. The resources take turns, and what waits behind a
- * command of its resource that runs is not taken.
+ * Waiting commands, first in first out for each resource. The resources take turns, and while a
+ * command of a resource runs, the others of that resource wait.
  */
-export class CommandQueue<Entry extends Waiting> {
+export class CommandQueue<Entry extends QueuedCommand> {
   readonly #byResource = new Map<string, Entry[]>()
   readonly #running = new Set<string>()
   #ready = 0
@@ -37,7 +37,8 @@ export class CommandQueue<Entry extends Waiting> {
       taken.push(entry)
       entries.shift()
       this.#ready -= 1
-      // To the end, where this loop meets it again: the other resources have their turn first.
+      // Moved to the end, where this loop comes to it again: the other resources have their turn
+      // first.
       this.#byResource.delete(resource)
       if (entries.length > 0) this.#byResource.set(resource, entries)
     }
@@ -48,7 +49,7 @@ export class CommandQueue<Entry extends Waiting> {
     return taken
   }
 
-  /** The commands that were taken have run: what waits behind them may be taken. */
+  /** Marks taken commands as finished: what waits behind them may be taken. */
   release(taken: Entry[]) {
     for (const resource of resourcesOf(taken)) {
       this.#running.delete(resource)
@@ -69,4 +70,4 @@ export class CommandQueue<Entry extends Waiting> {
   }
 }
 
-const resourcesOf = (entries: Waiting[]) => new Set(entries.map(({ keys }) => keys.resource))
+const resourcesOf = (entries: QueuedCommand[]) => new Set(entries.map(({ keys }) => keys.resource))

@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http'
 import type { Gone } from '../core/admission.ts'
 
 /**
- * Whether the caller of a request goes away before the answer. Its connection is only watched once
- * a call waits: few ever do.
+ * Knows whether the caller disconnected before the answer. Watches the connection only once a call
+ * has to wait, which few do.
  */
 export class Departure implements Gone {
   #waiting: Set<() => void> | undefined

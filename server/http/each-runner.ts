@@ -20,9 +20,9 @@ type EachRunnerOptions = {
 const AT_ONCE = 25
 
 /**
- * Runs the commands of one call, each with an outcome of its own. They reach the batches in their
- * order, so it is the order in which they are stored, whatever preparing each of them takes, and
- * whichever of them the caller has to repeat.
+ * Runs the commands of one call, each with its own outcome. They enter the batches in their order,
+ * which is therefore the order in which they are stored, however long each takes to prepare and
+ * whichever the caller has to repeat.
  */
 export function createEachRunner(each: Each<Operation>, options: EachRunnerOptions): Runner {
   const { use, services } = options
@@ -44,14 +44,17 @@ export function createEachRunner(each: Each<Operation>, options: EachRunnerOptio
 }
 
 type Input = Parameters<Each<Operation>['part']['keysOf']>[0]['input']
-type Given = Input | ApiError
+type InputOrRefusal = Input | ApiError
 type Call = Omit<AcceptedCall, 'input'> & { line: Line }
-type Some = { inputs: Given[]; call: Call; options: EachRunnerOptions }
+type Some = { inputs: InputOrRefusal[]; call: Call; options: EachRunnerOptions }
 
-/** The call was counted once: each further command counts too, and may be over the limit. */
-async function withinLimit(inputs: Given[], { takeAnother }: Call): Promise<Given[]> {
+/** The call was counted as one. Each further command is counted too, and may exceed the limit. */
+async function withinLimit(
+  inputs: InputOrRefusal[],
+  { takeAnother }: Call,
+): Promise<InputOrRefusal[]> {
   let refusal: ApiError | undefined
-  const within: Given[] = []
+  const within: InputOrRefusal[] = []
   for (const input of inputs) {
     if (within.length > 0) refusal ??= await takeAnother()
     within.push(refusal ?? input)
@@ -92,12 +95,12 @@ async function runSome(part: Batch<Operation>, { inputs, call, options }: Some) 
     waiting = waiting.filter((index) => !outcomes.has(index))
     const step = first?.step
     const failure = step && (await settle(call, () => takeStep(step, { call, options })))
-    // Without the step none of them can be carried out.
+    // None of them can run without the step that failed.
     if (failure) {
       for (const index of waiting.splice(0)) outcomes.set(index, failure)
     }
   }
-  // Those before were carried out: from now on the others are behind it.
+  // Everything before these has run: later commands now wait behind those that were refused.
   for (const outcome of outcomes.values()) {
     if ('error' in outcome) call.line.note(outcome.error)
   }
@@ -106,7 +109,7 @@ async function runSome(part: Batch<Operation>, { inputs, call, options }: Some) 
 
 async function prepare(
   { prepare }: Batch<Operation>,
-  { input, call, options: { use, services } }: Omit<Some, 'inputs'> & { input: Given },
+  { input, call, options: { use, services } }: Omit<Some, 'inputs'> & { input: InputOrRefusal },
 ) {
   if (input instanceof ApiError) throw input
   const { caller, onRepeat, line } = call

@@ -2,6 +2,7 @@ import { type ErrorBody, errorStatus } from '@parley/contract'
 import { AdmissionError } from '../core/admission.ts'
 import { describeError } from '../core/describe-error.ts'
 import { ApiError } from '../core/errors.ts'
+import type { Log } from '../core/log.ts'
 import { isDatabaseUnavailable } from '../db/client.ts'
 
 /**
@@ -31,17 +32,12 @@ export const toErrorBody = ({ code, message }: ApiError): ErrorBody => ({
 })
 export const statusOf = ({ code }: ApiError) => errorStatus[code]
 
-type Log = {
-  error: (object: object, message: string) => void
-  debug: (object: object, message: string) => void
-}
-
 /**
  * Logs bugs with their stack and the id of the request. An unavailable database is logged once for
  * the outage; each call that it fails is logged for debugging only. Errors that the client has
  * caused are not logged; calls over a limit have a metric.
  */
-export function logError(log: Log, error: unknown, { code }: ApiError) {
+export function logError(log: Log<'error' | 'debug'>, error: unknown, { code }: ApiError) {
   if (code === 'INTERNAL_ERROR') log.error({ fault: describeError(error) }, 'request failed')
   if (code === 'UNAVAILABLE' && !(error instanceof AdmissionError))
     log.debug({ fault: describeError(error).message }, 'refused without the database')

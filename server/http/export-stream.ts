@@ -14,16 +14,17 @@ type Page = Output<typeof contract.users.export>
 export const isStreamWanted = (op: Operation, { headers }: FastifyRequest) =>
   op === contract.users.export && headers.accept?.split(/[,;]/)[0]?.trim() === NDJSON
 
-type Read = (page: { cursor?: string }, isLater: boolean) => Promise<unknown>
+type ReadPage = (page: { cursor?: string }, isLater: boolean) => Promise<unknown>
 type Stream = {
   request: FastifyRequest
   reply: FastifyReply
-  read: Read
+  read: ReadPage
   apiKey?: string | undefined
 }
 
 /**
- * Streams of exports. Only their first page counts as a call, so a key has only so many at once.
+ * Streams of exports. Only the first page of each counts as a call, so the streams that a key has
+ * open are limited instead.
  */
 export function createExportStreams() {
   const running = new Map<string, number>()
@@ -38,12 +39,12 @@ export function createExportStreams() {
     else running.delete(key)
   }
   return async ({ request, reply, read, apiKey = '' }: Stream) => {
-    // All pages would be read, for nobody.
+    // HEAD would read all pages for nobody.
     if (request.method === 'HEAD') {
       reply.header('Allow', 'GET')
       throw new ApiError('METHOD_NOT_ALLOWED', 'A stream has no HEAD')
     }
-    // Not the key itself: bad ones come here, too.
+    // A hash, since keys that are not valid come here too.
     const key = sha256(apiKey)
     take(key)
     try {
@@ -66,11 +67,11 @@ const TOO_MANY = `Too many exports at once with this API key: at most ${most}`
 const RETRY_SECONDS = 5
 
 /**
- * The pages of an export, one after the other, each item as a line, and after each page the cursor
- * of the next one. That is read once the client has read the one before; the first decides whether
- * there is a stream at all.
+ * Streams an export page by page: each item as a line, and after each page a line with the cursor
+ * of the next. The next page is read only after the client has read the one before. If the first
+ * page fails, there is no stream but an error response.
  */
-async function streamPages(read: Read, onFailed: (error: unknown) => void) {
+async function streamPages(read: ReadPage, onFailed: (error: unknown) => void) {
   const first = (await read({}, false)) as Page // the output of that operation
   const lines = async function* () {
     for (let page = first; ; ) {
@@ -81,7 +82,7 @@ async function streamPages(read: Read, onFailed: (error: unknown) => void) {
       try {
         page = (await read({ cursor }, true)) as Page // likewise
       } catch (error) {
-        // The answer has begun: it is cut.
+        // The status was sent already, so all that is left is to cut the connection.
         onFailed(error)
         throw error
       }

@@ -27,7 +27,7 @@ export type FastifyOptions = {
   /** The share of requests that succeeded in time and are logged. */
   logSample: number
   nodeId: string
-  /** The number of this process, if several share the port. */
+  /** The number of this worker process, if several share the port. */
   worker?: number | undefined
   /** Whether clients should send their next requests over other connections. */
   isStopping: () => boolean
@@ -44,7 +44,8 @@ export function createFastify({
 }: FastifyOptions): FastifyInstance {
   const commonHeaders = (id: string, headers: IncomingHttpHeaders) => ({
     'X-Request-Id': id,
-    // Answers are for the caller alone, and some are tokens. Files of pages say otherwise.
+    // Answers are for their caller alone, and some contain tokens. The files of pages set another
+    // value.
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',
     ...corsHeaders(allowedOrigins, headers),
@@ -98,7 +99,7 @@ const serverOptions = ({
   genReqId: ({ headers }: IncomingMessage) => requestId(headers),
   bodyLimit: limits.bodyBytes,
   trustProxy,
-  // More than the longest path that Node.js accepts: operations check the length of ids.
+  // Above the longest path that Node.js accepts: operations themselves check the length of ids.
   routerOptions: { maxParamLength: 100_000 },
   requestTimeout: 30_000,
   forceCloseConnections: 'idle' as const,
@@ -116,7 +117,7 @@ function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply)
   return reply.code(statusOf(apiError)).send(toErrorBody(apiError))
 }
 
-/** How soon a connection that is accepted by a closing server must send its request. */
+/** How soon a connection that was accepted while the server closes must send its request. */
 const LATE_REQUEST_MS = 1_000
 
 /**
@@ -165,7 +166,7 @@ const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 
 /** Why a request is not served at all. */
 function refusalOf(request: FastifyRequest, reply: FastifyReply) {
-  // TRACE would answer with what proxies have added to a request: nothing has it, on any path.
+  // TRACE would return headers that proxies have added, so no path supports it.
   if (request.method === 'TRACE') {
     reply.header('Allow', METHODS)
     return new ApiError('METHOD_NOT_ALLOWED', 'TRACE is not served')
@@ -174,12 +175,12 @@ function refusalOf(request: FastifyRequest, reply: FastifyReply) {
 }
 
 /**
- * Where no WebSockets are served. The plugin would open one, past all guards, close it, and log the
- * URL, which may have a token.
+ * Refuses upgrades on paths without WebSockets. The plugin would accept one past all guards, close
+ * it, and log its URL, which may contain a token.
  */
 function refusalOfUpgrade({ raw, headers, routeOptions }: FastifyRequest) {
   if (!isUpgrade(raw) || routeOptions.config.hasSockets) return undefined
-  // Others are ignored.
+  // Upgrades to other protocols are ignored.
   const isWanted = headers.upgrade?.toLowerCase() === 'websocket'
   return isWanted ? new ApiError('NOT_FOUND', 'This address is not for WebSockets') : undefined
 }

@@ -7,12 +7,13 @@ import type { Line } from './line.ts'
 import { type Amount, createWaitingRoom } from './waiting-room.ts'
 
 /**
- * Commands with the same `group` may share a transaction. Those with the same `resource` need the
- * same lock; a group has many resources. Those of one `line` keep their order where one is refused.
+ * Commands with the same `group` may share a transaction. Commands with the same `resource` need
+ * the same lock; a group has many resources. Commands of one `line` keep their order even when one
+ * is refused.
  */
 type GroupKeys = { group: string; resource: string; line?: Line | undefined }
 
-/** How to run a batch: within which time, and whether it may wait for locks that others hold. */
+/** The deadline of a batch, and whether it may wait for locks that others hold. */
 type BatchRun = { until: number; mayWait: boolean }
 
 type Entry<Command, Result> = {
@@ -29,9 +30,9 @@ type GroupCommitOptions<Command, Result> = {
   run: (commands: Command[], options: BatchRun) => Promise<(Result | typeof CONTENDED)[]>
   /** About how large a command is. */
   bytesOf: (command: Command) => number
-  /** The most commands of a batch, and their bytes; a larger command has a batch to itself. */
+  /** The most commands, and bytes, of a batch. A larger command gets a batch to itself. */
   batch: Amount
-  /** How many batches of a group may run at the same time; each beyond the first is full. */
+  /** How many batches of a group may run at once. Each beyond the first must be full. */
   lanes?: number | undefined
   /** The most commands of a group that may wait or run, and their bytes. */
   waiting: Amount
@@ -91,7 +92,7 @@ export function createGroupCommit<Command, Result>({
       const taken = commands.takeBatch(batch)
       const entries = refuseExpiring(refuseBehind(taken))
       await runBatch(entries, {
-        // What it does for all of them is shown with the first.
+        // Its spans appear in the trace of the first command.
         run: (commands, until) => within(entries[0]?.span, () => run(commands, { until, mayWait })),
         onContended: waitForLocks,
       })
@@ -109,7 +110,7 @@ export function createGroupCommit<Command, Result>({
     }
   }
 
-  /** Where one command of a line finds no room, those behind it find none, either. */
+  /** If one command of a line finds no room, neither do those behind it. */
   const enter = (keys: GroupKeys, bytes: number) => {
     const { line } = keys
     if (line?.refusal) throw line.refusal
@@ -126,7 +127,7 @@ export function createGroupCommit<Command, Result>({
     const leave = enter(keys, bytes)
     try {
       return await new Promise<Result>((resolve, refuse) => {
-        // At once: the next batch may have others of the line.
+        // Noted at once, because the next batch may contain others of the line.
         const reject = (error: unknown) => {
           keys.line?.note(error)
           refuse(error)
@@ -139,7 +140,7 @@ export function createGroupCommit<Command, Result>({
   }
 }
 
-/** Refuses commands behind one of their line that was refused. Returns the others. */
+/** Refuses commands behind a refused one of their line. Returns the others. */
 function refuseBehind<Command, Result>(entries: Entry<Command, Result>[]) {
   return entries.filter(({ keys: { line }, reject }) => {
     const refusal = line?.refusal
@@ -158,7 +159,7 @@ function refuseExpiring<Command, Result>(entries: Entry<Command, Result>[]) {
 
 type BatchRunner<Command, Result> = {
   run: (commands: Command[], until: number) => Promise<(Result | typeof CONTENDED)[]>
-  /** Takes the commands that were left undone, before the callers of the others go on. */
+  /** Receives the commands whose locks others held, before the callers of the rest continue. */
   onContended: (entries: Entry<Command, Result>[]) => void
 }
 
@@ -177,7 +178,8 @@ async function runBatch<Command, Result>(
     },
   }))
   const runSome = async (some: Entry<Command, Result>[]) => {
-    // Alone after a batch that failed: the one before it in its line may have been refused.
+    // A command that runs alone after a failed batch: the one before it in its line may have been
+    // refused.
     const line = some.length === 1 ? some[0]?.keys.line : undefined
     if (line?.refusal) throw line.refusal
     try {

@@ -1,25 +1,26 @@
 import { toApiError } from './errors.ts'
 
-/** Commands of one caller that are to be carried out in their order. */
+/** Commands of one caller that must run in order. */
 export type Line = ReturnType<typeof createLine>
 
 /**
- * Behind a command that was refused and may succeed later, as while the database is out of reach,
- * no other one of its line is carried out: repeated, it would come after them.
+ * Keeps the order of a line when a command fails in a way that may pass, as while the database is
+ * down: the commands behind it are refused too, because the caller will repeat the failed one,
+ * which must not come after them.
  */
 export function createLine() {
   let refusal: unknown
   return {
-    /** What those behind are refused with; undefined while none has to wait. */
+    /** The error for commands behind a failed one; undefined while none has failed. */
     get refusal() {
       return refusal
     },
-    /** A command was refused. */
+    /** Notes that a command was refused. */
     note: (error: unknown) => {
       if (isTemporary(error)) refusal ??= error
     },
   }
 }
 
-/** Whether what was refused may succeed later. */
+/** Whether a refused command may succeed later. */
 export const isTemporary = (error: unknown) => toApiError(error).code === 'UNAVAILABLE'

@@ -11,7 +11,10 @@ import type { Db } from '../db/client.ts'
 type Observed = { db: Db; databaseUrl: string; poolSize: number }
 type Address = { port: number; host: string }
 
-/** Observes what a process shows beside its own counters. */
+/**
+ * Collects the metrics that are not counted where they happen: of Node.js, the event loop and the
+ * database.
+ */
 export function observeProcess(metrics: Metrics, { db, databaseUrl, poolSize }: Observed) {
   const { registry } = metrics
   collectDefaultMetrics({ register: registry })

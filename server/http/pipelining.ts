@@ -6,9 +6,9 @@ import type { Socket } from 'node:net'
 const MOST_WAITING = 64
 
 /**
- * Lets the requests that a connection sends without waiting for answers take turns. An answer that
- * is ready before its turn would stay in memory however slowly its client reads, and after the
- * client has left: Node.js does not report that. A connection on which too many wait is closed.
+ * Makes pipelined requests of a connection take turns. An answer that is ready before its turn
+ * would stay in memory, however slowly its client reads, and even after the client has left, which
+ * Node.js does not report. A connection with too many waiting requests is closed.
  */
 export function createTurns() {
   const waiting = new WeakMap<Socket, number>()
@@ -18,13 +18,13 @@ export function createTurns() {
     return after
   }
   /**
-   * Calls `begin` once the answer is the next one of its connection: never, if that is closed. It
-   * must not throw, since nobody would catch that.
+   * Calls `begin` once it is this answer's turn on its connection, and never if that closes.
+   * `begin` must not throw, since nobody would catch it.
    */
   return ({ socket }: IncomingMessage, response: ServerResponse, begin: () => void) => {
     if (isItsTurn(response)) return begin()
     if (count(socket, 1) > MOST_WAITING) socket.destroy()
-    // Within its own span: its turn comes while the answer before it ends.
+    // In the async context of its own request: its turn comes while another answer ends.
     const beginAsItself = AsyncResource.bind(begin)
     onTurn(response, () => {
       count(socket, -1)
@@ -35,7 +35,7 @@ export function createTurns() {
 
 const isItsTurn = (response: ServerResponse) => response.socket !== null
 
-/** Calls `begin` once the answer is the next one of its connection. */
+/** Calls `begin` once it is this answer's turn on its connection. */
 export function onTurn(response: ServerResponse, begin: () => void) {
   if (isItsTurn(response)) begin()
   else response.once('socket', begin)

@@ -21,7 +21,7 @@ export type RateLimitWindow = {
   remaining: number
   resetSeconds: number
   isExceeded: boolean
-  /** Takes the call out of the count again. */
+  /** Uncounts the call. */
   giveBack: () => RateLimitWindow
 }
 
@@ -57,8 +57,8 @@ export function createRateLimits(
     return most === 0 ? undefined : count(limit, most, key)
   }
   /**
-   * Counts a call, which its caller's `own` window let pass, for the app. A call that the app has
-   * no room for does not count for its caller.
+   * Counts a call, which the caller's `own` window let pass, for the app as well. If the app has no
+   * room for it, the caller's count is given back.
    */
   const takeForApp = async (
     appId: string,
@@ -87,13 +87,18 @@ export function createRateLimits(
   }
 }
 
-/** The window that refuses first. A call that is given back leaves both. */
+/**
+ * Combines both windows: the one that refuses first is shown, and giving a call back uncounts it in
+ * both.
+ */
 const inBoth = (own: RateLimitWindow, whole: RateLimitWindow): RateLimitWindow => ({
   ...(whole.remaining < own.remaining ? whole : own),
   giveBack: () => inBoth(own.giveBack(), whole.giveBack()),
 })
 
-/** One look-up a second on average, and at once the 20 messages of an outbox. */
+/**
+ * One look-up a second on average, and a burst of 20, the messages that an outbox sends at once.
+ */
 const REPEATS = { lookUps: 20, seconds: 20 }
 
 /** A look-up that was counted. It is given back if the key turns out to be good. */
@@ -128,13 +133,13 @@ function createCounter() {
   return (key: string, limit: number): RateLimitWindow => {
     const window = windowOf(key)
     const isExceeded = window.used >= limit
-    // A refused call is not counted: otherwise a call given back later would free no room.
+    // A refused call is not counted: giving another call back would otherwise free no room.
     if (!isExceeded) window.used += 1
     return show({ limit, window, isExceeded, onGiveBack: () => {} })
   }
 }
 
-/** Counts a call for all nodes; for this one if that is not possible now. */
+/** Counts a call in the shared window, or in this node's own if that is not possible now. */
 async function countTogether(
   shared: SharedWindows,
   { key, limit }: { key: string; limit: number },
@@ -144,7 +149,7 @@ async function countTogether(
   if (!taken) return countHere()
   const { used, milliseconds, isExceeded } = taken
   const window = { used, endsAt: performance.now() + milliseconds }
-  // Later it would free room in the next window.
+  // After its window it would free room in the next one.
   const onGiveBack = () => {
     if (performance.now() < window.endsAt) shared.giveBack(key)
   }
@@ -161,7 +166,7 @@ type Counted = {
 function show({ limit, window, isExceeded, onGiveBack }: Counted): RateLimitWindow {
   return {
     limit,
-    // A limit may have been lowered meanwhile.
+    // The limit may have been lowered meanwhile.
     remaining: Math.max(0, limit - window.used),
     resetSeconds: secondsLeft(window),
     isExceeded,

@@ -2,10 +2,10 @@
 export type RateWindow = { used: number; endsAt: number }
 
 /**
- * Fixed windows, each from the first look at its key. A clock that is set moves none of them.
+ * Fixed windows, each beginning with the first call of its key. Setting the wall clock moves none.
  */
 export function createRateWindows(seconds: number) {
-  // All last equally long, so they end in the order in which they are here.
+  // In the order in which they end, since all last equally long.
   const open = new Map<string, RateWindow>()
   const dropEnded = (now: number) => {
     for (const [key, { endsAt }] of open) {
@@ -13,7 +13,7 @@ export function createRateWindows(seconds: number) {
       open.delete(key)
     }
   }
-  /** The window of a key. What is used of it later counts in no other. */
+  /** The current window of a key. Later uses of this object never count in the next window. */
   return (key: string): RateWindow => {
     const now = performance.now()
     dropEnded(now)
@@ -23,6 +23,6 @@ export function createRateWindows(seconds: number) {
   }
 }
 
-/** In whole seconds, after which the window is over. */
+/** Whole seconds until the window is over, rounded up. */
 export const secondsLeft = ({ endsAt }: RateWindow) =>
   Math.max(1, Math.ceil((endsAt - performance.now()) / 1_000))

@@ -1,4 +1,4 @@
-import type { FastifyBaseLogger } from 'fastify'
+import type { Log } from '../core/log.ts'
 import type { Db } from '../db/client.ts'
 
 /** How many keys are read at once: those that were made or used last, by their index. */
@@ -7,18 +7,18 @@ const KEPT_MS = 10_000
 /** How long nothing is read after a failure, and twice as long after each further one. */
 const PAUSE_MS = 1_000
 
-type Read = () => Promise<Set<string>>
+type ReadKeys = () => Promise<Set<string>>
 type Asking = {
   until: number
-  /** Waits for the place in the pool that the look-ups of unknown keys have. */
-  inTurn: (read: Read) => Promise<Set<string>>
+  /** Waits for a connection of those set aside for unknown keys. */
+  inTurn: (read: ReadKeys) => Promise<Set<string>>
 }
-type RegisteredKeysOptions = { db: Pick<Db, 'use'>; log: Pick<FastifyBaseLogger, 'warn'> }
+type RegisteredKeysOptions = { db: Pick<Db, 'use'>; log: Log<'warn'> }
 
 /**
- * Knows which API keys exist while so many unknown ones come that none is looked up: good keys that
- * this process has not seen yet are read all at once, at most every ten seconds. While that fails,
- * the keys that were read last count.
+ * Knows which API keys exist during a flood of unknown ones, when none is looked up one by one. It
+ * reads the keys made or used last all at once, at most every ten seconds, so that good keys new to
+ * this process still work. While that fails, the result of the last read counts.
  */
 export function createRegisteredKeys({ db, log }: RegisteredKeysOptions) {
   let hashes = new Set<string>()
@@ -49,7 +49,7 @@ export function createRegisteredKeys({ db, log }: RegisteredKeysOptions) {
       failures = 0
       nextAt = performance.now() + KEPT_MS
     } catch (err) {
-      // The caller has sent too many keys, and the refusal says no more than that.
+      // The caller is refused as one who sends too many keys, so only this line shows the failure.
       if (failures === 0)
         log.warn({ err }, 'failed to read the API keys during a flood of bad ones')
       nextAt = performance.now() + Math.min(PAUSE_MS * 2 ** failures, KEPT_MS)

@@ -3,9 +3,9 @@ import type { Caller } from '../core/context.ts'
 import { activeSpan } from '../core/spans.ts'
 import { traceOf } from '../core/trace.ts'
 
-/** What is found out about a request while it is served, for its line in the log. */
+/** What the log line of a request says about it, collected while it is served. */
 export type RequestFacts = {
-  /** Several in a tRPC batch, of one caller. */
+  /** Several in a tRPC batch, all of one caller. */
   operations: string[]
   /** The id of its trace. */
   trace: string
@@ -15,9 +15,9 @@ export type RequestFacts = {
   userId?: string
   /** Of the last error. */
   code?: string
-  /** How many parts of a call that was answered were refused. */
+  /** How many parts of an answered call were refused. */
   refused?: number
-  /** Whether the audit log has an entry of it, which leads here by the id of the request. */
+  /** Whether the audit log has an entry with this request's id. */
   isAudited?: boolean
 }
 
@@ -38,7 +38,7 @@ export function noteRefused(facts: RequestFacts, code: string) {
   facts.refused = (facts.refused ?? 0) + 1
 }
 
-/** Notes who calls, and of which trace what they cause is a part. */
+/** Notes the caller, and the trace to which the effects of the call belong. */
 export function noteCaller(facts: RequestFacts, caller: Caller) {
   if ('appId' in caller) {
     facts.appId = caller.appId

@@ -18,10 +18,10 @@ type LogOptions = {
 }
 
 /**
- * Logs each request in one line, once it was answered, or could not be. Of those that succeeded in
- * time only a share is logged; others always are, and so is what the audit log has an entry of. The
- * share is drawn here: by the trace, which a caller may choose, they could hide from the log, or
- * flood it.
+ * Logs each request in one line, once it was answered or failed. Of those that succeeded in time
+ * only a share is logged; all others are, and so is every request with an entry in the audit log.
+ * The server draws the share: if it followed from the trace id, which callers choose, they could
+ * hide from the log or flood it.
  */
 export function logRequests(app: FastifyInstance, { sample, metrics }: LogOptions) {
   app.addHook('onRequest', (request, reply, done) => {
@@ -42,7 +42,7 @@ export function logRequests(app: FastifyInstance, { sample, metrics }: LogOption
   })
 }
 
-/** Sockets, and the streams in their place, have a line at their end. */
+/** Sockets, and streams in their place, are logged when they end. */
 const hasOwnLine = ({ routeOptions: { config } }: FastifyRequest, { statusCode }: FastifyReply) =>
   config.hasSockets || (config.isEndless && statusCode === 200)
 
@@ -50,7 +50,7 @@ function logAnswer(request: FastifyRequest, reply: FastifyReply, sample: number)
   if (request.routeOptions.config.isEndless && reply.statusCode === 200) return
   const isProbe = PROBES.has(request.routeOptions.url ?? '')
   const isSampled = !isProbe && !isNotable(request, reply)
-  // Most requests have no line, and none is made for them.
+  // Most requests are not logged, so this comes before the line is built.
   if (isSampled && Math.random() >= sample) return
   const line = lineOf(request, reply)
   if (isSampled && sample < 1 && !isDrawn({ ...line, id: request.id })) return
@@ -64,7 +64,7 @@ function isNotable({ raw }: FastifyRequest, reply: FastifyReply) {
 }
 const msOf = ({ elapsedTime }: FastifyReply) => Math.round(elapsedTime)
 
-/** Of long lines fewer are drawn, unless all are: the ids of a caller make the log no larger. */
+/** Draws fewer of the long lines, unless all are logged: long ids must not make the log larger. */
 function isDrawn(line: object) {
   const bytes = Buffer.byteLength(JSON.stringify(line)) + COMMON_BYTES
   return bytes <= TYPICAL_BYTES || Math.random() < TYPICAL_BYTES / bytes

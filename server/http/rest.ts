@@ -20,9 +20,9 @@ export type Calls = {
 }
 
 type RestOptions = {
-  /** Whether to serve an operation. */
+  /** Which operations to serve; all by default. */
   has?: (op: Operation) => boolean
-  /** The credentials of a request, in place of those in its headers. */
+  /** Finds the credentials; by default in the request's headers. */
   credentialsOf?: (request: FastifyRequest) => Credentials
 }
 

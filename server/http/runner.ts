@@ -22,7 +22,7 @@ export type RunnerDependencies = {
   admit: Admit
   services: Services
   metrics: Pick<Metrics, 'callsRefused'>
-  /** Of each batch operation: all calls of one share its transactions. */
+  /** One runner per batch operation, so that all its calls share transactions. */
   batchRunners: Map<Batch<Operation>, Runner>
 }
 
@@ -128,8 +128,8 @@ export function createRunner(
 async function* nothing(): AsyncIterable<Uint8Array> {}
 
 /**
- * Takes the step that an operation requires first, then tries the operation again: more than once
- * if others undo the step meanwhile. Attempts and steps fail after the deadline, which ends this.
+ * Takes the step that an operation requires first, then tries again, more than once if others undo
+ * it meanwhile. Attempts and steps fail after the deadline, so this ends.
  */
 function withFirstSteps(inTransaction: InTransaction, run: Runner): Runner {
   return async (call) => {
@@ -153,7 +153,7 @@ function createBatchRunner(
   batch: Batch<Operation>,
 ): Runner {
   return createGroupRunner(metrics, batch, (commands, { call, mayWait }) =>
-    // Their events say which of the callers is a backend.
+    // The batch has no cause of its own: each event says whether its caller is a backend.
     inTransaction({ ...call, readsFirst: true, cause: {} }, (ctx) =>
       batch.run(ctx, commands, { mayWait }),
     ),
@@ -179,7 +179,8 @@ function createGroupRunner(
     run: async (commands, { until, mayWait }) => {
       const [first] = commands
       if (!first) return []
-      // A batch that waits for a lock is its first caller's: they hold up no other resource.
+      // A batch that waits for a lock counts as its first caller's, so that it holds up no other
+      // resource.
       const call = { caller: first.caller, until, isShared: !mayWait }
       return run(commands, { call, mayWait })
     },

@@ -3,29 +3,29 @@ import type { Caller, Cause, WriteContext } from '../core/context.ts'
 import type { ApiError } from '../core/errors.ts'
 import type { Line } from './line.ts'
 
-/** A call that was let in, as it is run. */
+/** A call that was admitted, as it runs. */
 export type RunningCall = {
   caller: Caller
   until: number
-  /** Tells when the caller goes away before the answer. */
+  /** Fires when the caller disconnects before the answer. */
   gone?: Gone | undefined
-  /** It is a batch of several callers of the app. */
+  /** Whether it is a batch of several callers of the app. */
   isShared?: boolean
 }
 
-/** The same with what it was given. */
+/** An admitted call with its input. */
 export type AcceptedCall = Omit<RunningCall, 'isShared'> & {
   input: never
   onRepeat: () => Promise<void>
   /** The commands of the same call, in their order. */
   line?: Line | undefined
-  /** Counts another command of the same call; an error if the limit has no room for it. */
+  /** Counts another command of the same call. Returns an error if that exceeds the limit. */
   takeAnother: () => Promise<ApiError | undefined>
-  /** Logs what failed in a part of the call, while the other parts are answered. */
+  /** Logs the failure of one part of the call; the other parts are still answered. */
   logFault: (error: unknown) => void
-  /** Notes for the log that a part of the call was refused, while the others are answered. */
+  /** Notes for the log that one part was refused while the others are answered. */
   noteRefusal: (error: ApiError) => void
-  /** A body that is read while it arrives. */
+  /** The body of an operation that reads it as it arrives. */
   body?: AsyncIterable<Uint8Array> | undefined
 }
 export type Runner = (accepted: AcceptedCall) => Promise<unknown>

@@ -3,28 +3,28 @@ import type { ConnectRedis } from '../core/redis.ts'
 
 export type SharedWindowsOptions = {
   connect: ConnectRedis
-  /** What the keys begin with. */
+  /** The prefix of its keys in Redis. */
   prefix: string
-  /** How long a call waits for Redis before it is counted here. */
+  /** How long a call waits for Redis before this node counts it alone. */
   patienceMs?: number | undefined
 }
 
-/** What all nodes have used of a window together, and whether this call found room in it. */
+/** The state of a window that all nodes share, and whether this call exceeded it. */
 type SharedWindow = { used: number; milliseconds: number; isExceeded: boolean }
 
 export type SharedWindows = {
-  /** Undefined if Redis does not answer in time: count here. */
+  /** Undefined if Redis does not answer in time: the node counts alone. */
   take: (key: string, limit: number) => Promise<SharedWindow | undefined>
-  /** Takes a call out of the count again. */
+  /** Uncounts a call. */
   giveBack: (key: string) => void
   close: () => void
 }
 
 const PATIENCE_MS = 50
-/** How long calls are counted here, without asking, after Redis did not answer. */
+/** How long this node counts alone, without asking Redis, after it did not answer. */
 const PAUSE_MS = 1_000
 
-/** A refused call is not counted: otherwise a call given back later would free no room. */
+/** A refused call is not counted: giving another call back would otherwise free no room. */
 const TAKE = `
   local used = tonumber(redis.call('get', KEYS[1]) or '0')
   local isExceeded = used >= tonumber(ARGV[1])

@@ -4,9 +4,9 @@ import { ApiError } from '../core/errors.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The media type of bodies that are read while they arrive. */
+    /** The media type of a body that the operation reads as it arrives. */
     streams?: string | undefined
-    /** Its answers go on until one side closes the connection. */
+    /** Its answers continue until one side closes the connection. */
     isEndless?: boolean | undefined
     /** WebSockets are served there. */
     hasSockets?: boolean | undefined
@@ -15,7 +15,7 @@ declare module 'fastify' {
 
 const beingRead = new WeakSet<IncomingMessage>()
 
-/** Whether its operation reads the body, and judges itself how long that may take. */
+/** Whether an operation reads the body, and sets its own time-outs for it. */
 export const isStreamed = (request: IncomingMessage) => beingRead.has(request)
 
 /** The body of a request as it arrives. Fails if the connection ends before it. */
@@ -24,7 +24,7 @@ export async function* streamedBody(
   reply: FastifyReply,
 ): AsyncGenerator<Uint8Array> {
   beingRead.add(raw)
-  // Unless all of it is read, nobody reads what follows on this connection.
+  // Unless the body was read to its end, the next request on this connection cannot be read.
   reply.raw.shouldKeepAlive = false
   try {
     for await (const chunk of raw) yield chunk
@@ -33,7 +33,7 @@ export async function* streamedBody(
   }
 }
 
-/** What is wrong with a body that was parsed, where one to be streamed is expected. */
+/** The error for a body that was parsed although one to be streamed is expected. */
 export function streamProblem(body: unknown, type: string) {
   if (body instanceof ApiError) return body
   const isEmpty = typeof body !== 'object' || body === null || Object.keys(body).length === 0

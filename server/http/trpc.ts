@@ -29,7 +29,9 @@ type CallContext = {
 }
 type AnswerBudget = { bytes: number }
 
-/** A socket that lets through what its client may send, and closes if the client does not read. */
+/**
+ * A socket that holds its client to the limits of frames, and closes if the client does not read.
+ */
 type TopicSocket = Pick<WebSocket, 'readyState' | 'send' | 'close' | 'terminate'> & {
   /** Verifies the wsToken of the client. */
   authenticate: (token: string | undefined) => Promise<void>
@@ -97,9 +99,9 @@ export function serveTrpc(
       const body = jsonOf(request)
       const bodyError = body instanceof ApiError ? body : undefined
       request.body = bodyError ? {} : body
-      // tRPC applies rules of its own to host and content type. Ours were applied before.
+      // Our rules for host and content type were applied already; these values satisfy tRPC's own.
       request.headers.host = 'trpc'
-      // A request line may name a whole URL. tRPC fails at one with a password.
+      // A request line may contain a whole URL, and tRPC fails at one with a password.
       request.raw.url = request.url.replace(/^[a-z]+:\/\/[^/?]*/i, '')
       if (request.method === 'POST') request.headers['content-type'] = 'application/json'
       return fastifyRequestHandler({
@@ -151,7 +153,7 @@ const subscriptions = subscribing.router({ events: subscribing.router({ topic })
 
 function createProcedure(op: Operation, call: Call) {
   const isRepeatable = op.method === 'GET' || op.idempotent === true
-  // The input is parsed by the call itself.
+  // Parsed later, by the call itself.
   const procedure = calling.procedure.input((input: unknown) => input)
   const run = async ({ ctx, input }: { ctx: CallContext; input: unknown }) => {
     const { request, log, bodyError, budget } = ctx
@@ -170,8 +172,8 @@ function createProcedure(op: Operation, call: Call) {
 }
 
 /**
- * Throws once earlier answers of the batch have used the room for all: they are written as one
- * text, and nothing else happens meanwhile.
+ * Throws once the answers so far fill the budget of the batch: tRPC writes them as one text, which
+ * blocks the process.
  */
 function takeFromBudget(budget: AnswerBudget, answer: unknown) {
   if (budget.bytes <= 0) {
@@ -202,7 +204,7 @@ const trpcCodes = {
   503: 'SERVICE_UNAVAILABLE',
 } as const
 
-/** Our words for an error: those of tRPC itself do not say what was expected. */
+/** Our message for a tRPC error: its own do not say what was expected. */
 function messageOf(error: TRPCError, maxBatchSize: number) {
   if (codeOf(error) === 'INTERNAL_ERROR') return 'Something went wrong'
   if (error.cause instanceof SyntaxError) return 'input: expected JSON'

@@ -1,4 +1,3 @@
-import type { FastifyBaseLogger } from 'fastify'
 import { networkOf } from '../core/addresses.ts'
 import type { Admit } from '../core/admission.ts'
 import { isApiKey } from '../core/api-keys.ts'
@@ -6,6 +5,7 @@ import { appFacts, type KeyFacts } from '../core/app-facts.ts'
 import { ApiError } from '../core/errors.ts'
 import { sha256 } from '../core/hash.ts'
 import type { KeyUses } from '../core/key-uses.ts'
+import type { Log } from '../core/log.ts'
 import { createLru } from '../core/lru.ts'
 import type { Revocations } from '../core/revocations.ts'
 import type { Db, Tx } from '../db/client.ts'
@@ -19,12 +19,12 @@ type VerifyKeyOptions = {
   admit: Admit
   revocations: Revocations
   keyUses: KeyUses
-  log: Pick<FastifyBaseLogger, 'warn'>
+  log: Log<'warn'>
   /** Counts a key that is not known to be good; throws if its address sent too many bad ones. */
   takeUnknownKey: ReturnType<typeof createRateLimits>['takeUnknownKey']
 }
 
-/** Stands for the app of all keys whose app is not known. */
+/** Takes the place of the app in admission, for keys whose app is not known. */
 const UNKNOWN_KEYS = 'unknown keys'
 
 /** Returns the app of an API key, and what the key may do. */
@@ -50,22 +50,24 @@ export function createVerifyKey({
   })
 
   /**
-   * The app is not known before the key is looked up. A key that was good stands for it; any number
-   * of others have half of the pool together, in which the networks that they come from take turns.
+   * The caller as admission knows it, before the app is looked up. Keys that were good wait as
+   * themselves; all others share half of the pool, in which the networks they come from take turns.
    */
   const callerOf = (hash: string, ip: string) =>
     goodKeys.has(hash)
       ? { appId: hash, lane: 'calls' as const }
       : { appId: UNKNOWN_KEYS, userId: networkOf(ip) }
 
-  /** Reads them as a caller of its own, so that it waits behind no network's flood. */
+  /** Reads them as a caller of its own, so that it never waits behind one network's flood. */
   const isKept = (hash: string, until: number) =>
     isRegistered(hash, {
       until,
       inTurn: (read) => admit({ appId: UNKNOWN_KEYS, userId: 'all keys', until }, read),
     })
 
-  /** Counts a key that is not known to be good. Bad keys of its network block no registered one. */
+  /**
+   * Counts a key that is not known to be good. Bad keys of a network never block a registered one.
+   */
   const countUnknown = async (hash: string, ip: string, until: number) => {
     if (goodKeys.has(hash)) return undefined
     try {

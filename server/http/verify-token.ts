@@ -37,8 +37,8 @@ export function createVerifyToken({ db, admit, tokens, revocations }: VerifyToke
       where u.app_id = ${user.appId} and u.id = ${user.userId} and u.deleted_at is null`
     const { appId } = user
     return users.load(userKey(user), {
-      // The queues of the app and of the user may be full of calls that wait for locks. A look-up
-      // waits for none: like that of a key, it has a line of its own.
+      // Queues of its app and user may be full of calls that wait for locks. A look-up waits for
+      // none, so it has a queue of its own, like that of a key.
       inTurn: (look) => admit({ appId, lane: 'tokens', until }, look),
       select: async () => (await db.use(select, until))[0],
     })
@@ -50,7 +50,7 @@ export function createVerifyToken({ db, admit, tokens, revocations }: VerifyToke
     const claims = await tokens.verify('api', token)
     if (claims === 'expired') throw new ApiError('INVALID_TOKEN', 'The token has expired')
     if (claims === 'invalid') throw new ApiError('INVALID_TOKEN', 'The token is invalid')
-    const { appId, userId, admin, generation } = claims
+    const { appId, userId, isAdmin, generation } = claims
     const id = `${userKey(claims)}:${generation}`
     if (badTokens.has(id)) throw new ApiError('INVALID_TOKEN', 'The token has been revoked')
     let current = await currentFacts(claims, until)
@@ -65,6 +65,6 @@ export function createVerifyToken({ db, admit, tokens, revocations }: VerifyToke
     }
     requireEnabled(current)
     const { isScreened, userAdminAccess, rateLimits } = current
-    return { appId, userId, admin, isScreened, settings: { userAdminAccess, rateLimits } }
+    return { appId, userId, isAdmin, isScreened, settings: { userAdminAccess, rateLimits } }
   }
 }

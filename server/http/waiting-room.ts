@@ -1,18 +1,18 @@
 import { AdmissionError, FULL } from '../core/admission.ts'
 
-/** What waits, or may: how many commands, and about how many bytes. */
+/** An amount of waiting commands and their approximate bytes. */
 export type Amount = { commands: number; bytes: number }
 
 /**
- * Bounds the commands that wait. Those of one group may take all of `most`, and those of one
- * resource half of it, so that a channel that is locked or flooded leaves room to the others.
+ * Bounds the waiting commands. One group may take all of `most`, and one resource half of it, so
+ * that a locked or flooded channel leaves room for the others.
  */
 export function createWaitingRoom(most: Amount, onRefused: () => void) {
   const half = { commands: Math.ceil(most.commands / 2), bytes: Math.ceil(most.bytes / 2) }
   const groups = createTally(most)
   const resources = createTally(half)
 
-  /** Returns how to leave again. A command that would exceed a bound is refused. */
+  /** Takes a place, and returns the function that frees it. Throws if a bound would be exceeded. */
   const enter = ({ group, resource }: { group: string; resource: string }, bytes: number) => {
     if (!groups.hasRoom(group) || !resources.hasRoom(resource)) {
       onRefused()

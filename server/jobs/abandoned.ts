@@ -21,7 +21,7 @@ type PurgeContext = {
   publisher: EventPublisher
   /** Throws when there is no time for another step. */
   checkpoint: () => void
-  /** Runs a part that may fail alone. False if it failed, which is then reported. */
+  /** Runs a part that may fail alone. Returns false if it failed, which was reported. */
   attempt: (work: () => Promise<void>) => Promise<boolean>
 }
 type Abandoned = { appId: string; id: string }
@@ -33,7 +33,7 @@ type Purge = {
 
 /**
  * Deletes channels, and then workspaces, whose last member left more than `days` days ago. Walks
- * over all of them once an hour, and continues in the next pass when the time is over; 0 turns it
+ * over all of them once an hour, and continues in the next pass when its time is over. 0 turns it
  * off.
  */
 export function createAbandonedPurge(days: number) {
@@ -54,7 +54,7 @@ export function createAbandonedPurge(days: number) {
   }
 }
 
-/** Purges the slice after an id. Returns the id to go on after; undefined at the end. */
+/** Purges the slice after an id. Returns the id to continue after; undefined at the end. */
 async function purgeSlice(
   { db, publisher, checkpoint, attempt }: PurgeContext,
   { table, select, remove }: Purge,
@@ -104,7 +104,7 @@ const purgesAfter = (days: number): Purge[] => [
   },
 ]
 
-/** While an app is imported, members come later than their channels. */
+/** During the import of an app, members come later than their channels. */
 const isOfShownApp = (db: Tx) => db`
   exists (
     select

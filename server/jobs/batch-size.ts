@@ -2,20 +2,20 @@ import { performance } from 'node:perf_hooks'
 import { isStatementTimeout } from '../db/client.ts'
 
 type BatchOptions = {
-  /** How long a step may take if others wait for it. The first one has few rows. */
+  /** How long a step may take if others wait for it. The first step then has few rows. */
   mostMs?: number
 }
 
 /** Fewer rows than this hardly make a step shorter. */
 const FEW = 10
-/** If others wait for a step, the first one has a share of the rows: one in so many. */
+/** The share of the rows that the first step has if others wait for it: one in so many. */
 const FIRST_SHARE = 8
 
 /**
- * Bounds steps by rows and by time: a step that the database cancels for taking too long is
- * repeated with half as many rows, and every success doubles their number again, up to `most`. With
- * `mostMs` a step that took longer is followed by one with half as many rows, and none grows that
- * took half as long.
+ * Bounds steps by rows and time. If the database cancels a step for taking too long, it is repeated
+ * with half as many rows; every success doubles the number again, up to `most`. With `mostMs`, a
+ * step that took longer than that is followed by one with half as many rows, and the number grows
+ * only after one that took less than half of it.
  */
 export function createBatchSize(most: number, { mostMs }: BatchOptions = {}) {
   let rows = mostMs === undefined ? most : Math.ceil(most / FIRST_SHARE)

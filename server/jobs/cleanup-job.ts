@@ -1,11 +1,12 @@
 import { once } from 'node:events'
 import type { Task } from 'graphile-worker'
+import type { Log } from '../core/log.ts'
 import type { Metrics } from '../core/metrics.ts'
 import { withTimeout } from '../core/with-timeout.ts'
 import { type Db, isConnectionLost } from '../db/client.ts'
 import type { Cleanup } from './cleanup.ts'
 import { expireGivenUp } from './given-up.ts'
-import { type Log, levelOf } from './log.ts'
+import { levelOf } from './log.ts'
 
 const TIMEOUT_MS = 60_000
 /** A part of the cleanup, like its tasks. */
@@ -19,8 +20,8 @@ type CleanupJobOptions = {
 }
 
 /**
- * The queue's job that cleans up. It never fails: that would be a job given up, for which an
- * operator is called, while the next cleanup does what is left of this one.
+ * The queue's cleanup job. It never fails: a failed job would be given up, which alerts an
+ * operator, although the next cleanup does what is left.
  */
 export const createCleanupJob =
   ({ db, cleanup, metrics, log }: CleanupJobOptions): Task =>

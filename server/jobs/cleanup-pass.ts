@@ -4,10 +4,10 @@ import { type Db, type DbConnection, type Deadline, isConnectionLost } from '../
 import { inSchema, locks } from '../db/locks.ts'
 import type { CleanupTasks } from './cleanup-tasks.ts'
 
-/** How long one task of a pass may take before it is the next one's turn. */
+/** How long a task may take in a pass before the next one has its turn. */
 const TURN_MS = 8_000
 
-/** Ends a task whose turn is over. It goes on in the next pass. */
+/** Ends a task whose turn is over. It continues in the next pass. */
 class TurnOverError extends Error {
   override readonly name = 'TurnOverError'
 }
@@ -24,11 +24,11 @@ type PassOptions = {
   onTurnOver: () => void
 }
 
-/** A pass gives each task one turn. Tasks fail alone: the next one runs all the same. */
+/** Runs a pass, in which each task has one turn. Tasks fail alone: the next one still runs. */
 export function createPass({ tasks, stopping, onTurnOver, ...failures }: PassOptions): Pass {
   return async (connection, deadline) => {
     const signal = AbortSignal.any([stopping, deadline.signal])
-    // The whole pass uses one connection, to leave the others to requests.
+    // A pass uses one connection, to leave the others to requests.
     const ending: Deadline = { signal, throwIfAborted: () => signal.throwIfAborted() }
     const onOneConnection: Pick<Db, 'use'> = { use: (work) => work(connection, ending) }
     for (const task of tasks) {
@@ -43,7 +43,9 @@ export function createPass({ tasks, stopping, onTurnOver, ...failures }: PassOpt
   }
 }
 
-/** Tasks call it between their steps: it throws once the pass or the turn is over. */
+/**
+ * Makes the function that tasks call between steps: it throws once the pass or the turn is over.
+ */
 function createCheckpoint(signal: AbortSignal) {
   const turnEnds = performance.now() + TURN_MS
   return () => {
@@ -52,7 +54,10 @@ function createCheckpoint(signal: AbortSignal) {
   }
 }
 
-/** Runs a part of a task. Unless the pass or the turn is over, a failure is reported: false. */
+/**
+ * Runs a part of a task. If it fails, reports that and returns false, unless the pass or the turn
+ * is over.
+ */
 const createAttempt =
   (
     task: string,
@@ -93,8 +98,8 @@ export const exclusively =
   }
 
 /**
- * Limits how long a step waits for a lock, to a quarter of the time of a statement. So a step that
- * exceeds the statement's time was too large, and did not merely wait.
+ * Limits how long a step waits for a lock to a quarter of a statement's time. So a step that
+ * exceeds that time was too large, and not merely waiting.
  */
 const limitLockWaits = (connection: DbConnection) => connection`
   select set_config('lock_timeout', (s.setting::int / 4)::text, false)

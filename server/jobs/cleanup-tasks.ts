@@ -94,7 +94,7 @@ export function createCleanupTasks({
   return tasks.map((task) => ({ ...task, batch: createBatchSize(task.most, task) }))
 }
 
-/** Runs the task again an interval after it has ended, or at once if it was interrupted. */
+/** Runs the task again after an interval, or at once if it was interrupted. */
 function every(intervalMs: number, run: CleanupTask['run']): CleanupTask['run'] {
   let ranAt = Number.NEGATIVE_INFINITY
   return async (context) => {

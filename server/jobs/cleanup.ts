@@ -15,7 +15,10 @@ const RETRY_MS = 1_000
 const PASS_TIMEOUT_MS = 60_000
 
 export type Cleanup = Erasure & {
-  /** Runs a pass now and every minute, where no jobs do. Returns a function that ends this. */
+  /**
+   * Runs a pass now and every minute, in a process without jobs. Returns a function that stops
+   * this.
+   */
   start: () => () => Promise<void>
   /** Runs a pass now. Resolves when everything is done, or when another node is running a pass. */
   run: () => Promise<void>
@@ -27,22 +30,22 @@ type CleanupOptions = {
   db: Db
   publisher: EventPublisher
   metrics: Pick<Metrics, 'cleanupFailures'>
-  /** Called with what a task failed with, or what ended a pass. */
+  /** Called with the error of a task, or the one that ended a pass. */
   onError: (error: unknown, task?: string) => void
   /** After how many days channels and workspaces without members are deleted; 0: never. */
   purgeEmptyAfterDays?: number
   /** After how many days entries of the audit log are deleted; 0: never. */
   auditRetentionDays?: number
-  /** Where jobs are staged, for users who leave the push provider with their app. */
+  /** Stages jobs that remove users of deleted apps from the push provider. */
   staging?: JobStaging
-  /** After this long a pass is ended, and the next one continues it. */
+  /** How long a pass may take. The next one continues it. */
   passMs?: number
 }
 
 /**
  * Deletes what deleted users and channels left behind, and what has expired, in short statements
- * and transactions. It may be interrupted at any point, and run on several nodes at once; an
- * advisory lock normally leaves it to one node at a time. Tasks take turns, and each fails alone.
+ * and transactions. It may be interrupted at any point and run on several nodes at once, though an
+ * advisory lock normally leaves it to one. Tasks take turns, and each fails alone.
  */
 export function createCleanup({ passMs = PASS_TIMEOUT_MS, ...options }: CleanupOptions): Cleanup {
   const { db, publisher, metrics, onError, staging } = options
@@ -112,7 +115,7 @@ type EraseOptions = Pick<CleanupOptions, 'db' | 'publisher'> & {
   signal: AbortSignal
 }
 
-/** Erases users outside of the passes, for a call that waits for it. */
+/** Erases users outside the passes, for a call that waits for it. */
 function createErase({ signal, ...options }: EraseOptions): Erasure['erase'] {
   return (users, until) => {
     const checkpoint = () => {
@@ -124,7 +127,7 @@ function createErase({ signal, ...options }: EraseOptions): Erasure['erase'] {
   }
 }
 
-/** An attempt whose failures are the caller's. */
+/** Passes failures on to the caller. */
 const rethrowing = async (work: () => Promise<void>) => {
   await work()
   return true

@@ -2,15 +2,15 @@ import type { Db, DbConnection } from '../db/client.ts'
 import type { BatchSize } from './batch-size.ts'
 
 /**
- * Rows are deleted in steps, each of which goes on where the one before it ended: until a vacuum,
- * deleted rows are still in the index, for as long as some transaction may see them, and would be
- * looked at again by each step.
+ * Rows are deleted in steps, each of which continues where the last one ended. Until a vacuum,
+ * deleted rows stay in the index while any transaction may see them, so a step that started from
+ * the beginning would look at all of them again.
  */
 export type RetentionContext = {
   db: Pick<Db, 'use'>
   /** Throws when there is no time for another statement. */
   checkpoint: () => void
-  /** Runs a part that the others do not depend on. False: it failed, and this was reported. */
+  /** Runs a part that no other part depends on. Returns false if it failed, which was reported. */
   attempt: (work: () => Promise<void>) => Promise<boolean>
   batch: BatchSize
 }
@@ -32,7 +32,7 @@ export async function repeatUntilNone(
 export type Expired = { count: number; until: string | null }
 type ExpiryStep = { from: string; limit: number }
 
-/** Deletes rows in the order of a time that they have. */
+/** Deletes rows in the order of a time column. */
 export function expireInOrder(
   context: RetentionContext,
   remove: (db: DbConnection, step: ExpiryStep) => PromiseLike<Expired[]>,
@@ -48,7 +48,7 @@ export function expireInOrder(
 /** Rows of a channel, an app or a topic. */
 export type Owned = {
   table: string
-  /** The columns of an index after the owner; without them each step starts from the beginning. */
+  /** The columns of the index after the owner. Without them each step starts from the beginning. */
   order?: string[]
   skipsLocked?: boolean
   /** Rows of this type are kept. */
@@ -59,8 +59,8 @@ type Position = (string | number)[]
 type Deleted = { count: number; last: Position }
 
 /**
- * Deletes all of these rows, by the places (ctid) where a step has found them: joined by keys, a
- * table that was small when the statement was prepared would be read whole by each step.
+ * Deletes all of these rows, by the places (ctid) where a step has found them. Joined by keys
+ * instead, a table that was small when the statement was prepared would be read whole by each step.
  */
 export function deleteOwned(context: RetentionContext, rows: Owned, owner: Owner) {
   let after: Position = []

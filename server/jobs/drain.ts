@@ -1,11 +1,12 @@
 import { type JobStaging, MAX_ATTEMPTS } from '../core/jobs.ts'
+import type { Log } from '../core/log.ts'
 import { type Db, isStatementTimeout } from '../db/client.ts'
 import { queueSchema } from '../db/own-schema.ts'
-import { type Log, levelOf } from './log.ts'
+import { levelOf } from './log.ts'
 import { type QueuedTask, taskSettings } from './tasks.ts'
 import type { Timings } from './timings.ts'
 
-/** How many jobs a drain moves at most; fewer while the database takes too long. */
+/** The most jobs that a drain moves; fewer while the database takes too long. */
 const JOBS_PER_DRAIN = 1_000
 /** The age at which unclaimed jobs are reported: possibly no worker handles their task. */
 const UNCLAIMED_SECONDS = 60
@@ -47,7 +48,8 @@ export function startDraining({ db, tasks, staging, timings, log }: DrainingOpti
       most = Math.min(JOBS_PER_DRAIN, 2 * most)
       return { isMoreStaged }
     } catch (error) {
-      // As many jobs would take too long again, and all others would wait behind them for ever.
+      // With as many jobs it would take too long again, and all others would wait behind them for
+      // ever.
       if (isStatementTimeout(error)) most = Math.ceil(most / 2)
       log[levelOf(error)]({ err: error }, 'draining staged jobs failed, will retry')
       return { isMoreStaged: false }

@@ -14,8 +14,8 @@ export type Deletions = ReadonlyMap<string, string>
 type Topic = { topic: string; due: Deletions }
 
 /**
- * Takes the names of users out of the events of a topic, in one walk for all of the channel who are
- * deleted by then, however often it is interrupted.
+ * Removes the names of deleted users from the events of a topic, in one walk for all users of the
+ * channel who are deleted by then, however often it is interrupted.
  */
 export async function eraseFromTopic(
   context: ErasureContext,
@@ -37,7 +37,7 @@ export async function eraseFromTopic(
       eraseEvents(ctx, named, { topic, afterOffset: after, limit }),
     )
     if (erasing.isRewritten) publisher.broadcast({ kind: 'rewritten', topic })
-    // Users whom others had locked get another walk, which waits for them.
+    // Users whose rows were locked get another walk, which waits for them.
     const seen = new Set([target.userId, ...erasing.userIds])
     const deletions = new Map([...walk.deletions].filter(([userId]) => seen.has(userId)))
     return { after: erasing.after, deletions }
@@ -60,7 +60,7 @@ export async function eraseFromTopic(
   }
 }
 
-/** A user has nothing left in the channel. */
+/** Forgets the walk, since the user has nothing left in the channel. */
 export function leaveWalk({ eventWalks }: ErasurePositions, found: FoundTarget, topic: string) {
   const place = placeOf(found, topic)
   const walk = eventWalks.get(place)
@@ -68,6 +68,6 @@ export function leaveWalk({ eventWalks }: ErasurePositions, found: FoundTarget, 
   if (walk?.deletions.size === 0) eventWalks.delete(place)
 }
 
-/** The state is part of the key: once its channel is deleted, a walk has more to do. */
+/** The state is part of the key: after its channel is deleted, a walk has more to do. */
 const placeOf = ({ state, channelId }: FoundTarget, topic: string) =>
   JSON.stringify([state, channelId, topic])

@@ -6,13 +6,15 @@ import type { BatchSize } from './batch-size.ts'
 
 /** How many messages, reactions or other rows a step erases at most. */
 export const STEP = 200
-/** Writes to the channel of a step wait for it, so it should take less than twice this. */
+/** Writes to the channel wait for a step, which should take less than twice this. */
 export const STEP_MS = 50
-/** Waiting records of an import are only looked at, so a step takes this many times more. */
+/**
+ * The waiting records of an import are mostly only looked at, so a step takes this many times more.
+ */
 export const ROWS_EACH = 5
-/** More interrupted erasures than this are not remembered: they start again. */
+/** The most interrupted erasures that are remembered: others start again. */
 export const MAX_POSITIONS = 10_000
-/** The same for walks over events, each of which remembers up to a thousand users. */
+/** The same for walks over events. Each of them remembers up to a thousand users. */
 export const MAX_EVENT_WALKS = 100
 
 export type DeletedUsers = { appId: string; userIds: string[] }
@@ -20,9 +22,9 @@ export type DeletedUsers = { appId: string; userIds: string[] }
 export type ErasureContext = {
   db: Pick<Db, 'use'>
   publisher: EventPublisher
-  /** Throws when there is no time for another step: completed steps stay done. */
+  /** Throws when there is no time for another step. Completed steps stay done. */
   checkpoint: () => void
-  /** Runs a part that the others do not depend on. False: it failed, and this was reported. */
+  /** Runs a part that no other part depends on. Returns false if it failed, which was reported. */
   attempt: (work: () => Promise<void>) => Promise<boolean>
   batch: BatchSize
   positions: ErasurePositions
@@ -31,22 +33,22 @@ export type ErasureContext = {
 }
 
 /** A walk over the waiting records of an app, null at its end, for at least these deletions. */
-export type Waiting = { walk: WaitingWalk | null; deletions: ReadonlySet<string> }
+export type WaitingErasure = { walk: WaitingWalk | null; deletions: ReadonlySet<string> }
 
 /** A walk over the events of a topic, null at its end, for these deletions by user id. */
 export type EventWalk = { after: number | null; deletions: Map<string, string> }
 
 /**
- * Up to which seq a deleted user's messages in a channel are erased, and up to which offset names
- * are out of a topic, by what is done: in a channel that is deleted meanwhile it is more. A deleted
- * user writes no more and both only grow, so a position never becomes wrong.
+ * How far erasures have come, by what is done: the seq up to which a deleted user's messages in a
+ * channel are erased, and the offset up to which names are out of a topic. Both only grow, and a
+ * deleted user writes no more, so a position never becomes wrong.
  */
 export type ErasurePositions = ReturnType<typeof createErasurePositions>
 export function createErasurePositions() {
   const seqs = new Map<string, number>()
   return {
     /** The walks over waiting records, by app, until its users are erased. */
-    walks: new Map<string, Waiting>(),
+    walks: new Map<string, WaitingErasure>(),
     /** The walks over events, until the users of the channel are erased. */
     eventWalks: new Map<string, EventWalk>(),
     get: (place: string) => seqs.get(place) ?? 0,

@@ -30,7 +30,7 @@ import {
 } from './erasure-context.ts'
 import { purgeContent } from './purge-channels.ts'
 
-/** Erases these users. A user of whom a part failed is left for the next pass. */
+/** Erases these users. A user with a failed part is left for the next pass. */
 export async function eraseUsers(context: ErasureContext, { appId, userIds }: DeletedUsers) {
   const step = createStep(context, appId)
   await eraseWaiting(context, { appId, userIds })
@@ -56,7 +56,7 @@ export async function eraseUsers(context: ErasureContext, { appId, userIds }: De
   }
   const findTargets = () => find(selectErasureTargets)
   for (let found = await findTargets(); found.length > 0; found = await findTargets()) {
-    // All users of a channel one after the other: they share a walk over its events.
+    // All users of a channel one after the other, because they share a walk over its events.
     for (const channel of new Map(found.map((target) => [target.channelId, target])).values()) {
       const ref = { ...query(), channelId: channel.channelId }
       const users = await step(({ db }) => selectDeletedIn(db, ref))
@@ -84,9 +84,9 @@ export async function eraseUsers(context: ErasureContext, { appId, userIds }: De
 }
 
 /**
- * Empties what waits in imports that are not finished, once, however often the rest is interrupted:
- * nothing of deleted users is stored any more. A walk is of all deleted users of the app, so that
- * another one is made only for who was deleted since it began.
+ * Empties the waiting records of unfinished imports, once, however often the rest is interrupted:
+ * nothing of deleted users is stored there any more. A walk covers all deleted users of the app, so
+ * another is made only for users deleted after it began.
  */
 async function eraseWaiting(context: ErasureContext, users: DeletedUsers) {
   const { appId } = users
@@ -111,12 +111,12 @@ async function eraseWaiting(context: ErasureContext, users: DeletedUsers) {
   }
 }
 
-/** Erases what one of those who are due has left in a channel, their reactions excepted. */
+/** Erases everything that a user has left in a channel, except their reactions. */
 async function eraseTarget(context: ErasureContext, found: FoundTarget, due: Deletions) {
   const { state, ...target } = found
   const { appId, channelId: id, userId } = target
   const step = createStep(context, appId)
-  // Nobody sees it any more: its content would go a little later.
+  // Nobody sees this channel any more, and its content would be purged a little later.
   if (state === 'deleted') await purgeContent(context, { appId, id })
   await repeat(context, (limit) => step(({ db }) => removeReadMarks(db, target, limit)))
   const { ofChannel, ofMembers } = await step(({ db }) => selectNamingTopics(db, target))

@@ -8,8 +8,8 @@ import type { JobBatch, QueuedJob, QueuedTask } from './tasks.ts'
 type GivenUp = { task: QueuedTask; batch: JobBatch; reason: string }
 
 /**
- * Keeps a batch that is given up for the operator, one job for each app. The queue's own
- * connections find its functions by their search path.
+ * Keeps a given-up batch for the operator, one job for each app. The queue's own connections find
+ * its functions by their search path.
  */
 export async function keepGivenUp(
   helpers: Pick<JobHelpers, 'query'>,

@@ -1,20 +1,24 @@
 import { createClockSteps } from '../core/clock-steps.ts'
+import type { Log } from '../core/log.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { Db, Tx } from '../db/client.ts'
 import { inSchema, locks } from '../db/locks.ts'
 import { queueSchema } from '../db/own-schema.ts'
 import { transaction } from '../db/transaction.ts'
-import { type Log, levelOf } from './log.ts'
+import { levelOf } from './log.ts'
 import { MAX_DEATHS, survivedDeaths } from './tasks.ts'
 import type { Timings } from './timings.ts'
 
 const MISSED_HEARTBEATS = 3
 /**
- * After so many without one, other workers may have been kept from theirs as well. A single one
- * that failed is no reason: with one in three, no worker would ever be declared dead.
+ * After so many heartbeats that this process did not write, whatever prevented them may have
+ * prevented other workers' as well. One failure is no reason: if one in three failed, no worker
+ * would ever be declared dead.
  */
 const AWAY_HEARTBEATS = 2.5
-/** How many jobs from before the clock was set back a heartbeat puts right: no more than it can. */
+/**
+ * How many jobs a heartbeat corrects after the clock was set back: no more than it has time for.
+ */
 const JOBS_PER_BEAT = 2_000
 
 type ReleaseContext = { db: Db; metrics: Metrics; log: Log }
@@ -39,7 +43,7 @@ export function startHeartbeat({ queue, timings, ...context }: HeartbeatOptions)
   let writtenAt = Number.NEGATIVE_INFINITY
   /**
    * For how many heartbeats no worker is declared dead. When the database's clock was set, or this
-   * process wrote none for a while, live workers look dead until they have written another one.
+   * process wrote no heartbeat for a while, live workers look dead until they write another one.
    */
   let patience = 0
   const write = async () => {
@@ -66,7 +70,7 @@ export function startHeartbeat({ queue, timings, ...context }: HeartbeatOptions)
       { err: error },
       "worker heartbeat write failed: dead workers' jobs stay locked",
     )
-  // One at a time: an earlier answer that arrives later would look like a clock that was set.
+  // One at a time: an earlier answer that arrives late would look as if the clock had been set.
   const beat = () => {
     writing ??= write()
       .catch(report)
@@ -83,8 +87,8 @@ export function startHeartbeat({ queue, timings, ...context }: HeartbeatOptions)
 }
 
 /**
- * Writes the heartbeat, and returns its time. Another one that is ahead of the clock is from before
- * that was set back: it counts as one of now.
+ * Writes the heartbeat, and returns its time. Heartbeats ahead of the clock are from before it was
+ * set back, and count as written now.
  */
 const writeHeartbeat = (
   db: Db,
@@ -106,7 +110,9 @@ const writeHeartbeat = (
     return row?.at ?? 0
   })
 
-/** Jobs that waited when the clock was set back go on waiting for as long as they were put off. */
+/**
+ * After the clock was set back, makes waiting jobs wait from now for as long as they were put off.
+ */
 const putJobsRight = (db: Db, deadSeconds: number) =>
   db.use(
     (db) => db`
@@ -126,9 +132,9 @@ const putJobsRight = (db: Db, deadSeconds: number) =>
   )
 
 /**
- * Removes the workers without a heartbeat, and returns those that still lock jobs. The clock may
- * have been set since the heartbeat of this process: what is older is judged by the earlier time. A
- * lock ahead of the clock is an old one.
+ * Removes the workers without a heartbeat, and returns those that still hold locks on jobs. The
+ * clock may have been set since this process wrote its heartbeat, so the age of others is judged by
+ * the earlier of both times. A lock ahead of the clock is an old one.
  */
 const removeDeadWorkers = (db: Db, { at, deadSeconds }: { at: number; deadSeconds: number }) =>
   db.use(async (db) => {
@@ -140,7 +146,11 @@ const removeDeadWorkers = (db: Db, { at, deadSeconds }: { at: number; deadSecond
       select distinct job.locked_by as id
       from ${queueSchema(db)}.jobs job
       where (job.locked_at < ${deadSince} or job.locked_at ${isAhead(db, deadSeconds)})
-        and not exists (select from job_workers jw where jw.id = job.locked_by)`
+        and not exists (
+          select
+          from job_workers jw
+          where jw.id = job.locked_by
+        )`
     return dead.map(({ id }) => id)
   })
 
@@ -152,16 +162,16 @@ type NotStored = Map<string, number>
 type ReleasedJob = { id: string; task: string; maxAttempts: number; isInProgress: boolean }
 
 /**
- * Releases the jobs of workers that have ended. Each had its attempt counted when it was taken; it
- * gets that attempt back, until it has survived MAX_DEATHS deaths: the next one gives it up. So do
- * the jobs whose outcome could not be stored, once no worker has them, unless another process has
- * released them since.
+ * Releases the jobs of workers that have ended. A job's attempt was counted when it was taken, and
+ * is given back, until the job has survived MAX_DEATHS deaths: the next one gives it up. The same
+ * goes for jobs whose outcome could not be stored, once no worker has them, unless another process
+ * has released them since.
  */
 export async function releaseWorkers(
   { db, metrics, log }: ReleaseContext,
   { workers, notStored }: { workers: string[]; notStored: NotStored },
 ) {
-  // A release beside this one must not give them an attempt as well.
+  // A concurrent release must not give them an attempt as well.
   const given = [...notStored]
   notStored.clear()
   const onGivenUp = ({ id, task, maxAttempts }: ReleasedJob) => {
@@ -183,15 +193,15 @@ type Release = {
   workers: string[]
   given: [id: string, maxAttempts: number][]
   /**
-   * Called with each job that is given up, before the commit, whose answer may be lost: rather
+   * Called with each given-up job before the commit. The answer to a commit may be lost, and rather
    * twice than never.
    */
   onGivenUp: (job: ReleasedJob) => void
 }
 
 /**
- * Returns the jobs of these workers, and those given that still have as many attempts: a release
- * gives one more. Those in progress elsewhere stay as is.
+ * Returns the jobs of these workers, and the given jobs that still have as many attempts, since a
+ * release gives one more. Jobs in progress elsewhere stay as they are.
  */
 const release = (db: Db, { workers, given, onGivenUp }: Release) =>
   db.use((connection) =>
@@ -199,7 +209,7 @@ const release = (db: Db, { workers, given, onGivenUp }: Release) =>
       const queue = queueSchema(tx)
       const ids = given.map(([id]) => id)
       const maxAttempts = given.map(([, maxAttempts]) => maxAttempts)
-      // So that a job of two nodes that release at once gets back one attempt, not two.
+      // Otherwise two nodes that release at once would give a job two attempts back.
       await tx`select pg_advisory_xact_lock(${locks.release}, ${inSchema(tx)})`
       const jobs = await tx<ReleasedJob[]>`
         select job.id, job.task_identifier as task, job.max_attempts,
@@ -220,7 +230,7 @@ const release = (db: Db, { workers, given, onGivenUp }: Release) =>
         from ${queue}.jobs job,
           ${queue}.reschedule_jobs(array[job.id], max_attempts => job.max_attempts + 1)
         where job.id in (select unnest(${again}::text[])::bigint)`
-      // To fail a job sets its attempts to the most that it may have: those are its own now.
+      // Failing a job raises its attempts to the maximum. They become those that it really had.
       await tx`
         select
         from ${queue}.jobs job,

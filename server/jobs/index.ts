@@ -2,13 +2,13 @@ import type { TaskList } from 'graphile-worker'
 import type { EventPublisher } from '../core/event-bus.ts'
 import type { GuardOptions } from '../core/guarded-request.ts'
 import type { JobStaging } from '../core/jobs.ts'
+import type { Log } from '../core/log.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { Db } from '../db/client.ts'
 import type { Cleanup } from './cleanup.ts'
 import { createCleanupJob } from './cleanup-job.ts'
 import { startDraining } from './drain.ts'
 import { startHeartbeat } from './heartbeat.ts'
-import type { Log } from './log.ts'
 import { createFetch, type FetchOptions } from './previews/fetch.ts'
 import { createPreviews } from './previews/index.ts'
 import { createPushes } from './push/index.ts'
@@ -35,14 +35,12 @@ export type JobsOptions = {
   timings?: Partial<Timings>
 }
 
-/**
- * How many jobs each queue runs at once. They mostly wait: for other sites, or for the provider.
- */
+/** How many jobs each queue runs at once. They mostly wait for other sites or for the provider. */
 const CONCURRENCY = { previews: 10, push: 4 }
 
 /**
- * Runs background jobs in this process. Returns a function that stops this: jobs in progress end,
- * or return to the queue.
+ * Runs background jobs in this process. Returns a function that stops this: jobs in progress
+ * finish, or return to the queue.
  */
 export async function startJobs({ timings: overrides, ...options }: JobsOptions) {
   const { db, databaseUrl, staging, publisher, metrics, cleanup, log } = options

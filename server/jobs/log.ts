@@ -1,15 +1,10 @@
 import { Logger } from 'graphile-worker'
+import type { Log } from '../core/log.ts'
 import { isOutage } from '../db/client.ts'
 import { isQueueLost } from './queue-pool.ts'
 import { NotStoredError } from './tasks.ts'
 
-/** The logger of background work: Fastify's, or one like it. */
-export type Log = Record<
-  'info' | 'warn' | 'error' | 'debug',
-  (facts: object, message: string) => void
->
-
-/** The level of a failure: an outage has a line of its own, and each retry would add another. */
+/** The log level of a failure. An outage has its own line, and each retry would add another. */
 export const levelOf = (error: unknown, otherwise: 'warn' | 'error' = 'warn') =>
   isQueueOutage(error) ? 'debug' : otherwise
 
@@ -20,12 +15,12 @@ const isQueueOutage = (error: unknown): boolean => {
   return error instanceof AggregateError && error.errors.some(isQueueOutage)
 }
 
-/** A runner that stops although it was not asked to: who starts the next one logs its error. */
+/** The line of a runner that stops by itself. Whoever starts the next one logs its error. */
 const STOPPING = 'Runner stopping'
 
 /**
- * Passes graphile-worker's log lines on. Its info lines are routine, so they become debug lines. Of
- * a job that fails we have a line of our own: its line quotes the error, which may quote a row.
+ * Passes graphile-worker's log lines on. Its info lines are routine, so they become debug lines.
+ * Failed jobs have a line of ours: its own quotes the error, which may quote a row.
  */
 export const queueLogger = (log: Log) =>
   new Logger(() => (level, message, meta) => {

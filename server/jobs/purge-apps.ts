@@ -22,12 +22,15 @@ type PurgeContext = RetentionContext & {
   publisher: EventPublisher
   staging: JobStaging | undefined
 }
-/** Users of an app that was never shown have their devices by another service. */
+/**
+ * `wasShown` is false for an app whose import was never finished: the devices of its users belong
+ * to another service.
+ */
 type DeletedApp = { id: string; wasShown: boolean }
 
 /**
- * Deletes everything that deleted apps had, in short statements, and then their rows. What fails is
- * left to the next pass, and nothing else waits for it; what is done stays done.
+ * Deletes everything of deleted apps in short statements, and then their rows. What fails is left
+ * to the next pass; nothing else waits for it, and what is done stays done.
  */
 export async function purgeApps(context: PurgeContext) {
   await context.db.use(deleteUnfinished)
@@ -84,7 +87,7 @@ async function purgeApp(context: PurgeContext, { id: appId, ...app }: DeletedApp
   )
 }
 
-/** Each channel fails alone. Returns whether none is left. */
+/** Purges channels, each of which fails alone. Returns whether none is left. */
 async function purgeChannelsOf(context: PurgeContext, appId: string) {
   const { db, attempt } = context
   let isEmpty = true
@@ -101,7 +104,7 @@ async function purgeChannelsOf(context: PurgeContext, appId: string) {
     for (const { id } of found) {
       const purge = async () => {
         await purgeTopic(context, topics.channel(appId, id))
-        // That of an unfinished import is deleted at 'infinity'.
+        // The channels of an unfinished import have the time 'infinity'.
         await db.use(
           (db) => db`
             update channels
@@ -216,7 +219,7 @@ const deleteUsers = (db: Tx, { appId, after, limit }: Some & { after: string }) 
 
 type Some = { appId: string; limit: number }
 
-/** What keys and users did goes with them. What the operator did is kept. */
+/** Removes what keys and users did. What the operator did is kept. */
 const removeEntries = (db: DbConnection, { appId, limit }: Some) =>
   deleteEntries(
     db,

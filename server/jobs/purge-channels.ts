@@ -17,17 +17,17 @@ import {
 import { BATCH } from './retention.ts'
 
 type PurgeContext = RetentionContext & { publisher: EventPublisher }
-type Place = { deletedAt: string; id: string }
-type Deleted = ChannelRef & Place & { isDue: boolean }
+type DeletedCursor = { deletedAt: string; id: string }
+type Deleted = ChannelRef & DeletedCursor & { isDue: boolean }
 
 const START = { deletedAt: '-infinity', id: FIRST_ID }
 
 /**
- * Purges the channels that were deleted, in that order, and continues in the next pass when the
- * time is over: however many wait for the end of their events, those after them have their turn.
+ * Purges deleted channels in the order of their deletion, and continues in the next pass when its
+ * time is over: however many wait for their events to expire, those after them have their turn.
  */
 export function createChannelPurge() {
-  let after: Place = START
+  let after: DeletedCursor = START
   return async (context: PurgeContext) => {
     const { db, checkpoint, attempt } = context
     await db.use(deleteUnfinished)
@@ -45,8 +45,8 @@ export function createChannelPurge() {
   }
 }
 
-/** Of those that wait for the end of their events, the content has gone before. */
-const selectDeleted = (db: DbConnection, after: Place) => db<Deleted[]>`
+/** The content of those that only wait for their events to expire is gone already. */
+const selectDeleted = (db: DbConnection, after: DeletedCursor) => db<Deleted[]>`
   select
     c.app_id, c.id, c.deleted_at::text as deleted_at,
     not ${areEventsKept(db)}
@@ -74,7 +74,7 @@ const selectDeleted = (db: DbConnection, after: Place) => db<Deleted[]>`
 
 type ChannelRef = { appId: string; id: string }
 
-/** Channels of imports that nobody has finished; not one whose file is just sent again. */
+/** Marks channels of unfinished imports as deleted, unless their file is being sent again. */
 const deleteUnfinished = (db: DbConnection) => db`
   update channels
   set deleted_at = now()
@@ -89,8 +89,8 @@ const deleteUnfinished = (db: DbConnection) => db`
     and updated_at < now() - ${limits.imports.unfinishedDays} * interval '1 day'`
 
 /**
- * Rows that refer to another are deleted before it: a cascade would have no limit. Messages are the
- * last: as long as there are any, there may be all of the others.
+ * In this order: rows that refer to another are deleted before it, because a cascade would have no
+ * limit. Messages come last: while there are any, there may be rows of all other kinds.
  */
 const contentOfChannel: Owned[] = [
   { table: 'imported_rows' },
@@ -102,7 +102,7 @@ const membersOfChannel: Owned[] = [
   { table: 'members', order: ['user_id'], skipsLocked: true },
   { table: 'former_members', order: ['user_id'] },
 ]
-/** All but its deletion, which clients may still have to get. */
+/** All events except the deletion, which clients may still have to get. */
 const eventsOfChannel: Owned = {
   table: 'events',
   order: ['"offset"'],
@@ -110,8 +110,8 @@ const eventsOfChannel: Owned = {
 }
 
 /**
- * Deletes everything of a channel that was deleted. Who was in it stays known for as long as its
- * events do: by that the erasure of a user finds them.
+ * Deletes everything of a deleted channel. Its former members are kept as long as its events: by
+ * these the erasure of a user finds the channel.
  */
 export async function purgeChannel(context: PurgeContext, channel: ChannelRef) {
   const { appId, id } = channel
@@ -133,7 +133,7 @@ export async function purgeChannel(context: PurgeContext, channel: ChannelRef) {
   )
 }
 
-/** Makes members former members, so that they are in no list of the channels of a user. */
+/** Turns members into former members, so that the channel is in no user's list. */
 function retireMembers(context: RetentionContext, id: string) {
   let after = ''
   return repeatUntilNone(context, async (db, limit) => {
@@ -170,7 +170,7 @@ export async function purgeContent(context: RetentionContext, { id }: ChannelRef
     await deleteOwned(context, rows, { column: 'channel_id', id })
 }
 
-/** Takes the name of the other member out of the event by which a member got a direct message. */
+/** Removes the other member's name from the event by which a member got a direct message. */
 async function forgetNameIn(
   { db, checkpoint, batch, publisher }: PurgeContext,
   { appId, id: channelId, topic }: ChannelRef & { topic: string },

@@ -10,7 +10,7 @@ import { readTls } from '../db/tls.ts'
 export const QUEUE_CONNECTIONS = 12
 /** How long closing the connections may take. */
 const CLOSE_MS = 1_000
-/** No wait for the database is endless: not for a connection, an answer, or a silent peer. */
+/** Ends every wait: for a connection, for an answer, for a silent peer. */
 const WAITS = {
   connectionTimeoutMillis: 5_000,
   query_timeout: 10_000,
@@ -25,7 +25,7 @@ const NO_ANSWER = 'Query read timeout'
 /** Whether a connection of the queue is gone. */
 export const isQueueLost = (error: unknown) => error instanceof Error && LOST.test(error.message)
 
-/** Whether it is not the statement that is wrong: the queue's database did not take it. */
+/** Whether the queue's database was unavailable, rather than the statement wrong. */
 export const isQueueUnavailable = (error: unknown) =>
   isDatabaseUnavailable(error) ||
   isQueueLost(error) ||
@@ -62,14 +62,14 @@ export function createQueuePool(
     clients.add(client)
     client.on('error', onConnectionLost)
   })
-  // The client has reported it already. This error holds the whole client, which would fill a page
-  // of the log.
+  // Reported by the client already. This error holds the whole client, which would fill a page of
+  // the log.
   pgPool.on('error', () => {})
   pgPool.on('remove', (client) => clients.delete(client))
   const cut = () => {
     for (const client of clients) socketOf(client).destroy()
   }
-  /** Resolves when the connections are closed: the end of the pool only begins to close them. */
+  /** Resolves when the connections are closed: the pool's own end only begins to close them. */
   const close = async () => {
     await pgPool.end()
     const closed = async () => {
@@ -84,9 +84,9 @@ export function createQueuePool(
 type Callback = Parameters<pg.Pool['connect']>[0]
 
 /**
- * A pool whose clients may be released twice. graphile-worker does so when it is stopped while it
- * begins to listen, and the database is lost at that moment: nothing handles the error of the pool,
- * which would end the process.
+ * A pool whose clients may be released twice. graphile-worker does that when it is stopped as it
+ * begins to listen and loses the database at that moment. The pool's error, which nothing handles,
+ * would end the process.
  */
 class QueuePool extends pg.Pool {
   override connect(): Promise<pg.PoolClient>

@@ -2,20 +2,21 @@ import { EventEmitter, once, setMaxListeners } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import { type RunnerOptions, run, runMigrations } from 'graphile-worker'
 import type pg from 'pg'
+import type { Log } from '../core/log.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { Db } from '../db/client.ts'
 import { IDLE_OUTSIDE_POOLS_MS } from '../db/connection.ts'
 import { ownSchema, queueSchemaOf } from '../db/own-schema.ts'
 import { ConnectionClosedError } from '../db/single-socket.ts'
 import { releaseWorkers } from './heartbeat.ts'
-import { type Log, levelOf, queueLogger } from './log.ts'
+import { levelOf, queueLogger } from './log.ts'
 import { createQueuePool } from './queue-pool.ts'
 import { NotStoredError } from './tasks.ts'
 import type { Timings } from './timings.ts'
 import { answers, watchFetching } from './watch-fetching.ts'
 
 const RESTART_MS = 1_000
-/** How long a runner that is stopped may take before the next one starts. */
+/** How long a stopped runner may take before the next one starts. */
 const STOP_MS = 10_000
 /**
  * graphile-worker does not wait for a job's end to be recorded, and without these batches nothing
@@ -91,7 +92,7 @@ export async function openQueue({ databaseUrl, db, metrics, timings, log }: Queu
   }
 }
 
-/** Brings the tables of the queue up to date, also for servers whose role may not. */
+/** Migrates the tables of the queue, also for servers whose role may not. */
 export async function migrateQueue(databaseUrl: string) {
   const { pgPool, close } = createQueuePool(databaseUrl, {
     onConnectionLost: () => {},
@@ -100,7 +101,7 @@ export async function migrateQueue(databaseUrl: string) {
   try {
     await migrateTables(pgPool, databaseUrl)
   } catch (error) {
-    // The driver gives this error no code.
+    // The driver does not give this error a code.
     const isLost = error instanceof Error && error.message.startsWith('Connection terminated')
     throw isLost ? new ConnectionClosedError() : error
   } finally {
@@ -118,7 +119,7 @@ async function migrateTables(pgPool: pg.Pool, databaseUrl: string) {
  * schema has no right, although the schema exists. If this table exists, it does not.
  */
 const createMigrationsTable = async (pool: pg.Pool) => {
-  // A role that may not create tables is refused although there is nothing to create.
+  // Checked first: a role without the right is refused although there is nothing to create.
   const { rowCount } = await pool.query(`select where to_regclass('migrations') is null`)
   if (rowCount === 0) return
   await pool.query(`
@@ -130,9 +131,9 @@ const createMigrationsTable = async (pool: pg.Pool) => {
 }
 
 /**
- * A local queue that is released gives the jobs back that it has fetched. graphile-worker does not
- * handle it when the database is lost at that moment, which would end the process; the jobs are
- * released with their worker.
+ * A released local queue gives back the jobs that it has fetched. graphile-worker does not handle
+ * the loss of the database at that moment, which would end the process. The jobs are released with
+ * their worker.
  */
 const isFailedReturn = (error: unknown) =>
   error instanceof Error &&
@@ -179,8 +180,8 @@ function observeJobs({ own, workers, notStored, metrics: { jobs }, log }: Observ
 }
 
 /**
- * A runner ends when the database is unavailable for a while, or when it has stalled. This starts
- * the next one, until stopped.
+ * Keeps a runner running. One ends when the database is unavailable for a while, or when it has
+ * stalled; this starts the next, until stopped.
  */
 function keepRunning(
   runOnce: (signal: AbortSignal) => Promise<void>,
@@ -193,7 +194,7 @@ function keepRunning(
       try {
         await runOnce(signal)
       } catch (error) {
-        // An outage of the database has a line of its own, and this would add one a second.
+        // An outage has its own line, and this would add one a second.
         const level = (await answers(db)) ? 'warn' : 'debug'
         if (!signal.aborted) log[level]({ err: error }, 'job queue unavailable, will restart')
       }

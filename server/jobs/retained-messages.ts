@@ -17,12 +17,12 @@ type RetentionContext = {
   publisher: EventPublisher
   /** Throws when there is no time for another step. */
   checkpoint: () => void
-  /** Runs a part that may fail alone. False if it failed, which is then reported. */
+  /** Runs a part that may fail alone. Returns false if it failed, which was reported. */
   attempt: (work: () => Promise<void>) => Promise<boolean>
   batch: BatchSize
 }
 type Retention = { appId: string; days: number }
-/** How far the walk over an app's channels is, or when it ended. */
+/** How far the walk over an app's channels has come, or when it ended. */
 type Walk = { after?: string | undefined; finishedAt?: number }
 
 /**
@@ -52,14 +52,14 @@ export function createMessageRetention() {
     for (const key of walks.keys()) {
       if (!keys.has(key)) walks.delete(key)
     }
-    // One with more than there is time for has the next turn after all others.
+    // An app with more than there is time for has its next turn after all others.
     const isNext = ({ appId }: Retention) => appId > lastAppId
     const inTurn = [...retentions.filter(isNext), ...retentions.filter((one) => !isNext(one))]
     for (const retention of inTurn) await context.attempt(() => expireInApp(context, retention))
   }
 }
 
-/** Another number of days begins another walk. */
+/** A change of the days begins another walk. */
 const keyOf = ({ appId, days }: Retention) => `${appId}:${days}`
 
 const selectRetentions = (db: Tx) => db<Retention[]>`
@@ -69,7 +69,7 @@ const selectRetentions = (db: Tx) => db<Retention[]>`
     and a.deleted_at is null
   order by a.id`
 
-/** Returns the id to go on after; undefined at the end. */
+/** Returns the id to continue after; undefined at the end. */
 async function expireInSlice(
   context: RetentionContext,
   retention: Retention,
@@ -128,7 +128,7 @@ async function expireInChannel(context: RetentionContext, retention: Retention, 
 
 type ExpiredQuery = { channelId: string; days: number; limit: number }
 
-/** Of the oldest messages those that are too old: seqs follow the times, as far as it matters. */
+/** Those of the oldest messages that are too old. Seqs follow the times, as far as it matters. */
 const selectExpired = (db: Tx, { channelId, days, limit }: ExpiredQuery) => db<DatedMessage[]>`
   select oldest.*, clock_timestamp() as now
   from (

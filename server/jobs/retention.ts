@@ -8,9 +8,9 @@ import {
   repeatUntilNone,
 } from './delete-in-steps.ts'
 
-/** How many rows one statement deletes at most. */
+/** The most rows that one statement deletes. */
 export const BATCH = 1_000
-/** How many read marks one statement looks at, at most. */
+/** The most read marks that one statement looks at. */
 export const MARKS_AT_ONCE = 5_000
 
 export const expireEvents = (context: RetentionContext) =>
@@ -33,7 +33,7 @@ export const expireEvents = (context: RetentionContext) =>
       from expired`,
   )
 
-/** Also those of webhooks that were deleted. */
+/** Deletes old deliveries, those of deleted webhooks included. */
 export const expireDeliveries = (context: RetentionContext) =>
   expireInOrder(
     context,
@@ -55,7 +55,7 @@ export const expireDeliveries = (context: RetentionContext) =>
       from expired`,
   )
 
-/** While an app is imported, the uses of an invite come later than the invite. */
+/** During the import of an app, the uses of an invite come later than the invite. */
 export const expireInvites = (context: RetentionContext) =>
   expireInOrder(
     context,
@@ -81,7 +81,7 @@ export const expireInvites = (context: RetentionContext) =>
       from expired`,
   )
 
-/** Servers of an earlier version store uses of invites without their app. */
+/** Fills in the app of uses of invites, which servers of an earlier version store without. */
 export const nameAppsOfUses = (context: RetentionContext) =>
   repeatUntilNone(
     context,
@@ -124,8 +124,8 @@ const FIRST_MARK: Mark = { channelId: FIRST_ID, userId: '', seq: 0 }
 
 /**
  * Keeps only a member's last read mark of each day: every message read that day still has a mark at
- * or after it. Walks over all marks in the order of their keys, so no step looks at more than its
- * slice, however few are old. A walk that was interrupted continues in the next pass.
+ * or after it. Walks over all marks in the order of their keys, so that a step looks at one slice
+ * however few are old. An interrupted walk continues in the next pass.
  */
 export function createReadMarkThinning() {
   let from: Mark | undefined
@@ -138,7 +138,7 @@ export function createReadMarkThinning() {
   }
 }
 
-/** Thins a slice. Returns the mark that the next one begins with; undefined at the end. */
+/** Thins a slice. Returns the mark with which the next begins; undefined at the end. */
 async function thinSlice(db: DbConnection, from: Mark, limit: number) {
   const [slice] = await db<(Mark & { count: number })[]>`
     with slice as materialized (

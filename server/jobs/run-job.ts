@@ -4,13 +4,14 @@ import type { JobHelpers } from 'graphile-worker'
 import { safeMessage } from '../core/describe-error.ts'
 import { ApiError } from '../core/errors.ts'
 import { MAX_ATTEMPTS } from '../core/jobs.ts'
+import type { Log } from '../core/log.ts'
 import type { Metrics } from '../core/metrics.ts'
 import { inSpan, traceOfPlace } from '../core/spans.ts'
 import { withTimeout } from '../core/with-timeout.ts'
 import { isDatabaseUnavailable, isStatementTimeout } from '../db/client.ts'
 import { keepGivenUp } from './given-up.ts'
 import { jobTraces } from './job-trace.ts'
-import { type Log, levelOf } from './log.ts'
+import { levelOf } from './log.ts'
 import { isQueueUnavailable } from './queue-pool.ts'
 import {
   type HandlerContext,
@@ -35,7 +36,7 @@ type RunJobOptions<T extends QueuedTask> = {
   log: Log
 }
 
-/** A batch that was in progress when so many workers died is split, to find the job to blame. */
+/** After so many workers died with a batch, it is split, to find the job to blame. */
 const DEATHS_BEFORE_SPLIT = 2
 /** How often storing a later job is retried while the database is unavailable. */
 const MAX_STORE_TRIES = 8

@@ -1,6 +1,7 @@
+import type { Log } from '../core/log.ts'
 import type { Db } from '../db/client.ts'
 import { queueSchema } from '../db/own-schema.ts'
-import { type Log, levelOf } from './log.ts'
+import { levelOf } from './log.ts'
 import type { Timings } from './timings.ts'
 
 /** The key in `service` of the time at which a process last enqueued a cleanup. */

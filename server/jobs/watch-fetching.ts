@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events'
+import type { Log } from '../core/log.ts'
 import type { Db } from '../db/client.ts'
-import type { Log } from './log.ts'
 import type { Timings } from './timings.ts'
 
 /** What graphile-worker emits when the database has answered it. */

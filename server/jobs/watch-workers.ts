@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import type { WorkersState } from '../core/context.ts'
+import type { Log } from '../core/log.ts'
 import type { Db } from '../db/client.ts'
-import type { Log } from './log.ts'
 import { timings as defaults, type Timings } from './timings.ts'
 
 /** In how many heartbeats a worker shows that it lives, after the database's clock was set. */

@@ -34,7 +34,7 @@ export class Backfill {
     try {
       while (this.#pending.size > 0) await this.#fillSome()
     } catch (error) {
-      // The next reconciliation retries.
+      // The next reconciliation tries again.
       this.#pending.clear()
       this.options.report(error, 'gap read failed')
     } finally {
@@ -62,8 +62,8 @@ export class Backfill {
     for (const topic of topics) {
       const first = firstOffsets.get(topic.name)
       const isStillMissing = first !== undefined && first > (topic.deliveredOffset ?? 0) + 1
-      // The database had the offset before the read: without a row, it was left out or has expired,
-      // unless the read was cut before it.
+      // The database knew the offset before this read, so a missing row was left out or has
+      // expired, unless the read ended before it.
       const isLeftOut = first === undefined && reasons.get(topic) === 'missed' && topic.hasGap
       const isCurrent = topicOf(topic.name) === topic
       const mayProgress = (isCut && isCurrent) || topic.deliveredOffset !== before.get(topic.name)

@@ -26,13 +26,13 @@ export type EventHint = {
   kind: 'hint'
   topic: string
   offset: number
-  /** Without, the event is read from the log. */
+  /** If absent, the event is read from the log. */
   event?: HintedEvent | undefined
   /** What it changes for users who are not subscribed to the topic. */
   change?: HintedChange | undefined
 }
 
-/** `at`: when it was committed, by the clock of its node, in milliseconds. */
+/** `at`: when it was committed, in milliseconds by the clock of its node. */
 type HintedEvent = Pick<DurablePublication, 'type' | 'envelope' | 'messageId'> & {
   at: number
 }
@@ -49,7 +49,7 @@ export type HintedChange = {
   userId?: string
 } & Announced
 
-/** The node that looks up the receivers of a fan-out, and the number that it has given it. */
+/** The node that looks up the recipients of a fan-out, and the number that it has given it. */
 export type Announcer = { id: string; number: number }
 /**
  * `announcer` sends it to the users of all nodes. Without one, each node looks up its own users;
@@ -64,14 +64,17 @@ export type RevokedNote = { kind: 'revoked'; revoked: Revoked }
  * The unread counts of users of `node`. The kind and the node come first: other nodes read no more.
  */
 export type CountsNote = { kind: 'counts'; node: string; channels: ChannelCounts[] }
-/** Of one channel, and why it was counted. */
+/** The counts of one channel, and why they were read. */
 export type ChannelCounts = ChannelChange & {
   appId: string
   channelId: string
   users: [userId: string, count: number, version: number][]
 }
 
-/** Commands of a client that reached another node than its connection. They are for `node`. */
+/**
+ * Commands of a client that reached a node other than that of its connection. They are sent to
+ * `node`, which has it.
+ */
 export type CommandsNote = {
   kind: 'commands'
   id: string
@@ -126,23 +129,27 @@ export type Fanout = {
   appId: string
   event: Envelope
   subject: string
-  /** Of the event of a channel, or the version of a profile: a lower one is older. */
+  /** The offset of a channel's event, or the version of a profile: the lower one is older. */
   offset?: number | undefined
-  /** Without one, a node sends what it has found for its own users. */
+  /** If absent, each node has found the recipients among its own users. */
   announcer?: Announcer | undefined
 }
 
-/** What the notes for one node are published to, where topics have channels. */
+/** The channel for the notes to one node, with brokers that have a channel for each topic. */
 export const inboxOf = (nodeId: string) => `node:${nodeId}`
 
-/** The topics that a node wants notes about. What concerns users beyond a topic comes anyway. */
+/**
+ * The topics that a node wants notes about. Notes that concern users regardless of a topic always
+ * come.
+ */
 export interface Interest {
-  /** Each call is ended by one of `unfollow`. */
+  /** Each call needs one of `unfollow`. */
   follow(topic: string): void
   unfollow(topic: string): void
   /**
-   * Resolves when notes about all followed topics arrive; if that takes too long, or fails, soon,
-   * and `onMissedNotes` is called once they do. Undefined: they arrive already, or cannot now.
+   * Resolves when notes about all followed topics arrive. If that fails or takes too long, it
+   * resolves soon anyway, and `onMissedNotes` is called once they do. Undefined if they arrive
+   * already, or cannot now.
    */
   settled(): Promise<void> | undefined
 }
@@ -150,8 +157,8 @@ export interface Interest {
 /** Carries notes between the nodes of one database. A node does not receive its own. */
 export interface Broker extends Interest {
   /**
-   * `onMissedNotes` is called whenever notes may have been missed, with for how long, and of which
-   * node if it is one.
+   * `onMissedNotes` is called when notes may have been missed, with the length of the gap, and with
+   * the node whose notes they were, if it is one.
    */
   start(listener: {
     onNote(note: NodeNote): void

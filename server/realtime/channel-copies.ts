@@ -9,15 +9,15 @@ import { inPieces } from './chunks.ts'
 import { eventOf, type Publication } from './publication.ts'
 import { type Connected, nodesOf } from './reach.ts'
 
-/** How long the next copy to the many members of a large channel waits at least. */
+/** The least pause between two copies to the many members of a large channel. */
 const COPIES_PAUSE_MS = 1_000
-/** How many channels one statement reads of those that were missed, and about how many members. */
+/** How many missed channels one statement reads, and about how many members. */
 const CHANNELS_PER_STATEMENT = 100
 const MEMBERS_PER_STATEMENT = 10_000
 
-/** The event of a channel that its members are sent a copy of. */
+/** The event of a channel, of which its members are sent a copy. */
 export type ChannelEvent = { topic: string; offset: number }
-/** One that may have been missed. */
+/** An event that may have been missed. */
 export type MissedEvent = ChannelEvent & { memberCount: number }
 
 type CopiesOptions = {
@@ -30,11 +30,11 @@ type CopiesOptions = {
 }
 
 /**
- * Copies events of channels to their members. Each copy has all of the channel: of the events that
- * wait, members are sent the last, and none that is heard of after a later one.
+ * Copies events of channels to their members. Each copy contains the whole channel, so of several
+ * waiting events only the last is sent, and none that arrives after a later one.
  */
 export function createChannelCopies({ db, nodeId, send, onFailure }: CopiesOptions) {
-  /** By channel, until a moment after the copy. */
+  /** By channel; removed a moment after the copy. */
   const turns = new Map<string, Turn>()
 
   /** Sends copies to members of these channels. Returns for each how many are connected. */
@@ -79,7 +79,7 @@ export function createChannelCopies({ db, nodeId, send, onFailure }: CopiesOptio
     turn.isTaken = false
     const { begun } = turn
     await wait(COPIES_PAUSE_MS, undefined, { ref: false })
-    // Another one may have copied meanwhile, and be gone or followed by a turn of its own.
+    // Meanwhile another call may have made the copy, and have been removed or replaced.
     if (turn.begun === begun && turns.get(topic) === turn) turns.delete(topic)
   }
   const copyMissed = async (missed: MissedEvent[]) => {
@@ -96,8 +96,9 @@ export function createChannelCopies({ db, nodeId, send, onFailure }: CopiesOptio
   return {
     copy: copyInTurn,
     /**
-     * Copies events of many channels by few statements, one after the other. Fails if the database
-     * is out of reach, or too slow for several channels; other failures are those of single ones.
+     * Copies events of many channels in few statements, one after the other. Fails if the database
+     * is out of reach, or too slow for several channels; a failure of one channel is reported for
+     * that one.
      */
     copyMissed,
     /** The last events that members have not been sent yet, by channel. */
@@ -109,8 +110,8 @@ export function createChannelCopies({ db, nodeId, send, onFailure }: CopiesOptio
 }
 
 /**
- * A statement that takes too long does so again, and must not keep all others from being made. But
- * if those for all channels of a piece take too long, it is the database that is slow.
+ * A channel whose statement takes too long is skipped: it would be slow again, and delay all
+ * others. But if all channels of a piece take too long, the database itself is slow.
  */
 const isOutOfReach = (error: unknown, piece: PromiseSettledResult<unknown>[]) =>
   isStatementTimeout(error)
@@ -126,7 +127,7 @@ const PIECES = {
     memberCount + MEMBERS_PER_STATEMENT / CHANNELS_PER_STATEMENT,
 }
 
-/** Of a channel's events: the last copied, the last that is being copied, the last heard of. */
+/** Offsets of a channel's events: the last copied, the last being copied, the last heard of. */
 type Turn = { copied: number; begun: number; heard: number; isTaken: boolean }
 
 type EventCopy = Pick<Publication, 'type' | 'envelope'> &
@@ -143,7 +144,7 @@ export const selectCopies = (db: Tx, nodeId: string | null, events: ChannelEvent
   const topics = events.map(({ topic }) => topic)
   const offsets = events.map(({ offset }) => offset)
   return db<EventCopy[]>`
-    select e.topic, e.type, e.envelope, receivers.node_id, receivers.user_ids
+    select e.topic, e.type, e.envelope, recipients.node_id, recipients.user_ids
     from unnest(${channelIds}::uuid[], ${topics}::text[], ${offsets}::int[])
       as given (channel_id, topic, "offset")
     cross join lateral (
@@ -173,5 +174,5 @@ export const selectCopies = (db: Tx, nodeId: string | null, events: ChannelEvent
         ${ofCrowded(db, nodeId)}
       ) connected
       group by connected.node_id
-    ) receivers`
+    ) recipients`
 }

@@ -6,9 +6,9 @@ import { coalesce } from './coalesce.ts'
 import { onceAPause } from './once-a-pause.ts'
 import { type Connected, nodesOf } from './reach.ts'
 
-/** How many users are remembered whose co-members were just read. */
+/** For how many users the time of the last reading is remembered. */
 const ENTRIES = 10_000
-/** How many of a user's memberships are looked at for small channels: those of large ones count. */
+/** In how many of a user's memberships small channels are looked for: large ones are among them. */
 const MEMBERSHIPS = 2 * limits.coMemberChannels
 
 /**
@@ -21,7 +21,7 @@ type CoMembersOptions = {
   db: Db
   /** The node whose users are found; null means all nodes. */
   nodeId: string | null
-  /** How long the next reading of a user's co-members waits at least. */
+  /** The least pause between two readings of a user's co-members. */
   pauseMs: number
 }
 
@@ -74,7 +74,7 @@ export async function selectCoMembers(db: Tx, nodeId: string | null, users: User
       ) small
       group by small.channel_id
     ),
-    receivers as (
+    recipients as (
       select shared.indexes, m.app_id, m.user_id, m.channel_id
       from shared
       join members m on m.channel_id = shared.channel_id
@@ -82,14 +82,14 @@ export async function selectCoMembers(db: Tx, nodeId: string | null, users: User
       select array[index], app_id, user_id, null
       from given
     )
-    select receivers.indexes, con.node_id, array_agg(receivers.user_id) as user_ids
-    from receivers
-    cross join lateral ${nodesOf(db, db`receivers`, nodeId)} con
-    group by receivers.channel_id, receivers.indexes, con.node_id`
+    select recipients.indexes, con.node_id, array_agg(recipients.user_id) as user_ids
+    from recipients
+    cross join lateral ${nodesOf(db, db`recipients`, nodeId)} con
+    group by recipients.channel_id, recipients.indexes, con.node_id`
   return connectedOf(users, rows)
 }
 
-/** For each of the users, those of the rows that have their index, each once a node. */
+/** For each user, the rows with the user's index, each once per node. */
 function connectedOf(users: UserRef[], rows: Together[]): Connected<UserRef>[][] {
   const found = users.map(() => new Map<string, Set<string>>())
   for (const { indexes, nodeId, userIds } of rows) {

@@ -6,7 +6,10 @@ type Pending<Item, Result> = {
   reject: (error: unknown) => void
 }
 
-/** How long calls are collected after a batch of several: for each call of that batch, at most. */
+/**
+ * How long calls are collected after a batch of several, at most `eachMs` for each call of that
+ * batch.
+ */
 type Pause = { eachMs: number; mostMs: number }
 
 /**
@@ -28,7 +31,7 @@ export function coalesce<Item, Result>(
   const { mostPostponed = 0, pause } = options
   const lanes = new Map<string, Pending<Item, Result>[]>()
 
-  /** The oldest of those that were postponed, and others. */
+  /** Fills a batch: first with the oldest of the postponed calls, then with others. */
   const takeBatch = (postponed: Pending<Item, Result>[], pending: Pending<Item, Result>[]) => {
     const again = postponed.slice(0, mostPostponed)
     const next = [...again, ...pending]

@@ -2,14 +2,14 @@ import { createLru } from '../core/lru.ts'
 import type { ChannelCounts } from './broker.ts'
 import { changeOf, type DirtyChannels } from './dirty-channels.ts'
 
-/** How many channels are remembered that another node has counted. */
+/** How many channels counted by other nodes are remembered. */
 const ENTRIES = 10_000
-/** For how long, in pauses, a channel that another node has counted is taken to be busy there. */
+/** For how many pauses a channel that another node has counted is taken to be busy there. */
 const BUSY_PAUSES = 20
 
 /**
- * Channels that other nodes count as well, for all: a channel that is busy on many nodes is counted
- * about as often as one that is busy on one.
+ * Channels that other nodes count as well, for the users of all nodes. Thanks to this, a channel
+ * that is busy on many nodes is counted about as often as one that is busy on one.
  */
 export class CountedElsewhere {
   readonly #countedAt = createLru<number>({ entries: ENTRIES })
@@ -37,7 +37,7 @@ export class CountedElsewhere {
     return dirty.take(waiting)
   }
 
-  /** Other nodes may rely on this count for changes of their own: these may have other authors. */
+  /** Other nodes may rely on this count for their own changes, which may have other authors. */
   markShared(dirty: DirtyChannels) {
     const since = performance.now() - BUSY_PAUSES * this.pauseMs
     for (const [id, { offset }] of [...dirty.entries()])

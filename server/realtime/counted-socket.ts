@@ -4,7 +4,9 @@ import { StreamSocket } from './stream-socket.ts'
 
 type SendArguments = Parameters<WebSocket['send']>
 
-/** A socket of ours that knows what its line in the log will say, and what has come of a frame. */
+/**
+ * A WebSocket that collects what its log line will say, and knows how much of a frame has arrived.
+ */
 export class CountedSocket extends WebSocket {
   readonly transport = 'websocket'
   framesSent = 0
@@ -27,8 +29,8 @@ export class CountedSocket extends WebSocket {
   }
 
   /**
-   * How much has arrived since the last message ended. The pings between the parts of a message
-   * count as well: each part keeps what came with it in memory.
+   * How many bytes have arrived since the last complete message. Pings between the parts of a
+   * message count as well: each part keeps the whole chunk that it came in in memory.
    */
   get unfinishedBytes() {
     return this.#stream.bytesRead - this.#bytesAtEnd

@@ -82,7 +82,7 @@ export function createRealtimeNode(parts: NodeParts): RealtimeNode {
       sessions.add(session)
       lastActive.touch(session)
       const current = await generation(session)
-      // Connects of an app are paced by this look-up, and those of others do not wait for them.
+      // This look-up paces the connects of an app; those of other apps do not wait for it.
       if (current === session.generation && sessions.has(session))
         await presence.userConnected(userOf(session))
       return current

@@ -25,12 +25,12 @@ export class Credit {
     this.take(Math.floor(bytes / limits.realtime.commandBytes))
   }
 
-  /** Commands are to be refused. */
+  /** Whether commands are refused. */
   get isUsedUp() {
     return this.#credit < 0
   }
 
-  /** So many were refused that the connection is to be closed. */
+  /** Whether so many commands were refused that the connection is closed. */
   get isAbused() {
     return this.#credit < -MAX_REFUSED
   }
@@ -55,7 +55,7 @@ export class Recoveries {
     this.#left = Math.max(-burstBytes, this.#left - bytes)
   }
 
-  /** Missed events are not to be read: the client has to load the current state. */
+  /** Whether missed events are no longer sent: the client has to load the current state. */
   get isUsedUp() {
     this.#earn()
     return this.#left <= 0

@@ -2,7 +2,9 @@
 export type ChannelChange = {
   /** Its last event. */
   offset: number
-  /** The only author of it, whose own count does not change; null if there are several authors. */
+  /**
+   * The author, if there was only one: their own count does not change. Null if there were several.
+   */
   author: string | null
   /**
    * A message was deleted. Clients may have loaded a count that was never sent, between the message

@@ -53,7 +53,7 @@ export function createDispatcher(options: DispatcherOptions) {
     switch (note.kind) {
       case 'hint':
         hub.receive(note)
-        // Nodes of earlier versions leave counting to the others.
+        // Nodes of earlier versions do not count for others.
         return applyHint(note, {
           unread,
           userFanout,
@@ -138,7 +138,7 @@ export function createDispatcher(options: DispatcherOptions) {
   }
 }
 
-/** Operations also send users their counts: the unread notifier has to know what they sent. */
+/** Operations also send users their counts, which the unread notifier has to know. */
 function trackCounts(unread: UnreadNotifier, { topic, type, payload }: EphemeralEvent) {
   const user = parseTopic(topic)
   if (user?.kind !== 'user') return

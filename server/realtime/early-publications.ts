@@ -1,11 +1,11 @@
 import type { DurablePublication } from './publication.ts'
 
-/** How many are kept. Any beyond that are read from the log. */
+/** How many are kept. Further ones are read from the log. */
 const MOST_ENTRIES = 1_000
 
 /** Durable publications of a topic that arrived before one of a lower offset. */
 export class EarlyPublications {
-  /** Made when the first is kept: most topics never keep any. */
+  /** Created with the first entry, since most topics never have any. */
   #byOffset: Map<number, DurablePublication> | undefined
   #characters = 0
 

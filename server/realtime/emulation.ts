@@ -19,18 +19,18 @@ export type EmulationOutcome = 'accepted' | 'unknown' | 'too many' | 'busy'
 /** How long another node may take to answer before it is taken for dead. */
 const ANSWER_MS = 4_000
 /**
- * The most requests of a session, and of all together, that wait for other nodes. They share their
- * way with all other notes: a burst of a client must not hold those up.
+ * The most requests that may wait for other nodes, of a session and in all. They share the broker
+ * with all other notes, which a burst of one client must not delay.
  */
 const OF_SESSION = { requests: 32, characters: 512 * 1024 }
 const WAITING = { requests: 5_000, characters: 4 * 1024 * 1024 }
-/** How many requests of other nodes are remembered: their notes may arrive twice. */
+/** How many requests from other nodes are remembered, because their notes may arrive twice. */
 const REMEMBERED = 10_000
 /** How many sessions that other nodes did not know are remembered. */
 const ENDED = 10_000
 
 /** What handles the commands of a session. */
-type Receiver = { readonly isOpen: boolean; receive(frame: Buffer, isBinary: boolean): void }
+type FrameHandler = { readonly isOpen: boolean; receive(frame: Buffer, isBinary: boolean): void }
 
 type EmulationOptions = {
   nodeId: string
@@ -38,20 +38,23 @@ type EmulationOptions = {
   broker: Pick<Broker, 'send'>
   terminateLater: (socket: StreamSocket) => void
 }
-type Waiting = { settle: (isKnown: boolean) => void }
+type PendingRequest = { settle: (isKnown: boolean) => void }
 
 /**
  * The connections of this node that are not WebSockets, by their sessions. Requests for those of
  * another node are passed to it; only sessions that a node has issued are.
  */
 export class Emulation {
-  readonly #connections = new Map<string, { receiver: Receiver; socket: StreamSocket }>()
+  readonly #connections = new Map<string, { handler: FrameHandler; socket: StreamSocket }>()
   readonly #sockets = new Set<StreamSocket>()
-  readonly #waiting = new Map<string, Waiting>()
+  readonly #waiting = new Map<string, PendingRequest>()
   readonly #ofSession = new Map<string, { requests: number; characters: number }>()
   #characters = 0
   readonly #handled = new Map<string, boolean>()
-  /** Sessions of other nodes: one that has ended never comes back, and costs no further notes. */
+  /**
+   * Sessions that other nodes do not know. A session that has ended never comes back, so no further
+   * notes are sent for it.
+   */
   readonly #ended = createLru<true>({ entries: ENDED })
 
   constructor(readonly options: EmulationOptions) {}
@@ -60,9 +63,9 @@ export class Emulation {
     return this.#sockets
   }
 
-  add(socket: StreamSocket, receiver: Receiver) {
+  add(socket: StreamSocket, handler: FrameHandler) {
     this.#sockets.add(socket)
-    this.#connections.set(socket.session, { receiver, socket })
+    this.#connections.set(socket.session, { handler, socket })
     socket.once('close', () => {
       this.#sockets.delete(socket)
       this.#connections.delete(socket.session)
@@ -114,10 +117,10 @@ export class Emulation {
   }
 
   #deliver({ session, data, isBinary }: EmulationRequest) {
-    const { receiver, socket } = this.#connections.get(session) ?? {}
-    if (!socket || !receiver?.isOpen) return false
+    const { handler, socket } = this.#connections.get(session) ?? {}
+    if (!socket || !handler?.isOpen) return false
     socket.framesReceived += 1
-    receiver.receive(Buffer.from(data, isBinary ? 'base64' : 'utf8'), isBinary)
+    handler.receive(Buffer.from(data, isBinary ? 'base64' : 'utf8'), isBinary)
     return true
   }
 

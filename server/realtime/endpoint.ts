@@ -18,7 +18,7 @@ import { Strangers } from './strangers.ts'
 import type { Transport } from './transport.ts'
 import { boundUnfinishedFrames } from './unfinished-frames.ts'
 
-/** Where each socket comes from that is being opened. */
+/** The origin of each socket that is being opened. */
 const origins = new WeakMap<IncomingMessage, SocketOrigin>()
 
 /** How long a client has to answer the closing handshake. */
@@ -116,7 +116,7 @@ export function createGuards({ isAllowedOrigin, isClosing, isOutage }: GuardOpti
       reply.raw.detachSocket(request.raw.socket)
     },
     stream: async (request: FastifyRequest) => check(request),
-    /** For commands: their connection was let in. */
+    /** Commands need only this check: their connection passed the others. */
     origin: async (request: FastifyRequest) => checkOrigin(request),
   }
 }

@@ -48,17 +48,17 @@ export function createEventLog({ db, admit, interest, metrics }: EventLogOptions
       maxBatch: TOPICS_PER_STATEMENT,
       sizeOf: ({ requests }) => Math.max(requests.length, LEAST_FRAME_SIZE),
       laneOf: ({ requests: [request] }) => request?.appId ?? '',
-      // Frames of a storm come turn by turn: each statement has those of several.
+      // In a storm, frames arrive turn by turn, so each statement collects those of several turns.
       pause: { eachMs: 0.5, mostMs: 50 },
       mostPostponed: FULL_FRAMES,
       isPostponed: ({ until }, grants) => grants === 'postponed' && performance.now() < until,
     },
   )
   /**
-   * Authorises all requests of a frame by one snapshot. Concurrent frames of an app share a
-   * statement, as far as the publications that they missed are few enough for one: some of the
-   * others, the oldest, are in each of the next. A frame that waits for longer than a call may take
-   * is refused with an AdmissionError. One whose socket is gone by then is granted nothing.
+   * Authorises all requests of a frame with one snapshot. Concurrent frames of an app share a
+   * statement while few publications were missed; of the frames that missed more, each of the next
+   * statements takes some, the oldest first. A frame that waits longer than a call may take is
+   * refused with an AdmissionError. A frame whose socket has closed is granted nothing.
    */
   const authorise = async (
     requests: SubscribeRequest[],
@@ -73,8 +73,8 @@ export function createEventLog({ db, admit, interest, metrics }: EventLogOptions
     authorise,
     epoch: () => db.use(selectEpoch),
     /**
-     * The publications after each offset, ascending; up to 500 for each topic, and in all at most
-     * the bytes of an answer, but at least one.
+     * The publications after each offset, ascending: up to 500 for each topic, and in all no more
+     * bytes than an answer may have, but at least one.
      */
     readAfter: (offsets: TopicOffset[]) => db.use((db) => selectAfter(db, offsets)),
     /** The topics whose last offset is beyond the given one, those of purged channels included. */
@@ -106,7 +106,7 @@ async function selectEpoch(db: Tx) {
 type LoggedPublication = DurablePublication & { topic: string; ageSeconds: number }
 type Measured = { bytes: number }
 
-/** `isCut` if there may be more than these: an answer has about a megabyte. */
+/** `isCut`: there may be more than these, because an answer has about a megabyte at most. */
 async function selectAfter(db: Tx, offsets: TopicOffset[]) {
   const topics = offsets.map(([topic]) => topic)
   const afters = offsets.map(([, after]) => after)
@@ -157,7 +157,11 @@ function selectAdvanced(db: Tx, offsets: TopicOffset[]) {
         coalesce(
           c.rev,
           us.last_offset,
-          (select max(e."offset") from events e where e.topic = given.topic)
+          (
+            select max(e."offset")
+            from events e
+            where e.topic = given.topic
+          )
         ) as last_offset
       from unnest(
         ${topics}::text[], ${channelIds}::uuid[],

@@ -17,7 +17,7 @@ export class EventMemory {
 
   constructor(readonly options: EventMemoryOptions) {}
 
-  /** A topic is used, and keeps this many bytes now. */
+  /** Notes that a topic was used, and how many bytes it keeps now. */
   use(keeper: EventKeeper, bytes: number) {
     this.#bytes += bytes - (this.#bytesOf.get(keeper) ?? 0)
     this.#bytesOf.delete(keeper)

@@ -3,20 +3,20 @@ import type { Fanout, FanoutNote, NodeNote } from './broker.ts'
 import { inPieces, jsonBytes } from './chunks.ts'
 import type { Connected } from './reach.ts'
 
-/** How many fan-outs share a note at most, and their bytes: copies of channels have kilobytes. */
+/** The most fan-outs in a note, and their bytes: a copy of a channel has kilobytes. */
 const FANOUTS_A_NOTE = 100
 const FANOUT_BYTES = 50_000
-/** This many bytes of ids leave room for most events in a payload of PostgreSQL. */
+/** This many bytes of ids leave enough room for most events in a payload of PostgreSQL. */
 const LEAST_IDS_BYTES = 6_000
 
-/** A fan-out and its receivers, on whichever nodes. */
+/** A fan-out and its recipients on all nodes. */
 type Addressed = { fanout: Fanout; users: Connected<UserRef>[] }
-/** A fan-out and its receivers on one node. */
+/** A fan-out and its recipients on one node. */
 export type NodeFanout = { fanout: Fanout; userIds: string[] }
 
 /**
- * Sends other nodes the fan-outs for their users. Those of one turn of the event loop share their
- * notes: when many users arrive, the same ones are sent all of these changes.
+ * Sends other nodes the fan-outs for their users. The fan-outs of one turn of the event loop share
+ * notes: when many users arrive, the same users are sent all of these changes.
  */
 export function createFanoutSender(send: (note: NodeNote) => void) {
   let pending: Addressed[] = []
@@ -34,7 +34,7 @@ export function createFanoutSender(send: (note: NodeNote) => void) {
   }
 }
 
-/** The notes that bring these fan-outs to the nodes of their receivers. */
+/** The notes that bring these fan-outs to the nodes of their recipients. */
 export const fanoutNotes = (all: Addressed[]): FanoutNote[] =>
   [...inPieces(all, PIECES)].flatMap((some) =>
     [...byNode(some)].flatMap(([node, own]) => notesFor(node, own)),
@@ -44,7 +44,7 @@ const PIECES = {
   bytesOf: ({ fanout }: Addressed) => Math.max(jsonBytes(fanout), FANOUT_BYTES / FANOUTS_A_NOTE),
 }
 
-/** The fan-outs of a note, each with its receivers. */
+/** The fan-outs of a note, each with its recipients. */
 export function fanoutsIn({ fanouts, groups }: FanoutNote): NodeFanout[] {
   const all = fanouts.map((fanout): NodeFanout => ({ fanout, userIds: [] }))
   for (const [places, userIds] of groups) {
@@ -85,7 +85,7 @@ type Recipient = { userId: string; places: string }
 function notesFor(node: string, addressed: Addressed[]): FanoutNote[] {
   const fanouts = addressed.map(({ fanout }) => fanout)
   const bytes = fanouts.reduce((sum, each) => sum + jsonBytes(each), 0)
-  // With fewer ids in each, the notes would mostly repeat the fan-outs.
+  // With fewer ids in each note, most of their bytes would be the repeated fan-outs.
   const mostBytes = Math.max(LEAST_IDS_BYTES, bytes)
   return [...inPieces(recipientsOf(addressed), { mostBytes, bytesOf })].map((some) => {
     const groups = [...grouped(some, ({ places }) => places)].map(

@@ -3,22 +3,22 @@ import type { Announcer, Fanout } from './broker.ts'
 
 /** How many subjects are remembered with their last announcement. */
 const ENTRIES = 10_000
-/** For how long the offsets of channels are known: a database that was restored has lower ones. */
+/** How long the offsets of channels are remembered: a restored database has lower ones. */
 const OFFSETS_MS = 60_000
 
 /** The last announcement of a subject, and the highest number heard of each node. */
 type Heard = { last: Announcer | undefined; numbers: Map<string, number> }
 
 /**
- * Which fan-out of a subject is the newest. Nodes look up receivers at their own pace, and notes
- * overtake each other: a fan-out may arrive after a newer one of another node, or before it is
- * announced.
+ * Finds the newest fan-out of a subject. Nodes look up recipients at their own pace and notes
+ * overtake each other, so a fan-out may arrive after a newer one of another node, or before its
+ * announcement.
  */
 export class FanoutOrder {
   readonly #heard = createLru<Heard>({ entries: ENTRIES })
   readonly #offsets = createLru<number>({ entries: ENTRIES, ttl: OFFSETS_MS })
 
-  /** A fan-out about this subject follows, from its announcer or from each node. */
+  /** Notes that a fan-out about this subject follows, from its announcer or from each node. */
   announced(subject: string, announcer: Announcer | undefined) {
     const heard = this.#heard.get(subject) ?? { last: undefined, numbers: new Map() }
     if (announcer && (heard.numbers.get(announcer.id) ?? 0) >= announcer.number) return
@@ -38,8 +38,8 @@ export class FanoutOrder {
   }
 
   /**
-   * Whether another node has announced a newer one, or one with a higher offset was sent. Those of
-   * one announcer come in their order.
+   * Whether another node has announced a newer fan-out, or one with a higher offset was sent. Those
+   * of one announcer arrive in order.
    */
   isOutdated({ subject, offset, announcer }: Fanout) {
     if (offset !== undefined) return this.wasLaterSent(subject, offset)
@@ -47,7 +47,7 @@ export class FanoutOrder {
     return last?.id !== announcer?.id && this.isFollowed(subject, announcer)
   }
 
-  /** This one was sent to the users of this node. */
+  /** Notes that this fan-out was sent to the users of this node. */
   sent({ subject, offset, announcer }: Fanout) {
     if (offset !== undefined) this.#offsets.set(subject, offset)
     else if (announcer) this.announced(subject, announcer)

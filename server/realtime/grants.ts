@@ -55,12 +55,12 @@ type GrantRow = {
   missed: MissedEvent[] | null
   isPostponed: boolean
 }
-/** One for each request of a frame; or postponed, as the frames before it missed too much. */
+/** A grant for each request of a frame; `postponed` if the frames before it missed too much. */
 export type FrameGrants = SubscribeGrant[] | 'postponed'
 
 /**
- * How many frames of the largest size one statement reads, and how many it measures, which takes a
- * fifth of the time.
+ * How many frames of the largest size one statement reads, and how many it only measures, which
+ * takes a fifth of the time.
  */
 export const FULL_FRAMES = 20
 const MEASURED_FRAMES = 100

@@ -4,7 +4,7 @@ import type { Broker, EventHint, HintedChange, NodeNote } from './broker.ts'
 import type { UnreadNotifier } from './unread.ts'
 import type { UserFanout } from './user-fanout.ts'
 
-/** What other nodes are sent for a durable event. */
+/** The hint that other nodes are sent for a durable event. */
 export function hintOf(event: StoredEvent): EventHint {
   const { topic, offset } = event
   const change = changeOf(event)
@@ -53,7 +53,9 @@ export const sentHint = (
 }
 const COUNTED = new Set(['message.new', 'message.deleted', 'channel.member_joined'])
 
-/** A note as JSON; a hint that has more bytes than allowed leaves its event to the log. */
+/**
+ * A note as JSON. If a hint is longer than allowed, its event is left out, to be read from the log.
+ */
 export function lineOf(note: NodeNote, mostBytes: number) {
   const line = JSON.stringify(note)
   if (note.kind !== 'hint' || !note.event || Buffer.byteLength(line) <= mostBytes) return line
@@ -63,7 +65,7 @@ export function lineOf(note: NodeNote, mostBytes: number) {
 type Consequences = {
   unread: UnreadNotifier
   userFanout: UserFanout
-  /** What becomes of a channel whose counts may have changed. */
+  /** Called with a channel whose counts may have changed. */
   count: UnreadNotifier['markDirty']
 }
 

@@ -16,13 +16,13 @@ import { Topics, type TopicsOptions } from './topics.ts'
 
 /** How long to wait for an out-of-order publication before reading the log. */
 const REORDER_MS = 25
-/** How many topics are compared with the database, or checked, before others get the event loop. */
+/** How many topics are compared or checked before other work gets the event loop. */
 const TOPICS_PER_TURN = 1_000
 
 type HubOptions = TopicsOptions & {
   metrics: TopicsOptions['metrics'] & Pick<Metrics, 'gapsFilled' | 'deliverySeconds'>
   report: (error: unknown, problem: string) => void
-  /** A user's own topic has delivered that they gained or lost a channel. */
+  /** Called when a user's own topic has delivered that they gained or lost a channel. */
   onChannelsChanged: (user: UserRef, event: Envelope) => void
 }
 
@@ -102,7 +102,7 @@ export class Hub {
     }
   }
 
-  /** Another node has committed an event. */
+  /** Accepts a hint of an event that another node has committed. */
   receive({ topic: name, offset, event }: Pick<EventHint, 'topic' | 'offset' | 'event'>) {
     if (!event) return this.handleHint(name, offset)
     const topic = this.topics.get(name)
@@ -114,7 +114,7 @@ export class Hub {
     this.#accept(topic, { ...content, offset, committed })
   }
 
-  /** An event with this offset is in the log. */
+  /** Notes that an event with this offset is in the log. */
   handleHint(name: string, offset: number, reason: GapReason = 'hint') {
     const topic = this.topics.get(name)
     topic?.recordOffset(offset)
@@ -130,7 +130,10 @@ export class Hub {
     for (const topic of subscribed) topic.broadcast(publication, onlyFor)
   }
 
-  /** Stored events of the topic were rewritten: clients that reconnect get them from the log. */
+  /**
+   * Forgets remembered events that were rewritten in the log, from which clients that reconnect get
+   * them now.
+   */
   forgetEvents(name: string) {
     this.topics.get(name)?.forgetEvents()
   }
@@ -160,7 +163,7 @@ export class Hub {
     }
   }
 
-  /** One that comes out of order waits for those before it, which may just be on their way. */
+  /** A publication that comes too early waits for those before it, which may be on their way. */
   #accept(topic: Topic, publication: DurablePublication) {
     topic.accept(publication)
     if (!topic.hasGap) return

@@ -31,15 +31,18 @@ const OVERLAP_MS = 30_000
  */
 export class KnownPresence {
   #online = new Map<string, UserRef>()
-  /** Users whose note arrived during a comparison, and may be newer than it. */
+  /** Users whose note arrived during a comparison. It may be newer than what that reads. */
   readonly #noted = new Set<string>()
   /** Users whose last change could not be sent. */
   readonly #lost = new Map<string, UserRef>()
-  /** Users whose last change may have been sent to nobody, by its time, the latest last. */
+  /** Users whose last change may have reached nobody, with its time, the latest last. */
   readonly #unsure = new Map<string, { user: UserRef; at: number }>()
-  /** Users whose last change another node sends, if its notes arrive; the latest last. */
+  /** Users whose last change another node sends, unless its notes are lost; the latest last. */
   readonly #sentByOthers = new Map<string, { user: UserRef; at: number; announcer: string }>()
-  /** When the last of those was announced: in a gap none is, and those before it are kept. */
+  /**
+   * When the last of those was announced. After it nothing was, so in a gap the earlier ones are
+   * kept.
+   */
   #announcedAt = 0
 
   constructor(readonly options: KnownPresenceOptions) {}
@@ -62,7 +65,10 @@ export class KnownPresence {
     this.#sentByOthers.set(key, { user, at: this.#announcedAt, announcer })
   }
 
-  /** Makes room for one more. The next comparison sends the change of those dropped early. */
+  /**
+   * Makes room for one more. The next comparison sends the changes of users who are dropped too
+   * early.
+   */
   #forgetSent() {
     const { mostSent = MOST_SENT } = this.options
     for (const [key, { user, at }] of this.#sentByOthers) {
@@ -82,16 +88,16 @@ export class KnownPresence {
   }
 
   /**
-   * Rows of this node were missing, by which it finds whom to send a change to: the next comparison
-   * sends those that were recorded meanwhile once more.
+   * Rows of this node, which say to whom changes are sent, were missing: the next comparison sends
+   * the changes of that time again.
    */
   handleLostRows() {
     for (const [key, { user }] of this.#unsure) this.#lost.set(key, user)
   }
 
   /**
-   * Notes that other nodes, or the given one, have sent in the last milliseconds may be missing:
-   * the next comparison sends their changes to the users of this node once more.
+   * Notes of the last milliseconds, from all other nodes or the given one, may have been missed:
+   * the next comparison sends their changes to the users of this node again.
    */
   handleMissedNotes(milliseconds: number, nodeId?: string) {
     const since = performance.now() - milliseconds - OVERLAP_MS
@@ -99,7 +105,7 @@ export class KnownPresence {
       if (at >= since && announcer === (nodeId ?? announcer)) this.#lost.set(key, user)
   }
 
-  /** No row of this node was missing until that time, by `performance.now()`. */
+  /** Notes that no row of this node was missing until that time, by `performance.now()`. */
   rowsWereThere(until: number) {
     for (const [key, { at }] of this.#unsure) {
       if (at > until) return

@@ -2,17 +2,17 @@ import { Gauge, type Registry } from 'prom-client'
 
 export type ListenerWatch = ReturnType<typeof createListenerWatch>
 
-/** Watches the notes that this node sends itself: when they were sent, and when they arrived. */
+/** Checks that the listening connection works, by the notes that this node sends itself. */
 export function createListenerWatch(silenceMs: number) {
   let receivedAt: number | undefined
   let lagMs = 0
-  /** When the beats that have not arrived yet were sent. */
+  /** When the beats were sent that have not arrived yet. */
   let pending: number[] = []
   return {
     /** Returns a function to call if the beat could not be sent, since it will not arrive. */
     sent: () => {
       const sentAt = performance.now()
-      // Those of a connection that was lost never arrive.
+      // Beats of a lost connection never arrive, so only the last few are kept.
       pending = [...pending.slice(-9), sentAt]
       return () => {
         pending = pending.filter((each) => each !== sentAt)

@@ -8,14 +8,16 @@ type MissedCopiesOptions = {
   db: Db
   /**
    * Sends members on this node copies of these events, unless they were sent later ones. Fails if
-   * the database is out of reach; of others it says that they were lost.
+   * the database is out of reach; other failures are reported for each event as lost.
    */
   copy: (events: MissedEvent[]) => Promise<void>
   metrics: Pick<Metrics, 'editsGivenUp'>
   report: (error: unknown, problem: string) => void
 }
 
-/** Overlap: transactions may commit after the gap began although their events are older. */
+/**
+ * An overlap, because transactions may commit after the gap began although their events are older.
+ */
 const OVERLAP_MS = 15_000
 /** For how long a copy that was lost is tried again. */
 const RETRY_MS = 600_000
@@ -24,29 +26,29 @@ const MOST_LOST = 10_000
 /** How many channels a statement reads at most. */
 const PAGE = 10_000
 
-/** A copy that failed, since when, and when it was last tried. */
+/** A copy that failed, the time since when it fails, and when it was last tried. */
 type Lost = MissedEvent & { since: number; triedAt: number }
 
-/** Finds the edits of channels of which the users of this node may not have been sent a copy. */
+/** Finds edits of channels of which the users of this node may have missed the copy. */
 export class MissedCopies {
   /** Since when, by the monotonic clock; undefined if none was missed. */
   #since: number | undefined
   /** By topic. */
   readonly #lost = new Map<string, Lost>()
-  /** Those that are being tried again. */
+  /** Copies that are being tried again. */
   #tried = new Map<string, Lost>()
   /** How many were given up and not yet reported. */
   #givenUp = 0
 
   constructor(readonly options: MissedCopiesOptions) {}
 
-  /** Copies of the last milliseconds may not have been sent. */
+  /** Notes that copies of the last milliseconds may not have been sent. */
   missed(milliseconds: number) {
     const since = performance.now() - milliseconds - OVERLAP_MS
     this.#since = Math.min(since, this.#since ?? since)
   }
 
-  /** The copy of this event failed: it is tried again, after growing pauses. */
+  /** Notes a failed copy, which is tried again after growing pauses. */
   handleLost({ topic, offset }: ChannelEvent) {
     const now = performance.now()
     const known = this.#lost.get(topic) ?? this.#tried.get(topic)
@@ -54,7 +56,8 @@ export class MissedCopies {
     this.#lost.delete(topic)
     const [oldest] = this.#lost.keys()
     if (oldest !== undefined && this.#lost.size >= MOST_LOST) this.#giveUp(oldest)
-    // The number of its members is not known: enough not to share a statement with many others.
+    // Its members were not counted. This is enough to keep it from sharing a statement with many
+    // others.
     const memberCount = limits.largeChannelMembers
     this.#lost.set(topic, { ...event, memberCount, since: known?.since ?? now, triedAt: now })
   }
@@ -97,7 +100,7 @@ export class MissedCopies {
     this.#givenUp += 1
   }
 
-  /** Many may be given up at once: they share a line of the log. */
+  /** Many may be given up at once, so they share a line of the log. */
   #reportGivenUp() {
     if (this.#givenUp === 0) return
     const { metrics, report } = this.options

@@ -13,7 +13,9 @@ type MissedProfilesOptions = {
   report: (error: unknown, problem: string) => void
 }
 
-/** Overlap: transactions may commit after the gap began although their changes are older. */
+/**
+ * An overlap, because transactions may commit after the gap began although their changes are older.
+ */
 const OVERLAP_MS = 15_000
 /** For how long a change that could not be sent to the users of this node is tried again. */
 const RETRY_MS = 600_000
@@ -23,13 +25,13 @@ const MOST_LOST = 10_000
 const PAGE = 10_000
 
 /**
- * Finds new names and images that the users of this node may not have been sent, as many as changed
- * in that time.
+ * Finds new names and images that the users of this node may have missed, however many changed in
+ * that time.
  */
 export class MissedProfiles {
   /** Since when, by the monotonic clock; undefined if none was missed. */
   #since: number | undefined
-  /** Users whose note arrived during the search, and may be newer than what it finds. */
+  /** Users whose note arrived during the search. It may be newer than what the search finds. */
   readonly #noted = new Set<string>()
   /** Users whose last change could not be sent. */
   #lost = new Map<string, UserRef>()
@@ -38,7 +40,7 @@ export class MissedProfiles {
 
   constructor(readonly options: MissedProfilesOptions) {}
 
-  /** The users of this node are being sent this change. */
+  /** Notes that the users of this node are being sent this change. */
   record({ appId, user }: ProfileChange) {
     this.#noted.add(userKey({ appId, userId: user.id }))
   }
@@ -48,7 +50,7 @@ export class MissedProfiles {
     this.#keep([{ appId, userId: user.id }])
   }
 
-  /** Changes of the last milliseconds may not have been sent. */
+  /** Notes that changes of the last milliseconds may not have been sent. */
   missed(milliseconds: number) {
     const since = performance.now() - milliseconds - OVERLAP_MS
     this.#since = Math.min(since, this.#since ?? since)
@@ -84,12 +86,12 @@ export class MissedProfiles {
     for (const key of this.#lost.keys()) {
       if (this.#lost.size <= MOST_LOST) break
       this.#lost.delete(key)
-      // Otherwise the search that is due finds it, unless it is older.
+      // If a search is due, it finds the change, unless that is older.
       if (this.#since === undefined) this.#givenUp += 1
     }
   }
 
-  /** Many may be given up at once: they share a line of the log. */
+  /** Many may be given up at once, so they share a line of the log. */
   #reportGivenUp() {
     if (this.#givenUp === 0) return
     const { metrics, report } = this.options
@@ -131,7 +133,7 @@ export class MissedProfiles {
 
 type Profile = UserRef & { name: string; image: string | null; version: number }
 type ChangedUser = Profile & { changedAt: string }
-/** A change that is not recent has been tried for long enough. */
+/** A change that is no longer recent has been tried for long enough. */
 type LostUser = Profile & { isRecent: boolean }
 type ChangedQuery = { milliseconds: number; from: ChangedUser | undefined }
 

@@ -11,12 +11,12 @@ export type NodeBrokerOptions = Pick<
   'nodeId' | 'log' | 'report' | 'timings'
 > & {
   databaseUrl: string
-  /** Without, the nodes notify each other through the database. */
+  /** If absent, the nodes notify each other through the database. */
   redis?: { connect: ConnectRedis; prefix: string } | undefined
   metrics: Pick<Metrics, 'registry' | 'notesLost' | 'redisTopics'>
 }
 
-/** The broker that the settings ask for. One that listens is shown in the metrics. */
+/** The broker of the settings. Its listening connection is shown in the metrics. */
 export function createNodeBroker({
   databaseUrl,
   redis,

@@ -14,7 +14,7 @@ import type { WriteBuffer } from './write-buffer.ts'
 export type RealtimeNode = {
   hub: Hub
   emulation: Emulation
-  /** In which connections decode and handle their commands. */
+  /** The turns in which connections decode and handle their commands. */
   commandTurns: CommandTurns
   writeBuffer: WriteBuffer
   sendMemory: SendMemory
@@ -26,9 +26,9 @@ export type RealtimeNode = {
   /** Registers the session. Resolves to the generation that the user's tokens must have. */
   register(session: Session): Promise<number | undefined>
   unregister(session: Session): void
-  /** The session is about to receive the events of the topic. */
+  /** Notes that the session is about to receive the events of the topic. */
   subscribed(session: Session, topic: string): void
-  /** Runs work that a session asks of the database, once its user may use another connection. */
+  /** Runs the work of a session on the database, once its user's turn has come. */
   admit<T>(user: Pick<Session, 'appId' | 'userId'>, work: () => Promise<T>): Promise<T>
   generation(user: Pick<Claims, 'appId' | 'userId'>): Promise<number | undefined>
   /** The subscriptions of a topic on all nodes. */

@@ -1,21 +1,23 @@
 type NoteCountsOptions = {
-  /** A node that beats is dead, or cut off, when nothing of it arrived for this long. */
+  /**
+   * A node that sends beats is dead, or cut off, when nothing from it has arrived for this long.
+   */
   silentMs: number
   /** Notes of one node, or of several, may have been lost in the last `milliseconds`. */
   onMissed: (milliseconds: number, nodeId?: string) => void
-  /** A node that beats was met: it may not know this one. */
+  /** Called when a node that beats is first seen: it may not know this one. */
   onPeer: () => void
 }
-/** How long a node that beats is taken to be there without a sign. */
+/** How long a node that beats counts as alive without a sign of life. */
 const PEER_MS = 60_000
-/** How long the number of a node that does not beat is kept, such as that of a worker. */
+/** How long the number of a node that does not beat, such as a worker, is remembered. */
 const QUIET_MS = 3_600_000
 
 type Sender = { number: number; heardAt: number; isBeating: boolean }
 
 /**
- * Tells whether notes of other nodes were lost before they arrived: each node numbers its payloads,
- * and sends one even if it has no notes.
+ * Detects notes that were lost on their way. Each node numbers its payloads, and sends one even
+ * when it has no notes.
  */
 export function createNoteCounts({ silentMs, onMissed, onPeer }: NoteCountsOptions) {
   const senders = new Map<string, Sender>()
@@ -36,7 +38,7 @@ export function createNoteCounts({ silentMs, onMissed, onPeer }: NoteCountsOptio
       forgetPeers()
       return peers.size > 0
     },
-    /** A payload has arrived. */
+    /** Notes a payload that has arrived. */
     received: (nodeId: string, number: number, isBeat: boolean) => {
       const now = performance.now()
       const known = senders.get(nodeId)
@@ -47,17 +49,17 @@ export function createNoteCounts({ silentMs, onMissed, onPeer }: NoteCountsOptio
       const isMet = isBeating && !peers.has(nodeId)
       if (isBeating) peers.set(nodeId, now)
       if (isMet) onPeer()
-      // Nodes that are there when we begin to listen have sent before.
+      // Nodes that exist when we begin to listen have sent payloads before.
       const isNew = known === undefined && now - startedAt > silentMs
       if (isNew && number > 1) onMissed(silentMs, nodeId)
       if (known && number > known.number + 1) onMissed(now - known.heardAt, nodeId)
     },
-    /** The node has sent a payload without a number of its own; this was the last number. */
+    /** Notes a payload without a number of its own, which says the last number instead. */
     heard: (nodeId: string, number: number) => {
       if (senders.has(nodeId)) return
       senders.set(nodeId, { number, heardAt: performance.now(), isBeating: false })
     },
-    /** The node has stopped, and has sent everything. */
+    /** Notes that the node has stopped, after everything it sent. */
     left: (nodeId: string) => {
       senders.delete(nodeId)
       peers.delete(nodeId)
@@ -72,7 +74,7 @@ export function createNoteCounts({ silentMs, onMissed, onPeer }: NoteCountsOptio
       for (const [nodeId, { isBeating, heardAt }] of silent)
         if (isBeating) onMissed(performance.now() - heardAt, nodeId)
     },
-    /** A new connection listens. */
+    /** Begins again, with a new listening connection. */
     restarted: () => {
       senders.clear()
       startedAt = performance.now()

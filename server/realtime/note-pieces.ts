@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 
-/** What the line of a piece begins with; that of a whole note is JSON. */
+/** The first character of a piece's line; a whole note is JSON. */
 const MARK = '+'
 
 /**
- * A note as lines of at most so many bytes, for payloads that cannot hold it whole. Each has the id
- * of the note and its own place: where some were lost, the rest is not taken for a whole note.
+ * Splits a note into lines of at most so many bytes, for payloads that cannot hold it whole. Each
+ * line has the note's id and its own place, so that an incomplete note is never taken for a whole
+ * one.
  */
 export function piecesOf(note: string, lineBytes: number): string[] {
   const id = randomUUID()
@@ -22,11 +23,11 @@ export function piecesOf(note: string, lineBytes: number): string[] {
 type Parts = { id: string; pieces: string[] }
 
 /**
- * Puts notes together. The pieces of one are sent by one transaction of its node: they arrive in
- * order, and all or none of them, unless the connection is lost.
+ * Joins the pieces of notes. A node sends the pieces of a note in one transaction, so they arrive
+ * in order, and all or none, unless the connection is lost.
  */
 export class NoteAssembler {
-  /** By node: one that died in between leaves one note at most. */
+  /** By node: a node that dies in the middle leaves at most one incomplete note. */
   readonly #parts = new Map<string, Parts>()
 
   /** The note that ends with this line of a node, if one does. */

@@ -15,10 +15,10 @@ type ReceiverOptions = {
 }
 
 const NUMBER = /^\d+$/
-/** In a payload for some nodes: the number of the last one that was sent to all. */
+/** In a payload for some nodes only: the number of the last payload to all. */
 const LAST_NUMBER = /^=\d+$/
 const BEAT = /^\d+\n$/
-/** The beginning of a note for one node: the others read no more of it. */
+/** The beginning of a note for one node. Other nodes stop reading here. */
 const ADDRESSED = /^\{"kind":"(?:counts|fanout)","node":"([^"]*)"/
 
 /** Reads payloads: the id of their node, and then lines, one for each note. */
@@ -30,7 +30,7 @@ export function createNoteReceiver({ nodeId, counts, onNote, onOwn, report }: Re
     try {
       onNote(JSON.parse(note) as NodeNote) // sent by another node
     } catch (error) {
-      // Those after it may be fine.
+      // The notes after it may be fine.
       report(error, 'unreadable note')
     }
   }

@@ -8,9 +8,11 @@ const FLUSH_MS = 8
 const PAYLOAD_BYTES = 7_900
 /** The largest line: a payload also holds the id of its node. */
 const LINE_BYTES = PAYLOAD_BYTES - 100
-/** Notes that wait for the database. More of them are lost, as the other nodes notice. */
+/**
+ * The most characters of waiting notes. Further notes are dropped, which the other nodes notice.
+ */
 const MOST_CHARACTERS = 8 * 1024 * 1024
-/** Beyond this, further hints leave their events to the log. */
+/** Above this, further hints leave their events to the log. */
 const BUSY_CHARACTERS = MOST_CHARACTERS / 8
 
 type NoteSenderOptions = {

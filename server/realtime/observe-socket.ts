@@ -8,7 +8,7 @@ type SocketMetrics = Pick<
   Metrics,
   'sockets' | 'socketCloses' | 'slowConsumers' | 'credentialsRefused'
 >
-/** Where a socket comes from, by its request: a proxy's address would say nothing. */
+/** The client's address, taken from the request: the socket's own may be a proxy's. */
 export type SocketOrigin = { address: string; requestId: string }
 type ObserveOptions = {
   metrics: SocketMetrics
@@ -17,13 +17,13 @@ type ObserveOptions = {
   originOf: (request: IncomingMessage) => SocketOrigin | undefined
 }
 
-/** Clients may close with any code: each would be a series of its own. */
+/** Other codes are counted together, since clients may send any, and each would be a series. */
 const KNOWN_CODES = new Set([
   ...Object.values(closings).map(({ code }) => code),
   ...[1000, 1001, 1005, 1006, 1007, 1009],
 ])
 
-/** Counts a socket, and says what it was when it has ended. */
+/** Counts a socket, and reports its facts when it ends. */
 export function observeSocket(
   socket: CountedSocket | StreamSocket,
   request: IncomingMessage,

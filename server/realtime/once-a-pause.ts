@@ -9,9 +9,9 @@ type PauseOptions<Item> = {
 }
 
 /**
- * Reads an item at most once in a pause: the first call is answered at once, and those that come
- * within the pause share a reading at its end. Unlike a cached answer, what a call gets is thus
- * never older than the call.
+ * Reads an item at most once in a pause. The first call is answered at once; those within the pause
+ * share a reading at its end. Unlike a cached answer, the answer to a call is thus never older than
+ * the call.
  */
 export function onceAPause<Item, Result>(
   read: (item: Item) => Promise<Result>,

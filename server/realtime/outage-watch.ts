@@ -1,7 +1,7 @@
 type OutageWatchOptions = {
   /** How long the database may be unreachable before clients are sent to another server. */
   outageMs: number
-  /** Asks the database for the least, when regular work has failed. */
+  /** A minimal query, sent when regular work has failed. */
   probe: () => Promise<unknown>
   onOutage: () => void
 }
@@ -9,7 +9,7 @@ type OutageWatchOptions = {
 /** One attempt may fail because the process, and not the database, was stopped for a while. */
 const LEAST_FAILURES = 2
 const TICK_MS = 200
-/** What a tick counts for at most: the time for which the process was stopped is no outage. */
+/** The most that a tick counts for: time in which the process was stopped is no outage. */
 const LONGEST_TICK_MS = 1_000
 
 /**

@@ -9,7 +9,7 @@ import { createNoteSender } from './note-sender.ts'
 import { timings as defaults, type Timings } from './timings.ts'
 
 const STOP_SECONDS = 1
-/** How many beats a tick counts for at most: no connection is silent while the process stops. */
+/** The most beats that a tick counts for: time in which the process was stopped is no silence. */
 const LONGEST_BEATS = 1.5
 
 type PostgresBrokerOptions = {
@@ -47,7 +47,7 @@ export function createPostgresBroker({
   let silenceWatch: NodeJS.Timeout | undefined
   const watch = createListenerWatch(brokerSilenceMs)
   let handleMissed = (_milliseconds: number, _nodeId?: string) => {}
-  /** The other nodes learn at once that there may be users here. */
+  /** Tells the other nodes at once that there may be users here. */
   const introduce = () => notifier.notify([`${nodeId}\n`])
   const counts = createNoteCounts({
     silentMs: silentNodeMs,
@@ -71,7 +71,7 @@ export function createPostgresBroker({
     listener = current
     void previous?.end(0)
     await current.listen(channel, onPayload, onListening).catch((error: unknown) => {
-      // It was given up for the next one.
+      // If it was replaced meanwhile, its error does not matter.
       if (listener === current) throw error
     })
   }
@@ -83,7 +83,7 @@ export function createPostgresBroker({
     follow: () => {},
     unfollow: () => {},
     settled: () => undefined,
-    // Before the start it cannot know; later the connection that listens may be away for a moment.
+    // True before the start, and while the listening connection is away: then it cannot know.
     hasPeers: () => listener === undefined || counts.hasPeers(),
     async start({ onNote, onMissedNotes }) {
       handleMissed = onMissedNotes
@@ -95,7 +95,7 @@ export function createPostgresBroker({
           silentMs = 0
           receivedAt = performance.now()
           watch.received(isBeat)
-          // What the others sent before it has arrived.
+          // Everything that the others sent before this beat has arrived.
           if (isBeat) counts.check(receivedAt)
         },
         report,
@@ -108,7 +108,7 @@ export function createPostgresBroker({
         onMissedNotes(performance.now() - receivedAt)
         if (heartbeat) void introduce()
       }
-      // Also the first connection may fall silent, before it has been answered.
+      // From the start: even the first connection may fall silent before it is ready.
       silenceWatch = setInterval(
         () => {
           const now = performance.now()
@@ -167,7 +167,7 @@ function createNotifier({ url, channel, nodeId, report }: NotifierOptions) {
   // A pool of one: it replaces a connection that fails.
   const db = createDb({ url, poolSize: 1, applicationName: 'parley-broker' })
   let sent = 0
-  /** A payload that fails has used its number: nodes that receive the next one know. */
+  /** A failed payload has used up its number, so the receivers of the next one notice the loss. */
   const numbered = (payload: string) => `${nodeId}\n${++sent}${payload.slice(nodeId.length)}`
   const send = (payloads: string[], until?: number) => {
     const numberedPayloads = payloads.map(numbered)
@@ -179,7 +179,10 @@ function createNotifier({ url, channel, nodeId, report }: NotifierOptions) {
     )
   }
   return {
-    /** Something is not sent: nodes that receive the next number know. */
+    /**
+     * Uses up a number for something that is not sent, so that the receivers of the next one
+     * notice.
+     */
     skip: () => {
       sent += 1
     },
@@ -188,7 +191,10 @@ function createNotifier({ url, channel, nodeId, report }: NotifierOptions) {
         onFailed()
         report(error, 'broker notify failed')
       }),
-    /** If it fails, the others notice the silence. They do not know a node that sent nothing. */
+    /**
+     * If this fails, the others notice the silence. Not needed if this node sent nothing, since
+     * they do not know it.
+     */
     farewell: async () => {
       if (sent === 0) return
       const until = performance.now() + STOP_SECONDS * 1_000

@@ -29,7 +29,7 @@ export const selectConnections = (db: Tx, nodeId: string) => db<UserRef[]>`
   from connections
   where node_id = ${nodeId}`
 
-/** When these users were last active, of those whom the node has a row of. */
+/** When these users were last active, for those with a row of this node. */
 export const selectActive = (db: Tx, { nodeId, users }: { nodeId: string; users: UserRef[] }) => {
   const appIds = users.map(({ appId }) => appId)
   const userIds = users.map(({ userId }) => userId)
@@ -181,7 +181,7 @@ export const removeDeadNode = (
   })
 
 /**
- * Nodes that write about the same user take turns; each then sees what the other has written.
+ * Makes nodes that write about the same user take turns, so that each sees what the others wrote.
  * Unless it `mayWait`, users whose row others have locked are left out.
  */
 function lockUsers(tx: Tx, { users, mayWait }: { users: UserRef[]; mayWait: boolean }) {

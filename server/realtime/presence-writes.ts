@@ -4,8 +4,8 @@ import { coalesce } from './coalesce.ts'
 import type { PresenceChange } from './presence-queries.ts'
 
 /**
- * Writes changes by one statement, the last one of each user. Unless it `mayWait`, those of users
- * whose row others have locked are left undone, and returned.
+ * Writes the last change of each user with one statement. Unless it `mayWait`, users whose row
+ * others have locked are left out, and their changes returned.
  */
 type Write = (
   changes: PresenceChange[],
@@ -38,14 +38,14 @@ export function createPresenceWrites(write: Write) {
       else waiting.delete(key)
     }
   }
-  // No change is larger than another: halves of a batch would take too long as well.
+  // Not in halves: all changes are the same size, so half a batch would take too long as well.
   const together = coalesce(
     async (changes: PresenceChange[]) => {
       const isWaiting = ({ user }: PresenceChange) => waiting.has(userKey(user))
       const [behind, free] = [changes.filter(isWaiting), changes.filter((each) => !isWaiting(each))]
       const locked = free.length > 0 ? await write(free, { mayWait: false }) : []
       const undone = new Set([...behind, ...locked])
-      // They wait before a later change of the same user is looked at.
+      // Queued here, before a later change of the same user is looked at.
       return changes.map((change) => ({ written: undone.has(change) ? apart(change) : undefined }))
     },
     { maxBatch: 1_000, answer: answerBatch },

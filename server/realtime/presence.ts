@@ -64,14 +64,14 @@ export class PresenceTracker {
     const written = known?.written ?? this.#write({ user, isOnline: true })
     this.#present.set(userKey(user), { user, written, leaving: undefined })
     const forget = () => {
-      // They may have left meanwhile and be back, by another write.
+      // Meanwhile they may have left and come back, with another write.
       if (this.#present.get(userKey(user))?.written === written) this.#present.delete(userKey(user))
     }
     written.then(() => this.#completed.add(written), forget)
     return written
   }
 
-  /** The user's last socket here was closed. A return within the grace goes unnoticed. */
+  /** The user's last socket here was closed. If they return within the grace, nobody notices. */
   userDisconnected(user: UserRef) {
     const known = this.#present.get(userKey(user))
     if (!known) return
@@ -86,8 +86,8 @@ export class PresenceTracker {
   }
 
   /**
-   * Another node says that the user is offline. They may have left there before they came here, and
-   * it says so later than this node said that they are online.
+   * Another node announced the user as offline. That may come late: they may have left there before
+   * they connected here, and this node announced them as online in between.
    */
   announcedOffline(user: UserRef) {
     const known = this.#present.get(userKey(user))
@@ -98,7 +98,7 @@ export class PresenceTracker {
     })
   }
 
-  /** Announces the users whom a failure kept from it. */
+  /** Announces the users whose announcement failed before. */
   announceMissed() {
     const users = [...this.#unannounced.values()]
     this.#unannounced.clear()
@@ -188,13 +188,13 @@ export class PresenceTracker {
         isMore = removed.isMore
       }
     } catch (error) {
-      // It may have been removed all the same, and then nobody finds its users any more.
+      // Even so the node may have been removed, and then nobody else finds its users.
       for (const user of users) this.#uncertain.set(userKey(user), user)
       throw error
     }
   }
 
-  /** Those whose row was lost are announced when it is restored. */
+  /** Users whose row was lost are announced when it is restored. */
   async #announceAll(users: UserRef[]) {
     const { db, nodeId } = this.options
     const stored = await db.use((db) => selectActive(db, { nodeId, users }))

@@ -7,7 +7,7 @@ export type Publication = {
   type: Envelope['type']
   envelope: string
   messageId: string | null
-  /** Present in the process that made the event; others parse the envelope where they need it. */
+  /** Only in the process that made the event; others parse the envelope where they need it. */
   payload?: Envelope['payload'] | undefined
   /** When it was committed, by `performance.now()`, and by whom; only while it is new. */
   committed?: Committed | undefined
@@ -23,7 +23,7 @@ export const eventOf = ({
 }: Pick<Publication, 'type' | 'payload' | 'envelope'>): Envelope =>
   payload === undefined ? JSON.parse(envelope) : ({ type, payload } as Envelope) // of one event
 
-/** The two encodings of the protocol, and JSON as streams of HTTP carry it. */
+/** The two encodings of the protocol, and the two forms of JSON in HTTP streams. */
 export type Encoding = 'json' | 'protobuf' | 'json-lines' | 'event-stream'
 /** Encodes a push in one of them. */
 export type PushEncoder = {

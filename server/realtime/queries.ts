@@ -29,8 +29,8 @@ export async function selectGenerations(db: Tx, users: UserRef[]): Promise<(numb
 }
 
 /**
- * The events of the last seconds. They are found by their time, whatever else is asked of them: by
- * their topics and without statistics, a day of events would be read for those of a moment.
+ * The events of the last seconds, found by their time. Found by topic, and without statistics, a
+ * whole day of events would be read for those of a moment.
  */
 export const recentEvents = (db: Tx, seconds: number) => db`(
   select topic, "offset", type

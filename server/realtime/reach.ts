@@ -1,7 +1,7 @@
 import type { Fragment, Tx } from '../db/client.ts'
 import { onNode } from '../features/connected.ts'
 
-/** Whose users are looked up: those of all nodes, or of this node. */
+/** Whether to look up the users of all nodes, or of this node. */
 export type Reach = 'forAll' | 'forOwn'
 
 /** Someone who is connected, and a node that they are connected to. */

@@ -70,7 +70,7 @@ export function createRealtime({ presenceGraceSeconds, ...options }: RealtimeOpt
   const outageWatch = createOutageWatch({
     outageMs: timings.outageMs,
     probe: options.db.ping,
-    // Another node may have its database: the clients reconnect there.
+    // Another node may still reach the database: clients reconnect there.
     onOutage: () => {
       report(new DeadlineError(), 'database out of reach: closing all sockets')
       void closeForOutage(sessions, { sockets, isOutage, milliseconds: timings.shutdownMs })
@@ -166,7 +166,7 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
     notify: userFanout.profileChanged,
   })
   const emulation = new Emulation({ nodeId, tokens: options.tokens, broker, terminateLater })
-  // Together: each topic that somebody asks for is a survey, and none waits for its user's turn.
+  // Counted for all surveys together: each topic has a survey, which waits for no user's turn.
   const countOthers = coalesce<void, number>(
     async (surveys) => {
       const others = await db.use((db) => countOtherNodes(db, nodeId))

@@ -7,7 +7,7 @@ import type { ConnectedCount, UnreadCount } from './unread-counts.ts'
 /** A count of a user of this node, and why it was read. */
 export type CausedCount = UnreadCount & ChannelChange
 
-/** Fits into a payload of PostgreSQL, however long the ids of users are. */
+/** Fits into a payload of PostgreSQL, however long user ids are. */
 const NOTE_BYTES = 7_500
 /** The bytes of a channel beside its counts. */
 const CHANNEL_BYTES = 250
@@ -62,7 +62,7 @@ export class ReceivedCounts {
     return [...this.#counts.values()]
   }
 
-  /** Of two counts the newer one stays, with what happened before either. */
+  /** Keeps the newer of two counts, with what happened before either. */
   receive(count: CausedCount) {
     const key = `${userKey(count)} ${count.channelId}`
     const known = this.#counts.get(key)

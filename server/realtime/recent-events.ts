@@ -43,7 +43,7 @@ export class RecentEvents {
 
   /** As in the database, the earlier events of a deleted message become its tombstone. */
   #replaceByTombstone({ messageId, type, envelope }: DurablePublication) {
-    // Those that quote it are read again from the database, where they no longer have its text.
+    // Events that quote it are read from the database again, where its text is gone.
     const quote = `"quotedMessage":{"id":"${messageId}"`
     if (this.#kept.some((kept) => kept.envelope.includes(quote))) return this.clear()
     this.#kept = this.#kept.map((kept) =>

@@ -29,9 +29,12 @@ type ReconciliationOptions = {
   timings: Pick<Timings, 'beatMs' | 'lookMs' | 'steadyMs' | 'comparePresenceMs'>
 }
 
-/** Overlap: transactions may commit after the previous check although their rows are older. */
+/**
+ * An overlap, because transactions may commit after the previous check although their rows are
+ * older.
+ */
 const OVERLAP_SECONDS = 15
-/** How long ending stuck sessions may take between two heartbeats. */
+/** How long the ending of stuck sessions may take between two heartbeats. */
 const LOOK_PATIENCE_MS = 1_000
 /** How many users one statement checks. */
 const USERS_PER_STATEMENT = 1_000
@@ -46,15 +49,16 @@ export function createReconciliation(options: ReconciliationOptions) {
   const steadiness = createSteadiness(timings)
   let checkedAt = performance.now()
   /**
-   * When there was last nobody here, as far as is known. Nothing was missed before: who connects
-   * loads what is there by then. After an hour without a database that is an hour of events.
+   * When this node last had no users, as far as is known. Whoever connected later loaded what was
+   * there by then, so nothing before it was missed. Without this, an hour without a database would
+   * mean an hour of events.
    */
   let emptyAt = checkedAt
-  /** When presence is to be compared with the database, if at all. */
+  /** When to compare presence with the database; undefined if not at all. */
   let compareAt: number | undefined
   /** The end of the last gap: a comparison too soon after it is repeated. */
   let gapAt = Number.NEGATIVE_INFINITY
-  /** By the last heartbeat. */
+  /** Whether they were lost at the last heartbeat. */
   let areRowsLost = false
 
   const closeRevoked = async () => {
@@ -83,7 +87,7 @@ export function createReconciliation(options: ReconciliationOptions) {
     gapAt = performance.now()
     compareAt ??= gapAt + timings.comparePresenceMs
   }
-  /** If rows of this node were lost, notes to its users were lost as well. */
+  /** If this node's rows were lost, notes to its users were lost with them. */
   const handleLostRows = (areLost: boolean) => {
     if (!areLost) return
     unread.invalidateAll()
@@ -112,12 +116,12 @@ export function createReconciliation(options: ReconciliationOptions) {
     steadiness.failed()
     compareLater()
   }
-  // A provider may keep it from the role: the rest does not depend on it.
+  // A hosting provider may forbid it. Nothing else depends on it.
   const endStuck = (until?: number) =>
     db.useApart(endStuckSessions, until).catch((error) => report(error, 'stuck sessions not ended'))
   /**
-   * Looks after what nodes that died or were cut off have left behind. Never twice at once: each
-   * comparison would forget the notes that the other one heeds.
+   * Cleans up after nodes that died or were cut off. Never twice at once: each comparison would
+   * forget the notes that the other one needs.
    */
   const watchOthers = oneAtATime(async () => {
     await endStuck()
@@ -126,7 +130,7 @@ export function createReconciliation(options: ReconciliationOptions) {
     if (steadiness.isSteady()) await presence.removeDeadNodes()
     await comparePresence()
   })
-  /** Does what would be late at the next heartbeat. */
+  /** Does work that cannot wait for the next heartbeat. */
   const look = async () => {
     if (isComparisonDue()) await watchOthers()
     // Work that takes so long may wait for the locks of a session that is stuck. The heartbeat, on

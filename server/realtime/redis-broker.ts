@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
+import type { Log } from '../core/log.ts'
 import type { ConnectRedis } from '../core/redis.ts'
 import { type Broker, inboxOf } from './broker.ts'
 import { createListenerWatch, type ListenerWatch } from './listener-watch.ts'
@@ -12,14 +13,12 @@ import { timings as defaults, type Timings } from './timings.ts'
 const PATIENCE_MS = 1_000
 const COMMAND_MS = 2_000
 
-type Log = Record<'warn' | 'info', (facts: object, message: string) => void>
-
 export type RedisBrokerOptions = {
   connect: ConnectRedis
-  /** What the channels begin with: services with a Redis in common have different ones. */
+  /** The prefix of the channels, which differs between services that share a Redis. */
   prefix: string
   nodeId: string
-  log: Log
+  log: Log<'warn' | 'info'>
   report: (error: unknown, problem: string) => void
   /** Called with the number of payloads or notes that could not be sent. */
   onLost: (count: number) => void
@@ -100,7 +99,7 @@ export function createRedisBroker(options: RedisBrokerOptions): RedisBroker {
       onLate: onMissedNotes,
       onFailed: (error) => outage.began(`the channels were refused: ${error}`),
       onPayload: (channel, payload) => {
-        // Only what all nodes get shows that this connection is complete.
+        // Only what goes to all nodes shows that this connection gets everything.
         if (channel !== everyone && payload.startsWith(`${nodeId}\n`)) return
         onPayload(payload)
       },
@@ -126,7 +125,7 @@ export function createRedisBroker(options: RedisBrokerOptions): RedisBroker {
     follow: (topic) => follow('follow', topic),
     unfollow: (topic) => follow('unfollow', topic),
     settled: () => subscriptions?.settled(),
-    // One that does not listen cannot know.
+    // True while it does not listen, since it cannot know.
     hasPeers: () => subscriptions?.isListening() !== true || counts.hasPeers(),
     isUp: () => subscriptions?.isListening() === true && publisher.isReady(),
     async start(listener) {
@@ -162,8 +161,8 @@ export function createRedisBroker(options: RedisBrokerOptions): RedisBroker {
   }
 }
 
-/** One line when Redis is away, and one when this node listens again. */
-function createOutageLog(log: Log) {
+/** Logs one line when Redis is lost, and one when this node listens again. */
+function createOutageLog(log: Log<'warn' | 'info'>) {
   let began: number | undefined
   return {
     began: (fault: string) => {

@@ -2,11 +2,11 @@ import { inboxOf, type NodeNote } from './broker.ts'
 import { lineOf } from './hints.ts'
 import { FAREWELL } from './note-receiver.ts'
 
-/** More notes share no payload. A note that is longer has one to itself. */
+/** The most characters of notes in a payload. A longer note has one to itself. */
 const PAYLOAD_CHARACTERS = 64 * 1024
-/** Notes that wait for Redis, or for the answers to those before them. */
+/** The most characters of notes that wait for Redis, or for its answers. */
 const MOST_CHARACTERS = 8 * 1024 * 1024
-/** Beyond this, further hints leave their events to the log. */
+/** Above this, further hints leave their events to the log. */
 const BUSY_CHARACTERS = MOST_CHARACTERS / 8
 
 type RedisSenderOptions = {
@@ -21,9 +21,9 @@ type RedisSenderOptions = {
 }
 
 /**
- * Sends notes in few payloads, each batch after the answer to the one before. Payloads for everyone
- * are numbered, and others say the last number. One is left out for each loss, so that the other
- * nodes notice it.
+ * Sends notes in few payloads, each batch after the answer to the one before. Payloads to everyone
+ * are numbered; others say the last number. For each loss a number is left out, so that the other
+ * nodes notice.
  */
 export function createRedisSender(options: RedisSenderOptions) {
   const { nodeId, everyone, channelOf, publish, onLost } = options
@@ -72,9 +72,12 @@ export function createRedisSender(options: RedisSenderOptions) {
     isFlushing: () => flushing !== undefined,
     /** Resolves when everything has been sent. */
     flushed: () => flushing,
-    /** A number without notes: what was sent before has arrived, or is known to be lost. */
+    /**
+     * Sends a number without notes. Once it arrives, everything sent before has arrived or is known
+     * to be lost.
+     */
     beat: () => sendPayload(everyone, ''),
-    /** The others do not know a node that sent nothing. */
+    /** Not needed if this node sent nothing, since the others do not know it. */
     farewell: async () => {
       if (sent > 0) await publish(everyone, `${nodeId}\n${FAREWELL}`)
     },

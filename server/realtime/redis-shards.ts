@@ -4,11 +4,13 @@ const SLOTS = 16_384
 /** CRC16 of XMODEM, as Redis spreads channels over the slots of a cluster. */
 const POLYNOMIAL = 0x1021
 
-/** What Redis hashes of a channel: what is between the first braces, if anything is. */
+/**
+ * The part of a channel's name that Redis hashes: what is between the first braces, if anything.
+ */
 const TAG = /^[^{]*\{([^}]+)\}/
 
 /**
- * What is hashed of these channels, of one for each server of the cluster that has some of them.
+ * For each server of the cluster that has some of these channels, the hashed part of one of them.
  */
 export function tagOfEachServer({ slots }: Pick<Cluster, 'slots'>, channels: Iterable<string>) {
   const all = new Set(slots.map((keys) => keys?.[0])).size
@@ -16,7 +18,7 @@ export function tagOfEachServer({ slots }: Pick<Cluster, 'slots'>, channels: Ite
   for (const channel of channels) {
     if (found.size === all) break
     const tag = TAG.exec(channel)?.[1] ?? channel
-    // Between braces it would be another.
+    // Within braces it would be hashed differently.
     if (tag.includes('}')) continue
     const [server] = slots[slotOf(tag)] ?? []
     if (server !== undefined && !found.has(server)) found.set(server, tag)

@@ -15,29 +15,29 @@ type RedisSubscriptionsOptions = {
   everyone: string
   channelOf: (topic: string) => string
   onPayload: (channel: string, payload: string) => void
-  /** All channels are subscribed to, on a new connection. */
+  /** Called when all channels are subscribed to, on a new connection. */
   onListening: () => void
   /** Called with how long notes about topics just followed may have been missed. */
   onLate: (milliseconds: number) => void
-  /** The channels could not be subscribed to. It is tried again. */
+  /** Called when subscribing failed. It is tried again. */
   onFailed: (error: unknown) => void
 }
 
 /** The channels that this node listens to: that of everyone, and those of the topics it follows. */
 export function createRedisSubscriptions(options: RedisSubscriptionsOptions) {
   const { connect, everyone, channelOf, onPayload, onListening, onLate, onFailed } = options
-  /** How many follow each topic. */
+  /** How many followers each topic has. */
   const followed = new Map<string, number>()
-  /** Topics that are followed since, or no longer. */
+  /** Topics that were followed or left since the last command. */
   let changed = new Set<string>()
   let flushing: Promise<void> | undefined
   let connection: RedisConnection | undefined
-  /** A connection that is lost subscribes to everything when it is back. */
+  /** A lost connection subscribes to everything again once it is back. */
   let state: 'lost' | 'subscribing' | 'listening' = 'lost'
   /** How many times in a row Redis refused the channels, as it may for ever. */
   let refusals = 0
   let retry: NodeJS.Timeout | undefined
-  /** When the last question was asked that all servers of a cluster have answered. */
+  /** When the last question was asked that every server of the cluster has answered. */
   let provenAt = performance.now()
   let wasProven = true
   let isProbing = false
@@ -45,7 +45,7 @@ export function createRedisSubscriptions(options: RedisSubscriptionsOptions) {
   const subscribe = async (channels: string[]) => {
     if (!connection) return
     const { client, isCluster } = connection
-    // Channels of one command would have to belong to one part of the cluster.
+    // In a cluster, all channels of a command would have to be on one server.
     if (isCluster) await Promise.all(channels.map((channel) => client.ssubscribe(channel)))
     else await client.subscribe(...channels)
   }
@@ -85,7 +85,7 @@ export function createRedisSubscriptions(options: RedisSubscriptionsOptions) {
         if (connection === current) failed(error)
       })
     })
-    // Part of a cluster has other servers now, which have sent what others do not repeat.
+    // A part of the cluster moved to other servers, and what these sent before is lost.
     client.on('subscribersReady', () => onLate(SETTLE_MS))
   }
   const leave = () => {
@@ -95,7 +95,7 @@ export function createRedisSubscriptions(options: RedisSubscriptionsOptions) {
     state = 'lost'
     last?.close()
   }
-  /** For a connection that has failed without saying so. */
+  /** Replaces a connection that has failed silently. */
   const replace = () => {
     leave()
     open()
@@ -110,8 +110,8 @@ export function createRedisSubscriptions(options: RedisSubscriptionsOptions) {
     if (isProbing || state !== 'listening' || !current || !('slots' in current.client)) return
     isProbing = true
     const askedAt = performance.now()
-    // Nobody subscribes to what is unsubscribed from, in the same slot: the client keeps a list of
-    // subscriptions, in which repeated ones pile up.
+    // Asks by unsubscribing from channels in the same slots that nobody subscribes to. Subscribing
+    // again would grow the list that the client keeps of its subscriptions.
     const asked = tagOfEachServer(current.client, [...followed.keys()].map(channelOf))
     const answers = asked.map((tag) => current.client.sunsubscribe(`{${tag}}`))
     const results = await Promise.allSettled(answers)
@@ -122,7 +122,7 @@ export function createRedisSubscriptions(options: RedisSubscriptionsOptions) {
     if (isProven) provenAt = askedAt
     wasProven = isProven
   }
-  /** A connection that was lost meanwhile connects again by itself. */
+  /** A lost connection comes back by itself. */
   const failed = (error: unknown) => {
     onFailed(error)
     if (state === 'lost') return

@@ -1,6 +1,6 @@
 type ScheduledWork = {
   work: () => Promise<unknown>
-  /** What is reported when the work fails. */
+  /** The problem to report when the work fails. */
   problem: string
 }
 

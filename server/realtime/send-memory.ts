@@ -11,8 +11,8 @@ type SendMemoryOptions = {
 type Unwritten = { frame: Buffer; sockets: number; written: () => void }
 
 /**
- * Sends frames, and counts the memory of those that are not written yet: once each, however many
- * sockets share it. With too much of it, the sockets that leave the most unread are cut.
+ * Sends frames and bounds the memory of those not written yet, each counted once however many
+ * sockets share it. When they take too much, the sockets with the most unread bytes are cut.
  */
 export class SendMemory {
   readonly #unwritten = new Map<Buffer, Unwritten>()
@@ -30,7 +30,7 @@ export class SendMemory {
     socket.send(frame, { binary: isBinary }, unwritten.written)
     if (this.#bytes <= this.options.mostBytes || this.#willCut) return
     this.#willCut = true
-    // Later: what the operating system takes at once is written by then.
+    // After this turn the operating system has taken what it can.
     setImmediate(() => this.#cut())
   }
 

@@ -60,16 +60,16 @@ export class Sessions {
   }
 
   /**
-   * Closes the sessions within this time. The first half is for proxies: a client that connects
-   * again before they know would come back here.
+   * Closes the sessions within this time. The first half is left to proxies: until they know, a
+   * client that reconnects would come back here.
    */
   drainLate(milliseconds: number) {
     setTimeout(() => void this.drain(milliseconds / 2), milliseconds / 2).unref()
   }
 
   /**
-   * Closes all sessions, spread over a time, so that not all clients reconnect at once, or until
-   * that is not needed any more. Those that are added meanwhile stay.
+   * Closes all sessions, spread over a time so that clients do not all reconnect at once, until
+   * that is done or no longer needed. Sessions added meanwhile stay.
    */
   async drain(milliseconds: number, isNeeded = () => true) {
     const sessions = [...this.#byUser.values()].flatMap((sessions) => [...sessions])
@@ -92,8 +92,8 @@ type OutageClosing = {
 }
 
 /**
- * Sends the clients of a node away that has lost its database, until it has it again. Those that
- * come back then stay, as do those that are not closed yet.
+ * Closes the sockets of a node that has lost its database, so that clients go to others, until it
+ * is back. Sockets that are still open then, or opened meanwhile, stay.
  */
 export async function closeForOutage(
   sessions: Sessions,

@@ -5,15 +5,15 @@ import type { UnreadCounter } from './unread-counter.ts'
 import type { ConnectedCount } from './unread-counts.ts'
 
 /**
- * For how long a channel is left out. For the users of all nodes that may be long: each node
- * counts it for its own.
+ * How long a channel is skipped. Counted for all nodes it may be long, since each node counts it
+ * for its own users.
  */
 const LEFT_OUT_MS = { forAll: 60_000, forOwn: 8_000 }
 
 type SlowCountsOptions = {
   pauseMs: number
   counter: UnreadCounter
-  /** Called with what a statement has read, and with why it was. */
+  /** Called with the counts that a statement has read, and the changes that caused it. */
   onCounted: (counts: ConnectedCount[], changes: DirtyChannels) => void
   report: (error: unknown, problem: string) => void
 }

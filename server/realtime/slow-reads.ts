@@ -3,22 +3,22 @@ import { isStatementTimeout } from '../db/client.ts'
 import { inChunks } from './chunks.ts'
 import { PausedRuns } from './paused-runs.ts'
 
-/** How many keys of a statement that took too long share another one; then each has its own. */
+/** How many keys of a slow statement share the next one; after that, each has its own. */
 const PIECE = 14
-/** How long such a statement may take: one that works takes little, and others wait for it. */
+/** How long such a statement may take. A good one takes little, and others wait for it. */
 const QUICK_MS = 500
-/** How many statements may take too long, one after the other, before the database does. */
+/** How many statements in a row may take too long before the database itself counts as slow. */
 const MOST_TIMEOUTS = 4
 
 type SlowReadsOptions = {
   pauseMs: number
-  /** For how long a key is left out that took too long alone. */
+  /** How long a key is skipped that took too long alone. */
   leftOutMs: number
   /** The keys to read. */
   due: () => string[]
-  /** Reads these by one statement. Without `withinMs` it may take as long as any other. */
+  /** Reads these keys with one statement. Without `withinMs` it may take as long as any other. */
   read: (keys: string[], withinMs?: number) => Promise<void>
-  /** A key is left out, because of this error. */
+  /** Called when a key is skipped, with the error that caused it. */
   onLeftOut: (key: string, error: unknown) => void
   report: (error: unknown, problem: string) => void
 }
@@ -30,7 +30,7 @@ type SlowReadsOptions = {
  * for a while.
  */
 export class SlowReads {
-  /** How many keys a statement with this one may have; 0: it was too slow for a quick one alone. */
+  /** How many keys a statement with this key may have; 0 if it was too slow even alone. */
   readonly #shares = createLru<number>({ entries: 10_000 })
   readonly #leftOut = new Set<string>()
   readonly #runs: PausedRuns
@@ -71,7 +71,7 @@ export class SlowReads {
     await this.#readQuickly()
     for (const key of this.#withShare(0)) {
       const error = await this.#try([key])
-      // The others do not wait for another one.
+      // The remaining keys need not wait for another statement.
       if (error !== undefined) return
     }
   }

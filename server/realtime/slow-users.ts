@@ -2,7 +2,7 @@ import { type UserRef, userKey } from '../core/user-ref.ts'
 import type { Sessions } from './sessions.ts'
 import { SlowReads } from './slow-reads.ts'
 
-/** For how long users are left out whose own counts take too long. */
+/** How long users are skipped whose own counts take too long. */
 const LEFT_OUT_MS = 8_000
 
 /** `readSince`: since when their reads may have been missed, by `performance.now()`. */
@@ -44,7 +44,7 @@ export class SlowUsers {
     return this.#users.has(userKey(user))
   }
 
-  /** Those of these users that are slow are loaded, once more if they are being loaded now. */
+  /** Marks the slow ones among these users to be loaded, again if they are being loaded now. */
   mark({ users, readSince }: UsersToLoad) {
     for (const user of users) {
       const slow = this.#users.get(userKey(user))

@@ -1,9 +1,9 @@
 import type { Timings } from './timings.ts'
 
 /**
- * Decides whether a node may declare others dead: only if nothing has kept it from writing its own
- * heartbeats for a while. A restart of the database, or a machine that stood still, may have kept
- * the others as well.
+ * Decides whether a node may declare others dead: only if it could write its own heartbeats for a
+ * while. What stopped these, like a restart of the database or a frozen machine, may have stopped
+ * the others' as well.
  */
 export function createSteadiness({ beatMs, steadyMs }: Pick<Timings, 'beatMs' | 'steadyMs'>) {
   let workedAt = Number.NEGATIVE_INFINITY

@@ -8,9 +8,9 @@ const ignore = () => {}
 const SOCKET_BYTES = 8 * 1024
 
 /**
- * The sockets whose token was not verified yet. The bytes that they sent may still be in memory, as
- * part of a frame. Together they have a budget: beyond it the oldest are cut. A client with a token
- * is a stranger for a moment only.
+ * Sockets whose token is not verified yet. The bytes that they sent may still be in memory, as part
+ * of a frame, so together they have a budget, beyond which the oldest are cut. A client with a
+ * token is a stranger for a moment only.
  */
 export class Strangers {
   /** In the order in which they came. */
@@ -19,7 +19,7 @@ export class Strangers {
 
   add(socket: CountedSocket, stream: Pick<Duplex, 'on' | 'off'>) {
     const onData = ({ length }: Buffer) => this.#count(socket, length)
-    // A socket is held for long after it has a user: no listener stays with it.
+    // Its listeners are removed as well: a socket lives on long after it has a user.
     const forget = () => {
       stream.off('data', onData)
       socket.off('close', forget)

@@ -17,7 +17,7 @@ import { type TransportName, transportNames } from './transport.ts'
 
 const PROTOBUF = 'application/octet-stream'
 
-/** Proxies are to pass on each piece as it comes, and to change nothing. */
+/** Make proxies pass each piece on at once and unchanged. */
 const STREAM_HEADERS = { 'Cache-Control': 'no-store, no-transform', 'X-Accel-Buffering': 'no' }
 
 type StreamOptions = {
@@ -41,7 +41,7 @@ export function serveStreams(app: FastifyInstance, options: StreamOptions) {
       config: { streams: PROTOBUF, isEndless: true },
       bodyLimit: limits.bodyBytes,
       onRequest: guards.stream,
-      // Once more: while the body arrived, the server may have begun to stop.
+      // Checked again: the server may have begun to stop while the body arrived.
       preHandler: guards.stream,
       handler: (request, reply) => {
         const isBinary = request.headers['content-type'] === PROTOBUF
@@ -101,7 +101,7 @@ function openStream(
 ) {
   reply.hijack()
   const response = reply.raw
-  // The client has left: nothing would report it again.
+  // The client has left already, which is not reported again.
   if (response.destroyed) return
   reply.headers({ ...STREAM_HEADERS, 'Content-Type': type })
   response.writeHead(200, reply.getHeaders() as Record<string, string>) // ours are strings

@@ -4,7 +4,7 @@ import type { UserRef } from '../core/user-ref.ts'
 import type { Codec } from './protocol/codec.ts'
 import type { Transport, TransportName } from './transport.ts'
 
-/** What a socket is said to be closed with that has no close codes. */
+/** The close code reported for a socket without close codes. */
 const NO_CODE = 1005
 
 type StreamSocketOptions = {

@@ -18,7 +18,7 @@ export type PendingSubscribe = {
   /** The offset to recover from, if it is of this epoch. */
   after: number | null
   remembered: DurablePublication[]
-  /** The offset after which the log is read: publications up to it are remembered. */
+  /** The offset after which the log must be read: publications up to it are remembered. */
   since: number | null
   subscription: Subscription
 }

@@ -9,7 +9,7 @@ export type Client = { user: string; client: string }
 const PATIENCE_MS = 1_000
 /** The most subscriptions of one node, and of all together, that are listed. */
 const MOST_CLIENTS = 1_000
-/** The most topics whose answers are kept: beyond, the oldest are asked for again. */
+/** The most topics whose answers are kept: beyond that the oldest are asked for again. */
 const MOST_KEPT = 1_000
 
 type SurveyOptions = {
@@ -46,13 +46,13 @@ export class SubscriberSurvey {
     return survey
   }
 
-  /** Another node asks. */
+  /** Answers the survey of another node. */
   handleSurvey({ id, from, topic }: SurveyNote) {
     const clients = this.#ownClients(topic)
     this.options.broker.send({ kind: 'surveyed', id, node: from, clients })
   }
 
-  /** Another node answers. */
+  /** Takes the answer of another node. */
   handleSurveyed({ id, clients }: SurveyedNote) {
     const answers = this.#asked.get(id)
     if (!answers) return

@@ -2,8 +2,8 @@ import type { Metrics } from '../core/metrics.ts'
 import type { OutgoingPublication } from './publication.ts'
 
 /**
- * Measures the time from the commit of an event to its writing to sockets. Frames are written at
- * the end of the tick; this runs after them.
+ * Measures the time from the commit of an event to the writing of its frames, which happens at the
+ * end of the tick. This runs after that.
  */
 export function timeDelivery(
   { publication: { committed } }: OutgoingPublication,

@@ -4,15 +4,15 @@ import { EarlyPublications } from './early-publications.ts'
 import { type DurablePublication, OutgoingPublication, type Publication } from './publication.ts'
 import { RecentEvents } from './recent-events.ts'
 
-/** How many ephemeral publications wait for a gap; with one more, all of them are sent. */
+/** How many ephemeral publications may wait for a gap. With one more, all are sent. */
 const HELD_ENTRIES = 1_000
 
-/** A string has one or two bytes a character. */
+/** A character of a string takes one or two bytes. */
 const BYTES_PER_CHARACTER = 2
 
 /**
- * An ephemeral publication that waits until all up to the offset `after` are delivered. It goes
- * only to the subscriptions that there were when it came: later ones have loaded newer state.
+ * An ephemeral publication that waits until everything up to the offset `after` is delivered. It
+ * goes only to subscriptions that existed when it came: later ones have loaded newer state.
  */
 type HeldPublication = { outgoing: OutgoingPublication; after: number; to: Subscription[] }
 
@@ -20,7 +20,7 @@ export type TopicOptions = {
   metrics: Pick<Metrics, 'deliveries'>
   /** Called with each durable publication, after its subscriptions have received it. */
   onDelivered: (outgoing: OutgoingPublication) => void
-  /** The topic was used, and keeps this many bytes of events. */
+  /** Called when the topic was used, with the bytes of events it keeps. */
   onKept: (topic: Topic, bytes: number) => void
 }
 
@@ -48,7 +48,7 @@ export class Topic {
     readonly options: TopicOptions,
   ) {}
 
-  /** Whether a publication is known to exist that has not been delivered yet. */
+  /** Whether a publication is known that has not been delivered yet. */
   get hasGap() {
     return this.deliveredOffset !== null && this.#lastOffset > this.deliveredOffset
   }
@@ -70,7 +70,7 @@ export class Topic {
     return this.subscriptions.has(subscription)
   }
 
-  /** The database returned the last offset: at the first call, delivery begins after it. */
+  /** Takes the last offset in the database. At the first call, delivery begins after it. */
   start(lastOffset: number) {
     this.deliveredOffset ??= lastOffset
     this.recordOffset(lastOffset)
@@ -78,7 +78,7 @@ export class Topic {
     this.#account()
   }
 
-  /** A publication with this offset exists. */
+  /** Notes that a publication with this offset exists. */
   recordOffset(offset: number) {
     this.#lastOffset = Math.max(this.#lastOffset, offset)
   }
@@ -155,13 +155,13 @@ export class Topic {
     this.#sendHeld(publication.offset)
   }
 
-  /** Sends what waits for offsets up to this one. The list is in the order of these offsets. */
+  /** Sends what waits for offsets up to this one; the list is ordered by these offsets. */
   #sendHeld(offset: number) {
     const end = this.#held.findIndex(({ after }) => after > offset)
     const due = this.#held.splice(0, end === -1 ? this.#held.length : end)
     for (const { outgoing, to } of due) {
       this.#heldCharacters -= outgoing.publication.envelope.length
-      // Those that have left meanwhile ignore it.
+      // Subscriptions that have ended meanwhile ignore it.
       for (const subscription of to) subscription.receive(outgoing)
     }
   }
@@ -182,7 +182,7 @@ export interface Subscriber {
   readonly userId: string
   readonly recoveries: Recoveries
   deliver(outgoing: OutgoingPublication): void
-  /** The server ended the subscription. */
+  /** Called when the server has ended the subscription. */
   subscriptionEnded(topic: string, reason: EndReason): void
 }
 
@@ -214,7 +214,7 @@ export class Subscription {
     else this.#deliver(outgoing)
   }
 
-  /** The subscriber has everything up to this offset; what comes after is delivered from now. */
+  /** Starts live delivery after this offset; the subscriber has everything up to it. */
   release(deliveredOffset: number) {
     const buffered = this.#buffered ?? []
     this.#deliveredOffset = deliveredOffset

@@ -11,7 +11,7 @@ export type TopicsOptions = {
   metrics: Pick<Metrics, 'deliveries' | 'eventMemory' | 'topicsEvicted'>
   /** How many bytes of events the topics of this node may keep. */
   eventMemoryBytes: number
-  /** Learns which topics there are here. */
+  /** Is told which topics exist here. */
   interest: Interest
 }
 
@@ -19,7 +19,7 @@ export type TopicsOptions = {
 export class Topics {
   readonly #topics = new Map<string, Topic>()
   readonly #memory: EventMemory
-  /** Of all topics: there are as many as users. */
+  /** Shared by all topics, because there are as many as users. */
   readonly #topicOptions: TopicOptions
 
   constructor(
@@ -29,7 +29,7 @@ export class Topics {
     const { metrics, eventMemoryBytes } = options
     this.#memory = new EventMemory({ mostBytes: eventMemoryBytes, metrics })
     const onKept = (topic: Topic, bytes: number) => {
-      // A subscriber may still hold a topic that was removed: it is theirs alone.
+      // A subscriber may still hold a removed topic, which then no longer counts here.
       if (this.get(topic.name) === topic) this.#memory.use(topic, bytes)
     }
     this.#topicOptions = { metrics, onDelivered, onKept }

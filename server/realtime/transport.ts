@@ -1,6 +1,9 @@
 /** What carries the frames of a connection: a WebSocket, or a response that does not end. */
 export interface Transport {
-  /** What clients without a WebSocket send commands with: whoever has it acts as the connection. */
+  /**
+   * The id with which clients without a WebSocket send commands. Whoever has it acts as the
+   * connection.
+   */
   readonly session?: string
   /** The bytes that were sent and are not written yet. */
   readonly bufferedAmount: number

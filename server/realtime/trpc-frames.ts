@@ -4,7 +4,7 @@ import { memoryOf } from './connection/frame-queue.ts'
 
 const { frameBytes, topicsPerSocket } = limits.realtime
 
-/** As many commands of the protocol's own take as long as a subscription of tRPC, at the most. */
+/** A tRPC message costs as much as this many commands of the protocol, at most. */
 export const COMMANDS_PER_MESSAGE = 8
 /** A subscription as JSON has two or three objects: itself, its parameters and its input. */
 const OBJECTS_PER_COMMAND = 3
@@ -14,12 +14,12 @@ const BYTES_PER_COMMAND = 1024
 type Frame = { data: Buffer; isBinary: boolean }
 
 /**
- * What tRPC's adapter has not got yet of a socket's frames: at most as much as one may hold. Until
- * its turn comes, a frame is not even looked at: many sockets are let in at once.
+ * Frames of a socket that tRPC's adapter has not received yet, at most as many bytes as one frame.
+ * Many sockets share the event loop, so a frame is not even parsed before its turn.
  */
 export class TrpcFrames {
   #frames: Frame[] = []
-  /** The other messages of the frame whose first one was passed on. */
+  /** The remaining messages of the frame whose first one was passed on. */
   #messages: Buffer[] = []
   #bytes = 0
 
@@ -31,7 +31,10 @@ export class TrpcFrames {
     return true
   }
 
-  /** What the adapter gets next. A frame is parsed if `pay` returns that its commands are paid. */
+  /**
+   * The next frame for the adapter. It is parsed only if `pay` returns that its commands are paid
+   * for.
+   */
   next(pay: (commands: number) => boolean): Frame | undefined {
     const message = this.#messages.shift()
     if (message) {
@@ -58,7 +61,7 @@ export class TrpcFrames {
 /** Estimates the commands in a frame before it is parsed, by its objects and its length. */
 function costOf(frame: Buffer) {
   let openers = 0
-  // By index: the iterator of a buffer takes several times as long.
+  // By index, because the iterator of a buffer is several times slower.
   for (let index = 0; index < frame.length; index++) {
     const byte = frame[index]
     if (byte === 0x7b || byte === 0x5b) openers += 1
@@ -70,8 +73,8 @@ const unchanged = (value: unknown) => value
 const plain = { serialize: unchanged, deserialize: unchanged }
 
 /**
- * The messages of a batch. None of what is no batch, or of one that the adapter refuses: it gets
- * that as a whole, and says why; of one that has too many, as much as it answers.
+ * The messages of a batch; none if the frame is no batch, or one that the adapter refuses: it gets
+ * that whole, and says why. Of a batch with too many messages, only as many as it answers.
  */
 function messagesIn(frame: Buffer) {
   const text = frame.toString()
@@ -88,7 +91,10 @@ function messagesIn(frame: Buffer) {
   }
 }
 
-/** A batch that is refused for its length as well, without what has no id to be answered by. */
+/**
+ * A batch that is still refused for its length, without the messages that have no id to be answered
+ * by.
+ */
 const tooMany = (messages: unknown[]) => {
   const answered = messages.filter((message) => typeof message === 'object' && message !== null)
   const others = Array.from({ length: topicsPerSocket + 1 - answered.length }, () => 0)

@@ -35,7 +35,7 @@ export class TrpcSocket extends EventEmitter {
   #allowedBytes: number = bufferedBytes
   readonly #credit = new Credit()
   readonly #recoveries = new Recoveries()
-  /** For the token first, later for its expiry. */
+  /** Until the token is verified the time-out for it, then that of its expiry. */
   #timer: NodeJS.Timeout
 
   constructor(
@@ -56,7 +56,7 @@ export class TrpcSocket extends EventEmitter {
   async authenticate(token = '') {
     this.#token = token
     const claims = await this.node.tokens.verify('ws', token)
-    // From now on its frames count for the user, however long the database takes.
+    // From here its frames count for the user, however long the database takes.
     if (typeof claims === 'object') identify(this.socket, claims)
     const isGood =
       typeof claims === 'object' && (await this.node.generation(claims)) === claims.generation
@@ -115,7 +115,7 @@ export class TrpcSocket extends EventEmitter {
     this.socket.terminate()
   }
 
-  /** Publications that the client missed may exceed the limit: it requested them. */
+  /** Missed publications may exceed the limit, since the client asked for them. */
   #allow(bytes: number) {
     this.#allowedBytes = Math.max(this.#allowedBytes, bufferedBytes + bytes)
   }
@@ -172,7 +172,7 @@ export class TrpcSocket extends EventEmitter {
     })
   }
 
-  /** Looking at a frame takes as much of the turn, whether it is paid or not. */
+  /** Parsing a frame takes this much of the turn, whether it is paid for or not. */
   readonly #pay = (commands: number) => {
     this.node.commandTurns.take(commands)
     this.#credit.take(commands)

@@ -19,9 +19,9 @@ const MAX_QUEUED = 2_000
 type TopicOptions = {
   token: string
   signal: AbortSignal | undefined
-  /** Of its socket. */
+  /** The recoveries of its socket. */
   recoveries: Recoveries
-  /** Called with the size of the publications that the subscriber missed, before they come. */
+  /** Called with the size of the missed publications, before they are sent. */
   onRecovered: (bytes: number) => void
 }
 
@@ -115,7 +115,7 @@ class TrpcSubscriber implements Subscriber, Session {
     this.#signal = signal
   }
 
-  /** One that was ended for a reason is still told it. */
+  /** A subscription that ended for a reason still says so. */
   readonly isGone = () => this.#signal?.aborted === true
 
   deliver(outgoing: OutgoingPublication) {

@@ -1,12 +1,14 @@
 import type { EphemeralEvent } from '../core/event-bus.ts'
 
-/** How much later other nodes end the typing of a user: the stop is on its way to them. */
+/**
+ * How much later than its own node the others end a user's typing: the stop is on its way to them.
+ */
 const REMOTE_DELAY_MS = 1_000
 
 /**
- * Stops the typing of users whose client does not. Every node tracks all of them. The node that
- * received the last `typing.start` sends the stop; the others wait a little longer, in case it
- * died.
+ * Ends the typing of users whose client does not say so. Every node tracks all typing users. The
+ * node that received the last `typing.start` sends the stop; the others wait a little longer, in
+ * case it has died.
  */
 export class TypingTracker {
   /** The timers of typing users, by topic and user. */

@@ -11,9 +11,9 @@ type UnfinishedOptions = {
 const LOOK_MS = 1_000
 
 /**
- * Bounds what has arrived of frames that do not end: of each socket almost as much as a frame may
- * have, until its client does not answer a ping. With too much of it, the sockets that have sent
- * the most are cut. Returns a function that ends this.
+ * Bounds the memory of frames that never end: a socket can hold almost a whole frame until its
+ * client fails to answer a ping. When all together take too much, the sockets that sent the most
+ * are cut. Returns a function that stops this.
  */
 export function boundUnfinishedFrames(
   sockets: () => Iterable<CountedSocket>,

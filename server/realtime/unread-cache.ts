@@ -62,7 +62,7 @@ export class UnreadCache {
     this.get(user)?.markAsUncertain()
   }
 
-  /** A database that was restored has lower versions. */
+  /** Forgets versions, because a restored database has lower ones. */
   forgetVersions() {
     for (const known of this.#users.values()) known.forgetVersions()
   }

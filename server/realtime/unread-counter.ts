@@ -7,7 +7,7 @@ import { type ConnectedCount, selectCountsOfChannels } from './unread-counts.ts'
 
 /** About how many counts one statement reads. */
 const COUNTS_PER_STATEMENT = 10_000
-/** How many counts a channel is taken to have if the last time it had no more. */
+/** How many counts a channel is assumed to have if it had no more the last time. */
 const FEW_COUNTS = 50
 
 type CounterOptions = { db: Db; nodeId: string }
@@ -18,7 +18,7 @@ type OnCounted = (counts: ConnectedCount[]) => Promise<void>
 
 /** Counts channels by statements of limited size. */
 export class UnreadCounter {
-  /** How many counts channels had the last time, if not a few. */
+  /** How many counts each channel had the last time, if more than a few. */
   readonly #sizes = createLru<number>({ entries: 10_000 })
 
   constructor(readonly options: CounterOptions) {}

@@ -12,9 +12,9 @@ import type { UserCounts } from './user-counts.ts'
 
 /** How many users one statement loads counts for. */
 const USERS_PER_STATEMENT = 200
-/** How many users are loaded at a time before they are concerned by anything. */
+/** How many users are loaded ahead at a time, before anything happens in their channels. */
 const MOST_AHEAD = 2_000
-/** How many statements may take too long in a row before the others do not wait for the rest. */
+/** How many statements in a row may take too long before the remaining users are loaded apart. */
 const MOST_TIMEOUTS = 2
 
 type LoaderOptions = {
@@ -22,7 +22,7 @@ type LoaderOptions = {
   pauseMs: number
   cache: UnreadCache
   sender: UnreadSender
-  /** The user's counts are to be loaded again: they are not, or not surely, all those there are. */
+  /** Called when a user's counts may be incomplete, and have to be loaded again. */
   onUnsure: (user: UserRef) => void
   report: (error: unknown, problem: string) => void
 }
@@ -88,7 +88,8 @@ export class UnreadLoader {
     for (const { appId, userId, channelId } of counts) {
       const user = { appId, userId }
       const known = this.options.cache.get(user)
-      // It was read before the user left, or after they joined: their counts show which.
+      // The count was read before they left, or after they joined. Loading all their counts shows
+      // which.
       if (known && !known.get(channelId)) usersWhoLeft.set(userKey(user), user)
     }
     await this.send(counts, owedTotals)

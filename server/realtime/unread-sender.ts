@@ -32,7 +32,10 @@ export class UnreadSender {
     return known
   }
 
-  /** An operation has sent the user a count: if a newer one is known, it is sent after it. */
+  /**
+   * Notes a count that an operation has sent the user. If a newer one is known, sends that after
+   * it.
+   */
   recordSent(known: UserCounts, channelId: string, sent: VersionedCount) {
     const newest = known.recordSent(channelId, sent, performance.now())
     if (newest.count !== sent.count) this.#sendCount(known, channelId, newest)

@@ -35,7 +35,7 @@ export class UnreadWork {
     this.missedSince = Math.min(since, this.missedSince ?? since)
   }
 
-  /** Takes over what could not be done. */
+  /** Takes over unfinished work. */
   add(other: UnreadWork) {
     if (other.missedSince !== undefined) this.missed(other.missedSince)
     for (const user of other.owedTotals.values()) this.owedTotals.set(userKey(user), user)

@@ -75,14 +75,14 @@ export class UnreadNotifier {
     this.#mark('forAll', channelId, event)
   }
 
-  /** An event that no other node counts may change the counts of members on this one. */
+  /** Marks a channel for this node's users only, because of an event that no other node counts. */
   markOwn(channelId: string, event: CountedEvent) {
     this.#counted.add(channelId, event.offset)
     if (this.options.sessions.isEmpty) return
     this.#mark('forOwn', channelId, event)
   }
 
-  /** Another node has counted channels of users of this one. */
+  /** Takes the counts that another node has read for users of this one. */
   receive({ channels }: CountsNote) {
     for (const channel of channels) {
       this.#counted.add(channel.channelId, channel.offset)
@@ -116,14 +116,14 @@ export class UnreadNotifier {
     this.#runs.schedule()
   }
 
-  /** A client of the user loads its counts now: it has not received earlier counts. */
+  /** Notes that a client of the user loads its counts now: it has not received earlier ones. */
   clientLoads(user: UserRef) {
     this.#cache.markAsUncertain(user)
   }
 
   /**
-   * An operation has sent the user a count. Their total follows with the next counts, so that many
-   * reads at once are not as many totals.
+   * Notes a count that an operation has sent the user. Their total follows with the next counts, so
+   * that many reads at once do not send as many totals.
    */
   recordCount(user: UserRef, { channelId, count, version }: SentCount) {
     if (!this.options.sessions.has(user)) return
@@ -136,7 +136,9 @@ export class UnreadNotifier {
     this.#runs.schedule()
   }
 
-  /** A node has sent the user a total. It is compared with ours once that is up to date. */
+  /**
+   * Notes a total that a node has sent the user. It is compared with ours once that is up to date.
+   */
   recordTotal(user: UserRef, count: number) {
     if (!this.options.sessions.has(user)) return
     this.#cache.getOrCreate(user).sentTotal = count
@@ -162,7 +164,7 @@ export class UnreadNotifier {
     this.#runs.schedule()
   }
 
-  /** Affects all users with a known count in the channel. */
+  /** Removes the channel from all users who have a count in it. */
   channelDeleted(channelId: string) {
     for (const user of this.#cache.usersOf(channelId)) this.memberLeft(user)
   }
@@ -171,7 +173,7 @@ export class UnreadNotifier {
     this.#cache.forget(user)
   }
 
-  /** Counts what happened last, for the users of other nodes. */
+  /** Counts the last changes, for the users of other nodes. */
   async stop() {
     const finish = async () => {
       await this.#runs.stop()

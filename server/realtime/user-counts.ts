@@ -6,7 +6,7 @@ export type VersionedCount = { count: number; version: number }
 type KnownCount = {
   /** The newest that is known. Clients may not have it yet. */
   newest: VersionedCount
-  /** What clients have: the last one that was sent, or else the first one that was loaded. */
+  /** The count that clients have: the last one sent, or else the first one loaded. */
   shown: VersionedCount
   /** Whether it was sent while all clients of the user were there. */
   isSent: boolean
@@ -43,7 +43,7 @@ export class UserCounts {
     return this.#take(channelId, count).newest
   }
 
-  /** Like `take`, of a count that the user was sent. */
+  /** Like `take`, for a count that the user was sent. */
   recordSent(channelId: string, sent: VersionedCount, recordedAt = 0): VersionedCount {
     const known = this.#take(channelId, sent)
     known.shown = sent

@@ -22,25 +22,25 @@ import { timings } from './timings.ts'
 /** For how long a node that stops waits for its fan-outs. */
 const STOP_MS = 1_000
 
-/** What looks users up and sends them events. */
+/** What the fan-out needs to look users up and send them events. */
 export type UserFanoutOptions = {
   db: Db
   nodeId: string
   sessions: Sessions
   broadcast: (topics: string[], event: Envelope) => void
   report: (error: unknown, problem: string) => void
-  /** How long the next reading of a user's co-members waits at least. */
+  /** The least pause between two readings of a user's co-members. */
   coMembersPauseMs?: number
 }
 type NodesOptions = {
   /** Whether any user may be connected, here or elsewhere. */
   isHeard: () => boolean
   send: (note: NodeNote) => void
-  /** The change could not be sent to the users of this node. */
+  /** Called when the change could not be sent to the users of this node. */
   onPresenceLost: (change: PresenceNote) => void
-  /** The new name or image could not be sent to them. */
+  /** Called when the new name or image could not be sent to them. */
   onProfileLost: (change: ProfileChange) => void
-  /** A copy of this event could not be sent to them. */
+  /** Called when a copy of this event could not be sent to them. */
   onCopyLost: (event: ChannelEvent) => void
 }
 
@@ -48,8 +48,8 @@ export type UserFanout = ReturnType<typeof createUserFanout>
 
 /**
  * Sends users events in their own topics about what others do. The node where something happened
- * announces it to all, looks up the receivers, and sends each node its own. If it cannot, each node
- * looks up its own.
+ * announces it to all, looks up the recipients, and sends each node its own. If it cannot, each
+ * node looks up its own.
  */
 export function createUserFanout(options: UserFanoutOptions & NodesOptions) {
   const { db, nodeId, sessions, broadcast, report, isHeard, send } = options
@@ -82,7 +82,7 @@ export function createUserFanout(options: UserFanoutOptions & NodesOptions) {
   }
   const isOwn = (announcer: Announcer | undefined) => announcer?.id === nodeId
   const reachOf = ({ announcer }: Announced): Reach => (isOwn(announcer) ? 'forAll' : 'forOwn')
-  /** The fan-outs that this node has announced and not sent yet, to leave them to each. */
+  /** Fan-outs that this node has announced and not sent yet, to be left to each node. */
   const pending = new Map<() => void, Promise<void>>()
 
   const copiesOf = (reach: Reach) =>
@@ -177,7 +177,7 @@ export function createUserFanout(options: UserFanoutOptions & NodesOptions) {
       const missed = events.filter(({ topic, offset }) => !order.wasLaterSent(topic, offset))
       await copies.forOwn.copyMissed(missed)
     },
-    /** Another node has looked up the receivers on this one. Returns whether they were sent it. */
+    /** Another node has looked up the recipients on this one. Returns whether they were sent it. */
     receive: ({ fanout, userIds }: NodeFanout) => sendToOwn(fanout, userIds),
     /** Waits for fan-outs under way. Those that take longer are left to each node. */
     stop: async () => {
@@ -195,13 +195,13 @@ type Announcement = {
   announced: Announced
   subject: string
   offset?: number | undefined
-  /** Announces the change again, for each node to look up its own users. */
+  /** Announces the change again, so that each node looks up its own users. */
   leaveToEach: (failed: Announcer) => void
-  /** The change could not be sent to the users of this node. */
+  /** Called when the change could not be sent to the users of this node. */
   lost: () => void
 }
 
-/** What a fan-out is about: later ones of the same subject replace it. */
+/** The subject of a fan-out; a later one of the same subject replaces it. */
 const subjectOf = (note: PresenceNote | ProfileNote) =>
   note.kind === 'presence'
     ? `presence ${userKey(note)}`

@@ -6,7 +6,7 @@ export class UserSockets {
 
   constructor(readonly limit: number) {}
 
-  /** Counts another one; false if the user has as many as allowed. */
+  /** Counts one more socket. Returns false if the user has as many as allowed. */
   take(user: UserRef) {
     const count = this.#counts.get(userKey(user)) ?? 0
     if (this.limit > 0 && count >= this.limit) return false

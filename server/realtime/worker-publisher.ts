@@ -17,7 +17,7 @@ type WorkerOptions = {
 }
 
 /**
- * Sends what jobs publish to the nodes that have sockets, and looks up for them whom it concerns. A
+ * Sends what jobs publish to the nodes that have sockets, and looks up the recipients for them. A
  * worker has no sockets of its own.
  */
 export function createWorkerPublisher({ db, nodeId, broker, metrics, report }: WorkerOptions) {

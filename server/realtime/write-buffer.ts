@@ -14,7 +14,7 @@ export class WriteBuffer {
     if (this.#sockets.push(socket) === 1) setImmediate(() => this.#flush())
   }
 
-  /** Subscribers of the same topics have the same messages: they reuse the last frame. */
+  /** Reuses the last frame, because subscribers of the same topics have the same messages. */
   frame(codec: Codec, messages: readonly Buffer[]): Buffer {
     const [first] = messages
     if (messages.length === 1 && first) return first

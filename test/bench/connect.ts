@@ -26,10 +26,10 @@ const { values: given } = parseArgs({
 })
 const SOCKETS = Number(given.sockets ?? (given.smoke ? 20 : 5_000))
 const IDLE_SECONDS = given.smoke ? 1 : 15
-/** How many connect at the same time, and how many after all were cut. */
+/** How many connect at once at first, and after all were cut. */
 const AT_ONCE = { first: 100, storm: 1_000 }
 
-/** What a server has used so far: to be subtracted. */
+/** The work that a server has done so far: to be subtracted. */
 type Work = { cpu: number; database: number; rss: number; statements: number }
 type Target = { url: string; work: () => Promise<Work>; stop: () => Promise<unknown> }
 
@@ -53,7 +53,7 @@ async function measure(name: string, { url, work, stop }: Target, clients: Clien
     const [opened] = (await once(child, 'message')) as [Opened] // its only message
     return opened
   }
-  // What is made once, and compiled, is not a cost of sockets.
+  // Warm-up: what is made or compiled once is no cost of sockets.
   await ask({ kind: 'open', url, clients: clients.slice(0, 200), atOnce: 20 })
   await ask({ kind: 'open', url, clients: [], atOnce: 1 })
   await pause(1_000)

@@ -81,7 +81,8 @@ async function measureAll(databaseUrl: string) {
     })
   }
 
-  // First: the other publishes events with offsets that the database does not know.
+  // Runs first, because the other one publishes events with offsets that the database does not
+  // know.
   await endToEnd(node)
   await latency(node, { topic, token: user.wsToken })
   await node.stop()
@@ -97,7 +98,7 @@ function sample(channelId: string, mark: { n: number } | { at: number }) {
 type Sockets = Awaited<ReturnType<typeof openSockets>>
 
 /**
- * Publishes bursts as fast as they are received. Answers the deliveries per second, and per second
+ * Publishes bursts as fast as they are received. Returns the deliveries per second, and per second
  * of this process's CPU time.
  */
 async function measure(sockets: Sockets, publish: (offset: number) => void) {

@@ -48,7 +48,7 @@ function report() {
     const figures = Object.entries(results).map(([setup, values]) => [setup, median(values)])
     console.log(JSON.stringify({ 'µs of CPU a send': Object.fromEntries(figures) }, null, 2))
   } else printTable(off)
-  // A few sends say nothing about the costs.
+  // A smoke run sends too few messages to say anything about costs.
   if (isSmoke || median(results.on) / off <= MAX_RATIO) return
   console.error(`a send with push on may cost at most × ${MAX_RATIO}`)
   process.exitCode = 1

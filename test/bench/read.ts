@@ -18,7 +18,7 @@ await compare({
     const { appId, channelIds, userIds, tokens } = await seed(server.url, options)
     await fillChannels(sql, { appId, messages: 60 })
     const prepare = () => unreadAll(sql, appId)
-    // Every user in every channel, before any of them comes again.
+    // Every user in every channel once, before any pair comes again.
     const pairs = userIds.flatMap((userId, user) =>
       channelIds.map((_, at) => {
         const channelId = channelIds[(at + user) % channelIds.length] ?? ''

@@ -11,7 +11,7 @@ import { median } from './server.ts'
 const SIZES = [500, 10_000] as const
 const TOPIC = 'chat:app:c'
 const REPEATS = process.argv.includes('--smoke') ? 5 : 201
-/** What each may take with the most messages, and how much more than with the fewest. */
+/** The most that each may take with the most messages, and relative to the fewest. */
 const MAX_MICROSECONDS = 1_000
 const MAX_RATIO = 2
 
@@ -49,7 +49,7 @@ const works: Record<string, Work> = {
   'send, shown': ({ room }, count) => room.send({ text: `sent ${count}` }).sent,
   'send, stored': ({ room }, count) => room.send({ text: `stored ${count}` }).sent,
 }
-/** Of these the answer is waited for. */
+/** For these the answer is awaited. */
 const TRIPS = ['page', 'send, stored']
 /** Clients grow by what they load and send: after so many times they are replaced. */
 const turnsOf = (what: string) => (what === 'page' ? 5 : 50)
@@ -98,10 +98,10 @@ async function load(size: number) {
     const page = pageOf(url, talk.messages)
     const text = JSON.stringify(page ?? asked(`${method} ${url.slice(11)}`, String(body)))
     microseconds += 1_000 * (performance.now() - startedAt)
-    // What a real response costs is the platform's.
+    // The cost of a real response is that of the platform, so this one is as cheap as possible.
     return { ok: true, text: async () => text }
   }
-  /** How long the server has worked since the last time. */
+  /** The time that the server has worked since the last call of this. */
   const served = () => {
     const before = microseconds
     microseconds = 0
@@ -151,7 +151,7 @@ function impossible(): never {
   throw new Error('there is no such message')
 }
 
-/** What needs no network has happened. */
+/** Resolves once everything that needs no network has happened. */
 async function settled() {
   for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate)
 }

@@ -81,7 +81,7 @@ function createCounter({ count, stamped }: SocketsOptions) {
     }
     received[index] = (received[index] ?? 0) + messages
     total += messages
-    // Every socket is looked at only when the sum allows that all have received one more.
+    // Looks at every socket only when the sum allows that all have received one more.
     if (total < (reported + 1) * count) return
     const least = received.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY)
     if (least <= reported) return

@@ -60,7 +60,7 @@ export async function startNode(databaseUrl: string) {
     },
     access: { tokens, adminKey: ADMIN_KEY, userAdminAccess: 'bearer' },
     urls: { publicUrl: () => 'http://bench', wsUrl: () => 'ws://bench' },
-    webhooks: { allowedHosts: [], requireHttps: false },
+    webhooks: { allowedHosts: [], mustBeHttps: false },
     jobs: {
       erasure: cleanup,
       staging: createJobStaging([]),
@@ -105,7 +105,7 @@ export async function startNode(databaseUrl: string) {
 export type SocketsOptions = {
   url: string
   count: number
-  /** Sent by each socket when it is open. */
+  /** What each socket sends when it is open. */
   commands: object[]
   topics?: string[]
   stamped?: boolean
@@ -137,7 +137,7 @@ export async function openSockets(options: SocketsOptions) {
     count: options.count,
     /** Resolves once every socket has received this number of messages. */
     received: (messages: number) => until(() => complete >= messages),
-    /** How long each message took, once so many have arrived. */
+    /** Resolves with how long each message took, once this many have arrived. */
     latencies: async (count: number) => {
       child.send({ latencies: count })
       await until(() => latencies.length > 0)

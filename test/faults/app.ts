@@ -5,7 +5,10 @@ import { ADMIN_KEY } from '../support/secrets.ts'
 export const MEMBERS = ['ana', 'ben', 'cem', 'dan', 'eva', 'fay']
 export const VISITORS = ['gus', 'hal']
 const CHANNELS = 3
-/** Who asks a node whether it serves, and sends to a channel where nobody else is. */
+/**
+ * The user of a node's probe, which asks whether the node serves, and sends to a channel of its
+ * own.
+ */
 export const probeOf = (node: number) => `probe-${node}`
 
 type AppOptions = { url: string; nodes: number; webhookUrl: string | false | undefined }
@@ -16,7 +19,7 @@ export async function createAppWith({ url, nodes, webhookUrl }: AppOptions) {
     name: 'Faults',
   })
   const backend = createApi({ url, apiKey })
-  // It is sent everything from the first event on.
+  // Created first, so that it gets every event.
   if (webhookUrl) await backend.webhooks.create({ url: webhookUrl, events: ['*'] })
   const talkers = [...MEMBERS, ...VISITORS]
   const probes = Array.from({ length: nodes }, (_, index) => probeOf(index))
@@ -36,7 +39,7 @@ export async function createAppWith({ url, nodes, webhookUrl }: AppOptions) {
     appId,
     apiKey,
     channels,
-    /** By node. */
+    /** One for each node. */
     probeChannels: await Promise.all(probes.map((probe) => create(`Of ${probe}`, [probe]))),
     tokenOf,
     wsTokenOf: (userId: string) => tokens.get(userId)?.wsToken ?? '',

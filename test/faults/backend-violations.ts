@@ -9,7 +9,10 @@ const QUIET_MS = 30_000
 /** The stream, its message at a node, and what a watcher heard of it. */
 type Scene = { stream: Stream; message: FoundMessage; heard: Heard[]; history: History }
 
-/** A bot wrote the beginning of a text and died, and its message was interrupted. Then this. */
+/**
+ * A bot wrote the beginning of a text and died, and its message was interrupted. Then this change
+ * was made.
+ */
 export const streamed =
   (change: (scene: Scene) => unknown = () => {}): Break =>
   (history) => {
@@ -176,7 +179,7 @@ export const backendViolations: Violation[] = [
   ],
 ]
 
-/** Two messages were imported into a channel of their own. Then this. */
+/** Two messages were imported into a channel of their own. Then this change was made. */
 function imported(change: Break): Break {
   return (history) => {
     const texts = ['one', 'two']

@@ -7,7 +7,7 @@ import type { Random } from './random.ts'
 import type { Rig } from './rig.ts'
 
 type Backend = { rig: Rig; api: Api; random: Random; own: Own[] }
-/** A system message that the backend knows to be there. */
+/** A system message that the backend knows to exist. */
 type Own = { id: string; sent: SentMessage }
 
 const PAUSE_MS = 60

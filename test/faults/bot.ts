@@ -1,18 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createChatServer } from '@parley/client/server'
 
-/** What a bot is told by its environment. */
+/** The settings of a bot, in its environment. */
 export type BotSettings = {
   BOT_URL: string
   BOT_KEY: string
   BOT_CHANNEL: string
   BOT_CLIENT_ID: string
-  /** What it writes. */
+  /** The text that it writes. */
   BOT_TEXT: string
 }
-/** What it prints, a line each. */
+/** A line that it prints. */
 export type BotLine = {
-  /** So much of the text is stored. */
+  /** How many characters of the text are stored. */
   stored?: number
   hasEnded?: boolean
   failed?: string

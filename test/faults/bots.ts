@@ -11,7 +11,7 @@ import type { Node, Rig } from './rig.ts'
 const WORDS = 400
 const START_MS = 30_000
 
-/** A bot dies in the middle of a message, or the node that it talks to, or both at once. */
+/** Kills a bot in the middle of a message, or the node that it talks to, or both at once. */
 export async function killBot(rig: Rig) {
   const { random } = rig
   const victims = random.pick([['bot'], ['node'], ['bot', 'node']])
@@ -67,7 +67,7 @@ async function startBot(rig: Rig, node: Node) {
   follow(child, rig, stream)
   return {
     ended,
-    /** Resolves when so much of its text is stored, or when it has ended. */
+    /** Resolves when this many characters of its text are stored, or when it has ended. */
     untilStored: async (length: number) => {
       const end = rig.now() + START_MS
       const isDue = () => stream.stored >= length || stream.quietAt <= rig.now()

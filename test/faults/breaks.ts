@@ -81,13 +81,13 @@ export const acknowledged = (seq: number): Partial<SentMessage> => ({
   acknowledged: [{ id: 'id-1', seq, createdAt: '2026-01-01T00:00:00.001Z' }],
 })
 
-/** The subscription received nothing from this place on. */
+/** Removes what the subscription received from this place on. */
 export const receivedUpTo =
   (place: number) =>
   ({ heard }: Subscription) =>
     heard.splice(place, 1)
 
-/** The subscription received this event last. */
+/** Adds this as the last event that the subscription received. */
 export const receivedLast =
   (event: Heard) =>
   ({ heard }: Subscription) =>

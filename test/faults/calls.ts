@@ -28,8 +28,8 @@ const ACTED = 0.2
 const UNKNOWN: ChatErrorCode[] = ['UNAVAILABLE', 'NETWORK_ERROR', 'TIMEOUT', 'INTERNAL_ERROR']
 
 /**
- * Each call goes to any node, and is kept with its answer. Users make theirs by their token, or
- * their app's backend makes them as the user, by its key: also repeats of the same call.
+ * Sends each call to any node, and records it with its answer. Users make calls by their token, or
+ * the app's backend makes them as the user, by its key, even repeats of the same call.
  */
 export const recordingFetch =
   ({ nodes, history, now, apiKey }: Rig, { random, userId }: Caller) =>
@@ -69,7 +69,7 @@ export const recordingFetch =
     }
   }
 
-/** Repeats a call until its outcome is known. Whether it was done rather than refused. */
+/** Repeats a call until its outcome is known. Returns whether it was done rather than refused. */
 export async function untilKnown(rig: Rig, { name, call, isExpected = () => false }: Repeated) {
   const startedAt = rig.now()
   for (let isAmbiguous = false; ; isAmbiguous = true) {

@@ -3,7 +3,7 @@ import { everywhere } from './faults.ts'
 import { DATABASE_CLOCK_SET } from './history.ts'
 import type { Rig } from './rig.ts'
 
-/** By how many seconds a clock is set. */
+/** The seconds by which a clock is set. */
 const CLOCK_STEPS = [-3_600, -600, -5, 5, 600, 3_600]
 export async function stepClock(rig: Rig) {
   const victim = rig.random.pick([...rig.nodes, rig.worker])

@@ -6,8 +6,8 @@ import { until } from '../support/until.ts'
 import { openClock } from './clock.ts'
 
 /**
- * Runs a PostgreSQL that has ended again, by the command that it recorded, with a clock that can be
- * set. Who starts it after that finds it running, and adopts it.
+ * Runs a PostgreSQL that has ended again, with the command that it recorded and a clock that can be
+ * set. A program that starts it later finds it running, and adopts it.
  */
 export async function runWithClock(folder: string, library: string) {
   const directory = join(folder, 'postgres')
@@ -33,7 +33,7 @@ export async function runWithClock(folder: string, library: string) {
   return clock
 }
 
-/** It went with the server that has ended. */
+/** The folder was removed with the server that has ended. */
 function makeSocketFolder(parameters: string[], { uid, gid }: { uid: number; gid: number }) {
   const socket = parameters.find((parameter) => parameter.startsWith('unix_socket_directories='))
   const folder = socket?.split('"')[1]

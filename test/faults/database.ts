@@ -7,7 +7,7 @@ import { createDataFolder } from '../support/folders.ts'
 import { runWithClock } from './database-clock.ts'
 
 export type DatabaseOptions = {
-  /** Where it keeps its files, if the scenario chooses the place. */
+  /** The folder of its files, if the scenario chooses it. */
   databaseFolder?: string | undefined
   /** The schema of the programs, whose role then owns that and nothing else. */
   schema?: string | undefined
@@ -18,8 +18,8 @@ export type DatabaseOptions = {
 const OWNER = 'owner_of_a_schema'
 
 /**
- * A PostgreSQL of a run's own, which can be stopped the way administrators and crashes do. It keeps
- * what it commits when its processes end: only the disk itself is trusted.
+ * Starts a PostgreSQL for one run, which can be stopped the way administrators and crashes do. It
+ * keeps what it commits when its processes end: only the disk itself is trusted.
  */
 export async function startDatabase({
   databaseFolder: folder = createDataFolder('faults'),
@@ -78,7 +78,7 @@ export async function startDatabase({
     start: async () => {
       server = await open()
     },
-    /** Starts it again if it ended, which it does without room for its log. */
+    /** Starts it again if it has ended, as it does without room for its log. */
     revive: async () => {
       const isServing = await ask('select 1').then(
         () => true,

@@ -4,11 +4,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { CLOSED_IN_TRANSACTIONS } from './history.ts'
 import type { Node, Rig } from './rig.ts'
 
-/** A fault does its harm, waits, and repairs it. */
+/** A fault breaks something, waits, and repairs it. */
 export type FaultFunction = (rig: Rig) => Promise<void>
 
 type NodeHarm = {
-  /** Answers of the node's calls may be lost. */
+  /** Whether answers to the node's calls may be lost. */
   breaksAnswers: boolean
 }
 /** A fault of one node, whichever the random numbers pick. */
@@ -24,7 +24,10 @@ const ofNode =
   }
 const stopping = { breaksAnswers: true }
 const harmless = { breaksAnswers: false }
-/** Of the answers within transactions: a call that is repeated gets through. */
+/**
+ * The share of the answers within transactions that are cut: small enough for a repeated call to
+ * get through.
+ */
 const CLOSED_SHARE = 0.15
 export const everywhere = { node: undefined, breaksAnswers: false }
 
@@ -154,8 +157,8 @@ export const delayDatabaseLine = ofDatabaseLine(
 )
 
 /**
- * Every few answers within a transaction the connection ends, before the answer or after it, as it
- * does when a server or a pooler goes away: those of all nodes and of the worker.
+ * At every few answers within a transaction, closes the connection before or after the answer, as
+ * when a server or a pooler goes away. Affects all nodes and the worker.
  */
 export async function closeInTransactions(rig: Rig) {
   const { fraction, pick } = rig.random.fork()
@@ -197,7 +200,7 @@ export async function terminateBackends(rig: Rig) {
   await rig.measureReturn(rig.nodes)
 }
 
-/** The database's disk is a small one in memory: see the scenario. */
+/** Here the database's disk is a small one in memory: see the scenario. */
 export async function fillDisk(rig: Rig) {
   const ballast = join(rig.database.folder, '..', 'ballast')
   await rig.fault({ ...everywhere, name: 'disk full' }, async () => {
@@ -205,7 +208,7 @@ export async function fillDisk(rig: Rig) {
     try {
       writeFileSync(ballast, Buffer.alloc(bavail * bsize))
     } catch (error) {
-      // The database was faster: what is left is full too.
+      // The database was faster, and has filled the rest itself.
       if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error // of writeFileSync
     }
     await delay(rig.random.between(2_000, 5_000))
@@ -217,7 +220,7 @@ export async function fillDisk(rig: Rig) {
 
 /** Harm to the worker. */
 
-/** The provider loses a call and does not answer it. The next worker must repeat it. */
+/** The provider loses a call without an answer. The next worker must repeat it. */
 export async function killWorkerAtPush(rig: Rig) {
   await rig.fault({ ...everywhere, name: 'worker kill -9 at a push' }, async () => {
     await new Promise<void>((resolve) =>

@@ -10,7 +10,7 @@ type ChannelRow = { id: string; last_seq: number; rev: number }
 type EventRow = { topic: string; offset: number; message_id: string | null; envelope: string }
 type MemberRow = { user_id: string; channel_id: string; last_read_seq: number; unread: number }
 
-/** Reads from the rows and from each node what there is. */
+/** Reads the state at the end, from the rows and from each node. */
 export async function find(rig: Rig): Promise<Found> {
   const { database, history, nodes, probeChannels } = rig
   const channels = [
@@ -107,7 +107,7 @@ async function countWrong(app: Parameters<typeof wrongCounters>[0]) {
   return Object.fromEntries(wrong.map(([kind, rows]) => [kind, rows.length]))
 }
 
-/** What a node says. */
+/** Whether a node says that the user is online. */
 async function isOnline(rig: Rig, node: Node, userId: string) {
   const { online } = await apiOf(rig, node, 'ana').users.get({ userId })
   return online

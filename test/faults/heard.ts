@@ -1,6 +1,6 @@
 import type { Heard, Subscription } from './history.ts'
 
-/** What an event without a position says. */
+/** An event without a position, as a subscription heard it. */
 export const ephemeral = (type: string, about: Partial<Heard> = {}): Heard => ({
   offset: undefined,
   type,
@@ -12,8 +12,8 @@ export const ephemeral = (type: string, about: Partial<Heard> = {}): Heard => ({
 })
 
 /**
- * What a client found that asked when it had heard `place` events. What it heard meanwhile about
- * the same subject says the same, or what is newer.
+ * Adds what a client found that asked after it had heard `place` events. What it heard meanwhile
+ * about the same subject is the same, or newer.
  */
 export function addFound({ heard }: Subscription, place: number, found: Heard[]) {
   const meanwhile = new Set(heard.slice(place).map(subjectOf))
@@ -24,7 +24,7 @@ export function addFound({ heard }: Subscription, place: number, found: Heard[])
 const subjectOf = ({ type, channelId, userId }: Heard) =>
   `${type.startsWith('presence.') ? 'presence' : type} ${channelId} ${userId}`
 
-/** A client that reconnects shows nobody as typing: whoever types goes on to say so. */
+/** Makes a client that reconnects show nobody as typing: users who still type keep saying so. */
 export function forgetTypists({ heard }: Subscription) {
   const typing = new Set<string>()
   for (const { type, userId = '' } of heard) {

@@ -14,18 +14,19 @@ export type History = {
   calls: Call[]
   faults: Fault[]
   returns: Return[]
-  /** What ended although nothing ended it. */
+  /** Programs that ended by themselves. */
   deaths: string[]
   /** Connections that were closed at an answer within a transaction. */
   closures: number
   /** How soon a node must serve again after its database does, in milliseconds. */
   returnWithinMs: number
   /**
-   * How many milliseconds after the last fault, or after they came or left, all nodes knew who is
-   * online, and after the last call all users were told their counts and who is online.
+   * How many milliseconds it took until, after the last fault or after users came or left, all
+   * nodes knew who is online; and after the last call, until all users had received their counts
+   * and who is online.
    */
   told: number[]
-  /** How soon that must be. */
+  /** How soon that must be, in milliseconds. */
   toldWithinMs: number
   messages: SentMessage[]
   /** Messages that grew while a bot wrote them. */
@@ -63,7 +64,7 @@ export type Call = {
 
 export type Fault = {
   name: string
-  /** Undefined if it concerns all nodes. */
+  /** The node; undefined if the fault concerns all nodes. */
   node: number | undefined
   from: number
   to: number
@@ -73,7 +74,7 @@ export type Fault = {
 
 /** A database that accepted connections again, and how soon a node served again. */
 type Return = { node: number; milliseconds: number; asked?: Asked[] }
-/** A call that ended before that: when it was made, and how long its answer took. */
+/** A call that ended before that, with the time when it was made and how long its answer took. */
 export type Asked = {
   kind: 'read' | 'send'
   status: number | undefined
@@ -108,7 +109,7 @@ export type Stream = {
   userId: string
   /** What its author would have written. */
   text: string
-  /** How much of it is known to be stored, and since when. */
+  /** How many characters are known to be stored, and since when. */
   stored: number
   storedAt: number
   /** Whether its author came to the end. */

@@ -22,11 +22,11 @@ export type RigOptions = DatabaseOptions & {
   /** The folder of the bundled programs. */
   programs: string
   nodes: number
-  /** Nothing else runs on this machine. */
+  /** Whether nothing else runs on this machine. */
   isMachineIdle?: boolean
-  /** What the nodes notify each other through; by default the database. */
+  /** How the nodes notify each other; by default through the database. */
   redis?: RedisKind | undefined
-  /** The app has a webhook for all of its events. */
+  /** Whether the app has a webhook for all of its events. */
   hasWebhook?: boolean
 }
 
@@ -51,7 +51,7 @@ export async function openRig({ seed, programs, nodes: count, ...options }: RigO
   const nodes = await Promise.all(Array.from({ length: count }, (_, index) => openNode(index)))
   const worker = await openWorker()
   await Promise.all([...nodes.map((node) => node.start()), worker.process.start()])
-  // What a load balancer does: it leads to the next node that runs.
+  // Stands for a load balancer: leads to the next node that runs.
   let turn = 0
   const front = await openLine(() => {
     const running = nodes.filter(({ process }) => process.isRunning())
@@ -83,10 +83,10 @@ export async function openRig({ seed, programs, nodes: count, ...options }: RigO
     worker,
     /** Any node, as callers find one. */
     url: `http://${front.host}`,
-    /** Does what a fault is, and keeps in the history when it was. */
+    /** Carries out a fault, and records when it was. */
     fault: (about: Pick<Fault, 'name' | 'node' | 'breaksAnswers'>, work: () => Promise<unknown>) =>
       recordFault(history, { ...about, now, work }),
-    /** Waits until each of these nodes serves, and keeps how long that took. */
+    /** Waits until each of these nodes serves, and records how long that took. */
     measureReturn: (back: { url: string; index: number }[]) =>
       Promise.all(
         back.map(async (node) => {

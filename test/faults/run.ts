@@ -12,8 +12,9 @@ import { type Line, linesIn, tableOf } from './table.ts'
 const SHOWN = 10
 
 /**
- * `npm run test:faults`: runs programs under load, breaks what they stand on, and checks that every
- * promise was kept. One line of figures for each scenario, with its violations, then their table.
+ * `npm run test:faults`: runs the programs under load, breaks what they depend on, and checks that
+ * every promise was kept. Prints one line of figures for each scenario, with its violations, then a
+ * table of all.
  */
 async function run() {
   const { options, problems } = readOptions(process.argv.slice(2))

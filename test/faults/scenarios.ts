@@ -22,14 +22,17 @@ export type Scenario = {
   pause?: readonly [number, number]
   /** How subscribers are connected, in turn; by default by WebSockets. */
   transports?: readonly TransportName[]
-  /** The load goes on until all nodes must serve again, as it always does on an idle machine. */
+  /**
+   * Whether the load continues until all nodes must serve again, as it always does on an idle
+   * machine.
+   */
   loadGoesOn?: boolean
-  /** What the rig needs for it; a sentence if this machine does not have it. */
+  /** Prepares what the rig needs. Returns a sentence if this machine does not have it. */
   prepare?: () => Preparation | string
 }
 type Preparation = Partial<RigOptions> & { end?: () => void }
 
-/** Of a deployment like a large one in small: any two may fail at once. */
+/** Faults of a large deployment in small: any two may happen at once. */
 const NETWORK = [
   faults.cutCallers,
   faults.silenceCallers,
@@ -143,7 +146,7 @@ export const scenarios: Record<string, Scenario> = {
   },
 }
 
-/** Those of every change: three minutes at most. The rest is for releases. */
+/** The scenarios run for every change: three minutes at most. The rest is for releases. */
 export const quick = [
   ...['commit', 'rolling', 'lines', 'closures', 'restart-immediate', 'clock', 'redis', 'mix'],
 ]
@@ -186,7 +189,7 @@ function mountSmallDisk() {
   return { databaseFolder, end }
 }
 
-/** Does the scenario's faults, one after the other, until `signal`. */
+/** Carries out the scenario's faults, one after the other, until `signal`. */
 export async function harm(
   { faults: kinds, pause = [300, 1_500] }: Scenario,
   rig: Parameters<faults.FaultFunction>[0],

@@ -7,7 +7,7 @@ import type { Random } from './random.ts'
 import type { Rig } from './rig.ts'
 
 type Sender = { rig: Rig; userId: string; api: Api; random: Random; own: Own[]; sent: number }
-/** A message that its sender knows to be there. */
+/** A message that its sender knows to exist. */
 type Own = { id: string; sent: SentMessage }
 const PAUSE_MS = 20
 const SILENT = 0.08
@@ -16,9 +16,9 @@ const PINNED = 10
 const EMOJI = ['👍', '🎉', '🙂']
 
 /**
- * Every member writes, one call after the other, each to any node; so does the app's backend. A
- * call whose outcome is unknown is repeated, at any node, until its outcome is known. That ends
- * with `signal`.
+ * Lets every member write, one call after the other, each to any node; the app's backend as well. A
+ * call with an unknown outcome is repeated, at any node, until the outcome is known. Ends with
+ * `signal`.
  */
 export const startSenders = (rig: Rig, signal: AbortSignal) =>
   Promise.all([

@@ -1,11 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Asked } from './history.ts'
 
-/** What is promised of a node whose database is back. */
+/** How soon a node serves again after its database: what is promised. */
 export const RETURN_MS = 2_000
-/** What a machine may be slower that does other work as well. The figures say what was measured. */
+/**
+ * How much slower a machine may be that does other work as well. The figures say what was measured.
+ */
 const BUSY = 5
-/** What is promised of counts and presence, without a reconnect: most of it is pauses. */
+/**
+ * How soon counts and presence are right without a reconnect, as promised: most of it is pauses.
+ */
 const TOLD_MS = 15_000
 /** How much longer the statements of a busy machine may take, which are five at most. */
 const SLOW_MS = 10_000

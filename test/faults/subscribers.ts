@@ -81,7 +81,7 @@ function subscribe(rig: Rig, { client, userId, topic, signal }: SubscribeOptions
   return record
 }
 
-/** What the checks compare of an event. */
+/** The parts of an event that the checks compare. */
 function heardOf(offset: number | undefined, { type, payload }: Envelope): Heard {
   return {
     offset,
@@ -93,7 +93,7 @@ function heardOf(offset: number | undefined, { type, payload }: Envelope): Heard
   }
 }
 
-/** Of a message that grows: what came. */
+/** The text that came for a growing message. */
 function growthOf({ type, payload }: Envelope, time: number): Pick<Heard, 'growth'> {
   if (type === 'message.delta')
     return { growth: { at: payload.at, text: payload.text, hasEnded: false, time } }

@@ -8,7 +8,7 @@ import type { Rig } from './rig.ts'
 const EVERY_MS = 500
 const GIVEN_UP_MS = 60_000
 
-/** Lets some members type now and then until `signal`. Who has typed says nothing of its end. */
+/** Lets some members type now and then until `signal`. A member who stops does not say so. */
 export const startTypists = (rig: Rig, signal: AbortSignal) =>
   Promise.all(
     rig.history.members.slice(0, 3).map(async (userId) => {

@@ -9,7 +9,7 @@ import { createWorld } from '../support/world.ts'
 test('the examples for the before-send hook work as they are', async () => {
   let judge: RequestListener = (_, response) => response.writeHead(503).end()
   const hook = await serveLocally((...given) => judge(...given))
-  const world = await createWorld({ webhooks: { allowedHosts: [hook.host], requireHttps: true } })
+  const world = await createWorld({ webhooks: { allowedHosts: [hook.host], mustBeHttps: true } })
   try {
     const listen = (listener: RequestListener) => {
       judge = listener

@@ -15,7 +15,7 @@ export function useHooks() {
   }
   beforeAll(async () => {
     const receiver = await serveReceiver()
-    const webhooks = { allowedHosts: [receiver.host], requireHttps: false }
+    const webhooks = { allowedHosts: [receiver.host], mustBeHttps: false }
     // Fewer connections than messages that wait for their hook.
     fixture = { world: await createWorld({ poolSize: 3, webhooks }), receiver }
   })

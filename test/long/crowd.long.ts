@@ -34,7 +34,7 @@ test('a message to 5,000 members online takes few statements, and few frames eac
   await db`update channels set member_count = ${MEMBERS + 1} where id = ${channelId}`
   let frames = 0
   const sockets = await inBatches(ids, 50, async (userId) => {
-    const token = await world().sign('ws', { appId, userId, generation: 0, admin: false })
+    const token = await world().sign('ws', { appId, userId, generation: 0, isAdmin: false })
     const raw = await RawSocket.connect({ url: url() }, { minted: { wsToken: token } as never })
     const wanted = [topics.channel(appId, channelId), topics.user(appId, userId)]
     raw.send(...wanted.map((channel, index) => ({ id: index + 2, subscribe: { channel } })))

@@ -143,7 +143,7 @@ const app = buildApp({
     userAdminAccess: 'bearer',
   },
   urls: { publicUrl: () => 'http://test', wsUrl: () => 'ws://test' },
-  webhooks: { allowedHosts: [], requireHttps: false },
+  webhooks: { allowedHosts: [], mustBeHttps: false },
   jobs: {
     erasure: createCleanup({ db, publisher, metrics, onError: console.error }),
     staging: createJobStaging([]),

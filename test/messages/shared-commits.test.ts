@@ -37,7 +37,7 @@ test('the channels of an app share their commits, and none with another app', ()
   const groupsOf = (appId: string) =>
     upTo(99).map((n) => {
       const channelId = `01890000-0000-7000-8000-0000000000${String(n).padStart(2, '0')}`
-      const caller = { appId, userId: 'ana', admin: false }
+      const caller = { appId, userId: 'ana', isAdmin: false }
       return send.keysOf({ caller, input: { channelId, text: '', attachments: [] } }).group
     })
   expect(new Set(groupsOf('a')).size).toBe(1)
@@ -45,7 +45,7 @@ test('the channels of an app share their commits, and none with another app', ()
 })
 
 test('a message counts in its batch with its text, attachments and metadata', () => {
-  const caller = { appId: 'a', userId: 'ana', admin: false }
+  const caller = { appId: 'a', userId: 'ana', isAdmin: false }
   const bytesOf = (content: object) =>
     send.bytesOf({ caller, input: { channelId: 'c', text: '', attachments: [], ...content } })
   const long = 'x'.repeat(5_000)

@@ -51,7 +51,7 @@ async function insertClients(prefix: string, count: number): Promise<Client[]> {
   }
   return Promise.all(
     ids.map(async (userId) => ({
-      token: await sign('ws', { appId, userId, generation: 0, admin: false }),
+      token: await sign('ws', { appId, userId, generation: 0, isAdmin: false }),
       topics: [topics.user(appId, userId), ...channelTopics],
     })),
   )

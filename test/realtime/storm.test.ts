@@ -47,7 +47,7 @@ async function statementsOfReturn(prefix: string) {
     ids.map(async (userId) => ({
       userId,
       raw: await terminatedLater(RawSocket.open(world())),
-      token: await sign('ws', { appId, userId, generation: 0, admin: false }),
+      token: await sign('ws', { appId, userId, generation: 0, isAdmin: false }),
     })),
   )
   const since = { recover: true, epoch: epoch?.value, offset: 1 }

@@ -66,7 +66,7 @@ export async function createScene(
   // Otherwise a refused first system message of the app may leave it.
   await insertSystemUser(world.db, tenant.appId)
   const tokenOf = (userId: string, { appId = tenant.appId, admin = false } = {}) =>
-    world.sign('api', { appId, userId, generation: 0, admin })
+    world.sign('api', { appId, userId, generation: 0, isAdmin: admin })
   const owner = world.api({ token: await tokenOf(ownerId) })
   const { id: channelId } = await owner.channels.create({
     type: 'group',
@@ -130,7 +130,7 @@ export async function invalidCredentials(scene: Scene): Promise<Record<string, C
     appId: tenant.appId,
     userId: ownerId,
     generation: 0,
-    admin: false,
+    isAdmin: false,
   })
   const past = Math.floor(Date.now() / 1000) - 1
   return {

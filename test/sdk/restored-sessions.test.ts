@@ -23,6 +23,20 @@ function heldStorage() {
   return { storage: { ...storage, session: { ...sessions, load } }, release, stored }
 }
 
+/** A token of another app, which comes when it is minted. */
+function lateToken() {
+  let mint = () => {}
+  const minted = new Promise<void>((resolve) => {
+    mint = resolve
+  })
+  const { scripted } = scriptedChat()
+  const token = async () => {
+    await minted
+    return { ...(await scripted.token()), appId: 'another' }
+  }
+  return { token, mint }
+}
+
 test('a session that is read after a logout, or after a token came, is not restored', async () => {
   const first = heldStorage()
   await first.stored
@@ -67,23 +81,15 @@ test('the list of another app is not shown any more once the token tells the app
     put: async () => {},
     delete: async () => {},
   }
-  let mint = () => {}
-  const minted = new Promise<void>((resolve) => {
-    mint = resolve
-  })
-  const { scripted } = scriptedChat()
-  const late = async () => {
-    await minted
-    return { ...(await scripted.token()), appId: 'another' }
-  }
+  const late = lateToken()
   const snapshots = createSnapshots(rows)
-  const { chat, cut } = scriptedChat({ storage, snapshots, userId: 'me', token: late })
+  const { chat, cut } = scriptedChat({ storage, snapshots, userId: 'me', token: late.token })
   cut()
   const list = chat.channels()
   list.subscribe(() => {})
   chat.connect().catch(() => {})
   await until(list, ({ items }) => items.length === 1)
-  mint()
+  late.mint()
   const shown = await until(list, ({ items }) => items.length === 0)
   expect(shown.status).toBe('loading')
 })
@@ -96,22 +102,14 @@ test('what was done in another app is not sent once the token tells the app', as
     const pin = { type: 'pin' as const, clientId: messageId, channelId: 'c', messageId }
     await storage.put(owner, { ...pin, createdAt: messageId })
   }
-  let mint = () => {}
-  const minted = new Promise<void>((resolve) => {
-    mint = resolve
-  })
-  const { scripted } = scriptedChat()
-  const late = async () => {
-    await minted
-    return { ...(await scripted.token()), appId: 'another' }
-  }
-  const { chat, channel, count } = scriptedChat({ storage, userId: 'me', token: late })
+  const late = lateToken()
+  const { chat, channel, count } = scriptedChat({ storage, userId: 'me', token: late.token })
   const talk = channel('c')
   for (const text of ['1', '2']) talk.send(text)
   const connected = chat.connect()
   await until(chat.me, (me) => me?.name === session.user.name)
   await quiet()
-  mint()
+  late.mint()
   await connected
   await quiet()
   // The first was on its way, and waited for the token.

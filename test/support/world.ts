@@ -126,7 +126,7 @@ export async function createWorld({
       wsUrl: options.wsUrl ?? (() => 'ws://test/connection/websocket'),
       inviteUrl,
     },
-    webhooks: { allowedHosts: [], requireHttps: false, ...webhooks },
+    webhooks: { allowedHosts: [], mustBeHttps: false, ...webhooks },
     jobs: {
       erasure: cleanup,
       staging,

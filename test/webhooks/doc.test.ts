@@ -16,7 +16,7 @@ beforeAll(async () => {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   host = `127.0.0.1:${(server.address() as AddressInfo).port}` // it listens on a port
-  world = await createWorld({ jobs: {}, webhooks: { allowedHosts: [host], requireHttps: true } })
+  world = await createWorld({ jobs: {}, webhooks: { allowedHosts: [host], mustBeHttps: true } })
 })
 afterAll(async () => {
   await world.stop()

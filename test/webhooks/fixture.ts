@@ -36,7 +36,7 @@ export function useWebhooks() {
   const stops: (() => Promise<unknown>)[] = []
   beforeAll(async () => {
     const receiver = await serveReceiver()
-    const webhooks = { allowedHosts: [receiver.host], requireHttps: false }
+    const webhooks = { allowedHosts: [receiver.host], mustBeHttps: false }
     fixture = { world: await createWorld({ webhooks }), receiver }
   })
   afterEach(async () => {

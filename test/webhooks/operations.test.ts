@@ -164,7 +164,7 @@ test.each([
 
 test('a production server takes http only for hosts that the operator allows', () => {
   const problemOf = createWebhookUrlCheck({
-    requireHttps: true,
+    mustBeHttps: true,
     allowedHosts: ['shop.intranet:80', '10.0.0.7:8080'],
   })
   expect(problemOf('http://shop.example.com/')).toBe('expected an https URL')

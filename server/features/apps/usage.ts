@@ -6,7 +6,7 @@ import { requireApp } from './view.ts'
 type Usage = Output<typeof contract.apps.usage>
 type Counted = Usage['users']
 
-/** Most rows are in these, and each names its app. */
+/** The tables that have most of the rows; each names its app. */
 const TABLES = [
   'users',
   'devices',
@@ -49,7 +49,10 @@ export const usage = implementWithoutTransaction(
 
 type Counts = { users: number; channels: number; messages: number; connected: number }
 
-/** One row more than is counted tells that there are more. Each is read by an index of the app. */
+/**
+ * Reads one row more than it counts, to see whether there are more. Each is read by an index of the
+ * app.
+ */
 function countRows(db: Tx, appId: string) {
   const most = limits.usage.counted + 1
   const ofUsers = db`
@@ -83,8 +86,8 @@ function countRows(db: Tx, appId: string) {
 type Share = { name: string; rows: number | null; bytes: number | null }
 
 /**
- * What share of each table is the app's, as the statistics of the database say it: of the apps with
- * the most rows they know the share, others have next to nothing.
+ * The app's share of each table, by the statistics of the database: these know the shares of the
+ * apps with the most rows; the others have next to none.
  */
 const selectShares = (db: Tx, appId: string) => db<Share[]>`
   select

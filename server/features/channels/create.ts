@@ -54,7 +54,7 @@ type NewChannel = Input<typeof contract.channels.create> & { dmKey: string | nul
 type CreatedChannel = {
   channel: NewChannel
   newMembers: NewMember[]
-  /** The members who get a push about it. */
+  /** The members who get a push about the channel. */
   invitedIds?: string[]
 }
 
@@ -163,7 +163,7 @@ export async function viewChannel(
     appId,
     viewer: userId,
     page: db`c.id = ${channelId} and ${isAllowed}`,
-    withMembers: true,
+    includesMembers: true,
   })
   if (!channel) throw new ApiError('NOT_FOUND', 'Channel not found')
   return channel

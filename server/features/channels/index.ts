@@ -30,7 +30,7 @@ const list = implementWithoutTransaction(
     if (cursor !== undefined) {
       throw new ApiError('VALIDATION_ERROR', 'cursor: expected none from a user')
     }
-    // One more than the page tells whether there are more.
+    // Reads one more than the page, to know whether there are more.
     const wanted = { appId, userId, limit: limit + 1, offset, type, q }
     const ids = discover ? selectOpenIds(db, wanted) : selectOwnIds(db, wanted)
     const page = db`c.id = any(array(${ids}))`
@@ -46,7 +46,7 @@ type AllChannels = Pick<ChannelsQuery, 'appId' | 'limit' | 'offset'> & {
   cursor: string | undefined
 }
 
-/** All channels of an app, the newest first: as its index by id has them. */
+/** Lists all channels of an app, the newest first, by its index of ids. */
 async function listAll(db: Tx, { appId, limit, offset, cursor }: AllChannels) {
   const before = cursor === undefined ? undefined : decodeIdCursor(cursor)
   const page = db`
@@ -68,9 +68,9 @@ async function listAll(db: Tx, { appId, limit, offset, cursor }: AllChannels) {
 }
 
 /**
- * The channels of a user, of one type or with part of a name if it is given: their memberships, and
- * the channel of each. Joined, all channels could be read instead, if these were few when the
- * statement was prepared.
+ * The channels of a user, by type or part of the name if given. Reads the user's memberships, and
+ * then the channel of each: with a join, all channels could be read instead, if there were few when
+ * the statement was prepared.
  */
 function selectOwnIds(db: Tx, { appId, userId, limit, offset, type, q }: ChannelsQuery) {
   const peerName = db`(select display_name from (${peerOf(db, userId)}) peer)`
@@ -153,7 +153,7 @@ const remove = implement(contract.channels.delete, async (ctx, { channelId }) =>
   }
   markDeleted(ctx, channel)
   noteAct(ctx, { operation: 'channels.delete', target: { channelId } })
-  // Read now: once the channel is deleted, its members are unknown.
+  // Read before the deletion, after which its members are unknown.
   const connected = await selectConnected(ctx.db, channelId)
   ctx.afterCommit(() => {
     for (const { userId } of connected) {
@@ -193,8 +193,8 @@ export const channels = {
 } satisfies Implements<'channels'>
 
 /**
- * A channel's profile, the same for every viewer. A direct message has no name of its own: here it
- * has that which the backend sees, who alone changes one.
+ * A channel's profile, the same for every viewer. A direct message has no name of its own: this has
+ * the one that the backend sees, since only the backend changes direct messages.
  */
 function toProfile(channel: ChannelRow, name: string) {
   const { id, cid, type, image, description, workspaceId, custom, updatedAt } = channel

@@ -12,12 +12,15 @@ export type ChannelQuery = {
   viewer: string | null
   /** A condition on channel `c` and the viewer's member row `m`; it may end in order and limit. */
   page: Fragment
-  /** By columns of `c`; by default the newest activity first. */
+  /** The order, by columns of `c`; by default the newest activity first. */
   order?: Fragment
-  withMembers?: boolean
+  includesMembers?: boolean
 }
 
-/** A channel as it is read, to be written as JSON, and its last message: like a message. */
+/**
+ * A channel as read from the database, to be written as JSON, with its last message: like a
+ * message.
+ */
 type ChannelViewRow = [
   place: number,
   hasNext: true | null,
@@ -51,10 +54,10 @@ export type ChannelView = [
   members: string | null,
 ]
 
-/** What users wrote is measured before it is answered, like that of messages. */
+/** Measures what users wrote before it is answered, as with messages. */
 export async function selectChannelRows(
   db: Tx,
-  { appId, viewer, page, order = newestFirst(db), withMembers = false }: ChannelQuery,
+  { appId, viewer, page, order = newestFirst(db), includesMembers = false }: ChannelQuery,
 ) {
   const rows = await db`
   select measured.*
@@ -102,7 +105,7 @@ export async function selectChannelRows(
     cross join lateral (
       select
         case
-          when ${withMembers} or c.type = 'messaging' then ${firstMembers(db)}::text
+          when ${includesMembers} or c.type = 'messaging' then ${firstMembers(db)}::text
         end as members,
         ${reactionsOfMessage(db, viewer)}::text as reactions
       offset 0 -- measured and answered, but made once
@@ -211,7 +214,7 @@ export function channelJson(
   ].join('')
 }
 
-/** The offset of the viewer's topic: the events up to it are in the settings that are read. */
+/** The offset of the viewer's topic: the settings that are read include all events up to it. */
 const settingsVersion = (db: Tx, { appId, viewer }: Pick<ChannelQuery, 'appId' | 'viewer'>) => db`
   coalesce((
     select us.last_offset

@@ -3,16 +3,16 @@ import type { Tx } from '../../db/client.ts'
 import { type MessageRow, messageJson } from '../messages/message-json.ts'
 import { type ChannelQuery, type ChannelView, channelJson, selectChannelRows } from './rows.ts'
 
-/** What an answer says of a channel and its last message beside them, at most. */
+/** The most bytes of an answer for a channel and its last message, besides the two. */
 const AROUND_BYTES = 200
 /** Where the columns of the channel and of its last message begin. */
 const CHANNEL = 3
 const MESSAGE = CHANNEL + 21
 
 /**
- * Channels as the viewer sees them, or the backend, as JSON, in one statement: as many as an answer
- * has room for, but at least one. `isCut` says that the page has more, `bytes` is the size of the
- * answer, and `settingsVersion` the version of all their settings.
+ * Channels as the viewer or the backend sees them, as JSON, in one statement: as many as an answer
+ * has room for, but at least one. `isCut`: the page has more; `bytes`: the size of the answer;
+ * `settingsVersion`: the version of all their settings.
  */
 export async function selectChannelTexts(db: Tx, query: ChannelQuery) {
   const rows = await selectChannelRows(db, query)

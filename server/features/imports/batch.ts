@@ -9,7 +9,7 @@ import {
   selectUserFacts,
 } from './facts.ts'
 import { noteChannels } from './read-channels.ts'
-import { idOf, type Read } from './records.ts'
+import { idOf, type ParsedRecord } from './records.ts'
 import * as rules from './rules.ts'
 import {
   insertChannels,
@@ -23,33 +23,35 @@ import {
   waitingRead,
 } from './store.ts'
 
-/** What becomes of a record. */
+/** The outcome for a record. */
 export type Outcome = { line: number; kind: ImportKind; verdict: rules.Verdict }
-type Batch = { appId: string; runId: string; reads: Read[] }
+type Batch = { appId: string; runId: string; parsed: ParsedRecord[] }
 
 /**
  * Imports the records of a batch, in one transaction and in a number of statements that does not
  * depend on its size. Users, channels and members are stored at once. The rest waits in
  * `imported_rows` until the whole file was read, since its order is not known before.
  */
-export async function applyBatch(db: Tx, { appId, runId, reads }: Batch): Promise<Outcome[]> {
-  const of = <K extends ImportKind>(kind: K) =>
-    reads.filter(({ record }) => record.record === kind) as unknown as Read<K>[] // of that kind
+export async function applyBatch(db: Tx, { appId, runId, parsed }: Batch): Promise<Outcome[]> {
+  const of = <K extends ImportKind>(kind: K) => {
+    const ofKind = parsed.filter(({ record }) => record.record === kind)
+    return ofKind as unknown as ParsedRecord<K>[] // as filtered
+  }
   const outcomes: Outcome[] = []
   const judge = <K extends ImportKind>(
-    records: Read<K>[],
-    verdictOf: (read: Read<K>) => rules.Verdict,
+    records: ParsedRecord<K>[],
+    verdictOf: (one: ParsedRecord<K>) => rules.Verdict,
   ) =>
-    records.filter((read) => {
-      const verdict = verdictOf(read)
-      outcomes.push({ line: read.line, kind: read.record.record, verdict })
+    records.filter((one) => {
+      const verdict = verdictOf(one)
+      outcomes.push({ line: one.line, kind: one.record.record, verdict })
       return verdict === 'imported'
     })
   const newUsers = await insertUsers(db, appId, of('user'))
-  const facts = await readFacts(db, { appId, reads })
+  const facts = await readFacts(db, { appId, parsed })
   judge(of('user'), rules.judgeUser(facts, newUsers))
   const channels = judge(of('channel'), rules.judgeChannel(facts))
-  const newChannels = channels.map((read) => ({ ...read, id: facts.channelId(read.record.id) }))
+  const newChannels = channels.map((one) => ({ ...one, id: facts.channelId(one.record.id) }))
   await insertChannels(db, appId, newChannels)
   const readChannels = of('channel').map(({ record, line }) => ({
     id: facts.channelId(record.id),
@@ -58,9 +60,9 @@ export async function applyBatch(db: Tx, { appId, runId, reads }: Batch): Promis
   const hidden = readChannels.filter(({ id }) => facts.channels.get(id)?.state === 'importing')
   await noteChannels(db, { appId, runId }, hidden)
   const members = judge(of('member'), rules.judgeMember(facts))
-  const newMembers = members.map((read) => ({
-    ...read,
-    channelId: facts.channelId(read.record.channelId),
+  const newMembers = members.map((one) => ({
+    ...one,
+    channelId: facts.channelId(one.record.channelId),
   }))
   await insertMembers(db, appId, { channels: newChannels, members: newMembers })
   const messages = judge(of('message'), rules.judgeMessage(facts))
@@ -68,10 +70,10 @@ export async function applyBatch(db: Tx, { appId, runId, reads }: Batch): Promis
   const pins = judge(of('pin'), rules.judgePin(facts))
   const positions = judge(of('read'), rules.judgeRead(facts))
   const stored = await insertWaiting(db, appId, [
-    ...messages.map((read) => waitingMessage(facts, read)),
-    ...reactions.map((read) => waitingReaction(facts, read)),
-    ...pins.map((read) => waitingPin(facts, read)),
-    ...positions.map((read) => waitingRead(facts, read)),
+    ...messages.map((one) => waitingMessage(facts, one)),
+    ...reactions.map((one) => waitingReaction(facts, one)),
+    ...pins.map((one) => waitingPin(facts, one)),
+    ...positions.map((one) => waitingRead(facts, one)),
   ])
   return outcomes.map((outcome) =>
     isRepeat(outcome, stored) ? { ...outcome, verdict: 'skipped' } : outcome,
@@ -83,10 +85,10 @@ const isRepeat = ({ kind, line, verdict }: Outcome, stored: ReadonlySet<number>)
   verdict === 'imported' && WAITING.has(kind) && !stored.has(line)
 
 /** Everything that the verdicts depend on, with the ids that records get here. */
-async function readFacts(db: Tx, { appId, reads }: Omit<Batch, 'runId'>): Promise<rules.Facts> {
+async function readFacts(db: Tx, { appId, parsed }: Omit<Batch, 'runId'>): Promise<rules.Facts> {
   const channelId = (id: string) => idOf(appId, 'channel', id)
   const messageId = (id: string) => idOf(appId, 'message', id)
-  const refs = reads.map(({ record }) => refsOf(record))
+  const refs = parsed.map(({ record }) => refsOf(record))
   const all = (pick: (ref: Refs) => (string | undefined)[]) => [
     ...new Set(refs.flatMap(pick).flatMap((id) => id ?? [])),
   ]
@@ -99,12 +101,12 @@ async function readFacts(db: Tx, { appId, reads }: Omit<Batch, 'runId'>): Promis
   const channelIds = new Set(all((ref) => ref.channels).map(channelId))
   for (const message of messages.values()) channelIds.add(message.channelId)
   const channels = await selectChannelFacts(db, appId, [...channelIds])
-  const places = reads.flatMap(({ record }) =>
+  const places = parsed.flatMap(({ record }) =>
     record.record === 'member' || record.record === 'read'
       ? [{ channelId: channelId(record.channelId), userId: record.userId }]
       : [],
   )
-  const pairs = reads.flatMap(({ record }) =>
+  const pairs = parsed.flatMap(({ record }) =>
     record.record === 'channel' ? (pairOf(record) ?? []) : [],
   )
   return {
@@ -115,19 +117,19 @@ async function readFacts(db: Tx, { appId, reads }: Omit<Batch, 'runId'>): Promis
     messages,
     members: await selectMemberFacts(db, appId, places),
     takenPairs: await selectTakenPairs(db, appId, pairs),
-    stored: await selectStoredOf(db, appId, { reads, messageId }),
+    stored: await selectStoredOf(db, appId, { parsed, messageId }),
   }
 }
 
 function selectStoredOf(
   db: Tx,
   appId: string,
-  { reads, messageId }: { reads: Read[]; messageId: (id: string) => string },
+  { parsed, messageId }: { parsed: ParsedRecord[]; messageId: (id: string) => string },
 ) {
-  const reactions = reads.flatMap(({ record }) =>
+  const reactions = parsed.flatMap(({ record }) =>
     record.record === 'reaction' ? [{ ...record, messageId: messageId(record.messageId) }] : [],
   )
-  const pins = reads.flatMap(({ record }) =>
+  const pins = parsed.flatMap(({ record }) =>
     record.record === 'pin' ? [messageId(record.messageId)] : [],
   )
   if (reactions.length + pins.length === 0) return new Set<string>()
@@ -136,8 +138,8 @@ function selectStoredOf(
 
 type Refs = Record<'users' | 'channels' | 'messages', (string | undefined)[]>
 
-/** What a record names. */
-function refsOf(record: Read['record']): Refs {
+/** The ids that a record names. */
+function refsOf(record: ParsedRecord['record']): Refs {
   const none: Refs = { users: [], channels: [], messages: [] }
   switch (record.record) {
     case 'user':

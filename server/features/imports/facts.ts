@@ -2,7 +2,7 @@ import type { ChannelType } from '@parley/contract'
 import { type MemberRef, memberKey } from '../../core/user-ref.ts'
 import type { Tx } from '../../db/client.ts'
 
-/** What the verdicts on a batch depend on, read in a few statements, whatever its size. */
+/** The facts that verdicts on a batch depend on, read in a few statements whatever its size. */
 
 /** `importing`: only imports see it. `live`: it is finished, or was never imported. */
 export type ChannelFact = { type: ChannelType; state: 'importing' | 'live' | 'deleted' }
@@ -16,7 +16,10 @@ export type MessageFact = {
   seq: number | null
 }
 
-/** The users with these ids; false: deleted. None can be deleted before the transaction ends. */
+/**
+ * The users with these ids; false if deleted. None of them can be deleted before the transaction
+ * ends.
+ */
 export async function selectUserFacts(db: Tx, appId: string, ids: string[]) {
   const rows = await db<{ id: string; isActive: boolean }[]>`
     select u.id, u.deleted_at is null as is_active
@@ -114,8 +117,8 @@ export const reactionKey = ({ messageId, emoji, userId }: ReactionRef) =>
   `${messageId} ${emoji} ${userId}`
 
 /**
- * The reactions and the pins among these that are stored, or wait since an earlier batch or run, by
- * their keys. What waits is judged once, at the end, and not when it is read again.
+ * Keys of those of these reactions and pins that are stored, or wait since an earlier batch or run.
+ * What waits is judged once, at the end, and not when it is read again.
  */
 export async function selectStored(
   db: Tx,

@@ -19,9 +19,10 @@ type Finish = {
 }
 
 /**
- * Puts what an import has read in order, and shows the channels of its file, some at a time: those
- * of other files wait for the rest of these. Each step is a short transaction that takes what it
- * stores out of the waiting records, so whatever ends in between, the next import goes on there.
+ * Orders and stores what an import has read, and shows the channels of its file, some at a time.
+ * Channels of other files wait for the rest of these. Each step is a short transaction that removes
+ * what it stores from the waiting records, so after any interruption the next import continues
+ * there.
  */
 export async function finishChannels({ appId, runId, step, onRefusal }: Finish) {
   for (let after = ''; ; ) {
@@ -51,8 +52,8 @@ async function repeat(step: () => Promise<number>) {
 }
 
 /**
- * Members without a read position have no unread messages, as if they had just joined. Notes whose
- * clients are to load their channels again.
+ * Sets the markers of members without a read position: nothing is unread for them, as if they had
+ * just joined. Notes the users whose clients have to load their channels again.
  */
 async function setMarkers(db: Tx, { appId, channelIds }: { appId: string; channelIds: string[] }) {
   const set = await db`
@@ -89,8 +90,8 @@ async function setMarkers(db: Tx, { appId, channelIds }: { appId: string; channe
 type Publish = { appId: string; channels: ReadChannel[] }
 
 /**
- * Shows channels, with exact counters: the erasure of a member locks the channel, too. A direct
- * message whose two users have started another meanwhile stays hidden, and is refused.
+ * Shows channels with exact counters, because the erasure of a member locks the channel, too. A
+ * direct message whose users have started another meanwhile stays hidden, and is refused.
  */
 async function publish(db: Tx, { appId, channels }: Publish): Promise<Refusal[]> {
   const channelIds = channels.map(({ id }) => id)
@@ -135,7 +136,10 @@ async function publish(db: Tx, { appId, channels }: Publish): Promise<Refusal[]>
   return channels.flatMap(({ id, line }) => (ids.has(id) ? { line, reason: TAKEN_PAIR } : []))
 }
 
-/** Where an owner was erased before the channel was shown, who is left is known by now. */
+/**
+ * Appoints owners where one was erased before the channel was shown: only now all members are
+ * known.
+ */
 const appointOwners = (
   db: Tx,
   { appId, channelIds }: { appId: string; channelIds: string[] },
@@ -154,8 +158,8 @@ const appointOwners = (
     and m.user_id = (${nextOwner(db, db`unowned.channel_id`)})`
 
 /**
- * Leaves out an offset of the topic of each user who has new channels. Their clients cannot recover
- * it, and load what there is. A new epoch would do this to all users of all apps.
+ * Skips an offset in the topic of each user with new channels. Their clients cannot recover over
+ * it, so they load the current state. A new epoch would do this to all users of all apps.
  */
 async function refreshMembers(db: Tx, appId: string) {
   const refreshed = await db`

@@ -50,7 +50,7 @@ export async function* batchesOf(body: AsyncIterable<Uint8Array>): AsyncGenerato
   }
 }
 
-/** What a promise resolves to, or undefined if that takes longer. */
+/** The value of a promise, or undefined if that takes longer. */
 async function within<T>(promise: Promise<T>, milliseconds: number): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<undefined>((resolve) => {

@@ -3,7 +3,7 @@ import type { Tx } from '../../db/client.ts'
 import { due, takeDue } from './number.ts'
 import type { Refusal } from './records.ts'
 
-/** What belongs to messages: stored once all messages of its channels are. */
+/** Stores what belongs to messages, once all messages of its channels are stored. */
 
 type Channels = { appId: string; channelIds: string[] }
 /** `isGone`: its message or its user was deleted since it was read. */

@@ -25,8 +25,8 @@ export const due = (db: Tx, { appId, channelIds, kind }: DueQuery): Fragment => 
   limit ${STEP}`
 
 /**
- * Takes those that are in `due` out of the waiting ones. By an array of keys: joined, each waiting
- * row of the app would be compared with each that is due.
+ * Takes the rows of `due` from the waiting ones, by an array of keys: with a join, each waiting row
+ * of the app would be compared with each due one.
  */
 export const takeDue = (db: Tx, { appId, kind }: Pick<DueQuery, 'appId' | 'kind'>): Fragment => db`
   delete from imported_rows
@@ -64,7 +64,7 @@ export async function storeMessages(db: Tx, { appId, channelIds }: Omit<DueQuery
   return numbered.length
 }
 
-/** Authors are kept from being deleted, so that the erasure finds what they have written. */
+/** Keeps authors from being deleted meanwhile, so that the erasure finds what they wrote. */
 const insertDue = (db: Tx, query: DueQuery) => db<Numbered[]>`
   with due as materialized (${due(db, query)}),
   taken as (${takeDue(db, query)}),
@@ -156,8 +156,8 @@ const insertDue = (db: Tx, query: DueQuery) => db<Numbered[]>`
   from numbered`
 
 /**
- * Adds new replies to the counts of their threads, whatever these have already. A parent is never
- * later than its replies, so it has been stored with them, or before.
+ * Adds new replies to the counts of their threads. A parent is never later than its replies, so it
+ * was stored with them, or before.
  */
 function countReplies(db: Tx, appId: string, parentIds: string[]) {
   const counts = new Map<string, number>()

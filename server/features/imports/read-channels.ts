@@ -6,12 +6,12 @@ export type ReadChannel = { id: string; line: number }
 type Run = { appId: string; runId: string }
 
 /**
- * Notes that a run has read the lines of these channels, which nobody sees yet: it shows them at
- * its end, and no others. The cleanup leaves them alone from now on, too.
+ * Notes that a run has read the lines of these channels, which nobody sees yet. Only these are
+ * shown at its end, and the cleanup leaves them alone from now on.
  */
 export async function noteChannels(db: Tx, { appId, runId }: Run, channels: ReadChannel[]) {
   if (channels.length === 0) return
-  // Where a channel is given more than once, the first line counts.
+  // If a channel comes more than once, the first line counts.
   const lines = new Map(channels.toReversed().map(({ id, line }) => [id, line]))
   await db`
     with given as materialized (
@@ -57,8 +57,8 @@ export const forgetRead = (db: Tx, { appId, ids }: { appId: string; ids: string[
     and key = any(${ids}::text[])`
 
 /**
- * The first channels that wait for the end of their files. A server of an older version shows
- * channels and leaves their notes.
+ * The first channels that wait for the end of their files. Servers of older versions show channels
+ * without removing these notes.
  */
 export async function selectUnfinished(db: Tx, appId: string) {
   const rows = await db<{ id: string }[]>`

@@ -5,14 +5,14 @@ import { hasUnsafeKeys, UNSAFE_KEYS } from '../../core/unsafe-keys.ts'
 import type { Line } from './lines.ts'
 
 /** A line that holds a record. */
-export type Read<K extends ImportKind = ImportKind> = {
+export type ParsedRecord<K extends ImportKind = ImportKind> = {
   line: number
   record: Extract<ImportRecord, { record: K }>
 }
 export type Refusal = { line: number; reason: string }
 
 /** The record of a line, or why there is none. */
-export function parseLine(line: Line): Read | Refusal {
+export function parseLine(line: Line): ParsedRecord | Refusal {
   if ('problem' in line) return { line: line.line, reason: line.problem }
   const value = parseJson(line.text)
   if (value === undefined) return { line: line.line, reason: 'expected a JSON object' }

@@ -1,8 +1,8 @@
 import { memberKey } from '../../core/user-ref.ts'
 import { type ChannelFact, type MessageFact, reactionKey } from './facts.ts'
-import type { Read } from './records.ts'
+import type { ParsedRecord } from './records.ts'
 
-/** New, there already, or why it is refused. */
+/** New, already there, or the reason why it is refused. */
 export type Verdict = 'imported' | 'skipped' | { reason: string }
 
 /** What verdicts depend on. Records that are accepted are added: later lines may name them. */
@@ -24,18 +24,18 @@ const refuse = (reason: string): Verdict => ({ reason })
 
 export const judgeUser = ({ users }: Facts, created: Set<string>) => {
   const isNew = new Set(created)
-  return ({ record: { id } }: Read<'user'>): Verdict => {
+  return ({ record: { id } }: ParsedRecord<'user'>): Verdict => {
     if (isNew.delete(id)) return 'imported'
     return users.get(id) === true ? 'skipped' : refuse('id: the user was deleted')
   }
 }
 
-/** Also if the two began it while the import ran. */
+/** Also refused if the two began it while the import ran. */
 export const TAKEN_PAIR = 'memberIds: the two have a direct message already'
 
 export const judgeChannel = (facts: Facts) => {
   const { channels, users, takenPairs } = facts
-  return ({ record }: Read<'channel'>): Verdict => {
+  return ({ record }: ParsedRecord<'channel'>): Verdict => {
     const id = facts.channelId(record.id)
     const state = channels.get(id)?.state
     if (state === 'deleted') return refuse('id: the channel was deleted')
@@ -58,7 +58,7 @@ export const judgeChannel = (facts: Facts) => {
 
 const FINISHED = 'channelId: the channel was imported before, and takes no more records'
 
-/** Why a channel takes no records, if it does not. */
+/** The reason why a channel takes no records, if there is one. */
 const channelProblem = (channel: ChannelFact | undefined) => {
   if (!channel) return 'channelId: unknown channel'
   if (channel.state === 'deleted') return 'channelId: the channel was deleted'
@@ -67,7 +67,7 @@ const channelProblem = (channel: ChannelFact | undefined) => {
 
 export const judgeMember =
   ({ channels, users, members, ...facts }: Facts) =>
-  ({ record: { channelId, userId } }: Read<'member'>): Verdict => {
+  ({ record: { channelId, userId } }: ParsedRecord<'member'>): Verdict => {
     const id = facts.channelId(channelId)
     const channel = channels.get(id)
     const place = memberKey({ channelId: id, userId })
@@ -82,7 +82,7 @@ export const judgeMember =
 
 export const judgeMessage =
   ({ channels, users, messages, ...facts }: Facts) =>
-  ({ record }: Read<'message'>): Verdict => {
+  ({ record }: ParsedRecord<'message'>): Verdict => {
     const id = facts.messageId(record.id)
     const channelId = facts.channelId(record.channelId)
     const existing = messages.get(id)
@@ -126,7 +126,7 @@ const judgeMark = (
 
 export const judgeReaction =
   (facts: Facts) =>
-  ({ record }: Read<'reaction'>) => {
+  ({ record }: ParsedRecord<'reaction'>) => {
     const { messageId, userId } = record
     const key = reactionKey({ ...record, messageId: facts.messageId(messageId) })
     return judgeMark(facts, { messageId, userId, key })
@@ -134,12 +134,12 @@ export const judgeReaction =
 
 export const judgePin =
   (facts: Facts) =>
-  ({ record: { messageId, userId } }: Read<'pin'>) =>
+  ({ record: { messageId, userId } }: ParsedRecord<'pin'>) =>
     judgeMark(facts, { messageId, userId, key: facts.messageId(messageId) })
 
 export const judgeRead =
   ({ channels, messages, members, ...facts }: Facts) =>
-  ({ record }: Read<'read'>): Verdict => {
+  ({ record }: ParsedRecord<'read'>): Verdict => {
     const channelId = facts.channelId(record.channelId)
     const message = messages.get(facts.messageId(record.messageId))
     const lastReadSeq = members.get(memberKey({ channelId, userId: record.userId }))

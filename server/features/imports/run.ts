@@ -8,7 +8,7 @@ import { applyBatch } from './batch.ts'
 import { finishChannels } from './finish.ts'
 import { batchesOf, type Line } from './lines.ts'
 import { selectUnfinished } from './read-channels.ts'
-import { isJson, parseLine, plurals, type Read, type Refusal, timesOf } from './records.ts'
+import { isJson, type ParsedRecord, parseLine, plurals, type Refusal, timesOf } from './records.ts'
 
 type ImportOptions = {
   appId: string
@@ -57,10 +57,10 @@ async function readImport(options: ImportOptions): Promise<ImportReport> {
   try {
     let isCutOff = false
     for await (const lines of batchesOf(body)) {
-      const { reads, refusals } = parse(lines)
+      const { parsed, refusals } = parse(lines)
       const outcomes = await step((db, now) => {
-        const { past, refusals } = withoutFuture(reads, now)
-        return applyBatch(db, { appId, runId, reads: past }).then((judged) => ({
+        const { past, refusals } = withoutFuture(parsed, now)
+        return applyBatch(db, { appId, runId, parsed: past }).then((judged) => ({
           judged,
           refusals,
         }))
@@ -88,7 +88,7 @@ async function readImport(options: ImportOptions): Promise<ImportReport> {
     report.unfinishedChannelIds = await step((db) => selectUnfinished(db, appId))
     return report
   } finally {
-    // It ends by itself, should this fail.
+    // If this fails, the lease ends by itself.
     await inTransaction((db) => releaseLease(db, appId, runId)).catch(() => {})
   }
 }
@@ -114,8 +114,8 @@ const emptyReport = (): ImportReport => ({
 })
 
 /**
- * Of many refusals the first by line are shown. They come in the order of their lines, but for
- * those that the end finds.
+ * Of many refusals, keeps the first ones by line. They come in the order of their lines, except
+ * those found at the end.
  */
 function refuse(report: ImportReport, { line, reason }: Refusal) {
   const { refusalsShown, reasonLength } = limits.imports
@@ -123,7 +123,7 @@ function refuse(report: ImportReport, { line, reason }: Refusal) {
   report.refused += 1
   const place = refusals.findLastIndex((other) => other.line <= line) + 1
   if (place >= refusalsShown) return
-  // It may name each field of a long line.
+  // The reason may name each field of a long line.
   const short = `${reason.slice(0, reasonLength - 1).toWellFormed()}…`
   refusals.splice(place, 0, { line, reason: reason.length > reasonLength ? short : reason })
   if (refusals.length > refusalsShown) refusals.pop()
@@ -132,18 +132,18 @@ function refuse(report: ImportReport, { line, reason }: Refusal) {
 const byLine = (a: Refusal, b: Refusal) => a.line - b.line
 
 function parse(lines: Line[]) {
-  const parsed = lines.map(parseLine)
+  const results = lines.map(parseLine)
   return {
-    reads: parsed.filter((one): one is Read => 'record' in one),
-    refusals: parsed.filter((one): one is Refusal => 'reason' in one),
+    parsed: results.filter((one): one is ParsedRecord => 'record' in one),
+    refusals: results.filter((one): one is Refusal => 'reason' in one),
   }
 }
 
 /** The records without those that have a time after `now`. */
-function withoutFuture(reads: Read[], now: string) {
+function withoutFuture(parsed: ParsedRecord[], now: string) {
   const refusals: Refusal[] = []
   const limit = new Date(now)
-  const past = reads.filter(({ line, record }) => {
+  const past = parsed.filter(({ line, record }) => {
     const [late] = timesOf(record).filter(({ value }) => new Date(value) > limit)
     if (late) refusals.push({ line, reason: `${late.name}: expected a time in the past` })
     return !late

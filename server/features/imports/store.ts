@@ -5,14 +5,14 @@ import { slugOf } from '../channels/create.ts'
 import { mentionsIn } from '../messages/mentions.ts'
 import { insertSystemUser, SYSTEM_USER } from '../system-user.ts'
 import { reactionKey } from './facts.ts'
-import type { Read } from './records.ts'
+import type { ParsedRecord } from './records.ts'
 import type { Facts } from './rules.ts'
 
 /** Creates the users who do not exist, and returns their ids. Others are left as they are. */
-export async function insertUsers(db: Tx, appId: string, reads: Read<'user'>[]) {
-  if (reads.length === 0) return new Set<string>()
-  // Where an id is given more than once, the first counts.
-  const byId = new Map(reads.toReversed().map(({ record }) => [record.id, record]))
+export async function insertUsers(db: Tx, appId: string, parsed: ParsedRecord<'user'>[]) {
+  if (parsed.length === 0) return new Set<string>()
+  // If an id comes more than once, the first record counts.
+  const byId = new Map(parsed.toReversed().map(({ record }) => [record.id, record]))
   const created = await db<{ id: string }[]>`
     insert into users (app_id, id, name, email, image, custom, created_at, updated_at)
     select
@@ -28,20 +28,21 @@ export async function insertUsers(db: Tx, appId: string, reads: Read<'user'>[]) 
 }
 
 /** The key of a direct message. */
-export const pairOf = ({ memberIds }: Read<'channel'>['record']) => memberIds?.toSorted().join(' ')
+export const pairOf = ({ memberIds }: ParsedRecord<'channel'>['record']) =>
+  memberIds?.toSorted().join(' ')
 
-/** This many characters of a hash tell channels of the same name apart, however many there are. */
+/** This many characters of a hash distinguish channels of the same name, however many there are. */
 const SUFFIX = 16
 
 /** Creates channels that nobody sees. */
 export async function insertChannels(
   db: Tx,
   appId: string,
-  reads: (Read<'channel'> & { id: string })[],
+  parsed: (ParsedRecord<'channel'> & { id: string })[],
 ) {
-  if (reads.length === 0) return
-  if (reads.some(({ record }) => record.createdBy === undefined)) await insertSystemUser(db, appId)
-  const rows = reads.map(({ id, record }) => {
+  if (parsed.length === 0) return
+  if (parsed.some(({ record }) => record.createdBy === undefined)) await insertSystemUser(db, appId)
+  const rows = parsed.map(({ id, record }) => {
     const dmKey = pairOf(record)
     const slug =
       dmKey === undefined
@@ -73,8 +74,11 @@ export async function insertChannels(
 /** The unread marker of a member before the channel is finished: it is set then. */
 export const UNSET_MARKER = -1
 
-type NewMembers = { channels: (Read<'channel'> & { id: string })[]; members: MemberRead[] }
-type MemberRead = Read<'member'> & { channelId: string }
+type NewMembers = {
+  channels: (ParsedRecord<'channel'> & { id: string })[]
+  members: ParsedMember[]
+}
+type ParsedMember = ParsedRecord<'member'> & { channelId: string }
 
 /** Adds members, and the two of each direct message. */
 export async function insertMembers(db: Tx, appId: string, { channels, members }: NewMembers) {
@@ -99,7 +103,7 @@ export async function insertMembers(db: Tx, appId: string, { channels, members }
 }
 
 /** A record that waits until the whole file was read. */
-type Waiting = {
+type ImportedRow = {
   record: 'message' | 'reaction' | 'pin' | 'read'
   key: string
   channelId: string
@@ -109,7 +113,7 @@ type Waiting = {
 }
 
 /** Stores records that wait; returns the lines of those that were not waiting already. */
-export async function insertWaiting(db: Tx, appId: string, waiting: Waiting[]) {
+export async function insertWaiting(db: Tx, appId: string, waiting: ImportedRow[]) {
   if (waiting.length === 0) return new Set<number>()
   if (waiting.some(({ row }) => 'type' in row && row.type === 'system'))
     await insertSystemUser(db, appId)
@@ -127,8 +131,8 @@ export async function insertWaiting(db: Tx, appId: string, waiting: Waiting[]) {
 
 export function waitingMessage(
   { messages, ...facts }: Facts,
-  { line, record }: Read<'message'>,
-): Waiting {
+  { line, record }: ParsedRecord<'message'>,
+): ImportedRow {
   const id = facts.messageId(record.id)
   const {
     type,
@@ -160,8 +164,8 @@ export function waitingMessage(
   }
 }
 
-/** The message that another one quotes; none if it is not there: it may have been deleted. */
-function quotedIn(facts: Facts, { channelId, quotedMessageId }: Read<'message'>['record']) {
+/** The message that is quoted, if it is there: it may have been deleted. */
+function quotedIn(facts: Facts, { channelId, quotedMessageId }: ParsedRecord<'message'>['record']) {
   if (quotedMessageId === undefined) return null
   const id = facts.messageId(quotedMessageId)
   return facts.messages.get(id)?.channelId === facts.channelId(channelId) ? id : null
@@ -169,7 +173,10 @@ function quotedIn(facts: Facts, { channelId, quotedMessageId }: Read<'message'>[
 
 const isEmpty = (custom: object | null) => custom === null || Object.keys(custom).length === 0
 
-export function waitingReaction(facts: Facts, { line, record }: Read<'reaction'>): Waiting {
+export function waitingReaction(
+  facts: Facts,
+  { line, record }: ParsedRecord<'reaction'>,
+): ImportedRow {
   const { userId, emoji, createdAt } = record
   const messageId = facts.messageId(record.messageId)
   return {
@@ -182,14 +189,14 @@ export function waitingReaction(facts: Facts, { line, record }: Read<'reaction'>
   }
 }
 
-export function waitingPin(facts: Facts, { line, record }: Read<'pin'>): Waiting {
+export function waitingPin(facts: Facts, { line, record }: ParsedRecord<'pin'>): ImportedRow {
   const { userId, createdAt } = record
   const messageId = facts.messageId(record.messageId)
   const channelId = facts.messages.get(messageId)?.channelId ?? ''
   return { record: 'pin', key: messageId, channelId, line, createdAt, row: { messageId, userId } }
 }
 
-export function waitingRead(facts: Facts, { line, record }: Read<'read'>): Waiting {
+export function waitingRead(facts: Facts, { line, record }: ParsedRecord<'read'>): ImportedRow {
   const { userId, createdAt } = record
   const messageId = facts.messageId(record.messageId)
   const channelId = facts.channelId(record.channelId)

@@ -22,10 +22,10 @@ async function listChannels(db: Tx, { appId, userId, limit, cursor }: Query) {
   return toChannelPage(found, limit)
 }
 
-/** In a cursor: all open channels were found, and the others are looked at. */
+/** In a cursor: all open channels were found, and the others come next. */
 const OTHERS = 'others'
 
-/** The open channels by their index of names, then the others slice by slice. */
+/** Finds the open channels by their index of names, then the others slice by slice. */
 async function searchChannels(db: Tx, { appId, q, limit, cursor }: Query & { q: string }) {
   const [, part] = cursor === undefined ? [] : decodeCursor(cursor)
   if (part === OTHERS) return searchOthers(db, { appId, q, limit, cursor })
@@ -41,7 +41,7 @@ async function searchChannels(db: Tx, { appId, q, limit, cursor }: Query & { q: 
 
 type Slice = { ids: string[]; oldest: string | null; count: number }
 
-/** Looks at a slice of all channels, and answers those that are not open and have the name. */
+/** Looks at a slice of all channels, and returns those that are not open and have the name. */
 async function searchOthers(db: Tx, { appId, q, limit, cursor }: Query & { q: string }) {
   const [slice] = await db<Slice[]>`
     with slice as materialized (
@@ -54,7 +54,12 @@ async function searchOthers(db: Tx, { appId, q, limit, cursor }: Query & { q: st
     )
     select
       (select count(*)::int from slice) as count,
-      (select slice.id from slice order by slice.id limit 1) as oldest,
+      (
+        select slice.id
+        from slice
+        order by slice.id
+        limit 1
+      ) as oldest,
       array(
         select slice.id
         from slice
@@ -108,7 +113,7 @@ function newestIds(
         and c.deleted_at is null
       order by c.app_id desc, c.id desc
       limit ${count}`
-  // Memberships first: the newest channels of the app may all be others'.
+  // By memberships, because the newest channels of the app may all be others'.
   return db`
     select own.id
     from (

@@ -16,7 +16,7 @@ export const messages = implement(
     await requireApp(db, appId)
     const [channel] = await selectChannel(db, appId, channelId)
     if (!channel) throw new ApiError('NOT_FOUND', 'Channel not found')
-    // The number in a cursor was read from this very list.
+    // A cursor's number was read from this very list.
     const before =
       cursor === undefined ? db`true` : db`msg.seq < ${decodeNumberCursor(cursor)}::bigint`
     const since = sentBefore && (await firstSeqSince(db, { appId, channelId, time: sentBefore }))
@@ -65,8 +65,8 @@ async function selectSlice(db: Tx, listed: Fragment) {
 }
 
 /**
- * The number that the first message since a time has, or at least no message before it. Times never
- * contradict numbers, so a search by halves finds it: in 32 steps, whatever the channel's length.
+ * The seq of the first message since a time. Times never contradict seqs, so a binary search finds
+ * it in 32 steps, whatever the channel's length.
  */
 async function firstSeqSince(
   db: Tx,

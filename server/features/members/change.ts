@@ -111,7 +111,10 @@ async function notifyAdded(
   }
 }
 
-/** Before the events are written as JSON: together they may be many times the largest answer. */
+/**
+ * Checked before the events are written as JSON: together they may be many times the largest
+ * answer.
+ */
 function requireRoom(channel: object, members: Member[]) {
   const bytesEach = byteSize(channel) + byteSize(members) / members.length
   const most = Math.floor(limits.newMembersBytes / bytesEach)
@@ -125,7 +128,7 @@ function requireRoom(channel: object, members: Member[]) {
 const byteSize = (value: object) => Buffer.byteLength(JSON.stringify(value))
 
 /**
- * Takes a member out of a locked channel. A last owner is followed by the oldest moderator, else
+ * Removes a member from a locked channel. A last owner is followed by the oldest moderator, else
  * the oldest member.
  */
 export async function removeMember(

@@ -21,7 +21,7 @@ import { selectMemberPage, selectMembers } from './view.ts'
 const list = implementWithoutTransaction(
   contract.members.list,
   async (ctx, { channelId, limit, offset, cursor }) => {
-    // First: it may throw, and nothing would wait for what had begun before.
+    // Computed first: it may throw, and nothing would wait for queries that had begun before.
     const isAfter = joinedAfter(ctx.db, cursor)
     const [, rows] = await pipelined([
       channelForReader(ctx, channelId),

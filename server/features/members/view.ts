@@ -41,12 +41,12 @@ export const firstMembers = constant((db) => {
   )`
 })
 
-/** What an answer says of a member beside their profile and metadata, at most. */
+/** The most bytes of an answer for a member, besides their profile and metadata. */
 const AROUND_BYTES = 120
 
 type FittingMembers = {
   which: Fragment
-  /** How many bytes more of member `m` are answered. */
+  /** How many further bytes of member `m` are in the answer. */
   more?: Fragment
   room?: number
 }

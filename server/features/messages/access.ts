@@ -46,7 +46,9 @@ export async function lockedMessageForApp(
   return { channel, message: requireMessage(message) }
 }
 
-/** Sent behind the channel, whose own check decides whether the message may be seen. */
+/**
+ * Sent right behind the query for the channel, whose check decides whether the message may be seen.
+ */
 const selectMessage = (db: Tx, { channelId, messageId }: MessageRef) => db<DatedMessage[]>`
   select *, clock_timestamp() as now
   from messages

@@ -83,7 +83,7 @@ export function createAppender(ctx: AppendContext) {
 
 type MessageIdentity = Pick<Message, 'id' | 'channelId' | 'seq' | 'rev'>
 
-/** System messages only if it was asked for. */
+/** System messages are pushed only if that was asked for. */
 const isPushed = ({ type }: Message, silent: boolean | undefined) =>
   type === 'system' ? silent === false : !silent
 

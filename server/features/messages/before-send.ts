@@ -30,7 +30,7 @@ export async function judge(
   const { hook, repeated } = await read((db) => readFacts(db, caller, input))
   if (repeated) return { repeated }
   if (!hook) return { input }
-  // It could only judge the beginning of a text that grows.
+  // The hook could only judge the beginning of a growing text.
   if (input.streaming) {
     throw new ApiError('FORBIDDEN', 'Only the backend may stream messages that a hook judges')
   }
@@ -40,9 +40,10 @@ export async function judge(
 }
 
 /**
- * The same before an edit, of the message as it would be afterwards; otherwise what the hook
- * refuses could be sent as something harmless first. An edit that changes nothing is not judged.
- * Of two edits at once, each judged with the other's old half, only one is stored.
+ * Lets the hook judge an edit, by the message as it would be afterwards: otherwise something
+ * harmless could be sent first and edited into what the hook refuses. An edit that changes nothing
+ * is not judged. Of two concurrent edits, each judged with the other's old half, only one is
+ * stored.
  */
 export async function judgeEdit(
   { caller, services, read }: Asking<'user'>,
@@ -88,7 +89,7 @@ export const isAsJudged = (message: Content, judged: Content | undefined) =>
 
 const isJudged = ({ isScreened }: UserCaller) => isScreened === true
 
-/** What the judgement depends on. Refuses authors who may not read the channel. */
+/** Reads what the judgement depends on. Refuses authors who may not read the channel. */
 async function readFacts(db: Tx, caller: UserCaller, input: Send) {
   const repeated = await findRepeated({ db, caller }, input)
   if (repeated) return { repeated }
@@ -112,7 +113,7 @@ async function selectHook(db: Tx, caller: UserCaller) {
   return hook
 }
 
-/** What the hook changes; throws if it refuses the message. */
+/** Asks the hook. Returns what it changes; throws if it refuses the message. */
 async function ask(
   { askBeforeSend }: Asking<'user'>['services'],
   hook: BeforeSendHook,

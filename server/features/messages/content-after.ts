@@ -6,7 +6,7 @@ import { mergeCustom } from '../custom.ts'
 type Editable = Pick<MessageRow, 'text' | 'attachments' | 'custom'>
 type Changes = Pick<Input<typeof contract.messages.edit>, 'text' | 'custom'>
 
-/** What a message says after an edit. An edit may not leave it empty. */
+/** The content of a message after an edit. An edit may not leave it empty. */
 export function contentAfter(message: Editable, changes: Changes) {
   const { attachments } = message
   const { text = message.text } = changes

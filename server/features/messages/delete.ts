@@ -34,8 +34,8 @@ const canStillDelete = ({ createdAt }: { createdAt: string }, now: string) =>
   Date.parse(now) - Date.parse(createdAt) <= limits.deleteWindowSeconds * 1000
 
 /**
- * Turns messages into tombstones, deleted at their `now`: their content goes, from the stored
- * events about them too, and their seq stays.
+ * Turns messages into tombstones, deleted at their `now`. Their content is removed, also from
+ * stored events about them; their seq stays.
  */
 export async function tombstone(
   ctx: Pick<Transaction, 'db' | 'emit' | 'write'>,

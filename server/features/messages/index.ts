@@ -29,7 +29,7 @@ const list = implementWithoutTransaction(
         ? ctx.db`msg.channel_id = ${channelId} and ${isListed}`
         : ctx.db`msg.channel_id = ${channelId}`
     const cursor = before ?? after
-    // Read in one round trip; who may not read gets nothing of it.
+    // Read in one round trip; without the right to read, the query returns nothing.
     const [{ lastSeq }, page] = await pipelined([
       channelForReader(ctx, channelId, cursor),
       readPage(ctx, {
@@ -64,7 +64,7 @@ const replies = implementWithoutTransaction(
   },
 )
 
-/** Where a message is, if a page begins at one; a page at one that is unknown is empty. */
+/** The position of a message at which a page begins. A page at an unknown one is empty. */
 const positionOf = (db: Tx, channelId: string, messageId: string | undefined) =>
   messageId === undefined ? undefined : seqOf(db, { channelId, messageId })
 
@@ -138,7 +138,7 @@ const edit = implement(
     if (isOutdated || !isAsJudged(message, judged)) {
       throw new ApiError('CONFLICT', 'The message was edited meanwhile')
     }
-    // What is derived from a text that grows follows at its end.
+    // For a growing text, what is derived from it follows at its end.
     const settled = message.streaming && !endsStream ? '' : text
     const links = linksIn(settled)
     const previews = previewsOf(links, message.linkPreviews)
@@ -162,7 +162,7 @@ const edit = implement(
   judgeEdit,
 )
 
-/** By milliseconds, as times are shown. */
+/** Compares milliseconds, as times are shown. */
 const isSameTime = (a: string | null, b: string | null) =>
   a === b || (a !== null && b !== null && Date.parse(a) === Date.parse(b))
 

@@ -7,7 +7,7 @@ import { SYSTEM_USER } from '../system-user.ts'
  */
 export type MessageRow = [
   id: string,
-  /** Null: the one that was asked for. */
+  /** Null if it is the channel that was asked for. */
   channelId: string | null,
   type: Message['type'] | null,
   userId: string,
@@ -24,7 +24,7 @@ export type MessageRow = [
   isPinned: boolean,
   clientId: string | null,
   createdAt: string,
-  /** Null: when it was created. */
+  /** Null if it is the time of creation. */
   updatedAt: string | null,
   editedAt: string | null,
   deletedAt: string | null,

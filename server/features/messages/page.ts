@@ -25,7 +25,7 @@ const PLACE = 26
 const HAS_NEXT = 27
 const ALSO = 28
 
-/** What an answer says of a message beside it, at most. */
+/** The most bytes of an answer for a message, besides the message. */
 const AROUND_BYTES = 100
 
 type PageMessage = { seq: number; json: string }
@@ -59,8 +59,8 @@ export const messagesOf = (shown: PageMessage[]) =>
   shown.map(({ json }): Message => JSON.parse(json))
 
 /**
- * What users wrote, and how they reacted, is measured before it is answered: a page of messages
- * with many reactions may have hundreds of megabytes.
+ * Measures what users wrote, and how they reacted, before it is answered: a page of messages with
+ * many reactions may have hundreds of megabytes.
  */
 async function selectPageRows(
   db: Tx,
@@ -92,7 +92,10 @@ async function selectPageRows(
 const nothingMore = constant((db) => db`null`)
 const readReactions = constant((db) => db`msg.reactions`)
 
-/** How much users wrote. Most have nothing but a text: then nothing is written to be measured. */
+/**
+ * The size of what users wrote. Most messages have only a text, for which nothing is serialised to
+ * be measured.
+ */
 export const contentBytes = constant(
   (db) => db`
   octet_length(msg.text)

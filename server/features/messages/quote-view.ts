@@ -4,7 +4,7 @@ import { constant, isoTime } from '../../db/sql.ts'
 import { SYSTEM_USER } from '../system-user.ts'
 import { publicFields } from '../users/view.ts'
 
-/** What message row `msg` quotes, as it is now, as JSON; null if it quotes nothing. */
+/** The message that message row `msg` quotes, as it is now, as JSON; null if it quotes nothing. */
 export const quotedMessage = constant(
   (db) => db`
   case when msg.quoted_id is not null then (

@@ -28,16 +28,17 @@ export type SendFacts = {
   /** The message that it quotes; null if there is none in the channel. */
   quoted: QuotedMessage | null
   /**
-   * One time for the batch, and never before the channel's last message, whatever the clock does.
+   * One time for the whole batch. It is never before the channel's last message, whatever the clock
+   * does.
    */
   now: string
-  /** The channel is locked by others, and the facts may change. */
+  /** Whether others have locked the channel, so that the facts may change. */
   isContended: boolean
 }
 
 /**
- * Locks the channels of these commands of one app, and reads the facts of each command. There are
- * none of one whose author has no row: the backend, before its first message.
+ * Locks the channels of these commands of one app, and reads the facts of each command. A command
+ * whose author has no row has none: that of the backend before its first message.
  */
 export async function readFacts(
   db: Tx,
@@ -87,7 +88,7 @@ const channelOf = ({
     ? null
     : { id: channelId, isLocked: true, type, lastSeq, rev, frozen }
 
-/** Plain columns: to make JSON of a row, and to read it, costs more than to find the row. */
+/** Plain columns, because writing and reading a row as JSON costs more than finding it. */
 type FactsRow = Omit<SendFacts, 'command' | 'isContended' | 'channel' | 'author' | 'quoted'> & {
   ordinal: number
   /** Null if there is no such channel. */

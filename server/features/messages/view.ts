@@ -70,7 +70,7 @@ const plainColumns = constant(
   msg.silent, msg.streaming, msg.interrupted`,
 )
 
-/** Asked once for a page, and most channels have none. */
+/** Asked once for a page, because most channels have no pins. */
 const hasPins = (db: Tx, channelId: string) => db`
   (
     select exists (

@@ -9,8 +9,8 @@ type Grown = { length: number; isLarge: boolean }
 
 /**
  * Appends to a message of the caller's, if its text ends at `at`. The row stays locked until this
- * statement ends, so of two appends at the same place one finds another length. None: it was not
- * carried out.
+ * statement ends, so the second of two appends at the same place finds another length. Returns no
+ * row if nothing was appended.
  */
 export async function appendText(
   { db, caller }: Context<'user'>,
@@ -47,8 +47,8 @@ export async function appendText(
 type GrownText = { userId: string; text: string; streaming: boolean | null }
 
 /**
- * The length of a text that contains this append already. Refuses every other append that could not
- * be carried out, and those of nothing: they have kept nothing alive.
+ * The length of a text that contains this append already. Throws for every other append that could
+ * not be made, and for empty ones, which kept nothing alive.
  */
 export async function lengthIfRepeated(ctx: Context<'user'>, append: Append) {
   const { db, caller } = ctx

@@ -47,7 +47,7 @@ export async function storeStream(
     return 0
   }
   const { unstoredMs } = stream
-  // A time ahead of the clock is from before that was set back.
+  // A time ahead of the clock is from before the clock was set back.
   if (unstoredMs >= 0 && unstoredMs < storeMs) return storeMs - unstoredMs
   const { channel, message } = found
   ctx.write(ctx.db`

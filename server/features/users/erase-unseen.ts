@@ -18,7 +18,7 @@ import {
 /** A walk over the waiting records of an app, in their order: how far it is. */
 export type WaitingWalk = { record: string; key: string }
 export const WALK_START: WaitingWalk = { record: '', key: '' }
-type Waiting = { appId: string; walk: WaitingWalk; limit: number }
+type WaitingSlice = { appId: string; walk: WaitingWalk; limit: number }
 
 /** The deletions of these users. */
 export async function selectDeletions(
@@ -36,12 +36,13 @@ export async function selectDeletions(
 }
 
 /**
- * Empties the next waiting messages of deleted users, of all there are. They keep their places, so
- * that a channel is numbered as its file says, and become tombstones. What else waits of the users
- * is deleted. Returns the walk as it goes on, or null at the end.
+ * Empties the next waiting messages of deleted users. Messages keep their places, so that a channel
+ * is numbered as its file says, and become tombstones. Whatever else of the users waits is deleted.
+ * Returns the position to continue from, or null at the end.
  */
-export async function emptyWaiting(db: Tx, waiting: Waiting): Promise<WaitingWalk | null> {
-  // What the step of a running import stores that began before the deletion is seen after this.
+export async function emptyWaiting(db: Tx, waiting: WaitingSlice): Promise<WaitingWalk | null> {
+  // After this lock, everything is visible that a running import stored in a step that began before
+  // the deletion.
   await db`
     select
     from imports i
@@ -54,7 +55,7 @@ export async function emptyWaiting(db: Tx, waiting: Waiting): Promise<WaitingWal
 
 type LastRow = { record: string; key: string; count: number }
 
-const emptySlice = (db: Tx, { appId, walk, limit }: Waiting) => db<LastRow[]>`
+const emptySlice = (db: Tx, { appId, walk, limit }: WaitingSlice) => db<LastRow[]>`
   with slice as materialized (
     select
       ir.record, ir.key,
@@ -89,7 +90,11 @@ const emptySlice = (db: Tx, { appId, walk, limit }: Waiting) => db<LastRow[]>`
     )
     where ir.app_id = ${appId}
       and ir.record = 'message'
-      and ir.key = any(array(select key from theirs where record = 'message'))
+      and ir.key = any(array(
+        select key
+        from theirs
+        where record = 'message'
+      ))
   ),
   removed as (
     delete from imported_rows ir
@@ -129,7 +134,7 @@ export async function eraseUnseen(
   return null
 }
 
-/** The steps of an import that write to the channel lock it, too. */
+/** Steps of an import that write to the channel lock it, too. */
 const lockUnseen = (db: Tx, { appId, channelId }: ErasureTarget) => db`
   select
   from channels c

@@ -15,7 +15,7 @@ import { tombstone } from '../messages/delete.ts'
 export type ErasureTarget = { appId: string; channelId: string; userId: string }
 /** `importing`: nobody sees the channel yet. `deleted`: nobody sees it any more. */
 export type FoundTarget = ErasureTarget & { state: 'live' | 'importing' | 'deleted' }
-/** A deletion has a name of its own: an id may be used, and deleted, again. */
+/** A deletion has its own name, because an id may be used and deleted again. */
 export type DeletedUser = { userId: string; deletion: string }
 export type TargetQuery = {
   appId: string
@@ -25,9 +25,8 @@ export type TargetQuery = {
 }
 
 /**
- * The next channels where deleted users may have left something: those that they are, or once were,
- * members of. In a random order, so that a channel that fails is not always the first. It stops at
- * so many.
+ * The next channels where deleted users may have left something: channels that they are or were
+ * members of. In random order, so that a failing channel is not always the first.
  */
 export const selectErasureTargets = (db: Tx, query: TargetQuery) => db<FoundTarget[]>`
   select target.app_id, target.channel_id, target.user_id, target.state
@@ -45,7 +44,7 @@ export const selectErasureTargets = (db: Tx, query: TargetQuery) => db<FoundTarg
   ) target
   order by random()`
 
-/** Those of the `given` users who are deleted, and whose erasure has not ended. */
+/** The `given` users who are deleted and whose erasure has not ended. */
 export const joinDeleted = (db: Tx, appId: string) => db`
   join users u
     on u.app_id = ${appId}
@@ -53,7 +52,7 @@ export const joinDeleted = (db: Tx, appId: string) => db`
     and u.deleted_at is not null
     and u.forgotten_at is null`
 
-/** That of user `u`. */
+/** The name of the deletion of user `u`. */
 export const nameOfDeletion = (db: Tx) => db`(u.deleted_at || ' ' || u.id)`
 
 /** The state of channel `c`. */
@@ -164,8 +163,8 @@ async function eraseMessages(ctx: Transaction, channel: LockedChannel, own: OwnM
 }
 
 /**
- * Once nothing is left in a channel: a direct message releases its pair, a channel its creator's
- * client id.
+ * When nothing is left in a channel, a direct message releases its pair, and a channel its
+ * creator's client id.
  */
 const releaseKeys = (db: Tx, { channelId, userId }: ErasureTarget) => db`
   with former as (

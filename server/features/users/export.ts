@@ -27,7 +27,7 @@ export const exportUser = implement(contract.users.export, async (ctx, { userId,
     cursor === undefined
       ? { noteId: await noteLongAct(ctx, { operation, target: { userId } }), part: 0, ...START }
       : positionOf(cursor)
-  // A cursor names the entry that its first page was noted by, so that no page goes without.
+  // A cursor names the audit entry of its first page, so no page is read without an entry.
   if (cursor !== undefined && !(await isNoted(ctx, { id: noteId, operation, userId, hours })))
     throw new ApiError('VALIDATION_ERROR', EXPIRED)
   const { items, next } = await readPage(db, { appId, userId }, from)
@@ -53,7 +53,7 @@ function positionOf(cursor: string): ExportStart & { noteId: string } {
   return { noteId, ...place }
 }
 
-/** Without data: a row that is not the user's, which counts for the page all the same. */
+/** A row without data is not the user's, but counts for the page. */
 type Row = ExportPosition & { data: ExportItem['data'] | null; found: number }
 
 /** Parts are read one after the other, until a page has something or there are no more. */
@@ -69,7 +69,7 @@ async function readPage(db: Tx, user: ExportRef, from: ExportStart) {
     const next = isFull ? { ...place, first: last.first, second: last.second } : after(place, end)
     const isLast = exportParts[next.part] === undefined
     if (items.length > 0 || isLast) return { items, next: isLast ? null : next }
-    // One that is full, or a slice of channels, is a page also without anything: it has an end.
+    // A full page, or a slice of channels, is a page even without anything: it has an end.
     if (end || isFull) return { items, next }
     place = next
   }

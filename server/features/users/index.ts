@@ -92,5 +92,5 @@ function requireAdminOf(
 const mayAdminister = (caller: Caller<'userOrKey'>, access: UserAdminAccess, userIds: string[]) =>
   caller.userId === null ||
   access === 'bearer' ||
-  caller.admin ||
+  caller.isAdmin ||
   userIds.every((id) => id === caller.userId)

@@ -9,7 +9,7 @@ export type NamedChannel = Pick<ChannelRow, 'appId' | 'id' | 'name' | 'image'>
 /** What users made up themselves: it may look like a user. */
 const GIVEN = new Set(['custom', 'attachments'])
 
-/** Those whose names and texts are taken out, as they are shown from now on, by id. */
+/** The users whose names and texts are removed, by id, as they are shown from now on. */
 export type Erased = ReadonlyMap<unknown, UserSummary>
 
 /**
@@ -34,7 +34,7 @@ type Quoted = { userId: string }
 type Said = { id: string; channelId: string; seq: number; userId: string; quotedMessage?: Quoted }
 type Stored = { type: string; payload: { message?: Said } }
 
-/** The same without what the users wrote, as if they had deleted their messages. */
+/** Removes what the users wrote, as if they had deleted their messages. */
 export function withoutTexts(envelope: Stored, users: Erased, deletedAt: string) {
   const { message } = envelope.payload
   if (message && users.has(message.userId)) {
@@ -47,7 +47,10 @@ export function withoutTexts(envelope: Stored, users: Erased, deletedAt: string)
   return { ...envelope, payload: { ...envelope.payload, message: { ...message, quotedMessage } } }
 }
 
-/** The event of a direct message's change, which has the names of both unless it has its own. */
+/**
+ * The event of a change of a direct message, without the names of both, which it has unless it has
+ * its own.
+ */
 export function withoutNames<Event extends { type: string; payload: object }>(
   envelope: Event,
   { name, image }: NamedChannel,
@@ -61,8 +64,8 @@ export function withoutNames<Event extends { type: string; payload: object }>(
 type Added = { type: string; payload: { channel?: Pick<Channel, 'id' | 'members'> } }
 
 /**
- * The event by which a member got a direct message, without the other one. It has their name unless
- * it has one of its own.
+ * The event by which a member got a direct message, without the other one, whose name it has unless
+ * it has its own.
  */
 export function withoutPeer(envelope: Added, channel: NamedChannel, topic: string) {
   const { type, payload } = envelope

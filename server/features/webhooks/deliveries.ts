@@ -62,9 +62,10 @@ export const retry = implement(contract.webhooks.retry, async (ctx, { webhookId,
 })
 
 /**
- * The events are read by a worker: there may be many. One that has begun goes on, so that it ends
- * however often another is asked for. It may be past events that one of later events is to send,
- * which is made after it. One since the same time is the same one, asked for by a repeated call.
+ * Requests a replay, which a worker makes, because there may be many events. A replay that has
+ * begun continues, so that it ends however often another is requested. It may be past events that
+ * another one is to send, which is made after it. A request since the same time is the same one,
+ * repeated.
  */
 export const replay = implement(contract.webhooks.replay, async (ctx, { webhookId, since }) => {
   const { db, caller } = ctx

@@ -69,6 +69,6 @@ export const selectWorkspaces = (db: Tx, { appId, userId, which }: WorkspaceQuer
   where wm.bytes <= ${limits.answerBytes} or wm.place = 1
   order by wm.joined_at, w.id`
 
-/** Of so many members, or channels, of workspace `wm` the number is told: fewer in a long list. */
+/** How many members, or channels, of workspace `wm` are counted at most: fewer in a long list. */
 const mostCounted = (db: Tx) => db`
   least(${limits.workspaceCounted.each}::int, ${limits.workspaceCounted.all}::int / wm.listed)`

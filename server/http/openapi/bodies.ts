@@ -17,9 +17,9 @@ export function requestBodyOf<Content>(
 const hasRequired = (schema: Schema) => 'required' in schema && (schema.required ?? []).length > 0
 
 /**
- * Text, for OpenAPI 3.1 has no words for lines. Of JSON Schema, `contentSchema` says what is in it.
- * Generators that do not read that have each record as a component. A component for all of them
- * would be a union, for which some clients need another library.
+ * Declared as text, since OpenAPI 3.1 cannot describe lines. JSON Schema's `contentSchema` says
+ * what they contain. For generators that ignore it, each record is a component. There is no
+ * component for all records: it would be a union, for which some clients need another library.
  */
 const streamedBody = (type: string) => ({
   required: true,
@@ -53,8 +53,8 @@ const records = ImportRecord.options.map((record) => {
 const names = records.map(({ name }) => `\`${name}\``)
 
 /**
- * The schemas with records as they are sent. No operation takes one as JSON, so the generator
- * describes them as answers have them, too, with their defaults filled in.
+ * Replaces the schemas of records by those of what is sent. No operation takes a record as JSON, so
+ * the generator describes it only as an answer would have it, with defaults filled in.
  */
 export function withSentRecords({ ImportRecord: _, ...schemas }: NamedSchemas): NamedSchemas {
   const isAnswer = (name: string) => records.some((record) => name === `${record.name}Output`)

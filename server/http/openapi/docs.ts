@@ -20,7 +20,7 @@ export function serveDocs(app: FastifyInstance, { hasPage, hasDemo, wsUrl }: Doc
   const openApi = once(loadOpenApiJson)
   const asyncApi = once(() => asyncApiJson(wsUrl()))
   app.get('/openapi.json', async (_, reply) => reply.type(JSON_TYPE).send(await openApi()))
-  // The latter is where it was before, and below /docs.
+  // The second path is that of earlier versions.
   for (const path of ['/asyncapi.json', '/docs/asyncapi.json'])
     app.get(path, (_, reply) => reply.type(JSON_TYPE).send(asyncApi()))
   app.get('/favicon.ico', (_, reply) =>
@@ -36,7 +36,7 @@ const loadOpenApiJson = async () => (await import('./document.ts')).openApiJson(
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** That of the pages, for documents, which have none of their own. */
+/** The icon of the pages. Documents cannot link to one. */
 const ICON =
   "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'>" +
   "<rect width='32' height='32' rx='9' fill='#4f46e5'/>" +

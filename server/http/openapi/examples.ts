@@ -13,7 +13,7 @@ export function exampleOf(schema: Schema, schemas: Schemas): unknown {
   const { examples, const: constant, allOf, anyOf, items, properties } = schema
   if (examples) return examples[0]
   if (constant !== undefined) return constant
-  // A component with a description of its own is all of one.
+  // A component with its own description is wrapped in an `allOf` or `anyOf` of one.
   const [part] = allOf ?? anyOf ?? []
   if (part) return exampleOf(part, schemas)
   if (items) return [exampleOf(items, schemas)]

@@ -60,7 +60,7 @@ function withNamedParts(schema: Json, name: string, schemas: NamedSchemas): Json
   }
 }
 
-/** A default is for those who leave the field out: some generators then demand the field. */
+/** Drops the default from a schema: some generators would make the field required. */
 function withoutDefault(schema: unknown) {
   if (!isRecord(schema) || !('default' in schema)) return schema
   const { default: value, description = '', ...rest } = schema

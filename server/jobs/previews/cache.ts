@@ -4,7 +4,9 @@ import type { Db } from '../../db/client.ts'
 import type { PreviewResult } from './find-preview.ts'
 
 const CACHE_SECONDS = 24 * 60 * 60
-/** How long to cache a miss, or a preview made without its site's answer: both may improve soon. */
+/**
+ * How long to cache a miss, or a preview made without an answer of its site: both may improve soon.
+ */
 const INCOMPLETE_CACHE_SECONDS = 60
 
 type CacheRow = { urlHash: string; preview: LinkPreview | null }

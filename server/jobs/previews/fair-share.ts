@@ -1,6 +1,8 @@
 import { createLru } from '../../core/lru.ts'
 
-/** A fetch has to wait: too many went to its host, or too many of its user are under way. */
+/**
+ * A fetch has to wait, because too many went to its host, or too many of its user are in progress.
+ */
 export class BusyError extends Error {
   override readonly name = 'BusyError'
 }
@@ -38,8 +40,8 @@ export function createHostLimit({ most, windowMs }: HostLimit) {
 }
 
 /**
- * Runs work of one user, unless so much of theirs is under way: slow links of one user must not
- * keep everybody else waiting for their previews.
+ * Runs work of one user, unless too much of theirs is in progress: slow links of one user must not
+ * keep everybody else waiting for previews.
  */
 export function createUserShare(most: number) {
   const running = new Map<string, number>()

@@ -25,7 +25,10 @@ export type FetchOptions = GuardOptions & {
 }
 
 const PER_HOST: HostLimit = { most: 60, windowMs: 60_000 }
-/** Any number of names may be those of one address. It may be that of many sites, behind a CDN. */
+/**
+ * Limits an address, to which any number of names may resolve. It may serve many sites, behind a
+ * CDN.
+ */
 const PER_ADDRESS: HostLimit = { most: 600, windowMs: 60_000 }
 
 const TOTAL_TIMEOUT_MS = 8_000
@@ -40,9 +43,9 @@ const contentTypes: Record<ContentType, { accept: string; pattern: RegExp }> = {
 }
 
 /**
- * Fetches URLs that strangers chose, from the public internet only: each hop is a guarded request.
- * Returns undefined if there is no usable response; throws a BusyError if too many fetches of the
- * app went to a host, or to the address that its name stands for.
+ * Fetches URLs chosen by strangers, from the public internet only: each hop is a guarded request.
+ * Returns undefined without a usable response. Throws a BusyError if too many fetches of the app
+ * went to a host, or to the address of its name.
  */
 export function createFetch({
   perHost = PER_HOST,

@@ -11,9 +11,9 @@ import { BusyError, createUserShare } from './fair-share.ts'
 import type { FetchFor } from './fetch.ts'
 import { findPreview, type PreviewResult } from './find-preview.ts'
 
-/** How many messages of a user are given previews at once, of the ten of a process. */
+/** For how many messages of a user previews are made at once, of the ten of a process. */
 const MOST_PER_USER = 3
-/** How long a message waits, at least, if its author or a host of its links has to. */
+/** How long a message waits at least if its author, or a host of its links, is busy. */
 const BUSY_SECONDS = 1
 
 type PreviewsOptions = { db: Db; metrics: Metrics; fetchFor: FetchFor; publisher: EventPublisher }
@@ -55,7 +55,10 @@ export function createPreviews({
     if (busy) throw new RetryLaterError('preview', [job], BUSY_SECONDS, busy)
   }
 
-  /** From the cache, else from the network: all links at once, so that the message changes once. */
+  /**
+   * From the cache, or else from the network. All links are fetched at once, so that the message
+   * changes once.
+   */
   const findPreviews = async (
     links: string[],
     { appId, signal }: { appId: string; signal: AbortSignal },
@@ -87,7 +90,7 @@ export function createPreviews({
 const isResult = (outcome: PreviewResult | BusyError): outcome is PreviewResult =>
   !(outcome instanceof BusyError)
 
-/** Being busy is no failure: the job is put off. */
+/** Busy is no failure: the job is put off. */
 function ifBusy(error: unknown) {
   if (!(error instanceof BusyError)) throw error
   return { previews: [], busy: error }

@@ -11,7 +11,7 @@ export type PageFacts = {
   type: 'website' | 'video' | 'article'
 }
 
-/** How much is parsed at once. Other work of the process runs in between. */
+/** How much is parsed at once, before other work of the process has its turn. */
 const CHUNK_LENGTH = 16 * 1024
 /** The parser's cost grows with the square of the depth. No real page is this deep. */
 const MAX_DEPTH = 500

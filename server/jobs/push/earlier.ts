@@ -3,8 +3,8 @@ import type { PushTask } from './events.ts'
 import type { PushSettings } from './settings.ts'
 
 /**
- * Makes pushes that an earlier version stored again, by the task that their fields belong to: their
- * texts may have been deleted meanwhile. Those of one job were made by one task.
+ * Makes pushes again that an earlier version stored with their texts, which may have been deleted
+ * meanwhile. Their fields show the task; all pushes of a job are of one task.
  */
 export const resumeEarlier =
   (
@@ -21,7 +21,7 @@ export const resumeEarlier =
     for (const { appId, to, payload, transactionId } of pushes) {
       const userIds = [tenantId === undefined ? to : to.slice(tenantId.length + 1)]
       const { channelId = '', invitedBy, reactorId, emoji } = payload
-      // Those of a message begin with its id.
+      // The ids of a message's pushes begin with its id.
       const [messageId = ''] = transactionId.split(':', 1)
       if (invitedBy !== undefined) invites.push({ appId, channelId, invitedBy, userIds })
       else if (reactorId !== undefined && emoji !== undefined)

@@ -7,7 +7,7 @@ export type PushTask = Extract<Task, `push-${string}`>
 
 /** One push to one user of an app. The provider delivers each `transactionId` once. */
 export type PushEvent<T extends PushTask = PushTask> = {
-  /** What made it, the same object for all pushes of a message or an invite. */
+  /** The job that made it: the same object for all pushes of a message or an invite. */
   job: QueuedJob<T>
   userId: string
   name: string

@@ -1,7 +1,7 @@
 import { defaultPreferences } from '@parley/contract'
+import type { Log } from '../../core/log.ts'
 import type { Metrics } from '../../core/metrics.ts'
 import type { Db } from '../../db/client.ts'
-import type { Log } from '../log.ts'
 import type { HandlerContext, Handlers } from '../tasks.ts'
 import { resumeEarlier } from './earlier.ts'
 import { excerptOf, type PushEvent, type PushTask } from './events.ts'
@@ -23,7 +23,10 @@ import { createSubscribers } from './subscribers.ts'
 type PushContext = Pick<HandlerContext<PushTask>, 'signal' | 'giveUp'>
 type PushesOptions = { db: Db; push: PushSettings | undefined; metrics: Metrics; log: Log }
 
-/** Sends pushes. Without a provider there are no handlers: other processes may have one. */
+/**
+ * Creates the handlers that send pushes. Without a provider there are none; other processes may
+ * have one.
+ */
 export function createPushes({
   db,
   push,
@@ -84,7 +87,7 @@ const messagesAgain: Remaking<'push-message'> = {
   task: 'push-message',
   only: (job, userIds) => ({ ...job, userIds }),
 }
-/** It has one recipient, the author of the message. */
+/** A reaction has one recipient, the author of the message. */
 const reactionsAgain: Remaking<'push-reaction'> = { task: 'push-reaction', only: (job) => job }
 const invitesAgain: Remaking<'push-invite'> = {
   task: 'push-invite',

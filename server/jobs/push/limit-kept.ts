@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks'
 
 /**
  * How many refusals of an app a process keeps for the operator in an hour, each with up to a
- * hundred pushes: a workflow that is switched off may refuse every push, and they are kept for
+ * hundred pushes. A workflow that is switched off may refuse every push, and they are kept for
  * days.
  */
 export const KEPT_AN_HOUR = 100

@@ -5,7 +5,9 @@ import { ProviderUnavailableError } from './provider-call.ts'
 /** What the provider did with one push. The reason is its own. */
 export type PushOutcome = { result: 'accepted' | 'refused' | 'unavailable'; reason: string }
 
-/** These are not worth another try: somebody has to change the workflow, or the user's id. */
+/**
+ * Reasons for which another try is useless: somebody has to change the workflow, or the user's id.
+ */
 const REFUSALS = new Set([
   'trigger_not_active',
   'no_workflow_steps_defined',
@@ -15,8 +17,8 @@ const REFUSALS = new Set([
   'invalid_recipients',
 ])
 /**
- * The beginnings of those reasons for an `error` that lie in the push. Any other reason is a
- * problem of Novu's own.
+ * The beginnings of those reasons for an `error` that the push itself causes. Any other is a
+ * problem of the provider's own.
  */
 const CONTENT_ERROR = /^(workflow_not_found|trigger is missing|payload |validation |invalid )/i
 

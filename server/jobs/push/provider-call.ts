@@ -8,8 +8,8 @@ import type { PushSettings } from './settings.ts'
 type Unavailable = { status?: number; retryAfterSeconds?: number; cause?: unknown }
 
 /**
- * The provider did not answer, had a problem of its own, asked us to come back later, or refused
- * the call for a reason that does not lie in its content, like a wrong key.
+ * The provider did not answer, failed, asked us to come back later, or refused the call for a
+ * reason other than its content, like a wrong key.
  */
 export class ProviderUnavailableError extends Error {
   override readonly name = 'ProviderUnavailableError'
@@ -27,7 +27,7 @@ export class ProviderRefusedError extends Error {
   override readonly name = 'ProviderRefusedError'
 }
 
-/** The answers that are about the content of a call: it is invalid, or too large. */
+/** The statuses that concern the content of a call: it is invalid, or too large. */
 const CONTENT_REFUSED = [400, 413, 422]
 
 const TIMEOUT_MS = 10_000
@@ -71,10 +71,10 @@ export const createProviderCall =
     return text
   }
 
-/** What is said of a call elsewhere: a user's id may be an e-mail address. */
+/** The path as logs and traces show it: a user's id may be an e-mail address. */
 const withoutIds = (path: string) => path.replace(/(\/subscribers\/)[^/]+/, '$1:id')
 
-/** Of the span of the call, or else of the trace that the job is a part of. */
+/** The context of the call's span, or else of the trace that the job belongs to. */
 function traceparent(place: string | undefined, trace: string | undefined): Record<string, string> {
   if (place !== undefined) return { traceparent: `00-${place}` }
   return trace === undefined ? {} : { traceparent: traceparentOf(trace) }

@@ -4,7 +4,7 @@ import { outcomesOf } from './outcomes.ts'
 import { createProviderCall, ProviderUnavailableError } from './provider-call.ts'
 import type { PushSettings } from './settings.ts'
 
-/** Shorter than for other calls: a request to our own API waits for the answer. */
+/** Shorter than for other calls, because a request to our own API waits for it. */
 const PREFERENCES_TIMEOUT_MS = 2_000
 /** How many events the provider accepts in one call. */
 export const MAX_EVENTS_PER_CALL = 100
@@ -82,7 +82,7 @@ export function createProvider(settings: PushSettings) {
   }
 }
 
-/** A push as the provider knows it: it has no apps. */
+/** A push in the provider's form, which has no apps. */
 const triggerOf = ({ name, to, payload, transactionId }: PushEvent) => ({
   name,
   to,

@@ -4,7 +4,7 @@ import type { Db, Tx } from '../../db/client.ts'
 import { SYSTEM_USER } from '../../features/system-user.ts'
 import type { MessageRelation } from './rules.ts'
 
-/** Users who may get a push, with all that the decision and its text depend on. */
+/** A user who may get a push, with everything that the decision and its text depend on. */
 
 type Recipient = { userId: string; chosen: Partial<Preferences> | null }
 
@@ -27,11 +27,11 @@ export type MessageRecipients = {
   lastId: string | null
 }
 
-/** What the author of message `msg` is called. A direct message has this as its name, too. */
+/** The display name of the author of message `msg`, which is also the name of a direct message. */
 const senderName = (db: Tx) => db`
   case when msg.type = 'system' then ${SYSTEM_USER.name} else author.display_name end`
 
-/** How many members one job looks at, divided among its messages. */
+/** How many members one job looks at, divided among the job's messages. */
 const MEMBERS_PER_JOB = 1_000
 
 /**

@@ -1,13 +1,13 @@
+import type { Log } from '../../core/log.ts'
 import type { Metrics } from '../../core/metrics.ts'
 import { jobTraces } from '../job-trace.ts'
-import type { Log } from '../log.ts'
 import { messagesOf, type NonEmpty, type QueuedJob, RetryLaterError } from '../tasks.ts'
 import type { PushEvent, PushTask } from './events.ts'
 import type { PushOutcome } from './outcomes.ts'
 import { MAX_EVENTS_PER_CALL, type Provider } from './provider.ts'
 import { ProviderRefusedError, ProviderUnavailableError } from './provider-call.ts'
 
-/** How pushes of a task are made again: by the job of theirs, for only these users. */
+/** How to make pushes of a task again: by its job, for only these users. */
 export type Remaking<T extends PushTask> = {
   task: T
   only: (job: QueuedJob<T>, userIds: string[]) => QueuedJob<T>
@@ -20,7 +20,7 @@ type SendContext<T extends PushTask> = Remaking<T> & {
   keepRefused: (jobs: QueuedJob<T>[], reason: string) => Promise<void>
 }
 
-/** A push with what became of it. */
+/** A push and its outcome. */
 type Sent<T extends PushTask> = PushOutcome & { event: PushEvent<T> }
 
 /**

@@ -1,8 +1,11 @@
+import type { Log } from '../../core/log.ts'
 import type { Db } from '../../db/client.ts'
-import type { Log } from '../log.ts'
 import type { PushSettings } from './settings.ts'
 
-/** How many devices are looked at, of the first and of the last: at a start, not a search. */
+/**
+ * How many devices are looked at, of the first and of the last: a sample, since this runs at a
+ * start.
+ */
 const SAMPLE = 1_000
 
 type CheckOptions = { db: Db; push: Pick<PushSettings, 'tenantId'> | undefined; log: Log }

@@ -1,6 +1,6 @@
+import type { Log } from '../../core/log.ts'
 import type { Metrics } from '../../core/metrics.ts'
 import type { Db } from '../../db/client.ts'
-import type { Log } from '../log.ts'
 import { type HandlerContext, type Handlers, type QueuedJob, RetryLaterError } from '../tasks.ts'
 import { limitKept } from './limit-kept.ts'
 import type { Provider, SubscriberProfile } from './provider.ts'
@@ -41,7 +41,7 @@ export function createSubscribers({
     }
   }
 
-  /** Makes the provider's record what the user's is now, whichever job asks for it. */
+  /** Makes the provider's record equal to the user's current one, whichever job asks for it. */
   const copyProfile = async (job: QueuedJob<ProfileTask>, signal: AbortSignal) => {
     const user = await selectSubscriber(db, job)
     if (user) await provider.saveSubscriber(user, signal)
@@ -52,7 +52,7 @@ export function createSubscribers({
     const user = await selectSubscriber(db, job)
     if (!user) return
     const tokens = await selectTokens(db, job)
-    // Tokens belong to a subscriber, and the user may be older than the provider's set-up.
+    // Tokens need a subscriber, and the user may be older than the provider's set-up.
     if (tokens.length > 0) await provider.saveSubscriber(user, signal)
     await provider.setTokens(job.userId, { provider: job.provider, tokens, signal })
   }

@@ -20,11 +20,11 @@ import {
 const LONGEST_TRANSACTION_SECONDS = 60
 /** The key in `service` of the time up to which all events have been collected. */
 const COLLECTED = 'webhooks_collected_until'
-/** The key in `service` of the process that collects, and until when the others leave it to it. */
+/** The key in `service` of the process that collects, with the end of its turn. */
 const COLLECTOR = 'webhooks_collector'
-/** So many polls without a pass, and another process collects. */
+/** After so many polls without a pass, another process collects. */
 const MISSED_POLLS = 5
-/** A page that takes too long is read once more, in half, before the turn is renewed. */
+/** Enough to read a page that takes too long once more, in half, before the turn is renewed. */
 const PAGE_MS = 2 * patience.statementMs
 
 type CollectorOptions = { db: Pick<Db, 'use'>; timings: Timings; signal: AbortSignal }
@@ -79,7 +79,7 @@ export function createCollector({ db, timings, signal }: CollectorOptions) {
     }
     return { areWanted: true }
   }
-  /** Leaves the turn to another process. */
+  /** Gives the turn up to another process. */
   const leave = () =>
     db.use(
       (db) => db`
@@ -137,7 +137,7 @@ const takeTurn = (db: Pick<Db, 'use'>, turn: Turn) =>
       from wanted`,
   )
 
-/** Whether the turn is still that of this process, from now on for as long as one lasts. */
+/** Renews the turn of this process. Returns false if it has lost it. */
 async function renewTurn(db: Pick<Db, 'use'>, turn: Turn) {
   const renewed = await db.use(
     (db) => db`
@@ -157,8 +157,8 @@ const storedTurn = (db: Tx, { id, leaseMs }: Turn) => db`
   )::text`
 
 /**
- * Whether the turn in row `s` is that of another process, and not over. One that ends too late is
- * from before the clock was set back.
+ * Whether the turn in row `s` is another process's, and not over. A turn that ends too late is from
+ * before the clock was set back.
  */
 const isOfAnother = (db: Tx, { id, leaseMs }: Turn) => db`(
   s.value::jsonb ->> 'id' <> ${id}
@@ -166,7 +166,10 @@ const isOfAnother = (db: Tx, { id, leaseMs }: Turn) => db`(
     and clock_timestamp() + ${2 * leaseMs} * interval '1 millisecond'
 )`
 
-/** After the clock was set back, the events of now are from before a webhook wanted any. */
+/**
+ * Corrects the times since when webhooks want events: after the clock was set back, new events
+ * would be older than these.
+ */
 const resetActiveSince = (db: Pick<Db, 'use'>) =>
   db.use(
     (db) => db`
@@ -182,7 +185,7 @@ type FirstPlace = {
   startedAt: string
 }
 
-/** Also after the clock was set back, the events of the last minute are looked at. */
+/** Even after the clock was set back, the events of the last minute are looked at. */
 async function firstPlace(db: Pick<Db, 'use'>, { since, from, backMs, startedAt }: FirstPlace) {
   const [row] = await db.use(
     (db) => db<{ at: string }[]>`

@@ -1,8 +1,8 @@
 import { performance } from 'node:perf_hooks'
 import type { GuardedRequest } from '../../core/guarded-request.ts'
+import type { Log } from '../../core/log.ts'
 import type { Metrics } from '../../core/metrics.ts'
 import type { Db } from '../../db/client.ts'
-import type { Log } from '../log.ts'
 import type { Timings } from '../timings.ts'
 import {
   type Lease,
@@ -27,18 +27,20 @@ export type DeliverContext = {
   replays: Replays
 }
 
-/** How much of a line is read in a turn, in which nothing may be sent. */
+/** How many windows of a line are read in a turn in which nothing may be sent. */
 const MOST_WINDOWS = 10
 /** How many polls a webhook may rest after such a turn. */
 export const MOST_REST = MOST_WINDOWS
 /** How many requests a receiver gets at once; one that fails gets one. */
 const AT_ONCE = 4
-/** The part of its lease that a turn may take, so that requests in progress end within it. */
+/**
+ * The share of the lease that a turn may take, so that requests in progress end within the lease.
+ */
 const TURN_SHARE = 3
 
 /**
- * Sends the deliveries of a leased webhook that are due. Returns whether there were any, and how
- * long the webhook is to rest: a poll for each window of a long line in which all has to wait, as
+ * Sends the due deliveries of a leased webhook. Returns whether there were any, and how long the
+ * webhook is to rest: one poll for each window of a long line in which everything has to wait, as
  * behind a delivery that is tried again in minutes.
  */
 export async function deliverDue(context: DeliverContext, lease: Lease) {
@@ -65,8 +67,8 @@ export async function deliverDue(context: DeliverContext, lease: Lease) {
 }
 
 /**
- * What may be sent now. If all that was read has to wait, the line is read on: a channel with many
- * deliveries that wait for one that failed holds up no other channel.
+ * The groups of deliveries that may be sent now. If everything read so far has to wait, reads on: a
+ * channel with many deliveries behind a failed one holds up no other channel.
  */
 async function dueGroups(db: Pick<Db, 'use'>, lease: Lease) {
   const candidates = await selectCandidates(db, lease)
@@ -83,13 +85,13 @@ async function dueGroups(db: Pick<Db, 'use'>, lease: Lease) {
 }
 
 /**
- * The state of a webhook during its turn. When it begins to fail the turn ends; the next one is
- * among the failing webhooks, so that it delays no others.
+ * The state of a webhook during its turn. When it begins to fail its turn ends. The next turn is
+ * among those of failing webhooks, so that it delays no others.
  */
 type Health = { isFailing: boolean; isOver: boolean }
 type Attempt = { lease: Lease; candidate: Candidate; health: Health }
 
-/** Tries one delivery once, and stores the outcome. True if the ones after it may follow. */
+/** Tries one delivery once, and stores the outcome. Returns true if the next ones may follow. */
 async function deliver(context: DeliverContext, { lease, candidate, health }: Attempt) {
   const { db, timings, metrics } = context
   const outcome = await send(context, { lease, candidate })
@@ -111,10 +113,10 @@ async function deliver(context: DeliverContext, { lease, candidate, health }: At
   return outcome.isDelivered || next.status === 'failed'
 }
 
-/** There is nothing left to send, which is no failure of the receiver. */
+/** Nothing is left to send; the receiver has not failed. */
 const EXPIRED = failure('its event is not kept any more')
 
-/** Undefined: the webhook is not ours to serve any more. */
+/** Returns undefined if the webhook is no longer leased by this process. */
 async function send({ db, request, signal, timings, log }: DeliverContext, delivery: SentAttempt) {
   const { lease, candidate } = delivery
   const [row] = await selectSendable(db, delivery)
@@ -134,13 +136,13 @@ async function send({ db, request, signal, timings, log }: DeliverContext, deliv
 }
 type SentAttempt = Pick<Attempt, 'lease' | 'candidate'>
 
-/** The newest secret first. The one before the last rotation signs too, for a while. */
+/** Secrets, the newest first. The one before the last rotation signs too, for a while. */
 type Sendable = { url: string; secrets: string[] } & (LoggedEvent | NoEvent)
 type NoEvent = { [Column in keyof LoggedEvent]: null }
 
 /**
- * The webhook as it is now, and the event as it is stored now: what was deleted since is not sent.
- * The columns of an event that is not kept any more are null.
+ * The webhook and the event as they are stored now, so that what was deleted since is not sent. The
+ * columns of an event that is no longer kept are null.
  */
 const selectSendable = (db: Pick<Db, 'use'>, { lease, candidate }: SentAttempt) =>
   db.use(

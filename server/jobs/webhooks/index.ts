@@ -2,9 +2,10 @@ import { setMaxListeners } from 'node:events'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createGuardedRequest, type GuardOptions } from '../../core/guarded-request.ts'
+import type { Log } from '../../core/log.ts'
 import type { Metrics } from '../../core/metrics.ts'
 import { type Db, isOutage } from '../../db/client.ts'
-import { type Log, levelOf } from '../log.ts'
+import { levelOf } from '../log.ts'
 import type { Timings } from '../timings.ts'
 import { createCollector } from './collect.ts'
 import { type DeliverContext, deliverDue, MOST_REST } from './deliver.ts'
@@ -33,7 +34,7 @@ const AT_ONCE = 40
 export function startWebhooks({ db, metrics, webhooks, timings, log }: WebhooksOptions) {
   const stopping = new AbortController()
   const { signal } = stopping
-  // Each request listens to it.
+  // Each request adds a listener to it.
   setMaxListeners(0, signal)
   const collector = createCollector({ db, timings, signal })
   const request = createGuardedRequest(webhooks)
@@ -77,25 +78,25 @@ export function startWebhooks({ db, metrics, webhooks, timings, log }: WebhooksO
     stopping.abort()
     clearTimeout(timer)
     await current
-    // The turn ends by itself, should this fail.
+    // If this fails, the turn ends by itself.
     await Promise.all([collector.leave().catch(() => {}), serving.ended()])
   }
 }
 
 type ServingOptions = {
-  /** Something was sent: the webhook may have more. */
+  /** Called when something was sent: the webhook may have more. */
   onDelivered: () => void
-  /** The turn of a webhook is over, so another one can be served. */
+  /** Called when a webhook's turn is over, so another can be served. */
   onServed: () => void
 }
 
-/** Serves leased webhooks: some that work, and some that fail. */
+/** Serves leased webhooks, working ones and failing ones in separate places. */
 function createServing(context: DeliverContext, { onDelivered, onServed }: ServingOptions) {
   const { db, timings, log, signal } = context
   const newLane = (isFailing: boolean) => ({ isFailing, running: new Map<Lease, Promise<void>>() })
   const lanes = [newLane(false), newLane(true)]
 
-  /** For how long the lease of each webhook is kept when an outage interrupts it once more. */
+  /** How long the lease of each webhook is kept after the next outage that interrupts it. */
   const pauses = new Map<string, number>()
 
   const serve = async (lease: Lease) => {
@@ -107,7 +108,7 @@ function createServing(context: DeliverContext, { onDelivered, onServed }: Servi
     } catch (error) {
       if (signal.aborted) return void (await tryRelease(lease))
       log[levelOf(error)]({ err: error, webhookId: lease.id }, 'webhook interrupted, will retry')
-      // Any other failure may repeat at once: the webhook rests until its lease ends.
+      // Any other failure may repeat at once, so the webhook rests until its lease ends.
       if (isOutage(error)) await releaseAfterOutage(lease)
     }
   }
@@ -117,9 +118,9 @@ function createServing(context: DeliverContext, { onDelivered, onServed }: Servi
       () => false,
     )
   /**
-   * Releases the webhook once the database answers. One that answers but stores nothing, as with a
-   * full disk, would have the same deliveries sent with each poll: the pause before doubles, until
-   * a turn has worked.
+   * Releases the webhook once the database answers. If that answers but stores nothing, as with a
+   * full disk, each poll would send the same deliveries again. So the pause before doubles, until a
+   * turn has worked.
    */
   const releaseAfterOutage = async (lease: Lease) => {
     const leaseEnds = performance.now() + timings.webhookLeaseMs

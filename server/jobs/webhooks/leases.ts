@@ -3,7 +3,7 @@ import type { Db, Fragment, Tx } from '../../db/client.ts'
 import type { Candidate, NextTry } from './line.ts'
 import type { DeliveryOutcome } from './request.ts'
 
-/** A webhook whose deliveries this worker sends, as it was when the lease began. */
+/** A webhook whose deliveries this worker sends, as read when the lease began. */
 export type Lease = {
   id: string
   appId: string
@@ -16,8 +16,8 @@ export const WINDOW = 1_000
 const RETRIES_AT_ONCE = 5
 
 /**
- * How many webhooks of an app a process serves at once, of those that work and of those that fail:
- * half of what an app may have. Slow ones delay no other app.
+ * How many webhooks of an app a process serves at once, of working ones and of failing ones: half
+ * of what an app may have. So slow ones delay no other app.
  */
 const MOST_OF_APP = limits.webhooks.most / 2
 
@@ -32,9 +32,9 @@ type LeaseQuery = {
 }
 
 /**
- * Leases webhooks with something to send: in turn one of each app, up to its share, those first
- * whose turn was longest ago. No other worker sends their deliveries until the lease ends or is
- * released, so no delivery is sent twice at once. What another worker leases meanwhile is skipped.
+ * Leases webhooks with something to send: one of each app in turn, up to its share, those first
+ * whose last turn is longest ago. No other worker sends their deliveries until the lease ends or is
+ * released, so none is sent twice at once. Skips webhooks that another worker leases meanwhile.
  */
 export const leaseWebhooks = (
   db: Pick<Db, 'use'>,
@@ -82,9 +82,10 @@ export const leaseWebhooks = (
   )
 
 /**
- * Whether webhook `wh` is neither leased nor rests. Another worker continues after a dead one, also
- * if its lease is from before the clock was set back, and ends too late: by more than it lasts, as
- * a small step ends no lease of a live worker.
+ * Whether webhook `wh` is neither leased nor resting. Another worker continues after a dead one,
+ * even if its lease is from before the clock was set back and ends too late. Only a lease that is
+ * too late by more than its length is taken over, so a small step of the clock ends no lease of a
+ * live worker.
  */
 const isFree = (db: Tx, { leaseMs, restMs }: Pick<LeaseQuery, 'leaseMs' | 'restMs'>) => db`(
   wh.leased_until is null
@@ -94,7 +95,7 @@ const isFree = (db: Tx, { leaseMs, restMs }: Pick<LeaseQuery, 'leaseMs' | 'restM
     * interval '1 millisecond'
 )`
 
-/** Of webhook `wh`: its next delivery with a status, if it is due. No other one is read. */
+/** The next delivery of webhook `wh` with a status, if it is due. No other is read. */
 const dueOf = (db: Tx, status: Fragment) => db`
   select
   from (
@@ -107,7 +108,10 @@ const dueOf = (db: Tx, status: Fragment) => db`
   ) next
   where next.next_attempt_at <= now()`
 
-/** Ends the lease: other webhooks have their turn before this one, whose next is after its rest. */
+/**
+ * Ends the lease. Other webhooks have their turn before the next one of this, which comes after its
+ * rest.
+ */
 export const releaseWebhook = (db: Pick<Db, 'use'>, { id, leasedBy }: Lease, restMs = 0) =>
   db.use(
     (db) => db`
@@ -169,8 +173,8 @@ type Attempt = {
 }
 
 /**
- * Stores the outcome of an attempt, if the lease is still ours. If it was asked meanwhile to send
- * the delivery again, that is still to be done, whatever the outcome.
+ * Stores the outcome of an attempt, if the lease is still this worker's. If the delivery was to be
+ * sent again since, it still will be, whatever the outcome.
  */
 export const recordAttempt = (db: Pick<Db, 'use'>, { lease, candidate, outcome, next }: Attempt) =>
   db.use(

@@ -1,24 +1,24 @@
-/** A delivery that is not finished. Those of a test have no topic. */
+/** An unfinished delivery. Deliveries of a test have no topic. */
 export type Candidate = {
   id: string
-  /** After a backup was restored, the id is given to another delivery, at another time. */
+  /** After a backup was restored, another delivery may get this id, but at another time. */
   madeAt: string
   topic: string | null
   offset: number | null
   eventType: string
   status: 'pending' | 'retrying'
   attempts: number
-  /** To the microsecond. A call that asks to send it again changes this. */
+  /** Exact to the microsecond. A call that asks to send it again changes this. */
   dueAt: string
   isDue: boolean
 }
 
-/** How many deliveries a webhook may send before it is the turn of others. */
+/** How many deliveries a webhook may send before others have their turn. */
 const MOST_IN_TURN = 50
 
 /**
- * Sorts out what may be sent now: groups that can be sent side by side, each in its order. The
- * events of a topic are one group; one that has to wait holds up those after it. A delivery that is
+ * Finds what may be sent now: groups that can be sent side by side, each in order. The events of a
+ * topic are one group, in which a waiting delivery holds up those after it. A delivery that is
  * retried beside the line holds up nothing.
  */
 export function groupsOf(candidates: Candidate[], most = MOST_IN_TURN): Candidate[][] {
@@ -48,7 +48,7 @@ function untilOneWaits(line: Candidate[]) {
 
 /** The pause after each failure, in units of a second. Then the delivery has failed. */
 const PAUSES = [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 28_800, 28_800]
-/** How often a delivery fails before those after it in its channel go on without it. */
+/** After how many failures of a delivery the later ones of its channel are sent without it. */
 const HOLDING_ATTEMPTS = 4
 
 type Failure = { attempts: number; retryAfterSeconds: number; unitMs: number }

@@ -1,16 +1,16 @@
 import type { Db, Fragment, Tx } from '../../db/client.ts'
 import { createBatchSize } from '../batch-size.ts'
 
-/** How many events one statement looks at, at most: for each it makes up to 20 deliveries. */
+/** The most events that one statement looks at; for each it makes up to 20 deliveries. */
 const PAGE = 5_000
 
 /** A position in the log of all topics. Times are text: they are exact to the microsecond. */
 export type LogPosition = { at: string; topic: string; offset: number }
-/** The place after which a page begins, and how many events it may have. */
+/** The position after which a page begins, and how many events it may have. */
 export type PageStart = LogPosition & { most: number }
 export type PageRow = LogPosition & { count: number }
 
-/** The place before all events of a time. */
+/** The position before all events of a time. */
 export const startOf = (at: string): LogPosition => ({ at, topic: '', offset: 0 })
 
 /**

@@ -7,20 +7,20 @@ import type { Lease } from './leases.ts'
 import { appOf, wants } from './log-pages.ts'
 import { nextTopics } from './topics-of-app.ts'
 
-/** How many replays a process makes at once: it may share its connections with calls. */
+/** How many replays a process runs at once: it may share its connections with calls. */
 const AT_ONCE = 2
 type Sizes = { topics: number; page: number }
 /** How many topics are read side by side, and how many events of them all one statement reads. */
 const SIZES: Sizes = { topics: 250, page: 5_000 }
 
-/** A topic that is being read, and how far. */
-type Place = { topic: string; offset: number }
+/** A topic, and the offset up to which it was read. */
+type TopicOffset = { topic: string; offset: number }
 /**
- * How far a replay of the events since a time is: the last topic that was begun, and those of which
- * there may be more. Beside it `again` may be stored: since when to replay events once more.
+ * How far a replay has come: the last topic that was begun, and those that may have more events.
+ * `again` may be stored beside it: a time since which to replay events once more.
  */
-type Progress = { since: string; after: string; places: Place[] }
-/** Where each replay begins. Older servers find no `since` here, and these two. */
+type Progress = { since: string; after: string; places: TopicOffset[] }
+/** Where each replay begins. Older servers find these two, and no `since`. */
 const START: Omit<Progress, 'since'> = { after: '', places: [] }
 type Pool = Pick<Db, 'use'>
 
@@ -45,8 +45,8 @@ export function createReplays(sizes = SIZES) {
 type Turn = { turnMs: number; sizes: Sizes }
 
 /**
- * Makes the events of an app since a time deliveries again, also those that were delivered. It
- * walks through the app's own topics, and the next turn continues where this one ended.
+ * Makes deliveries of the events of an app since a time, those already delivered included. It walks
+ * through the app's topics, and the next turn continues where this one ended.
  */
 async function replay(db: Pool, lease: Lease, { turnMs, sizes }: Turn) {
   const until = performance.now() + turnMs
@@ -73,8 +73,8 @@ async function replay(db: Pool, lease: Lease, { turnMs, sizes }: Turn) {
 }
 
 /**
- * Notes that it has begun: from now on it goes no further back. Where the last turn ended counts
- * only if that one replayed the events since the same time.
+ * Notes that the replay has begun, so its start can no longer be moved back. The progress of the
+ * last turn counts only if it is for the same start.
  */
 async function begin(db: Pool, { id }: Lease): Promise<Progress | undefined> {
   const [noted] = await db.use(
@@ -98,16 +98,16 @@ async function begin(db: Pool, { id }: Lease): Promise<Progress | undefined> {
   return progress.since === webhook.since ? progress : { ...START, since: webhook.since }
 }
 
-type Page = { lease: Lease; places: Place[]; since: string; most: number }
+type Page = { lease: Lease; places: TopicOffset[]; since: string; most: number }
 
 /**
  * Makes deliveries of the next events of these topics, as many of each. Returns the topics that may
- * have more. Offsets, and not times, bound what it reads of a topic.
+ * have more. Offsets, not times, bound what it reads of a topic.
  */
-async function replayPage(db: Pool, { lease, places, since, most }: Page): Promise<Place[]> {
+async function replayPage(db: Pool, { lease, places, since, most }: Page): Promise<TopicOffset[]> {
   const each = Math.max(1, Math.floor(most / places.length))
   const reached = await db.use(
-    (db) => db<(Place & { count: number })[]>`
+    (db) => db<(TopicOffset & { count: number })[]>`
       with page as materialized (
         select e.*
         from unnest(
@@ -160,8 +160,9 @@ const keep = (db: Pool, { id }: Lease, progress: Progress) =>
   )
 
 /**
- * Another one may begin now, and one does that was asked for meanwhile. If the webhook was disabled
- * meanwhile or is to replay events since another time, then this was not the end: it begins again.
+ * Ends the replay. Another may begin now, and one that was asked for meanwhile does. If the webhook
+ * was disabled meanwhile, or is to replay events since another time, this was not the end: it
+ * begins again.
  */
 const end = (db: Pool, { id }: Lease, since: string) =>
   db.use(

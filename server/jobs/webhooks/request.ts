@@ -10,7 +10,7 @@ import { secondsUntil } from '../retry-after.ts'
 /** The outcome of trying a delivery. */
 export type DeliveryOutcome = {
   isDelivered: boolean
-  /** The receiver answered 410: it is gone. */
+  /** Whether the receiver answered 410: it is gone. */
   isGone: boolean
   responseStatus: number | null
   error: string | null
@@ -25,7 +25,7 @@ export type LoggedEvent = {
   createdAt: string
 }
 
-/** At most this much of an answer is read: only its status matters. */
+/** The most bytes of an answer that are read: only its status matters. */
 const MAX_ANSWER_BYTES = 4 * 1024
 
 /** The body of a delivery: the payload of the event, and where it belongs. */
@@ -90,12 +90,12 @@ export const failure = (error: string): DeliveryOutcome => ({
   retryAfterSeconds: 0,
 })
 
-/** Reads a short answer to its end, so that its sender sees no error. A long one is cut. */
+/** Reads a short answer to its end, so that its sender sees no error. Cuts a long one. */
 async function discard(response: IncomingMessage) {
   try {
     await readUpTo(response, MAX_ANSWER_BYTES + 1)
   } catch {
-    // The status has been received: that is the answer.
+    // The status has been received, and nothing else matters.
   }
 }
 

@@ -16,7 +16,7 @@ export async function nextTopics(
     const first = `${kind}:${appId}:`
     if (after !== '' && KINDS.indexOf(kind) < KINDS.indexOf(after.split(':', 1)[0] ?? '')) continue
     const place = after.startsWith(first) ? after : first
-    // The walk ends at the first topic of another app: where that is, the collation decides.
+    // The first topic of another app ends the walk. The collation decides where that is.
     const rows = await db.use(
       (db) => db<{ topic: string }[]>`
         with recursive found as (

@@ -1,18 +1,18 @@
-/** How many commands are decoded, or handled, before the rest of the process has the event loop. */
+/** How many commands are decoded or handled before other work gets the event loop. */
 const COMMANDS_PER_TURN = 100
-/** How many of them one connection has decoded while others wait. */
+/** How many of these one connection may decode while others wait. */
 const DECODED_AT_ONCE = 50
 
 /**
- * Divides the event loop between connections. In each of its turns a bounded number of commands is
- * decoded or handled, of whatever number of connections. What is left goes on in later turns, in
- * which apps alternate: one with many sockets keeps no other waiting for more than a turn. Sockets
- * that are not connected yet take turns as if they were of one app.
+ * Divides the event loop between connections. In each turn of the loop a bounded number of commands
+ * is decoded or handled, however many connections there are. The rest continues in later turns, in
+ * which apps alternate, so an app with many sockets delays the others by one turn at most. Sockets
+ * that are not connected yet count as one app.
  */
 export class CommandTurns {
   #left = COMMANDS_PER_TURN
   #isNextDue = false
-  /** What goes on later, by app. The app that is next comes first. */
+  /** Connections that continue later, by app. The first app is the next one. */
   readonly #waiting = new Map<string, (() => void)[]>()
 
   /** Whether a connection may decode one more command in this turn, after so many. */
@@ -59,7 +59,7 @@ export class CommandTurns {
       if (this.#left <= 0) break
       const goOn = waiting.shift()
       this.#waiting.delete(appId)
-      // The loop comes by again.
+      // Appended again: this app's next turn comes after those of the others.
       if (waiting.length > 0) this.#waiting.set(appId, waiting)
       goOn?.()
     }

@@ -19,7 +19,7 @@ export async function handleCommands(connection: Connection, commands: ClientCom
   } catch (error) {
     if (!(error instanceof AdmissionError)) throw error
     for (const command of commands) {
-      // Without its generation, nobody knows whether the token is still good.
+      // Without the generation, it is unknown whether the token is still good.
       if (command.name === 'connect') return connection.close(closings.tooManyRequests)
       connection.replyError(command, errors.tooManyRequests)
     }
@@ -46,7 +46,7 @@ async function handle(connection: Connection, commands: ClientCommand[]) {
     case 'history':
     case 'presence':
     case 'presence_stats':
-      // The replies to those before it in its frame may have taken all that is left.
+      // Replies to earlier commands of the frame may have used up the credit.
       if (connection.credit.isUsedUp) return connection.replyError(command, errors.tooManyRequests)
       return command.name === 'history'
         ? history(connection, command)
@@ -122,7 +122,7 @@ async function subscribe(connection: Connection, commands: SubscribeCommand[]) {
   }
 }
 
-/** Which subscribes may be sent to the hub, and why the others may not. */
+/** Splits subscribes into those for the hub and those rejected at once. */
 function checkSubscribes({ subscriptions }: Connection, commands: SubscribeCommand[]) {
   const accepted = new Map<string, SubscribeCommand>()
   const rejected = new Map<SubscribeCommand, ProtocolError>()
@@ -147,14 +147,14 @@ function replySubscribe(
   const { id, request } = command
   if (!subscribed) return connection.replyError(command, errors.permissionDenied)
   const { subscription, position, wasRecovered, publications } = subscribed
-  // It ended while the command was handled: the reply to a retry will say why.
+  // It ended while the command was handled. The client retries, and that reply says why.
   if (subscription.isOver) return connection.replyError(command, errors.internal)
   const mustRecover = request.recover && (request.flag & REJECT_UNRECOVERED) !== 0
   if ((mustRecover && !wasRecovered) || isClosed(connection)) {
     subscription.leave()
     return connection.replyError(command, errors.unrecoverablePosition)
   }
-  // By the name that all subscriptions of the topic share: no socket keeps one of its own.
+  // Keyed by the topic's own string, so that each socket does not keep a copy of it.
   connection.subscriptions.set(subscription.topic.name, subscription)
   connection.node.subscribed(connection, request.channel)
   connection.reply({

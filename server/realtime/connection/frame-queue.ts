@@ -1,11 +1,11 @@
 import { limits } from '@parley/contract'
 import type { Codec } from '../protocol/codec.ts'
 
-/** What a frame costs to keep, however short it is. */
+/** The memory that a frame takes beside its bytes. */
 const FRAME_BYTES = 256
 export const memoryOf = (frame: Buffer) => Math.max(FRAME_BYTES, frame.length)
 
-/** What the frames of a socket still hold that is not decoded: at most as much as one may hold. */
+/** The part of a socket's frames that is not decoded yet: at most the size of one frame. */
 export class FrameQueue {
   readonly #frames: { messages: Iterator<Buffer, void>; bytes: number }[] = []
   #bytes = 0

@@ -46,7 +46,7 @@ export class Connection implements Session, Subscriber, BufferedSocket {
   #commands: ClientCommand[] = []
   #isDecodedLater = false
   #isHandling = false
-  /** The first command is being handled. Nothing else is decoded until it turns out to be good. */
+  /** The first command is being handled. Nothing else is decoded until it has succeeded. */
   #isConnecting = false
   #messages: Buffer[] = []
   #allowedBytes: number = limits.realtime.bufferedBytes
@@ -182,7 +182,7 @@ export class Connection implements Session, Subscriber, BufferedSocket {
 
   reply(reply: Reply) {
     const message = this.codec.encodeReply(reply)
-    // What is recovered is paid for when it is measured.
+    // Recovered events were paid for when they were measured.
     if (!('subscribe' in reply)) this.credit.takeReply(message.length)
     // A reply may exceed the limit for buffered messages: the client requested it.
     const { bufferedBytes } = limits.realtime

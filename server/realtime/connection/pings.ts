@@ -22,11 +22,11 @@ export class Pings {
 
   start() {
     const { pingMs } = this.#client.node.timings
-    // Spread over time, so that not all connections are pinged at once.
+    // Spread over time, so that connections are not all pinged at once.
     this.#pingAfter(pingMs / 2 + (Math.random() * pingMs) / 2)
   }
 
-  /** The client has sent a pong. False if it was not asked for one. */
+  /** Handles a pong. Returns false if the client was not pinged. */
   handlePong() {
     if (!this.#isAwaitingPong) return false
     this.#isAwaitingPong = false

@@ -13,7 +13,7 @@ export type Codec = PushEncoder & {
   encodeReply(reply: Reply): Buffer
   /** The push that ends a subscription. */
   encodeUnsubscribe(channel: string, unsubscribe: { code: number; reason: string }): Buffer
-  /** The push that says why a connection ends which has no close codes. */
+  /** The push that says why a connection ends, for transports without close codes. */
   encodeDisconnect(disconnect: { code: number; reason: string }): Buffer
   /** Joins encoded messages into one frame. */
   join(messages: readonly Buffer[]): Buffer

@@ -2,7 +2,7 @@ import { topics } from '@parley/contract'
 import type { EventPublisher } from '../../core/event-bus.ts'
 import type { AppendedText } from '../../core/streams.ts'
 
-/** What a large channel is sent when its pause ends: appends that follow each other, joined. */
+/** Consecutive appends, joined, as a large channel is sent them when its pause ends. */
 type Joined = Omit<AppendedText, 'isLarge' | 'cause'>
 
 type DeltasOptions = { publisher: Pick<EventPublisher, 'broadcast'>; pauseMs: number }
@@ -30,7 +30,7 @@ export function createDeltas({ publisher, pauseMs }: DeltasOptions) {
     }, pauseMs)
     pausing.set(messageId, { timer, joined: undefined })
   }
-  /** Another node may have taken the append between two of this one. */
+  /** Whether the append continues the joined text: another node may have taken one in between. */
   const follows = (joined: Joined, at: number) => joined.at + joined.text.length === at
 
   const add = ({ isLarge, cause: _, ...append }: AppendedText) => {

@@ -12,10 +12,10 @@ import { createTurns } from './turns.ts'
 
 /** How many messages a node stores at once. */
 const STORES_AT_ONCE = 2
-/** How many it looks up that others have left, and how many of an app at most. */
+/** How many left messages it looks up at once, and how many of one app at most. */
 const LEFT = 100
 const LEFT_OF_APP = 20
-/** A message that is not stored for this many times its interval was left by its node. */
+/** After this many of its intervals without being stored, a message counts as left by its node. */
 const LEFT_AFTER_TIMES = 5
 const PROBLEM = 'storing a streamed text failed'
 
@@ -60,11 +60,11 @@ export function createStreams({ db, publisher, staging, report, timings: given }
       const dueInMs = await inTurn(ref.appId, () => store(ref, cause))
       if (dueInMs > 0) storeLater(ref, cause, dueInMs)
     }
-    // The next look for left messages finds one that fails here.
+    // If it fails here, the next search for left messages finds it.
     const run = () => storeNow().catch((error) => report(error, PROBLEM))
     timers.set(messageId, { timer: setTimeout(run, milliseconds), store: run })
   }
-  /** False: it failed, and this was reported. */
+  /** Returns false if it failed, which was reported. */
   const tryToStore = async (ref: StreamRef, isResting: () => boolean) => {
     try {
       return await inTurn(ref.appId, async () => {
@@ -78,7 +78,7 @@ export function createStreams({ db, publisher, staging, report, timings: given }
     }
   }
   const unstoredMs = LEFT_AFTER_TIMES * times.storeMs
-  /** One of each app; more of them where they are few. */
+  /** One message of each app, or more if few apps have any. */
   const next = async (resting: string[]) => {
     if (isStopped) return []
     const select = (ofApp: number) =>

@@ -3,15 +3,18 @@ import type { StreamRef } from '../../features/streams/store.ts'
 type StoreLeftOptions = {
   /** The next messages that were left, but none of these apps. */
   next: (resting: string[]) => PromiseLike<StreamRef[]> | StreamRef[]
-  /** False: it failed, or its app rests by the time of its turn. */
+  /** Resolves to false if it failed, or if its app is resting when its turn comes. */
   store: (ref: StreamRef, isResting: () => boolean) => Promise<boolean>
-  /** When to leave the rest to the next look, for which no app rests; by `performance.now()`. */
+  /**
+   * When to stop, by `performance.now()`. The next search takes the rest, and begins with no app
+   * resting.
+   */
   until: number
 }
 
 /**
- * Stores what was left until nothing is: what many have abandoned keeps nobody waiting for the next
- * look. An app of which a message fails rests until then, and holds up no other.
+ * Stores left messages until there are none, so that many of them do not have to wait for the next
+ * search. An app of which a message fails rests until then, so it holds up no other.
  */
 export async function storeLeft({ next, store, until }: StoreLeftOptions) {
   const resting = new Set<string>()

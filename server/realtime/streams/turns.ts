@@ -1,6 +1,6 @@
 /**
- * Runs so many works at once; the others wait. Apps take turns, and each app's works are in their
- * order, so one with many keeps no other waiting for more than one that has not begun.
+ * Runs at most so many tasks at once. Apps take turns, and the tasks of an app run in order, so an
+ * app with many delays each other app by at most one task that has not begun.
  */
 export function createTurns(atOnce: number) {
   /** The works that wait, by app. The app whose turn is next is first. */
@@ -12,7 +12,7 @@ export function createTurns(atOnce: number) {
       if (running >= atOnce) return
       const run = works.shift()
       waiting.delete(appId)
-      // The loop comes by again.
+      // Appended again: this app's next turn comes after those of the others.
       if (works.length > 0) waiting.set(appId, works)
       if (!run) continue
       running += 1

@@ -1,7 +1,7 @@
 import { ticksOf, type watchDatabase } from '../http/database.ts'
 import { startServer } from '../server.ts'
 
-/** What all nodes and the servers behind them have used so far: to be subtracted. */
+/** The work that all nodes and the servers behind them have done so far: to be subtracted. */
 export type Work = {
   nodes: number
   database: number
@@ -14,7 +14,7 @@ type Options = {
   variables: Record<string, string>
   database: Awaited<ReturnType<typeof watchDatabase>>
   redisPid: number | undefined
-  /** Where the nodes that are stopped leave profiles of their CPU. */
+  /** The folder in which stopped nodes leave profiles of their CPU. */
   profileDir?: string | undefined
 }
 

@@ -6,7 +6,7 @@ import { startTraffic } from './traffic.ts'
 
 export type Measured = {
   socketKiB: number
-  /** What all processes take while nothing happens, in cores. */
+  /** The cores that all processes use while nothing happens. */
   idleCores: number
   /** A second. */
   sends: number
@@ -24,7 +24,7 @@ type Options = {
 
 const LONGEST_SETTLE_SECONDS = 2
 const POLL_MS = 50
-/** So long nothing may arrive before what is missing counts as lost. */
+/** How long nothing may arrive before what is missing counts as lost. */
 const PATIENCE_MS = 30_000
 const LONGEST_STORM_MS = 600_000
 /**
@@ -44,7 +44,7 @@ export function createPhases({ nodes, clients, seeded, perSecond, seconds }: Opt
     await pause(settleMs)
   }
 
-  /** Waits for the events of all acknowledged messages; answers how many did not arrive. */
+  /** Waits for the events of all acknowledged messages. Returns how many did not arrive. */
   const lostOf = async (expected: number) => {
     let best = 0
     let progressAt = performance.now()
@@ -95,7 +95,7 @@ export function createPhases({ nodes, clients, seeded, perSecond, seconds }: Opt
     }
   }
 
-  /** Kills the last of the nodes; answers the seconds until all of its sockets are back. */
+  /** Kills the last of the nodes. Returns the seconds until all of its sockets are back. */
   const killLast = async (count: number) => {
     const last = all.filter((_, index) => index % count === count - 1).length
     const startedAt = performance.now()

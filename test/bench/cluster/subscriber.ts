@@ -10,7 +10,7 @@ export type Seen = {
   cuts: number
   /** The durable events of channels, each once a client, live or recovered. */
   events: number
-  /** Durable events that came again, or that were left out. */
+  /** Durable events that came twice, or that were left out. */
   twice: number
   gaps: number
   /** Events that could not be recovered: the client was told to load the state again. */

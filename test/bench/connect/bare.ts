@@ -1,8 +1,8 @@
 import { type WebSocket, WebSocketServer } from 'ws'
 
 /**
- * What connecting is compared with: sockets whose every command is parsed and answered, and whose
- * topics are kept. No tokens, no rights, no presence, nothing of a database.
+ * The server that connecting is compared with. It parses and answers every command and keeps the
+ * topics of sockets, without tokens, rights, presence, or a database.
  */
 const PING_MS = 25_000
 const server = new WebSocketServer({ port: 0, host: '127.0.0.1', perMessageDeflate: false })

@@ -8,7 +8,7 @@ import type { Client } from './clients.ts'
 const CHANNELS_A_USER = 10
 const MEMBERS = 100
 
-/** Who writes to a channel, and how many clients are subscribed to it. */
+/** A member who writes to a channel, and how many clients are subscribed to it. */
 export type Sender = { channelId: string; token: string; subscribers: number }
 export type Seeded = { clients: Client[]; senders: Sender[] }
 
@@ -51,7 +51,7 @@ export async function seedUsers(
   await end()
   const tokens = await createTokens([JWT_SECRET])
   const sign = (purpose: 'api' | 'ws', userId: string) =>
-    tokens.sign(purpose, { appId, userId, generation: 0, admin: false })
+    tokens.sign(purpose, { appId, userId, generation: 0, isAdmin: false })
   const clients = users.map(async (user) => ({
     token: await sign('ws', `user${user}`),
     topics: [

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import postgres from 'postgres'
 
-/** What PostgreSQL has done so far: counters to be subtracted. */
+/** The work that PostgreSQL has done so far: counters to be subtracted. */
 export type DatabaseWork = { cpuSeconds: number; walBytes: number; statements: number }
 
 type Row = { wal: number; statements: number; own: number; processes: number[] }
@@ -12,7 +12,7 @@ export const counting = {
   'pg_stat_statements.track_utility': 'on',
 }
 
-/** What autovacuum evaluates for each row of a sample, as a statement of its own. */
+/** Autovacuum evaluates this for each row of a sample, as a statement of its own. */
 const IN_INDEXES = '%hashtextextended(substr(lowered%'
 
 /** Looks at the work of a whole PostgreSQL, from a connection of its own. */
@@ -36,7 +36,7 @@ export async function watchDatabase(url: string) {
           where pid <> pg_backend_pid()
         ) as processes`
     if (!row) throw new Error('no counters were read')
-    // Processes of connections come and go: their parent has the times of those that have gone.
+    // Processes of connections come and go. The times of those that have gone are in their parent.
     const ended = ticksOf(parentOf(row.own), { withEnded: true })
     const ticks = row.processes.reduce((sum, pid) => sum + ticksOf(pid), ended)
     return { cpuSeconds: ticks / 100, walBytes: row.wal, statements: row.statements }
@@ -55,7 +55,7 @@ export function ticksOf(pid: number, { withEnded = false } = {}) {
 
 const parentOf = (pid: number) => statOf(pid)[1] ?? 0
 
-/** What the system says of a process, from its state on. Nothing of one that has ended since. */
+/** The system's figures of a process, from its state on. Nothing if it has ended. */
 function statOf(pid: number) {
   if (process.platform !== 'linux') return Array<number>(15).fill(Number.NaN)
   try {

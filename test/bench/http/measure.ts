@@ -11,12 +11,15 @@ export type Target = {
   cpuSeconds: () => Promise<number>
   /** Its resident memory, in bytes. */
   rss?: () => Promise<number>
-  /** Comes before each round. */
+  /** Runs before each round. */
   prepare?: () => Promise<void>
 }
 export type Measured = Round & { failed: number }
 
-/** Puts load on one target at a time, and divides what all processes did by the answers. */
+/**
+ * Puts load on one target at a time, and divides the work of all processes by the number of
+ * answers.
+ */
 export function createMeasure({
   clients,
   read,

@@ -1,6 +1,6 @@
 import type { Check } from '../history.ts'
 
-/** Each node says that it has Redis again. */
+/** Each node says that it is connected to Redis again. */
 export const redisBack: Check = ({ found }) =>
   found.redis
     .filter(({ state }) => state !== 'ok')

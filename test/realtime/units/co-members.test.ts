@@ -8,7 +8,8 @@ import { appId, pass, stopTimers } from '../hub/fixture.ts'
 const arrivals = (from: number, count: number): UserRef[] =>
   Array.from({ length: count }, (_, index) => ({ appId, userId: `user${from + index}` }))
 
-test('users who arrive just after many others are announced by one statement', async () => {
+/** Looks up the co-members of users who arrive, and counts the statements that it takes. */
+function countedLookups({ pauseMs }: { pauseMs: number }) {
   stopTimers()
   let statements = 0
   const use = async () => {
@@ -16,34 +17,29 @@ test('users who arrive just after many others are announced by one statement', a
     return upTo(100).map(() => [])
   }
   const db = { use } as unknown as Db // as much of one as is used
-  const coMembersOf = createCoMembers({ db, nodeId: null, pauseMs: 1_000 })
+  const coMembersOf = createCoMembers({ db, nodeId: null, pauseMs })
   const arrive = async (users: UserRef[]) => {
     for (const user of users) void coMembersOf(user)
     await pass()
   }
+  return { arrive, statements: () => statements }
+}
+
+test('users who arrive just after many others are announced by one statement', async () => {
+  const { arrive, statements } = countedLookups({ pauseMs: 1_000 })
   await arrive(arrivals(0, 1))
   await arrive(arrivals(1, 100))
-  expect(statements).toBe(2)
+  expect(statements()).toBe(2)
   await arrive(arrivals(101, 1))
   await pass(900)
   await arrive(arrivals(102, 1))
-  expect(statements).toBe(2)
+  expect(statements()).toBe(2)
   await pass(100)
-  expect(statements).toBe(3)
+  expect(statements()).toBe(3)
 })
 
 test('of many changes of one user only the first is looked up at once', async () => {
-  stopTimers()
-  let statements = 0
-  const use = async () => {
-    statements += 1
-    return upTo(1).map(() => [])
-  }
-  const db = { use } as unknown as Db // as much of one as is used
-  const coMembersOf = createCoMembers({ db, nodeId: null, pauseMs: 60_000 })
-  for (let change = 0; change < 3; change++) {
-    for (const user of arrivals(0, 1)) void coMembersOf(user)
-    await pass()
-  }
-  expect(statements).toBe(1)
+  const { arrive, statements } = countedLookups({ pauseMs: 60_000 })
+  for (let change = 0; change < 3; change++) await arrive(arrivals(0, 1))
+  expect(statements()).toBe(1)
 })

@@ -151,7 +151,7 @@ test('a command that the node is too busy for is answered with that', async () =
 
 test('a token has a second at least, and its user loads counts with their own topic', async () => {
   const { connect, ask, node, messages } = await openConnection()
-  const claims = { ...ana, admin: false, generation: 0, expiresAt: Date.now() / 1_000 + 0.2 }
+  const claims = { ...ana, isAdmin: false, generation: 0, expiresAt: Date.now() / 1_000 + 0.2 }
   node.tokens.verify = async () => claims
   const loaded: string[] = []
   node.subscribed = (_, topic) => void loaded.push(topic)

@@ -2,9 +2,22 @@ import { limits } from '@parley/contract'
 import { Credit, Recoveries, takeFrom } from '@parley/server/realtime/credit'
 import { expect, onTestFinished, test, vi } from 'vitest'
 
-test('a connection may send 2,500 commands at once, and 100 a second after that', () => {
+function fakeClock() {
   vi.useFakeTimers({ toFake: ['performance'] })
   onTestFinished(() => void vi.useRealTimers())
+}
+
+/** The recoveries of a socket that took far more at once than it had earned. */
+function usedUpRecoveries() {
+  fakeClock()
+  const { burstBytes, bytesPerSecond } = limits.realtime.recoveries
+  const recoveries = new Recoveries()
+  recoveries.take(10 * burstBytes)
+  return { recoveries, burstMs: (burstBytes / bytesPerSecond) * 1_000 }
+}
+
+test('a connection may send 2,500 commands at once, and 100 a second after that', () => {
+  fakeClock()
   const credit = new Credit()
   credit.take(2_500)
   expect(credit.isUsedUp).toBe(false)
@@ -27,24 +40,16 @@ test('a connection may send 2,500 commands at once, and 100 a second after that'
 })
 
 test('whatever a socket recovered at once, it recovers again after a burst has been earned', () => {
-  vi.useFakeTimers({ toFake: ['performance'] })
-  onTestFinished(() => void vi.useRealTimers())
-  const { burstBytes, bytesPerSecond } = limits.realtime.recoveries
-  const recoveries = new Recoveries()
-  recoveries.take(10 * burstBytes)
-  vi.advanceTimersByTime((burstBytes / bytesPerSecond) * 1_000 - 1)
+  const { recoveries, burstMs } = usedUpRecoveries()
+  vi.advanceTimersByTime(burstMs - 1)
   expect(recoveries.isUsedUp).toBe(true)
   vi.advanceTimersByTime(2)
   expect(recoveries.isUsedUp).toBe(false)
 })
 
 test('asking again whether a socket may recover earns it nothing', () => {
-  vi.useFakeTimers({ toFake: ['performance'] })
-  onTestFinished(() => void vi.useRealTimers())
-  const { burstBytes, bytesPerSecond } = limits.realtime.recoveries
-  const recoveries = new Recoveries()
-  recoveries.take(10 * burstBytes)
-  vi.advanceTimersByTime((burstBytes / bytesPerSecond) * 500)
+  const { recoveries, burstMs } = usedUpRecoveries()
+  vi.advanceTimersByTime(burstMs / 2)
   const asked = Array.from({ length: 5 }, () => recoveries.isUsedUp)
   expect(new Set(asked)).toEqual(new Set([true]))
 })

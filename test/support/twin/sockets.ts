@@ -17,7 +17,7 @@ export function useTwinSockets(world: () => World) {
   beforeAll(async () => {
     await world().db`select twin.listen(${ids})`
     for (const userId of ids) {
-      const claims = { appId: TWIN_APP_ID, userId, generation: 0, admin: false }
+      const claims = { appId: TWIN_APP_ID, userId, generation: 0, isAdmin: false }
       const wsToken = await world().sign('ws', claims)
       const client = centrifugeOf(world(), { minted: { wsToken } })
       clients.push(client)
