@@ -2,8 +2,8 @@ import { useEffect, useRef, useState } from 'react'
 import { type ChatClient, type ChatClientOptions, createChatClient } from '../index.ts'
 
 /**
- * Options of `useChatClient`: those of `createChatClient`, among them `snapshots` and `storage`, and
- * whose client it is. Only another `url` or `userId` makes another client. Of `token` and
+ * Options of `useChatClient`: those of `createChatClient`, among them `snapshots` and `storage`,
+ * and whose client it is. Only another `url` or `userId` makes another client. Of `token` and
  * `onLogout` the latest are called; the other options count when the client is made, so make
  * `indexedDbSnapshots()` once, outside of components.
  */

@@ -115,16 +115,21 @@ test('a page hears of a logout, and lets the same user in again', async () => {
   const { page, clients } = await loginPage()
   const { container, root } = mount()
   let login = (_: string) => {}
-  const Door = () => {
+  const told = new Set<string>()
+  const Door = ({ name }: { name: string }) => {
     const [userId, setUserId] = useState<string | undefined>('ana')
     login = setUserId
-    return page(userId, () => setUserId(undefined))
+    const onLogout = () => {
+      told.add(name)
+      setUserId(undefined)
+    }
+    return page(userId, onLogout)
   }
   const last = () => [...clients].at(-1)?.connection.getSnapshot().status
-  await act(() => root.render(createElement(Door)))
+  for (const name of ['before', 'now']) await act(() => root.render(createElement(Door, { name })))
   await vi.waitFor(() => act(() => expect(last()).toBe('live')), patient)
   await act(async () => [...clients][0]?.logout())
-  expect(container.textContent).toBe('nobodynobody')
+  expect([container.textContent, [...told]]).toEqual(['nobodynobody', ['now']])
   await act(() => login('ana'))
   expect(clients.size).toBe(2)
   await vi.waitFor(() => act(() => expect(last()).toBe('live')), patient)

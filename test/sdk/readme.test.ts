@@ -84,7 +84,7 @@ test('the five minutes of the browser fail at nothing while the server is down',
   onTestFinished(() => chat.disconnect())
   const down = expect.stringContaining('127.0.0.1:1')
   await expect.poll(() => lines, patient).toContainEqual(['try again later:', down])
-  expect(lines).toContainEqual(['offline', down])
+  await expect.poll(() => lines, patient).toContainEqual(['offline', down])
   expect(chat.connection.getSnapshot().status).not.toBe('live')
 })
 
