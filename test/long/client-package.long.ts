@@ -19,6 +19,22 @@ import { useWorld } from '../support/world.ts'
 const world = useWorld()
 /** The client and its transport, gzipped, as a browser loads them. */
 const MAX_BYTES = 30_000
+/** What the example for React Native uses of packages that only work there. */
+const NATIVE = `
+declare module '@react-native-async-storage/async-storage' {
+  const storage: {
+    getAllKeys(): Promise<readonly string[]>
+    getItem(key: string): Promise<string | null>
+    setItem(key: string, value: string): Promise<void>
+    removeItem(key: string): Promise<void>
+  }
+  export default storage
+}
+declare module 'react-native' {
+  export const AppState: {
+    addEventListener(type: 'change', listener: (state: string) => void): void
+  }
+}`
 
 test('the packed client compiles without skipLibCheck, runs in Node.js and is small', async () => {
   const frameworks = ['vue', 'svelte', 'vite', '@vitejs/plugin-react']
@@ -52,8 +68,10 @@ test('the packed client compiles without skipLibCheck, runs in Node.js and is sm
     writeFileSync(join(folder, file), `${text}\nexport {}\n`)
     return file
   })
-  expect(examples).toHaveLength(10)
-  for (const version of [5, 7] as const) await consumer.compile(version, viteStyle(), examples)
+  expect(examples).toHaveLength(11)
+  writeFileSync(join(folder, 'native.d.ts'), NATIVE)
+  for (const version of [5, 7] as const)
+    await consumer.compile(version, viteStyle(), ['native.d.ts', ...examples])
 
   const code = await bundle(folder)
   expect(code).not.toMatch(/from\s*["'](node:|ws|zod|react)/)
