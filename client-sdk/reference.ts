@@ -4,7 +4,6 @@ import {
   Application,
   type Comment,
   type DeclarationReflection,
-  type ReferenceReflection,
   ReflectionKind,
   type SignatureReflection,
   type SomeType,
@@ -22,19 +21,22 @@ async function writeReference() {
     exports.flatMap(undescribed).map((name) => `${entry}: ${name}`),
   )
   const content = pageOf(modules)
-  const untyped = content.split('\n').filter((line) => /`[^`]*\bany\b[^`]*`/.test(line))
+  const linesWith = (pattern: RegExp) => content.split('\n').filter((line) => pattern.test(line))
+  const untyped = linesWith(/`[^`]*\bany\b[^`]*`/)
+  const unnamed = linesWith(/__\w/)
   const isCurrent = existsSync(PAGE) && readFileSync(PAGE, 'utf8') === content
   if (missing.length > 0) fail(`without a doc comment: ${missing.join(', ')}`)
   else if (untyped.length > 0) fail(`any is no type to document: ${untyped.join('\n')}`)
+  else if (unnamed.length > 0) fail(`without a name: ${unnamed.join('\n')}`)
   else if (!process.argv.includes('--check')) writeFileSync(PAGE, content)
   else if (!isCurrent) fail('docs/sdk-reference.md is out of date: npm run reference')
 }
 
-/** What has no doc comment of an export: itself, and its members. */
+/** What has no doc comment of an export: itself, each of its overloads, and its members. */
 const undescribed = (each: Export) => [
-  ...(commentOf(each) ? [] : [each.name]),
+  ...(commentsOf(each).length >= Math.max(1, each.signatures?.length ?? 0) ? [] : [each.name]),
   ...membersOf(each)
-    .filter((member) => !commentOf(member))
+    .filter((member) => commentsOf(member).length === 0)
     .map((member) => `${each.name}.${member.name}`),
 ]
 
@@ -77,9 +79,9 @@ async function analyse(): Promise<Module[]> {
     const module = project.children?.find((each) => each.name === name)
     if (!module?.children) throw new Error(`${file} exports nothing`)
     const isShown = (each: Export) => !each.isReference() && !isOfTheWire(each)
-    const others = module.children.filter((each): each is ReferenceReflection => each.isReference())
-    const own = module.children.filter(isShown)
-    return { entry, about, exports: own, others: others.map((each) => each.name) }
+    const exports = module.children.filter(isShown)
+    const others = module.children.filter((each) => !isShown(each)).map(({ name }) => name)
+    return { entry, about, exports, others }
   })
 }
 
@@ -108,7 +110,8 @@ function describe(declaration: Export) {
     (member) => `| ${cell(code(titleOf(member)))} | ${cell(typeText(member))} | ${about(member)} |`,
   )
   const table = rows.length === 0 ? [] : ['', '| | type | |', '|---|---|---|', ...rows]
-  const heading = [`### ${name}`, '', textOf(commentOf(declaration)), '', '```ts']
+  const text = commentsOf(declaration).map(textOf).join('\n\n')
+  const heading = [`### ${name}`, '', text, '', '```ts']
   return [...heading, ...declarationLines(declaration, members.length > 0), '```', ...table].join(
     '\n',
   )
@@ -162,27 +165,31 @@ const signatureText = (signature: SignatureReflection) =>
 const arrowText = (signature: SignatureReflection | undefined) =>
   signature ? `(${givenText(signature)}) => ${signature.type}` : 'unknown'
 
-const givenText = ({ parameters = [] }: SignatureReflection) =>
-  parameters
-    .map(
-      (each) =>
-        `${each.name}${each.flags.isOptional || each.defaultValue ? '?' : ''}: ${each.type}`,
-    )
+const givenText = (signature: SignatureReflection) =>
+  (signature.parameters ?? [])
+    .map((each) => {
+      const mark = each.flags.isOptional || each.defaultValue ? '?' : ''
+      return `${givenName(each.name, signature)}${mark}: ${each.type}`
+    })
     .join(', ')
 
-function commentOf({ comment, signatures = [], getSignature, type }: Export): Comment | undefined {
-  const inner = type?.type === 'reflection' ? type.declaration.signatures : undefined
-  const all = [
-    comment,
-    getSignature?.comment,
-    ...[...signatures, ...(inner ?? [])].map((s) => s.comment),
-  ]
-  return all.find((each) => each?.summary.length)
+/** What is taken apart at once has no name in the source: the props of a component, or options. */
+function givenName(name: string, { name: of }: SignatureReflection) {
+  if (name !== '__namedParameters') return name
+  return /^[A-Z]/.test(of) ? 'props' : 'options'
 }
 
-const textOf = (comment: Comment | undefined) =>
-  (comment?.summary ?? []).map(({ text }) => text).join('')
-const about = (member: Export) => cell(textOf(commentOf(member)).replaceAll(/\s+/g, ' '))
+/** Its own, and those of its overloads. */
+function commentsOf({ comment, signatures = [], getSignature, type }: Export): Comment[] {
+  const inner = type?.type === 'reflection' ? type.declaration.signatures : undefined
+  const parts = [...signatures, ...(inner ?? [])].map((each) => each.comment)
+  const all = [comment, getSignature?.comment, ...parts]
+  return all.flatMap((each) => (each?.summary.length ? [each] : []))
+}
+
+const textOf = ({ summary }: Comment) => summary.map(({ text }) => text).join('')
+const about = (member: Export) =>
+  cell(commentsOf(member).map(textOf).join(' ').replaceAll(/\s+/g, ' '))
 const code = (text: string) => `\`${text.replaceAll(/\s+/g, ' ')}\``
 const cell = (text: string) => text.replaceAll('|', '\\|')
 

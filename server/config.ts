@@ -24,7 +24,7 @@ import { readable, withSecretFiles } from './secret-files.ts'
 export type Config = ReturnType<typeof readConfig>
 
 /** Development servers on these ports may call when ALLOWED_ORIGINS is unset. */
-const DEVELOPMENT_PORTS = [3000, 3002, 4500, 5173, 5175, 5500, 5502, 6001, 6007]
+const DEVELOPMENT_PORTS = [3000, 3001, 3002, 4173, 4500, 5173, 5174, 5175, 5500, 5502, 6001, 6007]
 export const developmentOrigins = DEVELOPMENT_PORTS.flatMap((port) => [
   `http://localhost:${port}`,
   `http://127.0.0.1:${port}`,

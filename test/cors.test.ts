@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { developmentOrigins } from '@parley/server/config'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { root } from './support/consumer.ts'
 import { post } from './support/raw.ts'
 import { createWorld, useWorld, type World } from './support/world.ts'
 
@@ -137,8 +140,16 @@ describe('ALLOWED_ORIGINS=*', () => {
 })
 
 test('the default origins are the usual development ports on localhost and 127.0.0.1', () => {
-  const ports = [3000, 3002, 4500, 5173, 5175, 5500, 5502, 6001, 6007]
+  const ports = [3000, 3001, 3002, 4173, 4500, 5173, 5174, 5175, 5500, 5502, 6001, 6007]
   expect([...developmentOrigins].sort()).toEqual(
     ports.flatMap((port) => [`http://localhost:${port}`, `http://127.0.0.1:${port}`]).sort(),
   )
 })
+
+for (const page of ['README.md', 'client-sdk/README.md', '.env.example'])
+  test(`${page} names the ports of the default origins`, () => {
+    const ports = [...new Set(developmentOrigins.map((each) => new URL(each).port))]
+    const text = readFileSync(join(root, page), 'utf8').replaceAll(/\s+(# )?/g, ' ')
+    const named = `${ports.slice(0, -1).join(', ')} and ${ports.at(-1)}`
+    expect([named, text.includes(named)]).toEqual([named, true])
+  })

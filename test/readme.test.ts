@@ -20,7 +20,7 @@ for (const [shell, command] of Object.entries(shells))
   test.skipIf(!isInstalled(shell))(
     `the README's tour works when pasted into ${shell}`,
     async () => {
-      const blocks = tourOf('../README.md').filter((block) => !block.includes('tour.ts'))
+      const blocks = tourOf('../README.md').filter((block) => !block.includes('tour.mts'))
       expectTour(await paste(command, blocks))
     },
   )
@@ -29,22 +29,23 @@ test("the README's TypeScript runs as it says, in the terminal of the tour", asy
   const blocks = tourOf('../README.md')
   const folder = asClone()
   const [program = ''] = examplesOf('README.md')
-  writeFileSync(join(folder, 'tour.ts'), program)
+  writeFileSync(join(folder, 'tour.mts'), program)
   const script = `set -e\n${blocks.join('\n')}`
   const env = { ...process.env, URL: world().url, ADMIN_KEY }
   const { stdout } = await promisify(execFile)('sh', ['-c', script], { env, cwd: folder })
-  expect(blocks.at(-1)).toContain('tour.ts')
+  expect(blocks.at(-1)).toContain('tour.mts')
   const shown = [...stdout.matchAll(/text: 'Hello @ben',[\s\S]*?status: '(\w+)'/g)]
   const statuses = shown.map(([, status]) => status)
   expect([statuses.at(0), statuses.at(-1)]).toEqual(['pending', 'sent'])
 })
 
-/** A folder in which programs find what they find in a clone. */
+/** A folder in which programs find the packages of a clone. */
 function asClone() {
   const folder = mkdtempSync(join(tmpdir(), 'parley-clone-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction')
-  symlinkSync(join(root, 'package.json'), join(folder, 'package.json'))
+  // As `npm init` makes it.
+  writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }')
   return folder
 }
 

@@ -1,13 +1,20 @@
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { type ChatClient, type ChatClientOptions, createChatClient } from '../index.ts'
 
 /**
- * Options of `useChatClient`: those of `createChatClient`, and whose client it is. Only another
- * `url` or `userId` makes another client; of the token providers the latest is called.
+ * Options of `useChatClient`: those of `createChatClient`, among them `snapshots` and `storage`,
+ * and whose client it is. Only another `url` or `userId` makes another client. Of `token` and
+ * `onLogout` the latest are called; the other options count when the client is made, so make
+ * `indexedDbSnapshots()` once, outside of components.
  */
 export type UseChatClientOptions = Omit<ChatClientOptions, 'userId'> & {
   /** The user who is logged in, as your own session says; undefined while nobody is. */
   userId: string | undefined
+  /**
+   * Called when the user has logged out, here or in another tab: log them out of the page, too, so
+   * that `userId` is undefined until the next login, which gets another client.
+   */
+  onLogout?: (() => void) | undefined
 }
 
 type SharedClient = {
@@ -26,7 +33,8 @@ const LINGER_MS = 1_000
  * on a server, while nobody is logged in, and after a logout, here or in another tab.
  */
 export function useChatClient(options: UseChatClientOptions): ChatClient | undefined {
-  const { url, userId, token } = options
+  const { url, userId, token, onLogout } = options
+  const latestOnLogout = useRef(onLogout)
   const [current, setCurrent] = useState<{ key: string; client: ChatClient }>()
   const key = userId === undefined ? undefined : `${url} ${userId}`
   // The other options count when the client is made.
@@ -35,16 +43,20 @@ export function useChatClient(options: UseChatClientOptions): ChatClient | undef
     if (key === undefined) return
     const shared = acquire(key, options)
     setCurrent({ key, client: shared.client })
-    const unsubscribe = shared.client.on('logout', () => setCurrent(undefined))
+    const unsubscribe = shared.client.on('logout', () => {
+      setCurrent(undefined)
+      latestOnLogout.current?.()
+    })
     return () => {
       unsubscribe()
       release(key, shared)
     }
   }, [key])
   useEffect(() => {
+    latestOnLogout.current = onLogout
     const shared = key === undefined ? undefined : clients.get(key)
     if (shared) shared.token = token
-  }, [key, token])
+  }, [key, token, onLogout])
   return current?.key === key ? current?.client : undefined
 }
 

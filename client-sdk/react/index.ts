@@ -62,11 +62,9 @@ export function useChannels({
   return { ...useStore(store), loadMore: store.loadMore }
 }
 
-/**
- * The room of a channel, live while the component is mounted. Like all hooks that take an id it
- * accepts undefined, as long as nothing is chosen.
- */
+/** The room of a channel, live while the component is mounted. */
 export function useChannel(channelId: string): Room
+/** Like all hooks that take an id it accepts undefined, as long as nothing is chosen. */
 export function useChannel(channelId: string | undefined): Room | undefined
 export function useChannel(channelId: string | undefined) {
   const room = useRoom(channelId)

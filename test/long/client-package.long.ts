@@ -1,10 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
+import ts from 'typescript'
 import { build } from 'vite'
 import { expect, test } from 'vitest'
 import {
-  bundlerStyle,
   clientPackages,
   createConsumer,
   installPacked,
@@ -12,15 +12,33 @@ import {
   root,
   run,
 } from '../support/consumer.ts'
+import { examplesOf } from '../support/examples.ts'
 import { wsUrlOf } from '../support/realtime.ts'
 import { useWorld } from '../support/world.ts'
 
 const world = useWorld()
 /** The client and its transport, gzipped, as a browser loads them. */
 const MAX_BYTES = 30_000
+/** What the example for React Native uses of packages that only work there. */
+const NATIVE = `
+declare module '@react-native-async-storage/async-storage' {
+  const storage: {
+    getAllKeys(): Promise<readonly string[]>
+    getItem(key: string): Promise<string | null>
+    setItem(key: string, value: string): Promise<void>
+    removeItem(key: string): Promise<void>
+  }
+  export default storage
+}
+declare module 'react-native' {
+  export const AppState: {
+    addEventListener(type: 'change', listener: (state: string) => void): void
+  }
+}`
 
 test('the packed client compiles without skipLibCheck, runs in Node.js and is small', async () => {
-  const consumer = createConsumer('client.ts', [...clientPackages, 'vue', 'svelte'])
+  const frameworks = ['vue', 'svelte', 'vite', '@vitejs/plugin-react']
+  const consumer = createConsumer('client.ts', [...clientPackages, ...frameworks])
   const { folder } = consumer
   await installPacked('client-sdk', folder)
   await consumer.compile(7, nodeStyle)
@@ -42,20 +60,31 @@ test('the packed client compiles without skipLibCheck, runs in Node.js and is sm
   for (const name of ['createChatClient', 'createChatServer', 'useMessages', 'createFakeChat'])
     expect(stdout).toContain(name)
 
-  const readme = readFileSync(join(root, 'client-sdk/README.md'), 'utf8')
-  const fences = [...readme.matchAll(/```(tsx?)\n([\s\S]*?)```/g)]
-  const examples = fences.map(([, kind, text = ''], index) => {
+  const blocks = ['ts', 'tsx'].flatMap((kind) =>
+    examplesOf('client-sdk/README.md', kind).map((text) => ({ kind, text })),
+  )
+  const examples = blocks.map(({ kind, text }, index) => {
     const file = `example${index}.${kind}`
     writeFileSync(join(folder, file), `${text}\nexport {}\n`)
     return file
   })
-  expect(examples).toHaveLength(9)
-  await consumer.compile(7, { ...bundlerStyle, jsx: 'react-jsx', types: ['node'] }, examples)
+  expect(examples).toHaveLength(11)
+  writeFileSync(join(folder, 'native.d.ts'), NATIVE)
+  for (const version of [5, 7] as const)
+    await consumer.compile(version, viteStyle(), ['native.d.ts', ...examples])
 
   const code = await bundle(folder)
   expect(code).not.toMatch(/from\s*["'](node:|ws|zod|react)/)
   expect(gzipSync(code, { level: 9 }).length).toBeLessThanOrEqual(MAX_BYTES)
 })
+
+/** The options of an application that Vite has made, which also refuse unused names. */
+function viteStyle() {
+  const file = join(root, 'node_modules/create-vite/template-react-ts/tsconfig.app.json')
+  const { config } = ts.parseConfigFileTextToJson(file, readFileSync(file, 'utf8'))
+  const { tsBuildInfoFile: _, ...options } = config.compilerOptions
+  return { ...options, types: ['node', ...options.types] }
+}
 
 /** The core entry, bundled by Vite for a browser. */
 async function bundle(folder: string) {

@@ -9,7 +9,7 @@ import {
   useTyping,
   useUnread,
 } from '@parley/client/react'
-import { act, createElement, StrictMode } from 'react'
+import { act, createElement, StrictMode, useState } from 'react'
 import { createRoot } from 'react-dom/client'
 import { renderToString } from 'react-dom/server'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -36,8 +36,9 @@ async function loginPage() {
   onTestFinished(() => proxy.stop())
   const clients = new Set<ChatClient>()
   const asked: string[] = []
-  function Page({ userId }: { userId: string | undefined }) {
+  function Page({ userId, onLogout }: { userId: string | undefined; onLogout?: () => void }) {
     const chat = useChatClient({
+      onLogout,
       url: proxy.url,
       userId,
       token: async (): Promise<TokenResult> => {
@@ -51,13 +52,10 @@ async function loginPage() {
     return createElement(ChatProvider, { client: chat }, createElement(Shown))
   }
   const Shown = () => `unread ${useUnread().total}`
-  const page = (userId: string | undefined) =>
-    createElement(
-      StrictMode,
-      null,
-      createElement(Page, { userId }),
-      createElement(Page, { userId }),
-    )
+  const page = (userId: string | undefined, onLogout?: () => void) => {
+    const props = { userId, onLogout }
+    return createElement(StrictMode, null, createElement(Page, props), createElement(Page, props))
+  }
   return { page, clients, asked, proxy }
 }
 
@@ -107,6 +105,32 @@ test('after a logout nobody is shown, and who is mounted then has a new client',
   expect(container.textContent).toBe('nobodynobody')
   await act(() => root.render(null))
   await act(() => root.render(page('ana')))
+  expect(clients.size).toBe(2)
+  await vi.waitFor(() => act(() => expect(last()).toBe('live')), patient)
+  expect(container.textContent).toBe('unread 0unread 0')
+})
+
+test('a page hears of a logout, and lets the same user in again', async () => {
+  await world().users('ana')
+  const { page, clients } = await loginPage()
+  const { container, root } = mount()
+  let login = (_: string) => {}
+  const told = new Set<string>()
+  const Door = ({ name }: { name: string }) => {
+    const [userId, setUserId] = useState<string | undefined>('ana')
+    login = setUserId
+    const onLogout = () => {
+      told.add(name)
+      setUserId(undefined)
+    }
+    return page(userId, onLogout)
+  }
+  const last = () => [...clients].at(-1)?.connection.getSnapshot().status
+  for (const name of ['before', 'now']) await act(() => root.render(createElement(Door, { name })))
+  await vi.waitFor(() => act(() => expect(last()).toBe('live')), patient)
+  await act(async () => [...clients][0]?.logout())
+  expect([container.textContent, [...told]]).toEqual(['nobodynobody', ['now']])
+  await act(() => login('ana'))
   expect(clients.size).toBe(2)
   await vi.waitFor(() => act(() => expect(last()).toBe('live')), patient)
   expect(container.textContent).toBe('unread 0unread 0')

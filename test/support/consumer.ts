@@ -71,11 +71,7 @@ export function createConsumer(program: string, packages: string[]) {
   onTestFinished(() => rmSync(folder, { recursive: true }))
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
   cpSync(join(root, 'test/consumers', program), join(folder, program))
-  for (const name of packages) {
-    const link = join(folder, 'node_modules', name)
-    mkdirSync(dirname(link), { recursive: true })
-    symlinkSync(join(root, 'node_modules', name), link, 'junction')
-  }
+  link(packages, folder)
   return {
     folder,
     /** Compiles the program strictly; rejects with the errors of TypeScript. */
@@ -107,16 +103,11 @@ export function createConsumer(program: string, packages: string[]) {
   }
 }
 
-/** The app of `test/consumers/app` in a folder outside the repository, with the packed client. */
-export async function createApp() {
+/** An app in a folder outside the repository, made from a template, with the packed client. */
+export async function createApp(template = 'test/consumers/app') {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'parley-app-')))
-  cpSync(join(root, 'test/consumers/app'), folder, { recursive: true })
-  for (const name of appPackages) {
-    const link = join(folder, 'node_modules', name)
-    const installed = [join(root, 'test/node_modules', name), join(root, 'node_modules', name)]
-    mkdirSync(dirname(link), { recursive: true })
-    symlinkSync(installed.find((path) => existsSync(path)) ?? '', link, 'junction')
-  }
+  cpSync(join(root, template), folder, { recursive: true })
+  link(appPackages, folder)
   await installPacked('client-sdk', folder)
   return {
     folder,
@@ -129,15 +120,23 @@ export async function createApp() {
   }
 }
 const appPackages = [
+  ...clientPackages,
   'vite',
   '@vitejs/plugin-react',
   'typescript',
-  'react',
   'react-dom',
-  '@types/react',
   '@types/react-dom',
-  'csstype',
 ]
+
+/** Links packages that are installed here into a consumer's folder. */
+function link(packages: string[], folder: string) {
+  for (const name of packages) {
+    const path = join(folder, 'node_modules', name)
+    const installed = [join(root, 'test/node_modules', name), join(root, 'node_modules', name)]
+    mkdirSync(dirname(path), { recursive: true })
+    symlinkSync(installed.find((each) => existsSync(each)) ?? '', path, 'junction')
+  }
+}
 
 /** Installs in a consumer's folder what `npm publish` would publish of a workspace. */
 export async function installPacked(workspace: keyof typeof names, folder: string) {

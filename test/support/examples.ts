@@ -19,7 +19,11 @@ export async function runExamples(
   results: string[],
 ) {
   const statements = examples
-    .map((block) => block.replace(/^import [^']*'.*'$/gm, '').replace(/^export (?=function)/gm, ''))
+    .map((block) =>
+      block
+        .replace(/^import [^']*'.*'$/gm, '')
+        .replace(/^export (default )?(?=function|const)/gm, ''),
+    )
     .filter((block) => !block.startsWith('declare '))
   const code = statements.join('\n')
   const body = `(async () => {\n${code}\nreturn { ${results.join(', ')} }\n})()`
