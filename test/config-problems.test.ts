@@ -1,4 +1,5 @@
 import { readConfig } from '@parley/server/config'
+import { warningsOf } from '@parley/server/config-warnings'
 import { expect, test } from 'vitest'
 import { useWorld } from './support/world.ts'
 
@@ -69,6 +70,12 @@ test.each([
   const problem = `METRICS_PORT: expected another port than PORT, ${given.METRICS_PORT} given `
   const said = complaint({ ...secrets, DATABASE_URL: 'postgres://db/chat', ...given })
   expect(said).toBe(isOne ? `${problem}for both` : 'no complaint')
+})
+
+test('a list of origins that is empty is warned of', () => {
+  const given = { NODE_ENV: 'production', DATABASE_URL: 'postgres://db/chat', ...secrets }
+  const warnings = warningsOf(readConfig({ ...given, ALLOWED_ORIGINS: ',' }), 'ws://here')
+  expect(warnings).toContainEqual(expect.stringMatching(/^ALLOWED_ORIGINS has no origin: /))
 })
 
 test('the settings of an app are refused with what is allowed and what was given', async () => {
