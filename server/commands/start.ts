@@ -1,12 +1,14 @@
 import type { AddressInfo } from 'node:net'
 import { hostname } from 'node:os'
 import { limits } from '@parley/contract'
+import { pino } from 'pino'
 import { buildApp } from '../app.ts'
 import { type Config, readConfig } from '../config.ts'
 import { warningsOf } from '../config-warnings.ts'
 import { databaseSpans } from '../core/database-spans.ts'
 import { createEventBus } from '../core/event-bus.ts'
 import { sha256 } from '../core/hash.ts'
+import { logFormat } from '../core/log-format.ts'
 import { acceptedTasks, createJobStaging } from '../core/jobs.ts'
 import { createMetrics } from '../core/metrics.ts'
 import { loadRedis } from '../core/redis.ts'
@@ -38,12 +40,16 @@ const stopFunctions: StopFunction[] = []
 /** Nothing is announced before the server listens. */
 let beforeStop = async () => {}
 
+/** Before it has a log, an end is no news. */
+let onStopped = (_: number) => {}
+
 /** Nothing is to be replaced before there are worker processes. */
 let onHangup: (() => void) | undefined
 
 /** `parley start`: the server, with its database unless that is given, and its jobs. */
 export const start = () =>
   runProcess({
+    onStopped: (ms) => onStopped(ms),
     start: startServer,
     beforeStop: () => beforeStop(),
     stopFunctions,
@@ -60,7 +66,9 @@ async function startServer(stop: Stop) {
     config.databaseUrl ??
     (await startEmbedded(config, { stop, stopFunctions }))
   if (worker || config.workers === 1) return serve({ config, worker, databaseUrl, stop })
-  const pool = await startWorkers({ config, databaseUrl, stopFunctions })
+  onStopped = (ms) => log.info({ ms }, 'stopped')
+  const log = pino(logFormat(config.logLevel))
+  const pool = await startWorkers({ config, databaseUrl, stopFunctions, log })
   beforeStop = pool.stop
   // A hang-up of a terminal that was closed ends the process instead.
   if (!process.stdout.isTTY) onHangup = pool.roll
@@ -78,6 +86,7 @@ async function serve({ config, worker, databaseUrl, stop }: Given) {
   const db = createDb({ url: databaseUrl, poolSize, applicationName: 'parley', around })
   stopFunctions.push(() => db.end({ timeout: 3 }))
   const setup = { config, worker, secrets, databaseUrl, db }
+  onStopped = (ms) => app.log.info({ ms }, 'stopped')
   const server = await createServer(setup)
   const { app, metrics, cleanup } = server
   // Unless jobs are off, the cleanup runs as one of them.
