@@ -19,6 +19,7 @@ export function conflictsOf(given: Given): string[] {
       has('DATABASE_SCHEMA') && !has('DATABASE_URL'),
       'DATABASE_SCHEMA: expected with DATABASE_URL only',
     ],
+    [isProduction && has('DEMO_APP'), 'DEMO_APP: expected without NODE_ENV=production'],
     [
       hasOnePort(given, isProduction),
       `METRICS_PORT: expected another port than PORT, ${given.METRICS_PORT} given for both`,

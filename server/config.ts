@@ -55,6 +55,7 @@ export const Variables = z.object({
     .regex(/^(?!pg_)[a-z_][a-z0-9_]{0,49}$/, 'expected a name of at most 50 of a-z, 0-9 and _')
     .optional(),
   EMBEDDED_DATABASE: oneOf(['yes']).optional(),
+  DEMO_APP: oneOf(['yes']).optional(),
   MIGRATE_ON_START: oneOf(['on', 'off']).default('on'),
   DATA_DIR: z.string().default('.data'),
   DATABASE_POOL_SIZE: wholeNumber(2, 1_000).default(10),
@@ -128,6 +129,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = loadProcessEnv()) {
     redis: variables.REDIS_URL && { target: variables.REDIS_URL, prefix: variables.REDIS_PREFIX },
     adminKey: variables.ADMIN_API_KEY,
     hasConsole: variables.CONSOLE === 'on',
+    wantsDemoApp: variables.DEMO_APP === 'yes',
     jwtSecret: variables.JWT_SECRET,
     previousJwtSecrets: variables.JWT_PREVIOUS_SECRETS,
     allowedOrigins: variables.ALLOWED_ORIGINS ?? developmentOrigins,

@@ -133,7 +133,7 @@ test('parley check fails as a start does for secrets that are none', async () =>
   expect((await parley('start', environment)).lines).toEqual([checked.lines.at(-1)])
 })
 
-test('parley check fails as a start does on an empty database that it may not migrate', async () => {
+test('parley check fails as a start does on an empty database that is not migrated', async () => {
   const environment = { DATABASE_URL: await createEmptyDatabase(), MIGRATE_ON_START: 'off' }
   const checked = await parley('check', environment)
   expect(checked.lines.at(-1)).toMatch(/^The database cannot be used: its schema lacks \d+ migra/)
