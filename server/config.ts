@@ -20,7 +20,7 @@ import {
   wholeNumber,
   workers,
 } from './config-values.ts'
-import { withSchema } from './db/own-schema.ts'
+import { withSchema } from './db/schema-name.ts'
 import { readable, withSecretFiles } from './secret-files.ts'
 
 /** The configuration. Only this file reads the environment; `.env.example` lists every variable. */

@@ -2,7 +2,7 @@ import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { connectOnce } from '@parley/server/db/client'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '@parley/server/db/embedded/index'
-import { withSchema } from '@parley/server/db/own-schema'
+import { withSchema } from '@parley/server/db/schema-name'
 import { createDataFolder } from '../support/folders.ts'
 import { runWithClock } from './database-clock.ts'
 
