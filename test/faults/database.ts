@@ -93,7 +93,7 @@ export async function startDatabase({
       const ended = await ask<{ pid: number }>(
         `select pid
         from pg_stat_activity
-        where application_name = any(string_to_array($1, ','))
+        where split_part(application_name, '/', 1) = any(string_to_array($1, ','))
           and pg_terminate_backend(pid)`,
         [names.join()],
       )
