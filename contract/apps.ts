@@ -1,7 +1,12 @@
 import { z } from 'zod'
 import { ApiKey, apiKey, keyId, keyOperations } from './api-keys.ts'
 import * as field from './fields.ts'
+<<<<<<< HEAD
 import { grouped, limits, PAGE_END } from './limits.ts'
+=======
+import { expected } from './issues.ts'
+import { grouped, limits } from './limits.ts'
+>>>>>>> h-ops1
 import { operation } from './operation.ts'
 
 const id = field.appId()
@@ -9,16 +14,16 @@ const name = <S extends z.ZodType>(schema: S) =>
   schema.meta({ description: 'Name of the app.', examples: ['Acme Talk'] })
 const appCreatedAt = field.time('When the app was created.')
 
+/** A whole number, or null: one sentence says what is allowed, whatever is wrong. */
+function numberOrNull({ min, max, what }: { min: number; max: number; what: string }) {
+  const problem = expected(`${what} from ${min} to ${max}, or null`)
+  return z.int(problem).min(min, problem).max(max, problem).nullable()
+}
 const rate = (what: string, setting: string) =>
-  z
-    .int()
-    .min(0)
-    .max(limits.appSettings.callsPerMinute)
-    .nullable()
-    .meta({
-      description: `${what} a minute; 0: no limit; null: that of the server (${setting}).`,
-      examples: [null],
-    })
+  numberOrNull({ min: 0, max: limits.appSettings.callsPerMinute, what: 'a whole number' }).meta({
+    description: `${what} a minute; 0: no limit; null: that of the server (${setting}).`,
+    examples: [null],
+  })
 const rateLimits = {
   tokens: rate('Tokens that a key and address may mint', 'RATE_LIMIT_TOKENS'),
   messages: rate('Messages of a user', 'RATE_LIMIT_MESSAGES'),
@@ -27,19 +32,18 @@ const rateLimits = {
   appRequests: rate('Calls of the whole app', 'RATE_LIMIT_APP_REQUESTS'),
 }
 const settings = {
-  messageRetentionDays: z
-    .int()
-    .min(1)
-    .max(limits.appSettings.messageRetentionDays)
-    .nullable()
-    .meta({
-      description:
-        'After how many days a job deletes messages, as if their authors had: tombstones stay. ' +
-        'Null: they are kept.',
-      examples: [365],
-    }),
+  messageRetentionDays: numberOrNull({
+    min: 1,
+    max: limits.appSettings.messageRetentionDays,
+    what: 'whole days',
+  }).meta({
+    description:
+      'After how many days a job deletes messages, as if their authors had: tombstones stay. ' +
+      'Null: they are kept.',
+    examples: [365],
+  }),
   userAdminAccess: z
-    .enum(['bearer', 'server'])
+    .enum(['bearer', 'server'], expected('bearer, server or null'))
     .meta({
       id: 'UserAdminAccess',
       description: 'Who may administer users by a bearer token.',

@@ -1,14 +1,25 @@
 import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
+import { expected } from '@parley/contract'
 import { z } from 'zod'
 import { parseRedisUrl } from './core/redis-url.ts'
 
+export const oneOf = <const Values extends readonly [string, ...string[]]>(values: Values) =>
+  z.enum(values, expected(inWords(values)))
+const inWords = (values: readonly string[]) =>
+  values.length > 1 ? `${values.slice(0, -1).join(', ')} or ${values.at(-1)}` : values.join()
 export const wholeNumber = (min: number, max: number) =>
   z
     .string()
-    .regex(/^\d+$/, 'expected a whole number')
+    .refine(
+      (value) => /^\d+$/.test(value) && Number(value) >= min && Number(value) <= max,
+      expected(`a whole number from ${min} to ${max}`),
+    )
     .transform(Number)
-    .refine((value) => value >= min && value <= max, `expected ${min} to ${max}`)
+export const share = z
+  .string()
+  .regex(/^(0|1|0?\.\d+)$/, expected('a number from 0 to 1'))
+  .transform(Number)
 export const secret = z
   .string()
   .refine((value) => Buffer.byteLength(value) >= 32, 'expected at least 32 bytes')
@@ -43,7 +54,7 @@ export const hostWithPort = z
   .regex(/^[^\s/@]+:\d+$/, 'expected hosts with their ports like wiki.intranet:80')
 export const workers = z.union(
   [z.literal('auto').transform(() => availableParallelism()), wholeNumber(1, 256)],
-  'expected auto, or a whole number from 1 to 256',
+  expected('auto, or a whole number from 1 to 256'),
 )
 export const redisUrl = z.string().transform((url, context) => {
   const target = parseRedisUrl(url)

@@ -35,6 +35,11 @@ function productionWarnings(config: Config, wsUrl: string) {
       'ALLOWED_ORIGINS is unset: browsers may call from pages of localhost only. ' +
         'Set the origins of your front ends.',
     )
+  if (allowedOrigins.length === 0)
+    warnings.push(
+      'ALLOWED_ORIGINS has no origin: browsers may call from no page of another address. ' +
+        'Set the origins of your front ends.',
+    )
   if (allowedOrigins.includes('*'))
     warnings.push('ALLOWED_ORIGINS=*: the pages of every site may call. It is for development.')
   if (inviteUrl === undefined)

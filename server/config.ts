@@ -2,22 +2,25 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { formatIssues, limits } from '@parley/contract'
 import { z } from 'zod'
+import { conflictsOf, DEFAULT_METRICS_HOST, DEFAULT_PORT, defaultHost } from './config-conflicts.ts'
 import {
   adminKey,
   hostWithPort,
   httpUrl,
   list,
+  oneOf,
   origin,
   postgresUrl,
   publicUrl,
   redisPrefix,
   redisUrl,
   secret,
+  share,
   trustProxy,
   wholeNumber,
   workers,
 } from './config-values.ts'
-import { withSchema } from './db/own-schema.ts'
+import { withSchema } from './db/schema-name.ts'
 import { readable, withSecretFiles } from './secret-files.ts'
 
 /** The configuration. Only this file reads the environment; `.env.example` lists every variable. */
@@ -39,20 +42,21 @@ const SHUTDOWN_DELAY_SECONDS = { production: 5, elsewhere: 0 }
 const LOG_SAMPLE = { production: 0.25, elsewhere: 1 }
 const BYTES_PER_MB = 1024 * 1024
 const ENVIRONMENTS = ['development', 'test', 'production'] as const
-const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 /** Every variable, with its format and default. */
 export const Variables = z.object({
   // Anything else, like `prod`, would be development: with a playground and keys on the screen.
-  NODE_ENV: z.enum(ENVIRONMENTS, `expected one of ${ENVIRONMENTS.join(', ')}`).optional(),
-  PORT: wholeNumber(0, 65_535).default(5501),
+  NODE_ENV: oneOf(ENVIRONMENTS).optional(),
+  PORT: wholeNumber(0, 65_535).default(DEFAULT_PORT),
   HOST: z.string().optional(),
   DATABASE_URL: postgresUrl.optional(),
   DATABASE_SCHEMA: z
     .string()
     .regex(/^(?!pg_)[a-z_][a-z0-9_]{0,49}$/, 'expected a name of at most 50 of a-z, 0-9 and _')
     .optional(),
-  EMBEDDED_DATABASE: z.enum(['yes'], 'expected yes').optional(),
-  MIGRATE_ON_START: z.enum(['on', 'off'], 'expected on or off').default('on'),
+  EMBEDDED_DATABASE: oneOf(['yes']).optional(),
+  DEMO_APP: oneOf(['yes']).optional(),
+  MIGRATE_ON_START: oneOf(['on', 'off']).default('on'),
   DATA_DIR: z.string().default('.data'),
   DATABASE_POOL_SIZE: wholeNumber(2, 1_000).default(10),
   DATABASE_WAIT_SECONDS: wholeNumber(0, 600).default(30),
@@ -68,7 +72,7 @@ export const Variables = z.object({
   RATE_LIMIT_APPENDS: wholeNumber(0, 1_000_000).default(limits.rates.appends),
   RATE_LIMIT_APP_REQUESTS: wholeNumber(0, 1_000_000).default(0),
   TRUST_PROXY: trustProxy,
-  USER_ADMIN_ACCESS: z.enum(['bearer', 'server']).optional(),
+  USER_ADMIN_ACCESS: oneOf(['bearer', 'server']).optional(),
   PUBLIC_URL: publicUrl.optional(),
   INVITE_URL: httpUrl
     .refine((url) => url.includes('{token}'), 'expected {token} where the token goes')
@@ -79,9 +83,9 @@ export const Variables = z.object({
   SHUTDOWN_DELAY_SECONDS: wholeNumber(0, 300).optional(),
   PRESENCE_GRACE_SECONDS: wholeNumber(0, 3_600).default(limits.presenceGraceSeconds),
   PURGE_EMPTY_AFTER_DAYS: wholeNumber(0, 36_500).default(0),
-  CONSOLE: z.enum(['on', 'off'], 'expected on or off').default('on'),
+  CONSOLE: oneOf(['on', 'off']).default('on'),
   AUDIT_RETENTION_DAYS: wholeNumber(0, 36_500).default(365),
-  JOBS: z.enum(['on', 'external', 'off']).default('on'),
+  JOBS: oneOf(['on', 'external', 'off']).default('on'),
   LINK_PREVIEW_ALLOW_HOSTS: list.pipe(z.array(hostWithPort)).default([]),
   WEBHOOK_ALLOW_HOSTS: list.pipe(z.array(hostWithPort)).default([]),
   PUSH_SECRET_KEY: z.string().optional(),
@@ -95,24 +99,19 @@ export const Variables = z.object({
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
   WORKERS: workers.default(1),
   METRICS_PORT: wholeNumber(0, 65_535).optional(),
-  METRICS_HOST: z.string().default('127.0.0.1'),
-  LOG_SAMPLE: z
-    .string()
-    .regex(/^(0|1|0?\.\d+)$/, 'expected a number from 0 to 1')
-    .transform(Number)
-    .optional(),
-  LOG_LEVEL: z.enum(LOG_LEVELS, `expected one of ${LOG_LEVELS.join(', ')}`).default('info'),
+  METRICS_HOST: z.string().default(DEFAULT_METRICS_HOST),
+  LOG_SAMPLE: share.optional(),
+  LOG_LEVEL: oneOf(LOG_LEVELS).default('info'),
 })
 
 /**
- * Reads the environment and, if there is one, `.env`; the environment takes precedence. Bad values
- * throw an error of one line that names the variables.
+ * Reads the environment and, if there is one, `.env`; the environment takes precedence. An error of
+ * one line names every variable that is bad, or missing.
  */
 export function readConfig(environment: NodeJS.ProcessEnv = loadProcessEnv()) {
   const variables = parseVariables(environment)
   const isProduction = variables.NODE_ENV === 'production'
-  if (isProduction) requireForProduction(variables)
-  const host = variables.HOST ?? (isProduction ? '0.0.0.0' : '127.0.0.1')
+  const host = variables.HOST ?? defaultHost(isProduction)
   const userAdminAccess =
     variables.USER_ADMIN_ACCESS ?? (isProduction ? ('server' as const) : ('bearer' as const))
   const shutdownDelaySeconds =
@@ -130,6 +129,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = loadProcessEnv()) {
     redis: variables.REDIS_URL && { target: variables.REDIS_URL, prefix: variables.REDIS_PREFIX },
     adminKey: variables.ADMIN_API_KEY,
     hasConsole: variables.CONSOLE === 'on',
+    wantsDemoApp: variables.DEMO_APP === 'yes',
     jwtSecret: variables.JWT_SECRET,
     previousJwtSecrets: variables.JWT_PREVIOUS_SECRETS,
     allowedOrigins: variables.ALLOWED_ORIGINS ?? developmentOrigins,
@@ -175,31 +175,18 @@ type ParsedVariables = z.output<typeof Variables>
 
 function parseVariables(environment: NodeJS.ProcessEnv): ParsedVariables {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value))
-  const parsed = Variables.safeParse(withSecretFiles(given))
-  if (parsed.success) return parsed.data
+  const { values, problems } = withSecretFiles(given)
+  const { data, error } = Variables.safeParse(values)
   // Only the variable's name: a position in its list would not help to find the bad value.
-  const issues = parsed.error.issues.map((issue) => ({ ...issue, path: issue.path.slice(0, 1) }))
-  throw new Error(formatIssues(issues))
+  const issues = error?.issues.map((issue) => ({ ...issue, path: issue.path.slice(0, 1) })) ?? []
+  const all = [...problems, ...issues.map((issue) => formatIssues([issue])), ...conflictsOf(given)]
+  if (data && all.length === 0) return data
+  throw new Error([...new Set(all)].join('; '))
 }
-
-/** Names all that is missing at once. */
-function requireForProduction({ JWT_SECRET, DATABASE_URL, EMBEDDED_DATABASE }: ParsedVariables) {
-  const hasDatabase = DATABASE_URL !== undefined || EMBEDDED_DATABASE !== undefined
-  const missing = [
-    ...(JWT_SECRET === undefined ? ['JWT_SECRET: required with NODE_ENV=production'] : []),
-    ...(hasDatabase ? [] : [NO_DATABASE]),
-  ]
-  if (missing.length > 0) throw new Error(missing.join('; '))
-}
-const NO_DATABASE =
-  'DATABASE_URL: required with NODE_ENV=production. EMBEDDED_DATABASE=yes insists on the ' +
-  'embedded PostgreSQL, which is meant for development'
 
 /** The database with its schema, if one is set; undefined for the embedded database. */
 function databaseUrlOf(variables: ParsedVariables) {
   const { DATABASE_URL: databaseUrl, DATABASE_SCHEMA: schema } = variables
-  if (schema !== undefined && databaseUrl === undefined)
-    throw new Error('DATABASE_SCHEMA: expected with DATABASE_URL only')
   return databaseUrl && schema ? withSchema(databaseUrl, schema) : databaseUrl
 }
 

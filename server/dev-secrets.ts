@@ -3,7 +3,11 @@ import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } 
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { newApiKey } from './core/api-keys.ts'
+<<<<<<< HEAD
 import { parseJson } from './core/json-text.ts'
+=======
+import { requireWritable, unwritable } from './db/embedded/data-dir.ts'
+>>>>>>> h-ops1
 
 const Secrets = z.object({ adminKey: z.string(), jwtSecret: z.string(), demoApiKey: z.string() })
 export type Secrets = z.infer<typeof Secrets>
@@ -13,11 +17,26 @@ export type Secrets = z.infer<typeof Secrets>
  * stored beside the database, readable by their owner only.
  */
 export function developmentSecrets(dataDir: string): Secrets {
-  const file = join(dataDir, 'secrets.json')
+  const file = fileIn(dataDir)
   if (!existsSync(file)) create(file)
+  return read(file)
+}
+
+/** Throws if a start would have no secrets. It makes nothing. */
+export function requireSecrets(dataDir: string) {
+  const file = fileIn(dataDir)
+  if (existsSync(file)) read(file)
+  else requireWritable(dataDir)
+}
+
+const fileIn = (dataDir: string) => join(dataDir, 'secrets.json')
+
+function read(file: string): Secrets {
   const { data } = Secrets.safeParse(parseJson(readFileSync(file, 'utf8')))
   if (!data)
-    throw new Error(`${file} does not contain valid secrets: delete it to generate new ones`)
+    throw new Error(
+      `DATA_DIR: ${file} does not contain valid secrets: delete it to generate new ones`,
+    )
   return data
 }
 
@@ -33,8 +52,7 @@ function create(file: string) {
     mkdirSync(dirname(file), { recursive: true })
     writeFileSync(draft, JSON.stringify(secrets, null, 2), { mode: 0o600 })
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : 'error'
-    throw new Error(`DATA_DIR: ${dirname(file)} is not writable (${code}). Set another folder`)
+    throw unwritable(dirname(file), error)
   }
   try {
     linkSync(draft, file)

@@ -16,6 +16,8 @@ type ProcessOptions = {
   beforeStop?: () => Promise<void>
   /** Filled by `start`. */
   stopFunctions: StopFunction[]
+  /** The process was asked to end, and all that it has started has stopped. */
+  onStopped?: (milliseconds: number) => void
   /** What it does on SIGHUP, and then goes on; without, it stops. */
   onHangup?: () => (() => void) | undefined
 }
@@ -24,7 +26,8 @@ type ProcessOptions = {
  * Runs a process from start to exit. On a signal, or when the start fails, everything that was
  * started is stopped in reverse order. A second signal exits at once.
  */
-export function runProcess({ start, beforeStop, stopFunctions, onHangup }: ProcessOptions) {
+export function runProcess(options: ProcessOptions) {
+  const { start, beforeStop, stopFunctions, onStopped, onHangup } = options
   // After a bug the state is unknown: what is open is left to the other side.
   process.on('uncaughtException', (error) => {
     processLog.uncaught(error)
@@ -33,14 +36,20 @@ export function runProcess({ start, beforeStop, stopFunctions, onHangup }: Proce
   let isStopping = false
   const stop = async (exitCode: number, reason?: string) => {
     isStopping = true
+    const startedAt = performance.now()
     const exit = () => {
       if (reason !== undefined) processLog.fatal(reason)
       process.exit(exitCode)
     }
     if (exitCode === 0) await beforeStop?.()
-    setTimeout(exit, STOP_TIMEOUT_MS).unref()
+    const giveUp = () => {
+      processLog.warn(`not stopped within ${STOP_TIMEOUT_MS / 1_000} s: the process ends`)
+      exit()
+    }
+    setTimeout(giveUp, STOP_TIMEOUT_MS).unref()
     for (let stopNext = stopFunctions.pop(); stopNext; stopNext = stopFunctions.pop())
       await stopNext().catch((error) => processLog.warn(errorMessage(error)))
+    if (exitCode === 0) onStopped?.(Math.round(performance.now() - startedAt))
     exit()
   }
   const stopOnce: Stop = (exitCode = 0, reason) => {

@@ -12,16 +12,34 @@ export const secretVariables = [
 
 type Variables = Record<string, string | undefined>
 
+<<<<<<< HEAD
 /** The variables, those with `_FILE` replaced by what their file contains. */
 export function withSecretFiles(given: Variables): Variables {
   const read = { ...given }
+=======
+/**
+ * The variables, those with `_FILE` replaced by what their file contains, and what is wrong with
+ * the files.
+ */
+export function withSecretFiles(given: Given) {
+  const values: Given = { ...given }
+  const problems: string[] = []
+>>>>>>> h-ops1
   for (const name of secretVariables) {
     const file = given[`${name}_FILE`]
     if (file === undefined) continue
-    if (given[name] !== undefined) throw new Error(`${name}: expected without ${name}_FILE`)
-    read[name] = contentOf(file, `${name}_FILE`)
+    try {
+      values[name] = secretOf({ name, file, given })
+    } catch (error) {
+      problems.push(error instanceof Error ? error.message : String(error))
+    }
   }
-  return read
+  return { values, problems }
+}
+
+function secretOf({ name, file, given }: { name: string; file: string; given: Given }) {
+  if (given[name] !== undefined) throw new Error(`${name}: expected without ${name}_FILE`)
+  return contentOf(file, `${name}_FILE`)
 }
 
 /** Editors and `echo` end a file with a line break, which belongs to no secret. */

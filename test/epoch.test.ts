@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { expect, test } from 'vitest'
+import { connectOnce } from '@parley/server/db/client'
+import { expect, onTestFinished, test } from 'vitest'
 import { parleyOn } from './app-files/command.ts'
 import { root } from './support/consumer.ts'
-import { createEmptyDatabase } from './support/migrations.ts'
+import { createEmptyDatabase, migrateUpTo } from './support/migrations.ts'
 import { bundled } from './support/start.ts'
 import { useWorld } from './support/world.ts'
 
@@ -56,6 +57,19 @@ test('a new epoch of a database without tables is refused with what to do', asyn
     output:
       'The event epoch was not changed: the database has no tables of Parley. ' +
       'Restore the backup first, or correct DATABASE_URL',
+  })
+})
+
+test('a backup of an older version gets a new epoch, unless servers seem to run', async () => {
+  const url = await createEmptyDatabase()
+  await migrateUpTo(url, '0037_replies')
+  expect(await parleyOn(url, 'new-epoch')).toMatchObject({ code: 0 })
+  const sql = connectOnce(url)
+  onTestFinished(() => sql.end())
+  await sql`insert into nodes (id) values ('killed')`
+  expect(await parleyOn(url, 'new-epoch')).toMatchObject({
+    code: 1,
+    output: expect.stringContaining('1 server runs on this database, unless killed within '),
   })
 })
 

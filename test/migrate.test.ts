@@ -58,7 +58,7 @@ test('with MIGRATE_ON_START=off a start needs parley migrate, which says what it
   expect([fatal(start), fatal(worker)]).toEqual([expected, expected])
   expect(check).toMatchObject({
     code: 1,
-    output: expect.stringContaining(`Schema: lacks ${last}\nMIGRATE_ON_START=off: run \`parley`),
+    output: expect.stringContaining(`Schema: lacks ${last}\n${refusal}\n`),
   })
   expect(await parley('migrate', { DATABASE_URL })).toEqual({
     code: 0,
@@ -219,7 +219,10 @@ test('parley check says what a start would find, and changes nothing', async () 
   expect(await sql`select from pg_namespace where nspname = 'drizzle'`).toHaveLength(0)
   expect(away.code).toBe(1)
   expect(away.output).toMatch(/\nThe database cannot be used: connect ECONNREFUSED [^\n]+\n$/)
-  expect(bad).toEqual({ code: 1, output: 'PORT: expected a whole number\n' })
+  expect(bad).toEqual({
+    code: 1,
+    output: 'PORT: expected a whole number from 0 to 65535, not "x"\n',
+  })
   const nowhere = join(import.meta.filename, 'data')
   const embedded = { DATABASE_URL: '', EMBEDDED_DATABASE: 'yes', DATA_DIR: nowhere }
   expect(await parley('check', embedded)).toMatchObject({

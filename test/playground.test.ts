@@ -26,6 +26,7 @@ beforeAll(async () => {
       HOST: '127.0.0.1',
       ADMIN_API_KEY: production.ADMIN_API_KEY,
       DATA_DIR: directory,
+      DEMO_APP: 'yes',
       LOG_LEVEL: 'trace',
     },
     directory,

@@ -51,7 +51,7 @@ test('a session whose client fell silent loses locks that others wait for in 2.5
   expect(held).toBeGreaterThan(1_000)
 })
 
-test('a command with a file, another program or database may wait: others are ended', async () => {
+test('a command with a file, another program or service may wait: others are ended', async () => {
   const ana = await world().user('ana')
   const [exported, edited, locked] = [
     await ana.channels.create({ type: 'group', name: 'Exported' }),
@@ -59,6 +59,7 @@ test('a command with a file, another program or database may wait: others are en
     await ana.channels.create({ type: 'group', name: 'Locked' }),
   ]
   const isCommandThere = await lockSilently(world(), exported.id, FILE_CONNECTION)
+  const isServiceThere = await fallSilent(world(), 'select', 'parley-jobs/of_others')
   const isProgramThere = await lockSilently(world(), edited.id, 'psql')
   // A service of its own, whose sessions it looks after itself.
   const elsewhere = { db: world().db, databaseUrl: inject('databaseUrl') }
@@ -67,5 +68,5 @@ test('a command with a file, another program or database may wait: others are en
   await ana.messages.send({ channelId: locked.id, text: 'waits until it is free' })
   expect(await isOtherThere()).toBe(false)
   expect([await isCommandThere(), await isProgramThere()]).toEqual([true, true])
-  expect(await isSessionElsewhereThere()).toBe(true)
+  expect([await isServiceThere(), await isSessionElsewhereThere()]).toEqual([true, true])
 })

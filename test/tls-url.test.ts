@@ -45,6 +45,16 @@ test('a private CA is trusted alone, and a client certificate is sent with its k
   })
 })
 
+test('a file that is no certificate, or no key, is refused by the name of its setting', () => {
+  const key = certificates.path('server.key')
+  for (const [parameters, problem] of [
+    [`sslrootcert=${key}`, `sslrootcert in DATABASE_URL: ${key} has no certificate`],
+    [`sslmode=require&sslcert=${key}`, `sslcert in DATABASE_URL: ${key} has no certificate`],
+    [`sslmode=require&sslkey=${ca}`, `sslkey in DATABASE_URL: ${ca} has no private key`],
+  ] as const)
+    expect(() => sslOf(parameters)).toThrow(problem)
+})
+
 test('a certificate is compared with an IPv6 address as it is written there', () => {
   const { ssl } = readTls('postgres://parley@[2001:db8::1]/chat?sslmode=verify-full')
   expect(ssl).toMatchObject({ host: '2001:db8::1' })
@@ -63,8 +73,10 @@ test('only the parameters for encryption are taken out of the URL', () => {
 
 test('a mode that could fall back to plain text, and a CA that is not there, are refused', () => {
   for (const mode of ['prefer', 'allow', 'REQUIRE', 'yes'])
-    expect(() => sslOf(`sslmode=${mode}`)).toThrow(/^sslmode: expected one of disable, require, /)
+    expect(() => sslOf(`sslmode=${mode}`)).toThrow(
+      /^sslmode in DATABASE_URL: expected one of disable, require, /,
+    )
   expect(() => sslOf('sslmode=verify-full&sslrootcert=/no/ca.crt')).toThrow(
-    'sslrootcert: /no/ca.crt cannot be read',
+    'sslrootcert in DATABASE_URL: /no/ca.crt cannot be read (ENOENT)',
   )
 })

@@ -1,37 +1,75 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { type Config, readConfig } from '../config.ts'
 import { warningsOf } from '../config-warnings.ts'
 import { requireEmbeddable } from '../db/embedded/index.ts'
-import { inspect } from '../db/migrate.ts'
+import { inspect, requireMigrated } from '../db/migrate.ts'
+import { requireSecrets } from '../dev-secrets.ts'
+import { errorMessage } from '../lifecycle.ts'
 import { localUrl, wsUrlOf } from '../urls.ts'
 import { connectionWarnings } from './connections.ts'
 import { databaseError } from './database-error.ts'
+import { type Address, listenError } from './listen-error.ts'
 import { QUEUE_MIGRATIONS } from './open.ts'
 
-/** `parley check`: says whether a start would succeed. It changes nothing, and starts nothing. */
+/**
+ * `parley check`: says whether a start would succeed, and in the same words all that it would fail
+ * for. It changes nothing, and starts nothing.
+ */
 export async function check() {
   const config = readConfig()
   console.log(`Settings: valid, for ${config.isProduction ? 'production' : 'development'}`)
   const wsUrl = wsUrlOf(config.publicUrl ?? localUrl(config.host, config.port))
   for (const warning of warningsOf(config, wsUrl)) console.log(`Warning: ${warning}`)
-  const { databaseUrl } = config
-  if (databaseUrl !== undefined) return checkDatabase(databaseUrl, config)
-  console.log(`Database: embedded, below ${config.dataDir}`)
-  requireEmbeddable(config.dataDir)
+  const problems: string[] = []
+  for (const look of [checkDataDir, checkDatabase, checkAddresses])
+    await look(config).catch((error) => problems.push(errorMessage(error)))
+  if (problems.length > 0) throw new Error(problems.join('; '))
 }
 
-async function checkDatabase(url: string, config: Config) {
-  const { version, pending, isQueueBehind } = await inspect(url, {
-    mayMigrate: config.migrateOnStart,
-  }).catch((error) => {
+async function checkDataDir({ isProduction, databaseUrl, dataDir }: Config) {
+  if (databaseUrl === undefined) {
+    console.log(`Database: embedded, below ${dataDir}`)
+    requireEmbeddable(dataDir)
+  }
+  if (!isProduction) requireSecrets(dataDir)
+}
+
+async function checkDatabase(config: Config) {
+  const { databaseUrl } = config
+  if (databaseUrl === undefined) return
+  await inspectDatabase(databaseUrl, config).catch((error) => {
     throw databaseError(error)
   })
+}
+
+async function inspectDatabase(url: string, config: Config) {
+  const { migrateOnStart: mayMigrate } = config
+  const { version, pending, isQueueBehind } = await inspect(url, { mayMigrate })
   console.log(`Database: PostgreSQL ${version}`)
   for (const warning of await connectionWarnings(url, config)) console.log(`Warning: ${warning}`)
   // A start without jobs does not look at the tables of the queue, nor migrate them.
-  const isBehind = isQueueBehind && config.jobs !== 'off'
-  const lacks = isBehind ? [...pending, QUEUE_MIGRATIONS] : pending
-  if (lacks.length === 0) return console.log('Schema: up to date')
-  console.log(`Schema: lacks ${lacks.join(', ')}`)
-  if (!config.migrateOnStart)
-    throw new Error('MIGRATE_ON_START=off: run `parley migrate` before a start')
+  const hasJobs = config.jobs !== 'off'
+  const lacks = isQueueBehind && hasJobs ? [...pending, QUEUE_MIGRATIONS] : pending
+  console.log(`Schema: ${lacks.length === 0 ? 'up to date' : `lacks ${lacks.join(', ')}`}`)
+  if (!mayMigrate) await requireMigrated(url, { hasJobs })
+}
+
+/** In the order of a start. Both are listened at together, since one may exclude the other. */
+async function checkAddresses({ host, port, metricsHost, metricsPort }: Config) {
+  const ofMetrics =
+    metricsPort === undefined ? [] : [{ host: metricsHost, port: metricsPort, prefix: 'METRICS_' }]
+  const tried = await Promise.allSettled([...ofMetrics, { host, port }].map(listen))
+  const failed = tried.flatMap((outcome) => {
+    if (outcome.status === 'rejected') return [errorMessage(outcome.reason)]
+    outcome.value.close()
+    return []
+  })
+  if (failed.length > 0) throw new Error(failed.join('; '))
+}
+
+async function listen(address: Address) {
+  const server = createServer().listen(address.port, address.host)
+  await once(server, 'listening').catch(listenError(address))
+  return server
 }

@@ -1,5 +1,6 @@
 import type { DbConnection, Tx } from '../db/client.ts'
-import { ownSchema, queueSchemaOf } from '../db/own-schema.ts'
+import { queueSchemaOf } from '../db/own-schema.ts'
+import { ownSchema } from '../db/schema-name.ts'
 import { latestMigration, latestQueueMigration } from '../db/schema-state.ts'
 import { transaction } from '../db/transaction.ts'
 import { useOnce } from '../db/use-once.ts'

@@ -1,6 +1,6 @@
 import { errorMessage } from '../lifecycle.ts'
 
-type Address = { port: number; host: string; prefix?: string }
+export type Address = { port: number; host: string; prefix?: string }
 
 /** Throws an error of listening again, with the variable to set: PORT or HOST, or METRICS_PORT. */
 export const listenError =
@@ -8,7 +8,10 @@ export const listenError =
   (error: unknown): never => {
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
     const problem = problems[code]
-    if (!problem) throw new Error(`Cannot listen: ${errorMessage(error)}`)
+    if (!problem)
+      throw new Error(
+        `${prefix}HOST, ${prefix}PORT: cannot listen at ${host}, ${port}: ${errorMessage(error)}`,
+      )
     const { variable, text } = problem
     throw new Error(`${prefix}${variable}: ${text(variable === 'PORT' ? port : host)} (${code})`)
   }
@@ -27,6 +30,8 @@ const problems: Record<string, { variable: string; text: (value: number | string
     text: (port) => `${port} is for privileged users. Set one above 1023`,
   },
   EADDRNOTAVAIL: notHere,
+  EAFNOSUPPORT: notHere,
+  EINVAL: notHere,
   ENOTFOUND: notHere,
   EAI_AGAIN: notHere,
 }

@@ -47,16 +47,20 @@ async function requireTables(db: Tx) {
   )
 }
 
-/** The database's backup may also be so fresh that those in it seem to run. */
+/**
+ * The database's backup may also be so fresh that those in it seem to run. One of an older version
+ * does not say which of them had stopped.
+ */
 async function requireNoServer(db: Tx) {
   const [running] = await db<{ count: number }[]>`
     select count(*)::int
     from nodes n
-    where n.beat_at > clock_timestamp() - ${RUNNING}::interval`
+    where n.beat_at > clock_timestamp() - ${RUNNING}::interval
+      and to_jsonb(n) ->> 'stopped_at' is null`
   if (!running?.count) return
   const servers = running.count === 1 ? '1 server runs' : `${running.count} servers run`
   throw new Error(
-    `${servers} on this database, or did so until 10 s ago. Stop all of them first; ` +
+    `${servers} on this database, unless killed within the last 10 s. Stop all of them first; ` +
       '--force changes it all the same',
   )
 }

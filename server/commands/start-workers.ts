@@ -1,9 +1,8 @@
 import { once } from 'node:events'
-import { pino } from 'pino'
+import type { Logger } from 'pino'
 import type { MetricObject } from 'prom-client'
 import type { Config } from '../config.ts'
 import { DATABASE_ANSWER_MS } from '../core/database-metrics.ts'
-import { logFormat } from '../core/log-format.ts'
 import { developmentSecrets } from '../dev-secrets.ts'
 import { startTextServer } from '../http/metrics-server.ts'
 import type { StopFunction } from '../lifecycle.ts'
@@ -16,17 +15,21 @@ import { createWorkerPool, tell } from './worker-pool.ts'
 /** How long a worker process may take to show its metrics, for which it asks the database twice. */
 const METRICS_MS = 2 * DATABASE_ANSWER_MS + 1_000
 
-type Options = { config: Config; databaseUrl: string; stopFunctions: StopFunction[] }
+type Options = {
+  config: Config
+  databaseUrl: string
+  stopFunctions: StopFunction[]
+  log: Logger
+}
 
 /**
  * Starts the worker processes of this server, which share its port. This process owns what there is
  * once: the embedded database, the migration, the port of the metrics.
  */
-export async function startWorkers({ config, databaseUrl, stopFunctions }: Options) {
+export async function startWorkers({ config, databaseUrl, stopFunctions, log }: Options) {
   const { workers: count, shutdownDelayMs: delayMs } = config
   if (!config.isProduction) developmentSecrets(config.dataDir)
   await prepareDatabase(databaseUrl, config)
-  const log = pino(logFormat(config.logLevel))
   const pool = createWorkerPool({ count, databaseUrl, delayMs, log })
   stopFunctions.push(pool.stop)
   await pool.start()

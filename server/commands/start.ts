@@ -1,22 +1,20 @@
 import type { AddressInfo } from 'node:net'
 import { hostname } from 'node:os'
 import { limits } from '@parley/contract'
+import { pino } from 'pino'
 import { buildApp } from '../app.ts'
 import { type Config, readConfig } from '../config.ts'
 import { warningsOf } from '../config-warnings.ts'
 import { databaseSpans } from '../core/database-spans.ts'
 import { createEventBus } from '../core/event-bus.ts'
-import { sha256 } from '../core/hash.ts'
 import { acceptedTasks, createJobStaging } from '../core/jobs.ts'
+import { logFormat } from '../core/log-format.ts'
 import { createMetrics } from '../core/metrics.ts'
 import { loadRedis } from '../core/redis.ts'
 import { createShutdown } from '../core/shutdown.ts'
 import { createTokens } from '../core/tokens.ts'
 import { createDb, type Db } from '../db/client.ts'
-import { inSchema, locks } from '../db/locks.ts'
-import { transaction } from '../db/transaction.ts'
-import { developmentSecrets } from '../dev-secrets.ts'
-import { createApp } from '../features/apps/create.ts'
+import { developmentSecrets, type Secrets } from '../dev-secrets.ts'
 import { createCleanup } from '../jobs/cleanup.ts'
 import { startJobs } from '../jobs/index.ts'
 import { levelOf } from '../jobs/log.ts'
@@ -25,6 +23,7 @@ import { watchWorkers } from '../jobs/watch-workers.ts'
 import { runProcess, type Stop, type StopFunction, stopWithParent } from '../lifecycle.ts'
 import { captureConsole, processLog } from '../process-log.ts'
 import { localUrl, wsUrlOf } from '../urls.ts'
+import { ensureDemoApp, NO_DEMO_APP } from './demo-app.ts'
 import { listenError } from './listen-error.ts'
 import { prepareDatabase } from './open.ts'
 import { serveMetrics } from './serve-metrics.ts'
@@ -41,12 +40,16 @@ let beforeStop = async () => {}
 /** Nothing is to be replaced before there are worker processes. */
 let onHangup: (() => void) | undefined
 
+/** Before it has a log, an end is no news. */
+let onStopped = (_: number) => {}
+
 /** `parley start`: the server, with its database unless that is given, and its jobs. */
 export const start = () =>
   runProcess({
     start: startServer,
     beforeStop: () => beforeStop(),
     stopFunctions,
+    onStopped: (ms) => onStopped(ms),
     onHangup: () => onHangup,
   })
 
@@ -60,8 +63,10 @@ async function startServer(stop: Stop) {
     config.databaseUrl ??
     (await startEmbedded(config, { stop, stopFunctions }))
   if (worker || config.workers === 1) return serve({ config, worker, databaseUrl, stop })
-  const pool = await startWorkers({ config, databaseUrl, stopFunctions })
+  const log = pino(logFormat(config.logLevel))
+  const pool = await startWorkers({ config, databaseUrl, stopFunctions, log })
   beforeStop = pool.stop
+  onStopped = (ms) => log.info({ ms }, 'stopped')
   // A hang-up of a terminal that was closed ends the process instead.
   if (!process.stdout.isTTY) onHangup = pool.roll
 }
@@ -77,9 +82,11 @@ async function serve({ config, worker, databaseUrl, stop }: ServeOptions) {
   const around = databaseSpans()
   const db = createDb({ url: databaseUrl, poolSize, applicationName: 'parley', around })
   stopFunctions.push(() => db.end({ timeout: 3 }))
-  const setup = { config, worker, secrets, databaseUrl, db }
+  const demoApiKey = secrets && (await demoApiKeyOf(secrets, { config, db }))
+  const setup = { config, worker, secrets, demoApiKey, databaseUrl, db }
   const server = await createServer(setup)
   const { app, metrics, cleanup } = server
+  onStopped = (ms) => app.log.info({ ms }, 'stopped')
   // Unless jobs are off, the cleanup runs as one of them.
   const cleansUp = config.jobs === 'off' && runsJobs(worker)
   stopFunctions.push(cleansUp ? cleanup.start() : cleanup.stop)
@@ -97,7 +104,6 @@ async function serve({ config, worker, databaseUrl, stop }: ServeOptions) {
       },
     })
   else stopFunctions.push(...(await serveMetrics({ config, metrics, db, databaseUrl })))
-  if (secrets) await ensureDemoApp(db, secrets.demoApiKey)
   // Last: a server that says "Server listening" has everything it needs.
   const { port, host } = config
   await app.listen({ port, host }).catch(listenError({ port, host }))
@@ -108,14 +114,22 @@ async function serve({ config, worker, databaseUrl, stop }: ServeOptions) {
 type Setup = {
   worker: Handed | undefined
   config: Config
-  secrets: ReturnType<typeof developmentSecrets> | undefined
+  secrets: Secrets | undefined
+  /** Of the demo app, if there is one. */
+  demoApiKey: string | undefined
   databaseUrl: string
   db: Db
 }
 type Server = Awaited<ReturnType<typeof createServer>>
 
+async function demoApiKeyOf({ demoApiKey }: Secrets, { config, db }: Pick<Setup, 'config' | 'db'>) {
+  const isThere = await ensureDemoApp(db, { apiKey: demoApiKey, isAsked: config.wantsDemoApp })
+  return isThere ? demoApiKey : undefined
+}
+
 /** Creates the parts of a server. Nothing runs yet. */
-async function createServer({ config, worker, secrets, databaseUrl, db }: Setup) {
+async function createServer(setup: Setup) {
+  const { config, worker, secrets, demoApiKey, databaseUrl, db } = setup
   const jwtSecret = config.jwtSecret ?? secrets?.jwtSecret ?? ''
   const tokens = await createTokens([jwtSecret, ...config.previousJwtSecrets])
   const adminKey = config.adminKey ?? secrets?.adminKey
@@ -153,7 +167,7 @@ async function createServer({ config, worker, secrets, databaseUrl, db }: Setup)
       ...config,
       worker: worker?.number,
       hasDocsPage: !config.isProduction,
-      demoApiKey: secrets?.demoApiKey,
+      demoApiKey,
     },
     access: { tokens, adminKey, userAdminAccess: config.userAdminAccess },
     urls: { publicUrl, wsUrl, inviteUrl: config.inviteUrl },
@@ -188,10 +202,12 @@ async function announceShutdown({ shutdownDelayMs }: Config, { app, shutdown }: 
 }
 
 /** One line of the log in production; addresses and generated keys on the screen elsewhere. */
-function announceStart({ config, worker, secrets, databaseUrl }: Setup, server: Server) {
+function announceStart(setup: Setup, server: Server) {
+  const { config, worker, secrets, demoApiKey, databaseUrl } = setup
   const { app, publicUrl, wsUrl } = server
   if (worker && !worker.announces) return
   for (const line of warningsOf(config, wsUrl())) processLog.warn(line)
+  if (secrets && demoApiKey === undefined) processLog.warn(NO_DEMO_APP)
   if (config.isProduction) {
     const urls = { baseUrl: publicUrl(), webSocket: wsUrl() }
     app.log.info({ ...urls, version: limits.apiVersion, machine: hostname() }, 'started')
@@ -199,13 +215,13 @@ function announceStart({ config, worker, secrets, databaseUrl }: Setup, server: 
   if (secrets)
     print({
       Docs: `${publicUrl()}/docs`,
-      Playground: `${publicUrl()}/playground`,
+      ...(demoApiKey !== undefined && { Playground: `${publicUrl()}/playground` }),
       ...(config.hasConsole && { Console: `${publicUrl()}/console` }),
       // For psql, and for pg_dump: it is the way out of the embedded database.
       ...(config.databaseUrl === undefined && { Database: databaseUrl }),
       // A key that was given is not for the screen, nor for the logs that it ends up in.
       ...(config.adminKey === undefined && { 'Admin key': secrets.adminKey }),
-      'Demo API key': secrets.demoApiKey,
+      ...(demoApiKey !== undefined && { 'Demo API key': demoApiKey }),
     })
 }
 
@@ -218,22 +234,6 @@ async function closeInTime(app: ReturnType<typeof buildApp>) {
   await app.close()
   clearTimeout(timer)
 }
-
-/**
- * Creates an app to try things out with. Its key stays the same across restarts. The lock lets two
- * nodes that start at once create only one.
- */
-const ensureDemoApp = (db: Db, apiKey: string) =>
-  db.use((db) =>
-    transaction(db, async (tx) => {
-      await tx`select pg_advisory_xact_lock(${locks.demoApp}, ${inSchema(tx)})`
-      const [existing] = await tx`
-        select
-        from api_keys ak
-        where ak.hash = ${sha256(apiKey)}`
-      if (!existing) await createApp(tx, 'Demo', apiKey)
-    }),
-  )
 
 const print = (lines: Record<string, string>) => {
   for (const [name, value] of Object.entries(lines)) console.log(`${`${name}:`.padEnd(14)}${value}`)

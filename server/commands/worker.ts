@@ -22,7 +22,10 @@ import { traceProcess } from './trace-process.ts'
 const stopFunctions: StopFunction[] = []
 
 /** `parley worker`: runs the jobs of servers with JOBS=external, on their database. */
-export const startWorker = () => runProcess({ start, stopFunctions })
+export const startWorker = () =>
+  runProcess({ start, stopFunctions, onStopped: (ms) => onStopped(ms) })
+
+let onStopped = (_: number) => {}
 
 async function start(stop: () => void) {
   const config = readConfig()
@@ -44,6 +47,7 @@ async function start(stop: () => void) {
   const metrics = createMetrics()
   const nodeId = randomUUID()
   const log = pino(logFormat(config.logLevel, nodeId))
+  onStopped = (ms) => log.info({ ms }, 'stopped')
   logOutages(db.outages, log)
   const report = (error: unknown, problem: string) => log[levelOf(error)]({ err: error }, problem)
   const broker = createNodeBroker({

@@ -44,7 +44,7 @@ export async function isNoted(
 
 /** Notes what a caller does in one of several transactions. */
 export function noteActOf(db: Tx, caller: ActContext['caller'], act: Act) {
-  caller.onNoted?.()
+  caller.onNoted?.(act.appId)
   return insertEntry(db, { ...actorOf(caller), ...act })
 }
 

@@ -35,8 +35,8 @@ type Traced = {
   trace?: string
   /** The id of the request, for the audit log. */
   requestId?: string
-  /** Called when the audit log gets an entry of the call. */
-  onNoted?: () => void
+  /** Called when the audit log gets an entry of the call, with the app that this is about. */
+  onNoted?: (appId: string | undefined) => void
 }
 /** What the operator has set for the caller's app. */
 type OfApp = Traced & { settings?: Omit<AppFacts, 'isDisabled'> }

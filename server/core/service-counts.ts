@@ -1,5 +1,5 @@
 import type { Db, Tx } from '../db/client.ts'
-import { hasQueue, queueSchema } from '../db/own-schema.ts'
+import { hasQueue, isOwnSession, queueSchema } from '../db/own-schema.ts'
 import type { ServiceGauges } from './database-gauges.ts'
 
 /** What the metrics of the whole service are read by: `mostRows` bounds what a count looks at. */
@@ -71,9 +71,9 @@ type ConnectionsRow = { state: string; count: number }
 async function readConnections({ db }: Source, { connections }: ServiceGauges) {
   const rows = await db.use(
     (db) => db<ConnectionsRow[]>`
-      select coalesce(state, 'unknown') as state, count(*)::int
-      from pg_stat_activity
-      where datname = current_database() and application_name like 'parley%'
+      select coalesce(sa.state, 'unknown') as state, count(*)::int
+      from pg_stat_activity sa
+      where ${isOwnSession(db)}
       group by 1`,
   )
   return () => {

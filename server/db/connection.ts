@@ -1,5 +1,6 @@
 import postgres from 'postgres'
 import type { pacedSockets } from './paced-sockets.ts'
+import { connectionName } from './schema-name.ts'
 import type { singleSocket } from './single-socket.ts'
 import { readTls } from './tls.ts'
 import { valueTypes } from './value-types.ts'
@@ -104,7 +105,7 @@ export const openConnection = ({
     transform: { column: { from: postgres.toCamel } },
     types: valueTypes,
     connection: {
-      application_name: applicationName,
+      application_name: connectionName(applicationName, url),
       TimeZone: 'UTC',
       // Whatever the role or the database prefers: `value-types.ts` reads no other dates.
       DateStyle: 'ISO',
@@ -139,7 +140,7 @@ export const connectOnce = (url: string, { applicationName, ...options }: OnceOp
       keep_alive: KEEP_ALIVE_SECONDS,
       onnotice: () => {},
       connection: {
-        ...(applicationName && { application_name: applicationName }),
+        ...(applicationName && { application_name: connectionName(applicationName, url) }),
         idle_in_transaction_session_timeout: IDLE_OUTSIDE_POOLS_MS,
         ...goneClients,
       },

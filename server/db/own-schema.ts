@@ -1,18 +1,17 @@
 import type { Tx } from './client.ts'
-
-/** Names a schema in a database URL, for a service that has only that: see DATABASE_SCHEMA. */
-export function withSchema(databaseUrl: string, schema: string) {
-  const url = new URL(databaseUrl)
-  url.searchParams.set('search_path', schema)
-  return url.href
-}
-
-/** The schema that the URL names. Without, our tables are where PostgreSQL creates them: public. */
-export const ownSchema = (databaseUrl: string) =>
-  new URL(databaseUrl).searchParams.get('search_path') ?? undefined
+import { LONGEST_NAME, ownSchema } from './schema-name.ts'
 
 /** The schema of graphile-worker's tables. */
 export const queueSchemaOf = (databaseUrl: string) => ownSchema(databaseUrl) ?? 'graphile_worker'
+
+/** Whether a session, `sa`, is one of this service, also where others share its database. */
+export const isOwnSession = (db: Tx) => db`
+  sa.datname = current_database()
+    and sa.application_name like 'parley%'
+    and split_part(sa.application_name, '/', 2) = left(
+      ${schemaOf(db, '')},
+      ${LONGEST_NAME - 1} - length(split_part(sa.application_name, '/', 1))
+    )`
 
 const schemaOf = (db: Tx, otherwise: string) =>
   String(db.options.connection.search_path ?? otherwise)

@@ -1,4 +1,5 @@
 import type { Tx } from './connection.ts'
+import { isOwnSession } from './own-schema.ts'
 
 /**
  * The name of connections that read or write a file: their pauses are those of whoever takes or
@@ -19,10 +20,9 @@ export const endStuckSessions = (db: Tx) => db<{ isEnded: boolean }[]>`
   with stuck as materialized (
     select sa.pid
     from pg_stat_activity sa
-    where sa.datname = current_database()
+    where ${isOwnSession(db)}
       and sa.usename = current_user
-      and sa.application_name like 'parley%'
-      and sa.application_name <> ${FILE_CONNECTION}
+      and split_part(sa.application_name, '/', 1) <> ${FILE_CONNECTION}
       and sa.state = 'active'
       and sa.wait_event = 'ClientRead'
       and sa.state_change < clock_timestamp() - ${STUCK_MS} * interval '1 millisecond'

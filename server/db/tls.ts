@@ -1,3 +1,4 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { ConnectionOptions } from 'node:tls'
 
@@ -37,7 +38,7 @@ type SslParameters = Partial<
 function modeOf({ sslmode, ssl, sslrootcert }: SslParameters): Mode {
   const known = MODES.find((mode) => mode === sslmode) ?? SSL[ssl ?? '']
   if (sslmode !== undefined && known !== sslmode)
-    throw new Error(`sslmode: expected one of ${MODES.join(', ')}`)
+    throw new Error(`sslmode in DATABASE_URL: expected one of ${MODES.join(', ')}`)
   if (sslrootcert === 'system') return 'verify-full'
   if (known === 'require' && sslrootcert !== undefined) return 'verify-ca'
   return known ?? (sslrootcert === undefined ? 'disable' : 'verify-full')
@@ -61,10 +62,31 @@ function tlsOptions(
   }
 }
 
-function read(name: string, path: string) {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    throw new Error(`${name}: ${path} cannot be read`, { cause: error })
+/** The text of a certificate or key. OpenSSL would not say which setting names it. */
+function read(name: keyof typeof contents, path: string) {
+  const { what, parse } = contents[name]
+  const attempt = <T>(work: () => T, problem: (code: unknown) => string) => {
+    try {
+      return work()
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? error.code : 'error'
+      throw new Error(`${name} in DATABASE_URL: ${path} ${problem(code)}`)
+    }
   }
+  const text = attempt(
+    () => readFileSync(path, 'utf8'),
+    (code) => `cannot be read (${code})`,
+  )
+  attempt(
+    () => parse(text),
+    () => `has no ${what}`,
+  )
+  return text
+}
+
+const certificate = { what: 'certificate', parse: (text: string) => new X509Certificate(text) }
+const contents = {
+  sslrootcert: certificate,
+  sslcert: certificate,
+  sslkey: { what: 'private key', parse: (text: string) => createPrivateKey(text) },
 }

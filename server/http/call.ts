@@ -9,7 +9,7 @@ import { tokens } from '../features/tokens.ts'
 import type { createActingUsers } from './acting-users.ts'
 import type { Authenticate, Credentials } from './authenticate.ts'
 import type { createRateLimits, RateLimitWindow } from './rate-limits.ts'
-import { noteCaller, noteRefused, type RequestFacts } from './request-facts.ts'
+import { noteCaller, noteRefused, noteTarget, type RequestFacts } from './request-facts.ts'
 import { admissionRequestOf, createRunner, type RunnerDependencies } from './runner.ts'
 
 /** What a call needs from its request, whatever the protocol, and a way to set response headers. */
@@ -78,6 +78,7 @@ export function createCall(dependencies: CallDependencies, implementation: Imple
     requireScope(op, caller)
     // By the schema that the implementation was typed with.
     const input = parse(op, readInput()) as never
+    if (op.auth === 'admin') noteTarget(request.facts, input)
     const onRepeat = async () => setRateLimitHeaders(request, window?.giveBack())
     const takeAnother = async () => {
       const next = await take()

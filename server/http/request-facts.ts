@@ -12,6 +12,8 @@ export type RequestFacts = {
   /** As the log and `X-Request-Id` show it. */
   requestId?: string
   appId?: string
+  /** The apps that the operator acts on: several in a tRPC batch. */
+  targetApps?: Set<string>
   userId?: string
   /** Of the last error. */
   code?: string
@@ -38,15 +40,27 @@ export function noteRefused(facts: RequestFacts, code: string) {
   facts.refused = (facts.refused ?? 0) + 1
 }
 
+<<<<<<< HEAD
 /** Notes the caller, and the trace to which the effects of the call belong. */
+=======
+/** Notes the app that the operator acts on, if the input of a call, or what it did, names one. */
+export function noteTarget(facts: RequestFacts, named: { appId?: string | undefined }) {
+  if (named.appId === undefined) return
+  facts.targetApps ??= new Set()
+  facts.targetApps.add(named.appId)
+}
+
+/** Notes who calls, and of which trace what they cause is a part. */
+>>>>>>> h-ops1
 export function noteCaller(facts: RequestFacts, caller: Caller) {
   if ('appId' in caller) {
     facts.appId = caller.appId
     caller.trace = activeSpan()?.place ?? facts.trace
   }
   if (facts.requestId !== undefined) caller.requestId = facts.requestId
-  caller.onNoted = () => {
+  caller.onNoted = (appId) => {
     facts.isAudited = true
+    if (!('appId' in caller)) noteTarget(facts, { appId })
   }
   if ('userId' in caller && caller.userId !== null) facts.userId = caller.userId
 }

@@ -72,7 +72,8 @@ function isDrawn(line: object) {
 
 /** It names the route, never the URL, which may contain secrets. */
 function lineOf({ method, routeOptions, ip, raw }: FastifyRequest, reply: FastifyReply) {
-  const { operations, appId: app, userId: user, code, refused, trace } = factsOf(raw)
+  const { operations, appId, targetApps, userId: user, code, refused, trace } = factsOf(raw)
+  const app = appId ?? (targetApps && [...targetApps].join(','))
   const names = [...new Set(operations)]
   const what =
     names.length > 0 ? { operation: names.join(',') } : { method, route: routeOptions.url ?? null }

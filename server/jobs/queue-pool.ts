@@ -5,6 +5,7 @@ import pg from 'pg'
 import { isDatabaseUnavailable } from '../db/client.ts'
 import { goneClients, IDLE_IN_TRANSACTION_MS } from '../db/connection.ts'
 import { queueSchemaOf } from '../db/own-schema.ts'
+import { connectionName } from '../db/schema-name.ts'
 import { readTls } from '../db/tls.ts'
 
 export const QUEUE_CONNECTIONS = 12
@@ -48,7 +49,7 @@ export function createQueuePool(
     connectionString: url,
     ssl,
     max: QUEUE_CONNECTIONS,
-    application_name: 'parley-jobs',
+    application_name: connectionName('parley-jobs', databaseUrl),
     options: Object.entries({
       search_path: queueSchemaOf(databaseUrl),
       idle_in_transaction_session_timeout: idleInTransactionMs,

@@ -1,5 +1,5 @@
 import { connectOnce, createDb } from '../db/client.ts'
-import { ownSchema } from '../db/own-schema.ts'
+import { ownSchema } from '../db/schema-name.ts'
 import { pacedSockets } from '../db/paced-sockets.ts'
 import type { Broker } from './broker.ts'
 import { createListenerWatch, type ListenerWatch } from './listener-watch.ts'

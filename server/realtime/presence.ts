@@ -164,7 +164,10 @@ export class PresenceTracker {
     if (failures.length > 0) throw failures[0]
   }
 
-  /** Ages the heartbeat, so that another node removes the rows of this node after the grace. */
+  /**
+   * Ages the heartbeat, so that another node removes the rows of this node after the grace, and
+   * says that this node does not run any more.
+   */
   async stop() {
     const { db, nodeId, graceMs, deadAfterMs } = this.options
     for (const { leaving } of this.#present.values()) clearTimeout(leaving)
@@ -173,7 +176,7 @@ export class PresenceTracker {
     await db.use(
       (db) => db`
         update nodes
-        set beat_at = now() - ${ageMs} * interval '1 millisecond'
+        set beat_at = now() - ${ageMs} * interval '1 millisecond', stopped_at = now()
         where id = ${nodeId}`,
     )
   }

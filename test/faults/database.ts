@@ -2,7 +2,7 @@ import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { connectOnce } from '@parley/server/db/client'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '@parley/server/db/embedded/index'
-import { withSchema } from '@parley/server/db/own-schema'
+import { withSchema } from '@parley/server/db/schema-name'
 import { createDataFolder } from '../support/folders.ts'
 import { runWithClock } from './database-clock.ts'
 
@@ -93,7 +93,7 @@ export async function startDatabase({
       const ended = await ask<{ pid: number }>(
         `select pid
         from pg_stat_activity
-        where application_name = any(string_to_array($1, ','))
+        where split_part(application_name, '/', 1) = any(string_to_array($1, ','))
           and pg_terminate_backend(pid)`,
         [names.join()],
       )

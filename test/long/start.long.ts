@@ -29,7 +29,10 @@ test('a failed start prints one line with the reason and exits with 1', async ()
     'The database cannot be used: connect ECONNREFUSED \\S+:1. ' +
     'Check the host and port in DATABASE_URL'
   const bad: [Record<string, string>, RegExp][] = [
-    [{ PORT: 'x', DATA_DIR: directory }, /^PORT: expected a whole number\n$/],
+    [
+      { PORT: 'x', DATA_DIR: directory },
+      /^PORT: expected a whole number from 0 to 65535, not "x"\n$/,
+    ],
     [
       {
         ...production,
@@ -58,7 +61,7 @@ test('a failed start prints one line with the reason and exits with 1', async ()
     ],
     [
       { ...production, DATABASE_URL: `${world().databaseUrl}?sslmode=prefer` },
-      /^The database cannot be used: sslmode: expected one of disable, require, .*\n$/,
+      /^The database cannot be used: sslmode in DATABASE_URL: expected one of disable, .*\n$/,
     ],
   ]
   const starts = bad.map(([variables]) => start(variables))

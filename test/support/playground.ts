@@ -49,6 +49,7 @@ export function usePlayground() {
       HOST: '127.0.0.1',
       ADMIN_API_KEY: ADMIN_KEY,
       DATA_DIR: directory,
+      DEMO_APP: 'yes',
     }
     const server = start(variables, directory)
     fixture = {

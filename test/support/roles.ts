@@ -1,5 +1,5 @@
 import { connectOnce } from '@parley/server/db/client'
-import { withSchema } from '@parley/server/db/own-schema'
+import { withSchema } from '@parley/server/db/schema-name'
 import { inject } from 'vitest'
 import { databaseUrl } from './postgres.ts'
 

@@ -46,12 +46,12 @@ export const bundled = (...command: string[]) => [
 ]
 
 /**
- * What `npm start` runs, in a directory and an environment of its own. The caller ends it;
- * `useChildren` does so after each test.
+ * What `npm start` runs, or another command, in a directory and an environment of its own. The
+ * caller ends it; `useChildren` does so after each test.
  */
-export function start(variables: Record<string, string>, cwd: string) {
+export function start(variables: Record<string, string>, cwd: string, command = 'start') {
   const environment = { PATH: process.env.PATH, PORT: '0', ...variables }
-  const child = spawn(process.execPath, bundled('start'), { cwd, env: environment })
+  const child = spawn(process.execPath, bundled(command), { cwd, env: environment })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data))
   const code = new Promise<number | null>((resolve) => child.on('close', resolve))

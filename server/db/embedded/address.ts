@@ -5,6 +5,7 @@ import {
   chownSync,
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   rmSync,
   writeFileSync,
@@ -13,13 +14,16 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { Account } from './account.ts'
 import { digest, privateDirectory } from './data-dir.ts'
-import { isWindows, runningPostmaster } from './process.ts'
+import { isPostmaster, isWindows, runningPostmaster } from './process.ts'
 
 type AddressOptions = {
   dataDir: string
   clusterDirectory: string
   account: Account | undefined
 }
+
+/** The name of the socket, in a folder of its own. */
+const SOCKET_PORT = 5432
 
 /** How this process, and no other user of the machine, reaches the server. */
 export type Address = {
@@ -41,14 +45,16 @@ export const addressFor = (options: AddressOptions): Promise<Address> =>
  * take the place of a password.
  */
 const socketAddress = async ({ dataDir, account }: AddressOptions) => {
-  const host = join(await privateDirectory(account), `socket-${digest(dataDir)}`)
+  const directory = await privateDirectory(account)
+  removeAbandoned(directory)
+  const host = join(directory, `${SOCKET_PREFIX}${digest(dataDir)}`)
   const close = () => rmSync(host, { recursive: true, force: true })
   return {
-    connection: { host, port: 5432, user: 'parley' },
-    url: `postgres://parley@${encodeURIComponent(host)}:5432/parley`,
+    connection: { host, port: SOCKET_PORT, user: 'parley' },
+    url: `postgres://parley@${encodeURIComponent(host)}:${SOCKET_PORT}/parley`,
     settings: {
       listen_addresses: '',
-      port: '5432',
+      port: String(SOCKET_PORT),
       unix_socket_directories: `"${host}"`,
       unix_socket_permissions: '0700',
     },
@@ -61,6 +67,32 @@ const socketAddress = async ({ dataDir, account }: AddressOptions) => {
       if (account) chownSync(host, account.uid, account.gid)
     },
     close,
+  }
+}
+
+const SOCKET_PREFIX = 'socket-'
+
+/**
+ * Removes the sockets of servers that were killed, whose data directory may be gone for good. A
+ * folder without a lock may be that of a server which is starting. The databases beside them stay:
+ * that nobody uses one now does not mean that nobody will.
+ */
+const removeAbandoned = (directory: string) => {
+  const folders = readdirSync(directory).filter((entry) => entry.startsWith(SOCKET_PREFIX))
+  for (const folder of folders.map((entry) => join(directory, entry))) {
+    const server = ownerOf(folder)
+    if (server && !isPostmaster(server)) rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** What PostgreSQL notes beside its socket; undefined if there is no such file. */
+const ownerOf = (folder: string) => {
+  const lock = join(folder, `.s.PGSQL.${SOCKET_PORT}.lock`)
+  try {
+    const [pid, directory = ''] = readFileSync(lock, 'utf8').split('\n')
+    return { pid: Number(pid), directory }
+  } catch {
+    return undefined
   }
 }
 

@@ -71,7 +71,8 @@ export function requireWritable(directory: string) {
   }
 }
 
-function unwritable(directory: string, error: unknown) {
+/** The error of a folder that cannot be made, or written to. */
+export function unwritable(directory: string, error: unknown) {
   const code = error instanceof Error && 'code' in error ? error.code : 'error'
   return new Error(`DATA_DIR: ${directory} is not writable (${code}). Set another folder`)
 }

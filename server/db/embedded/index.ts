@@ -1,10 +1,11 @@
 import { join } from 'node:path'
+import { accountFor } from './account.ts'
 import { addressFor } from './address.ts'
 import { binariesFor, installedPackage } from './binaries.ts'
 import { type Cluster, prepareCluster } from './cluster.ts'
 import { chooseDataDir, requireWritable } from './data-dir.ts'
 import { keepRunning } from './keep-running.ts'
-import { lockDirectory } from './lock.ts'
+import { lockDirectory, requireUnlocked } from './lock.ts'
 import { startPostmaster } from './postmaster.ts'
 
 export type EmbeddedPostgres = {
@@ -66,9 +67,14 @@ export async function startEmbeddedPostgres(
   }
 }
 
-/** Throws if a start would fail for want of a place or of the programs. It makes nothing. */
+/**
+ * Throws if a start would fail for want of a place or of the programs, or because another process
+ * uses that place. It makes nothing.
+ */
 export function requireEmbeddable(dataDir: string) {
   requireWritable(dataDir)
+  accountFor(join(dataDir, 'postgres'))
+  requireUnlocked(dataDir)
   installedPackage()
 }
 

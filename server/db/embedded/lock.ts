@@ -8,15 +8,13 @@ import { codeOf, isAlive, startTimeOf } from './process.ts'
  * function.
  */
 export const lockDirectory = (directory: string) => {
-  const path = join(directory, 'parley.lock')
+  const path = lockIn(directory)
   const ticket = `${path}.${randomUUID()}`
   writeFileSync(ticket, `${process.pid} ${startTimeOf(process.pid)}\n`)
   try {
     acquire(path, ticket)
   } catch (error) {
-    if (error instanceof LockHeldError)
-      throw new Error(`DATA_DIR ${directory} is in use by process ${error.pid}`)
-    throw error
+    throw error instanceof LockHeldError ? inUse(directory, error.pid) : error
   } finally {
     rmSync(ticket)
   }
@@ -27,6 +25,16 @@ export const lockDirectory = (directory: string) => {
   process.on('exit', release)
   return release
 }
+
+/** Throws if another process owns the directory. It locks nothing. */
+export const requireUnlocked = (directory: string) => {
+  const holder = readHolder(lockIn(directory))
+  if (holder && isRunning(holder)) throw inUse(directory, holder.pid)
+}
+
+const lockIn = (directory: string) => join(directory, 'parley.lock')
+const inUse = (directory: string, pid: number) =>
+  new Error(`DATA_DIR ${directory} is in use by process ${pid}`)
 
 class LockHeldError extends Error {
   override readonly name = 'LockHeldError'

@@ -57,8 +57,15 @@ export const connections = pgTable(
   (t) => [primaryKey({ columns: [t.nodeId, t.appId, t.userId] }), index().on(t.appId, t.userId)],
 )
 
-/** The running servers. One whose heartbeat is too old is removed by the others. */
-export const nodes = pgTable('nodes', { id: text().primaryKey(), beatAt: createdAt() })
+/**
+ * The running servers, and those that have stopped, for as long as their users count as online. One
+ * whose heartbeat is too old is removed by the others.
+ */
+export const nodes = pgTable('nodes', {
+  id: text().primaryKey(),
+  beatAt: createdAt(),
+  stoppedAt: instant(),
+})
 
 /** Jobs staged by a transaction, until they are moved to the queue after its commit. */
 export const stagedJobs = pgTable('staged_jobs', {

@@ -1,0 +1,64 @@
+import { rmSync } from 'node:fs'
+import { createApi } from '@parley/client/api'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createDataFolder } from './support/folders.ts'
+import { logLines } from './support/log-lines.ts'
+import { production, start } from './support/start.ts'
+import { until } from './support/until.ts'
+import { useWorld } from './support/world.ts'
+
+const directory = createDataFolder('operator-log')
+const world = useWorld()
+let node: ReturnType<typeof start>
+let url = ''
+
+beforeAll(async () => {
+  const given = { ...production, LOG_SAMPLE: '1', DATABASE_URL: world().databaseUrl }
+  node = start(given, directory)
+  url = await node.address()
+})
+afterAll(() => {
+  node?.kill('SIGKILL')
+  rmSync(directory, { recursive: true, force: true })
+})
+
+const operator = () => createApi({ url, adminKey: production.ADMIN_API_KEY })
+const appsOf = (operation: string) =>
+  until(() => {
+    const found = logLines(node).filter((line) => line.operation === operation)
+    return found.length > 0 && found.map(({ app }) => app)
+  })
+
+test("lines of the operator's requests name the app that they act on", async () => {
+  const { id: appId } = await operator().apps.create({ name: 'Acted on' })
+  expect(await appsOf('apps.create')).toEqual([appId])
+  await operator().apps.get({ appId })
+  expect(await appsOf('apps.get')).toEqual([appId])
+  await operator().apps.update({ appId, enabled: false })
+  expect(await appsOf('apps.update')).toEqual([appId])
+  await operator().audit.listOfApp({ appId })
+  expect(await appsOf('audit.listOfApp')).toEqual([appId])
+  // All apps are none in particular.
+  await operator().apps.list()
+  expect(await appsOf('apps.list')).toEqual([undefined])
+  const missing = crypto.randomUUID()
+  await expect(operator().apps.usage({ appId: missing })).rejects.toMatchObject({
+    code: 'NOT_FOUND',
+  })
+  expect(await appsOf('apps.usage')).toEqual([missing])
+})
+
+test('the line of a batch of the operator names all apps that it acts on, once each', async () => {
+  const apps = [
+    await operator().apps.create({ name: 'A' }),
+    await operator().apps.create({ name: 'B' }),
+  ]
+  const [one, other] = apps.map(({ id }) => id)
+  const input = { 0: { appId: one }, 1: { appId: other }, 2: { appId: one } }
+  const query = `batch=1&input=${encodeURIComponent(JSON.stringify(input))}`
+  const { status } = await fetch(`${url}/trpc/apps.listKeys,apps.listKeys,apps.listKeys?${query}`, {
+    headers: { 'X-Admin-Key': production.ADMIN_API_KEY },
+  })
+  expect(status).toBe(200)
+  expect(await appsOf('apps.listKeys')).toEqual([`${one},${other}`])
+})
