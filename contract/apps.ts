@@ -1,12 +1,8 @@
 import { z } from 'zod'
 import { ApiKey, apiKey, keyId, keyOperations } from './api-keys.ts'
 import * as field from './fields.ts'
-<<<<<<< HEAD
-import { grouped, limits, PAGE_END } from './limits.ts'
-=======
 import { expected } from './issues.ts'
-import { grouped, limits } from './limits.ts'
->>>>>>> h-ops1
+import { grouped, limits, PAGE_END } from './limits.ts'
 import { operation } from './operation.ts'
 
 const id = field.appId()

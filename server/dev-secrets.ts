@@ -3,11 +3,8 @@ import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } 
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { newApiKey } from './core/api-keys.ts'
-<<<<<<< HEAD
 import { parseJson } from './core/json-text.ts'
-=======
 import { requireWritable, unwritable } from './db/embedded/data-dir.ts'
->>>>>>> h-ops1
 
 const Secrets = z.object({ adminKey: z.string(), jwtSecret: z.string(), demoApiKey: z.string() })
 export type Secrets = z.infer<typeof Secrets>

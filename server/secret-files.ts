@@ -12,19 +12,13 @@ export const secretVariables = [
 
 type Variables = Record<string, string | undefined>
 
-<<<<<<< HEAD
-/** The variables, those with `_FILE` replaced by what their file contains. */
-export function withSecretFiles(given: Variables): Variables {
-  const read = { ...given }
-=======
 /**
  * The variables, those with `_FILE` replaced by what their file contains, and what is wrong with
  * the files.
  */
-export function withSecretFiles(given: Given) {
-  const values: Given = { ...given }
+export function withSecretFiles(given: Variables) {
+  const values: Variables = { ...given }
   const problems: string[] = []
->>>>>>> h-ops1
   for (const name of secretVariables) {
     const file = given[`${name}_FILE`]
     if (file === undefined) continue
@@ -37,7 +31,7 @@ export function withSecretFiles(given: Given) {
   return { values, problems }
 }
 
-function secretOf({ name, file, given }: { name: string; file: string; given: Given }) {
+function secretOf({ name, file, given }: { name: string; file: string; given: Variables }) {
   if (given[name] !== undefined) throw new Error(`${name}: expected without ${name}_FILE`)
   return contentOf(file, `${name}_FILE`)
 }

@@ -40,9 +40,6 @@ export function noteRefused(facts: RequestFacts, code: string) {
   facts.refused = (facts.refused ?? 0) + 1
 }
 
-<<<<<<< HEAD
-/** Notes the caller, and the trace to which the effects of the call belong. */
-=======
 /** Notes the app that the operator acts on, if the input of a call, or what it did, names one. */
 export function noteTarget(facts: RequestFacts, named: { appId?: string | undefined }) {
   if (named.appId === undefined) return
@@ -50,8 +47,7 @@ export function noteTarget(facts: RequestFacts, named: { appId?: string | undefi
   facts.targetApps.add(named.appId)
 }
 
-/** Notes who calls, and of which trace what they cause is a part. */
->>>>>>> h-ops1
+/** Notes the caller, and the trace to which the effects of the call belong. */
 export function noteCaller(facts: RequestFacts, caller: Caller) {
   if ('appId' in caller) {
     facts.appId = caller.appId
