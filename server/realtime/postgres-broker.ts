@@ -1,6 +1,6 @@
 import { connectOnce, createDb } from '../db/client.ts'
-import { ownSchema } from '../db/schema-name.ts'
 import { pacedSockets } from '../db/paced-sockets.ts'
+import { ownSchema } from '../db/schema-name.ts'
 import type { Broker } from './broker.ts'
 import { createListenerWatch, type ListenerWatch } from './listener-watch.ts'
 import { createNoteCounts } from './note-counts.ts'
