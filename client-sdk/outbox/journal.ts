@@ -31,7 +31,9 @@ export class Journal {
     try {
       await adopt(storage, owner)
       const rows = (await storage.load(owner)).filter(isOperation)
-      const operations = rows.filter(({ clientId }) => !deleted.has(clientId))
+      const operations = rows
+        .filter(({ clientId }) => !deleted.has(clientId))
+        .sort((a, b) => a.createdAt.localeCompare(b.createdAt))
       this.#deleted = undefined
       if (owner !== this.owner) return undefined
       for (const { clientId, createdAt } of operations) {

@@ -30,7 +30,10 @@ test('what was done before the clock was set back is sent first, after reloads, 
   await until(room.messages, ({ items }) => items.length === 1)
   room.edit('early', { text: 'first, edited' }).catch(() => {})
   room.send({ text: 'second' })
-  const stored = async () => (await storage.load(OWNER)).map((each) => 'text' in each && each.text)
+  const stored = async () =>
+    (await storage.load(OWNER))
+      .sort((a, b) => a.createdAt.localeCompare(b.createdAt))
+      .map((each) => 'text' in each && each.text)
   await expect.poll(stored).toEqual(['first', 'first, edited', 'second'])
   before.chat.disconnect()
 

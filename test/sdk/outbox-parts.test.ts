@@ -103,6 +103,21 @@ test('an outbox read for one user is not taken for that of the next one', async 
   expect(await loading).toBeUndefined()
 })
 
+test('a tab that joins the same others again hears what they said before', async () => {
+  const heard: unknown[] = []
+  const ignore = () => {}
+  const options = { onChange: ignore, onEnded: ignore, onElected: ignore }
+  const tabs = new Tabs({ ...options, onChange: (change) => void heard.push(change) })
+  const other = new Tabs(options)
+  for (const each of [tabs, other]) {
+    onTestFinished(() => each.leave())
+    each.join('same')
+  }
+  other.post({ kind: 'removed', clientId: 'k' })
+  tabs.join('same')
+  await expect.poll(() => heard).toEqual([{ kind: 'removed', clientId: 'k' }])
+})
+
 test('a tab that has joined others hears no more of those before', async () => {
   const heard: unknown[] = []
   const ignore = () => {}
