@@ -58,9 +58,7 @@ export class ChannelsCache {
     return channel && this.#unread.pendingReads.show(channel)
   }
 
-  load(channelId: string): Promise<void> {
-    return loadRecord(this.context, channelId, this.#startFetch())
-  }
+  readonly load = (channelId: string) => loadRecord(this.context, channelId, this.#startFetch())
 
   /** The user reads up to a message. If it is the last one, that is shown until the answer. */
   startReading(channelId: string, seq = Number.POSITIVE_INFINITY): boolean {
@@ -70,15 +68,19 @@ export class ChannelsCache {
     return isShown
   }
 
-  /** The server answered with the count that is left; without one it refused. */
-  endReading(channelId: string, answer: Partial<ReadAnswer> = {}) {
+  endReading(channelId: string) {
     this.#unread.pendingReads.end(channelId)
-    const { unreadCount = 0, lastReadSeq = 0 } = this.get(channelId) ?? {}
-    if (hasUnreadCount(answer))
-      this.#show(channelId, this.#parts.takeAnswer(channelId, answer, lastReadSeq))
-    // Until the next total, which follows.
-    this.#unread.total -= unreadCount - (this.get(channelId)?.unreadCount ?? 0)
     this.#refresh()
+  }
+
+  /** The server answered a read with the count that is left. */
+  takeReadAnswer(channelId: string, answer: Partial<ReadAnswer>) {
+    if (!hasUnreadCount(answer)) return
+    const { unreadCount, lastReadSeq = 0 } = this.get(channelId) ?? {}
+    const parts = this.#parts.takeAnswer(channelId, answer, lastReadSeq)
+    // Until the next total, which follows.
+    this.#unread.total -= (unreadCount ?? parts.unreadCount) - parts.unreadCount
+    this.#show(channelId, parts)
   }
 
   handleChannelEvent(channelId: string, event: ChannelEvent) {
@@ -233,15 +235,12 @@ export class ChannelsCache {
 
   #startFetch(): Merge {
     const since = this.#profiles.now
-    return (page, settingsVersion) => this.#mergePage(page, { since, settingsVersion })
-  }
-
-  /** Returns the last sort key of the page. */
-  #mergePage(page: Channel[], response: Source) {
-    const sortKeys = sortKeysOf(page)
-    for (const channel of page) this.#merge(channel, response, sortKeys.get(channel.id))
-    this.#refresh()
-    return Math.min(...page.map(({ id }) => this.#channels.get(id)?.sortKey ?? 0))
+    return (page, settingsVersion) => {
+      const [response, sortKeys] = [{ since, settingsVersion }, sortKeysOf(page)]
+      for (const channel of page) this.#merge(channel, response, sortKeys.get(channel.id))
+      this.#refresh()
+      return Math.min(...page.map(({ id }) => this.#channels.get(id)?.sortKey ?? 0))
+    }
   }
 
   get #me() {

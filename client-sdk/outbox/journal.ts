@@ -38,7 +38,7 @@ export class Journal {
       if (owner !== this.owner) return undefined
       for (const { clientId, createdAt } of operations) {
         this.#stored.add(clientId)
-        lastCreatedAt = Math.max(lastCreatedAt, Date.parse(createdAt) || 0)
+        noteTime(createdAt)
       }
       return { operations, wasStored }
     } catch (error) {
@@ -67,8 +67,9 @@ export class Journal {
    * tab has stored it.
    */
   follow(message: TabChange) {
-    if (message.kind === 'put') this.#stored.add(message.operation.clientId)
-    else this.delete(message.clientId)
+    if (message.kind !== 'put') return this.delete(message.clientId)
+    this.#stored.add(message.operation.clientId)
+    noteTime(message.operation.createdAt)
   }
 
   /** Deletes everything of the owner, and ends the other tabs. */
@@ -95,6 +96,9 @@ export class Journal {
 }
 
 let lastCreatedAt = 0
+const noteTime = (createdAt: string) => {
+  lastCreatedAt = Math.max(lastCreatedAt, Date.parse(createdAt) || 0)
+}
 
 /**
  * No two operations have the same time, and none is before one that is stored, whatever the clock

@@ -18,14 +18,15 @@ test('a read that is shown twice is taken back once, by its answer', () => {
     rooms: new Map(),
     records: {
       startReading: (channelId) => log.push(`reading ${channelId}`) > 0,
-      endReading: (channelId, { unreadCount }) => log.push(`read ${channelId} ${unreadCount}`),
+      takeReadAnswer: (channelId, { unreadCount }) => log.push(`${channelId} has ${unreadCount}`),
+      endReading: (channelId) => log.push(`read ${channelId}`),
     },
     events: createEmitter(() => {}),
   })
   for (const kind of ['queued', 'started', 'queued'] as const) handle({ kind, operation: read })
   const result = { unreadCount: 2 }
   for (const _ of [1, 2]) handle({ kind: 'done', operation: read, result })
-  expect(log).toEqual(['reading c', 'read c 2'])
+  expect(log).toEqual(['reading c', 'c has 2', 'read c', 'c has 2'])
 })
 
 test('a stored operation may have been carried out, and one that is gone is done', async () => {

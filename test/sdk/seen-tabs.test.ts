@@ -33,7 +33,7 @@ async function openTabs(name: string) {
   const talk = first.channel('c')
   await first.chat.connect()
   await sendIn(first, 'before')
-  return { first, second, talk }
+  return { first, second, talk, storage }
 }
 
 test('the tab that is looked at sends, although another was suspended with its lock', async () => {
@@ -123,7 +123,7 @@ function watchLocks() {
 
 test('two windows side by side do not take the sending from each other', async () => {
   const asked = watchLocks()
-  const { first, second } = await openTabs('side-by-side')
+  const { first, second, storage } = await openTabs('side-by-side')
   await second.chat.connect()
   // The second one took the lock, and the first one waits for it.
   await expect.poll(asked).toBe(3)
@@ -134,6 +134,8 @@ test('two windows side by side do not take the sending from each other', async (
   await isLive(first.chat)
   first.requests.length = 0
   await sendIn(first, 'through the other')
+  await expect.poll(() => storage.load('http://chat app:me')).toEqual([])
+  await quiet()
   expect([asked(), ...countOf(first, second)]).toEqual([3, 0, 1])
 })
 
