@@ -60,13 +60,8 @@ test.each([
 
 test('an error of a newer server has its message, and means what its status says', async () => {
   const error = { code: 'CHANNEL_ARCHIVED', message: 'The channel is archived' }
-  for (const [status, code] of Object.entries({ 409: 'CONFLICT', 422: 'VALIDATION_ERROR' }))
-    expect(await errorOf(Response.json({ error }, { status: Number(status) }))).toMatchObject({
-      code,
-      message: 'The channel is archived',
-    })
-  const unnamed = Response.json({ error: { code: 'ServerBusy' } }, { status: 503 })
-  expect(await errorOf(unnamed)).toMatchObject({ message: expect.stringMatching(/not by Parley/) })
+  const answer = Response.json({ error }, { status: 409 })
+  expect(await errorOf(answer)).toMatchObject({ ...error, code: 'CONFLICT' })
 })
 
 test('the client knows the codes of the contract, and their statuses', async () => {
