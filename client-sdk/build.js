@@ -53,7 +53,9 @@ const internal = [
   ...['tryToOpen', 'canStream', 'retryInMs', 'isRepeatable', 'transition', 'dropConfirmed'],
   ...['whenSettled', 'resubscribe', 'refreshInfo', 'take(Answer|Record)', 'applyTotal'],
   ...['clearReads', 'applyProfile', 'isCurrent', 'wasStored', 'editedBy', 'isSingle', 'isWaiting'],
-  ...['ofClient', 'onOffline', 'getToken', 'isRead'],
+  ...['ofClient', 'onOffline', 'getToken', 'isRead', 'takeReadAnswer', 'presences', 'onEpoch'],
+  ...['forget', 'renew', 'quoted', 'retries', 'listeners', 'direction', 'onResult', 'prepare'],
+  ...['copies', 'loader', 'complete', 'early', 'later'],
 ]
 await build({
   ...shared,
