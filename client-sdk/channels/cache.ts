@@ -3,6 +3,7 @@ import { keepIfEqual } from '../equality.ts'
 import type { ChannelEvent, UserEvent } from '../events.ts'
 import type { ShownChannels } from '../snapshot-source.ts'
 import type { Store } from '../store.ts'
+import { spread } from '../timing.ts'
 import type { Channel, UserEvents, UserSummary } from '../types.ts'
 import { LatestProfiles } from './latest-profiles.ts'
 import { ChannelList, type ChannelsFilter, type ChannelsStore } from './list.ts'
@@ -30,6 +31,7 @@ export class ChannelsCache {
   readonly #profiles = new LatestProfiles()
   readonly #unread: UnreadCounts
   readonly unread: Store<Unread>
+  readonly #me = () => currentUserId(this.context)
   /** What snapshots store and restore. */
   readonly restorable: ShownChannels
 
@@ -42,10 +44,7 @@ export class ChannelsCache {
   }
 
   list(filter: ChannelsFilter = {}): ChannelsStore {
-    const key = filter.type ?? ''
-    const list = this.#lists.get(key) ?? this.#createList(filter)
-    this.#lists.set(key, list)
-    return list.store
+    return (this.#lists.get(filter.type ?? '') ?? this.#createList(filter)).store
   }
 
   /** The record of a channel, if it was loaded. */
@@ -84,12 +83,12 @@ export class ChannelsCache {
   }
 
   handleChannelEvent(channelId: string, event: ChannelEvent) {
-    this.#parts.takeRead(channelId, ownReadSeq(event, this.#me))
+    this.#parts.takeRead(channelId, ownReadSeq(event, this.#me()))
     const listed = this.#channels.get(channelId)
     if (!listed) return
     if (event.type === 'channel.deleted') return this.remove(channelId)
-    const { needsRefetch, ...next } = applyChannelEvent(listed, event, this.#me)
-    if (needsRefetch) this.#refetch(channelId)
+    const { needsRefetch, ...next } = applyChannelEvent(listed, event, this.#me())
+    if (needsRefetch) spread(() => this.#healLastMessage(channelId))
     if (next.channel === listed.channel) return
     this.#channels.set(channelId, next)
     this.#refresh()
@@ -173,17 +172,21 @@ export class ChannelsCache {
     const merged = mergeFetched(this.#channels.get(id), channel, newest)
     const listed = this.#profiles
       .after(since)
-      .reduce((result, user) => withUserProfile(result, user, this.#me), merged)
+      .reduce((result, user) => withUserProfile(result, user, this.#me()), merged)
     this.#channels.set(id, { ...listed, sortKey: Math.max(listed.sortKey, sortKey) })
     this.#subscribe(channel)
-    // Only the server knows which message is the last one, if events have overtaken a deletion.
-    if (listed.channel.lastMessage?.deletedAt) this.#refetch(id)
+    this.#healLastMessage(id)
+  }
+
+  /** Only the server knows which message is the last one, if events have overtaken a deletion. */
+  #healLastMessage(channelId: string) {
+    if (this.get(channelId)?.lastMessage?.deletedAt) this.#refetch(channelId)
   }
 
   #applyProfile(user: UserSummary) {
     this.#profiles.record(user)
     for (const [id, listed] of this.#channels)
-      this.#channels.set(id, withUserProfile(listed, user, this.#me))
+      this.#channels.set(id, withUserProfile(listed, user, this.#me()))
     this.#refresh()
   }
 
@@ -201,8 +204,8 @@ export class ChannelsCache {
   #update(channelId: string, update: (listed: ListedChannel) => ListedChannel) {
     const listed = this.#channels.get(channelId)
     if (!listed) return
-    const { channel, sortKey } = update(listed)
-    this.#channels.set(channelId, { channel: keepIfEqual(listed.channel, channel), sortKey })
+    const next = update(listed)
+    this.#channels.set(channelId, { ...next, channel: keepIfEqual(listed.channel, next.channel) })
     this.#refresh()
   }
 
@@ -229,6 +232,7 @@ export class ChannelsCache {
       startFetch: () => this.#startFetch(),
       onTrimmed: this.release,
     })
+    this.#lists.set(filter.type ?? '', list)
     this.context.snapshots()?.list.showIn(list)
     return list
   }
@@ -241,9 +245,5 @@ export class ChannelsCache {
       this.#refresh()
       return Math.min(...page.map(({ id }) => this.#channels.get(id)?.sortKey ?? 0))
     }
-  }
-
-  get #me() {
-    return currentUserId(this.context)
   }
 }

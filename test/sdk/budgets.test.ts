@@ -109,6 +109,30 @@ test('a pin and its removal cost none of those who show the pins a call', async 
   expect(all.flatMap(({ calls }) => calls.filter((call) => call !== reads))).toEqual([])
 })
 
+test('a message that is deleted soon costs nobody a call, and another one at most one', async () => {
+  const { ids, owner, channelId } = await createTalk(world(), 'gone', 12)
+  const send = async (text: string) => (await owner.messages.send({ channelId, text })).id
+  await send('first')
+  const second = await send('second')
+  const all = await Promise.all(ids.slice(1).map((id) => showing(world(), id, channelId)))
+  const hasLast = (text: string) =>
+    Promise.all(
+      all.map(({ list }) => until(list, ({ items }) => items[0]?.lastMessage?.text === text)),
+    )
+  for (const { calls } of all) calls.length = 0
+  const reads = `POST /api/channels/${channelId}/read`
+  const asked = () => all.map(({ calls }) => calls.filter((call) => call !== reads))
+  const third = await send('third')
+  await hasLast('third')
+  await owner.messages.edit({ channelId, messageId: second, text: 'edited' })
+  await owner.messages.delete({ channelId, messageId: third })
+  await hasLast('edited')
+  expect(asked().flat()).toEqual([])
+  await owner.messages.delete({ channelId, messageId: second })
+  await hasLast('first')
+  for (const calls of asked()) expect(calls).toEqual(['POST /api/sync'])
+})
+
 test('five people who write a minute of messages at once are within the limits', async () => {
   const { ids, channelId } = await createTalk(world(), 'brisk', 5)
   const all = await Promise.all(ids.map((id) => showing(world(), id, channelId)))
