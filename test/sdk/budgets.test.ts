@@ -109,7 +109,7 @@ test('a pin and its removal cost none of those who show the pins a call', async 
   expect(all.flatMap(({ calls }) => calls.filter((call) => call !== reads))).toEqual([])
 })
 
-test('a message that is deleted soon costs nobody a call, and another one at most one', async () => {
+test('a message that is deleted soon costs nobody a call, and another at most one', async () => {
   const { ids, owner, channelId } = await createTalk(world(), 'gone', 12)
   const send = async (text: string) => (await owner.messages.send({ channelId, text })).id
   await send('first')
