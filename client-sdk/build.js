@@ -50,6 +50,12 @@ const internal = [
   ...['context', 'outbox', 'topics', 'records', 'invalidate', 'timeline', 'watched', 'isFinal'],
   ...['(first|longest)Ms', 'canLoad', 'endRetries', 'recordedAt', 'readSeq', 'subscriber'],
   ...['isSending', 'isActive', 'backoffMs', 'endsAt', 'currentAt', 'messageOf', 'sentHeaders'],
+  ...['tryToOpen', 'canStream', 'retryInMs', 'isRepeatable', 'transition', 'dropConfirmed'],
+  ...['whenSettled', 'resubscribe', 'refreshInfo', 'take(Answer|Record)', 'applyTotal'],
+  ...['clearReads', 'applyProfile', 'isCurrent', 'wasStored', 'editedBy', 'isSingle', 'isWaiting'],
+  ...['ofClient', 'onOffline', 'getToken', 'isRead', 'takeReadAnswer', 'presences', 'onEpoch'],
+  ...['forget', 'renew', 'quoted', 'retries', 'listeners', 'direction', 'onResult', 'prepare'],
+  ...['copies', 'loader', 'complete', 'early', 'later'],
 ]
 await build({
   ...shared,

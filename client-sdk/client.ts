@@ -134,7 +134,7 @@ class LiveClient implements ChatClient {
       void this.#coldStart.restore()
       this.#tokens.start()
       this.#cleanups.push(
-        onWake(() => this.wake()),
+        onWake((event) => this.wake(event)),
         onSleep(({ type }) => {
           this.#coldStart.snapshots?.flush()
           this.#context.connection.handleSleep()
@@ -156,10 +156,10 @@ class LiveClient implements ChatClient {
     return this.#end({ isElsewhere: false })
   }
 
-  wake() {
+  wake({ type }: { type?: string } = {}) {
     if (this.#cleanups.length === 0) return
     this.#context.connection.wake()
-    this.#context.outbox.flush()
+    this.#context.outbox.flush({ isShown: type !== 'online' }) // which all windows are at once
   }
 
   channels(filter?: ChannelsFilter): ChannelsStore {

@@ -74,10 +74,10 @@ export const whatToCheck = () =>
 export const isVisible = () => browser.document?.visibilityState === 'visible'
 
 /** Calls the listener when the page becomes visible and when the network returns. */
-export function onWake(listener: () => void): () => void {
+export function onWake(listener: Listener): () => void {
   const { document } = browser
-  const onVisible = () => {
-    if (isVisible()) listener()
+  const onVisible: Listener = (event) => {
+    if (isVisible()) listener(event)
   }
   document?.addEventListener('visibilitychange', onVisible)
   browser.addEventListener?.('online', listener)

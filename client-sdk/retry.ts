@@ -79,18 +79,18 @@ export function pauseBeforeRetry(
  * firewall.
  */
 export function classify(status: number, body: string): { code: ErrorCode; message: string } {
-  return parseError(body) ?? { code: codeOf(status), message: notOurs(status) }
+  const { code, message = notOurs(status) } = parseError(body)
+  // Newer servers have more codes, and gateways have errors of this form with codes of their own.
+  return { code: code && code in STATUS ? code : codeOf(status), message: String(message) }
 }
 
 const notOurs = (status: number) => `answered ${status}, but not by Parley; is the url right?`
 
-function parseError(body: string) {
+function parseError(body: string): { code?: ErrorCode; message?: unknown } {
   try {
-    const { code, message } = JSON.parse(body).error
-    // Gateways have errors of this form, too, with codes of their own.
-    return code in STATUS ? { code: code as ErrorCode, message: String(message) } : null
+    return JSON.parse(body).error ?? {}
   } catch {
-    return null
+    return {}
   }
 }
 

@@ -82,7 +82,7 @@ export const ownerOf = (url: string, { appId, user }: StoredSession) =>
 /** Where operations wait. `owner` identifies a user of an app of a server. */
 export type OutboxStorage = {
   /**
-   * The owner's operations, oldest first, each exactly as it was put: all of its fields, also those
+   * The owner's operations in any order, each exactly as it was put: all of its fields, also those
    * that a newer build of the application has added, and no others, as they are sent.
    */
   load: (owner: string) => Promise<OutboxOperation[]>
@@ -143,10 +143,9 @@ export function indexedDbStorage(name = 'parley-outbox'): OutboxStorage {
     load: async (owner) => {
       const rows = await run('readonly', (messages) => messages.index('owner').getAll(owner))
       // Only `put` writes here; checked by the outbox.
-      const stored = (rows as (OutboxOperation & { owner: string })[]).map(
+      return (rows as (OutboxOperation & { owner: string })[]).map(
         ({ owner: _, ...operation }) => operation,
       )
-      return stored.sort((a, b) => `${a.createdAt}`.localeCompare(`${b.createdAt}`))
     },
     put: async (owner, operation) => {
       await run('readwrite', (messages) => messages.put({ ...operation, owner }))

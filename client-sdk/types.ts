@@ -1969,6 +1969,13 @@ export interface ChannelEvents {
     /** Id of the channel. */
     channelId: string
     message: Message
+    /** Who pinned it and when, if this is what has changed. */
+    pin?: {
+      /** The user who pinned it. */
+      pinnedBy: string
+      /** When it was pinned. */
+      pinnedAt: string
+    } | undefined
     /**
      * Present if the app's backend did it with its API key: for itself, or as the user whom the
      * event names.
@@ -2387,6 +2394,13 @@ export interface WebhookEvents {
     /** Id of the channel. */
     channelId: string
     message: Message
+    /** Who pinned it and when, if this is what has changed. */
+    pin?: {
+      /** The user who pinned it. */
+      pinnedBy: string
+      /** When it was pinned. */
+      pinnedAt: string
+    } | undefined
     /**
      * Present if the app's backend did it with its API key: for itself, or as the user whom the
      * event names.

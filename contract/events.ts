@@ -6,6 +6,7 @@ import * as field from './fields.ts'
 import { limits } from './limits.ts'
 import { Role } from './members.ts'
 import { Message, Reaction } from './messages.ts'
+import { Pin } from './pins.ts'
 import { UserSummary } from './users.ts'
 
 const channelId = field.channelId()
@@ -81,9 +82,18 @@ export const channelEvents = {
       ...cause,
     })
     .meta({ description: 'A message was sent.' }),
-  'message.updated': z.object({ channelId, message: Message, ...cause }).meta({
-    description: 'A message was edited, pinned or unpinned, or its link previews are ready.',
-  }),
+  'message.updated': z
+    .object({
+      channelId,
+      message: Message,
+      pin: Pin.optional().meta({
+        description: 'Who pinned it and when, if this is what has changed.',
+      }),
+      ...cause,
+    })
+    .meta({
+      description: 'A message was edited, pinned or unpinned, or its link previews are ready.',
+    }),
   'message.deleted': z
     .object({
       channelId,

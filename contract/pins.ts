@@ -4,11 +4,17 @@ import { limits } from './limits.ts'
 import { Message, MessageRef } from './messages.ts'
 import { operation } from './operation.ts'
 
-/** A pinned message, with the user who pinned it and the time. */
-export const PinnedMessage = Message.extend({
+const pin = {
   pinnedBy: field.userId().meta({ description: 'The user who pinned it.' }),
   pinnedAt: field.time('When it was pinned.', '2026-11-21T09:32:00.000Z'),
-}).meta({ id: 'PinnedMessage', description: 'A pinned message.' })
+}
+/** Who pinned a message, and when. */
+export const Pin = z.object(pin)
+/** A pinned message, with the user who pinned it and the time. */
+export const PinnedMessage = Message.extend(pin).meta({
+  id: 'PinnedMessage',
+  description: 'A pinned message.',
+})
 
 /** Pinned messages of a channel. */
 export const pins = {

@@ -52,11 +52,12 @@ test('pinning twice is the same as pinning once, also twenty times at once', asy
   await Promise.all(Array.from({ length: 20 }, (_, index) => (index % 2 ? ana : ben).pins.pin(ref)))
   const pinned = await ben.pins.list({ channelId })
   expect(pinned.messages).toHaveLength(1)
+  const [{ pinnedBy, pinnedAt } = { pinnedBy: '', pinnedAt: '' }] = pinned.messages
   await ana.pins.pin(ref)
   expect(await ben.pins.list({ channelId })).toEqual(pinned)
   expect(
     (await channelEventsOf(world(), channelId)).filter(({ type }) => type === 'message.updated'),
-  ).toMatchObject([{ payload: { message: { pinned: true } } }])
+  ).toMatchObject([{ payload: { message: { pinned: true }, pin: { pinnedBy, pinnedAt } } }])
 })
 
 test('any member unpins, and unpinning a message that is not pinned changes nothing', async () => {

@@ -3,6 +3,7 @@ import { keepIfEqual } from '../equality.ts'
 import type { ChannelEvent, UserEvent } from '../events.ts'
 import type { ShownChannels } from '../snapshot-source.ts'
 import type { Store } from '../store.ts'
+import { spread } from '../timing.ts'
 import type { Channel, UserEvents, UserSummary } from '../types.ts'
 import { LatestProfiles } from './latest-profiles.ts'
 import { ChannelList, type ChannelsFilter, type ChannelsStore } from './list.ts'
@@ -30,7 +31,12 @@ export class ChannelsCache {
   readonly #profiles = new LatestProfiles()
   readonly #unread: UnreadCounts
   readonly unread: Store<Unread>
+<<<<<<< HEAD
   /** The part that snapshots store and restore. */
+=======
+  readonly #me = () => currentUserId(this.context)
+  /** What snapshots store and restore. */
+>>>>>>> h-sdk2
   readonly restorable: ShownChannels
 
   constructor(readonly context: SharedContext) {
@@ -42,10 +48,7 @@ export class ChannelsCache {
   }
 
   list(filter: ChannelsFilter = {}): ChannelsStore {
-    const key = filter.type ?? ''
-    const list = this.#lists.get(key) ?? this.#createList(filter)
-    this.#lists.set(key, list)
-    return list.store
+    return (this.#lists.get(filter.type ?? '') ?? this.#createList(filter)).store
   }
 
   /** The record of a channel, if it was loaded. */
@@ -58,9 +61,7 @@ export class ChannelsCache {
     return channel && this.#unread.pendingReads.show(channel)
   }
 
-  load(channelId: string): Promise<void> {
-    return loadRecord(this.context, channelId, this.#startFetch())
-  }
+  readonly load = (channelId: string) => loadRecord(this.context, channelId, this.#startFetch())
 
   /** Notes that the user reads up to a message. Until the answer, the last one is shown as read. */
   startReading(channelId: string, seq = Number.POSITIVE_INFINITY): boolean {
@@ -70,6 +71,7 @@ export class ChannelsCache {
     return isShown
   }
 
+<<<<<<< HEAD
   /** Takes the server's answer, with the count that is left; without one the server refused. */
   endReading(channelId: string, answer: Partial<ReadAnswer> = {}) {
     this.#unread.pendingReads.end(channelId)
@@ -78,16 +80,30 @@ export class ChannelsCache {
       this.#show(channelId, this.#parts.takeAnswer(channelId, answer, lastReadSeq))
     // Holds until the next total, which follows.
     this.#unread.total -= unreadCount - (this.get(channelId)?.unreadCount ?? 0)
+=======
+  endReading(channelId: string) {
+    this.#unread.pendingReads.end(channelId)
+>>>>>>> h-sdk2
     this.#refresh()
   }
 
+  /** The server answered a read with the count that is left. */
+  takeReadAnswer(channelId: string, answer: Partial<ReadAnswer>) {
+    if (!hasUnreadCount(answer)) return
+    const { unreadCount, lastReadSeq = 0 } = this.get(channelId) ?? {}
+    const parts = this.#parts.takeAnswer(channelId, answer, lastReadSeq)
+    // Until the next total, which follows.
+    this.#unread.total -= (unreadCount ?? parts.unreadCount) - parts.unreadCount
+    this.#show(channelId, parts)
+  }
+
   handleChannelEvent(channelId: string, event: ChannelEvent) {
-    this.#parts.takeRead(channelId, ownReadSeq(event, this.#me))
+    this.#parts.takeRead(channelId, ownReadSeq(event, this.#me()))
     const listed = this.#channels.get(channelId)
     if (!listed) return
     if (event.type === 'channel.deleted') return this.remove(channelId)
-    const { needsRefetch, ...next } = applyChannelEvent(listed, event, this.#me)
-    if (needsRefetch) this.#refetch(channelId)
+    const { needsRefetch, ...next } = applyChannelEvent(listed, event, this.#me())
+    if (needsRefetch) spread(() => this.#healLastMessage(channelId))
     if (next.channel === listed.channel) return
     this.#channels.set(channelId, next)
     this.#refresh()
@@ -171,17 +187,21 @@ export class ChannelsCache {
     const merged = mergeFetched(this.#channels.get(id), channel, newest)
     const listed = this.#profiles
       .after(since)
-      .reduce((result, user) => withUserProfile(result, user, this.#me), merged)
+      .reduce((result, user) => withUserProfile(result, user, this.#me()), merged)
     this.#channels.set(id, { ...listed, sortKey: Math.max(listed.sortKey, sortKey) })
     this.#subscribe(channel)
-    // Only the server knows which message is the last one, if events have overtaken a deletion.
-    if (listed.channel.lastMessage?.deletedAt) this.#refetch(id)
+    this.#healLastMessage(id)
+  }
+
+  /** Only the server knows which message is the last one, if events have overtaken a deletion. */
+  #healLastMessage(channelId: string) {
+    if (this.get(channelId)?.lastMessage?.deletedAt) this.#refetch(channelId)
   }
 
   #applyProfile(user: UserSummary) {
     this.#profiles.record(user)
     for (const [id, listed] of this.#channels)
-      this.#channels.set(id, withUserProfile(listed, user, this.#me))
+      this.#channels.set(id, withUserProfile(listed, user, this.#me()))
     this.#refresh()
   }
 
@@ -199,8 +219,8 @@ export class ChannelsCache {
   #update(channelId: string, update: (listed: ListedChannel) => ListedChannel) {
     const listed = this.#channels.get(channelId)
     if (!listed) return
-    const { channel, sortKey } = update(listed)
-    this.#channels.set(channelId, { channel: keepIfEqual(listed.channel, channel), sortKey })
+    const next = update(listed)
+    this.#channels.set(channelId, { ...next, channel: keepIfEqual(listed.channel, next.channel) })
     this.#refresh()
   }
 
@@ -227,24 +247,18 @@ export class ChannelsCache {
       startFetch: () => this.#startFetch(),
       onTrimmed: this.release,
     })
+    this.#lists.set(filter.type ?? '', list)
     this.context.snapshots()?.list.showIn(list)
     return list
   }
 
   #startFetch(): Merge {
     const since = this.#profiles.now
-    return (page, settingsVersion) => this.#mergePage(page, { since, settingsVersion })
-  }
-
-  /** Returns the last sort key of the page. */
-  #mergePage(page: Channel[], response: Source) {
-    const sortKeys = sortKeysOf(page)
-    for (const channel of page) this.#merge(channel, response, sortKeys.get(channel.id))
-    this.#refresh()
-    return Math.min(...page.map(({ id }) => this.#channels.get(id)?.sortKey ?? 0))
-  }
-
-  get #me() {
-    return currentUserId(this.context)
+    return (page, settingsVersion) => {
+      const [response, sortKeys] = [{ since, settingsVersion }, sortKeysOf(page)]
+      for (const channel of page) this.#merge(channel, response, sortKeys.get(channel.id))
+      this.#refresh()
+      return Math.min(...page.map(({ id }) => this.#channels.get(id)?.sortKey ?? 0))
+    }
   }
 }

@@ -4,19 +4,30 @@ import { OrderedMessages } from '../room/ordered.ts'
 import { profilesOf, withProfiles } from '../room/profiles.ts'
 import { applyEvent } from '../room/reducer.ts'
 import { emptyState, toChatMessage } from '../room/state.ts'
-import type { Channel, UserEvents, UserSummary } from '../types.ts'
+import type { Channel, Message, UserEvents, UserSummary } from '../types.ts'
 import type { Settings, UnreadCount } from './versions.ts'
 
+<<<<<<< HEAD
 /** A channel and the key that lists sort by: the higher, the newer its activity. */
 export type ListedChannel = { channel: Channel; sortKey: number }
+=======
+/** A channel and what lists sort it by: the greater, the newer its activity. */
+export type ListedChannel = {
+  channel: Channel
+  sortKey: number
+  /** What was the last message before this one, kept up to date; undefined if that is not known. */
+  before?: Message | null
+}
+>>>>>>> h-sdk2
 
 /** A listed channel after an event; `needsRefetch` if the event does not contain every change. */
 export function applyChannelEvent(
-  { channel, sortKey }: ListedChannel,
+  listed: ListedChannel,
   event: ChannelEvent,
   me: string,
 ): ListedChannel & { needsRefetch?: boolean } {
-  if (event.rev !== undefined && event.rev <= channel.rev) return { channel, sortKey }
+  const { channel, sortKey, before } = listed
+  if (event.rev !== undefined && event.rev <= channel.rev) return listed
   const next = {
     ...reduce(channel, event, me),
     rev: event.rev ?? channel.rev,
@@ -24,14 +35,24 @@ export function applyChannelEvent(
   }
   if (event.type === 'message.new') {
     const sentAt = Date.parse(event.payload.message.createdAt)
-    return { channel: next, sortKey: Math.max(sortKey, sentAt) }
+    const { lastMessage } = updateLastMessage(channel, event, me)
+    return { channel: next, sortKey: Math.max(sortKey, sentAt), before: lastMessage }
   }
+<<<<<<< HEAD
   // Among ephemeral events only reads concern the record.
   if (event.rev === undefined && channel.lastReadSeq === next.lastReadSeq)
     return { channel, sortKey }
   const needsRefetch =
     event.type === 'message.deleted' && event.payload.messageId === channel.lastMessage?.id
   return { channel: next, sortKey, needsRefetch }
+=======
+  // Of ephemeral events only reads concern the record.
+  if (event.rev === undefined && channel.lastReadSeq === next.lastReadSeq) return listed
+  if (event.type !== 'message.deleted' || event.payload.messageId !== channel.lastMessage?.id)
+    return { channel: next, sortKey, before: before && withEvent(before, event, me) }
+  const needsRefetch = before === undefined || !!before?.deletedAt
+  return { channel: needsRefetch ? next : { ...next, lastMessage: before }, sortKey, needsRefetch }
+>>>>>>> h-sdk2
 }
 
 /** How far an event says the user has read; 0 if it is about something else. */
@@ -42,10 +63,8 @@ export function ownReadSeq({ type, payload }: ChannelEvent, me: string): number 
 
 function reduce(channel: Channel, event: ChannelEvent, me: string): Channel {
   switch (event.type) {
-    case 'message.new': {
-      const { message } = event.payload
-      return { ...updateLastMessage(channel, event, me), lastMessage: message }
-    }
+    case 'message.new':
+      return { ...channel, lastMessage: event.payload.message }
     case 'channel.member_joined':
     case 'channel.member_left':
     case 'channel.member_updated': {
@@ -60,15 +79,17 @@ function reduce(channel: Channel, event: ChannelEvent, me: string): Channel {
   }
 }
 
-/** Applies an event to the last message as to any message of a room. */
-function updateLastMessage(channel: Channel, event: ChannelEvent, me: string): Channel {
-  const { lastMessage } = channel
-  if (!lastMessage) return channel
-  const before = toChatMessage(lastMessage)
+const updateLastMessage = (channel: Channel, event: ChannelEvent, me: string): Channel => ({
+  ...channel,
+  lastMessage: channel.lastMessage && withEvent(channel.lastMessage, event, me),
+})
+
+/** Applies an event to a message as to any message of a room. */
+function withEvent(known: Message, event: ChannelEvent, me: string): Message {
+  const before = toChatMessage(known)
   const state = { ...emptyState, messages: OrderedMessages.of([before]) }
-  const { status: _, ...message } =
-    applyEvent(state, event, me).messages.get(lastMessage.id) ?? before
-  return { ...channel, lastMessage: message }
+  const { status: _, ...message } = applyEvent(state, event, me).messages.get(known.id) ?? before
+  return message
 }
 
 /** The newest known values of the fields that change without a rev. */

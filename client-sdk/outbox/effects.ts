@@ -7,7 +7,8 @@ type Shown = {
   rooms: ReadonlyMap<string, LiveRoom>
   records: {
     startReading: (channelId: string, seq?: number) => boolean
-    endReading: (channelId: string, answer: Partial<ReadAnswer>) => void
+    endReading: (channelId: string) => void
+    takeReadAnswer: (channelId: string, answer: Partial<ReadAnswer>) => void
   }
   events: Emitter
 }
@@ -26,8 +27,8 @@ export function createStepHandler({ rooms, records, events }: Shown) {
     if (kind === 'queued' && !reading.has(clientId)) {
       if (records.startReading(channelId, operation.seq)) reading.add(clientId)
     }
-    if (kind !== 'done' && kind !== 'refused') return
-    const answer = kind === 'done' ? (step.result ?? {}) : {} // as it was answered
-    if (reading.delete(clientId)) records.endReading(channelId, answer)
+    if (kind === 'done') records.takeReadAnswer(channelId, step.result ?? {}) // as it was answered
+    if ((kind === 'done' || kind === 'refused') && reading.delete(clientId))
+      records.endReading(channelId)
   }
 }

@@ -44,7 +44,7 @@ export class Outbox {
           },
         })
       },
-      onElected: (isSender) => (isSender ? this.#sender.start() : this.#sender.handOver()),
+      onElected: (isSender) => (isSender ? this.#sender.flush() : this.#sender.pause()),
     })
     this.#journal = new Journal({ ...options, tabs: this.#tabs })
     this.#sender = new Sender({
@@ -81,7 +81,7 @@ export class Outbox {
     await this.#load()
     if (owner !== this.#journal.owner) return
     this.#isLoaded = true
-    if (!this.#isPaused) this.flush()
+    if (!this.#isPaused) this.#tabs.apply()
   }
 
   /** The entries of a channel, in the order they were made. */
@@ -118,14 +118,13 @@ export class Outbox {
     entry.done.reject(error)
   }
 
-  /** The network is back: sends at once what waits for another attempt. */
-  flush() {
+  /** The network is back: sends at once what waits. A tab that was shown takes over from others. */
+  flush({ isShown = false } = {}) {
     this.#isPaused = false
     if (!this.#isLoaded) return
     // Operations that other tabs have sent or discarded meanwhile must not be sent.
-    if (this.#tabs.hasLeft) void this.#start(this.#journal.owner)
+    if (isShown || this.#tabs.hasLeft) void this.#start(this.#journal.owner)
     else if (this.#tabs.isSender) this.#sender.flush()
-    else this.#tabs.apply()
   }
 
   /** Sends nothing more until `flush()`; another tab may. */
@@ -166,7 +165,6 @@ export class Outbox {
     const merged = mergeStored(this.#entries, stored)
     this.#entries = merged.entries
     showMerged(merged, this.options)
-    if (this.#tabs.isSender) this.#sender.start()
   }
 
   #join() {

@@ -31,12 +31,14 @@ export class Journal {
     try {
       await adopt(storage, owner)
       const rows = (await storage.load(owner)).filter(isOperation)
-      const operations = rows.filter(({ clientId }) => !deleted.has(clientId))
+      const operations = rows
+        .filter(({ clientId }) => !deleted.has(clientId))
+        .sort((a, b) => a.createdAt.localeCompare(b.createdAt))
       this.#deleted = undefined
       if (owner !== this.owner) return undefined
       for (const { clientId, createdAt } of operations) {
         this.#stored.add(clientId)
-        lastCreatedAt = Math.max(lastCreatedAt, Date.parse(createdAt) || 0)
+        noteTime(createdAt)
       }
       return { operations, wasStored }
     } catch (error) {
@@ -65,8 +67,9 @@ export class Journal {
    * tab has stored it.
    */
   follow(message: TabChange) {
-    if (message.kind === 'put') this.#stored.add(message.operation.clientId)
-    else this.delete(message.clientId)
+    if (message.kind !== 'put') return this.delete(message.clientId)
+    this.#stored.add(message.operation.clientId)
+    noteTime(message.operation.createdAt)
   }
 
   /** Deletes everything of the owner, and ends the other tabs. */
@@ -93,6 +96,9 @@ export class Journal {
 }
 
 let lastCreatedAt = 0
+const noteTime = (createdAt: string) => {
+  lastCreatedAt = Math.max(lastCreatedAt, Date.parse(createdAt) || 0)
+}
 
 /**
  * No two operations have the same time, and none is before one that is stored, whatever the clock

@@ -14,7 +14,7 @@ type SendLoop = {
   /** Messages go one by one: a call with several was refused. */
   isSingle?: boolean
 }
-type SenderOptions = Pick<OutboxOptions, 'api' | 'gate' | 'isConnected'> & {
+type SenderOptions = Pick<OutboxOptions, 'api' | 'gate' | 'isConnected' | 'storage'> & {
   entries: () => Iterable<OutboxEntry>
   /** Called before the first attempt; false if nothing is left to send. */
   prepare: (entry: OutboxEntry) => boolean
@@ -39,28 +39,22 @@ export class Sender {
 
   constructor(readonly options: SenderOptions) {}
 
-  /** Sends what there is, without ending a pause. */
-  start() {
+  /** Sends what there is, at once: ends all pauses. */
+  flush() {
+    this.#endPauses()
     this.#isRunning = true
     for (const { operation } of [...this.options.entries()]) this.run(operation)
   }
 
-  /** Sends what there is, at once: ends all pauses. */
-  flush() {
-    this.#endPauses()
-    this.start()
-  }
-
-  /** Another tab sends from now on: it may try what this one has not. */
-  handOver() {
-    for (const entry of this.options.entries()) entry.wasTried = true
-    this.pause()
-  }
-
+  /** Another tab may send from now on, and try what this one has not. */
   pause() {
+    const { storage, entries } = this.options
     this.#isRunning = false
     this.#endPauses()
-    for (const entry of this.options.entries()) this.#setWaiting(entry, undefined)
+    for (const entry of entries()) {
+      entry.wasTried ||= storage.sharedAs !== undefined
+      this.#setWaiting(entry, undefined)
+    }
   }
 
   #endPauses() {

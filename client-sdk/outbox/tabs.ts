@@ -26,7 +26,7 @@ type TabsOptions = {
  */
 export class Tabs {
   isSender = false
-  /** Changes of other tabs were missed. */
+  /** What was stored has to be read again. */
   hasLeft = false
   #channel: InstanceType<NonNullable<typeof browser.BroadcastChannel>> | undefined
   #release: (() => void) | undefined
@@ -36,9 +36,10 @@ export class Tabs {
 
   /** Joins the tabs with the same outbox; without a name there are none. */
   join(name: string | undefined) {
+    const isJoined = this.#channel && name === this.#name
     this.#name = name
     this.hasLeft = false
-    if (name === undefined) return
+    if (name === undefined || isJoined) return
     this.#channel?.close()
     this.#channel = openChannel(name)
     if (!this.#channel) return
@@ -52,7 +53,7 @@ export class Tabs {
 
   /** Another tab may send. */
   leave() {
-    this.hasLeft = this.#name !== undefined
+    this.hasLeft = true
     this.isSender = false
     this.#release?.()
     this.#release = undefined
@@ -66,7 +67,7 @@ export class Tabs {
 
   /** Asks to be the tab that sends. A hidden one may be suspended with its lock. */
   apply() {
-    if (this.isSender) return
+    if (this.isSender && !isVisible()) return this.#elect()
     this.#release?.()
     this.#request(isVisible())
   }

@@ -1,10 +1,25 @@
 import type { Message, PinnedMessage } from '../types.ts'
 import type { OptimisticUpdate } from './optimistic.ts'
-import type { ChannelState, ChatMessage } from './state.ts'
+import { type ChannelState, type ChatMessage, toChatMessage } from './state.ts'
+
+type Pin = Pick<PinnedMessage, 'pinnedBy' | 'pinnedAt'>
 
 /**
- * Updates pinned messages with the messages that have changed. A message that was pinned just now
- * makes the pins stale: events do not contain who pinned it.
+ * The pins with one that was made just now. Of a message that is not loaded the event does not say
+ * which reactions are the user's own: if it has some, the pins are loaded again.
+ */
+export function addPin(state: ChannelState, message: Message, pin: Pin): ChannelState {
+  const { pins, messages } = state
+  const known = messages.get(message.id)
+  if (!pins || (known ? known.rev >= message.rev : message.reactions.length > 0)) return state
+  const others = pins.filter(({ id }) => id !== message.id)
+  const loaded = messages.with([known ?? toChatMessage(message)])
+  return { ...state, messages: loaded, pins: [{ ...message, ...pin }, ...others] }
+}
+
+/**
+ * Updates pinned messages with the messages that have changed. One that is pinned and not listed
+ * makes the pins stale: only the event of the pin says who pinned it.
  */
 export function updatePins(
   state: ChannelState,

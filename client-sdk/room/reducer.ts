@@ -2,7 +2,7 @@ import { isDeepEqual } from '../equality.ts'
 import type { ChannelEvent } from '../events.ts'
 import type { ChannelEvents, Message, Reaction } from '../types.ts'
 import { applyDelta, keepGrown, spliceEarly } from './growing.ts'
-import { updatePins } from './pins.ts'
+import { addPin, updatePins } from './pins.ts'
 import { changeIn, updateQuotes } from './quotes.ts'
 import { type ChannelState, type ChatMessage, type ReadPosition, toChatMessage } from './state.ts'
 
@@ -27,10 +27,11 @@ function reduce(state: ChannelState, event: ChannelEvent, me: string): ChannelSt
       return stopTyping(updateReplyCount(next, parent, rev), message.userId)
     }
     case 'message.updated': {
-      const { message } = event.payload
+      const { message, pin } = event.payload
+      const pinned = pin ? addPin(state, message, pin) : state
       // A message that was not loaded may have been pinned.
-      if (!state.messages.get(message.id)) return updatePins(state, [message], FROM_EVENT)
-      const updated = updateMessage(state, { id: message.id, rev }, (before) => ({
+      if (!pinned.messages.get(message.id)) return updatePins(pinned, [message], FROM_EVENT)
+      const updated = updateMessage(pinned, { id: message.id, rev }, (before) => ({
         ...keepGrown(toChatMessage(message), before),
         reactions: withOwn(message.reactions, before.reactions),
       }))

@@ -73,11 +73,6 @@ export class Resources {
     this.#retries.end()
   }
 
-  /** Resolves once the resource is not being loaded. */
-  async settled(name: ResourceName) {
-    await this.#loads.get(name)?.catch(() => {})
-  }
-
   loadIfIdle(name: ResourceName) {
     const { canLoad } = this.options
     if (canLoad() && this.get(name).status === 'idle') void this.load(name).catch(() => {})

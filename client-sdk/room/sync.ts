@@ -2,6 +2,7 @@ import type { TopicPosition } from '../connection.ts'
 import { type ClientContext, currentUserId } from '../context.ts'
 import type { ChatError } from '../error.ts'
 import type { ChannelEvent } from '../events.ts'
+import { spread } from '../timing.ts'
 import type { ChannelChanges } from '../types.ts'
 import { NEWEST_ALONE, timelineOf } from './loaders.ts'
 import { applyEvent, upsertMessages } from './reducer.ts'
@@ -138,7 +139,7 @@ export class ChannelSync {
     const next = dropShownSent(change(this.state))
     if (next === this.state) return
     this.state = next
-    if (next.arePinsStale) void this.#reloadPins()
+    if (next.arePinsStale) this.#reloadPins()
     this.options.onChange()
   }
 
@@ -234,7 +235,7 @@ export class ChannelSync {
     this.state = dropShownSent(changes.reduce((state, change) => change(state), state))
     this.#windowLimit = windowSize(this.state) + MAX_LIVE_MESSAGES
     if (name === 'messages') this.options.onGapFilled()
-    if (this.state.arePinsStale) void this.#reloadPins()
+    if (this.state.arePinsStale) this.#reloadPins()
   }
 
   #requestChanges(since: number) {
@@ -299,10 +300,10 @@ export class ChannelSync {
     this.resources.loadWatched(names)
   }
 
-  async #reloadPins() {
+  /** Whoever shows the pins asks for them, and not all at the same time. */
+  #reloadPins() {
     this.update((state) => ({ ...state, arePinsStale: false }))
-    await this.resources.settled('pins')
-    await this.resources.load('pins').catch(() => {})
+    spread(() => this.#reload(['pins']))
   }
 
   get #me() {

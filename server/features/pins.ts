@@ -12,7 +12,7 @@ import { publishMessageUpdate } from './messages/publish.ts'
 const pin = implement(contract.pins.pin, async (ctx, ref) => {
   const { channel, message } = await lockedMessageForMember(ctx, ref)
   const { appId, userId } = ctx.caller
-  const [before] = await ctx.db<{ pins: number; isPinned: boolean }[]>`
+  const [result] = await ctx.db<{ isPinned: boolean; pinnedAt: string | null }[]>`
     with before as (
       select
         count(*)::int as pins,
@@ -26,17 +26,22 @@ const pin = implement(contract.pins.pin, async (ctx, ref) => {
       from before
       where not is_pinned
         and pins < ${limits.pins}
+      returning pinned_at
     )
-    select *
-    from before`
-  if (before?.isPinned) return { success: true }
-  if (before && before.pins >= limits.pins) {
+    select
+      before.is_pinned,
+      ${isoTime(ctx.db, ctx.db`pinned.pinned_at`)} as pinned_at
+    from before
+    left join pinned on true`
+  if (result?.isPinned) return { success: true }
+  if (!result?.pinnedAt) {
     throw new ApiError(
       'VALIDATION_ERROR',
       `A channel can have at most ${limits.pins} pinned messages`,
     )
   }
-  await publishMessageUpdate(ctx, { channel, messageId: message.id, viewer: userId })
+  const pin = { pinnedBy: userId, pinnedAt: result.pinnedAt }
+  await publishMessageUpdate(ctx, { channel, messageId: message.id, viewer: userId, pin })
   return { success: true }
 })
 

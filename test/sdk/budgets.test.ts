@@ -5,10 +5,10 @@ import { chatOf, isLive, isOffline, ready, texts, until } from '../support/chat.
 import { countCalls, createTalk, showing } from '../support/talk.ts'
 import { useWorld } from '../support/world.ts'
 
-const { tokens, messages, requests } = limits.rates
+const { tokens, messages: sends, requests } = limits.rates
 /** How many calls a client opens with. */
 const OPENING = 2
-const world = useWorld({ rateLimits: { tokens, messages, requests, appRequests: 0 } })
+const world = useWorld({ rateLimits: { tokens, messages: sends, requests, appRequests: 0 } })
 
 test('a client opens with two calls, and comes back with two, whatever it missed', async () => {
   const { ids, owner, channelId } = await createTalk(world(), 'opens', 3)
@@ -82,6 +82,55 @@ test('a message costs each of 12 watchers one call, and its author none', async 
     expect(calls.filter((call) => call === sent)).toHaveLength(own)
     expect(calls.filter((call) => call === read).length).toBeLessThanOrEqual(authors.length - own)
   }
+})
+
+test('a pin and its removal cost none of those who show the pins a call', async () => {
+  const { ids, owner, channelId } = await createTalk(world(), 'pins', 12)
+  const sent = await Promise.all(
+    ['old', 'new'].map((text) => owner.messages.send({ channelId, text })),
+  )
+  const all = await Promise.all(ids.slice(1).map((id) => showing(world(), id, channelId)))
+  for (const { room } of all) {
+    room.pins.subscribe(() => {})
+    await until(room.pins, ready)
+  }
+  for (const { calls } of all) calls.length = 0
+  const shown = (count: number) =>
+    Promise.all(all.map(({ room }) => until(room.pins, ({ items }) => items.length === count)))
+  for (const { id: messageId } of sent) await owner.pins.pin({ channelId, messageId })
+  const [pins] = await shown(2)
+  const { messages } = await owner.pins.list({ channelId })
+  expect(pins?.items.map(({ id, pinnedBy, pinnedAt }) => ({ id, pinnedBy, pinnedAt }))).toEqual(
+    messages.map(({ id, pinnedBy, pinnedAt }) => ({ id, pinnedBy, pinnedAt })),
+  )
+  for (const { id: messageId } of sent) await owner.pins.unpin({ channelId, messageId })
+  await shown(0)
+  const reads = `POST /api/channels/${channelId}/read`
+  expect(all.flatMap(({ calls }) => calls.filter((call) => call !== reads))).toEqual([])
+})
+
+test('a message that is deleted soon costs nobody a call, and another at most one', async () => {
+  const { ids, owner, channelId } = await createTalk(world(), 'gone', 12)
+  const send = async (text: string) => (await owner.messages.send({ channelId, text })).id
+  await send('first')
+  const second = await send('second')
+  const all = await Promise.all(ids.slice(1).map((id) => showing(world(), id, channelId)))
+  const hasLast = (text: string) =>
+    Promise.all(
+      all.map(({ list }) => until(list, ({ items }) => items[0]?.lastMessage?.text === text)),
+    )
+  for (const { calls } of all) calls.length = 0
+  const reads = `POST /api/channels/${channelId}/read`
+  const asked = () => all.map(({ calls }) => calls.filter((call) => call !== reads))
+  const third = await send('third')
+  await hasLast('third')
+  await owner.messages.edit({ channelId, messageId: second, text: 'edited' })
+  await owner.messages.delete({ channelId, messageId: third })
+  await hasLast('edited')
+  expect(asked().flat()).toEqual([])
+  await owner.messages.delete({ channelId, messageId: second })
+  await hasLast('first')
+  for (const calls of asked()) expect(calls).toEqual(['POST /api/sync'])
 })
 
 test('five people who write a minute of messages at once are within the limits', async () => {

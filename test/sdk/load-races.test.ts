@@ -194,13 +194,13 @@ test('pins of messages that are not loaded follow edits, pins and deletions', as
   await chat.chat.connect()
   const shown = (expected: string) =>
     until(room.pins, (pins) => ready(pins) && texts(pins).join() === expected)
-  await shown('1,2,3')
+  await shown('3,2,1')
   channel.edit('c-0001', 'edited')
   channel.delete('c-0002')
   channel.unpin('c-0003')
   await shown('edited')
   channel.pin('c-0004')
-  await shown('edited,4')
+  await shown('4,edited')
   expect(texts(room.messages.getSnapshot())).toEqual(numbers(51, 100))
 })
 

@@ -1,6 +1,6 @@
-import { indexedDbStorage, type Outgoing } from '@parley/client'
+import { indexedDbStorage, type OutboxStorage, type Outgoing } from '@parley/client'
 import { IDBFactory } from 'fake-indexeddb'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { isLive, isOffline, until } from '../support/chat.ts'
 import { scriptedChat } from '../support/scripted/index.ts'
 import { useGlobals } from '../support/use-globals.ts'
@@ -18,28 +18,53 @@ const fromAhead = (more: Partial<Outgoing> = {}): Outgoing => ({
   ...more,
 })
 
+/** A page without a network, and what shows that another one sends in the same order as it. */
+async function openOffline(storage: OutboxStorage) {
+  const open = () => scriptedChat({ storage, userId: 'me' })
+  const { chat, cut } = open()
+  await chat.connect()
+  cut()
+  await isOffline(chat)
+  const stored = async () =>
+    (await storage.load(OWNER))
+      .sort((a, b) => a.createdAt.localeCompare(b.createdAt))
+      .map((each) => 'text' in each && each.text)
+  const expectOrder = async () => {
+    await expect.poll(stored).toEqual(['first', 'first, edited', 'second'])
+    chat.disconnect()
+    const after = open()
+    const talk = after.channel('c')
+    await after.chat.connect()
+    await isLive(after.chat)
+    await expect.poll(stored).toEqual([])
+    expect(talk.messages.map(({ text }) => text)).toEqual(['first, edited', 'second'])
+  }
+  return { room: chat.channel('c'), expectOrder }
+}
+
 test('what was done before the clock was set back is sent first, after reloads, too', async () => {
   const storage = indexedDbStorage('set-back')
   await storage.put(OWNER, fromAhead())
-  const open = () => scriptedChat({ storage, userId: 'me' })
-  const before = open()
-  await before.chat.connect()
-  before.cut()
-  await isOffline(before.chat)
-  const room = before.chat.channel('c')
+  const { room, expectOrder } = await openOffline(storage)
   await until(room.messages, ({ items }) => items.length === 1)
   room.edit('early', { text: 'first, edited' }).catch(() => {})
   room.send({ text: 'second' })
-  const stored = async () => (await storage.load(OWNER)).map((each) => 'text' in each && each.text)
-  await expect.poll(stored).toEqual(['first', 'first, edited', 'second'])
-  before.chat.disconnect()
+  await expectOrder()
+})
 
-  const after = open()
-  const talk = after.channel('c')
-  await after.chat.connect()
-  await isLive(after.chat)
-  await expect.poll(stored).toEqual([])
-  expect(talk.messages.map(({ text }) => text)).toEqual(['first, edited', 'second'])
+test('what another tab has done ahead of the clock is sent first, after reloads, too', async () => {
+  const storage = indexedDbStorage('ahead')
+  const { room, expectOrder } = await openOffline(storage)
+  const createdAt = new Date(Date.now() + 2 * HOUR_MS).toISOString()
+  const operation = fromAhead({ clientId: 'theirs', createdAt })
+  await storage.put(OWNER, operation)
+  const others = new BroadcastChannel(`${storage.sharedAs} ${OWNER}`)
+  onTestFinished(() => others.close())
+  others.postMessage({ kind: 'put', operation })
+  await until(room.messages, ({ items }) => items.length === 1)
+  room.edit('theirs', { text: 'first, edited' }).catch(() => {})
+  room.send({ text: 'second' })
+  await expectOrder()
 })
 
 test('a stored time that is none does not keep the next message from being sent', async () => {

@@ -18,14 +18,15 @@ test('a read that is shown twice is taken back once, by its answer', () => {
     rooms: new Map(),
     records: {
       startReading: (channelId) => log.push(`reading ${channelId}`) > 0,
-      endReading: (channelId, { unreadCount }) => log.push(`read ${channelId} ${unreadCount}`),
+      takeReadAnswer: (channelId, { unreadCount }) => log.push(`${channelId} has ${unreadCount}`),
+      endReading: (channelId) => log.push(`read ${channelId}`),
     },
     events: createEmitter(() => {}),
   })
   for (const kind of ['queued', 'started', 'queued'] as const) handle({ kind, operation: read })
   const result = { unreadCount: 2 }
   for (const _ of [1, 2]) handle({ kind: 'done', operation: read, result })
-  expect(log).toEqual(['reading c', 'read c 2'])
+  expect(log).toEqual(['reading c', 'c has 2', 'read c', 'c has 2'])
 })
 
 test('a stored operation may have been carried out, and one that is gone is done', async () => {
@@ -101,6 +102,21 @@ test('an outbox read for one user is not taken for that of the next one', async 
   journal.owner = 'http://chat app:you'
   answer()
   expect(await loading).toBeUndefined()
+})
+
+test('a tab that joins the same others again hears what they said before', async () => {
+  const heard: unknown[] = []
+  const ignore = () => {}
+  const options = { onChange: ignore, onEnded: ignore, onElected: ignore }
+  const tabs = new Tabs({ ...options, onChange: (change) => void heard.push(change) })
+  const other = new Tabs(options)
+  for (const each of [tabs, other]) {
+    onTestFinished(() => each.leave())
+    each.join('same')
+  }
+  other.post({ kind: 'removed', clientId: 'k' })
+  tabs.join('same')
+  await expect.poll(() => heard).toEqual([{ kind: 'removed', clientId: 'k' }])
 })
 
 test('a tab that has joined others hears no more of those before', async () => {

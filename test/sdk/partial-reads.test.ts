@@ -37,6 +37,18 @@ test('a channel that is read in part shows what is left, and never that nothing 
   expect(new Set(shown)).toEqual(new Set([2]))
 })
 
+test('a channel that is read in part shows what the answer says is left', async () => {
+  const { chat, room, unread, counts, intercept, one, tell } = await unreadRooms()
+  const left = { lastReadSeq: 2, unreadCount: 2, unreadVersion: one.own.unreadVersion + 1 }
+  intercept(READ, () => Response.json({ success: true, ...left }))
+  tell('channel.total_unread_changed', { count: 4 })
+  await until(chat.unread, ({ total }) => total === 4)
+  const totals: number[] = []
+  chat.unread.subscribe(() => totals.push(chat.unread.getSnapshot().total))
+  await room.markRead(unread[0])
+  expect([counts().one, totals]).toEqual([2, [3]])
+})
+
 test('of reads that wait for a network only those of everything are shown at once', async () => {
   const { chat, room, unread, counts, cut, mend, one } = await unreadRooms()
   cut()

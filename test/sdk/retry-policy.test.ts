@@ -51,12 +51,15 @@ test.each([
     ]
     for (const page of pages) expect(await errorOf(page)).toMatchObject({ code, status, retryable })
     const own = { error: { code: 'NOT_FOUND', message: 'no such thing' } }
-    expect(await errorOf(Response.json(own, { status }))).toMatchObject({
-      code: 'NOT_FOUND',
-      message: 'no such thing',
-    })
+    expect(await errorOf(Response.json(own, { status }))).toMatchObject(own.error)
   },
 )
+
+test('an error of a newer server has its message, and means what its status says', async () => {
+  const error = { code: 'CHANNEL_ARCHIVED', message: 'The channel is archived' }
+  const told = await errorOf(Response.json({ error }, { status: 409 }))
+  expect(told).toMatchObject({ ...error, code: 'CONFLICT' })
+})
 
 test('the client knows the codes of the contract, and their statuses', async () => {
   for (const [code, status] of Object.entries(errorStatus)) {

@@ -73,7 +73,7 @@ test('a message pinned while the pins load is listed although the answer lacks i
   talk.pin('c-0002')
   await quiet()
   loading.release()
-  await until(room.pins, ({ items }) => texts({ items }).join() === '1,2')
+  await until(room.pins, ({ items }) => texts({ items }).join() === '2,1')
 })
 
 test('an older page that is asked for twice at once is requested once', async () => {

@@ -25,14 +25,16 @@ const FORBIDDEN = { status: 'failed', error: { code: 'FORBIDDEN' } }
 
 test('the result of a load that access was lost during is not shown', async () => {
   const { room, talk, hold, tell } = await opened()
-  const held = hold(/pins/)
-  talk.pin('c-0001')
+  talk.send('reply', { parentId: 'c-0001' })
+  const held = hold(/replies/)
+  const thread = room.thread('c-0001')
+  thread.subscribe(() => {})
   await held.asked
   tell('channel.removed', { channelId: 'c' })
-  await until(room.pins, ({ status }) => status === 'failed')
+  await until(thread, ({ status }) => status === 'failed')
   held.release()
   await quiet()
-  expect(room.pins.getSnapshot()).toMatchObject({ items: [], ...FORBIDDEN })
+  expect(thread.getSnapshot()).toMatchObject({ items: [], ...FORBIDDEN })
 })
 
 test('a load that failed before access was lost is not tried again', async () => {

@@ -1,16 +1,24 @@
 import { indexedDbStorage } from '@parley/client'
 import { IDBFactory } from 'fake-indexeddb'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { isLive, isOffline, texts, until } from '../support/chat.ts'
-import { type ScriptedChat, scriptedChat } from '../support/scripted/index.ts'
+import { quiet, type ScriptedChat, scriptedChat } from '../support/scripted/index.ts'
 import { useGlobals } from '../support/use-globals.ts'
 import { createWebLocks } from '../support/web-locks.ts'
 
 /** Which of several tabs sends: phones suspend those that nobody looks at, with their locks. */
 
 const document = Object.assign(new EventTarget(), { visibilityState: 'visible' })
-const navigator = { locks: createWebLocks(), onLine: true }
-useGlobals({ indexedDB: new IDBFactory(), navigator, document })
+const locks = createWebLocks()
+const navigator = { locks, onLine: true }
+const page = new EventTarget()
+useGlobals({
+  indexedDB: new IDBFactory(),
+  navigator,
+  document,
+  addEventListener: page.addEventListener.bind(page),
+  removeEventListener: page.removeEventListener.bind(page),
+})
 
 const SEND = /^POST .*\/messages$/
 const sendIn = ({ chat }: ScriptedChat, text: string) => chat.channel('c').send({ text }).sent
@@ -25,7 +33,7 @@ async function openTabs(name: string) {
   const talk = first.channel('c')
   await first.chat.connect()
   await sendIn(first, 'before')
-  return { first, second, talk }
+  return { first, second, talk, storage }
 }
 
 test('the tab that is looked at sends, although another was suspended with its lock', async () => {
@@ -100,5 +108,71 @@ test('a message that another tab may have sent is not taken back unsent', async 
   first.mend()
   await Promise.all([sent, deleted])
   expect([first.count(SEND), first.count(/^DELETE .*\/messages\//)]).toEqual([2, 1])
+  expect(talk.messages.at(-1)).not.toMatchObject({ text: 'perhaps stored' })
+})
+
+/** Counts the requests for locks from now on. */
+function watchLocks() {
+  const request = vi.fn(locks.request)
+  navigator.locks = { request }
+  onTestFinished(() => {
+    navigator.locks = locks
+  })
+  return () => request.mock.calls.length
+}
+
+test('two windows side by side do not take the sending from each other', async () => {
+  const asked = watchLocks()
+  const { first, second, storage } = await openTabs('side-by-side')
+  await second.chat.connect()
+  // The second one took the lock, and the first one waits for it.
+  await expect.poll(asked).toBe(3)
+  first.cut()
+  await isOffline(first.chat)
+  first.mend()
+  page.dispatchEvent(new Event('online'))
+  await isLive(first.chat)
+  first.requests.length = 0
+  await sendIn(first, 'through the other')
+  await expect.poll(() => storage.load('http://chat app:me')).toEqual([])
+  await quiet()
+  expect([asked(), ...countOf(first, second)]).toEqual([3, 0, 1])
+})
+
+test('a tab that missed that another took over is the only one to send once shown', async () => {
+  const never = new Promise<void>(() => {})
+  navigator.locks = { request: (...args) => locks.request(...args).catch(() => never) }
+  const { first, second, talk } = await openTabs('thawed')
+  const asked = watchLocks()
+  await second.chat.connect()
+  await expect.poll(asked).toBe(1)
+  first.chat.wake()
+  // The first one took the lock, and the second one waits for it.
+  await expect.poll(asked).toBe(3)
+  const held = first.hold(SEND)
+  const sent = sendIn(first, 'once')
+  await held.asked
+  await quiet()
+  held.release()
+  await sent
+  expect(countOf(first, second)).toEqual([2, 0])
+  expect(texts({ items: talk.messages })).toEqual(['before', 'once'])
+})
+
+test('a message of a page that was left is not taken back unsent if another had it', async () => {
+  const { first, second, talk } = await openTabs('left')
+  first.refuseRequests(SEND, { status: 429, code: 'RATE_LIMITED' })
+  const { clientId, sent } = first.chat.channel('c').send({ text: 'perhaps stored' })
+  await expect.poll(() => countOf(first)).toEqual([2])
+  page.dispatchEvent(new Event('pagehide'))
+  second.refuseRequests(SEND, { status: 503, code: 'UNAVAILABLE' })
+  await second.chat.connect()
+  await expect.poll(() => countOf(second)).toEqual([1])
+  second.chat.disconnect()
+  const deleted = first.chat.channel('c').delete(clientId)
+  first.refuseRequests()
+  document.dispatchEvent(new Event('visibilitychange'))
+  await Promise.all([sent, deleted])
+  expect(first.count(/^DELETE .*\/messages\//)).toBe(1)
   expect(talk.messages.at(-1)).not.toMatchObject({ text: 'perhaps stored' })
 })

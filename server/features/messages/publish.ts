@@ -1,9 +1,10 @@
-import type { Message } from '@parley/contract'
+import type { ChannelEvent, Message } from '@parley/contract'
 import type { WriteContext } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
 import type { LockedCounters } from '../../core/event-buffer.ts'
 import { asBroadcast, selectMessages } from './view.ts'
 
+type UpdateCause = Pick<ChannelEvent<'message.updated'>, 'pin'>
 type ViewQuery = { messageId: string; viewer: string | null }
 
 /**
@@ -12,13 +13,13 @@ type ViewQuery = { messageId: string; viewer: string | null }
  */
 export async function publishMessageUpdate(
   ctx: Pick<WriteContext, 'db' | 'emit' | 'write'>,
-  { channel, messageId, viewer }: ViewQuery & { channel: LockedCounters },
+  { channel, messageId, viewer, pin }: ViewQuery & UpdateCause & { channel: LockedCounters },
 ) {
   const message = await viewMessage(ctx, { messageId, viewer })
   const { message: published } = ctx.emit(
     channel,
     'message.updated',
-    (rev) => ({ channelId: channel.id, message: asBroadcast({ ...message, rev }) }),
+    (rev) => ({ channelId: channel.id, message: asBroadcast({ ...message, rev }), pin }),
     messageId,
   )
   writeRev(ctx, published)

@@ -192,7 +192,7 @@ function pageOf(all: Message[], query: URLSearchParams) {
 }
 
 const pinsOf = (data: ScriptedData, id: string) =>
-  [...existing(data, id).pins].map(([messageId, pinned]) => ({
+  [...existing(data, id).pins].reverse().map(([messageId, pinned]) => ({
     ...existing(data, id).find(messageId),
     ...pinned,
   }))

@@ -63,9 +63,9 @@ export function createChannel(
     rev += 1
     return Object.assign(find(messageId), fields, { rev, updatedAt: timeOf(rev) })
   }
-  const update = (messageId: string, fields: Partial<Message>) => {
+  const update = (messageId: string, fields: Partial<Message>, pin?: PinnedBy) => {
     const message = asInEvents(change(messageId, fields))
-    publish({ type: 'message.updated', payload: { channelId: id, message } }, rev)
+    publish({ type: 'message.updated', payload: { channelId: id, message, pin } }, rev)
     return message
   }
   const react = (messageId: string, emoji: string, { by, isOn }: { by: string; isOn: boolean }) => {
@@ -167,8 +167,9 @@ export function createChannel(
       publish({ type: 'message.deleted', payload }, rev)
     },
     pin: (messageId: string, by = 'ana') => {
-      pins.set(messageId, { pinnedBy: by, pinnedAt: timeOf(rev + 1) })
-      update(messageId, { pinned: true })
+      const pin = { pinnedBy: by, pinnedAt: timeOf(rev + 1) }
+      pins.set(messageId, pin)
+      update(messageId, { pinned: true }, pin)
     },
     unpin: (messageId: string) => {
       pins.delete(messageId)
