@@ -31,12 +31,8 @@ export class ChannelsCache {
   readonly #profiles = new LatestProfiles()
   readonly #unread: UnreadCounts
   readonly unread: Store<Unread>
-<<<<<<< HEAD
-  /** The part that snapshots store and restore. */
-=======
   readonly #me = () => currentUserId(this.context)
-  /** What snapshots store and restore. */
->>>>>>> h-sdk2
+  /** The part that snapshots store and restore. */
   readonly restorable: ShownChannels
 
   constructor(readonly context: SharedContext) {
@@ -71,19 +67,8 @@ export class ChannelsCache {
     return isShown
   }
 
-<<<<<<< HEAD
-  /** Takes the server's answer, with the count that is left; without one the server refused. */
-  endReading(channelId: string, answer: Partial<ReadAnswer> = {}) {
-    this.#unread.pendingReads.end(channelId)
-    const { unreadCount = 0, lastReadSeq = 0 } = this.get(channelId) ?? {}
-    if (hasUnreadCount(answer))
-      this.#show(channelId, this.#parts.takeAnswer(channelId, answer, lastReadSeq))
-    // Holds until the next total, which follows.
-    this.#unread.total -= unreadCount - (this.get(channelId)?.unreadCount ?? 0)
-=======
   endReading(channelId: string) {
     this.#unread.pendingReads.end(channelId)
->>>>>>> h-sdk2
     this.#refresh()
   }
 

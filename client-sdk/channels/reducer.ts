@@ -7,10 +7,6 @@ import { emptyState, toChatMessage } from '../room/state.ts'
 import type { Channel, Message, UserEvents, UserSummary } from '../types.ts'
 import type { Settings, UnreadCount } from './versions.ts'
 
-<<<<<<< HEAD
-/** A channel and the key that lists sort by: the higher, the newer its activity. */
-export type ListedChannel = { channel: Channel; sortKey: number }
-=======
 /** A channel and what lists sort it by: the greater, the newer its activity. */
 export type ListedChannel = {
   channel: Channel
@@ -18,7 +14,6 @@ export type ListedChannel = {
   /** What was the last message before this one, kept up to date; undefined if that is not known. */
   before?: Message | null
 }
->>>>>>> h-sdk2
 
 /** A listed channel after an event; `needsRefetch` if the event does not contain every change. */
 export function applyChannelEvent(
@@ -38,21 +33,12 @@ export function applyChannelEvent(
     const { lastMessage } = updateLastMessage(channel, event, me)
     return { channel: next, sortKey: Math.max(sortKey, sentAt), before: lastMessage }
   }
-<<<<<<< HEAD
   // Among ephemeral events only reads concern the record.
-  if (event.rev === undefined && channel.lastReadSeq === next.lastReadSeq)
-    return { channel, sortKey }
-  const needsRefetch =
-    event.type === 'message.deleted' && event.payload.messageId === channel.lastMessage?.id
-  return { channel: next, sortKey, needsRefetch }
-=======
-  // Of ephemeral events only reads concern the record.
   if (event.rev === undefined && channel.lastReadSeq === next.lastReadSeq) return listed
   if (event.type !== 'message.deleted' || event.payload.messageId !== channel.lastMessage?.id)
     return { channel: next, sortKey, before: before && withEvent(before, event, me) }
   const needsRefetch = before === undefined || !!before?.deletedAt
   return { channel: needsRefetch ? next : { ...next, lastMessage: before }, sortKey, needsRefetch }
->>>>>>> h-sdk2
 }
 
 /** How far an event says the user has read; 0 if it is about something else. */
