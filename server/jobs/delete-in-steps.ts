@@ -1,4 +1,4 @@
-import type { Db, DbConnection } from '../db/client.ts'
+import type { Db, DbConnection, Fragment } from '../db/client.ts'
 import type { BatchSize } from './batch-size.ts'
 
 /**
@@ -29,17 +29,25 @@ export async function repeatUntilNone(
 }
 
 /** How many rows a step found and deleted, and the time of the last one. */
-export type Expired = { count: number; until: string | null }
-type ExpiryStep = { from: string; limit: number }
+type Expired = { count: number; until: string | null }
+type Expiry = {
+  table: string
+  /** Selects the `ctid` of the next rows to delete, and by which time, `at`, they are ordered. */
+  select: (db: DbConnection, step: { from: string; limit: number }) => Fragment
+}
 
 /** Deletes rows in the order of a time column. */
-export function expireInOrder(
-  context: RetentionContext,
-  remove: (db: DbConnection, step: ExpiryStep) => PromiseLike<Expired[]>,
-) {
+export function expireInOrder(context: RetentionContext, { table, select }: Expiry) {
   let from = '-infinity'
   return repeatUntilNone(context, async (db, limit) => {
-    const [expired] = await remove(db, { from, limit })
+    const [expired] = await db<Expired[]>`
+      with expired as materialized (${select(db, { from, limit })}),
+      deleted as (
+        delete from ${db(table)}
+        where ctid = any(array(select ctid from expired))
+      )
+      select count(*)::int as count, max(at)::text as until
+      from expired`
     from = expired?.until ?? from
     return { count: expired?.count ?? 0 }
   })

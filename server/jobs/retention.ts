@@ -1,12 +1,7 @@
 import { limits } from '@parley/contract'
 import type { DbConnection } from '../db/client.ts'
 import { FIRST_ID } from '../db/sql.ts'
-import {
-  type Expired,
-  expireInOrder,
-  type RetentionContext,
-  repeatUntilNone,
-} from './delete-in-steps.ts'
+import { expireInOrder, type RetentionContext, repeatUntilNone } from './delete-in-steps.ts'
 
 /** The most rows that one statement deletes. */
 export const BATCH = 1_000
@@ -14,72 +9,48 @@ export const BATCH = 1_000
 export const MARKS_AT_ONCE = 5_000
 
 export const expireEvents = (context: RetentionContext) =>
-  expireInOrder(
-    context,
-    (db, { from, limit }) => db<Expired[]>`
-      with expired as materialized (
-        select e.ctid, e.created_at
-        from events e
-        where e.created_at >= ${from}
-          and e.created_at < now() - ${limits.eventsKeptHours} * interval '1 hour'
-        order by e.created_at
-        limit ${limit}
-      ),
-      deleted as (
-        delete from events
-        where ctid = any(array(select ctid from expired))
-      )
-      select count(*)::int as count, max(created_at)::text as until
-      from expired`,
-  )
+  expireInOrder(context, {
+    table: 'events',
+    select: (db, { from, limit }) => db`
+      select e.ctid, e.created_at as at
+      from events e
+      where e.created_at >= ${from}
+        and e.created_at < now() - ${limits.eventsKeptHours} * interval '1 hour'
+      order by e.created_at
+      limit ${limit}`,
+  })
 
 /** Deletes old deliveries, those of deleted webhooks included. */
 export const expireDeliveries = (context: RetentionContext) =>
-  expireInOrder(
-    context,
-    (db, { from, limit }) => db<Expired[]>`
-      with expired as materialized (
-        select wd.ctid, wd.created_at
-        from webhook_deliveries wd
-        where wd.created_at >= ${from}
-          and wd.created_at < now() - ${limits.webhooks.deliveriesKeptHours} * interval '1 hour'
-        order by wd.created_at
-        limit ${limit}
-        for update skip locked
-      ),
-      deleted as (
-        delete from webhook_deliveries
-        where ctid = any(array(select ctid from expired))
-      )
-      select count(*)::int as count, max(created_at)::text as until
-      from expired`,
-  )
+  expireInOrder(context, {
+    table: 'webhook_deliveries',
+    select: (db, { from, limit }) => db`
+      select wd.ctid, wd.created_at as at
+      from webhook_deliveries wd
+      where wd.created_at >= ${from}
+        and wd.created_at < now() - ${limits.webhooks.deliveriesKeptHours} * interval '1 hour'
+      order by wd.created_at
+      limit ${limit}
+      for update skip locked`,
+  })
 
 /** During the import of an app, the uses of an invite come later than the invite. */
 export const expireInvites = (context: RetentionContext) =>
-  expireInOrder(
-    context,
-    (db, { from, limit }) => db<Expired[]>`
-      with expired as materialized (
-        select wi.ctid, wi.expires_at
-        from workspace_invites wi
-        where wi.expires_at >= ${from}
-          and wi.expires_at < now()
-          and not exists (
-            select
-            from app_imports ai
-            where ai.app_id = wi.app_id
-          )
-        order by wi.expires_at
-        limit ${limit}
-      ),
-      deleted as (
-        delete from workspace_invites
-        where ctid = any(array(select ctid from expired))
-      )
-      select count(*)::int as count, max(expires_at)::text as until
-      from expired`,
-  )
+  expireInOrder(context, {
+    table: 'workspace_invites',
+    select: (db, { from, limit }) => db`
+      select wi.ctid, wi.expires_at as at
+      from workspace_invites wi
+      where wi.expires_at >= ${from}
+        and wi.expires_at < now()
+        and not exists (
+          select
+          from app_imports ai
+          where ai.app_id = wi.app_id
+        )
+      order by wi.expires_at
+      limit ${limit}`,
+  })
 
 /** Fills in the app of uses of invites, which servers of an earlier version store without. */
 export const nameAppsOfUses = (context: RetentionContext) =>
@@ -99,25 +70,17 @@ export const nameAppsOfUses = (context: RetentionContext) =>
   )
 
 export const expirePreviews = (context: RetentionContext) =>
-  expireInOrder(
-    context,
-    (db, { from, limit }) => db<Expired[]>`
-      with expired as materialized (
-        select lp.ctid, lp.expires_at
-        from link_previews lp
-        where lp.expires_at >= ${from}
-          and lp.expires_at < now()
-        order by lp.expires_at
-        limit ${limit}
-        for update skip locked
-      ),
-      deleted as (
-        delete from link_previews
-        where ctid = any(array(select ctid from expired))
-      )
-      select count(*)::int as count, max(expires_at)::text as until
-      from expired`,
-  )
+  expireInOrder(context, {
+    table: 'link_previews',
+    select: (db, { from, limit }) => db`
+      select lp.ctid, lp.expires_at as at
+      from link_previews lp
+      where lp.expires_at >= ${from}
+        and lp.expires_at < now()
+      order by lp.expires_at
+      limit ${limit}
+      for update skip locked`,
+  })
 
 type Mark = { channelId: string; userId: string; seq: number }
 const FIRST_MARK: Mark = { channelId: FIRST_ID, userId: '', seq: 0 }

@@ -79,7 +79,7 @@ export function createChannelCopies({ db, nodeId, send, onFailure }: CopiesOptio
     turn.isTaken = false
     const { begun } = turn
     await wait(COPIES_PAUSE_MS, undefined, { ref: false })
-    // Meanwhile another call may have made the copy, and have been removed or replaced.
+    // Another one may have copied meanwhile, and be gone or followed by a turn of its own.
     if (turn.begun === begun && turns.get(topic) === turn) turns.delete(topic)
   }
   const copyMissed = async (missed: MissedEvent[]) => {

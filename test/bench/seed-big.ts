@@ -19,6 +19,10 @@ const backend = createApi({ url: node.url, apiKey: node.app.apiKey })
 for (const userId of ['ben', 'busy']) await backend.tokens.create({ userId })
 const scale = Number(values.scale)
 const { crowd, graves, counts } = await fillBigApp(databaseUrl, { appId: node.app.id, scale })
-print('a large app', { 'API key': node.app.apiKey, crowd, graves })
+print('a large app', {
+  'API key': node.app.apiKey,
+  'channel of many members': crowd,
+  'channel of tombstones': graves,
+})
 print('of the size', counts)
 await node.stop()

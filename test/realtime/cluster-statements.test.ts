@@ -144,7 +144,8 @@ describe.each(['PostgreSQL', 'Redis'] as const)('on nodes connected by %s', (kin
       await Promise.all(listeners.map((listener) => listener.until(() => isTold(listener))))
       const [own = [], ...others] = statements.map((all) => [...all])
       expect(others).toEqual(others.map(() => []))
-      return own.filter((statement) => /from receivers|receivers\.user_ids/.test(statement)).length
+      return own.filter((statement) => /from recipients|recipients\.user_ids/.test(statement))
+        .length
     }
     const online = await statementsUntil('presence.online', {
       tells: (payload) => 'userId' in payload && payload.userId === here.id,

@@ -17,7 +17,7 @@ const world = useWorld({
   presenceGraceSeconds: 0,
   timings,
   onStatement: (statement) => {
-    if (/from receivers|receivers\.user_ids/.test(statement)) coMemberReads += 1
+    if (/from recipients|recipients\.user_ids/.test(statement)) coMemberReads += 1
   },
 })
 const { connect, listenAs, channelTopic, userTopic, newUsers } = useListeners(world)

@@ -44,10 +44,10 @@ test('changes that come at once share notes, and each user gets their own', () =
   const alone = all.flatMap((one) => fanoutNotes([one]))
   expect(bytesOfAll(notes)).toBeLessThan(bytesOfAll(alone) / 3)
   for (const note of notes) expect(JSON.stringify(note).length).toBeLessThan(64_000)
-  const receiversOf = (sent: NodeFanout[], number: number) =>
+  const recipientsOf = (sent: NodeFanout[], number: number) =>
     sent.flatMap(({ fanout, userIds }) => (fanout.announcer?.number === number ? userIds : []))
   for (const number of [0, 99, 100, 399])
-    expect(receiversOf(notes.flatMap(fanoutsIn), number).sort()).toEqual(
+    expect(recipientsOf(notes.flatMap(fanoutsIn), number).sort()).toEqual(
       all[number]?.users.map(({ userId }) => userId).sort(),
     )
 })

@@ -21,7 +21,7 @@ export function openFanout() {
   const names: string[] = []
   const problems: string[] = []
   const read = (text: TemplateStringsArray, ...values: unknown[]) => {
-    if (!/from (events|receivers)/.test(text.join(''))) return undefined // a part of a statement
+    if (!/from (events|recipients)/.test(text.join(''))) return undefined // a part of a statement
     const [, topics = [], offsets] = values.filter(Array.isArray)
     return new Promise((resolve, reject) => {
       const envelope = '{"type":"channel.updated","payload":{}}'
