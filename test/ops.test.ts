@@ -158,7 +158,10 @@ test('the proxies of ops pass on every body that the server takes', () => {
 })
 
 /** What the image, or a database of its own, leaves no choice of. */
-const NOT_OF_COMPOSE = ['NODE_ENV', 'HOST', 'PORT', 'DATA_DIR', 'EMBEDDED_DATABASE', 'METRICS_HOST']
+const NOT_OF_COMPOSE = [
+  ...['NODE_ENV', 'HOST', 'PORT', 'DATA_DIR'],
+  ...['DEMO_APP', 'EMBEDDED_DATABASE', 'METRICS_HOST'],
+]
 
 test('compose passes on every setting of the server, and has a Redis for who wants one', () => {
   const { services } = parse(read('compose.yaml'))
