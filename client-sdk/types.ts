@@ -3313,6 +3313,8 @@ export interface InspectedChannel {
   type: ChannelType
   /** Its own name. */
   name: string | null
+  /** The two users of a direct message, which has no name; null in others. */
+  directUserIds: string[] | null
   /** The workspace of a team channel. */
   workspaceId: string | null
   /** Who created it. */

@@ -21,6 +21,13 @@ export const InspectedChannel = Channel.pick({ id: true, cid: true, type: true }
       .string()
       .nullable()
       .meta({ description: 'Its own name.', examples: ['general'] }),
+    directUserIds: z
+      .array(z.string())
+      .nullable()
+      .meta({
+        description: 'The two users of a direct message, which has no name; null in others.',
+        examples: [null],
+      }),
     workspaceId: field
       .workspaceId()
       .nullable()

@@ -50,6 +50,14 @@ test('a channel is found by its id, unless it is deleted or of another app', asy
   const dan = await world().user('by-id-dan')
   const { id: channelId } = await dan.channels.create({ type: 'group', name: 'Tea party' })
   await dan.channels.create({ type: 'group', name: 'Another' })
+  await world().user('by-id-eva')
+  await dan.channels.create({ type: 'messaging', memberIds: ['by-id-eva'] })
+  const { channels: own } = await operator.inspect.channels({ appId, userId: dan.id })
+  expect(own.map(({ name, directUserIds }) => [name, directUserIds])).toEqual([
+    [null, ['by-id-dan', 'by-id-eva']],
+    ['Another', null],
+    ['Tea party', null],
+  ])
   const { channels, nextCursor } = await operator.inspect.channels({ appId, channelId })
   expect(channels).toMatchObject([{ id: channelId, name: 'Tea party', memberCount: 1 }])
   expect(nextCursor).toBeNull()

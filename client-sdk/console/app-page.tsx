@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import { Skeletons } from '../playground/skeletons.tsx'
-import { Audit } from './audit.tsx'
+import { AuditOfApp } from './audit.tsx'
 import { Channels } from './channels.tsx'
 import { Jobs } from './jobs.tsx'
 import { Keys } from './keys.tsx'
@@ -76,7 +76,7 @@ function contentOf(tab: Tab, { app, onChange, path: [id] }: TabProps): ReactNode
     webhooks:
       id === undefined ? <Webhooks appId={appId} /> : <Deliveries appId={appId} webhookId={id} />,
     jobs: <Jobs appId={appId} />,
-    audit: <Audit appId={appId} />,
+    audit: <AuditOfApp app={app} />,
     settings: <Settings app={app} onChange={onChange} />,
   }
   return contents[tab]

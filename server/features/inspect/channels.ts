@@ -92,7 +92,8 @@ const isBefore = (db: Tx, before = LAST_ID) => db`id < ${before}`
 
 const selectChannels = (db: Tx, appId: string, ids: Fragment) => db<InspectedChannel[]>`
   select
-    c.id, c.cid, c.type, c.name, c.workspace_id, c.created_by,
+    c.id, c.cid, c.type, c.name, string_to_array(c.dm_key, ' ') as direct_user_ids,
+    c.workspace_id, c.created_by,
     coalesce(c.frozen, false) as frozen, c.member_count, c.last_seq,
     c.last_activity_at, c.created_at
   from channels c
