@@ -58,10 +58,10 @@ export function Channels({ appId }: { appId: string }) {
 const columnsOf = (appId: string): Column<Channel>[] => [
   {
     title: 'Channel',
-    cell: ({ id, name, directUserIds, frozen }) => (
+    cell: (channel) => (
       <>
-        <a href={addressOf(['apps', appId, 'channels', id])}>{titleOf({ name, directUserIds })}</a>{' '}
-        {frozen && <span className="badge">Frozen</span>}
+        <a href={addressOf(['apps', appId, 'channels', channel.id])}>{titleOf(channel)}</a>{' '}
+        {channel.frozen && <span className="badge">Frozen</span>}
       </>
     ),
   },

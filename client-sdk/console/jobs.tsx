@@ -69,7 +69,7 @@ const About = ({ job: { about, size }, appId }: { job: FailedJob; appId: string 
       <div key={`${messageId} ${channelId} ${userId}`}>
         {messageId !== null && (
           <>
-            message <span className="id">{messageId}</span>{' '}
+            message <span className="id below">{messageId}</span>
           </>
         )}
         {userId !== null && (
