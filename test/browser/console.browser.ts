@@ -176,6 +176,9 @@ test('failed jobs are shown page by page, none left out when one is retried', as
   await expectHidden(button(page, 'Show more'))
 })
 
+const isInView = (elements: Element[]) =>
+  elements.every((element) => element.getBoundingClientRect().right <= innerWidth)
+
 test.each(['light', 'dark'] as const)(
   'the %s console is accessible, wide and on a phone',
   async (colorScheme) => {
@@ -198,6 +201,9 @@ test.each(['light', 'dark'] as const)(
           return scrollWidth - clientWidth
         })
         expect(overflow, `${name}, ${size}`).toBeLessThanOrEqual(0)
+        await expect
+          .poll(() => page.locator('.tabs [aria-current]').evaluateAll(isInView))
+          .toBe(true)
       }
       await expectAccessible(page)
     }
