@@ -34,7 +34,7 @@ export function useConsole() {
 }
 
 /** An app with users, channels and messages. */
-export async function createConsoleApp(url: string, name: string) {
+async function createConsoleApp(url: string, name: string) {
   const app = await createApi({ url, adminKey: ADMIN_KEY }).apps.create({ name })
   const backend = createApi({ url, apiKey: app.apiKey })
   const { token } = await backend.tokens.create({ userId: 'ana', name: 'Ana Sousa' })
