@@ -343,7 +343,7 @@ export interface Api {
      * Lists channels of every type, the newest first. `q` finds them by a part of their name: first
      * public channels and livestreams, then all others. Of these a call looks at 1,000, so a page
      * may have few channels, or none, and a `nextCursor` all the same. `userId` finds those that a
-     * user is a member of. Give one of the two.
+     * user is a member of, `channelId` the one with this id. Give one of the three.
      *
      * `GET /admin/apps/{appId}/channels`
      */
@@ -354,6 +354,8 @@ export interface Api {
       q?: string | undefined
       /** Only channels of this member. */
       userId?: string | undefined
+      /** Only the channel with this id. */
+      channelId?: string | undefined
       /** Page size. Above 100 means 100. */
       limit?: number | undefined
       /**
@@ -464,6 +466,15 @@ export interface Api {
         task: string
         /** How many things it does it for, like messages. */
         size: number
+        /** What it is about: the first 10. */
+        about: {
+          /** The message that it is about. */
+          messageId: string | null
+          /** The channel of the message, or that a user was added to. */
+          channelId: string | null
+          /** The user who reacted, or whose profile or devices it copies. */
+          userId: string | null
+        }[]
         /** How often it has failed or was put off. */
         attempts: number
         /** Why it was given up. */
@@ -505,6 +516,10 @@ export interface Api {
       userId?: string | undefined
       /** Only by this API key. */
       keyId?: string | undefined
+      /** Only what was done to this: the id of a user, channel, message, key and so on. */
+      targetId?: string | undefined
+      /** Only what happened before this time. */
+      createdBefore?: string | undefined
       /** Page size. Above 200 means 200. */
       limit?: number | undefined
       /**
@@ -513,7 +528,10 @@ export interface Api {
        */
       cursor?: string | undefined
     }, options?: CallOptions): Promise<{
-      /** Newest first. A page may have fewer than `limit`, and be followed. */
+      /**
+       * Newest first. A page ends after 1 MB, and may have fewer than `limit`, or none, and be
+       * followed.
+       */
       entries: AuditEntry[]
       /** The `cursor` of the next page; null on the last page. */
       nextCursor: string | null
@@ -534,6 +552,10 @@ export interface Api {
       userId?: string | undefined
       /** Only by this API key. */
       keyId?: string | undefined
+      /** Only what was done to this: the id of a user, channel, message, key and so on. */
+      targetId?: string | undefined
+      /** Only what happened before this time. */
+      createdBefore?: string | undefined
       /** Page size. Above 200 means 200. */
       limit?: number | undefined
       /**
@@ -542,7 +564,10 @@ export interface Api {
        */
       cursor?: string | undefined
     }, options?: CallOptions): Promise<{
-      /** Newest first. A page may have fewer than `limit`, and be followed. */
+      /**
+       * Newest first. A page ends after 1 MB, and may have fewer than `limit`, or none, and be
+       * followed.
+       */
       entries: AuditEntry[]
       /** The `cursor` of the next page; null on the last page. */
       nextCursor: string | null
@@ -3302,6 +3327,8 @@ export interface InspectedChannel {
   type: ChannelType
   /** Its own name. */
   name: string | null
+  /** The two users of a direct message, which has no name; null in others. */
+  directUserIds: string[] | null
   /** The workspace of a team channel. */
   workspaceId: string | null
   /** Who created it. */

@@ -71,13 +71,29 @@ const filter = {
       description: 'Only by this API key.',
       examples: ['019c9b1d-22bb-7c3d-9d4e-5f6071829304'],
     }),
+  targetId: field
+    .text({ min: 1, max: limits.nameLength })
+    .optional()
+    .meta({
+      description: 'Only what was done to this: the id of a user, channel, message, key and so on.',
+      examples: ['ana'],
+    }),
+  createdBefore: field
+    .timestamp()
+    .optional()
+    .meta({
+      description: 'Only what happened before this time.',
+      examples: ['2026-01-01T14:04:00.000Z'],
+    }),
   limit: field.pageSize(limits.page.audit),
   cursor: field.cursor(),
 }
 const output = z.object({
-  entries: z
-    .array(AuditEntry)
-    .meta({ description: 'Newest first. A page may have fewer than `limit`, and be followed.' }),
+  entries: z.array(AuditEntry).meta({
+    description:
+      'Newest first. A page ends after 1 MB, and may have fewer than `limit`, or none, and be ' +
+      'followed.',
+  }),
   nextCursor: field.nextCursor(),
 })
 

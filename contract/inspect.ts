@@ -21,6 +21,13 @@ export const InspectedChannel = Channel.pick({ id: true, cid: true, type: true }
       .string()
       .nullable()
       .meta({ description: 'Its own name.', examples: ['general'] }),
+    directUserIds: z
+      .array(z.string())
+      .nullable()
+      .meta({
+        description: 'The two users of a direct message, which has no name; null in others.',
+        examples: [null],
+      }),
     workspaceId: field
       .workspaceId()
       .nullable()
@@ -38,10 +45,15 @@ export type InspectedChannel = z.infer<typeof InspectedChannel>
 const cursor = field.cursor()
 const nextCursor = field.nextCursor()
 
-/** A list is searched by a part of the name or by a user, not by both. */
-const isOneFilter = ({ q, userId }: { q?: string | undefined; userId?: string | undefined }) =>
-  q === undefined || userId === undefined
-const twoFilters = { error: 'expected no userId beside it', path: ['q'] }
+type Filters = {
+  q?: string | undefined
+  userId?: string | undefined
+  channelId?: string | undefined
+}
+/** A list is searched by a part of the name, by a user or by an id: by one of them. */
+const isOneFilter = ({ q, userId, channelId }: Filters) =>
+  [q, userId, channelId].filter((filter) => filter !== undefined).length < 2
+const twoFilters = { error: 'expected no other filter beside it', path: ['q'] }
 
 /** What an app has, for the operator. */
 export const inspect = {
@@ -80,8 +92,8 @@ export const inspect = {
       'Lists channels of every type, the newest first. `q` finds them by a part of their name: ' +
       'first public channels and livestreams, then all others. Of these a call looks at ' +
       `${grouped(limits.inspectSlice)}, so a page may have few channels, or none, and a ` +
-      '`nextCursor` all the same. `userId` finds those that a user is a member of. Give one of ' +
-      'the two.',
+      '`nextCursor` all the same. `userId` finds those that a user is a member of, `channelId` ' +
+      'the one with this id. Give one of the three.',
     input: z
       .object({
         appId,
@@ -90,6 +102,13 @@ export const inspect = {
           .userId()
           .optional()
           .meta({ description: 'Only channels of this member.', examples: ['ana'] }),
+        channelId: field
+          .channelId()
+          .optional()
+          .meta({
+            description: 'Only the channel with this id.',
+            examples: [field.examples.channelId],
+          }),
         limit: field.pageSize(limits.page.channels),
         cursor,
       })

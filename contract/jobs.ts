@@ -44,6 +44,33 @@ export const jobs = {
               description: 'How many things it does it for, like messages.',
               examples: [1],
             }),
+            about: z
+              .array(
+                z.object({
+                  messageId: z
+                    .string()
+                    .nullable()
+                    .meta({
+                      description: 'The message that it is about.',
+                      examples: [field.examples.messageId],
+                    }),
+                  channelId: z
+                    .string()
+                    .nullable()
+                    .meta({
+                      description: 'The channel of the message, or that a user was added to.',
+                      examples: [field.examples.channelId],
+                    }),
+                  userId: z
+                    .string()
+                    .nullable()
+                    .meta({
+                      description: 'The user who reacted, or whose profile or devices it copies.',
+                      examples: [null],
+                    }),
+                }),
+              )
+              .meta({ description: `What it is about: the first ${limits.jobThingsShown}.` }),
             attempts: z
               .int()
               .meta({ description: 'How often it has failed or was put off.', examples: [5] }),

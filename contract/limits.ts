@@ -13,6 +13,8 @@ export const limits = {
   rates: { tokens: 100, messages: 60, requests: 1_000, appends: 3_000 },
   /** How long background jobs that were given up are kept for the operator. */
   givenUpJobDays: 7,
+  /** Of a job that was given up, so many of the things that it is about are shown. */
+  jobThingsShown: 10,
   bodyBytes: 256 * 1024,
   syncBodyBytes: 4 * 1024 * 1024,
   /**

@@ -12,15 +12,16 @@ const { givenUpJobs, nextGivenUp, retry, stageOld, sendMessage } = jobs
 
 /** Gives up the push of a new message. */
 const giveUp = async () => {
-  const { id } = await sendMessage()
+  const { id, channelId } = await sendMessage()
   await stageOld(id)
-  return { job: await nextGivenUp(), messageId: id }
+  return { job: await nextGivenUp(), messageId: id, channelId }
 }
 
 test('a job that was given up is listed with its reason, and runs when it is retried', async () => {
-  const { job, messageId } = await giveUp()
+  const { job, messageId, channelId } = await giveUp()
   // Nobody has tried it.
   const facts = { task: 'push-message', size: 1, attempts: 0, reason: 'too old' }
+  expect(job.about).toEqual([{ messageId, channelId, userId: null }])
   expect(job).toMatchObject(facts)
   expect(Date.parse(job.failedAt) - Date.parse(job.stagedAt)).toBeGreaterThanOrEqual(7 * 3_600_000)
   expect(errors).toMatchObject([{ message: 'job given up: too old', task: 'push-message' }])

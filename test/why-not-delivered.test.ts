@@ -83,6 +83,8 @@ async function whyNotDelivered({ from, to, channelId, at, earlier }: Question) {
   const refused = sends.findLast(({ code }) => code !== undefined)
   if (messages.length === 0) return `the send was refused: ${refused?.code}`
   if (messages[0]?.deletedAt) return 'it was deleted'
+  const [removal] = await removalsFrom({ channelId, of: to, before: at })
+  if (removal) return `${to} was removed by ${removal.actor.userId}`
   const metrics = await readMetrics()
   const growth = (series: string) => sample(metrics, series) - sample(earlier, series)
   if (sample(metrics, 'parley_listener_up') !== 1) return 'the node did not hear the others'
@@ -99,6 +101,18 @@ async function whyNotDelivered({ from, to, channelId, at, earlier }: Question) {
   if (ended) return `the socket of ${to} was closed with ${ended.code}`
   const problem = await webhookProblem()
   return problem ?? 'it was delivered'
+}
+
+/** Who has removed somebody from a channel that they are not in any more. */
+async function removalsFrom(query: { channelId: string; of: string; before: string }) {
+  const appId = app.id
+  const { channels } = await operator.inspect.channels({ appId, userId: query.of })
+  if (channels.some(({ id }) => id === query.channelId)) return []
+  const { entries } = await operator.audit.listOfApp({
+    ...{ appId, operation: 'members.remove' },
+    ...{ targetId: query.of, createdBefore: query.before },
+  })
+  return entries.filter(({ target }) => target.channelId === query.channelId)
 }
 
 /** What the receiver of a webhook answered last, unless all is delivered. */
@@ -183,6 +197,19 @@ test('the log tells that messages of a batch were refused', async () => {
   expect(refused).toBe(2)
   const question = { from: 'hal', to: 'ida', channelId, earlier, at: new Date().toISOString() }
   expect(await whyNotDelivered(question)).toBe('the send was refused: FORBIDDEN')
+})
+
+test('the console tells who had removed the recipient before', async () => {
+  const backend = createApi({ url, apiKey: app.apiKey })
+  const mint = async (userId: string) => (await backend.tokens.create({ userId })).token
+  const [kim] = [createApi({ url, token: await mint('kim') }), await mint('lea')]
+  const group = { type: 'group' as const, name: 'Rota', memberIds: ['lea'] }
+  const { id: channelId } = await kim.channels.create(group)
+  await kim.members.remove({ channelId, userId: 'lea' })
+  const earlier = await readMetrics()
+  await kim.messages.send({ channelId, text: 'who is in on Monday?' })
+  const question = { from: 'kim', to: 'lea', channelId, earlier, at: await now() }
+  expect(await whyNotDelivered(question)).toBe('lea was removed by kim')
 })
 
 test('the console tells that a backend did not take a message', async () => {

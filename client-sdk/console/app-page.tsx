@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import { Skeletons } from '../playground/skeletons.tsx'
-import { Audit } from './audit.tsx'
+import { AuditOfApp } from './audit.tsx'
 import { Channels } from './channels.tsx'
 import { Jobs } from './jobs.tsx'
 import { Keys } from './keys.tsx'
@@ -43,7 +43,7 @@ export function AppPage({ appId, tab: named, path }: Props) {
         {!app.enabled && <span className="badge badge-bad">Disabled</span>}
         <span className="id">{app.id}</span>
       </header>
-      <nav className="tabs" aria-label={app.name}>
+      <nav ref={keepTabShown} className="tabs" aria-label={app.name}>
         {Object.entries(tabs).map(([name, title]) => (
           <a
             key={name}
@@ -61,7 +61,14 @@ export function AppPage({ appId, tab: named, path }: Props) {
 }
 
 /** On a narrow screen not all tabs are visible. */
-const showTab = (tab: HTMLAnchorElement | null) => tab?.scrollIntoView({ block: 'nearest' })
+const showTab = (tab: Element | null) => tab?.scrollIntoView({ block: 'nearest' })
+
+/** A phone that is turned makes the screen narrow, too. */
+function keepTabShown(tabs: HTMLElement) {
+  const observer = new ResizeObserver(() => showTab(tabs.querySelector('[aria-current]')))
+  observer.observe(tabs)
+  return () => observer.disconnect()
+}
 
 type TabProps = { app: AppRecord; onChange: () => void; path: readonly string[] }
 
@@ -76,7 +83,7 @@ function contentOf(tab: Tab, { app, onChange, path: [id] }: TabProps): ReactNode
     webhooks:
       id === undefined ? <Webhooks appId={appId} /> : <Deliveries appId={appId} webhookId={id} />,
     jobs: <Jobs appId={appId} />,
-    audit: <Audit appId={appId} />,
+    audit: <AuditOfApp app={app} />,
     settings: <Settings app={app} onChange={onChange} />,
   }
   return contents[tab]

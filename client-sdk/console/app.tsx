@@ -3,7 +3,7 @@ import { ThemeSwitch } from '../playground/theme.tsx'
 import { Toasts } from '../playground/toasts.tsx'
 import { AppPage } from './app-page.tsx'
 import { Apps } from './apps.tsx'
-import { Audit } from './audit.tsx'
+import { AuditOfAll } from './audit.tsx'
 import { addressOf, useRoute } from './route.ts'
 import { serverUrl } from './server.ts'
 import { SessionGate, useSession } from './session.tsx'
@@ -23,7 +23,7 @@ export const App = () => (
 function Content() {
   const { path } = useRoute()
   const [section, appId, tab, ...rest] = path
-  if (section === 'audit') return <Audit />
+  if (section === 'audit') return <AuditOfAll />
   if (section === 'apps' && appId !== undefined)
     return <AppPage key={appId} appId={appId} tab={tab} path={rest} />
   return <Apps />
@@ -40,7 +40,9 @@ function Bar() {
           <span className="logo" aria-hidden="true">
             <Icon name="thread" size={16} />
           </span>
-          Parley <span className="muted">Console</span>
+          <span className="bar-name">
+            Parley <span className="muted wide-only">Console</span>
+          </span>
         </a>
       </h1>
       <nav aria-label="Console" className="bar-links">

@@ -1,10 +1,12 @@
+import { isoOf } from './format.ts'
 import { isId } from './is-id.ts'
 import { addressOf, replaceAddress, useRoute } from './route.ts'
 import { SearchBox } from './search-box.tsx'
 import { api } from './server.ts'
-import { endOf, ShortId } from './short-id.tsx'
+import { ShortId } from './short-id.tsx'
 import { type Column, PagedTable } from './table.tsx'
-import type { AuditEntry } from './types.ts'
+import type { AppRecord, AuditEntry } from './types.ts'
+import { useData } from './use-data.ts'
 import { usePages } from './use-pages.ts'
 import { When } from './when.tsx'
 
@@ -12,34 +14,61 @@ const actors = { operator: 'Operator', key: 'API key', user: 'User', system: 'Se
 type Actor = keyof typeof actors
 const isActor = (name: string): name is Actor => name in actors
 
-/** Who did what: in one app, or in all. */
-export function Audit({ appId }: { appId?: string }) {
-  const { query } = useRoute()
-  const [actor, userId] = [query.get('actor') ?? '', query.get('user') ?? '']
-  const pages = usePages(async (cursor) => {
-    // Nobody has such an id.
-    if (userId !== '' && !isId(userId)) return { rows: [], nextCursor: null }
-    const filter = { cursor, userId: userId || undefined, ...(isActor(actor) && { actor }) }
-    const { entries, nextCursor } = await (appId === undefined
-      ? api.audit.list(filter)
-      : api.audit.listOfApp({ appId, ...filter }))
-    return { rows: entries, nextCursor }
-  }, `${appId} ${actor} ${userId}`)
-  const path = appId === undefined ? ['audit'] : ['apps', appId, 'audit']
-  const filtered = (filter: Record<string, string>) =>
-    addressOf(path, { actor, user: userId, ...filter })
+/** Who did what in all apps. */
+export function AuditOfAll() {
+  const { data } = useData(() => api.apps.list({}), { key: 'apps' })
   return (
     <>
-      {appId === undefined && (
-        <header className="page-head">
-          <h2>Audit log</h2>
-        </header>
-      )}
+      <header className="page-head">
+        <h2>Audit log</h2>
+      </header>
+      <Audit apps={data?.apps ?? []} />
+    </>
+  )
+}
+
+/** Who did what in one app. */
+export const AuditOfApp = ({ app }: { app: AppRecord }) => <Audit apps={[app]} appId={app.id} />
+
+/** `apps` are those whose names are known. */
+function Audit({ apps, appId }: { apps: AppRecord[]; appId?: string }) {
+  const { query } = useRoute()
+  const filter = {
+    actor: query.get('actor') ?? '',
+    user: query.get('user') ?? '',
+    operation: query.get('operation') ?? '',
+    target: query.get('target') ?? '',
+    before: query.get('before') ?? '',
+  }
+  const pages = usePages(
+    async (cursor) => {
+      const { actor, user, operation, target, before } = filter
+      // Nobody has such an id.
+      if (user !== '' && !isId(user)) return { rows: [], nextCursor: null }
+      const by = {
+        cursor,
+        userId: user || undefined,
+        operation: operation || undefined,
+        targetId: target || undefined,
+        createdBefore: isoOf(before),
+        ...(isActor(actor) && { actor }),
+      }
+      const { entries, nextCursor } = await (appId === undefined
+        ? api.audit.list(by)
+        : api.audit.listOfApp({ appId, ...by }))
+      return { rows: entries, nextCursor }
+    },
+    JSON.stringify([appId, filter]),
+  )
+  const path = appId === undefined ? ['audit'] : ['apps', appId, 'audit']
+  const filtered = (change: Partial<typeof filter>) => addressOf(path, { ...filter, ...change })
+  return (
+    <>
       <div className="search">
         <select
           className="input"
           aria-label="Who"
-          value={actor}
+          value={filter.actor}
           onChange={({ target }) => replaceAddress(filtered({ actor: target.value }))}
         >
           <option value="">By anybody</option>
@@ -52,70 +81,103 @@ export function Audit({ appId }: { appId?: string }) {
         <SearchBox
           label="Acting user"
           placeholder="Id of the user who did it"
-          value={userId}
+          value={filter.user}
           addressOf={(text) => filtered({ user: text.trim() })}
+        />
+        <SearchBox
+          label="Operation"
+          placeholder="Operation, like members.remove"
+          value={filter.operation}
+          offered={[...new Set(pages.rows.map(({ operation }) => operation))]}
+          addressOf={(text) => filtered({ operation: text.trim() })}
+        />
+        <SearchBox
+          label="Of what"
+          placeholder="Id of whom or what it was done to"
+          value={filter.target}
+          addressOf={(text) => filtered({ target: text.trim() })}
+        />
+        <SearchBox
+          label="Before"
+          type="datetime-local"
+          value={filter.before}
+          addressOf={(text) => filtered({ before: text })}
         />
       </div>
       <PagedTable
         label="Audit log"
-        columns={appId === undefined ? columnsOfAll : columns}
+        columns={columnsOf({ apps, appId })}
         pages={pages}
         keyOf={({ id }) => id}
+        isStacked
         empty="Nothing has been noted."
       />
     </>
   )
 }
 
-const columnsWith = (what: Column<AuditEntry>): Column<AuditEntry>[] => [
+type Known = { apps: AppRecord[]; appId: string | undefined }
+
+const columnsOf = ({ apps, appId }: Known): Column<AuditEntry>[] => [
   { title: 'When', cell: ({ createdAt }) => <When iso={createdAt} isExact /> },
-  { title: 'Who', cell: ({ actor }) => <Who {...actor} /> },
-  what,
+  { title: 'Who', cell: ({ actor }) => <Who {...actor} apps={apps} /> },
+  { title: 'What', cell: ({ operation }) => <code>{operation}</code> },
+  ...(appId === undefined
+    ? [{ title: 'App', cell: (entry: AuditEntry) => <AppLink appId={entry.appId} apps={apps} /> }]
+    : []),
   { title: 'Of what', cell: ({ target }) => <Target target={target} />, isMinor: true },
   {
     title: 'Request',
-    cell: ({ requestId }) => <span className="id">{requestId}</span>,
+    cell: ({ requestId }) => <span className="id">{requestId ?? '–'}</span>,
     isMinor: true,
   },
 ]
-const columns = columnsWith({ title: 'What', cell: ({ operation }) => <code>{operation}</code> })
-/** On a narrow screen the app is below what was done there: both have room for one line. */
-const columnsOfAll: Column<AuditEntry>[] = [
-  ...columnsWith({
-    title: 'What',
-    cell: ({ operation, appId }) => (
-      <>
-        <code>{operation}</code>
-        <span className="narrow-only">
-          <AppLink appId={appId} />
-        </span>
-      </>
-    ),
-  }),
-  { title: 'App', cell: ({ appId }) => <AppLink appId={appId} />, isMinor: true },
-]
 
-const AppLink = ({ appId }: Pick<AuditEntry, 'appId'>) =>
-  appId === null ? null : (
-    <a className="short-id" href={addressOf(['apps', appId])} title={appId}>
-      {endOf(appId)}
+const AppLink = ({ appId, apps }: { appId: string | null; apps: AppRecord[] }) =>
+  appId === null ? (
+    <span className="muted">–</span>
+  ) : (
+    <a href={addressOf(['apps', appId])} title={appId}>
+      {apps.find(({ id }) => id === appId)?.name ?? <ShortId id={appId} />}
     </a>
   )
 
-const Who = ({ type, userId, keyId }: AuditEntry['actor']) => (
+const Who = ({ type, userId, keyId, apps }: AuditEntry['actor'] & { apps: AppRecord[] }) => (
   <>
-    {actors[type]} {userId}
-    {userId === null && keyId !== null && <ShortId id={keyId} />}
+    {actors[type]} {keyId !== null && <KeyName keyId={keyId} apps={apps} />}
+    {userId !== null && (type === 'key' ? ` as ${userId}` : userId)}
   </>
 )
+
+const KeyName = ({ keyId, apps }: { keyId: string; apps: AppRecord[] }) => {
+  const key = apps.flatMap(({ keys }) => keys).find(({ id }) => id === keyId)
+  return key?.name ? <span title={keyId}>“{key.name}”</span> : <ShortId id={keyId} />
+}
+
+const MOST_VALUES = 5
 
 const Target = ({ target }: { target: AuditEntry['target'] }) => (
   <dl className="facts">
     {Object.entries(target).map(([name, value]) => (
       <div key={name}>
         <dt>{name}</dt>
-        <dd>{typeof value === 'string' ? value : JSON.stringify(value)}</dd>
+        <dd>{Array.isArray(value) ? <Values values={value.map(textOf)} /> : textOf(value)}</dd>
       </div>
     ))}
   </dl>
 )
+
+/** A list may have a thousand users. */
+const Values = ({ values }: { values: string[] }) =>
+  values.length <= MOST_VALUES ? (
+    values.join(', ')
+  ) : (
+    <details>
+      <summary>
+        {values.slice(0, MOST_VALUES).join(', ')} and {values.length - MOST_VALUES} more
+      </summary>
+      {values.slice(MOST_VALUES).join(', ')}
+    </details>
+  )
+
+const textOf = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value))

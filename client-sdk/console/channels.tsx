@@ -6,6 +6,12 @@ import type { Channel } from './types.ts'
 import { usePages } from './use-pages.ts'
 import { When } from './when.tsx'
 
+/** Its name, or who talks in a direct message, which has none. */
+export const titleOf = ({ name, directUserIds }: Pick<Channel, 'name' | 'directUserIds'>) =>
+  name ?? directUserIds?.join(' and ') ?? 'Without a name'
+
+const isChannelId = (text: string) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)
+
 /** The channels of an app: all, those of a user, or those with a name. */
 export function Channels({ appId }: { appId: string }) {
   const { query } = useRoute()
@@ -13,8 +19,13 @@ export function Channels({ appId }: { appId: string }) {
   const userId = query.get('userId') ?? ''
   const filter = userId === '' ? { q: q || undefined } : { userId }
   const pages = usePages(async (cursor) => {
-    const { channels, nextCursor } = await api.inspect.channels({ appId, ...filter, cursor })
-    return { rows: channels, nextCursor }
+    const [{ channels, nextCursor }, named] = await Promise.all([
+      api.inspect.channels({ appId, ...filter, cursor }),
+      cursor === undefined && isChannelId(q)
+        ? api.inspect.channels({ appId, channelId: q })
+        : { channels: [] },
+    ])
+    return { rows: [...named.channels, ...channels], nextCursor }
   }, `${appId} ${q} ${userId}`)
   return (
     <>
@@ -22,7 +33,7 @@ export function Channels({ appId }: { appId: string }) {
         <div className="search">
           <SearchBox
             label="Search channels"
-            placeholder="Part of the name"
+            placeholder="Part of a name, or an id"
             value={q}
             addressOf={(text) => addressOf(['apps', appId, 'channels'], { q: text.trim() })}
           />
@@ -47,10 +58,10 @@ export function Channels({ appId }: { appId: string }) {
 const columnsOf = (appId: string): Column<Channel>[] => [
   {
     title: 'Channel',
-    cell: ({ id, name, frozen }) => (
+    cell: (channel) => (
       <>
-        <a href={addressOf(['apps', appId, 'channels', id])}>{name ?? 'Without a name'}</a>{' '}
-        {frozen && <span className="badge">Frozen</span>}
+        <a href={addressOf(['apps', appId, 'channels', channel.id])}>{titleOf(channel)}</a>{' '}
+        {channel.frozen && <span className="badge">Frozen</span>}
       </>
     ),
   },

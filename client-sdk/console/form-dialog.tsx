@@ -65,7 +65,7 @@ type TextFieldProps = {
   value: string
   onChange: (value: string) => void
   hint?: ReactNode
-  type?: 'text' | 'number' | 'date'
+  type?: 'text' | 'number' | 'datetime-local'
   placeholder?: string
   isRequired?: boolean
 }
@@ -83,6 +83,7 @@ export const TextField = ({
     <span className="field-name">{label}</span>
     <input
       className="input"
+      data-focus=""
       type={type}
       min={type === 'number' ? 0 : undefined}
       placeholder={placeholder}

@@ -1,9 +1,26 @@
-const dateAndTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+const dateAndTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' })
 const number = new Intl.NumberFormat()
 const compact = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 })
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'short' })
 
+/** "Nov 27, 2026, 2:03:05 PM GMT+1": in the zone of the browser, which it names. */
 export const wholeTimeOf = (iso: string) => dateAndTime.format(new Date(iso))
+/** What the fields for times are in: "Europe/Berlin". */
+export const timeZone = dateAndTime.resolvedOptions().timeZone
+
+/** What a field for a time has, in the zone of the browser, as the server takes it. */
+export function isoOf(local: string) {
+  const time = new Date(local)
+  return Number.isNaN(time.getTime()) ? undefined : time.toISOString()
+}
+
+/** A time as a field for it shows it, to the second. */
+export function localOf(iso: string) {
+  const time = new Date(iso)
+  const minutes = time.getTimezoneOffset()
+  return new Date(time.getTime() - minutes * 60_000).toISOString().slice(0, 19)
+}
+
 export const countOf = (count: number) => number.format(count)
 /** "12,345", and "1.2M" where there is no room for all digits. */
 export const shortCountOf = (count: number) =>
@@ -16,6 +33,8 @@ const units = [
   ['hour', 3_600],
   ['minute', 60],
 ] as const
+
+export const isPast = (iso: string, now = Date.now()) => Date.parse(iso) <= now
 
 /** "5 min. ago", "in 2 days". */
 export function agoOf(iso: string, now = Date.now()) {

@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { addressOf } from './route.ts'
 import { api } from './server.ts'
 import { useAttempt } from './session.tsx'
 import { type Column, PagedTable } from './table.tsx'
@@ -21,7 +22,7 @@ export function Jobs({ appId }: { appId: string }) {
     if (result) setRetried((retried) => new Set(retried).add(jobId))
   }
   const columns: Column<FailedJob>[] = [
-    ...jobColumns,
+    ...columnsOf(appId),
     {
       title: '',
       cell: ({ id }) => (
@@ -47,15 +48,40 @@ export function Jobs({ appId }: { appId: string }) {
       columns={columns}
       pages={pages}
       keyOf={({ id }) => id}
+      isStacked
       empty="No job was given up."
     />
   )
 }
 
-const jobColumns: Column<FailedJob>[] = [
-  { title: 'Task', cell: ({ task }) => task },
+const columnsOf = (appId: string): Column<FailedJob>[] => [
+  { title: 'Task', cell: ({ task }) => <code>{task}</code> },
   { title: 'Reason', cell: ({ reason }) => reason },
-  { title: 'For', cell: ({ size }) => size, isNumber: true, isMinor: true },
+  { title: 'About', cell: (job) => <About job={job} appId={appId} /> },
   { title: 'Attempts', cell: ({ attempts }) => attempts, isNumber: true, isMinor: true },
-  { title: 'Given up', cell: ({ failedAt }) => <When iso={failedAt} /> },
+  { title: 'Given up', cell: ({ failedAt }) => <When iso={failedAt} isExact /> },
 ]
+
+/** The messages, which the log names too, with a way to their channels, and the users. */
+const About = ({ job: { about, size }, appId }: { job: FailedJob; appId: string }) => (
+  <>
+    {about.map(({ messageId, channelId, userId }) => (
+      <div key={`${messageId} ${channelId} ${userId}`}>
+        {messageId !== null && (
+          <>
+            message <span className="id below">{messageId}</span>
+          </>
+        )}
+        {userId !== null && (
+          <>
+            user <span className="id">{userId}</span>{' '}
+          </>
+        )}
+        {channelId !== null && (
+          <a href={addressOf(['apps', appId, 'channels', channelId])}>Channel</a>
+        )}
+      </div>
+    ))}
+    {size > about.length && <span className="muted">and {size - about.length} more</span>}
+  </>
+)

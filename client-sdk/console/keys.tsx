@@ -1,21 +1,15 @@
 import { useState } from 'react'
-import { FormDialog, TextField } from './form-dialog.tsx'
+import { FormDialog } from './form-dialog.tsx'
+import { isPast } from './format.ts'
+import { KeyForm, titleOfScopes } from './key-form.tsx'
 import { Secret } from './secret.tsx'
 import { api } from './server.ts'
-import { ShortId } from './short-id.tsx'
 import { type Column, Table } from './table.tsx'
 import type { ApiKey, AppRecord } from './types.ts'
 import { When } from './when.tsx'
 
-type Scope = ApiKey['scopes'][number]
-const scopes: Record<Scope, { title: string; about: string }> = {
-  full: { title: 'Full', about: 'Everything that a backend may do' },
-  read: { title: 'Read', about: 'Operations that only read' },
-  mint: { title: 'Mint', about: 'Tokens for users, and nothing else' },
-}
-
 type Props = { app: AppRecord; onChange: () => void }
-type Open = { dialog: 'create' } | { dialog: 'delete'; key: ApiKey } | undefined
+type Open = { dialog: 'create' } | { dialog: 'edit' | 'delete'; key: ApiKey } | undefined
 
 /** The API keys of an app. */
 export function Keys({ app, onChange }: Props) {
@@ -27,6 +21,13 @@ export function Keys({ app, onChange }: Props) {
       title: '',
       cell: (key) => (
         <div className="actions">
+          <button
+            type="button"
+            className="button button-quiet button-small"
+            onClick={() => setOpen({ dialog: 'edit', key })}
+          >
+            Edit
+          </button>
           <button
             type="button"
             className="button button-quiet button-small"
@@ -49,7 +50,13 @@ export function Keys({ app, onChange }: Props) {
       {app.keys.length === 0 ? (
         <p className="empty">No keys: no backend can call this app.</p>
       ) : (
-        <Table label="API keys" columns={columns} rows={app.keys} keyOf={({ id }) => id} />
+        <Table
+          label="API keys"
+          columns={columns}
+          rows={app.keys}
+          keyOf={({ id }) => id}
+          isStacked
+        />
       )}
       {open?.dialog === 'create' && (
         <CreateKey
@@ -58,6 +65,19 @@ export function Keys({ app, onChange }: Props) {
             close()
             onChange()
           }}
+        />
+      )}
+      {open?.dialog === 'edit' && (
+        <KeyForm
+          title={`Edit ${open.key.name ?? 'this key'}`}
+          submit="Save"
+          before={open.key}
+          onSubmit={async (changes) => {
+            await api.apps.updateKey({ appId: app.id, keyId: open.key.id, ...changes })
+            close()
+            onChange()
+          }}
+          onClose={close}
         />
       )}
       {open?.dialog === 'delete' && (
@@ -87,30 +107,32 @@ const keyColumns: Column<ApiKey>[] = [
     cell: ({ id, name }) => (
       <>
         {name ?? <span className="muted">Without a name</span>}
-        <span className="id minor">{id}</span>
-        <span className="narrow-only">
-          <ShortId id={id} />
-        </span>
+        <span className="id below">{id}</span>
       </>
     ),
   },
   {
     title: 'May',
-    cell: (key) => key.scopes.map((scope) => scopes[scope].title).join(', '),
+    cell: ({ scopes }) => titleOfScopes(scopes),
   },
   { title: 'Last used', cell: ({ lastUsedAt }) => <When iso={lastUsedAt} /> },
   {
     title: 'Expires',
-    cell: ({ expiresAt }) => <When iso={expiresAt} />,
+    cell: ({ expiresAt }) => <Expiry iso={expiresAt} />,
     isMinor: true,
   },
   { title: 'Created', cell: ({ createdAt }) => <When iso={createdAt} />, isMinor: true },
 ]
 
+/** A key that has expired is listed until it is revoked. */
+const Expiry = ({ iso }: { iso: string | null }) => (
+  <>
+    <When iso={iso} />{' '}
+    {iso !== null && isPast(iso) && <span className="badge badge-bad">Expired</span>}
+  </>
+)
+
 function CreateKey({ appId, onClose }: { appId: string; onClose: () => void }) {
-  const [name, setName] = useState('')
-  const [chosen, setChosen] = useState<Scope>('full')
-  const [expires, setExpires] = useState('')
   const [apiKey, setApiKey] = useState<string>()
   if (apiKey !== undefined)
     return (
@@ -121,42 +143,13 @@ function CreateKey({ appId, onClose }: { appId: string; onClose: () => void }) {
         onClose={onClose}
       />
     )
-  const create = async () => {
-    const created = await api.apps.createKey({
-      appId,
-      ...(name.trim() !== '' && { name: name.trim() }),
-      scopes: [chosen],
-      ...(expires !== '' && { expiresAt: new Date(expires).toISOString() }),
-    })
-    setApiKey(created.apiKey)
-  }
   return (
-    <FormDialog title="New API key" submit="Create key" onSubmit={create} onClose={onClose}>
-      <TextField label="Name" value={name} onChange={setName} placeholder="Billing" />
-      <fieldset className="field">
-        <legend>It may</legend>
-        <div className="kinds">
-          {Object.entries(scopes).map(([scope, { title, about }]) => (
-            <label key={scope} className="kind">
-              <input
-                type="radio"
-                name="scope"
-                checked={chosen === scope}
-                onChange={() => setChosen(scope as Scope)} // its keys are the scopes
-              />
-              <strong>{title}</strong>
-              <span>{about}</span>
-            </label>
-          ))}
-        </div>
-      </fieldset>
-      <TextField
-        label="Expires"
-        type="date"
-        value={expires}
-        onChange={setExpires}
-        hint="Leave it empty for a key that does not expire."
-      />
-    </FormDialog>
+    <KeyForm
+      title="New API key"
+      submit="Create key"
+      before={{ name: null, scopes: ['full'], expiresAt: null }}
+      onSubmit={async (given) => setApiKey((await api.apps.createKey({ appId, ...given })).apiKey)}
+      onClose={onClose}
+    />
   )
 }

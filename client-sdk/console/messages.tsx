@@ -1,10 +1,13 @@
 import { Skeletons } from '../playground/skeletons.tsx'
+import { titleOf } from './channels.tsx'
+import { isoOf } from './format.ts'
 import { isId } from './is-id.ts'
 import { addressOf, useRoute } from './route.ts'
 import { SearchBox } from './search-box.tsx'
 import { api } from './server.ts'
 import { NOTHING_YET, ProblemNote } from './table.tsx'
 import type { Message } from './types.ts'
+import { useData } from './use-data.ts'
 import { usePages } from './use-pages.ts'
 import { When } from './when.tsx'
 
@@ -16,7 +19,7 @@ export function Messages({ appId, channelId }: { appId: string; channelId: strin
   const pages = usePages(async (cursor) => {
     // Nobody has such an id.
     if (author !== '' && !isId(author)) return { rows: [], nextCursor: null }
-    const by = { q: q || undefined, userId: author || undefined, sentBefore: timeOf(before) }
+    const by = { q: q || undefined, userId: author || undefined, sentBefore: isoOf(before) }
     const page = await api.inspect.messages({ appId, channelId, ...by, cursor })
     return { rows: page.messages, nextCursor: page.nextCursor }
   }, `${appId} ${channelId} ${author} ${before} ${q}`)
@@ -27,9 +30,9 @@ export function Messages({ appId, channelId }: { appId: string; channelId: strin
     <>
       <header className="page-head">
         <p className="crumb">
-          <a href={addressOf(['apps', appId, 'channels'])}>Channels</a> /{' '}
-          <span className="id">{channelId}</span>
+          <a href={addressOf(['apps', appId, 'channels'])}>Channels</a> /
         </p>
+        <ChannelTitle appId={appId} channelId={channelId} />
         <button type="button" className="button button-quiet" onClick={pages.reload}>
           Refresh
         </button>
@@ -81,10 +84,18 @@ export function Messages({ appId, channelId }: { appId: string; channelId: strin
   )
 }
 
-/** What the field of the browser has, in its own time zone, as the server takes it. */
-function timeOf(local: string) {
-  const time = new Date(local)
-  return Number.isNaN(time.getTime()) ? undefined : time.toISOString()
+/** What people call the channel, beside its id. */
+function ChannelTitle({ appId, channelId }: { appId: string; channelId: string }) {
+  const { data } = useData(() => api.inspect.channels({ appId, channelId }), { key: channelId })
+  const channel = data?.channels[0]
+  return (
+    <>
+      {channel && <h3>{titleOf(channel)}</h3>}
+      {channel && <span className="badge">{channel.type}</span>}
+      {channel?.frozen && <span className="badge">Frozen</span>}
+      <span className="id">{channelId}</span>
+    </>
+  )
 }
 
 /** What sets a message apart from a plain one. */
@@ -106,13 +117,17 @@ const MessageRow = ({ message }: { message: Message }) => (
     <header>
       <strong>{message.user.name}</strong>
       <span className="id">{message.user.id}</span>
-      <When iso={message.createdAt} isExact />
+      <span className="muted">
+        <When iso={message.createdAt} isExact />
+      </span>
       {marksOf(message).map((mark) => (
         <span key={mark} className="badge">
           {mark}
         </span>
       ))}
-      <span className="id">#{message.seq}</span>
+      <span className="id">
+        #{message.seq} <span className="message-id">{message.id}</span>
+      </span>
     </header>
     {message.deletedAt === null ? (
       <>

@@ -33,7 +33,9 @@ const Figures = ({ usage }: { usage: Usage }) => (
     <div className="card figure">
       <dt>Storage</dt>
       <dd>{usage.storageBytes === null ? '–' : bytesOf(usage.storageBytes)}</dd>
-      <dd className="figure-note">estimate</dd>
+      <dd className="figure-note">
+        {usage.storageBytes === null ? 'not estimated yet' : 'estimate'}
+      </dd>
     </div>
   </dl>
 )

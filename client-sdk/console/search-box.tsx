@@ -1,25 +1,38 @@
-import { useEffect, useState } from 'react'
+import { useEffect, useId, useRef, useState } from 'react'
+import { timeZone } from './format.ts'
 import { replaceAddress } from './route.ts'
 
 type Props = {
   label: string
-  /** Without, as a field for a time, it shows its label. */
   placeholder?: string
-  /** For a time in place of a text, in the time zone of the browser. */
+  /** For a time in place of a text, in the time zone of the browser: it shows its label. */
   type?: 'search' | 'datetime-local'
   value: string
+  /** Texts to choose from. */
+  offered?: readonly string[]
   /** The address for a text that is searched for. */
   addressOf: (text: string) => string
 }
 const PAUSE_MS = 250
 
 /** Searches while the operator types. The text is a part of the address. */
-export function SearchBox({ label, placeholder, type = 'search', value, addressOf }: Props) {
+export function SearchBox({
+  label,
+  placeholder,
+  type = 'search',
+  value,
+  offered = [],
+  addressOf,
+}: Props) {
+  const listId = useId()
   const [text, setText] = useState(value)
+  // Another box may have changed the address since the text was typed.
+  const newestAddressOf = useRef(addressOf)
+  newestAddressOf.current = addressOf
   // biome-ignore lint/correctness/useExhaustiveDependencies: only what is typed is waited for
   useEffect(() => {
     if (text === value) return
-    const timer = setTimeout(() => replaceAddress(addressOf(text)), PAUSE_MS)
+    const timer = setTimeout(() => replaceAddress(newestAddressOf.current(text)), PAUSE_MS)
     return () => clearTimeout(timer)
   }, [text])
   const input = (
@@ -30,15 +43,26 @@ export function SearchBox({ label, placeholder, type = 'search', value, addressO
       aria-label={label}
       title={label}
       placeholder={placeholder}
+      list={offered.length > 0 ? listId : undefined}
       value={text}
       onChange={(event) => setText(event.target.value)}
     />
   )
-  if (placeholder !== undefined) return input
+  if (type === 'search')
+    return (
+      <>
+        {input}
+        <datalist id={listId}>
+          {offered.map((text) => (
+            <option key={text} value={text} />
+          ))}
+        </datalist>
+      </>
+    )
   return (
     <div className="search-field">
       <span className="muted" aria-hidden="true">
-        {label}
+        {label} <small>({timeZone})</small>
       </span>
       {input}
     </div>

@@ -7,7 +7,7 @@ export type Column<Row> = {
   cell: (row: Row) => ReactNode
   /** Numbers are aligned to the right. */
   isNumber?: boolean
-  /** Left out on narrow screens. */
+  /** Left out on narrow screens, unless the table is stacked there. */
   isMinor?: boolean
 }
 type TableProps<Row> = {
@@ -15,12 +15,20 @@ type TableProps<Row> = {
   columns: readonly Column<Row>[]
   rows: readonly Row[]
   keyOf: (row: Row) => string
+  /** On narrow screens each row is a list of all its cells, for rows that are read one by one. */
+  isStacked?: boolean
 }
 
-export const Table = <Row,>({ label, columns, rows, keyOf }: TableProps<Row>) => (
+export const Table = <Row,>({
+  label,
+  columns,
+  rows,
+  keyOf,
+  isStacked = false,
+}: TableProps<Row>) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled by keys
   <section className="table-frame" aria-label={label} tabIndex={0}>
-    <table>
+    <table className={isStacked ? 'stacked' : undefined}>
       <thead>
         <tr>
           {columns.map((column) => (
@@ -34,8 +42,8 @@ export const Table = <Row,>({ label, columns, rows, keyOf }: TableProps<Row>) =>
         {rows.map((row) => (
           <tr key={keyOf(row)}>
             {columns.map((column) => (
-              <td key={column.title} className={classOf(column)}>
-                {column.cell(row)}
+              <td key={column.title} className={classOf(column)} data-title={column.title}>
+                <div>{column.cell(row)}</div>
               </td>
             ))}
           </tr>

@@ -52,11 +52,14 @@ export function Deliveries({ appId, webhookId }: { appId: string; webhookId: str
     const page = await api.inspect.deliveries({ appId, webhookId, cursor })
     return { rows: page.deliveries, nextCursor: page.nextCursor }
   }, `${appId} ${webhookId}`)
+  const { data } = useData(() => api.inspect.webhooks({ appId }), { key: appId })
+  const webhook = data?.webhooks.find(({ id }) => id === webhookId)
   return (
     <>
       <header className="page-head">
         <p className="crumb">
-          <a href={addressOf(['apps', appId, 'webhooks'])}>Webhooks</a> / deliveries
+          <a href={addressOf(['apps', appId, 'webhooks'])}>Webhooks</a> /{' '}
+          {webhook?.url ?? 'deliveries'}
         </p>
         <button type="button" className="button button-quiet" onClick={pages.reload}>
           Refresh
@@ -67,6 +70,7 @@ export function Deliveries({ appId, webhookId }: { appId: string; webhookId: str
         columns={deliveryColumns}
         pages={pages}
         keyOf={({ id }) => id}
+        isStacked
         empty="Nothing was sent in the last days."
       />
     </>
@@ -80,5 +84,5 @@ const deliveryColumns: Column<Delivery>[] = [
   { title: 'Answer', cell: ({ responseStatus }) => responseStatus ?? '–', isNumber: true },
   { title: 'Error', cell: ({ error }) => error ?? '–' },
   { title: 'Next attempt', cell: ({ nextAttemptAt }) => <When iso={nextAttemptAt} never="–" /> },
-  { title: 'Event of', cell: ({ createdAt }) => <When iso={createdAt} />, isMinor: true },
+  { title: 'Event of', cell: ({ createdAt }) => <When iso={createdAt} isExact />, isMinor: true },
 ]

@@ -8,12 +8,12 @@ type Props = {
   isExact?: boolean
 }
 
-/** A time as people say it, with the whole time in the tooltip. */
+/** A time as people say it. The tooltip has the whole time, and in UTC as the log has it. */
 export const When = ({ iso, never = 'Never', isExact = false }: Props) =>
   iso === null ? (
     <span className="muted">{never}</span>
   ) : (
-    <time dateTime={iso} title={wholeTimeOf(iso)}>
+    <time dateTime={iso} title={`${wholeTimeOf(iso)}\n${iso}`}>
       {isExact ? wholeTimeOf(iso) : agoOf(iso)}
     </time>
   )

@@ -1,7 +1,7 @@
 import { type AuditEntry, contract, type Input, limits } from '@parley/contract'
 import { type Implements, implementWithoutTransaction } from '../core/operation.ts'
 import type { Tx } from '../db/client.ts'
-import { decodeNumberCursor, encodeCursor, toPage } from './cursors.ts'
+import { decodeNumberCursor, encodeCursor, toFittingPage } from './cursors.ts'
 
 const list = implementWithoutTransaction(contract.audit.list, ({ db }, filter) =>
   selectEntries(db, filter),
@@ -14,67 +14,156 @@ const listOfApp = implementWithoutTransaction(contract.audit.listOfApp, ({ db },
 export const audit = { list, listOfApp } satisfies Implements<'audit'>
 
 type Filter = Input<typeof contract.audit.list> & { appId?: string }
-type Row = Omit<AuditEntry, 'actor'> & {
-  actor: AuditEntry['actor']['type']
-  keyId: string | null
-  userId: string | null
-}
+type Row = AuditEntry & { hasNext: true | null }
 
+<<<<<<< HEAD
 /** Looks at a slice of the log, and returns the entries of it that match. */
+=======
+/** What an answer says of an entry beside what others chose the length of, at most. */
+const AROUND_BYTES = 400
+
+/**
+ * Looks at a slice of the log, and answers those of its entries that match: as many as an answer
+ * has room for. An entry may name a thousand users, so what has no room is left in the database.
+ */
+>>>>>>> h-ops2
 async function selectEntries(db: Tx, { limit, cursor, ...filter }: Filter) {
-  const [slice] = await selectSlice(db, { appId: filter.appId, cursor })
+  const { appId, createdBefore } = filter
+  const before = cursor === undefined ? undefined : decodeNumberCursor(cursor)
+  const first = before ?? (createdBefore && (await selectStart(db, { appId, createdBefore })))
+  const [slice] = await selectSlice(db, { appId, before: first })
   if (!slice) return { entries: [], nextCursor: null }
   const rows = await db<Row[]>`
     select
       aud.id::text as id, aud.created_at, aud.app_id,
-      aud.actor, aud.key_id, aud.user_id,
-      aud.operation, aud.target, aud.request_id
-    from audit aud
-    where ${ofApp(db, filter.appId)}
-      and ${isWithin(db, filter.appId, slice)}
-      and ${filter.operation === undefined ? db`true` : db`aud.operation = ${filter.operation}`}
-      and ${filter.actor === undefined ? db`true` : db`aud.actor = ${filter.actor}`}
-      and ${filter.userId === undefined ? db`true` : db`aud.user_id = ${filter.userId}`}
-      and ${filter.keyId === undefined ? db`true` : db`aud.key_id = ${filter.keyId}`}
-    order by ${newestFirst(db, filter.appId)}
-    limit ${limit + 1}`
-  const { page, nextCursor } = toPage(rows, limit, ({ id }) => encodeCursor(id, ''))
+      jsonb_build_object(
+        'type', aud.actor, 'keyId', aud.key_id, 'userId', aud.user_id
+      ) as actor,
+      aud.operation, aud.target, aud.request_id,
+      aud.has_next
+    from (
+      select
+        aud.*,
+        row_number() over newest as place,
+        lead(true) over newest as has_next,
+        sum(
+          octet_length(
+            jsonb_build_array(aud.user_id, aud.operation, aud.target, aud.request_id)::text
+          ) + ${AROUND_BYTES}
+        ) over newest as bytes
+      from (
+        select aud.*
+        from audit aud
+        where ${ofApp(db, appId)}
+          and ${isWithin(db, appId, slice)}
+          and ${matches(db, filter)}
+        order by ${newestFirst(db, appId)}
+        limit ${limit + 1}
+      ) aud
+      window newest as (order by aud.id desc)
+    ) aud
+    where aud.bytes <= ${limits.answerBytes - limits.cursorLength} or aud.place = 1
+    order by aud.id desc`
+  const { page, nextCursor } = toFittingPage(rows, limit, ({ id }) => encodeCursor(id, ''))
   const afterSlice = slice.count < limits.auditSlice ? null : encodeCursor(slice.oldest, '')
-  return {
-    entries: page.map(({ actor: type, keyId, userId, ...entry }) => ({
-      ...entry,
-      actor: { type, keyId, userId },
-    })),
-    nextCursor: nextCursor ?? afterSlice,
-  }
+  return { entries: page, nextCursor: nextCursor ?? afterSlice }
 }
+
+type Matched = Pick<
+  Filter,
+  'operation' | 'actor' | 'userId' | 'keyId' | 'targetId' | 'createdBefore'
+>
+
+/** Of an entry `aud`. The targets are looked at last: they are long. */
+const matches = (
+  db: Tx,
+  { operation, actor, userId, keyId, targetId, createdBefore }: Matched,
+) => db`
+  ${operation === undefined ? db`true` : db`aud.operation = ${operation}`}
+  and ${actor === undefined ? db`true` : db`aud.actor = ${actor}`}
+  and ${userId === undefined ? db`true` : db`aud.user_id = ${userId}`}
+  and ${keyId === undefined ? db`true` : db`aud.key_id = ${keyId}`}
+  and ${createdBefore === undefined ? db`true` : db`aud.created_at < ${createdBefore}::timestamptz`}
+  and ${targetId === undefined ? db`true` : isAbout(db, targetId)}`
+
+/** Whether the target of entry `aud` names something: as a value, or in a list. */
+const isAbout = (db: Tx, id: string) => db`
+  jsonb_path_exists(aud.target, '$.* ? (@ == $id)', ${db.json({ id })}::jsonb)`
 
 type Slice = { oldest: string; newest: string; count: number }
 
-/** The newest entries after a cursor. */
+/** The newest entries with ids before this one. */
 const selectSlice = (
   db: Tx,
-  { appId, cursor }: { appId: string | undefined; cursor: string | undefined },
+  { appId, before }: { appId: string | undefined; before: string | undefined },
 ) => db<Slice[]>`
   select min(aud.id)::text as oldest, max(aud.id)::text as newest, count(*)::int as count
   from (
     select aud.id
     from audit aud
     where ${ofApp(db, appId)}
-      and ${cursor === undefined ? db`true` : db`aud.id < ${decodeNumberCursor(cursor)}::bigint`}
+      and ${before === undefined ? db`true` : db`aud.id < ${before}::bigint`}
     order by ${newestFirst(db, appId)}
     limit ${limits.auditSlice}
   ) aud
   having count(*) > 0`
 
 /**
+<<<<<<< HEAD
  * Reads by the index of app and id. If the app were compared with a value instead, the index of all
  * ids would have the same order, and the entries of all other apps would be read.
+=======
+ * An id with all entries before a time before it. The times of entries follow their ids but for
+ * the length of a transaction, and a minute is longer than any: so a search by halves finds it, in
+ * as many steps as the highest id has bits.
+ */
+async function selectStart(
+  db: Tx,
+  { appId, createdBefore }: { appId: string | undefined; createdBefore: string },
+) {
+  const [found] = await db<{ id: string }[]>`
+    with recursive search as (
+      select 0::bigint as low, coalesce(newest.id, 0) + 1 as high
+      from (
+        select max(aud.id) as id
+        from audit aud
+      ) newest
+      union all
+      select
+        case when probe.is_before then probe.id else search.low end,
+        case when probe.is_before then search.high else middle.id end
+      from search
+      cross join lateral (
+        select search.low + (search.high - search.low) / 2 as id
+      ) middle
+      left join lateral (
+        select
+          aud.id,
+          aud.created_at < ${createdBefore}::timestamptz + interval '1 minute' as is_before
+        from audit aud
+        where ${ofApp(db, appId)}
+          and aud.id >= middle.id
+        order by ${oldestFirst(db, appId)}
+        limit 1
+      ) probe on true
+      where search.high - search.low > 1
+    )
+    select min(search.high)::text as id
+    from search`
+  return found?.id
+}
+
+/**
+ * By the index of app and id: were the app compared with a value, that of all ids would have the
+ * same order, and the entries of all other apps.
+>>>>>>> h-ops2
  */
 const ofApp = (db: Tx, appId: string | undefined) =>
   appId === undefined ? db`true` : db`aud.app_id = any(array[${appId}::uuid])`
 const newestFirst = (db: Tx, appId: string | undefined) =>
   appId === undefined ? db`aud.id desc` : db`aud.app_id desc, aud.id desc`
+const oldestFirst = (db: Tx, appId: string | undefined) =>
+  appId === undefined ? db`aud.id` : db`aud.app_id, aud.id`
 
 /** Uses the same index. */
 const isWithin = (db: Tx, appId: string | undefined, { oldest, newest }: Slice) =>

@@ -1,4 +1,4 @@
-import { contract, type Output } from '@parley/contract'
+import { contract, limits, type Output } from '@parley/contract'
 import { noteAct } from '../core/audit.ts'
 import { ApiError } from '../core/errors.ts'
 import { MAX_ATTEMPTS } from '../core/jobs.ts'
@@ -20,6 +20,7 @@ const list = implementWithoutTransaction(
         job.id::text as id,
         task.identifier as task,
         json_array_length(job.payload->'jobs') as size,
+        ${thingsOf(db, appId)} as about,
         coalesce(
           (job.payload->>'attempts')::int,
           (job.payload->>'tries')::int + job.attempts
@@ -56,6 +57,34 @@ const isGivenUp = (db: Tx, appId: string) => db`
   job.attempts >= job.max_attempts
     and job.locked_at is null
     and job.payload->'jobs'->0->>'appId' = ${appId}`
+
+/** What job `job` is about, with the channel of each message, so that it is found there. */
+const thingsOf = (db: Tx, appId: string) => db`(
+  select coalesce(
+    jsonb_agg(
+      jsonb_build_object(
+        'messageId', things.message_id,
+        'channelId', coalesce(things.channel_id, msg.channel_id::text),
+        'userId', things.user_id
+      )
+      order by things.place
+    ),
+    '[]'
+  )
+  from (
+    select
+      one.place,
+      one.thing->>'messageId' as message_id,
+      one.thing->>'channelId' as channel_id,
+      one.thing->>'userId' as user_id
+    from json_array_elements(job.payload->'jobs') with ordinality one (thing, place)
+    limit ${limits.jobThingsShown}
+  ) things
+  left join messages msg
+    on msg.id = things.message_id::uuid
+    and msg.app_id = ${appId}
+  where num_nonnulls(things.message_id, things.channel_id, things.user_id) > 0
+)`
 
 /** Jobs after a cursor: those that were given up before it. */
 function isAfter(db: Tx, cursor: string | undefined) {

@@ -1,28 +1,11 @@
-import { createApi } from '@parley/client/api'
-import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { expectHidden, expectVisible } from '../support/browser.ts'
-import { createConsoleApp } from '../support/console.ts'
-import { usePlayground } from '../support/playground.ts'
-import { ADMIN_KEY } from '../support/secrets.ts'
+import { useConsole } from '../support/console.ts'
 
-const playground = usePlayground()
-const serverUrl = () => new URL('..', `${playground.url()}/`).href
-const operator = () => createApi({ url: serverUrl(), adminKey: ADMIN_KEY })
-const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
-const createApp = (name: string) => createConsoleApp(serverUrl(), name)
+const { button, createApp, openConsole, operator } = useConsole()
 const settingsOf = async ({ id: appId }: { id: string }) =>
   (await operator().apps.get({ appId })).settings
-
-async function openSettings({ id }: { id: string }) {
-  const page = await playground.open(`../console/#/apps/${id}/settings`)
-  await page.getByLabel('Admin key').fill(ADMIN_KEY)
-  await button(page, 'Sign in').click()
-  await expectHidden(page.getByLabel('Admin key'))
-  // The first call of the page was refused, which is how it knows.
-  expect(playground.problems.splice(0).filter((problem) => !problem.includes('401'))).toEqual([])
-  return page
-}
+const openSettings = ({ id }: { id: string }) => openConsole(`#/apps/${id}/settings`)
 
 test('a save sets what was changed, and nothing that somebody else has set meanwhile', async () => {
   const app = await createApp('Two operators')

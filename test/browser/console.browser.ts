@@ -1,34 +1,14 @@
 import { createApi } from '@parley/client/api'
 import { connectOnce } from '@parley/server/db/client'
-import type { Page } from 'playwright-core'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { expectAccessible, expectHidden, expectVisible, screenshot } from '../support/browser.ts'
-import { createConsoleApp } from '../support/console.ts'
-import { usePlayground } from '../support/playground.ts'
+import { useConsole } from '../support/console.ts'
 import { ADMIN_KEY } from '../support/secrets.ts'
 import { patient } from '../support/until.ts'
 
-const playground = usePlayground()
+const { button, createApp, link, openConsole, rowOf, serverUrl, ...playground } = useConsole()
 const wide = { width: 1280, height: 860 }
 const phone = { width: 390, height: 844 }
-const serverUrl = () => new URL('..', `${playground.url()}/`).href
-
-const link = (page: Page, name: string | RegExp) => page.getByRole('link', { name, exact: true })
-const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
-const rowOf = (page: Page, text: string | RegExp) => page.getByRole('row').filter({ hasText: text })
-
-/** A page that is signed in. */
-async function openConsole(hash = '', options: Parameters<typeof playground.open>[1] = {}) {
-  const page = await playground.open(`../console/${hash}`, { viewport: wide, ...options })
-  await page.getByLabel('Admin key').fill(ADMIN_KEY)
-  await button(page, 'Sign in').click()
-  await expectHidden(page.getByLabel('Admin key'))
-  // The first call of the page was refused, which is how it knows.
-  expect(playground.problems.splice(0).filter((problem) => !problem.includes('401'))).toEqual([])
-  return page
-}
-
-const createApp = (name: string) => createConsoleApp(serverUrl(), name)
 
 test('a wrong key is refused in words, and the right one opens the apps', async () => {
   const page = await playground.open('../console/', { viewport: wide })
@@ -72,7 +52,7 @@ test('an app and a key are made, the key works, and it is revoked', async () => 
   await button(page, 'Done').click()
   await expectVisible(rowOf(page, /Billing.*Mint/))
   await page.setViewportSize(phone)
-  const keyIds = await page.locator('td .id:visible, td .short-id:visible').all()
+  const keyIds = await page.locator('td .id:visible').all()
   expect(keyIds).toHaveLength(2)
   for (const id of keyIds) expect((await id.boundingBox())?.height).toBeLessThan(24)
   await page.setViewportSize(wide)
@@ -104,7 +84,7 @@ test('the operator finds a user, their channels and a message, and what was audi
   await expectVisible(messages.getByText('With ginger'))
   const picture = messages.getByRole('listitem').filter({ hasText: 'https://example.com/soup.jpg' })
   await expectVisible(picture.getByText('Silent', { exact: true }))
-  await expectVisible(page.getByText('Sent before', { exact: true }))
+  await expectVisible(page.getByText('Sent before'))
   await screenshot(page, 'console-messages')
   await page.getByLabel('Sent before').fill('2026-01-01T14:04:00')
   await expectVisible(page.getByText('No messages here.'))
@@ -145,7 +125,7 @@ test('the operator sees why a delivery failed, and what was audited in all apps'
   await expectVisible(rowOf(page, /Operator.*apps.create/).first())
   await page.setViewportSize(phone)
   // An id that is broken over lines cannot be compared with another one.
-  const ids = page.locator('.short-id:visible')
+  const ids = page.locator('td .id:visible')
   expect(await ids.count()).toBeGreaterThan(3)
   for (const id of await ids.all()) expect((await id.boundingBox())?.height).toBeLessThan(24)
   expect(await page.evaluate(`document.querySelector('.table-frame').scrollWidth`)).toBe(362 - 2)
@@ -196,6 +176,9 @@ test('failed jobs are shown page by page, none left out when one is retried', as
   await expectHidden(button(page, 'Show more'))
 })
 
+const isInView = (elements: Element[]) =>
+  elements.every((element) => element.getBoundingClientRect().right <= innerWidth)
+
 test.each(['light', 'dark'] as const)(
   'the %s console is accessible, wide and on a phone',
   async (colorScheme) => {
@@ -218,6 +201,9 @@ test.each(['light', 'dark'] as const)(
           return scrollWidth - clientWidth
         })
         expect(overflow, `${name}, ${size}`).toBeLessThanOrEqual(0)
+        await expect
+          .poll(() => page.locator('.tabs [aria-current]').evaluateAll(isInView))
+          .toBe(true)
       }
       await expectAccessible(page)
     }

@@ -1,8 +1,40 @@
 import { createApi } from '@parley/client/api'
+import type { Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { expectHidden } from './browser.ts'
+import { usePlayground } from './playground.ts'
 import { ADMIN_KEY } from './secrets.ts'
 
+/** A server, and a browser that shows its console. */
+export function useConsole() {
+  const playground = usePlayground()
+  const serverUrl = () => new URL('..', `${playground.url()}/`).href
+  const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
+  return {
+    ...playground,
+    serverUrl,
+    operator: () => createApi({ url: serverUrl(), adminKey: ADMIN_KEY }),
+    createApp: (name: string) => createConsoleApp(serverUrl(), name),
+    button,
+    link: (page: Page, name: string | RegExp) => page.getByRole('link', { name, exact: true }),
+    rowOf: (page: Page, text: string | RegExp) => page.getByRole('row').filter({ hasText: text }),
+    /** A page that is signed in. */
+    openConsole: async (hash = '', options: Parameters<typeof playground.open>[1] = {}) => {
+      const viewport = { width: 1280, height: 860 }
+      const page = await playground.open(`../console/${hash}`, { viewport, ...options })
+      await page.getByLabel('Admin key').fill(ADMIN_KEY)
+      await button(page, 'Sign in').click()
+      await expectHidden(page.getByLabel('Admin key'))
+      // The first call of the page was refused, which is how it knows.
+      const problems = playground.problems.splice(0)
+      expect(problems.filter((problem) => !problem.includes('401'))).toEqual([])
+      return page
+    },
+  }
+}
+
 /** An app with users, channels and messages. */
-export async function createConsoleApp(url: string, name: string) {
+async function createConsoleApp(url: string, name: string) {
   const app = await createApi({ url, adminKey: ADMIN_KEY }).apps.create({ name })
   const backend = createApi({ url, apiKey: app.apiKey })
   const { token } = await backend.tokens.create({ userId: 'ana', name: 'Ana Sousa' })

@@ -14,6 +14,7 @@ export async function openDatabaseProxy(target: string) {
   const lines = new Set<Line>()
   let next: LossPoint | undefined
   let lostCount = 0
+  let answeredBytes = 0
   let isDown = false
   /** How many connections from now on one is to be refused. */
   let refusedAfter = 0
@@ -38,6 +39,7 @@ export async function openDatabaseProxy(target: string) {
     const answers = readAnswers()
     client.on('data', (bytes) => upstream.write(bytes))
     upstream.on('data', (bytes) => {
+      answeredBytes += bytes.length
       for (const { message, place } of answers(bytes)) {
         const isHere = next !== undefined && place === next.answer
         if (!isHere || next?.isDelivered) client.write(message)
@@ -63,6 +65,8 @@ export async function openDatabaseProxy(target: string) {
   url.host = `127.0.0.1:${(server.address() as net.AddressInfo).port}` // listening on TCP
   return {
     url: url.href,
+    /** How many bytes PostgreSQL has answered. */
+    answeredBytes: () => answeredBytes,
     /** Closes the next connection that comes to this place. */
     closeAt: (point: LossPoint | undefined) => {
       next = point

@@ -8,13 +8,25 @@ import { selectNamed } from '../search.ts'
 
 export const channels = implementWithoutTransaction(
   contract.inspect.channels,
-  async ({ db }, { q, ...query }) => {
-    await requireApp(db, query.appId)
+  async ({ db }, { q, channelId, ...query }) => {
+    const { appId } = query
+    await requireApp(db, appId)
+    if (channelId !== undefined) return channelOf(db, { appId, channelId })
     return q === undefined ? listChannels(db, query) : searchChannels(db, { ...query, q })
   },
 )
 
-type Query = Input<typeof contract.inspect.channels>
+type Query = Omit<Input<typeof contract.inspect.channels>, 'channelId'>
+
+/** The channel with this id as a list, unless it is deleted. */
+async function channelOf(db: Tx, { appId, channelId }: { appId: string; channelId: string }) {
+  const live = db`
+    select c.id
+    from channels c
+    where c.id = ${channelId}
+      and c.deleted_at is null`
+  return { channels: await selectChannels(db, appId, live), nextCursor: null }
+}
 
 async function listChannels(db: Tx, { appId, userId, limit, cursor }: Query) {
   const query = { ...rangeOf(appId, cursor), count: limit + 1 }
@@ -85,7 +97,8 @@ const isBefore = (db: Tx, before = LAST_ID) => db`id < ${before}`
 
 const selectChannels = (db: Tx, appId: string, ids: Fragment) => db<InspectedChannel[]>`
   select
-    c.id, c.cid, c.type, c.name, c.workspace_id, c.created_by,
+    c.id, c.cid, c.type, c.name, string_to_array(c.dm_key, ' ') as direct_user_ids,
+    c.workspace_id, c.created_by,
     coalesce(c.frozen, false) as frozen, c.member_count, c.last_seq,
     c.last_activity_at, c.created_at
   from channels c

@@ -1,0 +1,137 @@
+import { createApi } from '@parley/client/api'
+import { connectOnce } from '@parley/server/db/client'
+import { expect, onTestFinished, test } from 'vitest'
+import { expectHidden, expectVisible, screenshot } from '../support/browser.ts'
+import { useConsole } from '../support/console.ts'
+
+const { createApp, operator, serverUrl, openConsole, link, rowOf, databaseUrl } = useConsole()
+const phone = { width: 390, height: 844 }
+
+/** An app in which two members of a channel were made moderators, and one of them removed. */
+async function createModerated() {
+  const app = await createApp('Moderated')
+  const backend = createApi({ url: serverUrl(), apiKey: app.apiKey })
+  const { token } = await backend.tokens.create({ userId: 'ana' })
+  const ana = createApi({ url: serverUrl(), token })
+  await operator().apps.updateKey({ appId: app.id, keyId: app.keyId, name: 'Shop backend' })
+  const { channelId } = app
+  await ana.members.update({ channelId, userId: 'ben', role: 'moderator' })
+  await backend.members.add({ channelId, userIds: ['cook-7'], role: 'moderator' })
+  await ana.members.remove({ channelId, userId: 'ben' })
+  return app
+}
+
+test('the audit log is filtered by operation, by target and by time', async () => {
+  const app = await createModerated()
+  const page = await openConsole(`#/apps/${app.id}/audit`)
+  await expectVisible(rowOf(page, /User ana.*members.remove/))
+  await expectVisible(rowOf(page, /“Shop backend”.*members.add/))
+  await page.getByRole('combobox', { name: 'Operation' }).fill('members.update')
+  await expectHidden(rowOf(page, 'members.remove'))
+  await expectVisible(rowOf(page, 'members.update'))
+  await page.getByRole('combobox', { name: 'Operation' }).fill('')
+  await page.getByRole('searchbox', { name: 'Of what' }).fill('cook-7')
+  await expectHidden(rowOf(page, 'members.update'))
+  await expectVisible(rowOf(page, 'members.add'))
+  await page.getByRole('searchbox', { name: 'Of what' }).fill('')
+  await expectVisible(rowOf(page, 'apps.create'))
+  await page.getByLabel('Before').fill('2026-01-01T14:04:00')
+  await expectVisible(page.getByText('Nothing has been noted.'))
+  expect(page.url()).toContain('before=2026-01-01T14')
+})
+
+test('on a phone an entry of the audit log shows its target and its request', async () => {
+  const app = await createModerated()
+  const page = await openConsole(`#/apps/${app.id}/audit`, { viewport: phone })
+  const { entries } = await operator().audit.listOfApp({ appId: app.id, limit: 1 })
+  const row = rowOf(page, 'members.remove')
+  await expectVisible(row.getByText(app.channelId))
+  await expectVisible(row.getByText(entries[0]?.requestId ?? 'no request'))
+  await screenshot(page, 'console-audit-of-app-phone')
+  await page.goto(`${serverUrl()}console/#/audit`)
+  await expectVisible(rowOf(page, /members.remove/).getByRole('link', { name: 'Moderated' }))
+})
+
+test('times have a zone, and are entered in the one that the page names', async () => {
+  const app = await createApp('Far away')
+  const page = await openConsole(`#/apps/${app.id}/channels/${app.channelId}`, {
+    timezoneId: 'Asia/Tokyo',
+  })
+  await expectVisible(page.getByText('(Asia/Tokyo)'))
+  const sent = page.getByRole('list', { name: 'Messages' }).locator('time').first()
+  await expect.poll(() => sent.textContent()).toMatch(/GMT\+9/)
+  const iso = (await sent.getAttribute('datetime')) ?? ''
+  expect(await sent.getAttribute('title')).toContain(iso)
+  // A second after it, there.
+  const local = new Date(Date.parse(iso) + 9 * 3_600_000 + 1_000).toISOString().slice(0, 19)
+  await page.getByLabel('Sent before').fill(local)
+  await expect.poll(() => page.url()).toContain('before')
+  await expectVisible(page.getByText('With ginger'))
+  const before = new Date(Date.parse(local) - 3_600_000).toISOString().slice(0, 19)
+  await page.getByLabel('Sent before').fill(before)
+  await expectVisible(page.getByText('No messages here.'))
+})
+
+test('a channel is shown by its name, and found by its id', async () => {
+  const app = await createApp('Named')
+  const page = await openConsole(`#/apps/${app.id}/channels`)
+  await page.getByRole('searchbox', { name: 'Search channels' }).fill(app.channelId)
+  await expectHidden(link(page, 'Kitchen team'))
+  await link(page, 'Soup of the day').click()
+  await expectVisible(page.getByRole('heading', { name: 'Soup of the day' }))
+  await expectVisible(page.getByText(app.channelId))
+})
+
+test('a failed job names its message, and leads to the channel', async () => {
+  const app = await createApp('Refused pushes')
+  const { messages } = await operator().inspect.messages({
+    appId: app.id,
+    channelId: app.channelId,
+  })
+  const messageId = messages[0]?.id ?? ''
+  const db = connectOnce(databaseUrl())
+  onTestFinished(() => db.end())
+  const jobs = [{ appId: app.id, messageId }]
+  const payload = { jobs, since: new Date().toISOString(), tries: 0 }
+  await db`
+    select graphile_worker.permanently_fail_jobs(array[added.id], 'push refused: answered 422')
+    from graphile_worker.add_job('push-message', ${db.json(payload)}::json) added`
+  const page = await openConsole(`#/apps/${app.id}/jobs`, { viewport: phone })
+  const row = rowOf(page, 'push refused: answered 422')
+  await expectVisible(row.getByText(messageId))
+  await screenshot(page, 'console-failed-job-phone')
+  await link(page, 'Channel').click()
+  await expectVisible(page.getByRole('heading', { name: 'Soup of the day' }))
+})
+
+test('a key gets another name, purpose and end, and what is not touched stays', async () => {
+  const app = await createApp('Keys')
+  const expiresAt = '2099-01-02T03:04:05.678Z'
+  const key = await operator().apps.createKey({ appId: app.id, name: 'Old', expiresAt })
+  const keyNow = async () => {
+    const { keys } = await operator().apps.listKeys({ appId: app.id })
+    return keys.find(({ id }) => id === key.id)
+  }
+  const page = await openConsole(`#/apps/${app.id}/keys`)
+  const edit = () => rowOf(page, key.id).getByRole('button', { name: 'Edit' }).click()
+  await edit()
+  const dialog = page.getByRole('dialog')
+  expect(
+    await dialog.getByLabel('Name').evaluate((field) => field === document.activeElement),
+  ).toBe(true)
+  await dialog.getByLabel('Name').fill('Reports')
+  await dialog.getByRole('radio', { name: /^Read and mint/ }).check()
+  await screenshot(page, 'console-edit-key')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await expectVisible(rowOf(page, /Reports.*Read and mint/))
+  expect(await keyNow()).toMatchObject({ name: 'Reports', scopes: ['read', 'mint'], expiresAt })
+  await edit()
+  await dialog.getByLabel('Expires').fill('2026-01-01T00:00:00')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await expectVisible(rowOf(page, 'Reports').getByText('Expired'))
+  await edit()
+  await dialog.getByLabel('Expires').fill('')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await expectHidden(rowOf(page, 'Reports').getByText('Expired'))
+  expect(await keyNow()).toMatchObject({ name: 'Reports', expiresAt: null })
+})
