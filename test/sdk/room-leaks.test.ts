@@ -37,7 +37,8 @@ test('a room that nobody watches keeps no topic and no timer, and makes no reque
   room.watch()
   await clock.forward(1)
   expect(texts(room.messages.getSnapshot())).toEqual(['hello', 'again', 'nobody looks'])
-  expect(requests.slice(before)).toEqual(['GET /api/channels/c/pins?offset=0'])
+  expect(texts(room.pins.getSnapshot())).toEqual(['hello'])
+  expect(requests.slice(before)).toEqual([])
 })
 
 test('a watcher that returns at once keeps the topic of a room subscribed', async () => {
