@@ -16,17 +16,13 @@ export const audit = { list, listOfApp } satisfies Implements<'audit'>
 type Filter = Input<typeof contract.audit.list> & { appId?: string }
 type Row = AuditEntry & { hasNext: true | null }
 
-<<<<<<< HEAD
-/** Looks at a slice of the log, and returns the entries of it that match. */
-=======
 /** What an answer says of an entry beside what others chose the length of, at most. */
 const AROUND_BYTES = 400
 
 /**
- * Looks at a slice of the log, and answers those of its entries that match: as many as an answer
+ * Looks at a slice of the log, and returns those of its entries that match: as many as an answer
  * has room for. An entry may name a thousand users, so what has no room is left in the database.
  */
->>>>>>> h-ops2
 async function selectEntries(db: Tx, { limit, cursor, ...filter }: Filter) {
   const { appId, createdBefore } = filter
   const before = cursor === undefined ? undefined : decodeNumberCursor(cursor)
@@ -109,10 +105,6 @@ const selectSlice = (
   having count(*) > 0`
 
 /**
-<<<<<<< HEAD
- * Reads by the index of app and id. If the app were compared with a value instead, the index of all
- * ids would have the same order, and the entries of all other apps would be read.
-=======
  * An id with all entries before a time before it. The times of entries follow their ids but for
  * the length of a transaction, and a minute is longer than any: so a search by halves finds it, in
  * as many steps as the highest id has bits.
@@ -156,7 +148,6 @@ async function selectStart(
 /**
  * By the index of app and id: were the app compared with a value, that of all ids would have the
  * same order, and the entries of all other apps.
->>>>>>> h-ops2
  */
 const ofApp = (db: Tx, appId: string | undefined) =>
   appId === undefined ? db`true` : db`aud.app_id = any(array[${appId}::uuid])`
