@@ -50,6 +50,11 @@ const internal = [
   ...['context', 'outbox', 'topics', 'records', 'invalidate', 'timeline', 'watched', 'isFinal'],
   ...['(first|longest)Ms', 'canLoad', 'endRetries', 'recordedAt', 'readSeq', 'subscriber'],
   ...['isSending', 'isActive', 'backoffMs', 'endsAt', 'currentAt', 'messageOf', 'sentHeaders'],
+  ...['refreshInfo', 'applyProfile', 'dropConfirmed', 'take(Answer|Record)', 'applyTotal'],
+  ...['clearReads', 'whenSettled', 'resubscribe', 'canStream', 'tryToOpen', 'isRepeatable'],
+  ...['isCurrent', 'presences', 'getToken', 'on(Offline|Result|Epoch)', 'isSingle', 'ofClient'],
+  ...['retryInMs', 'isRead', 'transition', 'wasStored', 'isWaiting', 'startOver'],
+  ...['isReady', 'loader', 'gate', 'isOpen', 'early', 'copies', 'prepare'],
 ]
 await build({
   ...shared,

@@ -111,7 +111,7 @@ class LiveClient implements ChatClient {
       channels: this.#cache.restorable,
       rooms: this.#rooms,
       onRestored: (session) => {
-        this.me.set(session.user)
+        if (session.appId) this.me.set(session.user)
         void outbox.open(this.#ownerOf(session))
       },
       onEnded: () => void this.#end({ isElsewhere: true }),

@@ -37,10 +37,10 @@ export class ColdStart {
   }
 
   get user() {
-    return this.#restored?.user
+    return this.#restored?.user ?? this.#unknown?.user
   }
 
-  /** Restores the last session, once. */
+  /** Restores the last session, or one of a user of whom only the id is known; once. */
   async restore(): Promise<void> {
     if (this.#isStarted) return
     this.#isStarted = true
@@ -48,8 +48,9 @@ export class ColdStart {
     // A token may have come first, or a logout.
     if (!session || this.#restored || this.#isEnded) return
     this.#restored = session
-    this.#wasStored = true
     this.options.onRestored(session)
+    if (!session.appId) return
+    this.#wasStored = true
     await this.snapshots?.open(ownerOf(this.options.url, session))
   }
 
@@ -103,7 +104,15 @@ export class ColdStart {
     if (userId === undefined) return undefined
     const session = await storage.session?.load(this.#key).catch(this.#report)
     // It may be a foreign row.
-    return session?.user?.id === userId && session.appId ? session : undefined
+    return session?.user?.id === userId && session.appId ? session : this.#unknown
+  }
+
+  /** The session of a user who has never had a token here. */
+  get #unknown(): StoredSession | undefined {
+    const { userId } = this.options
+    return userId === undefined
+      ? undefined
+      : { appId: '', user: { id: userId, name: '', image: null } }
   }
 
   get #key() {

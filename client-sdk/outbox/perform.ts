@@ -1,3 +1,4 @@
+import type { CallOptions } from '../call-options.ts'
 import { ChatError, isChatError } from '../error.ts'
 import { statusOf } from '../retry.ts'
 import type { OutboxOperation, Outgoing } from '../storage.ts'
@@ -10,12 +11,13 @@ type StoredChange = Exclude<OutboxOperation, Outgoing>
 export async function perform(
   { messages, reactions, pins, reads }: OutboxApi,
   { operation, wasTried }: { operation: StoredChange; wasTried: boolean },
+  options: CallOptions,
 ): Promise<unknown> {
   if (operation.type === 'read') {
     const { channelId, messageId, isEverything } = operation
     // What arrived since the first attempt was not seen.
     const upTo = messageId === undefined || (isEverything && !wasTried) ? {} : { messageId }
-    return reads.mark({ channelId, ...upTo })
+    return reads.mark({ channelId, ...upTo }, options)
   }
   const call = {
     edit: messages.edit,
@@ -24,9 +26,9 @@ export async function perform(
     unreact: reactions.remove,
     pin: pins.pin,
     unpin: pins.unpin,
-  }[operation.type] as (input: object) => Promise<unknown> // an operation has its call's fields
+  }[operation.type] as (input: object, options: CallOptions) => Promise<unknown> // an operation has its call's fields
   const { clientId: _, ...input } = inputOf(operation)
-  return call(input)
+  return call(input, options)
 }
 
 /**
@@ -50,12 +52,14 @@ export type SendOutcome = Message | ChatError
 export async function sendAll(
   { messages }: OutboxApi,
   outgoing: readonly Outgoing[],
+  options: CallOptions,
 ): Promise<SendOutcome[]> {
   const [first] = outgoing
   if (!first) return []
-  if (outgoing.length === 1) return [await messages.send(inputOf(first))]
+  if (outgoing.length === 1) return [await messages.send(inputOf(first), options)]
   const { channelId } = first
-  const { results } = await messages.sendBatch({ channelId, messages: outgoing.map(inputOf) })
+  const batch = { channelId, messages: outgoing.map(inputOf) }
+  const { results } = await messages.sendBatch(batch, options)
   const lost = { code: 'UNAVAILABLE', message: 'the server left out a message' } as const
   return outgoing.map((_, index) => {
     const { message, error = lost } = results[index] ?? {}

@@ -1,3 +1,4 @@
+import type { CallOptions } from '../call-options.ts'
 import { ChatError, toChatError } from '../error.ts'
 import { isDeviceOffline } from '../platform.ts'
 import { pause } from '../retry.ts'
@@ -36,6 +37,7 @@ const BATCH = { messages: 50, length: 250_000 }
 export class Sender {
   readonly #loops = new Map<string, SendLoop>()
   #isRunning = false
+  #abort = new AbortController()
 
   constructor(readonly options: SenderOptions) {}
 
@@ -61,6 +63,14 @@ export class Sender {
     this.#isRunning = false
     this.#endPauses()
     for (const entry of this.options.entries()) this.#setWaiting(entry, undefined)
+  }
+
+  /** Sends nothing more, not even what waits for a token: that may be of another app. */
+  stop() {
+    this.pause()
+    this.#loops.clear()
+    this.#abort.abort()
+    this.#abort = new AbortController()
   }
 
   #endPauses() {
@@ -145,8 +155,10 @@ export class Sender {
       this.#setWaiting(entry, undefined)
       this.options.onStarted(entry)
     }
-    const outcomes = await this.#send(entries).catch((cause) => toChatError(cause))
+    const { signal } = this.#abort
+    const outcomes = await this.#send(entries, { signal }).catch((cause) => toChatError(cause))
     for (const entry of entries) entry.isSending = false
+    if (signal.aborted) return undefined
     if (!(outcomes instanceof ChatError)) return this.#handle(entries, outcomes, loop)
     if (entries.length === 1) return this.#handle(entries, [outcomes], loop)
     // Which of the messages is to blame shows when they are sent one by one.
@@ -157,16 +169,14 @@ export class Sender {
   }
 
   /** One outcome for each entry: the result, or an error. */
-  async #send(entries: OutboxEntry[]): Promise<unknown[]> {
+  async #send(entries: OutboxEntry[], options: CallOptions): Promise<unknown[]> {
     const { api } = this.options
     const [first] = entries
     if (first && !isSend(first.operation))
-      return [await perform(api, { operation: first.operation, wasTried: first.wasTried })]
+      return [await perform(api, { ...first, operation: first.operation }, options)]
     const messages = entries.filter((entry): entry is OutgoingEntry => isOutgoing(entry))
-    return sendAll(
-      api,
-      messages.map(({ operation }) => operation),
-    )
+    const outgoing = messages.map(({ operation }) => operation)
+    return sendAll(api, outgoing, options)
   }
 
   #handle(entries: OutboxEntry[], outcomes: unknown[], loop: SendLoop) {
@@ -216,5 +226,6 @@ const isTemporary = ({ retryable, code }: ChatError) =>
 /** A 5xx, but for the 503 of a server that refuses work in general. */
 const isServerFailure = ({ status }: ChatError) => status >= 500 && status !== 503
 
-/** Whether the server may have carried it out nevertheless. */
-const mayHaveEffect = ({ status }: ChatError) => status === 0 || status >= 500
+/** Whether the server may have carried it out nevertheless. Without a token it was not asked. */
+const mayHaveEffect = ({ status, code }: ChatError) =>
+  status >= 500 || (status === 0 && code !== 'TOKEN_PROVIDER_FAILED')
