@@ -36,6 +36,11 @@ export class ColdStart {
     this.#report = (error) => void onError(error)
   }
 
+  /** The key of what is stored for a session. */
+  ownerOf(session: StoredSession) {
+    return ownerOf(this.options.url, session)
+  }
+
   get user() {
     return this.#restored?.user ?? this.#unknown?.user
   }
@@ -51,7 +56,7 @@ export class ColdStart {
     this.options.onRestored(session)
     if (!session.appId) return
     this.#wasStored = true
-    await this.snapshots?.open(ownerOf(this.options.url, session))
+    await this.snapshots?.open(this.ownerOf(session))
   }
 
   /** Refuses tokens of other users. */
@@ -66,7 +71,7 @@ export class ColdStart {
     const { userId, storage } = this.options
     if (this.#restored && this.#restored.appId !== appId) this.snapshots?.list.drop()
     this.#restored = { appId, user }
-    await this.snapshots?.open(ownerOf(this.options.url, { appId, user }))
+    await this.snapshots?.open(this.ownerOf({ appId, user }))
     if (userId === undefined || this.#isEnded || !storage.session) return
     await storage.session.put(this.#key, { appId, user }).then(() => {
       this.#wasStored = true
@@ -95,16 +100,15 @@ export class ColdStart {
   /** Removes everything of a session from this device. */
   async clear(session: StoredSession | undefined): Promise<void> {
     this.#restored = undefined
-    if (session) await this.snapshots?.clear(ownerOf(this.options.url, session))
+    if (session) await this.snapshots?.clear(this.ownerOf(session))
     await this.options.storage.session?.delete(this.#key).catch(this.#report)
   }
 
   async #loadSession(): Promise<StoredSession | undefined> {
     const { userId, storage } = this.options
-    if (userId === undefined) return undefined
     const session = await storage.session?.load(this.#key).catch(this.#report)
     // It may be a foreign row.
-    return session?.user?.id === userId && session.appId ? session : this.#unknown
+    return session?.user?.id === userId && session?.appId ? session : this.#unknown
   }
 
   /** The session of a user who has never had a token here. */

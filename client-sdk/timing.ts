@@ -28,13 +28,6 @@ export function withDeadline<T>(
   })
 }
 
-/** Resolves after a while; never if the signal aborts first. */
-export const delay = (ms: number, signal: AbortSignal) =>
-  new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener('abort', () => clearTimeout(timer))
-  })
-
 export type Deferred<T> = {
   promise: Promise<T>
   resolve: (value: T) => void

@@ -111,7 +111,7 @@ export function dated<Made extends object>(made: Made): Made & { createdAt: stri
  * their server.
  */
 async function adopt(storage: OutboxStorage, owner: string) {
-  for (const former of [withoutApp(owner), owner.slice(owner.indexOf(' ') + 1)]) {
+  for (const former of [withoutApp(owner), owner.replace(/.*? /, '')]) {
     if (former === owner) continue
     for (const operation of await storage.load(former)) {
       await storage.put(owner, operation)

@@ -1,17 +1,17 @@
-import type { CallOptions } from '../call-options.ts'
 import { ChatError, toChatError } from '../error.ts'
 import { isDeviceOffline } from '../platform.ts'
-import { pause } from '../retry.ts'
+import { pause, schedule } from '../retry.ts'
 import type { ChatMessage } from '../room/state.ts'
 import type { OutboxOperation } from '../storage.ts'
-import { isOutgoing, isSend, lineOf, type OutboxEntry, type OutgoingEntry } from './entry.ts'
+import { isOutgoing, lineOf, type OutboxEntry } from './entry.ts'
 import type { OutboxOptions } from './options.ts'
-import { isDoneAlready, perform, sendAll } from './perform.ts'
+import { isDoneAlready, perform } from './perform.ts'
 
-/** The loop that sends the operations of a line. With a timer it waits for the next attempt. */
+/** The loop that sends the operations of a line. */
 type SendLoop = {
   attempts: number
-  timer?: ReturnType<typeof setTimeout> | undefined
+  /** Ends the wait for the next attempt, without one. */
+  cancel?: (() => void) | undefined
   /** Messages go one by one: a call with several was refused. */
   isSingle?: boolean
 }
@@ -74,10 +74,10 @@ export class Sender {
   }
 
   #endPauses() {
-    for (const [line, { timer }] of this.#loops) {
+    for (const [line, { cancel }] of this.#loops) {
       // A loop that waits for a response goes on, or ends, by itself.
-      if (!timer) continue
-      clearTimeout(timer)
+      if (!cancel) continue
+      cancel()
       this.#loops.delete(line)
     }
   }
@@ -137,9 +137,9 @@ export class Sender {
 
   async #wait(loop: SendLoop, delayMs: number) {
     await new Promise<void>((resolve) => {
-      loop.timer = setTimeout(resolve, delayMs)
+      loop.cancel = schedule(resolve, delayMs)
     })
-    loop.timer = undefined
+    loop.cancel = undefined
   }
 
   /** Resolves to the delay before the next attempt; undefined if there is nothing to repeat. */
@@ -156,7 +156,7 @@ export class Sender {
       this.options.onStarted(entry)
     }
     const { signal } = this.#abort
-    const outcomes = await this.#send(entries, { signal }).catch((cause) => toChatError(cause))
+    const outcomes = await perform(this.options.api, entries, { signal }).catch(toChatError)
     for (const entry of entries) entry.isSending = false
     if (signal.aborted) return undefined
     if (!(outcomes instanceof ChatError)) return this.#handle(entries, outcomes, loop)
@@ -166,17 +166,6 @@ export class Sender {
     if (isUnclear) loop.isSingle = true
     for (const entry of entries) entry.wasTried ||= mayHaveEffect(outcomes)
     return isUnclear ? undefined : this.#delay(entries, outcomes, loop)
-  }
-
-  /** One outcome for each entry: the result, or an error. */
-  async #send(entries: OutboxEntry[], options: CallOptions): Promise<unknown[]> {
-    const { api } = this.options
-    const [first] = entries
-    if (first && !isSend(first.operation))
-      return [await perform(api, { ...first, operation: first.operation }, options)]
-    const messages = entries.filter((entry): entry is OutgoingEntry => isOutgoing(entry))
-    const outgoing = messages.map(({ operation }) => operation)
-    return sendAll(api, outgoing, options)
   }
 
   #handle(entries: OutboxEntry[], outcomes: unknown[], loop: SendLoop) {

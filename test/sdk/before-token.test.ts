@@ -89,6 +89,30 @@ test('messages that waited for the first token are sent once, after what was sto
   expect(count(/^PATCH|^PUT/)).toBe(0)
 })
 
+test('messages that wait for the first token, which is on its way, are sent once', async () => {
+  const { scripted } = scriptedChat()
+  let mint = () => {}
+  const minted = new Promise<void>((resolve) => {
+    mint = resolve
+  })
+  const { chat, channel, count } = scriptedChat({
+    userId: 'me',
+    token: async () => {
+      await minted
+      return scripted.token()
+    },
+  })
+  const talk = channel('c')
+  const connected = chat.connect()
+  const sent = ['1', '2', '3'].map((text) => chat.channel('c').send({ text }))
+  await quiet()
+  mint()
+  await connected
+  await Promise.all(sent.map((each) => each.sent))
+  expect(talk.messages.map(({ text }) => text)).toEqual(['1', '2', '3'])
+  expect(count(/^POST .*messages/)).toBe(1)
+})
+
 test('a message of one user is not sent as the other one whose token comes', async () => {
   const storage = memoryStorage()
   const clock = stoppedClock()
@@ -179,10 +203,18 @@ test('a logout removes what was written before the first token', async () => {
   first.room.send({ text: 'unsent' }).sent.catch(() => {})
   await quiet()
   first.chat.disconnect()
-  // Another page that has not connected, as after a reload of a logout route.
-  await scriptedChat({ storage, userId: 'me' }).chat.logout()
+  const [unsent] = await storage.load('http://chat :me')
+  if (!unsent) throw new Error('it is stored')
+  // Another page that has not connected, as on the route that logs out.
+  const logout = () => scriptedChat({ storage, userId: 'me' }).chat.logout()
+  await logout()
   const after = page(storage)
   await until(after.chat.connection, ({ status }) => status === 'live')
   await quiet()
   expect([after.count(/^POST .*messages/), after.talk.messages]).toEqual([0, []])
+  after.chat.disconnect()
+  // A tab that has no token yet writes it, and the app is known here.
+  await storage.put('http://chat :me', unsent)
+  await logout()
+  expect(await storage.load('http://chat :me')).toEqual([])
 })
