@@ -104,7 +104,9 @@ test('messages that wait for the first token, which is on its way, are sent once
   })
   const talk = channel('c')
   const connected = chat.connect()
-  const sent = ['1', '2', '3'].map((text) => chat.channel('c').send({ text }))
+  const first = chat.channel('c').send({ text: '1' })
+  await quiet()
+  const sent = [first, ...['2', '3'].map((text) => chat.channel('c').send({ text }))]
   await quiet()
   mint()
   await connected
