@@ -29,8 +29,11 @@ const shared = {
   target: 'es2022',
   // Fields without a value need no code of their own.
   tsconfigRaw: { compilerOptions: { useDefineForClassFields: false } },
-  // Minifiers shorten only this one.
-  define: { 'Number.POSITIVE_INFINITY': 'Infinity' },
+  // Minifiers do not shorten these.
+  define: {
+    'Number.POSITIVE_INFINITY': 'Infinity',
+    'Number.NaN': 'NaN',
+  },
   external: ['react', 'ws', 'standardwebhooks'],
   sourcemap: true,
 }
@@ -43,19 +46,32 @@ const internal = [
   ...['serverFailures', 'stopWaiting', 'onTrimmed', 'onAccessLost', 'onGapFilled', 'needsRefetch'],
   ...['take(Settings|Count|Read)', 'requestTotal', '(start|end)Reading', 'loadIfIdle'],
   ...['resources', 'catchUp', 'loaderOf', 'onStep', 'hasResponse', 'isRecovered', 'hasGap'],
-  ...['isWatched', 'chunks', 'updates', 'topicStatus', 'apiOfOutbox', 'entriesOf', 'startFetch'],
+  ...['isWatched', 'chunks', 'updates', 'topicStatus', 'entriesOf', 'startFetch'],
   ...['isElsewhere', 'refusalOf', 'hasLeft', 'isLoggedIn', 'on(Watched|Unwatched|Subscribed)'],
   ...['on(Started|Elected|Left|Sent|Changed|Event|Waiting|Done|Refused|Restored|Settled)'],
   ...['on(Connected|Push|Open|End|Ended|WebSocket|Loaded|Expired|Missed)', 'isConnected'],
   ...['context', 'outbox', 'topics', 'records', 'invalidate', 'timeline', 'watched', 'isFinal'],
   ...['(first|longest)Ms', 'canLoad', 'endRetries', 'recordedAt', 'readSeq', 'subscriber'],
   ...['isSending', 'isActive', 'backoffMs', 'endsAt', 'currentAt', 'messageOf', 'sentHeaders'],
+<<<<<<< HEAD
   ...['tryToOpen', 'canStream', 'retryInMs', 'isRepeatable', 'transition', 'dropConfirmed'],
   ...['whenSettled', 'resubscribe', 'refreshInfo', 'take(Answer|Record)', 'applyTotal'],
   ...['clearReads', 'applyProfile', 'isCurrent', 'wasStored', 'editedBy', 'isSingle', 'isWaiting'],
   ...['ofClient', 'onOffline', 'getToken', 'isRead', 'takeReadAnswer', 'presences', 'onEpoch'],
   ...['forget', 'renew', 'quoted', 'retries', 'listeners', 'direction', 'onResult', 'prepare'],
   ...['copies', 'loader', 'complete', 'early', 'later'],
+=======
+  ...['refreshInfo', 'applyProfile', 'dropConfirmed', 'take(Answer|Record)', 'applyTotal'],
+  ...['clearReads', 'whenSettled', 'resubscribe', 'canStream', 'tryToOpen', 'isRepeatable'],
+  ...['isCurrent', 'presences', 'getToken', 'on(Offline|Result|Epoch)', 'isSingle', 'of(Client|Outbox)'],
+  ...['retryInMs', 'isRead', 'transition', 'wasStored', 'isWaiting', 'startOver'],
+  ...['isReady', 'loader', 'gate', 'isOpen', 'early', 'copies', 'prepare', 'position', 'later'],
+  ...['ownerOf', 'network', 'forget', 'retries', 'release', 'changes', 'seqs', 'renew', 'added'],
+  ...['direction', 'resource', 'refusal', 'selected', 'complete', 'quoted', 'cache'],
+  ...['buffer', 'handOver', 'editedBy', 'listeners', 'isOn', 'gone', 'tabs', 'settle', 'reload'],
+  ...['fail', 'store', 'apply', 'operations', 'names', 'range', 'call', 'parts?', 'connected'],
+  ...['free', 'follow', 'settled', 'attempt', 'path', 'args', 'left', 'promise', 'pause', 'fields', 'edge', 'cancel'],
+>>>>>>> h-sdk1
 ]
 await build({
   ...shared,

@@ -1,8 +1,8 @@
 import { sendRequest } from './call.ts'
 import type { CallOptions } from './call-options.ts'
 import { isChatError } from './error.ts'
-import { pauseBeforeRetry, type RateGate } from './retry.ts'
-import { delay, withDeadline } from './timing.ts'
+import { delay, type NetworkGate, pauseBeforeRetry, type RateGate } from './retry.ts'
+import { withDeadline } from './timing.ts'
 
 /**
  * Routes by noun and verb: the method, `*` if two calls have the effect and the result of one (as
@@ -25,6 +25,8 @@ type CallsOptions = {
   attempts: number
   /** Shared by all calls of a client. */
   gate?: RateGate
+  /** The same for what is not answered at all. */
+  network?: NetworkGate
 }
 
 /** Each operation of a table as a method, by noun: `Calls` are the types of that table. */
@@ -36,18 +38,23 @@ export function createCalls<Calls>({
   renew,
   attempts,
   gate,
+  network,
 }: CallsOptions): Calls {
   const base = url.replace(/\/+$/, '')
 
   const send = async (route: string, args: Args, signal: AbortSignal) => {
     const [, method = '', limit = 'requests', path = ''] = ROUTE.exec(route) ?? []
-    const refusal = gate?.refusalOf(limit)
+    const refusal = gate?.refusalOf(limit) ?? network?.refusal()
     if (refusal) throw refusal
     const sentHeaders = await headers()
     // The time is over, and nobody waits for the answer.
     if (signal.aborted) throw new Error('aborted')
     const request = { url: base, method, path, args, headers: sentHeaders, fetch, signal }
-    const result = await sendRequest(request)
+    const result = await sendRequest(request).catch((error) => {
+      if (!signal.aborted) network?.fail(error)
+      throw error
+    })
+    network?.open()
     gate?.record(limit, result)
     return isChatError(result) ? { error: result, sentHeaders } : { result, sentHeaders }
   }

@@ -16,7 +16,7 @@ import { onSleep, onWake } from './platform.ts'
 import { type Presence, PresenceStores } from './presence.ts'
 import { createRecent } from './recent.ts'
 import { LiveRoom, type Room } from './room/index.ts'
-import { createStorage, ownerOf, type StoredSession } from './storage.ts'
+import { createStorage } from './storage.ts'
 import { createStore, type Store, type WritableStore } from './store.ts'
 import { Tokens } from './tokens.ts'
 import { ChannelTopics } from './topics.ts'
@@ -45,7 +45,6 @@ class LiveClient implements ChatClient {
   readonly #left = createRecent(KEPT_ROOMS, (id) => this.#rooms.get(id)?.free())
   readonly #dispatcher: EventDispatcher
   readonly #coldStart: ColdStart
-  readonly #ownerOf: (session: StoredSession) => string
   #session: TokenResult | undefined
   /** The logout, here or in another tab: it ends the client for good. */
   #ended: Promise<void> | undefined
@@ -62,17 +61,16 @@ class LiveClient implements ChatClient {
     webSocket,
     onError = (error) => console.error(error),
   }: ChatClientOptions) {
-    this.#ownerOf = (session) => ownerOf(url, session)
     this.#tokens = new Tokens(token, (result) => this.#handleToken(result))
     this.me = createStore<TokenResult['user'] | null>(null, { onError })
-    const { api, apiOfOutbox, gate } = createUserCalls({ url, fetch, tokens: this.#tokens })
+    const calls = { url, fetch, tokens: this.#tokens }
+    const { api, ofOutbox, network } = createUserCalls(calls)
     const storage = createStorage(choice)
     const events = createEmitter(onError)
-    const network = { tokens: this.#tokens, webSocket, fetch, onError }
-    const connection = new Connection({ ...network, catchUp: () => this.#catchUp() })
+    const own = { webSocket, onError, catchUp: () => this.#catchUp() }
+    const connection = new Connection({ ...calls, ...own })
     const outbox = new Outbox({
-      api: apiOfOutbox,
-      gate,
+      ...ofOutbox,
       storage,
       isConnected: () => connection.isConnected,
       onChange: (channelId) => this.#rooms.get(channelId)?.refresh(),
@@ -87,6 +85,7 @@ class LiveClient implements ChatClient {
       onAccessLost: (channelId) => this.#dispatcher.handleAccessLost(channelId),
     })
     connection.onOffline(() => this.#handleDisconnect())
+    connection.onOffline(network.open)
     connection.state.subscribe(() => this.#refreshInfo())
     const catchUp = new CatchUp({ api, connection, events })
     const known = {
@@ -102,7 +101,7 @@ class LiveClient implements ChatClient {
     }
     this.api = api
     this.connection = connection.state
-    const shared = { api, connection, events, outbox, topics, catchUp, onError, ...known }
+    const shared = { api, network, connection, events, outbox, topics, catchUp, onError, ...known }
     this.#cache = new ChannelsCache(shared)
     this.unread = this.#cache.unread
     this.#context = { ...shared, records: this.#cache }
@@ -111,8 +110,8 @@ class LiveClient implements ChatClient {
       channels: this.#cache.restorable,
       rooms: this.#rooms,
       onRestored: (session) => {
-        this.me.set(session.user)
-        void outbox.open(this.#ownerOf(session))
+        if (session.appId) this.me.set(session.user)
+        void outbox.open(this.#coldStart.ownerOf(session))
       },
       onEnded: () => void this.#end({ isElsewhere: true }),
     })
@@ -158,6 +157,7 @@ class LiveClient implements ChatClient {
 
   wake({ type }: { type?: string } = {}) {
     if (this.#cleanups.length === 0) return
+    this.#context.network.open()
     this.#context.connection.wake()
     this.#context.outbox.flush({ isShown: type !== 'online' }) // which all windows are at once
   }
@@ -206,7 +206,7 @@ class LiveClient implements ChatClient {
     const session = await this.#coldStart.end()
     // First, because this tells other tabs that their session has ended.
     await this.#coldStart.clear(session)
-    await this.#context.outbox.clear(session && this.#ownerOf(session), where)
+    await this.#context.outbox.clear(session && this.#coldStart.ownerOf(session), where)
   }
 
   #handleToken(result: TokenResult) {
@@ -221,7 +221,7 @@ class LiveClient implements ChatClient {
     if (known) return
     void this.#coldStart.begin(result)
     this.#dispatcher.start(result)
-    void this.#context.outbox.open(this.#ownerOf(result))
+    void this.#context.outbox.open(this.#coldStart.ownerOf(result))
   }
 
   /** The record of any channel may be another one, or the connection's state. */

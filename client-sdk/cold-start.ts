@@ -36,11 +36,16 @@ export class ColdStart {
     this.#report = (error) => void onError(error)
   }
 
-  get user() {
-    return this.#restored?.user
+  /** The key of what is stored for a session. */
+  ownerOf(session: StoredSession) {
+    return ownerOf(this.options.url, session)
   }
 
-  /** Restores the last session, once. */
+  get user() {
+    return this.#restored?.user ?? this.#unknown?.user
+  }
+
+  /** Restores the last session, or one of a user of whom only the id is known; once. */
   async restore(): Promise<void> {
     if (this.#isStarted) return
     this.#isStarted = true
@@ -48,9 +53,10 @@ export class ColdStart {
     // A token may have come first, or a logout.
     if (!session || this.#restored || this.#isEnded) return
     this.#restored = session
-    this.#wasStored = true
     this.options.onRestored(session)
-    await this.snapshots?.open(ownerOf(this.options.url, session))
+    if (!session.appId) return
+    this.#wasStored = true
+    await this.snapshots?.open(this.ownerOf(session))
   }
 
   /** Refuses tokens of other users. */
@@ -65,7 +71,7 @@ export class ColdStart {
     const { userId, storage } = this.options
     if (this.#restored && this.#restored.appId !== appId) this.snapshots?.list.drop()
     this.#restored = { appId, user }
-    await this.snapshots?.open(ownerOf(this.options.url, { appId, user }))
+    await this.snapshots?.open(this.ownerOf({ appId, user }))
     if (userId === undefined || this.#isEnded || !storage.session) return
     await storage.session.put(this.#key, { appId, user }).then(() => {
       this.#wasStored = true
@@ -95,16 +101,23 @@ export class ColdStart {
   /** Removes everything of a session from this device. */
   async clear(session: StoredSession | undefined): Promise<void> {
     this.#restored = undefined
-    if (session) await this.snapshots?.clear(ownerOf(this.options.url, session))
+    if (session) await this.snapshots?.clear(this.ownerOf(session))
     await this.options.storage.session?.delete(this.#key).catch(this.#report)
   }
 
   async #loadSession(): Promise<StoredSession | undefined> {
     const { userId, storage } = this.options
-    if (userId === undefined) return undefined
     const session = await storage.session?.load(this.#key).catch(this.#report)
     // It may be a foreign row.
-    return session?.user?.id === userId && session.appId ? session : undefined
+    return session?.user?.id === userId && session?.appId ? session : this.#unknown
+  }
+
+  /** The session of a user who has never had a token here. */
+  get #unknown(): StoredSession | undefined {
+    const { userId } = this.options
+    return userId === undefined
+      ? undefined
+      : { appId: '', user: { id: userId, name: '', image: null } }
   }
 
   get #key() {

@@ -202,7 +202,8 @@ export class Connection {
     const attempt = this.#attempt
     const lastError = await this.options.catchUp().then(() => undefined, toChatError)
     if (attempt !== this.#attempt) return
-    const isRetried = lastError?.retryable
+    // Parley knows each path that is asked here: otherwise the url is another server's.
+    const isRetried = lastError && (lastError.retryable || [404, 405].includes(lastError.status))
     if (isRetried) this.#catchUpRetries.later(lastError)
     const status = isRetried ? 'catching-up' : 'live'
     this.#store.set({ status, reconnectInMs: null, lastError })

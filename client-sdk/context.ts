@@ -3,6 +3,7 @@ import type { ReadAnswer } from './channels/versions.ts'
 import type { Connection } from './connection.ts'
 import type { Emitter } from './events.ts'
 import type { Outbox } from './outbox/index.ts'
+import type { NetworkGate } from './retry.ts'
 import type { ChannelTopics } from './topics.ts'
 import type { Channel, TokenResult, UserApi, UserSummary } from './types.ts'
 
@@ -34,6 +35,7 @@ export type ClientContext = SharedContext & {
 /** The part that the channels' records use as well. */
 export type SharedContext = {
   api: UserApi
+  network: Pick<NetworkGate, 'open'>
   connection: Connection
   events: Emitter
   outbox: Outbox

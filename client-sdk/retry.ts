@@ -9,6 +9,8 @@ const schedules = {
   call: { firstMs: 300, longestMs: 5_000 },
   /** It goes on until it succeeds: the socket, its topics, what was missed, unsent messages. */
   background: { firstMs: 500, longestMs: 30_000 },
+  /** All calls of a client, while none of them reaches the server. */
+  network: { firstMs: 500, longestMs: 10_000 },
   /** The application's backend. */
   tokenProvider: { firstMs: 1_000, longestMs: 60_000 },
 }
@@ -30,31 +32,57 @@ export function pause(schedule: keyof typeof schedules, attempt: number, retryAf
   return Math.max(backoffMs, retryAfterMs * (1 + RETRY_AFTER_JITTER * (1 - Math.random())))
 }
 
+/** What waits for another attempt. */
+const waiting = new Set<() => void>()
+
+/** Tries again at once. Whether the calls of each client may be sent is up to its gates. */
+function wakeAll() {
+  for (const end of [...waiting]) end()
+}
+
+/** Calls back after a pause, or once it is woken. Returns what cancels that. */
+export function schedule(callback: () => void, ms: number): () => void {
+  const cancel = () => {
+    clearTimeout(timer)
+    waiting.delete(end)
+  }
+  const end = () => {
+    cancel()
+    callback()
+  }
+  const timer = setTimeout(end, ms)
+  waiting.add(end)
+  return cancel
+}
+
+/** Resolves after a pause, or once it is woken; never if the signal aborts first. */
+export const delay = (ms: number, signal: AbortSignal) =>
+  new Promise<void>((resolve) => signal.addEventListener('abort', schedule(resolve, ms)))
+
 /** Tries again what has failed, all of it by one timer, with pauses that grow until it is ended. */
 export function createRetries(retry: () => void) {
   let failures = 0
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const end = () => {
-    clearTimeout(timer)
-    timer = undefined
-    failures = 0
-  }
+  let cancel: (() => void) | undefined
   return {
     /** Something has failed, and may succeed later. */
     later: ({ retryAfterMs }: { retryAfterMs?: number | undefined } = {}) => {
       // Calls of one round have failed once together.
-      if (timer) return
+      if (cancel) return
       failures += 1
       const again = () => {
-        timer = undefined
+        cancel = undefined
         retry()
       }
-      timer = setTimeout(again, pause('background', failures, retryAfterMs))
+      cancel = schedule(again, pause('background', failures, retryAfterMs))
     },
     /** All have succeeded, or the connection is lost: the next one loads everything. */
-    end,
+    end: () => {
+      cancel?.()
+      cancel = undefined
+      failures = 0
+    },
     get isWaiting() {
-      return timer !== undefined
+      return cancel !== undefined
     },
   }
 }
@@ -132,6 +160,12 @@ export function parseRetryAfter(headers: Headers): number | undefined {
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), LONGEST_RETRY_AFTER_MS)
 }
 
+/** The error of a call that is not sent, before a time; undefined after it. */
+function refusalUntil(endsAt: number, { message, code, status }: ChatError) {
+  const retryAfterMs = endsAt - performance.now()
+  return retryAfterMs > 0 ? new ChatError(message, { code, status, retryAfterMs }) : undefined
+}
+
 export type RateGate = ReturnType<typeof createRateGate>
 
 /** After a 429 all calls of a client against the same limit wait, not only the one refused. */
@@ -142,10 +176,7 @@ export function createRateGate() {
     /** The error of a call that would be refused; undefined if it may be sent. */
     refusalOf: (limit: string) => {
       const { error, endsAt = 0 } = refusals.get(limit) ?? {}
-      const retryAfterMs = endsAt - performance.now()
-      if (!error || retryAfterMs <= 0) return undefined
-      const { message, code, status } = error
-      return new ChatError(message, { code, status, retryAfterMs })
+      return error && refusalUntil(endsAt, error)
     },
     /** The result of a call. A proxy may refuse without saying for how long. */
     record: (limit: string, result: unknown) => {
@@ -161,6 +192,44 @@ export function createRateGate() {
           count: count + 1,
         })
       } else if (!isClosed) refusals.delete(limit)
+    },
+  }
+}
+
+export type NetworkGate = ReturnType<typeof createNetworkGate>
+
+/**
+ * While the server cannot be reached, the calls of a client wait together, and after each pause one
+ * of them tries whether it can.
+ */
+export function createNetworkGate() {
+  let failure: ChatError | undefined
+  let endsAt = 0
+  let count = 0
+  const close = (error: ChatError) => {
+    failure = error
+    count += 1
+    endsAt = performance.now() + pause('network', count)
+  }
+  const open = () => {
+    // Not at once: calls that were refused just now do not wait yet.
+    if (failure) setTimeout(wakeAll)
+    failure = undefined
+    count = 0
+  }
+  return {
+    /** An answer came, or may come: what waits for another attempt is tried at once. */
+    open,
+    /** The error of a call that is not to be sent; undefined if it may be. */
+    refusal: () => {
+      const refusal = failure && refusalUntil(endsAt, failure)
+      // The others wait for the one that tries.
+      if (failure && !refusal) close(failure)
+      return refusal
+    },
+    /** No answer came. Calls that were sent together have failed once. */
+    fail: (error: ChatError) => {
+      if (!failure) close(error)
     },
   }
 }

@@ -79,6 +79,9 @@ export type StoredSession = {
 export const ownerOf = (url: string, { appId, user }: StoredSession) =>
   `${url.replace(/\/+$/, '')} ${appId}:${user.id}`
 
+/** The same owner before their first token, which says the app. */
+export const withoutApp = (owner: string) => owner.replace(/ .*?:/, ' :')
+
 /** Where operations wait. `owner` identifies a user of an app of a server. */
 export type OutboxStorage = {
   /**

@@ -28,6 +28,7 @@ export function withDeadline<T>(
   })
 }
 
+<<<<<<< HEAD
 /** Does what many clients want at the same moment, at another one for each. */
 export const spread = (work: () => void) => setTimeout(work, Math.random() * 3_000)
 
@@ -38,6 +39,8 @@ export const delay = (ms: number, signal: AbortSignal) =>
     signal.addEventListener('abort', () => clearTimeout(timer))
   })
 
+=======
+>>>>>>> h-sdk1
 export type Deferred<T> = {
   promise: Promise<T>
   resolve: (value: T) => void

@@ -1,5 +1,5 @@
 import { ChatError, loggedOut } from '../error.ts'
-import type { OutboxOperation, Outgoing } from '../storage.ts'
+import { type OutboxOperation, type Outgoing, withoutApp } from '../storage.ts'
 import type { Message } from '../types.ts'
 import { createEntry, isOutgoing, isSend, type OutboxEntry, toStored } from './entry.ts'
 import { prepare, rebase, targetFailed } from './fold.ts'
@@ -18,8 +18,6 @@ import { Tabs } from './tabs.ts'
  */
 export class Outbox {
   #entries = new Map<string, OutboxEntry>()
-  /** Entries that came before their owner was known. */
-  #unstored: OutboxEntry[] = []
   #isPaused = false
   /** The user has logged out. */
   #isClosed = false
@@ -66,12 +64,16 @@ export class Outbox {
     })
   }
 
-  /** Loads the owner's stored operations; they go before those made since. */
+  /** Loads the owner's stored operations; they go before those that the same user made since. */
   async open(owner: string) {
-    if (this.#journal.owner === owner) return
-    if (this.#journal.owner !== undefined) this.#forget()
+    const { owner: former } = this.#journal
+    if (former === owner) return
+    if (former !== undefined && former !== withoutApp(owner)) this.#forget()
+    this.#sender.stop()
+    this.#tabs.leave()
     this.#journal.owner = owner
-    for (const { operation } of this.#unstored.splice(0)) this.#journal.put(operation)
+    if (former === undefined)
+      for (const { operation } of this.#entries.values()) this.#journal.put(operation)
     await this.#start(owner)
   }
 
@@ -151,7 +153,6 @@ export class Outbox {
   #forget() {
     for (const { operation } of this.#entries.values()) this.options.onChange(operation.channelId)
     this.#entries.clear()
-    this.#unstored = []
     this.#tabs.leave()
     this.#journal.owner = undefined
     this.#isLoaded = false
@@ -175,8 +176,7 @@ export class Outbox {
   #enqueue(entry: OutboxEntry) {
     const { operation } = entry
     this.#entries.set(operation.clientId, entry)
-    if (this.#journal.owner === undefined) this.#unstored.push(entry)
-    else this.#journal.put(operation)
+    this.#journal.put(operation)
     this.options.onStep({ kind: 'queued', operation })
     this.options.onChange(operation.channelId)
     if (this.#tabs.isSender) this.#sender.run(operation)

@@ -1,4 +1,4 @@
-import type { OutboxOperation, OutboxStorage } from '../storage.ts'
+import { type OutboxOperation, type OutboxStorage, withoutApp } from '../storage.ts'
 import { isOperation } from './entry.ts'
 import type { TabChange, Tabs } from './tabs.ts'
 
@@ -24,12 +24,14 @@ export class Journal {
     const { storage, onError } = this.options
     const { owner } = this
     if (owner === undefined) return undefined
-    await this.#writes
-    const wasStored = new Set(this.#stored)
     const deleted = new Set<string>()
     this.#deleted = deleted
+    await this.#writes
+    const wasStored = new Set(this.#stored)
     try {
       await adopt(storage, owner)
+      // It may have been adopted after that.
+      for (const clientId of deleted) this.delete(clientId)
       const rows = (await storage.load(owner)).filter(isOperation)
       const operations = rows
         .filter(({ clientId }) => !deleted.has(clientId))
@@ -76,6 +78,7 @@ export class Journal {
   async clear() {
     this.options.tabs.post({ kind: 'ended' })
     this.#write(async (storage, owner) => {
+      await adopt(storage, owner)
       for (const { clientId } of await storage.load(owner)) await storage.delete(owner, clientId)
     })
     await this.#writes
@@ -109,11 +112,16 @@ export function dated<Made extends object>(made: Made): Made & { createdAt: stri
   return { ...made, createdAt: new Date(lastCreatedAt).toISOString() }
 }
 
-/** In 0.1.0 owners were without the address of their server. */
+/**
+ * Before the first token, owners are without their app. In 0.1.0 they were without the address of
+ * their server.
+ */
 async function adopt(storage: OutboxStorage, owner: string) {
-  const former = owner.slice(owner.indexOf(' ') + 1)
-  for (const operation of await storage.load(former)) {
-    await storage.put(owner, operation)
-    await storage.delete(former, operation.clientId)
+  for (const former of [withoutApp(owner), owner.replace(/.*? /, '')]) {
+    if (former === owner) continue
+    for (const operation of await storage.load(former)) {
+      await storage.put(owner, operation)
+      await storage.delete(former, operation.clientId)
+    }
   }
 }

@@ -1,67 +1,74 @@
+import type { CallOptions } from '../call-options.ts'
 import { ChatError, isChatError } from '../error.ts'
 import { statusOf } from '../retry.ts'
 import type { OutboxOperation, Outgoing } from '../storage.ts'
-import type { BatchError, Message, UserApi } from '../types.ts'
+import type { BatchError, UserApi } from '../types.ts'
+import { isSend, type OutboxEntry } from './entry.ts'
 
 export type OutboxApi = Pick<UserApi, 'messages' | 'reactions' | 'pins' | 'reads'>
-type StoredChange = Exclude<OutboxOperation, Outgoing>
 
-/** Carries out an operation other than a send. A repeat has the effect of one. */
+/** What is sent together is messages. */
+type Sends = Omit<Outgoing, 'type'>[]
+type Attempted = Pick<OutboxEntry, 'operation' | 'wasTried'>
+
+/**
+ * Carries out an operation, or sends messages of one channel in one call. A repeat has the effect
+ * of one. One outcome for each.
+ */
 export async function perform(
+  api: OutboxApi,
+  entries: readonly Attempted[],
+  options: CallOptions,
+): Promise<unknown[]> {
+  const [first] = entries
+  if (!first) return []
+  if (entries.length === 1) return [await performOne(api, first, options)]
+  const { channelId } = first.operation
+  const messages = entries.map(({ operation }) => inputOf(operation)) as Sends
+  const { results } = await api.messages.sendBatch({ channelId, messages }, options)
+  const lost = { code: 'UNAVAILABLE', message: 'no answer' } as const
+  return entries.map((_, index) => {
+    const { message, error = lost } = results[index] ?? {}
+    return message ?? toError(error)
+  })
+}
+
+async function performOne(
   { messages, reactions, pins, reads }: OutboxApi,
-  { operation, wasTried }: { operation: StoredChange; wasTried: boolean },
+  { operation, wasTried }: Attempted,
+  options: CallOptions,
 ): Promise<unknown> {
   if (operation.type === 'read') {
     const { channelId, messageId, isEverything } = operation
     // What arrived since the first attempt was not seen.
     const upTo = messageId === undefined || (isEverything && !wasTried) ? {} : { messageId }
-    return reads.mark({ channelId, ...upTo })
+    return reads.mark({ channelId, ...upTo }, options)
   }
   const call = {
+    send: messages.send,
     edit: messages.edit,
     delete: messages.delete,
     react: reactions.add,
     unreact: reactions.remove,
     pin: pins.pin,
     unpin: pins.unpin,
-  }[operation.type] as (input: object) => Promise<unknown> // an operation has its call's fields
-  const { clientId: _, ...input } = inputOf(operation)
-  return call(input)
+  }[operation.type ?? 'send'] as (input: object, options: CallOptions) => Promise<unknown>
+  // An operation has its call's fields.
+  return call(inputOf(operation), options)
 }
 
 /**
  * What an operation's call says. A tab with a newer build of the application may have stored more
  * than this one knows, and that is sent as well.
  */
-const inputOf = <Operation extends OutboxOperation>({
-  type: _type,
-  createdAt: _createdAt,
-  failure: _failure,
-  ...input
-}: Operation) => input
+function inputOf(operation: OutboxOperation) {
+  const { type: _type, createdAt: _createdAt, failure: _failure, clientId, ...input } = operation
+  return isSend(operation) ? { ...input, clientId } : input
+}
 
 /** A repeated deletion finds nothing left to delete. */
 export const isDoneAlready = ({ type }: OutboxOperation, error: ChatError, wasTried: boolean) =>
   type === 'delete' && wasTried && isChatError(error, 'NOT_FOUND')
-
-export type SendOutcome = Message | ChatError
-
-/** Sends messages of one channel, in one call if there are several. One outcome for each. */
-export async function sendAll(
-  { messages }: OutboxApi,
-  outgoing: readonly Outgoing[],
-): Promise<SendOutcome[]> {
-  const [first] = outgoing
-  if (!first) return []
-  if (outgoing.length === 1) return [await messages.send(inputOf(first))]
-  const { channelId } = first
-  const { results } = await messages.sendBatch({ channelId, messages: outgoing.map(inputOf) })
-  const lost = { code: 'UNAVAILABLE', message: 'the server left out a message' } as const
-  return outgoing.map((_, index) => {
-    const { message, error = lost } = results[index] ?? {}
-    return message ?? toError(error)
-  })
-}
 
 function toError({ code, message, retryAfterSeconds }: BatchError) {
   const retryAfterMs = retryAfterSeconds === undefined ? undefined : retryAfterSeconds * 1_000

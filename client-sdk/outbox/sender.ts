@@ -1,16 +1,17 @@
 import { ChatError, toChatError } from '../error.ts'
 import { isDeviceOffline } from '../platform.ts'
-import { pause } from '../retry.ts'
+import { pause, schedule } from '../retry.ts'
 import type { ChatMessage } from '../room/state.ts'
 import type { OutboxOperation } from '../storage.ts'
-import { isOutgoing, isSend, lineOf, type OutboxEntry, type OutgoingEntry } from './entry.ts'
+import { isOutgoing, lineOf, type OutboxEntry } from './entry.ts'
 import type { OutboxOptions } from './options.ts'
-import { isDoneAlready, perform, sendAll } from './perform.ts'
+import { isDoneAlready, perform } from './perform.ts'
 
-/** The loop that sends the operations of a line. With a timer it waits for the next attempt. */
+/** The loop that sends the operations of a line. */
 type SendLoop = {
   attempts: number
-  timer?: ReturnType<typeof setTimeout> | undefined
+  /** Ends the wait for the next attempt, without one. */
+  cancel?: (() => void) | undefined
   /** Messages go one by one: a call with several was refused. */
   isSingle?: boolean
 }
@@ -36,6 +37,7 @@ const BATCH = { messages: 50, length: 250_000 }
 export class Sender {
   readonly #loops = new Map<string, SendLoop>()
   #isRunning = false
+  #abort = new AbortController()
 
   constructor(readonly options: SenderOptions) {}
 
@@ -57,11 +59,19 @@ export class Sender {
     }
   }
 
+  /** Sends nothing more, not even what waits for a token: that may be of another app. */
+  stop() {
+    this.pause()
+    this.#loops.clear()
+    this.#abort.abort()
+    this.#abort = new AbortController()
+  }
+
   #endPauses() {
-    for (const [line, { timer }] of this.#loops) {
+    for (const [line, { cancel }] of this.#loops) {
       // A loop that waits for a response goes on, or ends, by itself.
-      if (!timer) continue
-      clearTimeout(timer)
+      if (!cancel) continue
+      cancel()
       this.#loops.delete(line)
     }
   }
@@ -121,9 +131,9 @@ export class Sender {
 
   async #wait(loop: SendLoop, delayMs: number) {
     await new Promise<void>((resolve) => {
-      loop.timer = setTimeout(resolve, delayMs)
+      loop.cancel = schedule(resolve, delayMs)
     })
-    loop.timer = undefined
+    loop.cancel = undefined
   }
 
   /** Resolves to the delay before the next attempt; undefined if there is nothing to repeat. */
@@ -139,8 +149,10 @@ export class Sender {
       this.#setWaiting(entry, undefined)
       this.options.onStarted(entry)
     }
-    const outcomes = await this.#send(entries).catch((cause) => toChatError(cause))
+    const { signal } = this.#abort
+    const outcomes = await perform(this.options.api, entries, { signal }).catch(toChatError)
     for (const entry of entries) entry.isSending = false
+    if (signal.aborted) return undefined
     if (!(outcomes instanceof ChatError)) return this.#handle(entries, outcomes, loop)
     if (entries.length === 1) return this.#handle(entries, [outcomes], loop)
     // Which of the messages is to blame shows when they are sent one by one.
@@ -148,19 +160,6 @@ export class Sender {
     if (isUnclear) loop.isSingle = true
     for (const entry of entries) entry.wasTried ||= mayHaveEffect(outcomes)
     return isUnclear ? undefined : this.#delay(entries, outcomes, loop)
-  }
-
-  /** One outcome for each entry: the result, or an error. */
-  async #send(entries: OutboxEntry[]): Promise<unknown[]> {
-    const { api } = this.options
-    const [first] = entries
-    if (first && !isSend(first.operation))
-      return [await perform(api, { operation: first.operation, wasTried: first.wasTried })]
-    const messages = entries.filter((entry): entry is OutgoingEntry => isOutgoing(entry))
-    return sendAll(
-      api,
-      messages.map(({ operation }) => operation),
-    )
   }
 
   #handle(entries: OutboxEntry[], outcomes: unknown[], loop: SendLoop) {
@@ -210,5 +209,6 @@ const isTemporary = ({ retryable, code }: ChatError) =>
 /** A 5xx, but for the 503 of a server that refuses work in general. */
 const isServerFailure = ({ status }: ChatError) => status >= 500 && status !== 503
 
-/** Whether the server may have carried it out nevertheless. */
-const mayHaveEffect = ({ status }: ChatError) => status === 0 || status >= 500
+/** Whether the server may have carried it out nevertheless. Without a token it was not asked. */
+const mayHaveEffect = ({ status, code }: ChatError) =>
+  status >= 500 || (status === 0 && code !== 'TOKEN_PROVIDER_FAILED')

@@ -179,7 +179,8 @@ export class LiveRoom implements Room {
     const refusal = this.#lostWith ?? (mainWindow ? undefined : await this.#refusal())
     // Access may have been restored meanwhile.
     if (times !== this.#timesRegained) return
-    const error = refusal ?? new ChatError('you may not read this channel any more', lost)
+    const error =
+      refusal ?? new ChatError('the channel does not exist, or you may not read it', lost)
     this.#lostWith = error
     this.sync.handleAccessLost(error)
     this.#stores.info.handleAccessLost(error)

@@ -116,6 +116,7 @@ const unsent = /* @__PURE__ */ memoize(
     before.error === error &&
     before.waiting === waiting &&
     before.me.id === me.id &&
+    before.me.name === me.name &&
     (quoted === undefined || before.quoted?.rev === quoted.rev),
 )
 

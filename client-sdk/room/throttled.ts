@@ -68,7 +68,7 @@ export class ThrottledReads {
   /** The call that is not sent yet. */
   #next: { done: Promise<unknown>; messageId: string | undefined } | undefined
   #lastCall: Promise<unknown> = Promise.resolve()
-  #sentAt = Number.NEGATIVE_INFINITY
+  #sentAt = -Number.POSITIVE_INFINITY
 
   constructor(readonly options: ThrottledReadsOptions) {}
 

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest'
+import { ready } from '../support/chat.ts'
+import { scriptedChat } from '../support/scripted/index.ts'
+import { stoppedClock } from '../support/scripted/time.ts'
+
+/** The socket works, and REST cannot be reached: no answer comes, not even an error. */
+
+/** A client with several stores and lines of messages that all wait for REST. */
+async function unreachable() {
+  const clock = stoppedClock()
+  const scripted = scriptedChat()
+  const { chat, channel, network, requests } = scripted
+  const ids = Array.from({ length: 6 }, (_, index) => `c${index}`)
+  for (const id of ids) channel(id).send('before')
+  await chat.connect()
+  network.isCut = true
+  // The first one finds out.
+  await chat.api.users.get({ userId: 'ana' }, { timeoutMs: 1 }).catch(() => {})
+  const rooms = ids.map((id) => chat.channel(id))
+  for (const room of rooms) {
+    for (const store of [room.messages, room.members, room.pins]) store.subscribe(() => {})
+    room.send({ text: 'waits' })
+  }
+  const lists = [chat.channels(), chat.channels({ type: 'group' })]
+  for (const list of lists) list.subscribe(() => {})
+  for (const userId of ['ana', 'ben']) chat.presence(userId).subscribe(() => {})
+  requests.length = 0
+  const isRight = () =>
+    lists.every((list) => ready(list.getSnapshot())) &&
+    rooms.every(
+      (room) =>
+        ready(room.messages.getSnapshot()) &&
+        ready(room.members.getSnapshot()) &&
+        room.messages.getSnapshot().items.every(({ status }) => status === 'sent'),
+    )
+  return { ...scripted, clock, rooms, isRight }
+}
+
+test('a client that cannot reach REST for a minute makes at most 15 calls in it', async () => {
+  const { clock, requests, network, isRight } = await unreachable()
+  for (let second = 0; second < 60; second++) await clock.forward(1_000)
+  expect(requests.length).toBeLessThanOrEqual(15)
+  expect(requests.length).toBeGreaterThan(3)
+  network.isCut = false
+  let seconds = 0
+  for (; !isRight() && seconds < 60; seconds++) await clock.forward(1_000)
+  expect(seconds).toBeLessThanOrEqual(20)
+})
+
+test('the pause of a client that could not reach REST ends when it is woken', async () => {
+  const { chat, clock, network, isRight } = await unreachable()
+  for (let second = 0; second < 60; second++) await clock.forward(1_000)
+  network.isCut = false
+  chat.wake()
+  await clock.forward(1)
+  await clock.forward(1)
+  expect(isRight()).toBe(true)
+})
