@@ -3594,7 +3594,10 @@ export interface Reaction {
   count: number
   /** Whether the caller is one of them; always false in events. */
   own: boolean
-  /** The first 10 of them. */
+  /**
+   * The first 10 of them, or fewer: all reactions to a message show users of at most 64 KB, the
+   * first of each emoji first.
+   */
   users: UserSummary[]
 }
 

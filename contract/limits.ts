@@ -100,6 +100,8 @@ export const limits = {
   emojiBytes: 64,
   reactionKinds: 50,
   reactionUsers: 10,
+  /** The most bytes of the users that all reactions to a message show. */
+  reactionUserBytes: 64 * 1024,
   pins: 100,
   membersPerCall: 1_000,
   /**

@@ -26,7 +26,11 @@ export const Reaction = z
       description: 'Whether the caller is one of them; always false in events.',
       examples: [true],
     }),
-    users: z.array(UserSummary).meta({ description: `The first ${limits.reactionUsers} of them.` }),
+    users: z.array(UserSummary).meta({
+      description:
+        `The first ${limits.reactionUsers} of them, or fewer: all reactions to a message show ` +
+        `users of at most ${limits.reactionUserBytes / 1024} KB, the first of each emoji first.`,
+    }),
   })
   .meta({
     id: 'Reaction',
