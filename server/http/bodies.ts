@@ -48,10 +48,9 @@ const mediaTypeOf = (contentType: string) => contentType.split(';', 1)[0]?.trimE
 /**
  * The JSON object in the body of a request in UTF-8, if there is one, or an ApiError that says why
  * it cannot be read. It is parsed here, and not when it arrives: that keeps everybody waiting for
- * as long as it is large, so nobody may have it done before they are known and counted. Only tRPC
- * reads its bodies before, which have at most 256 KB.
+ * as long as it is large, so nobody may have it done before they are known and counted.
  */
-export function jsonOf(request: FastifyRequest): unknown {
+export function jsonOf(request: Pick<FastifyRequest, 'body' | 'routeOptions'>): unknown {
   const { body, routeOptions } = request
   if (!Buffer.isBuffer(body)) return body
   // It is read once: its bytes would stay in memory beside the values.
