@@ -3378,7 +3378,7 @@ export interface Message {
   user: UserSummary
   /** The emoji used first comes first. */
   reactions: Reaction[]
-  /** Names mentioned in the text, without @, in order. */
+  /** The first 100 names mentioned in the text, without @, in order. */
   mentions: string[]
   /** As sent. */
   attachments: Attachment[]
@@ -3472,7 +3472,7 @@ export interface PinnedMessage {
   user: UserSummary
   /** The emoji used first comes first. */
   reactions: Reaction[]
-  /** Names mentioned in the text, without @, in order. */
+  /** The first 100 names mentioned in the text, without @, in order. */
   mentions: string[]
   /** As sent. */
   attachments: Attachment[]
