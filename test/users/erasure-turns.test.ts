@@ -1,3 +1,4 @@
+import { topics } from '@parley/contract'
 import { createErasureOfDeleted } from '@parley/server/jobs/erase-deleted'
 import { createErasurePositions } from '@parley/server/jobs/erasure-context'
 import { expect, test } from 'vitest'
@@ -22,6 +23,11 @@ test('an app that deletes many users does not delay the erasure of those of anot
       [third, 1],
     ] as const)
       await insertUsers({ db, appId }, 'gone-', count)
+    // One of the many has more events than a pass deletes.
+    await db`
+      insert into events (topic, "offset", type, envelope)
+      select ${topics.user(second, 'gone-1')}, n, 'channel.added', '{}'
+      from generate_series(1, 1000) n`
     // The many were deleted first.
     await db`
       update users
