@@ -123,6 +123,8 @@ test('users of reactions with large images leave a message under a megabyte', as
   expect(reactions.map(({ count }) => count)).toEqual(
     Array.from({ length: limits.reactionKinds }, () => limits.reactionUsers),
   )
+  // The first users of several emoji, and not all of the first emoji.
+  expect(Math.max(...reactions.map(({ users }) => users.length))).toBe(1)
   const bytes = Buffer.byteLength(JSON.stringify(reactions.map(({ users }) => users)))
   expect(bytes).toBeGreaterThan(limits.reactionUserBytes / 2)
   expect(bytes).toBeLessThan(limits.reactionUserBytes + 1024)
