@@ -149,7 +149,7 @@ test('a session has few bytes on their way to another node, and so have all toge
   expect(here.sent).toHaveLength(10)
 })
 
-test('a network fills a quarter of the way to other nodes, with any number of sessions', async () => {
+test('a network fills a quarter of the way to others, with any number of sessions', async () => {
   const here = await createNode('here')
   const half = 'x'.repeat(512 * 1024)
   const tokens = await createTokens([SECRET])
