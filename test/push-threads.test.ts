@@ -13,7 +13,7 @@ const world = useWorld({
 
 const REPLIES = 5_000
 
-test('a push of a reply goes to the latest authors of its thread, without reading all', async () => {
+test('a push of a reply goes to the latest authors of its thread, and reads no more', async () => {
   const { appId, db, pool } = world()
   const ana = await world().user('ana')
   const writers = await insertUsers(world(), 'writer-', 3)
