@@ -3419,7 +3419,7 @@ export interface Message {
   user: UserSummary
   /** The emoji used first comes first. */
   reactions: Reaction[]
-  /** Names mentioned in the text, without @, in order. */
+  /** The first 100 names mentioned in the text, without @, in order. */
   mentions: string[]
   /** As sent. */
   attachments: Attachment[]
@@ -3513,7 +3513,7 @@ export interface PinnedMessage {
   user: UserSummary
   /** The emoji used first comes first. */
   reactions: Reaction[]
-  /** Names mentioned in the text, without @, in order. */
+  /** The first 100 names mentioned in the text, without @, in order. */
   mentions: string[]
   /** As sent. */
   attachments: Attachment[]
@@ -3635,7 +3635,10 @@ export interface Reaction {
   count: number
   /** Whether the caller is one of them; always false in events. */
   own: boolean
-  /** The first 10 of them. */
+  /**
+   * The first 10 of them, or fewer: all reactions to a message show users of at most 64 KB, the
+   * first of each emoji first.
+   */
   users: UserSummary[]
 }
 

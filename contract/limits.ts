@@ -98,11 +98,17 @@ export const limits = {
   linkPreviews: 3,
   linkPreview: { titleLength: 300, descriptionLength: 1_000, siteNameLength: 100 },
   attachments: 30,
+  /** How many of the names in a text count as mentioned. */
+  mentions: 100,
   attachmentTypeLength: 32,
   emojiBytes: 64,
   reactionKinds: 50,
   reactionUsers: 10,
+  /** The most bytes of the users that all reactions to a message show. */
+  reactionUserBytes: 64 * 1024,
   pins: 100,
+  /** The authors of so many of the latest replies of a thread get its pushes. */
+  threadReplies: 500,
   membersPerCall: 1_000,
   /**
    * The most bytes of the events of new members in a call. Each of them is told the whole channel,

@@ -26,7 +26,11 @@ export const Reaction = z
       description: 'Whether the caller is one of them; always false in events.',
       examples: [true],
     }),
-    users: z.array(UserSummary).meta({ description: `The first ${limits.reactionUsers} of them.` }),
+    users: z.array(UserSummary).meta({
+      description:
+        `The first ${limits.reactionUsers} of them, or fewer: all reactions to a message show ` +
+        `users of at most ${limits.reactionUserBytes / 1024} KB, the first of each emoji first.`,
+    }),
   })
   .meta({
     id: 'Reaction',
@@ -58,7 +62,7 @@ export const Message = z
     user: UserSummary.meta({ description: 'The author.' }),
     reactions: z.array(Reaction).meta({ description: 'The emoji used first comes first.' }),
     mentions: z.array(z.string()).meta({
-      description: 'Names mentioned in the text, without @, in order.',
+      description: `The first ${limits.mentions} names mentioned in the text, without @, in order.`,
       examples: [['ben']],
     }),
     attachments: z.array(Attachment).meta({ description: 'As sent.' }),

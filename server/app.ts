@@ -34,7 +34,7 @@ import {
 import { serveTrpc } from './http/trpc.ts'
 import { createGuards, serveEndpoint, serveWebSockets } from './realtime/endpoint.ts'
 import { createNodeBroker } from './realtime/node-broker.ts'
-import { createRealtime, type RealtimeOptions } from './realtime/realtime.ts'
+import { createRealtime, type RealtimeSettings } from './realtime/realtime.ts'
 import { serveStreams } from './realtime/stream-endpoint.ts'
 import { createStreams } from './realtime/streams/index.ts'
 import { TrpcSocket } from './realtime/trpc-socket.ts'
@@ -62,10 +62,7 @@ export type AppOptions = {
   }
   webhooks: WebhookUrlOptions
   jobs: Pick<Services, 'erasure' | 'staging' | 'workers' | 'providerPreferences'>
-  realtime: Pick<
-    RealtimeOptions,
-    'presenceGraceSeconds' | 'socketsPerUser' | 'eventMemoryBytes' | 'sendMemoryBytes' | 'timings'
-  > & {
+  realtime: RealtimeSettings & {
     /** The database of `db`, through which the nodes notify each other without Redis. */
     databaseUrl: string
   }
@@ -116,7 +113,7 @@ export function buildApp(options: AppOptions) {
   return app
 }
 
-type Report = RealtimeOptions['report']
+type Report = (error: unknown, problem: string) => void
 /** An unavailable database has a line of its own; any other error is a bug. */
 const reporter =
   (log: FastifyBaseLogger): Report =>

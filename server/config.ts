@@ -78,6 +78,8 @@ export const Variables = z.object({
     .refine((url) => url.includes('{token}'), 'expected {token} where the token goes')
     .optional(),
   SOCKETS_PER_USER: wholeNumber(0, 1_000_000).default(limits.realtime.socketsPerUser),
+  SOCKETS_PER_APP: wholeNumber(0, 1_000_000).default(0),
+  CONNECTIONS_PER_ADDRESS: wholeNumber(0, 1_000_000).default(0),
   EVENT_MEMORY_MB: wholeNumber(0, 1_000_000).default(limits.realtime.eventMemoryMb),
   SEND_MEMORY_MB: wholeNumber(8, 1_000_000).default(limits.realtime.sendMemoryMb),
   SHUTDOWN_DELAY_SECONDS: wholeNumber(0, 300).optional(),
@@ -146,6 +148,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = loadProcessEnv()) {
     publicUrl: variables.PUBLIC_URL?.replace(/\/+$/, ''),
     inviteUrl: variables.INVITE_URL,
     socketsPerUser: variables.SOCKETS_PER_USER,
+    socketsPerApp: variables.SOCKETS_PER_APP,
+    connectionsPerAddress: variables.CONNECTIONS_PER_ADDRESS,
     eventMemoryBytes: variables.EVENT_MEMORY_MB * BYTES_PER_MB,
     sendMemoryBytes: variables.SEND_MEMORY_MB * BYTES_PER_MB,
     presenceGraceSeconds: variables.PRESENCE_GRACE_SECONDS,

@@ -33,6 +33,20 @@ function watchParsing() {
 const sync = (path: string, headers: object, body: string, url = world().url) =>
   post(url, path, { headers: { ...json, ...headers }, body })
 
+test('a tRPC body is not parsed before a caller is known, of one call or of a batch', async () => {
+  const parsed = watchParsing()
+  const body = `{"0":{"users":[]},"1":["${'x'.repeat(200_000)}"]}`
+  for (const path of ['/trpc/users.sync', '/trpc/users.sync,users.sync?batch=1']) {
+    const answer = await sync(path, { 'X-API-Key': 'pk_none' }, body)
+    expect([answer.status, answer.body]).toEqual([401, expect.stringContaining('UNAUTHORIZED')])
+  }
+  expect(parsed()).toBe(0)
+  const both = '/trpc/users.sync,users.sync?batch=1'
+  const { body: text } = await sync(both, { 'X-API-Key': world().apiKey }, body)
+  expect(JSON.parse(text)).toMatchObject([{ result: {} }, { error: {} }])
+  expect(parsed()).toBe(1)
+})
+
 test('a body is not parsed before its caller is known, and within their limit', async () => {
   const limited = await createWorld({ rateLimits: { tokens: 0, messages: 0, requests: 1 } })
   onTestFinished(limited.stop)

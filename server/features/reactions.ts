@@ -7,6 +7,7 @@ import { pipelined } from '../db/pipelined.ts'
 import { lockCallerForShare } from './access.ts'
 import { lockedMessageForMember } from './messages/access.ts'
 import { viewMessage, writeRev } from './messages/publish.ts'
+import { kindsOf } from './messages/reaction-groups.ts'
 import { asBroadcast } from './messages/view.ts'
 import { selectUsers } from './users/view.ts'
 
@@ -17,13 +18,20 @@ const add = implement(contract.reactions.add, async (ctx, { emoji, ...ref }) => 
   ])
   const { appId, userId } = ctx.caller
   const [before] = await ctx.db<{ kinds: number; isKnown: boolean; isOwn: boolean }[]>`
-    with before as (
+    with recursive kinds as (${kindsOf(ctx.db, message.id)}),
+    before as (
       select
-        count(distinct emoji)::int as kinds,
+        count(*)::int as kinds,
         coalesce(bool_or(emoji = ${emoji}), false) as is_known,
-        coalesce(bool_or(emoji = ${emoji} and user_id = ${userId}), false) as is_own
-      from reactions
-      where message_id = ${message.id}
+        coalesce((
+          select true
+          from reactions
+          where message_id = ${message.id}
+            and emoji = ${emoji}
+            and user_id = ${userId}
+          limit 1
+        ), false) as is_own
+      from kinds
     ),
     added as (
       insert into reactions (app_id, message_id, emoji, user_id, created_at)

@@ -12,6 +12,7 @@ import { logFormat } from '../core/log-format.ts'
 import type { Metrics } from '../core/metrics.ts'
 import { isTracing } from '../core/spans.ts'
 import { readBodies } from './bodies.ts'
+import { boundConnections } from './bound-connections.ts'
 import { handleClientErrors } from './client-errors.ts'
 import { corsHeaders, isPreflight } from './cors.ts'
 import { logError, statusOf, toApiError, toErrorBody } from './errors.ts'
@@ -26,6 +27,8 @@ export type FastifyOptions = {
   logLevel: string
   /** The share of requests that succeeded in time and are logged. */
   logSample: number
+  /** How many connections an address may have open; 0: any number. */
+  connectionsPerAddress?: number | undefined
   nodeId: string
   /** The number of this worker process, if several share the port. */
   worker?: number | undefined
@@ -38,6 +41,7 @@ export type FastifyOptions = {
 export function createFastify({
   allowedOrigins,
   logSample,
+  connectionsPerAddress = 0,
   isStopping,
   metrics,
   ...options
@@ -68,6 +72,7 @@ export function createFastify({
     },
   })
   closeConnections(app, isStopping)
+  boundConnections(app.server, connectionsPerAddress)
   if (isTracing()) traceRequests(app)
   const turnOf = createTurns()
   // Hooks with a callback: promises would take each request through the queue of microtasks.

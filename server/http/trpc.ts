@@ -22,8 +22,8 @@ import { type Calls, toCallRequest } from './rest.ts'
 type CallContext = {
   request: CallRequest
   log: FastifyRequest['log']
-  /** Why the request body could not be read. */
-  bodyError: ApiError | undefined
+  /** The input of a call, given what tRPC takes for it; or why the body cannot be read. */
+  inputOf: (given: unknown) => unknown
   /** How many bytes of answers a batch may still have. */
   budget: AnswerBudget | undefined
 }
@@ -96,10 +96,16 @@ export function serveTrpc(
     method: ['GET', 'POST'],
     url: '/trpc/:path',
     handler: (request, reply) => {
+<<<<<<< HEAD
       const body = jsonOf(request)
       const bodyError = body instanceof ApiError ? body : undefined
       request.body = bodyError ? {} : body
       // Our rules for host and content type were applied already; these values satisfy tRPC's own.
+=======
+      const inputOf = inputsIn(request)
+      request.body = PLACES
+      // tRPC applies rules of its own to host and content type. Ours were applied before.
+>>>>>>> h-abuse
       request.headers.host = 'trpc'
       // A request line may contain a whole URL, and tRPC fails at one with a password.
       request.raw.url = request.url.replace(/^[a-z]+:\/\/[^/?]*/i, '')
@@ -113,7 +119,7 @@ export function serveTrpc(
         createContext: () => ({
           request: toCallRequest(request, reply),
           log: request.log,
-          bodyError,
+          inputOf,
           budget: request.params.path.includes(',')
             ? { bytes: limits.batchAnswerBytes }
             : undefined,
@@ -123,6 +129,22 @@ export function serveTrpc(
       })
     },
   })
+}
+
+/** What tRPC gets as a body: each call of a batch finds its place there, one alone all of it. */
+const PLACES = JSON.stringify({ ...Array.from({ length: limits.callsPerBatch }, (_, n) => n) })
+
+/** Reads inputs from the body of a request, which is parsed when the first of them is asked for. */
+function inputsIn({ body, method, routeOptions }: FastifyRequest) {
+  let parsed: { json: unknown } | undefined
+  return (given: unknown) => {
+    parsed ??= { json: jsonOf({ body, routeOptions }) }
+    const { json } = parsed
+    if (json instanceof ApiError) return json
+    // That of a query is in its URL.
+    if (method === 'GET') return given
+    return typeof given === 'number' ? Object(json)[given] : json
+  }
 }
 
 function createRouter(calls: Calls) {
@@ -156,9 +178,9 @@ function createProcedure(op: Operation, call: Call) {
   // Parsed later, by the call itself.
   const procedure = calling.procedure.input((input: unknown) => input)
   const run = async ({ ctx, input }: { ctx: CallContext; input: unknown }) => {
-    const { request, log, bodyError, budget } = ctx
+    const { request, log, inputOf, budget } = ctx
     try {
-      const answer = asObject(await call(request, () => bodyError ?? input ?? {}))
+      const answer = asObject(await call(request, () => inputOf(input) ?? {}))
       if (budget && isRepeatable) takeFromBudget(budget, answer)
       return answer
     } catch (error) {

@@ -1,17 +1,10 @@
 import { performance } from 'node:perf_hooks'
 import type { EventPublisher } from '../core/event-bus.ts'
 import type { JobStaging } from '../core/jobs.ts'
-import type { Db } from '../db/client.ts'
 import { createAbandonedPurge } from './abandoned.ts'
 import { createBatchSize } from './batch-size.ts'
-import { eraseUsers } from './erasure.ts'
-import {
-  type DeletedUsers,
-  type ErasureContext,
-  type ErasurePositions,
-  STEP,
-  STEP_MS,
-} from './erasure-context.ts'
+import { createErasureOfDeleted } from './erase-deleted.ts'
+import { type ErasureContext, type ErasurePositions, STEP, STEP_MS } from './erasure-context.ts'
 import { expireActiveUsers, expireAudit } from './operator-retention.ts'
 import { purgeApps } from './purge-apps.ts'
 import { createChannelPurge } from './purge-channels.ts'
@@ -58,17 +51,12 @@ export function createCleanupTasks({
   purgeEmptyAfterDays,
   auditRetentionDays,
 }: TasksOptions) {
+  const eraseDeleted = createErasureOfDeleted()
   const purgeAbandoned = createAbandonedPurge(purgeEmptyAfterDays)
   const purgeChannels = createChannelPurge()
   const expireMessages = createMessageRetention()
   const thinReadMarks = createReadMarkThinning()
 
-  const eraseDeletedUsers = async (context: TaskContext) => {
-    for (const users of await selectDeletedUsers(context.db)) {
-      const erasure = { ...context, publisher, positions, mayWait: false }
-      await context.attempt(() => eraseUsers(erasure, users))
-    }
-  }
   const expireEntries = async (context: TaskContext) => {
     if (auditRetentionDays > 0) await expireAudit(context, auditRetentionDays)
   }
@@ -78,7 +66,11 @@ export function createCleanupTasks({
     { name: 'invites', most: BATCH, run: expireInvites },
     { name: 'invite_uses', most: BATCH, run: nameAppsOfUses },
     { name: 'previews', most: BATCH, run: expirePreviews },
-    { name: 'users', most: STEP, mostMs: STEP_MS, run: eraseDeletedUsers },
+    {
+      name: 'users',
+      ...{ most: STEP, mostMs: STEP_MS },
+      run: (ctx) => eraseDeleted({ ...ctx, publisher, positions, mayWait: false }),
+    },
     { name: 'abandoned', most: BATCH, run: (ctx) => purgeAbandoned({ ...ctx, publisher }) },
     { name: 'channels', most: BATCH, run: (ctx) => purgeChannels({ ...ctx, publisher }) },
     { name: 'apps', most: BATCH, run: (ctx) => purgeApps({ ...ctx, publisher, staging }) },
@@ -103,18 +95,3 @@ function every(intervalMs: number, run: CleanupTask['run']): CleanupTask['run'] 
     ranAt = performance.now()
   }
 }
-
-const selectDeletedUsers = (db: Pick<Db, 'use'>) =>
-  db.use(
-    (db) => db<DeletedUsers[]>`
-      select app_id, array_agg(id) as user_ids
-      from (
-        select u.app_id, u.id
-        from users u
-        where u.deleted_at is not null
-          and u.forgotten_at is null
-        order by u.deleted_at
-        limit ${BATCH}
-      ) deleted
-      group by app_id`,
-  )

@@ -32,6 +32,7 @@ type NodeParts = {
   report: (error: unknown, problem: string) => void
   lastActive: LastActive
   socketsPerUser: number
+  socketsPerApp?: number | undefined
   sendMemoryBytes: number
   metrics: Metrics
   sockets: () => Iterable<Transport>
@@ -74,7 +75,7 @@ export function createRealtimeNode(parts: NodeParts): RealtimeNode {
       metrics: parts.metrics,
       sockets: parts.sockets,
     }),
-    userSockets: new UserSockets(parts.socketsPerUser),
+    userSockets: new UserSockets({ user: parts.socketsPerUser, app: parts.socketsPerApp }),
     clientsOf: (topic) => parts.survey.clientsOf(topic),
     register: async (session) => {
       // Counts of the user arrive here wherever they are connected.

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { networkOf } from '../core/addresses.ts'
 import { createLru } from '../core/lru.ts'
 import type { Tokens } from '../core/tokens.ts'
 import type { AcceptedNote, Broker, CommandsNote } from './broker.ts'
@@ -19,10 +20,17 @@ export type EmulationOutcome = 'accepted' | 'unknown' | 'too many' | 'busy'
 /** How long another node may take to answer before it is taken for dead. */
 const ANSWER_MS = 4_000
 /**
+<<<<<<< HEAD
  * The most requests that may wait for other nodes, of a session and in all. They share the broker
  * with all other notes, which a burst of one client must not delay.
+=======
+ * The most requests of a session, of a network, and of all together, that wait for other nodes.
+ * They share their way with all other notes: a burst of a client must not hold those up. Anybody
+ * can get any number of sessions, so that those of one network have a share.
+>>>>>>> h-abuse
  */
 const OF_SESSION = { requests: 32, characters: 512 * 1024 }
+const OF_NETWORK = { requests: 1_250, characters: 1024 * 1024 }
 const WAITING = { requests: 5_000, characters: 4 * 1024 * 1024 }
 /** How many requests from other nodes are remembered, because their notes may arrive twice. */
 const REMEMBERED = 10_000
@@ -38,7 +46,12 @@ type EmulationOptions = {
   broker: Pick<Broker, 'send'>
   terminateLater: (socket: StreamSocket) => void
 }
+<<<<<<< HEAD
 type PendingRequest = { settle: (isKnown: boolean) => void }
+=======
+type Waiting = { settle: (isKnown: boolean) => void }
+type Waits = { requests: number; characters: number }
+>>>>>>> h-abuse
 
 /**
  * The connections of this node that are not WebSockets, by their sessions. Requests for those of
@@ -47,8 +60,14 @@ type PendingRequest = { settle: (isKnown: boolean) => void }
 export class Emulation {
   readonly #connections = new Map<string, { handler: FrameHandler; socket: StreamSocket }>()
   readonly #sockets = new Set<StreamSocket>()
+<<<<<<< HEAD
   readonly #waiting = new Map<string, PendingRequest>()
   readonly #ofSession = new Map<string, { requests: number; characters: number }>()
+=======
+  readonly #waiting = new Map<string, Waiting>()
+  /** What waits of each session and of each network. */
+  readonly #ofCaller = new Map<string, Waits>()
+>>>>>>> h-abuse
   #characters = 0
   readonly #handled = new Map<string, boolean>()
   /**
@@ -81,20 +100,20 @@ export class Emulation {
     }
   }
 
-  /** Passes commands to their connection, here or on another node. */
-  async receive(request: EmulationRequest): Promise<EmulationOutcome> {
+  /** Passes commands that came from this address to their connection, here or on another node. */
+  async receive(request: EmulationRequest, address: string): Promise<EmulationOutcome> {
     const { session, node, data } = request
     const { nodeId, tokens, broker } = this.options
     if (!tokens.isSession(session, node)) return 'unknown'
     if (node === nodeId) return this.#deliver(request) ? 'accepted' : 'unknown'
     if (this.#ended.get(session)) return 'unknown'
-    const { requests, characters } = this.#countOf(session)
-    if (requests >= OF_SESSION.requests || characters + data.length > OF_SESSION.characters)
-      return 'too many'
+    const network = networkOf(address)
+    if (!this.#hasRoom(session, data, OF_SESSION)) return 'too many'
+    if (!this.#hasRoom(network, data, OF_NETWORK)) return 'too many'
     if (this.#waiting.size >= WAITING.requests) return 'busy'
     if (this.#characters + data.length > WAITING.characters) return 'busy'
     const id = randomUUID()
-    const answer = this.#answerTo(id, request)
+    const answer = this.#answerTo(id, { callers: [session, network], characters: data.length })
     broker.send({ ...request, kind: 'commands', id, from: nodeId })
     if (await answer) return 'accepted'
     this.#ended.set(session, true)
@@ -124,12 +143,12 @@ export class Emulation {
     return true
   }
 
-  #answerTo(id: string, { session, data: { length: characters } }: EmulationRequest) {
-    this.#count({ session, characters }, 1)
+  #answerTo(id: string, waiting: { callers: string[]; characters: number }) {
+    this.#count(waiting, 1)
     return new Promise<boolean>((resolve) => {
       const settle = (isKnown: boolean) => {
         clearTimeout(timer)
-        if (this.#waiting.delete(id)) this.#count({ session, characters }, -1)
+        if (this.#waiting.delete(id)) this.#count(waiting, -1)
         resolve(isKnown)
       }
       const timer = setTimeout(() => settle(false), ANSWER_MS)
@@ -137,16 +156,23 @@ export class Emulation {
     })
   }
 
-  #count({ session, characters }: { session: string; characters: number }, change: 1 | -1) {
+  #count({ callers, characters }: { callers: string[]; characters: number }, change: 1 | -1) {
     this.#characters += change * characters
-    const count = this.#countOf(session)
-    count.requests += change
-    count.characters += change * characters
-    if (count.requests > 0) this.#ofSession.set(session, count)
-    else this.#ofSession.delete(session)
+    for (const caller of callers) {
+      const count = this.#countOf(caller)
+      count.requests += change
+      count.characters += change * characters
+      if (count.requests > 0) this.#ofCaller.set(caller, count)
+      else this.#ofCaller.delete(caller)
+    }
   }
 
-  #countOf(session: string) {
-    return this.#ofSession.get(session) ?? { requests: 0, characters: 0 }
+  #hasRoom(caller: string, { length }: string, most: Waits) {
+    const { requests, characters } = this.#countOf(caller)
+    return requests < most.requests && characters + length <= most.characters
+  }
+
+  #countOf(caller: string) {
+    return this.#ofCaller.get(caller) ?? { requests: 0, characters: 0 }
   }
 }

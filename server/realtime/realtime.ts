@@ -38,6 +38,8 @@ export type RealtimeOptions = {
   presenceGraceSeconds: number
   /** The most sockets of a user on this node; 0 means no limit. */
   socketsPerUser: number
+  /** The same of an app. */
+  socketsPerApp?: number | undefined
   timings?: Partial<Timings> | undefined
   metrics: Metrics
   report: (error: unknown, problem: string) => void
@@ -49,6 +51,17 @@ export type RealtimeOptions = {
   /** All open WebSockets, those without a session included. */
   sockets: () => Iterable<Transport>
 }
+
+/** What the operator sets, or a test. */
+export type RealtimeSettings = Pick<
+  RealtimeOptions,
+  | 'presenceGraceSeconds'
+  | 'socketsPerUser'
+  | 'socketsPerApp'
+  | 'eventMemoryBytes'
+  | 'sendMemoryBytes'
+  | 'timings'
+>
 
 /**
  * Real time on this node: delivers what operations and other nodes publish to the subscribers that

@@ -76,10 +76,10 @@ export function serveStreams(app: FastifyInstance, options: StreamOptions) {
       bodyLimit: limits.bodyBytes,
       onRequest: guards.origin,
       handler: async (request, reply) => {
-        const outcome = await node.emulation.receive(emulationOf(request))
+        const outcome = await node.emulation.receive(emulationOf(request), request.ip)
         if (outcome === 'unknown') throw new ApiError('NOT_FOUND', 'Session not found')
         if (outcome === 'too many')
-          throw new ApiError('RATE_LIMITED', 'This session has too many requests at once')
+          throw new ApiError('RATE_LIMITED', 'Too many requests of this session or address at once')
         if (outcome === 'busy') throw new ApiError('UNAVAILABLE', 'The server is busy')
         return reply.code(204).send()
       },

@@ -1,22 +1,35 @@
 import { type UserRef, userKey } from '../core/user-ref.ts'
 
-/** Counts the sockets of each user on this node; a limit of 0 is none. */
+type Limits = { user: number; app?: number | undefined }
+
+/** Counts the sockets of each user and of each app on this node; a limit of 0 is none. */
 export class UserSockets {
   readonly #counts = new Map<string, number>()
 
-  constructor(readonly limit: number) {}
+  constructor(readonly limits: Limits) {}
 
+<<<<<<< HEAD
   /** Counts one more socket. Returns false if the user has as many as allowed. */
+=======
+  /** Counts another one; false if the user or the app has as many as allowed. */
+>>>>>>> h-abuse
   take(user: UserRef) {
-    const count = this.#counts.get(userKey(user)) ?? 0
-    if (this.limit > 0 && count >= this.limit) return false
-    this.#counts.set(userKey(user), count + 1)
+    const { user: ofUser, app: ofApp = 0 } = this.limits
+    if (this.#isFull(userKey(user), ofUser) || this.#isFull(user.appId, ofApp)) return false
+    for (const key of keysOf(user)) this.#counts.set(key, this.#countOf(key) + 1)
     return true
   }
 
   release(user: UserRef) {
-    const count = (this.#counts.get(userKey(user)) ?? 0) - 1
-    if (count > 0) this.#counts.set(userKey(user), count)
-    else this.#counts.delete(userKey(user))
+    for (const key of keysOf(user)) {
+      const count = this.#countOf(key) - 1
+      if (count > 0) this.#counts.set(key, count)
+      else this.#counts.delete(key)
+    }
   }
+
+  #isFull = (key: string, limit: number) => limit > 0 && this.#countOf(key) >= limit
+  #countOf = (key: string) => this.#counts.get(key) ?? 0
 }
+
+const keysOf = (user: UserRef) => [userKey(user), user.appId]

@@ -1,3 +1,4 @@
+import { limits } from '@parley/contract'
 import { describe, expect, test } from 'vitest'
 import { workedMs } from '../support/worked.ts'
 import { useWorld } from '../support/world.ts'
@@ -42,6 +43,17 @@ describe('mentions', () => {
     const sent = await say(text)
     expect(sent.mentions).toEqual(mentions)
     expect(await ben.messages.get({ channelId, messageId: sent.id })).toEqual(sent)
+  })
+
+  test('a text mentions its first hundred names, however many there are', async () => {
+    const names = Array.from({ length: 2_000 }, (_, index) => `u${index}`)
+    const text = names
+      .map((name) => `@${name}`)
+      .join(' ')
+      .slice(0, limits.textLength)
+    const { say } = await talk()
+    const { mentions } = await say(text)
+    expect(mentions).toEqual(names.slice(0, limits.mentions))
   })
 
   test('mentions in the longest texts are found within a second of work', async () => {

@@ -3,8 +3,9 @@ import { topics } from '@parley/contract'
 import { UserSockets } from '@parley/server/realtime/user-sockets'
 import { expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
+import { RawSocket } from '../support/socket.ts'
 import { until } from '../support/until.ts'
-import { useWorld } from '../support/world.ts'
+import { createWorld, useWorld } from '../support/world.ts'
 import { useSocketUsers } from './sockets.ts'
 
 const world = useWorld({ socketsPerUser: 2 })
@@ -36,10 +37,30 @@ test('a user has a limited number of sockets of both kinds, another after a clos
 
 test("the place of a user's last socket is free again, and a limit of 0 means no limit", () => {
   const user = { appId: 'app', userId: 'ana' }
-  const sockets = new UserSockets(1)
+  const sockets = new UserSockets({ user: 1 })
   expect([sockets.take(user), sockets.take(user)]).toEqual([true, false])
   sockets.release(user)
   expect(sockets.take(user)).toBe(true)
-  const unlimited = new UserSockets(0)
+  const unlimited = new UserSockets({ user: 0 })
   expect([unlimited.take(user), unlimited.take(user)]).toEqual([true, true])
+})
+
+test('an app has a limited number of sockets, whoever has them, and others their own', () => {
+  const sockets = new UserSockets({ user: 0, app: 2 })
+  const take = (appId: string, userId: string) => sockets.take({ appId, userId })
+  expect([take('app', 'ana'), take('app', 'ben'), take('app', 'cem')]).toEqual([true, true, false])
+  expect(take('other', 'ana')).toBe(true)
+  sockets.release({ appId: 'app', userId: 'ana' })
+  expect([take('app', 'cem'), take('app', 'ana')]).toEqual([true, false])
+})
+
+test('an app beyond its sockets is answered like a user beyond theirs', async () => {
+  const limited = await createWorld({ socketsPerApp: 1 })
+  onTestFinished(limited.stop)
+  const [one, two] = await limited.users('one', 'two')
+  await RawSocket.connect(limited, one)
+  const late = await RawSocket.open(limited)
+  onTestFinished(() => late.socket.terminate())
+  late.send({ id: 1, connect: { token: two.minted.wsToken } })
+  expect((await late.closed).code).toBe(4000)
 })

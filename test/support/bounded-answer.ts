@@ -18,3 +18,27 @@ export async function askBounded<T>(
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(limits.answerBytes)
   return JSON.parse(text)
 }
+
+export type Direction = 'before' | 'after'
+type Walk = { path: string; direction: Direction; start?: string | undefined }
+type Page = { messages: { id: string; seq: number }[]; hasMore: boolean }
+
+/** The seqs of a list read from its end to its beginning, or the other way, by page. */
+export async function walkBounded(
+  world: Pick<World, 'url'>,
+  user: Pick<User, 'token'>,
+  { path, direction, start = '' }: Walk,
+) {
+  const pages: number[][] = []
+  let cursor = start
+  for (let hasMore = true; hasMore; ) {
+    const from = cursor === '' ? '' : `&${direction}=${cursor}`
+    const page = await askBounded<Page>(world, user, { path: `${path}?limit=200${from}` })
+    const seqs = page.messages.map(({ seq }) => seq)
+    expect(seqs.length).toBeGreaterThan(0)
+    pages.push(seqs)
+    cursor = page.messages.at(direction === 'before' ? 0 : -1)?.id ?? ''
+    hasMore = page.hasMore
+  }
+  return pages
+}

@@ -31,16 +31,10 @@ export type World = Awaited<ReturnType<typeof createWorld>>
 export type User = Api & { id: string; token: string; minted: TokenResult }
 
 type WorldOptions = Partial<
-  Pick<
-    AppOptions['http'],
-    'rateLimits' | 'allowedOrigins' | 'trustProxy' | 'hasDocsPage' | 'hasConsole'
-  > &
+  AppOptions['http'] &
     Pick<AppOptions['access'], 'userAdminAccess'> &
     Pick<AppOptions['urls'], 'inviteUrl' | 'wsUrl'> &
-    Pick<
-      AppOptions['realtime'],
-      'timings' | 'presenceGraceSeconds' | 'socketsPerUser' | 'eventMemoryBytes' | 'sendMemoryBytes'
-    >
+    Omit<AppOptions['realtime'], 'databaseUrl'>
 > & {
   poolSize?: number
   webhooks?: Partial<AppOptions['webhooks']>
@@ -137,6 +131,7 @@ export async function createWorld({
       databaseUrl: options.brokerUrl ?? database.url,
       presenceGraceSeconds,
       socketsPerUser,
+      socketsPerApp: options.socketsPerApp,
       eventMemoryBytes,
       sendMemoryBytes,
       timings: { shutdownMs: 50, coMembersPauseMs: 20, ...options.timings },

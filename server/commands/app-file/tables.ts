@@ -155,6 +155,7 @@ export const leftOut: Record<string, string> = {
   events: 'clients load everything again, because the epoch is another one',
   staged_jobs: 'jobs go on where they were caused',
   webhook_deliveries: 'they go on where the events happened',
+  reaction_counts: 'counted again as the reactions are stored',
   message_streams: 'a message that grows is exported with what it has so far',
   link_previews: 'a cache',
   imports: 'an import that runs',

@@ -12,6 +12,7 @@ export {
   messageStreams,
   messages,
   pins,
+  reactionCounts,
   reactions,
   tombstoneCounts,
 } from './messages.ts'

@@ -153,7 +153,19 @@ export const reactions = pgTable(
     primaryKey({ columns: [t.messageId, t.emoji, t.userId] }),
     referencesUser(t).onDelete('cascade'),
     index('reactions_of_user').on(t.appId, t.userId, t.messageId, t.emoji).concurrently(),
+    // The first users of each emoji, of however many.
+    index('reactions_first').on(t.messageId, t.emoji, t.createdAt, t.userId).concurrently(),
   ],
+)
+
+/**
+ * How many users reacted with an emoji, where they are many: few are counted when they are read. A
+ * trigger keeps it, so that servers of an earlier version do as well.
+ */
+export const reactionCounts = pgTable(
+  'reaction_counts',
+  { messageId: messageId().notNull(), emoji: text().notNull(), count: integer().notNull() },
+  (t) => [primaryKey({ columns: [t.messageId, t.emoji] })],
 )
 
 export const pins = pgTable(

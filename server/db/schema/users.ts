@@ -63,6 +63,11 @@ export const users = pgTable(
     index('users_to_forget')
       .on(t.deletedAt)
       .where(sql`deleted_at is not null and forgotten_at is null`),
+    // The same by app: each has its turn, however many users another one has deleted.
+    index('users_to_forget_of_app')
+      .on(t.appId, t.deletedAt)
+      .concurrently()
+      .where(sql`deleted_at is not null and forgotten_at is null`),
   ],
 )
 

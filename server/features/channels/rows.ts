@@ -4,7 +4,8 @@ import { constant, DELETED_USER_NAME } from '../../db/sql.ts'
 import { firstMembers } from '../members/view.ts'
 import { type MessageRow, quote } from '../messages/message-json.ts'
 import { contentBytes } from '../messages/page.ts'
-import { isLive, reactionsOfMessage, viewColumns } from '../messages/view.ts'
+import { reactionsOfMessage } from '../messages/reaction-groups.ts'
+import { isLive, viewColumns } from '../messages/view.ts'
 import { unread, unreadVersion } from '../reads.ts'
 
 export type ChannelQuery = {

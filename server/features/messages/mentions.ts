@@ -1,7 +1,13 @@
-/** The names mentioned in a text, without `@`, each once; none in code spans or mail addresses. */
-export const mentionsIn = (text: string) => [
-  ...new Set([...outsideCode(text).matchAll(MENTION)].map((match) => match[1] ?? '')),
-]
+import { limits } from '@parley/contract'
+
+/**
+ * The first names mentioned in a text, without `@`, each once; none in code spans or mail
+ * addresses. Each member whom a push may reach is compared with all of them.
+ */
+export const mentionsIn = (text: string) => {
+  const names = [...outsideCode(text).matchAll(MENTION)].map((match) => match[1] ?? '')
+  return [...new Set(names)].slice(0, limits.mentions)
+}
 
 /** A text without its code spans. */
 export const outsideCode = (text: string) => text.replace(CODE, '`')

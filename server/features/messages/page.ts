@@ -2,7 +2,8 @@ import { limits, type Message } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
 import { constant } from '../../db/sql.ts'
 import { type MessageRow, messageJson } from './message-json.ts'
-import { reactionsOfMessage, viewColumns, withAuthor } from './view.ts'
+import { reactionsOfMessage } from './reaction-groups.ts'
+import { viewColumns, withAuthor } from './view.ts'
 
 type PageQuery = {
   viewer: string | null

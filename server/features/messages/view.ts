@@ -1,9 +1,9 @@
-import { limits, type Message } from '@parley/contract'
+import type { Message } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
 import { constant } from '../../db/sql.ts'
-import { userSummary } from '../users/view.ts'
 import { type MessageRow, messageJson } from './message-json.ts'
 import { quotedMessage } from './quote-view.ts'
+import { reactionsOfMessage } from './reaction-groups.ts'
 
 /**
  * Messages as they go on the wire, with authors, reactions, pins and reply counts, in one
@@ -103,44 +103,6 @@ export const messageIdAt = (db: Tx, { channelId, seq }: MessagePosition) => db`(
   order by msg.seq
   limit 1
 )`
-
-/** The reactions of message row `msg` as JSON, if any: oldest emoji first, with first users. */
-export const reactionsOfMessage = (db: Tx, viewer: string | Fragment | null) => db`
-  case when (
-    select true
-    from reactions
-    where message_id = msg.id
-    order by emoji, user_id -- of two indexes, the one that begins with the message
-    limit 1
-  ) then (
-    select
-      jsonb_agg(
-        jsonb_build_object(
-          'type', kind.emoji, 'count', kind.count, 'own', kind.own, 'users', kind.users
-        )
-        order by kind.first, kind.emoji
-      )
-    from (
-      select
-        r.emoji,
-        count(*),
-        coalesce(bool_or(r.user_id = ${viewer}), false) as own,
-        min(r.created_at) as first,
-        jsonb_agg(${reactingUser(db)} order by r.rank)
-          filter (where r.rank <= ${limits.reactionUsers}) as users
-      from (
-        select
-          app_id, user_id, emoji, created_at,
-          row_number() over (partition by emoji order by created_at, user_id) as rank
-        from reactions
-        where message_id = msg.id
-      ) r
-      join users u on u.app_id = r.app_id and u.id = r.user_id
-      group by r.emoji
-    ) kind
-  ) end`
-
-const reactingUser = constant((db) => userSummary(db))
 
 /** The message for all viewers: clients derive which reactions are their own. */
 export const asBroadcast = (message: Message): Message => ({

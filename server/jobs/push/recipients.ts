@@ -1,4 +1,4 @@
-import type { Preferences } from '@parley/contract'
+import { limits, type Preferences } from '@parley/contract'
 import type { Job } from '../../core/jobs.ts'
 import type { Db, Tx } from '../../db/client.ts'
 import { SYSTEM_USER } from '../../features/system-user.ts'
@@ -37,7 +37,7 @@ const MEMBERS_PER_JOB = 1_000
 /**
  * Reads a page of recipients of each message, in the order of their ids, or those of certain users
  * who are still members. A mention names a member by id, or by name in any case with dashes for
- * spaces. The members of a thread are its authors.
+ * spaces. The members of a thread are the author of its root, and those of its latest replies.
  */
 export const selectMessageRecipients = (db: Db, jobs: Job<'push-message'>[]) => {
   const appIds = jobs.map(({ appId }) => appId)
@@ -81,10 +81,14 @@ export const selectMessageRecipients = (db: Db, jobs: Job<'push-message'>[]) => 
           from messages root
           where root.id = msg.parent_id
           union all
-          select other.user_id
-          from messages other
-          where other.parent_id = msg.parent_id
-            and other.deleted_at is null
+          (
+            select other.user_id
+            from messages other
+            where other.parent_id = msg.parent_id
+              and num_nulls(other.deleted_at) = 1
+            order by other.seq desc
+            limit ${limits.threadReplies}
+          )
         ) written
       ) thread on msg.parent_id is not null
       cross join lateral (

@@ -16,7 +16,7 @@ async function createSockets() {
     return json.decode(message)
   }
   const { node } = await createNode()
-  node.userSockets = new UserSockets(100)
+  node.userSockets = new UserSockets({ user: 100 })
   /** How to send commands on a socket of the user. */
   const create = () => {
     const connection = new Connection({

@@ -31,6 +31,7 @@ async function createNode(nodeId: string) {
   const request = (data = '{}') => ({ session, node: nodeId, data, isBinary: false })
   return { emulation, sent, received, ended, socket, receiver, request }
 }
+const ADDRESS = '192.0.2.1'
 const commandsIn = (sent: NodeNote[]) =>
   sent.flatMap((note) => (note.kind === 'commands' ? note : []))
 
@@ -39,12 +40,15 @@ test('requests of forged sessions are not passed to other nodes', async () => {
   const { session, ...rest } = there.request()
   const made = `${session.slice(0, -1)}${session.endsWith('A') ? 'Q' : 'A'}`
   expect(
-    await here.emulation.receive({ ...rest, session: `${'x'.repeat(32)}${session.slice(32)}` }),
+    await here.emulation.receive(
+      { ...rest, session: `${'x'.repeat(32)}${session.slice(32)}` },
+      ADDRESS,
+    ),
   ).toBe('unknown')
-  expect(await here.emulation.receive({ ...rest, session: made.replace(/^./, '-') })).toBe(
+  expect(await here.emulation.receive({ ...rest, session: made.replace(/^./, '-') }, ADDRESS)).toBe(
     'unknown',
   )
-  expect(await here.emulation.receive({ ...rest, session, node: 'third' })).toBe('unknown')
+  expect(await here.emulation.receive({ ...rest, session, node: 'third' }, ADDRESS)).toBe('unknown')
   expect(here.sent).toEqual([])
 })
 
@@ -59,7 +63,7 @@ test('other spellings of the id of a session are refused', async () => {
     expect(Buffer.from(each.slice(33), 'base64url')).toEqual(
       Buffer.from(session.slice(33), 'base64url'),
     )
-    expect(await here.emulation.receive({ ...rest, session: each })).toBe('unknown')
+    expect(await here.emulation.receive({ ...rest, session: each }, ADDRESS)).toBe('unknown')
   }
   expect(here.sent).toEqual([])
 })
@@ -77,11 +81,11 @@ test('a session that its node no longer knows costs no second note', async () =>
     [true, 'accepted'],
     [false, 'unknown'],
   ] as const) {
-    const received = here.emulation.receive(there.request())
+    const received = here.emulation.receive(there.request(), ADDRESS)
     expect(answer(isKnown)).toBe(true)
     expect(await received).toBe(outcome)
   }
-  expect(await here.emulation.receive(there.request())).toBe('unknown')
+  expect(await here.emulation.receive(there.request(), ADDRESS)).toBe('unknown')
   expect(here.sent).toEqual([])
 })
 
@@ -91,7 +95,7 @@ test('a note that arrives twice is carried out once, and only by the node it is 
     await createNode('there'),
     await createNode('third'),
   ]
-  const outcome = here.emulation.receive(there.request('hello'))
+  const outcome = here.emulation.receive(there.request('hello'), ADDRESS)
   const [note] = commandsIn(here.sent)
   if (!note) throw new Error('expected a note')
   for (const each of [third, there, there]) each.emulation.handleCommands(note)
@@ -105,8 +109,8 @@ test('a note that arrives twice is carried out once, and only by the node it is 
 test('a node that does not answer is taken for dead, and few requests wait for it', async () => {
   const clock = stoppedClock()
   const [here, there] = [await createNode('here'), await createNode('there')]
-  const waiting = Array.from({ length: 32 }, () => here.emulation.receive(there.request()))
-  expect(await here.emulation.receive(there.request())).toBe('too many')
+  const waiting = Array.from({ length: 32 }, () => here.emulation.receive(there.request(), ADDRESS))
+  expect(await here.emulation.receive(there.request(), ADDRESS)).toBe('too many')
   await clock.forward(4_000)
   expect(new Set(await Promise.all(waiting))).toEqual(new Set(['unknown']))
   expect(clock.timers()).toBe(0)
@@ -115,10 +119,11 @@ test('a node that does not answer is taken for dead, and few requests wait for i
 test('the requests that wait for all other nodes together are bounded', async () => {
   const here = await createNode('here')
   const tokens = await createTokens([SECRET])
-  const receive = () => {
+  const receive = (address: string) => {
     const session = tokens.newSession('there')
-    return here.emulation.receive({ session, node: 'there', data: '', isBinary: false })
+    return here.emulation.receive({ session, node: 'there', data: '', isBinary: false }, address)
   }
+<<<<<<< HEAD
   const waiting = Array.from({ length: 5_000 }, receive)
   expect(await receive()).toBe('busy')
   for (const { id } of commandsIn(here.sent.splice(0)))
@@ -126,35 +131,65 @@ test('the requests that wait for all other nodes together are bounded', async ()
   expect(new Set(await Promise.all(waiting))).toEqual(new Set(['accepted']))
   void receive()
   expect(here.sent).toHaveLength(1)
+=======
+  const waiting = Array.from({ length: 5_000 }, (_, index) => receive(`192.0.2.${index % 4}`))
+  expect(await receive('192.0.2.3')).toBe('too many')
+  expect(await receive('192.0.2.4')).toBe('busy')
+  for (const { id } of commandsIn(here.sent))
+    here.emulation.handleAccepted({ kind: 'accepted', node: 'here', id, isKnown: false })
+  expect(new Set(await Promise.all(waiting))).toEqual(new Set(['unknown']))
+>>>>>>> h-abuse
 })
 
 test('a session has few bytes on their way to another node, and so have all together', async () => {
   const [here, there] = [await createNode('here'), await createNode('there')]
   const half = 'x'.repeat(256 * 1024)
-  for (const data of [half, half]) void here.emulation.receive(there.request(data))
+  for (const data of [half, half]) void here.emulation.receive(there.request(data), ADDRESS)
   expect(here.sent).toHaveLength(2)
-  expect(await here.emulation.receive(there.request())).toBe('too many')
+  expect(await here.emulation.receive(there.request(), ADDRESS)).toBe('too many')
   const others = await Promise.all(Array.from({ length: 7 }, (_, index) => createNode(`${index}`)))
-  for (const other of others) void here.emulation.receive(other.request(half + half))
+  for (const [index, other] of others.entries())
+    void here.emulation.receive(other.request(half + half), `198.51.100.${index}`)
   expect(here.sent).toHaveLength(9)
   const late = (await createNode('late')).request()
-  expect(await here.emulation.receive(late)).toBe('busy')
+  expect(await here.emulation.receive(late, '203.0.113.1')).toBe('busy')
   for (const { id } of commandsIn(here.sent))
     here.emulation.handleAccepted({ kind: 'accepted', node: 'here', id, isKnown: true })
-  void here.emulation.receive(late)
+  void here.emulation.receive(late, ADDRESS)
   expect(here.sent).toHaveLength(10)
+})
+
+test('a network fills a quarter of the way to others, with any number of sessions', async () => {
+  const here = await createNode('here')
+  const half = 'x'.repeat(512 * 1024)
+  const tokens = await createTokens([SECRET])
+  const receive = (address: string) => {
+    const session = tokens.newSession('dead')
+    return here.emulation.receive({ session, node: 'dead', data: half, isBinary: false }, address)
+  }
+  void receive('2001:db8:1:1::1')
+  void receive('2001:db8:1:1::2')
+  expect(here.sent).toHaveLength(2)
+  expect(await receive('2001:db8:1:1::3')).toBe('too many')
+  expect(here.sent).toHaveLength(2)
+  void receive('2001:db8:1:2::1')
+  expect(here.sent).toHaveLength(3)
+  for (const { id } of commandsIn(here.sent))
+    here.emulation.handleAccepted({ kind: 'accepted', node: 'here', id, isKnown: true })
+  void receive('2001:db8:1:1::3')
+  expect(here.sent).toHaveLength(4)
 })
 
 test('a stream that has ended is no socket of its node, and its session unknown', async () => {
   const { emulation, received, socket, receiver, request } = await createNode('here')
-  expect(await emulation.receive(request('one'))).toBe('accepted')
+  expect(await emulation.receive(request('one'), ADDRESS)).toBe('accepted')
   receiver.isOpen = false
-  expect(await emulation.receive(request('two'))).toBe('unknown')
+  expect(await emulation.receive(request('two'), ADDRESS)).toBe('unknown')
   receiver.isOpen = true
   expect([...emulation.sockets]).toEqual([socket])
   socket.emit('close')
   expect([...emulation.sockets]).toEqual([])
-  expect(await emulation.receive(request('three'))).toBe('unknown')
+  expect(await emulation.receive(request('three'), ADDRESS)).toBe('unknown')
   expect([received, socket.framesReceived]).toEqual([['one'], 1])
 })
 
@@ -167,7 +202,7 @@ test('the streams of a node that stops are ended, and cut if they stay', async (
 test('an answer settles its request, without a timer, if it is for this node', async () => {
   const clock = stoppedClock()
   const [here, there] = [await createNode('here'), await createNode('there')]
-  const outcome = here.emulation.receive(there.request())
+  const outcome = here.emulation.receive(there.request(), ADDRESS)
   const [note] = commandsIn(here.sent)
   if (!note) throw new Error('expected a note')
   const answer = { kind: 'accepted', id: note.id } as const
@@ -178,7 +213,8 @@ test('an answer settles its request, without a timer, if it is for this node', a
 
 test('many notes of other nodes are remembered, each in case it arrives twice', async () => {
   const [here, there] = [await createNode('here'), await createNode('there')]
-  for (const data of ['one', 'two', 'three']) void here.emulation.receive(there.request(data))
+  for (const data of ['one', 'two', 'three'])
+    void here.emulation.receive(there.request(data), ADDRESS)
   const notes = commandsIn(here.sent)
   for (const note of [...notes, ...notes]) there.emulation.handleCommands(note)
   expect(there.received).toEqual(['one', 'two', 'three'])

@@ -51,7 +51,7 @@ export async function createNode({ timings = {} }: NodeOptions = {}) {
     commandTurns: new CommandTurns(),
     writeBuffer: new WriteBuffer(),
     sendMemory: new SendMemory({ mostBytes: 2 ** 28, metrics: createMetrics(), sockets: () => [] }),
-    userSockets: new UserSockets(1),
+    userSockets: new UserSockets({ user: 1 }),
     tokens: {
       verify: async (_: string, token: string) => {
         await verification.done

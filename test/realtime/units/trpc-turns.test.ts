@@ -15,7 +15,7 @@ async function createSockets() {
   const passed: string[] = []
   const closed: number[] = []
   const { node, holdVerification } = await createNode()
-  node.userSockets = new UserSockets(100)
+  node.userSockets = new UserSockets({ user: 100 })
   const open = async (appId: string, early?: unknown) => {
     const close = (code: number) => void closed.push(code)
     const bare = Object.assign(new EventEmitter(), createSocket().socket, { close })

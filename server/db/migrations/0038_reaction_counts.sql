@@ -1,0 +1,61 @@
+-- Run statement by statement, without a transaction: nothing here locks a table for long, and an
+-- interrupted run begins again.
+CREATE TABLE IF NOT EXISTS "reaction_counts" (
+	"message_id" uuid NOT NULL,
+	"emoji" text NOT NULL,
+	"count" integer NOT NULL,
+	CONSTRAINT "reaction_counts_message_id_emoji_pk" PRIMARY KEY("message_id","emoji"),
+	CONSTRAINT "reaction_counts_message_id_messages_id_fk" FOREIGN KEY ("message_id") REFERENCES "messages"("id") ON DELETE cascade ON UPDATE no action
+);--> statement-breakpoint
+DROP INDEX CONCURRENTLY IF EXISTS "reactions_first";--> statement-breakpoint
+CREATE INDEX CONCURRENTLY "reactions_first" ON "reactions" USING btree ("message_id","emoji","created_at","user_id");--> statement-breakpoint
+-- Counts the reactions of the statement, each emoji of a message once. Where nothing is kept yet, it
+-- counts all: from the hundredth on, so that nothing is kept of most.
+CREATE OR REPLACE FUNCTION "count_reactions"() RETURNS trigger
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+DECLARE
+  each record;
+BEGIN
+  FOR each IN
+    SELECT changed.message_id, changed.emoji, count(*) * TG_ARGV[0]::int AS change
+    FROM changed
+    GROUP BY 1, 2
+    ORDER BY 1, 2
+  LOOP
+    UPDATE reaction_counts rc
+    SET count = rc.count + each.change
+    WHERE rc.message_id = each.message_id
+      AND rc.emoji = each.emoji;
+    CONTINUE WHEN FOUND;
+    PERFORM FROM reactions r
+    WHERE r.message_id = each.message_id
+      AND r.emoji = each.emoji
+    ORDER BY r.user_id
+    OFFSET 99
+    LIMIT 1;
+    CONTINUE WHEN NOT FOUND;
+    INSERT INTO reaction_counts AS rc (message_id, emoji, count)
+    SELECT r.message_id, r.emoji, count(*)
+    FROM reactions r
+    WHERE r.message_id = each.message_id
+      AND r.emoji = each.emoji
+    GROUP BY 1, 2
+    ON CONFLICT (message_id, emoji) DO UPDATE
+    SET count = excluded.count;
+  END LOOP;
+  RETURN NULL;
+END
+$$;--> statement-breakpoint
+DROP TRIGGER IF EXISTS "reactions_added" ON "reactions";--> statement-breakpoint
+CREATE TRIGGER "reactions_added" AFTER INSERT ON "reactions" REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION "count_reactions"('1');--> statement-breakpoint
+DROP TRIGGER IF EXISTS "reactions_removed" ON "reactions";--> statement-breakpoint
+CREATE TRIGGER "reactions_removed" AFTER DELETE ON "reactions" REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION "count_reactions"('-1');--> statement-breakpoint
+-- Those from before, unless the trigger has counted them meanwhile. It keeps smaller counts, so that
+-- no group of these becomes one of which it keeps none while this runs.
+INSERT INTO "reaction_counts" ("message_id", "emoji", "count")
+SELECT "message_id", "emoji", count(*)
+FROM "reactions"
+GROUP BY 1, 2
+HAVING count(*) >= 200
+ON CONFLICT DO NOTHING;

@@ -1,0 +1,131 @@
+import { limits } from '@parley/contract'
+import { expect, test } from 'vitest'
+import { insertUsers } from './support/inserted.ts'
+import { planAnew, rowsReadBy } from './support/rows-read.ts'
+import { useWorld } from './support/world.ts'
+
+const NEVER = 1_000_000
+const world = useWorld({
+  poolSize: 1,
+  timings: { reconcileMs: NEVER, beatMs: NEVER, lookMs: NEVER, pingMs: NEVER },
+})
+
+const CROWD = 5_000
+
+/** A message of ana's in a channel with ben, to which a crowd reacted with each of these. */
+async function admired(...emojis: string[]) {
+  const { db, appId } = world()
+  const [ana, ben] = await world().users('ana', 'ben')
+  const { id: channelId } = await ana.channels.create({
+    ...{ type: 'group', name: 'Talk', memberIds: ['ben'] },
+  })
+  const { id: messageId } = await ana.messages.send({ channelId, text: 'hi' })
+  const fans = await insertUsers(world(), `fan-of-${channelId}-`, CROWD)
+  for (const emoji of emojis)
+    await db`
+      insert into reactions (app_id, message_id, emoji, user_id, created_at)
+      select ${appId}, ${messageId}, ${emoji}, id, now() - n * interval '1 second'
+      from unnest(${fans}::text[]) with ordinality as fan (id, n)`
+  await db`analyze`
+  await planAnew(world())
+  return { ana, ben, fans, ref: { channelId, messageId } }
+}
+
+test('reactions of a crowd are shown and changed without reading all of them', async () => {
+  const { ana, ben, fans, ref } = await admired('👍', '🎉')
+  const { channelId } = ref
+  const own = { ...ref, emoji: '👍' }
+  const uses: (() => Promise<unknown>)[] = [
+    () => ben.messages.list({ channelId }),
+    () => ben.messages.get(ref),
+    () => ben.channels.list({}),
+    async () => {
+      await ben.reactions.add(own)
+      await ben.reactions.remove(own)
+    },
+    () => ana.messages.edit({ ...ref, text: `hi ${Math.random()}` }),
+  ]
+  for (const plan of ['generic', 'custom'] as const)
+    for (const use of uses) expect(await rowsReadBy(world(), plan, use), `${use}`).toBeLessThan(500)
+  const { messages } = await ben.messages.list({ channelId })
+  const last = fans.toReversed().slice(0, limits.reactionUsers)
+  expect(messages[0]?.reactions.map(({ count }) => count)).toEqual([CROWD, CROWD])
+  expect(messages[0]?.reactions[0]?.users.map(({ id }) => id)).toEqual(last)
+})
+
+test('a count that is kept stays exact, and goes with its message', async () => {
+  const { db, appId } = world()
+  const { ana, ben, fans, ref } = await admired('👍')
+  const own = { ...ref, emoji: '👍' }
+  const counts = async () => (await ana.messages.get(ref)).reactions.map(({ count }) => count)
+  const removeOf = (ids: string[]) => db`
+    delete from reactions
+    where app_id = ${appId}
+      and message_id = ${ref.messageId}
+      and user_id = any(${ids}::text[])`
+  expect((await ben.reactions.add(own)).reactions).toMatchObject([{ count: CROWD + 1, own: true }])
+  await removeOf(fans.slice(0, CROWD - 2))
+  expect(await counts()).toEqual([3])
+  await ben.reactions.remove(own)
+  expect(await counts()).toEqual([2])
+  await removeOf(fans)
+  expect(await counts()).toEqual([])
+  await ben.reactions.add(own)
+  expect(await counts()).toEqual([1])
+  await db`
+    delete from messages
+    where app_id = ${appId}
+      and id = ${ref.messageId}`
+  expect(
+    await db`
+      select
+      from reaction_counts
+      where message_id = ${ref.messageId}`,
+  ).toHaveLength(0)
+})
+
+test('a count is kept from the hundredth user on', async () => {
+  const { db, appId } = world()
+  const ana = await world().user('ana')
+  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk' })
+  const { id: messageId } = await ana.messages.send({ channelId, text: 'hi' })
+  const fans = await insertUsers(world(), 'late-', 100)
+  const react = (ids: string[]) => db`
+    insert into reactions (app_id, message_id, emoji, user_id)
+    select ${appId}, ${messageId}, '👍', id
+    from unnest(${ids}::text[]) id`
+  const kept = async () =>
+    (
+      await db<{ count: number }[]>`
+        select count
+        from reaction_counts
+        where message_id = ${messageId}`
+    ).map(({ count }) => count)
+  await react(fans.slice(0, 99))
+  expect(await kept()).toEqual([])
+  await react(fans.slice(99))
+  expect(await kept()).toEqual([100])
+})
+
+test('users of reactions with large images leave a message under a megabyte', async () => {
+  const { db, appId } = world()
+  const ana = await world().user('ana')
+  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk' })
+  const { id: messageId } = await ana.messages.send({ channelId, text: 'hi' })
+  const fans = await insertUsers(world(), 'large-', limits.reactionUsers)
+  const image = `https://example.com/${'😀'.repeat(limits.urlLength - 20)}`
+  await db`update users set image = ${image} where app_id = ${appId} and id = any(${fans})`
+  await db`
+    insert into reactions (app_id, message_id, emoji, user_id)
+    select ${appId}, ${messageId}, ':' || n || ':', id
+    from generate_series(1, ${limits.reactionKinds}) n, unnest(${fans}::text[]) id`
+  const { reactions } = await ana.messages.get({ channelId, messageId })
+  expect(reactions.map(({ count }) => count)).toEqual(
+    Array.from({ length: limits.reactionKinds }, () => limits.reactionUsers),
+  )
+  // The first users of several emoji, and not all of the first emoji.
+  expect(Math.max(...reactions.map(({ users }) => users.length))).toBe(1)
+  const bytes = Buffer.byteLength(JSON.stringify(reactions.map(({ users }) => users)))
+  expect(bytes).toBeGreaterThan(limits.reactionUserBytes / 2)
+  expect(bytes).toBeLessThan(limits.reactionUserBytes + 1024)
+})
