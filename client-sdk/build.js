@@ -53,25 +53,17 @@ const internal = [
   ...['context', 'outbox', 'topics', 'records', 'invalidate', 'timeline', 'watched', 'isFinal'],
   ...['(first|longest)Ms', 'canLoad', 'endRetries', 'recordedAt', 'readSeq', 'subscriber'],
   ...['isSending', 'isActive', 'backoffMs', 'endsAt', 'currentAt', 'messageOf', 'sentHeaders'],
-<<<<<<< HEAD
-  ...['tryToOpen', 'canStream', 'retryInMs', 'isRepeatable', 'transition', 'dropConfirmed'],
-  ...['whenSettled', 'resubscribe', 'refreshInfo', 'take(Answer|Record)', 'applyTotal'],
-  ...['clearReads', 'applyProfile', 'isCurrent', 'wasStored', 'editedBy', 'isSingle', 'isWaiting'],
-  ...['ofClient', 'onOffline', 'getToken', 'isRead', 'takeReadAnswer', 'presences', 'onEpoch'],
-  ...['forget', 'renew', 'quoted', 'retries', 'listeners', 'direction', 'onResult', 'prepare'],
-  ...['copies', 'loader', 'complete', 'early', 'later'],
-=======
   ...['refreshInfo', 'applyProfile', 'dropConfirmed', 'take(Answer|Record)', 'applyTotal'],
   ...['clearReads', 'whenSettled', 'resubscribe', 'canStream', 'tryToOpen', 'isRepeatable'],
-  ...['isCurrent', 'presences', 'getToken', 'on(Offline|Result|Epoch)', 'isSingle', 'of(Client|Outbox)'],
-  ...['retryInMs', 'isRead', 'transition', 'wasStored', 'isWaiting', 'startOver'],
-  ...['isReady', 'loader', 'gate', 'isOpen', 'early', 'copies', 'prepare', 'position', 'later'],
-  ...['ownerOf', 'network', 'forget', 'retries', 'release', 'changes', 'seqs', 'renew', 'added'],
-  ...['direction', 'resource', 'refusal', 'selected', 'complete', 'quoted', 'cache'],
+  ...['isCurrent', 'presences', 'getToken', 'on(Offline|Result|Epoch)', 'isSingle'],
+  ...['of(Client|Outbox)', 'retryInMs', 'isRead', 'transition', 'wasStored', 'isWaiting'],
+  ...['startOver', 'isReady', 'loader', 'gate', 'isOpen', 'early', 'copies', 'prepare', 'position'],
+  ...['later', 'ownerOf', 'network', 'forget', 'retries', 'release', 'changes', 'seqs', 'renew'],
+  ...['added', 'direction', 'resource', 'refusal', 'selected', 'complete', 'quoted', 'cache'],
   ...['buffer', 'handOver', 'editedBy', 'listeners', 'isOn', 'gone', 'tabs', 'settle', 'reload'],
   ...['fail', 'store', 'apply', 'operations', 'names', 'range', 'call', 'parts?', 'connected'],
-  ...['free', 'follow', 'settled', 'attempt', 'path', 'args', 'left', 'promise', 'pause', 'fields', 'edge', 'cancel'],
->>>>>>> h-sdk1
+  ...['free', 'follow', 'settled', 'attempt', 'path', 'args', 'left', 'promise', 'pause', 'fields'],
+  ...['edge', 'cancel', 'takeReadAnswer'],
 ]
 await build({
   ...shared,

@@ -28,19 +28,9 @@ export function withDeadline<T>(
   })
 }
 
-<<<<<<< HEAD
 /** Does what many clients want at the same moment, at another one for each. */
 export const spread = (work: () => void) => setTimeout(work, Math.random() * 3_000)
 
-/** Resolves after a while; never if the signal aborts first. */
-export const delay = (ms: number, signal: AbortSignal) =>
-  new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener('abort', () => clearTimeout(timer))
-  })
-
-=======
->>>>>>> h-sdk1
 export type Deferred<T> = {
   promise: Promise<T>
   resolve: (value: T) => void

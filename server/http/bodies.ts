@@ -48,15 +48,9 @@ function contentType(headers: IncomingHttpHeaders, streams: string | undefined) 
 const mediaTypeOf = (contentType: string) => contentType.split(';', 1)[0]?.trimEnd().toLowerCase()
 
 /**
-<<<<<<< HEAD
- * The JSON object in the body, or an ApiError that says why it cannot be read. It is parsed here,
- * not on arrival: parsing a large body blocks the process, so it is done only for callers who are
- * known and within their limits. tRPC alone parses before that, bodies of at most 256 KB.
-=======
  * The JSON object in the body of a request in UTF-8, if there is one, or an ApiError that says why
- * it cannot be read. It is parsed here, and not when it arrives: that keeps everybody waiting for
- * as long as it is large, so nobody may have it done before they are known and counted.
->>>>>>> h-abuse
+ * it cannot be read. It is parsed here, not on arrival: parsing a large body blocks the process, so
+ * it is done only for callers who are known and within their limits.
  */
 export function jsonOf(request: Pick<FastifyRequest, 'body' | 'routeOptions'>): unknown {
   const { body, routeOptions } = request

@@ -96,16 +96,9 @@ export function serveTrpc(
     method: ['GET', 'POST'],
     url: '/trpc/:path',
     handler: (request, reply) => {
-<<<<<<< HEAD
-      const body = jsonOf(request)
-      const bodyError = body instanceof ApiError ? body : undefined
-      request.body = bodyError ? {} : body
-      // Our rules for host and content type were applied already; these values satisfy tRPC's own.
-=======
       const inputOf = inputsIn(request)
       request.body = PLACES
-      // tRPC applies rules of its own to host and content type. Ours were applied before.
->>>>>>> h-abuse
+      // Our rules for host and content type were applied already; these values satisfy tRPC's own.
       request.headers.host = 'trpc'
       // A request line may contain a whole URL, and tRPC fails at one with a password.
       request.raw.url = request.url.replace(/^[a-z]+:\/\/[^/?]*/i, '')

@@ -20,14 +20,9 @@ export type EmulationOutcome = 'accepted' | 'unknown' | 'too many' | 'busy'
 /** How long another node may take to answer before it is taken for dead. */
 const ANSWER_MS = 4_000
 /**
-<<<<<<< HEAD
- * The most requests that may wait for other nodes, of a session and in all. They share the broker
- * with all other notes, which a burst of one client must not delay.
-=======
- * The most requests of a session, of a network, and of all together, that wait for other nodes.
- * They share their way with all other notes: a burst of a client must not hold those up. Anybody
- * can get any number of sessions, so that those of one network have a share.
->>>>>>> h-abuse
+ * The most requests that may wait for other nodes, of a session, of a network, and in all. They
+ * share the broker with all other notes, which a burst of one client must not delay. Anybody can
+ * get any number of sessions, so those of one network have a share.
  */
 const OF_SESSION = { requests: 32, characters: 512 * 1024 }
 const OF_NETWORK = { requests: 1_250, characters: 1024 * 1024 }
@@ -46,12 +41,8 @@ type EmulationOptions = {
   broker: Pick<Broker, 'send'>
   terminateLater: (socket: StreamSocket) => void
 }
-<<<<<<< HEAD
 type PendingRequest = { settle: (isKnown: boolean) => void }
-=======
-type Waiting = { settle: (isKnown: boolean) => void }
 type Waits = { requests: number; characters: number }
->>>>>>> h-abuse
 
 /**
  * The connections of this node that are not WebSockets, by their sessions. Requests for those of
@@ -60,14 +51,9 @@ type Waits = { requests: number; characters: number }
 export class Emulation {
   readonly #connections = new Map<string, { handler: FrameHandler; socket: StreamSocket }>()
   readonly #sockets = new Set<StreamSocket>()
-<<<<<<< HEAD
   readonly #waiting = new Map<string, PendingRequest>()
-  readonly #ofSession = new Map<string, { requests: number; characters: number }>()
-=======
-  readonly #waiting = new Map<string, Waiting>()
   /** What waits of each session and of each network. */
   readonly #ofCaller = new Map<string, Waits>()
->>>>>>> h-abuse
   #characters = 0
   readonly #handled = new Map<string, boolean>()
   /**

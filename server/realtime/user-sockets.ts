@@ -8,11 +8,7 @@ export class UserSockets {
 
   constructor(readonly limits: Limits) {}
 
-<<<<<<< HEAD
-  /** Counts one more socket. Returns false if the user has as many as allowed. */
-=======
-  /** Counts another one; false if the user or the app has as many as allowed. */
->>>>>>> h-abuse
+  /** Counts one more socket. Returns false if the user or the app has as many as allowed. */
   take(user: UserRef) {
     const { user: ofUser, app: ofApp = 0 } = this.limits
     if (this.#isFull(userKey(user), ofUser) || this.#isFull(user.appId, ofApp)) return false

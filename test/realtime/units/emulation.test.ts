@@ -123,22 +123,12 @@ test('the requests that wait for all other nodes together are bounded', async ()
     const session = tokens.newSession('there')
     return here.emulation.receive({ session, node: 'there', data: '', isBinary: false }, address)
   }
-<<<<<<< HEAD
-  const waiting = Array.from({ length: 5_000 }, receive)
-  expect(await receive()).toBe('busy')
-  for (const { id } of commandsIn(here.sent.splice(0)))
-    here.emulation.handleAccepted({ kind: 'accepted', node: 'here', id, isKnown: true })
-  expect(new Set(await Promise.all(waiting))).toEqual(new Set(['accepted']))
-  void receive()
-  expect(here.sent).toHaveLength(1)
-=======
   const waiting = Array.from({ length: 5_000 }, (_, index) => receive(`192.0.2.${index % 4}`))
   expect(await receive('192.0.2.3')).toBe('too many')
   expect(await receive('192.0.2.4')).toBe('busy')
   for (const { id } of commandsIn(here.sent))
     here.emulation.handleAccepted({ kind: 'accepted', node: 'here', id, isKnown: false })
   expect(new Set(await Promise.all(waiting))).toEqual(new Set(['unknown']))
->>>>>>> h-abuse
 })
 
 test('a session has few bytes on their way to another node, and so have all together', async () => {
