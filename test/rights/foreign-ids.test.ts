@@ -28,9 +28,10 @@ const foreign: Record<string, string> = {
   'sync.pull channels': 'ok', // answers that it is removed
   ...Object.fromEntries(
     [
-      ...['audit.list userId', 'audit.list keyId'],
-      ...['audit.listOfApp userId', 'audit.listOfApp keyId'],
-      ...['inspect.users userId', 'inspect.channels userId', 'inspect.messages userId'],
+      ...['audit.list userId', 'audit.list keyId', 'audit.list targetId'],
+      ...['audit.listOfApp userId', 'audit.listOfApp keyId', 'audit.listOfApp targetId'],
+      ...['inspect.users userId', 'inspect.channels userId', 'inspect.channels channelId'],
+      'inspect.messages userId',
     ].map((input) => [input, 'ok']), // nothing matches
   ),
 }
@@ -40,7 +41,7 @@ const idNames = new RegExp(
   `^(${[
     'userId|memberId|messageId|userIds|memberIds|messageIds|parentId|before|after|users|channels',
     'channelId|workspaceId|inviteId|deviceId|appId|keyId|jobId|webhookId|deliveryId',
-    'quotedMessageId',
+    'quotedMessageId|targetId',
   ].join('|')})$`,
 )
 /** The operator names an app, and nothing that belongs to it. */
