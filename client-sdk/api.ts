@@ -30,7 +30,7 @@ export const createApi = ({ url, fetch, ...credentials }: ApiOptions): Api =>
     url,
     fetch,
     headers: async () => credentialHeaders(credentials),
-    attempts: 1,
+    tries: 1,
   })
 
 const credentialHeaders = ({ token, apiKey, adminKey }: Credentials): Record<string, string> => ({

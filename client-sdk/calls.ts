@@ -1,7 +1,7 @@
 import { sendRequest } from './call.ts'
 import type { CallOptions } from './call-options.ts'
 import { isChatError } from './error.ts'
-import { delay, type NetworkGate, pauseBeforeRetry, type RateGate } from './retry.ts'
+import { delay, type Gate, pauseBeforeRetry } from './retry.ts'
 import { withDeadline } from './timing.ts'
 
 /**
@@ -22,11 +22,9 @@ type CallsOptions = {
    */
   renew?: (headers: Record<string, string>) => Promise<boolean>
   /** How often a call that may be repeated is tried. */
-  attempts: number
-  /** Shared by all calls of a client. */
-  gate?: RateGate
-  /** The same for what is not answered at all. */
-  network?: NetworkGate
+  tries: number
+  /** Shared by all calls of a client. Without `fail` each tries for itself to reach the server. */
+  gate?: Pick<Gate, 'refusalOf' | 'takeResult'> & Partial<Gate>
 }
 
 /** Each operation of a table as a method, by noun: `Calls` are the types of that table. */
@@ -36,26 +34,24 @@ export function createCalls<Calls>({
   fetch = (...given) => globalThis.fetch(...given),
   headers,
   renew,
-  attempts,
+  tries,
   gate,
-  network,
 }: CallsOptions): Calls {
   const base = url.replace(/\/+$/, '')
 
   const send = async (route: string, args: Args, signal: AbortSignal) => {
     const [, method = '', limit = 'requests', path = ''] = ROUTE.exec(route) ?? []
-    const refusal = gate?.refusalOf(limit) ?? network?.refusal()
+    const refusal = gate?.refusalOf(limit)
     if (refusal) throw refusal
     const sentHeaders = await headers()
     // The time is over, and nobody waits for the answer.
     if (signal.aborted) throw new Error('aborted')
     const request = { url: base, method, path, args, headers: sentHeaders, fetch, signal }
     const result = await sendRequest(request).catch((error) => {
-      if (!signal.aborted) network?.fail(error)
+      if (!signal.aborted) gate?.fail?.(error)
       throw error
     })
-    network?.open()
-    gate?.record(limit, result)
+    gate?.takeResult(limit, result)
     return isChatError(result) ? { error: result, sentHeaders } : { result, sentHeaders }
   }
   const sendWithRenewal = async (route: string, args: Args, signal: AbortSignal) => {
@@ -73,7 +69,7 @@ export function createCalls<Calls>({
           return await sendWithRenewal(route, args, signal)
         } catch (error) {
           const delayMs =
-            attempt < attempts
+            attempt < tries
               ? pauseBeforeRetry(error, { attempt, isRepeatable: isRepeatable(route, args) })
               : undefined
           if (delayMs === undefined || delayMs > leftMs() || signal.aborted) throw error

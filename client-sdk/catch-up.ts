@@ -5,7 +5,7 @@ import { createRetries } from './retry.ts'
 import { createDeferred } from './timing.ts'
 import type { ChannelChanges, UserApi } from './types.ts'
 
-type CatchUpOptions = { api: Pick<UserApi, 'sync'>; connection: Connection; events: Emitter }
+type CatchUpOptions = { api: Pick<UserApi, 'sync'>; link: Connection; emitter: Emitter }
 
 /** A part of what a room shows, besides the changes of its channel. */
 type RoomPart = 'pages' | 'members'
@@ -61,7 +61,7 @@ export class CatchUp {
    * it, for readers who are no members, and without a connection.
    */
   async load(channelId: string, part: RoomPart): Promise<ChannelChanges> {
-    if (!this.options.connection.isConnected) return {}
+    if (!this.options.link.isConnected) return {}
     const { promise, resolve, reject } = createDeferred<ChannelChanges>()
     const apply = (changes: ChannelChanges) => {
       resolve(changes)
@@ -115,7 +115,7 @@ export class CatchUp {
       }
     } finally {
       // What was filled before a later call has failed is not asked for again.
-      if (channelIds.length > 0) this.options.events.emit({ type: 'resync', channelIds })
+      if (channelIds.length > 0) this.options.emitter.emit({ type: 'resync', channelIds })
     }
   }
 

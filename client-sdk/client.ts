@@ -64,44 +64,43 @@ class LiveClient implements ChatClient {
     this.#tokens = new Tokens(token, (result) => this.#handleToken(result))
     this.me = createStore<TokenResult['user'] | null>(null, { onError })
     const calls = { url, fetch, tokens: this.#tokens }
-    const { api, ofOutbox, network } = createUserCalls(calls)
+    const { api, outboxApi, gate } = createUserCalls(calls)
     const storage = createStorage(choice)
-    const events = createEmitter(onError)
+    const emitter = createEmitter(onError)
     const own = { webSocket, onError, catchUp: () => this.#catchUp() }
-    const connection = new Connection({ ...calls, ...own })
+    const link = new Connection({ ...calls, ...own })
     const outbox = new Outbox({
-      ...ofOutbox,
-      storage,
-      isConnected: () => connection.isConnected,
-      onChange: (channelId) => this.#rooms.get(channelId)?.refresh(),
+      ...{ api: outboxApi, gate, storage },
+      isConnected: () => link.isConnected,
+      onChanged: (channelId) => this.#rooms.get(channelId)?.redraw(),
       onStep: (step) => handleStep(step),
       onSent: (message) => this.#rooms.get(message.channelId)?.handleSent(message),
       isLoggedIn: (otherwise) => this.#coldStart.isLoggedIn(otherwise),
       onError,
     })
     const topics = new ChannelTopics({
-      connection,
+      link,
       onEvent: (channelId, event) => this.#dispatcher.handleChannelEvent(channelId, event),
       onAccessLost: (channelId) => this.#dispatcher.handleAccessLost(channelId),
     })
-    connection.onOffline(() => this.#handleDisconnect())
-    connection.onOffline(network.open)
-    connection.state.subscribe(() => this.#refreshInfo())
-    const catchUp = new CatchUp({ api, connection, events })
+    link.onOffline(() => this.#handleDisconnect())
+    link.onOffline(gate.reopen)
+    link.state.subscribe(() => this.#refreshInfo())
+    const catchUp = new CatchUp({ api, link, emitter })
     const known = {
-      session: () => this.#session,
+      userSession: () => this.#session,
       user: () => this.#session?.user ?? this.#coldStart.user,
       note: (channelId?: string) => {
-        this.#coldStart.snapshots?.note(channelId)
+        this.#coldStart.keeper?.note(channelId)
         if (channelId === undefined) this.#refreshInfo()
       },
-      snapshots: () => this.#coldStart.snapshots,
+      keeper: () => this.#coldStart.keeper,
       isOpen: (channelId: string) => this.#rooms.get(channelId)?.isOpen ?? false,
       onLeft: (channelId: string) => this.#left.add(channelId),
     }
     this.api = api
-    this.connection = connection.state
-    const shared = { api, network, connection, events, outbox, topics, catchUp, onError, ...known }
+    this.connection = link.state
+    const shared = { api, gate, link, emitter, outbox, topics, catchUp, onError, ...known }
     this.#cache = new ChannelsCache(shared)
     this.unread = this.#cache.unread
     this.#context = { ...shared, records: this.#cache }
@@ -111,11 +110,11 @@ class LiveClient implements ChatClient {
       rooms: this.#rooms,
       onRestored: (session) => {
         if (session.appId) this.me.set(session.user)
-        void outbox.open(this.#coldStart.ownerOf(session))
+        void outbox.openFor(this.#coldStart.ownerOf(session))
       },
       onEnded: () => void this.#end({ isElsewhere: true }),
     })
-    const handleStep = createStepHandler({ rooms: this.#rooms, records: this.#cache, events })
+    const handleStep = createStepHandler({ rooms: this.#rooms, records: this.#cache, emitter })
     this.#presences = new PresenceStores(this.#context)
     this.#dispatcher = new EventDispatcher({
       context: this.#context,
@@ -123,7 +122,7 @@ class LiveClient implements ChatClient {
       cache: this.#cache,
       presences: this.#presences,
       me: this.me,
-      onEpoch: (epoch) => void this.#coldStart.snapshots?.handleEpoch(epoch),
+      onEpoch: (epoch) => void this.#coldStart.keeper?.handleEpoch(epoch),
     })
   }
 
@@ -131,23 +130,23 @@ class LiveClient implements ChatClient {
     if (this.#ended) return Promise.reject(loggedOut())
     if (this.#cleanups.length === 0) {
       void this.#coldStart.restore()
-      this.#tokens.start()
+      this.#tokens.begin()
       this.#cleanups.push(
-        onWake((event) => this.wake(event)),
-        onSleep(({ type }) => {
-          this.#coldStart.snapshots?.flush()
-          this.#context.connection.handleSleep()
+        ...onWake((event) => this.wake(event)),
+        ...onSleep(({ type }) => {
+          this.#coldStart.keeper?.flush()
+          this.#context.link.handleSleep()
           if (type === 'pagehide') this.#context.outbox.pause() // or no other page might send
         }),
       )
     }
-    return this.#context.connection.connect()
+    return this.#context.link.connect()
   }
 
   disconnect() {
-    this.#context.connection.disconnect()
+    this.#context.link.disconnect()
     this.#context.outbox.pause()
-    this.#tokens.stop()
+    this.#tokens.halt()
     for (const cleanup of this.#cleanups.splice(0)) cleanup()
   }
 
@@ -157,8 +156,8 @@ class LiveClient implements ChatClient {
 
   wake({ type }: { type?: string } = {}) {
     if (this.#cleanups.length === 0) return
-    this.#context.network.open()
-    this.#context.connection.wake()
+    this.#context.gate.reopen()
+    this.#context.link.wake()
     this.#context.outbox.flush({ isShown: type !== 'online' }) // which all windows are at once
   }
 
@@ -171,7 +170,7 @@ class LiveClient implements ChatClient {
     if (known) return known
     const room = new LiveRoom(channelId, this.#context)
     this.#rooms.set(channelId, room)
-    this.#coldStart.snapshots?.openRoom(room)
+    this.#coldStart.keeper?.openRoom(room)
     return room
   }
 
@@ -191,7 +190,7 @@ class LiveClient implements ChatClient {
   on(type: '*', listener: (event: ChatEvent) => void): () => void
   on(type: string, listener: (event: never) => void): () => void {
     // A listener of one type gets only events of that type.
-    return this.#context.events.on(type, listener as (event: ChatEvent) => void)
+    return this.#context.emitter.on(type, listener as (event: ChatEvent) => void)
   }
 
   #end(where: { isElsewhere: boolean }): Promise<void> {
@@ -202,7 +201,7 @@ class LiveClient implements ChatClient {
   async #clear(where: { isElsewhere: boolean }) {
     this.disconnect()
     this.me.set(null)
-    this.#context.events.emit({ type: 'logout' })
+    this.#context.emitter.emit({ type: 'logout' })
     const session = await this.#coldStart.end()
     // First, because this tells other tabs that their session has ended.
     await this.#coldStart.clear(session)
@@ -220,8 +219,8 @@ class LiveClient implements ChatClient {
     this.me.set(user)
     if (known) return
     void this.#coldStart.begin(result)
-    this.#dispatcher.start(result)
-    void this.#context.outbox.open(this.#coldStart.ownerOf(result))
+    this.#dispatcher.begin(result)
+    void this.#context.outbox.openFor(this.#coldStart.ownerOf(result))
   }
 
   /** The record of any channel may be another one, or the connection's state. */
@@ -231,7 +230,7 @@ class LiveClient implements ChatClient {
 
   #handleDisconnect() {
     // Before it is no longer up to date.
-    this.#coldStart.snapshots?.flush()
+    this.#coldStart.keeper?.flush()
     this.#context.topics.handleDisconnect()
     this.#context.catchUp.hold()
     this.#presences.handleDisconnect()

@@ -23,7 +23,7 @@ type ColdStartOptions = {
  * the server's address and the user, so that no other user sees them.
  */
 export class ColdStart {
-  readonly snapshots: SnapshotKeeper | undefined
+  readonly keeper: SnapshotKeeper | undefined
   #restored: StoredSession | undefined
   #isStarted = false
   #isEnded = false
@@ -32,7 +32,7 @@ export class ColdStart {
 
   constructor(readonly options: ColdStartOptions) {
     const { channels, rooms, onError } = options
-    this.snapshots = options.snapshots?.keep({ channels, rooms, onError })
+    this.keeper = options.snapshots?.keep({ channels, rooms, onError })
     this.#report = (error) => void onError(error)
   }
 
@@ -56,7 +56,7 @@ export class ColdStart {
     this.options.onRestored(session)
     if (!session.appId) return
     this.#wasStored = true
-    await this.snapshots?.open(this.ownerOf(session))
+    await this.keeper?.open(this.ownerOf(session))
   }
 
   /** Refuses tokens of other users. */
@@ -69,9 +69,9 @@ export class ColdStart {
   /** Begins with the first token. */
   async begin({ appId, user }: TokenResult): Promise<void> {
     const { userId, storage } = this.options
-    if (this.#restored && this.#restored.appId !== appId) this.snapshots?.list.drop()
+    if (this.#restored && this.#restored.appId !== appId) this.keeper?.list.drop()
     this.#restored = { appId, user }
-    await this.snapshots?.open(this.ownerOf({ appId, user }))
+    await this.keeper?.open(this.ownerOf({ appId, user }))
     if (userId === undefined || this.#isEnded || !storage.session) return
     await storage.session.put(this.#key, { appId, user }).then(() => {
       this.#wasStored = true
@@ -94,14 +94,14 @@ export class ColdStart {
   /** Stops storing and restoring. Resolves to the session whose data is to be removed. */
   async end(): Promise<StoredSession | undefined> {
     this.#isEnded = true
-    this.snapshots?.stop()
+    this.keeper?.stop()
     return this.#restored ?? (await this.#loadSession())
   }
 
   /** Removes everything of a session from this device. */
   async clear(session: StoredSession | undefined): Promise<void> {
     this.#restored = undefined
-    if (session) await this.snapshots?.clear(this.ownerOf(session))
+    if (session) await this.keeper?.clear(this.ownerOf(session))
     await this.options.storage.session?.delete(this.#key).catch(this.#report)
   }
 

@@ -136,20 +136,20 @@ export class Connection {
     this.#attempt += 1
     clearTimeout(this.#timer)
     this.#catchUpRetries.end()
-    this.#transports.stop()
+    this.#transports.halt()
     this.#session?.close()
     this.#session = undefined
-    this.#subscriptions.stop()
+    this.#subscriptions.halt()
   }
 
   #openSession(url: string, token: string) {
     const { tokens } = this.options
     let isAccepted = false
     const session = new Session({
-      open: () => this.#transports.open(url),
+      openSocket: () => this.#transports.openSocket(url),
       token,
       getToken: async () => (await tokens.get()).wsToken,
-      onOpen: () => this.#subscriptions.start(session),
+      onOpen: () => this.#subscriptions.begin(session),
       onConnected: () => {
         isAccepted = true
         this.#transports.connected(url)
@@ -162,7 +162,7 @@ export class Connection {
       },
     })
     this.#session = session
-    session.open()
+    session.begin()
   }
 
   #handleEnd({ reason, isFinal }: SessionEnd, where: string) {

@@ -3,7 +3,7 @@ import type { ReadAnswer } from './channels/versions.ts'
 import type { Connection } from './connection.ts'
 import type { Emitter } from './events.ts'
 import type { Outbox } from './outbox/index.ts'
-import type { NetworkGate } from './retry.ts'
+import type { Gate } from './retry.ts'
 import type { ChannelTopics } from './topics.ts'
 import type { Channel, TokenResult, UserApi, UserSummary } from './types.ts'
 
@@ -35,20 +35,20 @@ export type ClientContext = SharedContext & {
 /** The part that the channels' records use as well. */
 export type SharedContext = {
   api: UserApi
-  network: Pick<NetworkGate, 'open'>
-  connection: Connection
-  events: Emitter
+  gate: Pick<Gate, 'reopen'>
+  link: Connection
+  emitter: Emitter
   outbox: Outbox
   topics: ChannelTopics
   catchUp: CatchUp
   /** The user's session; undefined before the first token. */
-  session: () => TokenResult | undefined
+  userSession: () => TokenResult | undefined
   /** The user of the session, or of the one before; undefined while nothing is known. */
   user: () => TokenResult['user'] | undefined
   /** Called when something that is shown has changed: a room, or without an id the list. */
   note: (channelId?: string) => void
   /** The snapshots of what is shown. */
-  snapshots: () => { readonly list: RestoredList } | undefined
+  keeper: () => { readonly list: RestoredList } | undefined
   /** Whether somebody watches a room, or the record of its channel. */
   isOpen: (channelId: string) => boolean
   /** Called when nobody watches a room any more. */

@@ -25,36 +25,36 @@ export class EventDispatcher {
   constructor(readonly options: EventDispatcherOptions) {}
 
   /** Subscribes to the topics of a user, whose session has just begun. */
-  start({ appId, user }: TokenResult) {
+  begin({ appId, user }: TokenResult) {
     const { context, cache } = this.options
-    const { connection, topics, events } = context
+    const { link, topics, emitter } = context
     const topic = userTopic(appId, user.id)
-    connection.subscribe(topic, {
+    link.subscribe(topic, {
       onSubscribed: ({ isRecovered, position }) => {
         this.options.onEpoch(position.epoch)
         this.hasGap = !isRecovered
         // The server has ended the topic while connected. In all other cases a catch-up follows
         // anyway.
-        const { status } = connection.state.getSnapshot()
+        const { status } = link.state.getSnapshot()
         if (this.hasGap && status === 'live')
           cache.handleReconnect({ hasGap: true }).catch(() => {}) // each list shows its error
       },
       onEvent: (envelope, rev) => {
         const event = envelope as UserEvent // the server validates events against the contract
         this.#handleUserEvent(event, rev)
-        events.emit({ ...event, topic, rev } as ChatEvent) // a payload fits its type
+        emitter.emit({ ...event, topic, rev } as ChatEvent) // a payload fits its type
       },
       onAccessLost: () => {},
     })
-    topics.start(appId)
+    topics.begin(appId)
   }
 
   handleChannelEvent(channelId: string, event: ChannelEvent) {
     const { context, rooms, cache } = this.options
     rooms.get(channelId)?.handleEvent(event)
     cache.handleChannelEvent(channelId, event)
-    const topic = channelTopic(context.session()?.appId ?? '', channelId)
-    context.events.emit({ ...event, topic, channelId } as ChatEvent) // a payload fits its type
+    const topic = channelTopic(context.userSession()?.appId ?? '', channelId)
+    context.emitter.emit({ ...event, topic, channelId } as ChatEvent) // a payload fits its type
     if (event.type === 'channel.deleted') this.handleAccessLost(channelId)
   }
 

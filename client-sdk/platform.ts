@@ -74,28 +74,24 @@ export const whatToCheck = () =>
 export const isVisible = () => browser.document?.visibilityState === 'visible'
 
 /** Calls the listener when the page becomes visible and when the network returns. */
-export function onWake(listener: Listener): () => void {
-  const { document } = browser
-  const onVisible: Listener = (event) => {
+export const onWake = (listener: Listener) => [
+  listen(browser.document, 'visibilitychange', (event) => {
     if (isVisible()) listener(event)
-  }
-  document?.addEventListener('visibilitychange', onVisible)
-  browser.addEventListener?.('online', listener)
-  return () => {
-    document?.removeEventListener('visibilitychange', onVisible)
-    browser.removeEventListener?.('online', listener)
-  }
-}
+  }),
+  listen(browser, 'online', listener),
+]
 
 /**
  * Calls the listener when the network is lost, and before the page is frozen. Safari may keep it
- * then with the locks that it holds.
+ * then with the locks that it holds. Returns what ends it.
  */
-export function onSleep(listener: Listener): () => void {
-  for (const name of ['offline', 'pagehide']) browser.addEventListener?.(name, listener)
-  return () => {
-    for (const name of ['offline', 'pagehide']) browser.removeEventListener?.(name, listener)
-  }
+export const onSleep = (listener: Listener) =>
+  ['offline', 'pagehide'].map((type) => listen(browser, type, listener))
+
+/** Returns what ends it. */
+function listen(target: Partial<EventTarget> | undefined, type: string, listener: Listener) {
+  target?.addEventListener?.(type, listener)
+  return () => target?.removeEventListener?.(type, listener)
 }
 
 /**

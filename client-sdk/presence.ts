@@ -57,7 +57,7 @@ export class PresenceStores {
 
   /** Users who are asked for in the same tick share a request. */
   #load(userId: string) {
-    if (!this.context.session()) return
+    if (!this.context.userSession()) return
     if (!this.#wanted.has(userId)) queueMicrotask(() => this.#loadWanted())
     this.#wanted.add(userId)
   }
@@ -94,7 +94,7 @@ export class PresenceStores {
   }
 
   #retryLater(ids: string[], error: ChatError) {
-    if (!error.retryable || !this.context.connection.isConnected) return
+    if (!error.retryable || !this.context.link.isConnected) return
     for (const id of ids) this.#wanted.add(id)
     this.#retries.later(error)
   }

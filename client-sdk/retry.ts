@@ -160,76 +160,56 @@ export function parseRetryAfter(headers: Headers): number | undefined {
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), LONGEST_RETRY_AFTER_MS)
 }
 
-/** The error of a call that is not sent, before a time; undefined after it. */
-function refusalUntil(endsAt: number, { message, code, status }: ChatError) {
-  const retryAfterMs = endsAt - performance.now()
-  return retryAfterMs > 0 ? new ChatError(message, { code, status, retryAfterMs }) : undefined
-}
-
-export type RateGate = ReturnType<typeof createRateGate>
-
-/** After a 429 all calls of a client against the same limit wait, not only the one refused. */
-export function createRateGate() {
-  /** `count`: how many there were, one after another, without a success between them. */
-  const refusals = new Map<string, { error: ChatError; endsAt: number; count: number }>()
-  return {
-    /** The error of a call that would be refused; undefined if it may be sent. */
-    refusalOf: (limit: string) => {
-      const { error, endsAt = 0 } = refusals.get(limit) ?? {}
-      return error && refusalUntil(endsAt, error)
-    },
-    /** The result of a call. A proxy may refuse without saying for how long. */
-    record: (limit: string, result: unknown) => {
-      const { endsAt = 0, count = 0 } = refusals.get(limit) ?? {}
-      const isClosed = endsAt > performance.now()
-      if (isChatError(result, 'RATE_LIMITED')) {
-        const { retryAfterMs } = result
-        if (!retryAfterMs && isClosed) return
-        const pauseMs = retryAfterMs || pause('background', count + 1)
-        refusals.set(limit, {
-          error: result,
-          endsAt: performance.now() + pauseMs,
-          count: count + 1,
-        })
-      } else if (!isClosed) refusals.delete(limit)
-    },
-  }
-}
-
-export type NetworkGate = ReturnType<typeof createNetworkGate>
+export type Gate = ReturnType<typeof createGate>
 
 /**
- * While the server cannot be reached, the calls of a client wait together, and after each pause one
- * of them tries whether it can.
+ * Holds back the calls of a client. After a 429 all of those against the same limit wait, not only
+ * the one refused. While the server cannot be reached all calls wait together, and after each pause
+ * one of them tries whether it can.
  */
-export function createNetworkGate() {
-  let failure: ChatError | undefined
-  let endsAt = 0
-  let count = 0
-  const close = (error: ChatError) => {
-    failure = error
-    count += 1
-    endsAt = performance.now() + pause('network', count)
+export function createGate() {
+  /** By limit, or `network`; `count`: how often, one after another, without a success between. */
+  const closed = new Map<string, { error: ChatError; endsAt: number; count: number }>()
+  const close = (limit: string, error: ChatError) => {
+    const count = (closed.get(limit)?.count ?? 0) + 1
+    const kind = limit === 'network' ? limit : 'background'
+    // A proxy may refuse without saying for how long.
+    const pauseMs = error.retryAfterMs || pause(kind, count)
+    closed.set(limit, { error, endsAt: performance.now() + pauseMs, count })
   }
-  const open = () => {
+  const refusalBy = (limit: string) => {
+    const { error, endsAt = 0 } = closed.get(limit) ?? {}
+    const retryAfterMs = endsAt - performance.now()
+    if (!error || retryAfterMs <= 0) return undefined
+    const { message, code, status } = error
+    return new ChatError(message, { code, status, retryAfterMs })
+  }
+  const reopen = () => {
     // Not at once: calls that were refused just now do not wait yet.
-    if (failure) setTimeout(wakeAll)
-    failure = undefined
-    count = 0
+    if (closed.delete('network')) setTimeout(wakeAll)
   }
   return {
-    /** An answer came, or may come: what waits for another attempt is tried at once. */
-    open,
+    /** The server may be reached again: what waits for another attempt is tried at once. */
+    reopen,
     /** The error of a call that is not to be sent; undefined if it may be. */
-    refusal: () => {
-      const refusal = failure && refusalUntil(endsAt, failure)
+    refusalOf: (limit: string) => {
+      const refusal = refusalBy(limit) ?? refusalBy('network')
+      const failure = closed.get('network')
       // The others wait for the one that tries.
-      if (failure && !refusal) close(failure)
+      if (failure && !refusal) close('network', failure.error)
       return refusal
+    },
+    /** The result of a call, which shows that the server can be reached. */
+    takeResult: (limit: string, result: unknown) => {
+      reopen()
+      const isClosed = refusalBy(limit)
+      if (isChatError(result, 'RATE_LIMITED')) {
+        if (result.retryAfterMs || !isClosed) close(limit, result)
+      } else if (!isClosed) closed.delete(limit)
     },
     /** No answer came. Calls that were sent together have failed once. */
     fail: (error: ChatError) => {
-      if (!failure) close(error)
+      if (!closed.has('network')) close('network', error)
     },
   }
 }

@@ -1,7 +1,7 @@
 import { createCalls } from './calls.ts'
 import { type ImportSource, sendImport } from './import.ts'
 import { operations } from './operations.ts'
-import { createRateGate, type RateGate } from './retry.ts'
+import { createGate, type Gate } from './retry.ts'
 import { type MessageStream, openStream, type StreamOptions } from './stream.ts'
 import type { Api, ImportReport, ServerApi, UserApi } from './types.ts'
 
@@ -71,7 +71,7 @@ export function createChatServer({ url, apiKey, fetch }: ChatServerOptions): Cha
       url,
       fetch,
       headers: async () => ({ 'x-api-key': apiKey, ...headers }),
-      attempts: 4,
+      tries: 4,
       gate: limits,
     })
   const as = (userId: string): ServerUserApi => {
@@ -84,12 +84,20 @@ export function createChatServer({ url, apiKey, fetch }: ChatServerOptions): Cha
   return { ...callsWith({}), imports, as }
 }
 
+type RateGate = Pick<Gate, 'refusalOf' | 'takeResult'>
+
+/** Of a server each call tries for itself whether Parley can be reached. */
+function createRateGate(): RateGate {
+  const { refusalOf, takeResult } = createGate()
+  return { refusalOf, takeResult }
+}
+
 /** Appends count for the user who writes, all other calls for the key. */
 function withOwnAppends(shared: RateGate): RateGate {
   const own = createRateGate()
   const gateOf = (limit: string) => (limit === 'appends' ? own : shared)
   return {
     refusalOf: (limit) => gateOf(limit).refusalOf(limit),
-    record: (limit, result) => gateOf(limit).record(limit, result),
+    takeResult: (limit, result) => gateOf(limit).takeResult(limit, result),
   }
 }

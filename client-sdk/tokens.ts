@@ -22,7 +22,7 @@ const RENEW_AFTER = 0.8
 export class Tokens {
   #current: { result: TokenResult; since: number } | undefined
   #fetching: Promise<TokenResult> | undefined
-  #failure: { error: ChatError; attempts: number; since: number; backoffMs: number } | undefined
+  #failure: { error: ChatError; tries: number; since: number; backoffMs: number } | undefined
   #isRenewing = false
   #timer: ReturnType<typeof setTimeout> | undefined
 
@@ -59,14 +59,14 @@ export class Tokens {
   }
 
   /** From here on tokens are renewed ahead of expiry; otherwise only when one is needed. */
-  start() {
+  begin() {
     this.#isRenewing = true
     if (!this.#current) return
     const { result, since } = this.#current
     this.#renewIn(result.expiresIn * 1000 * RENEW_AFTER - ageOf(since))
   }
 
-  stop() {
+  halt() {
     this.#isRenewing = false
     clearTimeout(this.#timer)
   }
@@ -90,14 +90,14 @@ export class Tokens {
       this.#renewIn(result.expiresIn * 1000 * (RENEW_AFTER + Math.random() * 0.1))
       return result
     } catch (cause) {
-      const attempts = (this.#failure?.attempts ?? 0) + 1
-      const backoffMs = pause('tokenProvider', attempts)
+      const tries = (this.#failure?.tries ?? 0) + 1
+      const backoffMs = pause('tokenProvider', tries)
       const error = new ChatError(`unable to get a token; ${cause}`, {
         code: 'TOKEN_PROVIDER_FAILED',
         retryAfterMs: backoffMs,
         cause,
       })
-      this.#failure = { error, attempts, since: Date.now(), backoffMs }
+      this.#failure = { error, tries, since: Date.now(), backoffMs }
       if (this.#current) this.#renewIn(backoffMs)
       throw error
     }

@@ -12,7 +12,7 @@ type SharedTopic = {
   unsubscribe?: () => void
 }
 type ChannelTopicsOptions = {
-  connection: Connection
+  link: Connection
   onEvent: (channelId: string, event: ChannelEvent) => void
   /** The user may not read the channel, or no longer. */
   onAccessLost: (channelId: string) => void
@@ -28,7 +28,7 @@ export class ChannelTopics {
   /**
    * Subscribes to the topics; their names contain the app's id, which comes with the first token.
    */
-  start(appId: string) {
+  begin(appId: string) {
     this.#appId = appId
     for (const [channelId, topic] of this.#topics) this.#open(channelId, topic)
   }
@@ -66,7 +66,7 @@ export class ChannelTopics {
 
   #open(channelId: string, topic: SharedTopic) {
     if (this.#appId === undefined || topic.unsubscribe) return
-    topic.unsubscribe = this.options.connection.subscribe(channelTopic(this.#appId, channelId), {
+    topic.unsubscribe = this.options.link.subscribe(channelTopic(this.#appId, channelId), {
       since: topic.since,
       onSubscribed: (context) => {
         topic.position = context.position

@@ -1,5 +1,5 @@
 import { createCalls } from './calls.ts'
-import { createNetworkGate, createRateGate } from './retry.ts'
+import { createGate } from './retry.ts'
 import type { Tokens } from './tokens.ts'
 import type { UserApi } from './types.ts'
 import { userOperations as operations } from './user-operations.ts'
@@ -16,9 +16,8 @@ export function createUserCalls({ url, fetch, tokens }: UserCallsOptions) {
   const headers = async () => ({ authorization: `Bearer ${(await tokens.get()).token}` })
   const renew = (sent: Record<string, string>) =>
     tokens.renew({ token: sent.authorization?.slice('Bearer '.length) })
-  const gate = createRateGate()
-  const network = createNetworkGate()
-  const calls = (attempts: number) =>
-    createCalls<UserApi>({ operations, url, fetch, headers, renew, attempts, gate, network })
-  return { api: calls(4), ofOutbox: { api: calls(1), gate }, network }
+  const gate = createGate()
+  const calls = (tries: number) =>
+    createCalls<UserApi>({ operations, url, fetch, headers, renew, tries, gate })
+  return { api: calls(4), outboxApi: calls(1), gate }
 }

@@ -62,7 +62,7 @@ export class ChannelsCache {
   /** Notes that the user reads up to a message. Until the answer, the last one is shown as read. */
   startReading(channelId: string, seq = Number.POSITIVE_INFINITY): boolean {
     const isShown = seq >= (this.get(channelId)?.lastMessage?.seq ?? 0)
-    if (isShown) this.#unread.pendingReads.start(channelId)
+    if (isShown) this.#unread.pendingReads.begin(channelId)
     this.#refresh()
     return isShown
   }
@@ -143,7 +143,7 @@ export class ChannelsCache {
     for (const channelId of this.#channels.keys()) this.#refetch(channelId)
     this.#unread.requestTotal(this.context.catchUp, () => this.#refresh())
     await Promise.all([...this.#lists.values()].map((list) => list.reload({ hasGap })))
-    this.context.snapshots()?.list.end()
+    this.context.keeper()?.list.end()
   }
 
   #refetch(channelId: string) {
@@ -184,7 +184,7 @@ export class ChannelsCache {
   }
 
   #applyProfile(user: UserSummary) {
-    this.#profiles.record(user)
+    this.#profiles.takeProfile(user)
     for (const [id, listed] of this.#channels)
       this.#channels.set(id, withUserProfile(listed, user, this.#me()))
     this.#refresh()
@@ -210,8 +210,8 @@ export class ChannelsCache {
   }
 
   #refresh() {
-    this.#unread.refresh([...this.#channels.values()].map(({ channel }) => channel))
-    for (const list of this.#lists.values()) list.refresh()
+    this.#unread.redraw([...this.#channels.values()].map(({ channel }) => channel))
+    for (const list of this.#lists.values()) list.redraw()
     this.context.note()
   }
 
@@ -233,7 +233,7 @@ export class ChannelsCache {
       onTrimmed: this.release,
     })
     this.#lists.set(filter.type ?? '', list)
-    this.context.snapshots()?.list.showIn(list)
+    this.context.keeper()?.list.showIn(list)
     return list
   }
 

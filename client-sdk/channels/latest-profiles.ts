@@ -13,7 +13,7 @@ export class LatestProfiles {
     return this.#clock
   }
 
-  record(user: UserSummary) {
+  takeProfile(user: UserSummary) {
     this.#clock += 1
     this.#profiles.set(user.id, { user, recordedAt: this.#clock })
   }

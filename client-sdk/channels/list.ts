@@ -88,7 +88,7 @@ export class ChannelList {
     }
   }
 
-  refresh() {
+  redraw() {
     const before = this.#inner.getSnapshot()
     const next = this.#compute()
     const items = keepIfEqual(before.items, next.items)
@@ -113,7 +113,7 @@ export class ChannelList {
     if (this.#status !== 'loading' && this.#status !== 'failed') return
     this.#status = 'stale'
     this.#lastSortKey = sortKey
-    this.refresh()
+    this.redraw()
   }
 
   /** Forgets what was restored. */
@@ -121,7 +121,7 @@ export class ChannelList {
     this.#status = 'loading'
     this.#lastSortKey = Number.POSITIVE_INFINITY
     this.#hasMore = true
-    this.refresh()
+    this.redraw()
   }
 
   handleDisconnect() {
@@ -129,7 +129,7 @@ export class ChannelList {
     this.#isLoadCurrent = false
     // The next connection loads it again.
     this.#retries.end()
-    this.refresh()
+    this.redraw()
   }
 
   /** Called at reconnects only: while connected, a list may be paged without being watched. */
@@ -138,7 +138,7 @@ export class ChannelList {
     if (this.#loading || this.#inner.isWatched || !last || !beyond) return
     this.#lastSortKey = last.sortKey
     this.#hasMore = true
-    this.refresh()
+    this.redraw()
     this.options.onTrimmed()
   }
 
@@ -156,7 +156,7 @@ export class ChannelList {
   }
 
   #loadIfNeeded() {
-    if (this.#status !== 'loading' || this.#loading || !this.options.context.session()) return
+    if (this.#status !== 'loading' || this.#loading || !this.options.context.userSession()) return
     if (this.#connection !== 'connecting') this.reload({ hasGap: true }).catch(() => {})
   }
 
@@ -179,7 +179,7 @@ export class ChannelList {
       )
       .finally(() => {
         this.#loading = undefined
-        this.refresh()
+        this.redraw()
       })
     this.#loading = loading
     return loading
@@ -223,7 +223,7 @@ export class ChannelList {
   }
 
   get #connection() {
-    return this.options.context.connection.state.getSnapshot().status
+    return this.options.context.link.state.getSnapshot().status
   }
 
   #listed(): ListedChannel[] {

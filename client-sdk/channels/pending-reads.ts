@@ -9,7 +9,7 @@ export class PendingReads {
   /** The channel of each call that marks one as read and is not answered yet. */
   readonly #pending: string[] = []
 
-  start(channelId: string) {
+  begin(channelId: string) {
     this.#pending.push(channelId)
   }
 

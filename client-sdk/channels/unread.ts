@@ -50,7 +50,7 @@ export class UnreadCounts {
     })
   }
 
-  refresh(channels: Iterable<Channel>) {
+  redraw(channels: Iterable<Channel>) {
     let { total } = this
     const counts: Record<string, number> = {}
     for (const channel of channels) {

@@ -10,22 +10,22 @@ type Shown = {
     endReading: (channelId: string) => void
     takeReadAnswer: (channelId: string, answer: Partial<ReadAnswer>) => void
   }
-  events: Emitter
+  emitter: Emitter
 }
 
 /** Shows what becomes of the operations of the outbox: in rooms, in unread counts, as events. */
-export function createStepHandler({ rooms, records, events }: Shown) {
+export function createStepHandler({ rooms, records, emitter }: Shown) {
   const reading = new Set<string>()
   return (step: OutboxStep) => {
-    const { kind, operation } = step
-    const { channelId, clientId } = operation
+    const { kind, op } = step
+    const { channelId, clientId } = op
     if (kind === 'refused') {
-      const { failure: _, ...refused } = operation
-      events.emit({ type: 'outbox.refused', channelId, operation: refused, error: step.error })
+      const { failure: _, ...refused } = op
+      emitter.emit({ type: 'outbox.refused', channelId, operation: refused, error: step.error })
     }
-    if (operation.type !== 'read') return rooms.get(channelId)?.handleStep(step)
+    if (op.type !== 'read') return rooms.get(channelId)?.handleStep(step)
     if (kind === 'queued' && !reading.has(clientId)) {
-      if (records.startReading(channelId, operation.seq)) reading.add(clientId)
+      if (records.startReading(channelId, op.seq)) reading.add(clientId)
     }
     if (kind === 'done') records.takeReadAnswer(channelId, step.result ?? {}) // as it was answered
     if ((kind === 'done' || kind === 'refused') && reading.delete(clientId))

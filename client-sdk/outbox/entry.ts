@@ -6,7 +6,7 @@ import type { Message } from '../types.ts'
 
 /** An operation that the server does not have yet, as far as this client knows. */
 export type OutboxEntry<Operation extends OutboxOperation = OutboxOperation> = {
-  operation: Operation
+  op: Operation
   /** The server's answer: of a message that was sent or edited, the message. */
   done: Deferred<unknown>
   /** Why the server refused it. Only messages stay after that. */
@@ -22,10 +22,10 @@ export type OutboxEntry<Operation extends OutboxOperation = OutboxOperation> = {
 }
 export type OutgoingEntry = OutboxEntry<Outgoing>
 
-export function createEntry(operation: OutboxOperation, { wasTried = false } = {}): OutboxEntry {
-  const { failure } = operation
+export function createEntry(op: OutboxOperation, { wasTried = false } = {}): OutboxEntry {
+  const { failure } = op
   return {
-    operation,
+    op,
     error: failure && toError(failure),
     waiting: undefined,
     serverFailures: 0,
@@ -45,27 +45,27 @@ export const toStored = ({ code, message, status }: ChatError): StoredError => (
 export const toError = ({ message, code, status }: StoredError) =>
   new ChatError(message, { code: code as ChatError['code'], status }) // as it was stored
 
-export const isSend = (operation: OutboxOperation): operation is Outgoing =>
-  operation.type === undefined || operation.type === 'send'
-export const isOutgoing = (entry: OutboxEntry): entry is OutgoingEntry => isSend(entry.operation)
+export const isSend = (op: OutboxOperation): op is Outgoing =>
+  op.type === undefined || op.type === 'send'
+export const isOutgoing = (entry: OutboxEntry): entry is OutgoingEntry => isSend(entry.op)
 
 /** The message that an operation changes: its id, or its `clientId` while it is unsent. */
-export const targetOf = (operation: OutboxOperation) =>
-  isSend(operation) || operation.type === 'read' ? undefined : operation.messageId
+export const targetOf = (op: OutboxOperation) =>
+  isSend(op) || op.type === 'read' ? undefined : op.messageId
 
 /** Operations of a line are carried out in order. Reading needs none: it never moves back. */
 export const lineOf = ({ type, channelId }: OutboxOperation) =>
   type === 'read' ? `read ${channelId}` : channelId
 
 /** Of operations with the same key only the last one matters. Messages all matter. */
-export function keyOf(operation: OutboxOperation): string | undefined {
-  if (isSend(operation)) return undefined
+export function keyOf(op: OutboxOperation): string | undefined {
+  if (isSend(op)) return undefined
   // Two changes of metadata are not the same as one, and who knows of the rest?
-  if (hasUnknownFields(operation)) return undefined
-  if (operation.type === 'edit' && operation.custom !== undefined) return undefined
-  const emoji = 'emoji' in operation ? operation.emoji : ''
+  if (hasUnknownFields(op)) return undefined
+  if (op.type === 'edit' && op.custom !== undefined) return undefined
+  const emoji = 'emoji' in op ? op.emoji : ''
   // A pin and its removal have the same key, and so have a reaction and its own.
-  return `${operation.type.replace('un', '')} ${targetOf(operation)} ${emoji}`
+  return `${op.type.replace('un', '')} ${targetOf(op)} ${emoji}`
 }
 
 /** A message as an edit leaves it. */
@@ -86,8 +86,8 @@ export const unknownFields = (edit: object) =>
   Object.fromEntries(Object.entries(edit).filter(([name]) => !KNOWN.test(name)))
 
 /** Whether an edit is of a newer build: it is sent as it is. */
-export const hasUnknownFields = (operation: OutboxOperation) =>
-  operation.type === 'edit' && Object.keys(unknownFields(operation)).length > 0
+export const hasUnknownFields = (op: OutboxOperation) =>
+  op.type === 'edit' && Object.keys(unknownFields(op)).length > 0
 
 /** What each type has. Other rows are damaged, or of a later version of this client. */
 const FIELDS: Record<string, string[]> = {

@@ -13,38 +13,37 @@ import {
 } from './entry.ts'
 
 type Fold = {
-  entries: ReadonlyMap<string, OutboxEntry>
-  update: (entry: OutboxEntry, operation: OutboxOperation) => void
+  queued: ReadonlyMap<string, OutboxEntry>
+  update: (entry: OutboxEntry, op: OutboxOperation) => void
   /** Another entry has the effect of this one, too. */
   replace: (entry: OutboxEntry, by: OutboxEntry) => void
   complete: (entry: OutboxEntry) => void
   refuse: (entry: OutboxEntry, error: ChatError) => void
-  discard: (entry: OutboxEntry) => void
+  withdraw: (entry: OutboxEntry) => void
 }
 
 /** Makes the next entry ready to be sent. False if nothing is left to send of it. */
 export function prepare(entry: OutboxEntry, fold: Fold): boolean {
-  const { operation, wasTried } = entry
-  const failed = targetFailed(entry, fold.entries)
+  const { op, wasTried } = entry
+  const failed = targetFailed(entry, fold.queued)
   if (failed) {
     changeFailed(entry, failed, fold)
     return false
   }
   if (wasTried) return true
-  const { channelId, createdAt } = operation
-  const later = [...fold.entries.values()].filter(
-    ({ operation: each }) => each.channelId === channelId && each.createdAt > createdAt,
+  const { channelId, createdAt } = op
+  const later = [...fold.queued.values()].filter(
+    ({ op: each }) => each.channelId === channelId && each.createdAt > createdAt,
   )
   return foldInto(entry, later, fold)
 }
 
 /** What is done to a message that was refused never reaches the server. */
 function changeFailed(entry: OutboxEntry, failed: OutgoingEntry, fold: Fold) {
-  const { operation } = entry
-  if (operation.type === 'edit')
-    fold.update(failed, { ...withEdit(failed.operation, operation), ...unknownFields(operation) })
-  if (operation.type === 'delete') fold.discard(failed)
-  if (operation.type === 'edit' || operation.type === 'delete') fold.complete(entry)
+  const { op } = entry
+  if (op.type === 'edit') fold.update(failed, { ...withEdit(failed.op, op), ...unknownFields(op) })
+  if (op.type === 'delete') fold.withdraw(failed)
+  if (op.type === 'edit' || op.type === 'delete') fold.complete(entry)
   else fold.refuse(entry, failed.error ?? new ChatError('it was not sent', { code: 'ABORTED' }))
 }
 
@@ -56,9 +55,9 @@ export function rebase(
 ) {
   if (editedAt === undefined) return
   for (const each of [...entries]) {
-    const { operation } = each
-    if (operation.type === 'edit' && operation.messageId === messageId)
-      update(each, { ...operation, ifEditedAt: editedAt })
+    const { op } = each
+    if (op.type === 'edit' && op.messageId === messageId)
+      update(each, { ...op, ifEditedAt: editedAt })
   }
 }
 
@@ -69,26 +68,26 @@ export function rebase(
  */
 function foldInto(entry: OutboxEntry, later: readonly OutboxEntry[], fold: Fold): boolean {
   if (isOutgoing(entry)) return foldIntoMessage(entry, later, fold)
-  const key = keyOf(entry.operation)
-  const last = later.findLast(({ operation }) => key !== undefined && keyOf(operation) === key)
+  const key = keyOf(entry.op)
+  const last = later.findLast(({ op }) => key !== undefined && keyOf(op) === key)
   if (!last) return true
-  fold.update(last, merge(entry.operation, last.operation))
+  fold.update(last, merge(entry.op, last.op))
   fold.replace(entry, last)
   return false
 }
 
 function foldIntoMessage(entry: OutgoingEntry, later: readonly OutboxEntry[], fold: Fold) {
-  const { clientId } = entry.operation
-  const changes = later.filter(({ operation }) => targetOf(operation) === clientId)
-  if (changes.some(({ operation }) => operation.type === 'delete')) {
+  const { clientId } = entry.op
+  const changes = later.filter(({ op }) => targetOf(op) === clientId)
+  if (changes.some(({ op }) => op.type === 'delete')) {
     for (const change of changes) fold.complete(change)
-    fold.discard(entry)
+    fold.withdraw(entry)
     return false
   }
   for (const change of changes) {
-    if (change.operation.type !== 'edit') continue
-    if (hasUnknownFields(change.operation)) break
-    fold.update(entry, withEdit(entry.operation, change.operation))
+    if (change.op.type !== 'edit') continue
+    if (hasUnknownFields(change.op)) break
+    fold.update(entry, withEdit(entry.op, change.op))
     fold.replace(change, entry)
   }
   return true
@@ -114,9 +113,9 @@ export const readsFurther = (first: Position, last: Position) =>
 
 /** The message that an operation changes, if it was refused. */
 export function targetFailed(
-  { operation }: OutboxEntry,
+  { op }: OutboxEntry,
   entries: ReadonlyMap<string, OutboxEntry>,
 ): OutgoingEntry | undefined {
-  const target = entries.get(targetOf(operation) ?? '')
+  const target = entries.get(targetOf(op) ?? '')
   return target?.error && isOutgoing(target) ? target : undefined
 }

@@ -29,16 +29,16 @@ export class Outbox {
   constructor(readonly options: OutboxOptions) {
     this.#tabs = new Tabs({
       onEnded: () => void options.isLoggedIn(false),
-      onChange: (change) => {
+      onChanged: (change) => {
         this.#journal.follow(change)
         applyTabChange(change, {
-          entries: this.#entries,
+          queued: this.#entries,
           isSender: this.#tabs.isSender,
           onStep: options.onStep,
           onSent: (entry, sent) => this.#handleSent(entry, sent),
-          onChanged: ({ operation }) => {
-            options.onChange(operation.channelId)
-            if (this.#tabs.isSender) this.#sender.run(operation)
+          onChanged: ({ op }) => {
+            options.onChanged(op.channelId)
+            if (this.#tabs.isSender) this.#sender.run(op)
           },
         })
       },
@@ -47,33 +47,34 @@ export class Outbox {
     this.#journal = new Journal({ ...options, tabs: this.#tabs })
     this.#sender = new Sender({
       ...options,
-      entries: () => this.#entries.values(),
+      queued: () => this.#entries.values(),
       prepare: (entry) =>
         prepare(entry, {
-          entries: this.#entries,
-          update: (each, operation) => this.#update(each, operation),
+          queued: this.#entries,
+          update: (each, op) => this.#update(each, op),
           replace: (each, by) => this.#replace(each, by),
           complete: (each) => this.#handleDone(each, { success: true }),
           refuse: (each, error) => this.#fail(each, error),
-          discard: ({ operation }) => this.discard(operation.clientId),
+          withdraw: ({ op }) => this.withdraw(op.clientId),
         }),
-      onStarted: ({ operation }) => options.onStep({ kind: 'started', operation }),
-      onWaiting: ({ operation }) => options.onChange(operation.channelId),
+      onStarted: ({ op }) => options.onStep({ kind: 'started', op }),
+      onWaiting: ({ op }) => options.onChanged(op.channelId),
       onDone: (entry, result) => this.#handleDone(entry, result),
       onRefused: (entry, error) => this.#fail(entry, error),
     })
   }
 
   /** Loads the owner's stored operations; they go before those that the same user made since. */
-  async open(owner: string) {
+  async openFor(owner: string) {
     const { owner: former } = this.#journal
     if (former === owner) return
     if (former !== undefined && former !== withoutApp(owner)) this.#forget()
-    this.#sender.stop()
+    this.#sender.halt()
     this.#tabs.leave()
     this.#journal.owner = owner
-    if (former === undefined)
-      for (const { operation } of this.#entries.values()) this.#journal.put(operation)
+    if (former === undefined) {
+      for (const { op } of this.#entries.values()) this.#journal.put(op)
+    }
     await this.#start(owner)
   }
 
@@ -88,7 +89,7 @@ export class Outbox {
 
   /** The entries of a channel, in the order they were made. */
   entriesOf(channelId: string): readonly OutboxEntry[] {
-    return [...this.#entries.values()].filter(({ operation }) => operation.channelId === channelId)
+    return [...this.#entries.values()].filter(({ op }) => op.channelId === channelId)
   }
 
   readonly get = (clientId: string) => this.#entries.get(clientId)
@@ -107,12 +108,12 @@ export class Outbox {
   retry(clientId: string) {
     const entry = this.#entries.get(clientId)
     if (!entry?.error) return
-    const { failure: _, ...operation } = entry.operation
+    const { failure: _, ...op } = entry.op
     this.#entries.delete(clientId)
-    this.#enqueue(Object.assign(entry, createEntry(dated(operation))))
+    this.#enqueue(Object.assign(entry, createEntry(dated(op))))
   }
 
-  discard(clientId: string) {
+  withdraw(clientId: string) {
     const entry = this.#entries.get(clientId)
     if (!entry) return
     const error = new ChatError('the message was discarded', { code: 'ABORTED' })
@@ -141,7 +142,7 @@ export class Outbox {
     this.#isClosed = true
     this.pause()
     this.#journal.owner ??= owner
-    const discardAll = () => [...this.#entries.keys()].map((key) => this.discard(key))
+    const discardAll = () => [...this.#entries.keys()].map((key) => this.withdraw(key))
     this.#join()
     discardAll()
     if (!isElsewhere) await this.#journal.clear()
@@ -151,7 +152,7 @@ export class Outbox {
   }
 
   #forget() {
-    for (const { operation } of this.#entries.values()) this.options.onChange(operation.channelId)
+    for (const { op } of this.#entries.values()) this.options.onChanged(op.channelId)
     this.#entries.clear()
     this.#tabs.leave()
     this.#journal.owner = undefined
@@ -164,7 +165,7 @@ export class Outbox {
     const stored = await this.#journal.load()
     if (!stored) return
     const merged = mergeStored(this.#entries, stored)
-    this.#entries = merged.entries
+    this.#entries = merged.queued
     showMerged(merged, this.options)
   }
 
@@ -174,75 +175,73 @@ export class Outbox {
   }
 
   #enqueue(entry: OutboxEntry) {
-    const { operation } = entry
-    this.#entries.set(operation.clientId, entry)
-    this.#journal.put(operation)
-    this.options.onStep({ kind: 'queued', operation })
-    this.options.onChange(operation.channelId)
-    if (this.#tabs.isSender) this.#sender.run(operation)
+    const { op } = entry
+    this.#entries.set(op.clientId, entry)
+    this.#update(entry, op)
+    if (this.#tabs.isSender) this.#sender.run(op)
   }
 
-  #update(entry: OutboxEntry, operation: OutboxOperation) {
-    entry.operation = operation
-    this.#journal.put(operation)
-    this.options.onStep({ kind: 'queued', operation })
-    this.options.onChange(operation.channelId)
+  #update(entry: OutboxEntry, op: OutboxOperation) {
+    entry.op = op
+    this.#journal.put(op)
+    this.options.onStep({ kind: 'queued', op })
+    this.options.onChanged(op.channelId)
   }
 
   #replace(entry: OutboxEntry, by: OutboxEntry) {
-    const { clientId } = entry.operation
+    const { clientId } = entry.op
     by.done.promise.then(entry.done.resolve, entry.done.reject)
-    this.#tabs.post({ kind: 'replaced', clientId, by: by.operation.clientId })
+    this.#tabs.post({ kind: 'replaced', clientId, by: by.op.clientId })
     this.#entries.delete(clientId)
     this.#journal.delete(clientId)
-    this.options.onStep({ kind: 'done', operation: entry.operation, result: undefined })
-    this.options.onChange(entry.operation.channelId)
+    this.options.onStep({ kind: 'done', op: entry.op, result: undefined })
+    this.options.onChanged(entry.op.channelId)
   }
 
   #handleDone(entry: OutboxEntry, result: unknown) {
-    const { operation } = entry
-    if (isSend(operation)) this.#handleSent(entry, result as Message) // the answer of a send
+    const { op } = entry
+    if (isSend(op)) this.#handleSent(entry, result as Message) // the answer of a send
     const update = (each: OutboxEntry, rebased: OutboxOperation) => this.#update(each, rebased)
-    if (operation.type === 'edit')
-      rebase(this.#entries.values(), operation, { result: result as Message, update })
-    this.options.onStep({ kind: 'done', operation, result })
+    if (op.type === 'edit')
+      rebase(this.#entries.values(), op, { result: result as Message, update })
+    this.options.onStep({ kind: 'done', op, result })
     this.#remove(entry, { result })
     entry.done.resolve(result)
   }
 
   /** What was done to the message before it was sent has its id from now on. */
   #handleSent(entry: OutboxEntry, message: Message) {
-    const { clientId, channelId } = entry.operation
+    const { clientId, channelId } = entry.op
     entry.message = message
     for (const each of this.entriesOf(channelId)) {
-      const { operation } = each
-      if ('messageId' in operation && operation.messageId === clientId)
-        this.#update(each, { ...operation, messageId: message.id })
+      const { op } = each
+      if ('messageId' in op && op.messageId === clientId)
+        this.#update(each, { ...op, messageId: message.id })
     }
     this.options.onSent(message)
   }
 
   #fail(entry: OutboxEntry, error: ChatError) {
-    const { operation } = entry
-    if (!this.#entries.has(operation.clientId)) return
+    const { op } = entry
+    if (!this.#entries.has(op.clientId)) return
     if (isOutgoing(entry)) {
       entry.error = error
-      this.#update(entry, { ...operation, failure: toStored(error) } as Outgoing) // it is a send
-      for (const each of this.entriesOf(operation.channelId))
+      this.#update(entry, { ...op, failure: toStored(error) } as Outgoing) // it is a send
+      for (const each of this.entriesOf(op.channelId))
         if (targetFailed(each, this.#entries) === entry) this.#fail(each, error)
     } else {
-      this.options.onStep({ kind: 'refused', operation, error })
+      this.options.onStep({ kind: 'refused', op, error })
       this.#remove(entry, { error })
     }
     entry.done.reject(error)
   }
 
   #remove(entry: OutboxEntry, outcome: { result?: unknown; error?: ChatError }) {
-    const { clientId, channelId } = entry.operation
+    const { clientId, channelId } = entry.op
     const error = outcome.error && toStored(outcome.error)
     this.#entries.delete(clientId)
     this.#journal.delete(clientId)
     this.#tabs.post({ kind: 'removed', clientId, result: outcome.result, error })
-    this.options.onChange(channelId)
+    this.options.onChanged(channelId)
   }
 }

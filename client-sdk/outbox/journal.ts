@@ -48,9 +48,9 @@ export class Journal {
     }
   }
 
-  put(operation: OutboxOperation) {
+  put(op: OutboxOperation) {
     // A caller's attachments may be objects that are not cloned, such as proxies.
-    const plain = JSON.parse(JSON.stringify(operation)) as OutboxOperation // a copy
+    const plain = JSON.parse(JSON.stringify(op)) as OutboxOperation // a copy
     this.options.tabs.post({ kind: 'put', operation: plain })
     this.#write(async (storage, owner) => {
       await storage.put(owner, plain)

@@ -12,32 +12,29 @@ export function mergeStored(
   known: ReadonlyMap<string, OutboxEntry>,
   { operations, wasStored }: Stored,
 ) {
-  const entryOf = (operation: OutboxOperation) =>
-    known.get(operation.clientId) ?? createEntry(operation, { wasTried: true })
+  const entryOf = (op: OutboxOperation) =>
+    known.get(op.clientId) ?? createEntry(op, { wasTried: true })
   const loaded = new Map(operations.map((each) => [each.clientId, entryOf(each)]))
-  const isGone = ({ operation: { clientId } }: OutboxEntry) =>
+  const isGone = ({ op: { clientId } }: OutboxEntry) =>
     wasStored.has(clientId) && !loaded.has(clientId)
   const here = [...known.values()]
   const kept = here.filter((entry) => !isGone(entry))
   return {
-    entries: new Map([
-      ...loaded,
-      ...kept.map((entry) => [entry.operation.clientId, entry] as const),
-    ]),
-    added: [...loaded.values()].filter(({ operation }) => !known.has(operation.clientId)),
+    queued: new Map([...loaded, ...kept.map((entry) => [entry.op.clientId, entry] as const)]),
+    added: [...loaded.values()].filter(({ op }) => !known.has(op.clientId)),
     gone: here.filter(isGone),
   }
 }
 
 /** Shows what was added. Of entries that are gone only another tab knows the outcome. */
 export function showMerged(
-  { entries, added, gone }: ReturnType<typeof mergeStored>,
-  { onStep, onChange }: Pick<OutboxOptions, 'onStep' | 'onChange'>,
+  { queued, added, gone }: ReturnType<typeof mergeStored>,
+  { onStep, onChanged }: Pick<OutboxOptions, 'onStep' | 'onChanged'>,
 ) {
-  for (const { operation } of added) onStep({ kind: 'queued', operation })
-  for (const { operation, done } of gone) {
-    onStep({ kind: 'done', operation, result: undefined })
+  for (const { op } of added) onStep({ kind: 'queued', op })
+  for (const { op, done } of gone) {
+    onStep({ kind: 'done', op, result: undefined })
     done.reject(new ChatError('another tab has sent or discarded it', { code: 'ABORTED' }))
   }
-  for (const { operation } of [...entries.values(), ...gone]) onChange(operation.channelId)
+  for (const { op } of [...queued.values(), ...gone]) onChanged(op.channelId)
 }

@@ -1,4 +1,4 @@
-import type { RateGate } from '../retry.ts'
+import type { Gate } from '../retry.ts'
 import type { OutboxStorage } from '../storage.ts'
 import type { Message } from '../types.ts'
 import type { OutboxApi } from './perform.ts'
@@ -7,12 +7,12 @@ import type { OutboxStep } from './steps.ts'
 export type OutboxOptions = {
   api: OutboxApi
   /** The gate of all calls of the client. */
-  gate: Pick<RateGate, 'record'>
+  gate: Pick<Gate, 'takeResult'>
   storage: OutboxStorage
   /** Whether the server works, as far as the socket shows. */
   isConnected: () => boolean
   /** The entries of a channel have changed. */
-  onChange: (channelId: string) => void
+  onChanged: (channelId: string) => void
   onStep: (step: OutboxStep) => void
   onSent: (message: Message) => void
   /** False if the user has logged out in another tab; the given answer if that is not known. */

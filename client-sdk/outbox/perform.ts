@@ -9,7 +9,7 @@ export type OutboxApi = Pick<UserApi, 'messages' | 'reactions' | 'pins' | 'reads
 
 /** What is sent together is messages. */
 type Sends = Omit<Outgoing, 'type'>[]
-type Attempted = Pick<OutboxEntry, 'operation' | 'wasTried'>
+type Attempted = Pick<OutboxEntry, 'op' | 'wasTried'>
 
 /**
  * Carries out an operation, or sends messages of one channel in one call. A repeat has the effect
@@ -23,8 +23,8 @@ export async function perform(
   const [first] = entries
   if (!first) return []
   if (entries.length === 1) return [await performOne(api, first, options)]
-  const { channelId } = first.operation
-  const messages = entries.map(({ operation }) => inputOf(operation)) as Sends
+  const { channelId } = first.op
+  const messages = entries.map(({ op }) => inputOf(op)) as Sends
   const { results } = await api.messages.sendBatch({ channelId, messages }, options)
   const lost = { code: 'UNAVAILABLE', message: 'no answer' } as const
   return entries.map((_, index) => {
@@ -35,11 +35,11 @@ export async function perform(
 
 async function performOne(
   { messages, reactions, pins, reads }: OutboxApi,
-  { operation, wasTried }: Attempted,
+  { op, wasTried }: Attempted,
   options: CallOptions,
 ): Promise<unknown> {
-  if (operation.type === 'read') {
-    const { channelId, messageId, isEverything } = operation
+  if (op.type === 'read') {
+    const { channelId, messageId, isEverything } = op
     // What arrived since the first attempt was not seen.
     const upTo = messageId === undefined || (isEverything && !wasTried) ? {} : { messageId }
     return reads.mark({ channelId, ...upTo }, options)
@@ -52,18 +52,18 @@ async function performOne(
     unreact: reactions.remove,
     pin: pins.pin,
     unpin: pins.unpin,
-  }[operation.type ?? 'send'] as (input: object, options: CallOptions) => Promise<unknown>
+  }[op.type ?? 'send'] as (input: object, options: CallOptions) => Promise<unknown>
   // An operation has its call's fields.
-  return call(inputOf(operation), options)
+  return call(inputOf(op), options)
 }
 
 /**
  * What an operation's call says. A tab with a newer build of the application may have stored more
  * than this one knows, and that is sent as well.
  */
-function inputOf(operation: OutboxOperation) {
-  const { type: _type, createdAt: _createdAt, failure: _failure, clientId, ...input } = operation
-  return isSend(operation) ? { ...input, clientId } : input
+function inputOf(op: OutboxOperation) {
+  const { type: _type, createdAt: _createdAt, failure: _failure, clientId, ...input } = op
+  return isSend(op) ? { ...input, clientId } : input
 }
 
 /** A repeated deletion finds nothing left to delete. */
@@ -71,6 +71,6 @@ export const isDoneAlready = ({ type }: OutboxOperation, error: ChatError, wasTr
   type === 'delete' && wasTried && isChatError(error, 'NOT_FOUND')
 
 function toError({ code, message, retryAfterSeconds }: BatchError) {
-  const retryAfterMs = retryAfterSeconds === undefined ? undefined : retryAfterSeconds * 1_000
+  const retryAfterMs = retryAfterSeconds && retryAfterSeconds * 1_000
   return new ChatError(message, { code, status: statusOf(code), retryAfterMs })
 }

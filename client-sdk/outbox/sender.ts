@@ -9,14 +9,14 @@ import { isDoneAlready, perform } from './perform.ts'
 
 /** The loop that sends the operations of a line. */
 type SendLoop = {
-  attempts: number
+  tries: number
   /** Ends the wait for the next attempt, without one. */
   cancel?: (() => void) | undefined
   /** Messages go one by one: a call with several was refused. */
   isSingle?: boolean
 }
 type SenderOptions = Pick<OutboxOptions, 'api' | 'gate' | 'isConnected' | 'storage'> & {
-  entries: () => Iterable<OutboxEntry>
+  queued: () => Iterable<OutboxEntry>
   /** Called before the first attempt; false if nothing is left to send. */
   prepare: (entry: OutboxEntry) => boolean
   onStarted: (entry: OutboxEntry) => void
@@ -45,22 +45,22 @@ export class Sender {
   flush() {
     this.#endPauses()
     this.#isRunning = true
-    for (const { operation } of [...this.options.entries()]) this.run(operation)
+    for (const { op } of [...this.options.queued()]) this.run(op)
   }
 
   /** Another tab may send from now on, and try what this one has not. */
   pause() {
-    const { storage, entries } = this.options
+    const { storage, queued } = this.options
     this.#isRunning = false
     this.#endPauses()
-    for (const entry of entries()) {
+    for (const entry of queued()) {
       entry.wasTried ||= storage.sharedAs !== undefined
       this.#setWaiting(entry, undefined)
     }
   }
 
   /** Sends nothing more, not even what waits for a token: that may be of another app. */
-  stop() {
+  halt() {
     this.pause()
     this.#loops.clear()
     this.#abort.abort()
@@ -76,20 +76,20 @@ export class Sender {
     }
   }
 
-  run(operation: OutboxOperation) {
-    const line = lineOf(operation)
+  run(op: OutboxOperation) {
+    const line = lineOf(op)
     if (this.#isRunning && !this.#loops.has(line)) void this.#run(line)
   }
 
   async #run(line: string) {
-    const loop: SendLoop = { attempts: 0 }
+    const loop: SendLoop = { tries: 0 }
     this.#loops.set(line, loop)
     const isCurrent = () => this.#loops.get(line) === loop
     while (isCurrent() && this.#isRunning) {
       const next = this.#next(line, loop)
       if (next.length === 0) break
       const delayMs = await this.#attempt(next, loop)
-      if (delayMs === undefined) loop.attempts = 0
+      if (delayMs === undefined) loop.tries = 0
       else if (this.#isRunning) await this.#wait(loop, delayMs)
     }
     if (isCurrent()) this.#loops.delete(line)
@@ -102,7 +102,7 @@ export class Sender {
     for (const entry of this.#waiting(line)) {
       if (next.length > 0 && !this.#mayFollow(next, entry, loop)) break
       if (!this.options.prepare(entry)) continue
-      length += JSON.stringify(entry.operation).length
+      length += JSON.stringify(entry.op).length
       if (next.length > 0 && length > BATCH.length) break
       next.push(entry)
       if (!isOutgoing(entry)) break
@@ -114,8 +114,8 @@ export class Sender {
   *#waiting(line: string) {
     const seen = new Set<OutboxEntry>()
     for (;;) {
-      const entry = [...this.options.entries()].find(
-        (each) => !each.error && !seen.has(each) && lineOf(each.operation) === line,
+      const entry = [...this.options.queued()].find(
+        (each) => !each.error && !seen.has(each) && lineOf(each.op) === line,
       )
       if (!entry) return
       seen.add(entry)
@@ -138,7 +138,7 @@ export class Sender {
 
   /** Resolves to the delay before the next attempt; undefined if there is nothing to repeat. */
   async #attempt(entries: OutboxEntry[], loop: SendLoop): Promise<number | undefined> {
-    loop.attempts += 1
+    loop.tries += 1
     // Some devices say wrongly that they are offline, behind a VPN for example.
     if (isDeviceOffline() && !this.options.isConnected()) {
       const error = new ChatError('the device is offline', { code: 'NETWORK_ERROR' })
@@ -167,9 +167,9 @@ export class Sender {
     for (const [index, entry] of entries.entries()) {
       const outcome = outcomes[index]
       // A call with several messages is answered although the limit refuses some of them.
-      if (entries.length > 1) this.options.gate.record('messages', outcome)
+      if (entries.length > 1) this.options.gate.takeResult('messages', outcome)
       if (!(outcome instanceof ChatError)) this.options.onDone(entry, outcome)
-      else if (isDoneAlready(entry.operation, outcome, entry.wasTried))
+      else if (isDoneAlready(entry.op, outcome, entry.wasTried))
         this.options.onDone(entry, { success: true })
       else if (!this.#mayPass(entry, outcome)) this.options.onRefused(entry, outcome)
       else {
@@ -180,8 +180,8 @@ export class Sender {
     return delayMs
   }
 
-  #delay(entries: OutboxEntry[], error: ChatError, { attempts }: SendLoop) {
-    const delayMs = pause('background', attempts, error.retryAfterMs)
+  #delay(entries: OutboxEntry[], error: ChatError, { tries }: SendLoop) {
+    const delayMs = pause('background', tries, error.retryAfterMs)
     const until = new Date(Date.now() + delayMs).toISOString()
     if (this.#isRunning) {
       for (const entry of entries) this.#setWaiting(entry, { until, error })

@@ -14,7 +14,7 @@ export type Unplaced<Operation> = Operation extends object
   : never
 
 /** What happens to an operation; `refused` ends what was shown of it. */
-export type OutboxStep = { operation: OutboxOperation } & (
+export type OutboxStep = { op: OutboxOperation } & (
   | { kind: 'queued' | 'started' }
   | { kind: 'done'; result: unknown }
   | { kind: 'refused'; error: ChatError }

@@ -5,7 +5,7 @@ import type { OutboxStep } from './steps.ts'
 import type { TabChange } from './tabs.ts'
 
 type SharedOutbox = {
-  entries: Map<string, OutboxEntry>
+  queued: Map<string, OutboxEntry>
   isSender: boolean
   onStep: (step: OutboxStep) => void
   onSent: (entry: OutboxEntry, message: Message) => void
@@ -18,36 +18,36 @@ export function applyTabChange(message: TabChange, outbox: SharedOutbox) {
     if (isOperation(message.operation)) put(message.operation, outbox)
     return
   }
-  const { entries, onStep, onSent, onChanged } = outbox
-  const entry = entries.get(message.clientId)
+  const { queued, onStep, onSent, onChanged } = outbox
+  const entry = queued.get(message.clientId)
   if (!entry) return
-  const { operation, done } = entry
-  entries.delete(message.clientId)
+  const { op, done } = entry
+  queued.delete(message.clientId)
   if (message.kind === 'replaced') {
-    entries.get(message.by)?.done.promise.then(done.resolve, done.reject)
-    onStep({ kind: 'done', operation, result: undefined })
+    queued.get(message.by)?.done.promise.then(done.resolve, done.reject)
+    onStep({ kind: 'done', op, result: undefined })
   } else if (message.error) {
     const error = toError(message.error)
-    if (!isSend(operation)) onStep({ kind: 'refused', operation, error })
+    if (!isSend(op)) onStep({ kind: 'refused', op, error })
     done.reject(error)
   } else {
     const { result } = message
-    if (isSend(operation)) onSent(entry, result as Message) // as it was answered
-    onStep({ kind: 'done', operation, result })
+    if (isSend(op)) onSent(entry, result as Message) // as it was answered
+    onStep({ kind: 'done', op, result })
     done.resolve(result)
   }
   onChanged(entry)
 }
 
-function put(operation: OutboxOperation, { entries, isSender, onStep, onChanged }: SharedOutbox) {
-  const known = entries.get(operation.clientId)
+function put(op: OutboxOperation, { queued, isSender, onStep, onChanged }: SharedOutbox) {
+  const known = queued.get(op.clientId)
   if (known?.isSending) return
-  const next = createEntry(operation, { wasTried: !isSender || known?.wasTried })
-  if (known?.error && !next.error) entries.delete(operation.clientId)
+  const next = createEntry(op, { wasTried: !isSender || known?.wasTried })
+  if (known?.error && !next.error) queued.delete(op.clientId)
   if (known && !known.error && next.error) known.done.reject(next.error)
   const done = known && !known.error ? known.done : next.done
   const entry = known ? Object.assign(known, { ...next, done }) : next
-  entries.set(operation.clientId, entry)
-  if (!next.error) onStep({ kind: 'queued', operation })
+  queued.set(op.clientId, entry)
+  if (!next.error) onStep({ kind: 'queued', op })
   onChanged(entry)
 }

@@ -12,7 +12,7 @@ export type TabChange =
   | { kind: 'replaced'; clientId: string; by: string }
 
 type TabsOptions = {
-  onChange: (change: TabChange) => void
+  onChanged: (change: TabChange) => void
   /** The user has logged out in another tab. */
   onEnded: () => void
   /** From now on this tab sends, or another one. */
@@ -46,7 +46,7 @@ export class Tabs {
     this.#channel.onmessage = ({ data }) => {
       const message = data as TabMessage // of `post`
       if (message.kind === 'ended') this.options.onEnded()
-      else this.options.onChange(message)
+      else this.options.onChanged(message)
     }
     this.#channel.unref?.()
   }

@@ -15,7 +15,7 @@ import type { Socket } from './transports.ts'
 export type SessionEnd = { reason: string; isFinal: boolean }
 type SessionOptions = {
   /** Opens what carries the session. */
-  open: () => Socket
+  openSocket: () => Socket
   token: string
   /** Gets a token to replace one that expires. */
   getToken: () => Promise<string>
@@ -56,11 +56,11 @@ export class Session {
 
   constructor(readonly options: SessionOptions) {}
 
-  open() {
+  begin() {
     const { token, onOpen } = this.options
     this.#stopWatching = watchdog(REPLY_TIMEOUT_MS, () => this.fail('the socket did not open'))
     try {
-      const socket = this.options.open()
+      const socket = this.options.openSocket()
       this.#socket = socket
       socket.onopen = () => {
         if (this.#hasEnded) return socket.close()

@@ -64,13 +64,13 @@ export class Subscriptions {
   }
 
   /** Subscribes to every topic in a new session. */
-  start(session: Session) {
+  begin(session: Session) {
     this.#session = session
     for (const topic of this.#topics.values()) this.#subscribe(topic)
   }
 
   /** The session has ended. */
-  stop() {
+  halt() {
     this.#session = undefined
     this.#onSettled = undefined
     for (const topic of this.#topics.values()) {

@@ -28,7 +28,7 @@ export class Transports {
 
   constructor(readonly options: TransportsOptions) {}
 
-  open(url: string): Socket {
+  openSocket(url: string): Socket {
     this.#stopTrying()
     if (this.#isStream && this.#streams?.canStream(url))
       return new this.#streams.StreamSocket(url, this.options.fetch)
@@ -67,7 +67,7 @@ export class Transports {
   }
 
   /** Stops: no socket is wanted for now. */
-  stop() {
+  halt() {
     this.#stopTrying()
   }
 

@@ -56,7 +56,7 @@ export class LiveRoom implements Room {
     this.#context = context
     this.#typing = new ThrottledTyping(context.api, id)
     this.#reads = new ThrottledReads({
-      isConnected: () => context.connection.isConnected,
+      isConnected: () => context.link.isConnected,
       isRead: () => this.#isRead,
       mark: (read) => this.#queue({ type: 'read', ...read }) as Promise<ReadResult>, // its answer
       find: (messageId) =>
@@ -65,7 +65,7 @@ export class LiveRoom implements Room {
           : this.sync.state.messages.get(messageId),
     })
     this.#mutations = new PendingMutations({
-      onChange: () => this.refresh(),
+      onChanged: () => this.redraw(),
       isActive: () => this.sync.isActive,
       me: () => this.#me,
     })
@@ -74,7 +74,7 @@ export class LiveRoom implements Room {
       channelId: id,
       loaderOf: createLoaders(context, id),
       watched: () => this.#stores.watched(),
-      onChange: () => this.refresh(),
+      onChanged: () => this.redraw(),
       onLeft: () => {
         this.#stores.forget()
         context.onLeft(id)
@@ -93,7 +93,7 @@ export class LiveRoom implements Room {
     this.reads = this.#stores.reads
     this.typing = this.#stores.typing
     this.pins = this.#stores.pins
-    for (const { operation } of context.outbox.entriesOf(id)) this.#mutations.show(operation)
+    for (const { op } of context.outbox.entriesOf(id)) this.#mutations.show(op)
   }
 
   get isOpen() {
@@ -109,7 +109,7 @@ export class LiveRoom implements Room {
   }
 
   send(draft: Draft): OutgoingMessage {
-    this.#typing.stop()
+    this.#typing.halt()
     const { outbox } = this.#context
     return sendThroughOutbox(draft, { outbox, channelId: this.id, me: this.#me })
   }
@@ -119,7 +119,7 @@ export class LiveRoom implements Room {
   }
 
   discard(clientId: string) {
-    this.#context.outbox.discard(clientId)
+    this.#context.outbox.withdraw(clientId)
   }
 
   async edit(messageId: string, { text, custom }: MessageEdit): Promise<Message> {
@@ -192,7 +192,7 @@ export class LiveRoom implements Room {
     this.#stores.info.reload()
   }
   refreshInfo() {
-    this.#stores.info.refresh()
+    this.#stores.info.redraw()
   }
   /** Forgets what was loaded, unless somebody watches. */
   free() {
@@ -211,14 +211,14 @@ export class LiveRoom implements Room {
     if (message) this.sync.update((state) => upsertMessages(state, [message]))
     this.#mutations.handleStep(step)
   }
-  refresh() {
+  redraw() {
     this.#mutations.dropConfirmed(this.sync.state)
     this.#context.note(this.id)
-    this.#stores.refresh()
+    this.#stores.redraw()
   }
 
-  #queue(operation: Unplaced<NewOperation>): Promise<unknown> {
-    const placed = { ...operation, clientId: newId(), channelId: this.id }
+  #queue(op: Unplaced<NewOperation>): Promise<unknown> {
+    const placed = { ...op, clientId: newId(), channelId: this.id }
     return this.#context.outbox.add(placed).done.promise
   }
 

@@ -31,7 +31,7 @@ export class RoomInfoStore {
     const onWatched = () => this.#load()
     this.#inner = createStore(this.#compute(), { onError: context.onError, onWatched })
     const getSnapshot = () => {
-      this.refresh()
+      this.redraw()
       return this.#inner.getSnapshot()
     }
     this.store = { subscribe: this.#inner.subscribe, getSnapshot }
@@ -41,7 +41,7 @@ export class RoomInfoStore {
     return this.#inner.isWatched
   }
 
-  refresh() {
+  redraw() {
     this.#inner.set(keepIfEqual(this.#inner.getSnapshot(), this.#compute()))
   }
 
@@ -49,14 +49,14 @@ export class RoomInfoStore {
   handleAccessLost(error: ChatError) {
     this.#retries.end()
     this.#error = error
-    this.refresh()
+    this.redraw()
   }
 
   /** Loads again, because there may be an answer now. */
   reload() {
     this.#error = undefined
     if (this.#inner.isWatched) this.#load()
-    this.refresh()
+    this.redraw()
   }
 
   #load() {
@@ -70,16 +70,16 @@ export class RoomInfoStore {
       })
       .finally(() => {
         this.#loading = undefined
-        this.refresh()
+        this.redraw()
       })
-    this.refresh()
+    this.redraw()
   }
 
   #compute(): RoomInfo {
-    const { records, connection } = this.context
+    const { records, link } = this.context
     const channel = records.shown(this.channelId)
     if (channel) {
-      const isLive = connection.state.getSnapshot().status === 'live'
+      const isLive = link.state.getSnapshot().status === 'live'
       return { channel, status: isLive ? 'ready' : 'stale' }
     }
     const status = this.#loading ? 'loading' : 'idle'

@@ -12,13 +12,13 @@ export class LoadBuffer {
     if (this.#recordings > 0) this.#changes.push(change)
   }
 
-  /** Buffers changes until `stop()`. */
-  record() {
+  /** Buffers changes until `halt()`. */
+  recordChanges() {
     const start = this.#changes.length
     this.#recordings += 1
     return {
       changes: () => this.#changes.slice(start),
-      stop: () => {
+      halt: () => {
         this.#recordings -= 1
         if (this.#recordings === 0) this.#changes = []
       },

@@ -125,11 +125,11 @@ export function createJumpLoader(
       api.messages.list({ ...ref, after: messageId }),
     ])
     const messages = [...older.messages, message, ...newer.messages]
-    const window = {
+    const span = {
       from: older.hasMore ? (older.messages[0] ?? message).seq : 0,
       to: newer.hasMore ? (newer.messages.at(-1) ?? message).seq : Number.POSITIVE_INFINITY,
     }
-    return (state) => moveWindow(state, { messages, window, timeline })
+    return (state) => moveWindow(state, { messages, span, timeline })
   }
 }
 

@@ -6,7 +6,7 @@ import { type OptimisticUpdate, optimistic, withoutConfirmed } from './optimisti
 import type { ChannelState } from './state.ts'
 
 type PendingMutationsOptions = {
-  onChange: () => void
+  onChanged: () => void
   /** Whether events of the channel arrive. */
   isActive: () => boolean
   me: () => UserSummary
@@ -28,29 +28,29 @@ export class PendingMutations {
 
   /** The message as a completed edit has left it. */
   editedBy(step: OutboxStep): Message | undefined {
-    if (step.operation.type !== 'edit' || !('result' in step)) return undefined
+    if (step.op.type !== 'edit' || !('result' in step)) return undefined
     return step.result as Message | undefined // the answer of an edit
   }
 
   handleStep(step: OutboxStep) {
-    const { operation, kind } = step
-    if (kind === 'queued') this.show(operation)
-    else if (kind === 'started') this.#gapsBefore.set(operation.clientId, this.#gaps)
-    else if (kind === 'refused') this.#remove(operation.clientId)
-    else this.#complete(operation.clientId)
+    const { op, kind } = step
+    if (kind === 'queued') this.show(op)
+    else if (kind === 'started') this.#gapsBefore.set(op.clientId, this.#gaps)
+    else if (kind === 'refused') this.#remove(op.clientId)
+    else this.#complete(op.clientId)
   }
 
   /** Shows an operation of the outbox, which may have changed since it was last shown. */
-  show(operation: OutboxOperation) {
-    const { clientId: key } = operation
-    const update = updateOf(operation, this.options.me())
+  show(op: OutboxOperation) {
+    const { clientId: key } = op
+    const update = updateOf(op, this.options.me())
     if (!update) return
     const next = { ...update, key }
     const isShown = this.#updates.some((each) => each.key === key)
     this.#updates = isShown
       ? this.#updates.map((each) => (each.key === key ? next : each))
       : [...this.#updates, next]
-    this.options.onChange()
+    this.options.onChanged()
   }
 
   /** Handles that the server has carried it out. */
@@ -61,14 +61,14 @@ export class PendingMutations {
     if (hasEvents && update && !update.isConfirmedByResponse) this.#markResponded(key)
     else this.#remove(key)
     this.#gapsBefore.delete(key)
-    this.options.onChange()
+    this.options.onChanged()
   }
 
   /** Takes the update back. */
   #remove(key: string) {
     this.#updates = this.#updates.filter((update) => update.key !== key)
     this.#gapsBefore.delete(key)
-    this.options.onChange()
+    this.options.onChanged()
   }
 
   handleEvent(event: ChannelEvent) {
@@ -88,7 +88,7 @@ export class PendingMutations {
   handleGapFilled() {
     this.#gaps += 1
     this.#updates = this.#updates.filter(({ hasResponse }) => !hasResponse)
-    this.options.onChange()
+    this.options.onChanged()
   }
 
   #markResponded(key: string) {
@@ -98,18 +98,18 @@ export class PendingMutations {
   }
 }
 
-function updateOf(operation: OutboxOperation, me: UserSummary): OptimisticUpdate | undefined {
-  switch (operation.type) {
+function updateOf(op: OutboxOperation, me: UserSummary): OptimisticUpdate | undefined {
+  switch (op.type) {
     case 'edit':
-      return optimistic.edit(operation.messageId, operation)
+      return optimistic.edit(op.messageId, op)
     case 'delete':
-      return optimistic.delete(operation.messageId)
+      return optimistic.delete(op.messageId)
     case 'pin':
     case 'unpin':
-      return optimistic.pin(operation.messageId, operation.type === 'pin')
+      return optimistic.pin(op.messageId, op.type === 'pin')
     case 'react':
     case 'unreact': {
-      const { messageId, emoji, type } = operation
+      const { messageId, emoji, type } = op
       return optimistic.react(messageId, emoji, { isOn: type === 'react', me })
     }
     default:

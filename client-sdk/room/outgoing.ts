@@ -54,13 +54,13 @@ export function sendThroughOutbox(
     clientId,
     get message(): ChatMessage {
       if (entry.message) return { ...entry.message, status: 'sent' }
-      if (!isOutgoing(entry)) throw new TypeError(`${clientId} is the key of another operation`)
+      if (!isOutgoing(entry)) throw new TypeError(`${clientId} is the key of another op`)
       return unsentMessage(entry, me)
     },
     get sent() {
       return entry.done.promise as Promise<Message> // the answer of a send
     },
     retry: () => outbox.retry(clientId),
-    discard: () => outbox.discard(clientId),
+    discard: () => outbox.withdraw(clientId),
   }
 }

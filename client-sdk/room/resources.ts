@@ -22,7 +22,7 @@ type ResourcesOptions = {
   /** The status of a resource that was loaded just now. */
   loadedStatus: () => LoadStatus
   onLoaded: (name: ResourceName, loaded: Loaded) => void
-  onChange: () => void
+  onChanged: () => void
 }
 
 /** The load states of a channel's resources. Each resource is loaded at most once at a time. */
@@ -31,7 +31,7 @@ export class Resources {
   readonly #states = new Map<ResourceName, ResourceState>()
   readonly #loads = new Map<ResourceName, Promise<void>>()
   readonly #retries = createRetries(() => {
-    for (const name of this.#failed()) this.invalidate(name)
+    this.invalidate(this.#failed())
     this.loadWatched()
   })
 
@@ -56,10 +56,12 @@ export class Resources {
     }
   }
 
-  /** Makes a resource `idle`, to be loaded again; the result of a running load is ignored. */
-  invalidate(name: ResourceName) {
-    this.#states.delete(name)
-    this.#loads.delete(name)
+  /** Makes resources `idle`, to be loaded again; the results of running loads are ignored. */
+  invalidate(names: ResourceName[]) {
+    for (const name of names) {
+      this.#states.delete(name)
+      this.#loads.delete(name)
+    }
   }
 
   /** Ignores the results of running loads, and drops scheduled ones. */
@@ -101,10 +103,10 @@ export class Resources {
     name: ResourceName,
     { loader, isCurrent }: { loader: Loader; isCurrent: () => boolean },
   ) {
-    const { loadedStatus, onLoaded, onChange } = this.options
-    const recording = this.buffer.record()
+    const { loadedStatus, onLoaded, onChanged } = this.options
+    const recording = this.buffer.recordChanges()
     this.set(name, { status: this.get(name).status === 'stale' ? 'stale' : 'loading' })
-    onChange()
+    onChanged()
     try {
       const apply = await loader()
       if (!isCurrent()) return
@@ -120,8 +122,8 @@ export class Resources {
       }
       throw error
     } finally {
-      recording.stop()
-      onChange()
+      recording.halt()
+      onChanged()
     }
   }
 

@@ -11,7 +11,7 @@ import { append, isShown, visibleMessages, windowOf } from './timeline.ts'
 /** The user's own changes, shown beside the server's messages. */
 type LocalChanges = {
   updates: readonly OptimisticUpdate[]
-  entries: readonly OutboxEntry[]
+  queued: readonly OutboxEntry[]
   me: UserSummary | undefined
 }
 
@@ -22,22 +22,22 @@ type LocalChanges = {
 export function selectMessages(
   state: ChannelState,
   timeline: Timeline,
-  { updates, entries, me }: LocalChanges,
+  { updates, queued, me }: LocalChanges,
 ): readonly ChatMessage[] {
   const messages = updatedMessages(visibleMessages(state, timeline), { state, updates, me })
   if (!me) return messages
   const { parentId, replies } = timeline
-  const own = entries
+  const own = queued
     .filter((entry): entry is OutgoingEntry => isOutgoing(entry))
-    .filter(({ operation }) =>
+    .filter(({ op }) =>
       replies === false
-        ? operation.parentId === undefined
-        : parentId === undefined || operation.parentId === parentId,
+        ? op.parentId === undefined
+        : parentId === undefined || op.parentId === parentId,
     )
   const below = own
     .map(
       (entry) =>
-        state.messages.ofClient(me.id, entry.operation.clientId) ?? unsentMessage(entry, me, state),
+        state.messages.ofClient(me.id, entry.op.clientId) ?? unsentMessage(entry, me, state),
     )
     .filter((message) => message.status !== 'sent' || !isShown(state, timeline, message))
     .map((message) => withUpdates(message, updates))
@@ -69,12 +69,12 @@ const updatedMessages = /* @__PURE__ */ memoize(
 
 /** An unsent message as it is shown; the same object until its entry changes. */
 export function unsentMessage(
-  { operation, error, waiting }: OutgoingEntry,
+  { op, error, waiting }: OutgoingEntry,
   me: UserSummary,
   state?: ChannelState,
 ): ChatMessage {
-  const quoted = state?.messages.get(operation.quotedMessageId ?? '')
-  return unsent(operation, { error, waiting, me, quoted })
+  const quoted = state?.messages.get(op.quotedMessageId ?? '')
+  return unsent(op, { error, waiting, me, quoted })
 }
 
 type Unsent = Pick<OutgoingEntry, 'error' | 'waiting'> & {
@@ -83,8 +83,8 @@ type Unsent = Pick<OutgoingEntry, 'error' | 'waiting'> & {
 }
 
 const unsent = /* @__PURE__ */ memoize(
-  (operation: Outgoing, { error, waiting, me, quoted }: Unsent): ChatMessage => {
-    const { clientId, channelId, text, attachments, parentId = null, custom, createdAt } = operation
+  (op: Outgoing, { error, waiting, me, quoted }: Unsent): ChatMessage => {
+    const { clientId, channelId, text, attachments, parentId = null, custom, createdAt } = op
     return {
       id: clientId,
       clientId,

@@ -77,7 +77,7 @@ type RoomStoresOptions = {
 type DerivedStore = {
   resource: ResourceName | undefined
   isWatched: () => boolean
-  refresh: () => void
+  redraw: () => void
   /** Releases what the store showed last. */
   forget: () => void
 }
@@ -142,8 +142,8 @@ export class RoomStores {
     )
   }
 
-  refresh() {
-    for (const store of this.#stores) store.refresh()
+  redraw() {
+    for (const store of this.#stores) store.redraw()
   }
 
   /** Stores must not keep in memory what is no longer loaded. */
@@ -179,7 +179,7 @@ export class RoomStores {
     const compute = () => {
       const items = selectMessages(sync.state, timeline, {
         updates: updates(),
-        entries: context.outbox.entriesOf(channelId),
+        queued: context.outbox.entriesOf(channelId),
         me: currentUser(context),
       })
       const hasMore = selectHasMore(sync.state, timeline)
@@ -220,11 +220,11 @@ export class RoomStores {
       store.set(keepIfEqual(store.getSnapshot(), compute()))
     }
     // Without a listener it is recomputed when it is read.
-    const refresh = () => {
+    const redraw = () => {
       if (store.isWatched) recompute()
       else isOutdated = true
     }
-    this.#stores.push({ resource, isWatched: () => store.isWatched, refresh, forget: recompute })
+    this.#stores.push({ resource, isWatched: () => store.isWatched, redraw, forget: recompute })
     return {
       subscribe: store.subscribe,
       getSnapshot: () => {

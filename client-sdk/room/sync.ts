@@ -24,7 +24,7 @@ type ChannelSyncOptions = {
   loaderOf: (name: ResourceName) => Loader
   /** The resources that something watches. */
   watched: () => ResourceName[]
-  onChange: () => void
+  onChanged: () => void
   /** Called when nobody watches, and only the newest page is left. */
   onLeft: () => void
   /** Called when the state was fetched across a gap in the events. */
@@ -62,14 +62,14 @@ export class ChannelSync {
   readonly #typing = new TypingExpiry((stop) => this.handleEvent(stop))
 
   constructor(readonly options: ChannelSyncOptions) {
-    const { loaderOf, watched, onChange } = options
+    const { loaderOf, watched, onChanged } = options
     this.resources = new Resources({
       loaderOf,
       watched,
       canLoad: () => this.#isSubscribed,
       loadedStatus: () => (this.#isSubscribed || !this.isActive ? 'ready' : 'stale'),
       onLoaded: (name, loaded) => this.#handleLoaded(name, loaded),
-      onChange,
+      onChanged,
     })
   }
 
@@ -84,14 +84,14 @@ export class ChannelSync {
   jumpTo(loader: Loader, resource: ResourceName): Promise<void> {
     const jump = `jump:${resource}`
     this.#jumped.add(resource)
-    this.resources.invalidate(jump)
+    this.resources.invalidate([jump])
     return this.resources.load(jump, loader)
   }
 
   /** Moves the window back to the newest messages. */
   jumpToLatest(resource: ResourceName): Promise<void> {
     this.#jumped.delete(resource)
-    this.resources.invalidate(`jump:${resource}`)
+    this.resources.invalidate([`jump:${resource}`])
     return this.resources.load(resource)
   }
 
@@ -103,7 +103,7 @@ export class ChannelSync {
 
   handleEvent(event: ChannelEvent) {
     if (!this.#unsubscribe) return
-    if (event.type === 'typing.start' || event.type === 'typing.stop') this.#typing.record(event)
+    if (event.type === 'typing.start' || event.type === 'typing.stop') this.#typing.note(event)
     else {
       const apply = (state: ChannelState) => applyEvent(state, event, this.#me)
       this.resources.buffer.add(apply)
@@ -120,7 +120,7 @@ export class ChannelSync {
     this.#position = position
     this.#isRestored = true
     this.resources.set('messages', { status: 'stale' })
-    this.options.onChange()
+    this.options.onChanged()
   }
 
   /** The position at which the messages are up to date; undefined while they are not. */
@@ -140,7 +140,7 @@ export class ChannelSync {
     if (next === this.state) return
     this.state = next
     if (next.arePinsStale) this.#reloadPins()
-    this.options.onChange()
+    this.options.onChanged()
   }
 
   /** The connection was lost: the state may miss changes. */
@@ -150,7 +150,7 @@ export class ChannelSync {
     this.resources.transition(['ready'], 'stale')
     this.#typing.clear()
     if (this.state.typing.length > 0) this.state = { ...this.state, typing: [] }
-    this.options.onChange()
+    this.options.onChanged()
   }
 
   /** Handles that the user may not, or no longer, read the channel: drops everything. */
@@ -162,7 +162,7 @@ export class ChannelSync {
     this.state = emptyState
     for (const name of new Set([...this.resources.names, 'messages']))
       this.resources.set(name, { status: 'failed', error })
-    this.options.onChange()
+    this.options.onChanged()
   }
 
   handleAccessRegained() {
@@ -179,7 +179,7 @@ export class ChannelSync {
       (context) => this.#handleSubscribed(context),
       this.#position,
     )
-    this.options.onChange()
+    this.options.onChanged()
   }
 
   #stop() {
@@ -193,8 +193,7 @@ export class ChannelSync {
     this.#jumped.clear()
     this.state = newestPage(this.state)
     const kept = ['messages', 'members', 'reads', 'pins']
-    for (const name of this.resources.names)
-      if (!kept.includes(name)) this.resources.invalidate(name)
+    this.resources.invalidate(this.resources.names.filter((name) => !kept.includes(name)))
     if (!this.state.mainWindow) this.#position = undefined
     this.handleDisconnect()
     this.options.onLeft()
@@ -204,10 +203,10 @@ export class ChannelSync {
   free() {
     if (this.#unsubscribe) return
     this.resources.abandonLoads()
-    for (const name of this.resources.names) this.resources.invalidate(name)
+    this.resources.invalidate(this.resources.names)
     this.state = emptyState
     this.#position = undefined
-    this.options.onChange()
+    this.options.onChanged()
   }
 
   #handleSubscribed({ isRecovered, position }: { isRecovered: boolean; position: TopicPosition }) {
@@ -274,9 +273,7 @@ export class ChannelSync {
     await this.resources.load('messages', replaceState).catch(() => {
       this.state = { ...emptyState, rev }
     })
-    for (const name of names) {
-      if (name !== 'messages') this.resources.invalidate(name)
-    }
+    this.resources.invalidate(names.filter((name) => name !== 'messages'))
     this.options.onGapFilled()
     this.resources.loadWatched(names)
   }
@@ -289,14 +286,14 @@ export class ChannelSync {
     const { resources } = this
     const failed = resources.names.filter((name) => resources.get(name).status === 'failed')
     resources.transition(['stale'], 'ready')
-    for (const name of failed) resources.invalidate(name)
+    resources.invalidate(failed)
     this.#reload(outdated)
-    this.options.onChange()
+    this.options.onChanged()
   }
 
   /** Loads these resources again, at once or when they are watched. */
   #reload(names: ResourceName[]) {
-    for (const name of names) this.resources.invalidate(name)
+    this.resources.invalidate(names)
     this.resources.loadWatched(names)
   }
 

@@ -22,13 +22,13 @@ export class ThrottledTyping {
   keystroke() {
     const now = performance.now()
     clearTimeout(this.#stopTimer)
-    this.#stopTimer = setTimeout(() => this.stop(), TYPING_TIMEOUT_MS)
+    this.#stopTimer = setTimeout(() => this.halt(), TYPING_TIMEOUT_MS)
     if (this.#sentAt !== undefined && now - this.#sentAt < TYPING_INTERVAL_MS) return
     this.#sentAt = now
     this.#send(true)
   }
 
-  stop() {
+  halt() {
     const isShown = this.#sentAt !== undefined
     this.cancel()
     if (isShown) this.#send(false)

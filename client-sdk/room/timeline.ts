@@ -59,12 +59,12 @@ export function addPage(state: ChannelState, page: Page, timeline: Timeline = {}
   return withWindow(upsertMessages(state, messages), timeline, extended)
 }
 
-type Stretch = { messages: readonly Message[]; window: TimelineWindow; timeline: Timeline }
+type Stretch = { messages: readonly Message[]; span: TimelineWindow; timeline: Timeline }
 /** Moves a timeline's window to these messages. */
 export const moveWindow = (
   state: ChannelState,
-  { messages, window, timeline }: Stretch,
-): ChannelState => withWindow(upsertMessages(state, messages), timeline, window)
+  { messages, span, timeline }: Stretch,
+): ChannelState => withWindow(upsertMessages(state, messages), timeline, span)
 
 /** How many sent messages may wait. They would for ever in a timeline that nobody opens. */
 const MAX_JUST_SENT = 100

@@ -11,7 +11,7 @@ export class TypingExpiry {
 
   constructor(readonly onExpired: (stop: TypingEvent) => void) {}
 
-  record(event: TypingEvent) {
+  note(event: TypingEvent) {
     const { userId } = event.payload
     clearTimeout(this.#timers.get(userId))
     this.#timers.delete(userId)

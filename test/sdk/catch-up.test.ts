@@ -135,9 +135,9 @@ function catchUpToTest({ failsFrom = Number.POSITIVE_INFINITY } = {}) {
     const channels = Object.fromEntries(ids.map((id) => [id, { rev: 9, messages: [] }]))
     return { channels, more: false, totalUnread: pulls.length }
   }
-  const connection = { isConnected: true, state: { getSnapshot: () => ({ status: 'live' }) } }
-  const events = { emit: (event: ChatEvent) => emitted.push(event) }
-  const options = { api: { sync: { pull } }, connection, events }
+  const link = { isConnected: true, state: { getSnapshot: () => ({ status: 'live' }) } }
+  const emitter = { emit: (event: ChatEvent) => emitted.push(event) }
+  const options = { api: { sync: { pull } }, link, emitter }
   const catchUp = new CatchUp(options as unknown as Options) // as far as it uses them
   return { pulls, emitted, hold, catchUp }
 }

@@ -51,7 +51,7 @@ test('a client with a stream tries a WebSocket every ten minutes, until one open
   next()
   transports.connected(URL)
   const tried = sockets.length
-  transports.stop()
+  transports.halt()
   await clock.forward(1_200_000)
   expect(sockets).toHaveLength(tried)
 })
@@ -64,7 +64,7 @@ test('a client that stops while it tries a WebSocket connects to nothing later',
   next()
   transports.connected(URL)
   await clock.forward(600_000)
-  transports.stop()
+  transports.halt()
   sockets[1]?.onopen?.()
   expect([sockets[1]?.isClosed, found]).toEqual([true, []])
 })
@@ -188,6 +188,6 @@ function transportsToTest() {
     onWebSocket: () => found.push('found'),
   })
   const next = (url = URL) =>
-    transports.open(url) instanceof StreamSocket ? 'stream' : 'WebSocket'
+    transports.openSocket(url) instanceof StreamSocket ? 'stream' : 'WebSocket'
   return { transports, next, sockets, found }
 }

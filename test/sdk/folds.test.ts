@@ -16,11 +16,11 @@ const operation = (clientId: string, fields: object) =>
 
 /** Prepares the first of these entries; returns whether it is sent, and what became of the last. */
 function fold(...given: OutboxEntry[]) {
-  const entries = new Map(given.map((entry) => [entry.operation.clientId, entry]))
+  const entries = new Map(given.map((entry) => [entry.op.clientId, entry]))
   const update = vi.fn()
-  const others = { replace: vi.fn(), complete: vi.fn(), refuse: vi.fn(), discard: vi.fn() }
+  const others = { replace: vi.fn(), complete: vi.fn(), refuse: vi.fn(), withdraw: vi.fn() }
   const [first] = given
-  const isSent = first && prepare(first, { entries, update, ...others })
+  const isSent = first && prepare(first, { queued: entries, update, ...others })
   return { isSent, updated: update.mock.calls.map(([, changed]) => changed) }
 }
 
@@ -85,8 +85,8 @@ test('how far the user has read moves back only with a channel that they left', 
 test('a total that is older than a read is never shown as less than nothing', () => {
   const unread = new UnreadCounts({ onError: () => {} })
   const channel = { ...scriptedChat().channel('c').record(), unreadCount: 3 }
-  unread.pendingReads.start('c')
-  unread.refresh([channel])
+  unread.pendingReads.begin('c')
+  unread.redraw([channel])
   expect(unread.store.getSnapshot()).toEqual({ total: 0, byChannel: { c: 0 } })
 })
 
@@ -105,7 +105,7 @@ test('after a success the pauses of a resource that fails are short again', asyn
     canLoad: () => true,
     loadedStatus: () => 'ready',
     onLoaded: () => {},
-    onChange: () => {},
+    onChanged: () => {},
   })
   resources.loadIfIdle('messages')
   await vi.advanceTimersByTimeAsync(120_000)

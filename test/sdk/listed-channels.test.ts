@@ -199,9 +199,9 @@ test('after a restore the list shows how far the user had read by the backup', a
 test('a profile that was told before a request does not replace that of its answer', () => {
   const profiles = new LatestProfiles()
   const user = { id: 'ana', name: 'Ana', image: null }
-  profiles.record(user)
+  profiles.takeProfile(user)
   const asked = profiles.now
   expect(profiles.after(asked)).toEqual([])
-  profiles.record({ ...user, name: 'Anna' })
+  profiles.takeProfile({ ...user, name: 'Anna' })
   expect(profiles.after(asked)).toMatchObject([{ name: 'Anna' }])
 })

@@ -9,16 +9,16 @@ test('each load gets the changes since it began, until the last one ends', () =>
   const change = (): BufferedChange => (state) => state
   const [one, two, three] = [change(), change(), change()]
   buffer.add(change())
-  const first = buffer.record()
+  const first = buffer.recordChanges()
   buffer.add(one)
-  const second = buffer.record()
+  const second = buffer.recordChanges()
   buffer.add(two)
   expect([first.changes(), second.changes()]).toEqual([[one, two], [two]])
-  first.stop()
+  first.halt()
   buffer.add(three)
   expect(second.changes()).toEqual([two, three])
-  second.stop()
-  expect(buffer.record().changes()).toEqual([])
+  second.halt()
+  expect(buffer.recordChanges().changes()).toEqual([])
 })
 
 test('events that arrive after a load has ended or failed are not buffered', async () => {
@@ -28,7 +28,7 @@ test('events that arrive after a load has ended or failed are not buffered', asy
     canLoad: () => false,
     loadedStatus: () => 'ready',
     onLoaded: () => {},
-    onChange: () => {},
+    onChanged: () => {},
   })
   await resources.load('messages')
   const failing = async () => {
@@ -44,5 +44,5 @@ test('events that arrive after a load has ended or failed are not buffered', asy
   await quiet()
   collectGarbage()
   expect(heard.deref()).toBeUndefined()
-  expect(resources.buffer.record().changes()).toEqual([])
+  expect(resources.buffer.recordChanges().changes()).toEqual([])
 })

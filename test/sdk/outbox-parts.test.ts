@@ -21,11 +21,11 @@ test('a read that is shown twice is taken back once, by its answer', () => {
       takeReadAnswer: (channelId, { unreadCount }) => log.push(`${channelId} has ${unreadCount}`),
       endReading: (channelId) => log.push(`read ${channelId}`),
     },
-    events: createEmitter(() => {}),
+    emitter: createEmitter(() => {}),
   })
-  for (const kind of ['queued', 'started', 'queued'] as const) handle({ kind, operation: read })
+  for (const kind of ['queued', 'started', 'queued'] as const) handle({ kind, op: read })
   const result = { unreadCount: 2 }
-  for (const _ of [1, 2]) handle({ kind: 'done', operation: read, result })
+  for (const _ of [1, 2]) handle({ kind: 'done', op: read, result })
   expect(log).toEqual(['reading c', 'c has 2', 'read c', 'c has 2'])
 })
 
@@ -33,11 +33,11 @@ test('a stored operation may have been carried out, and one that is gone is done
   const edit: OutboxOperation = { ...read, clientId: 'e', type: 'edit', messageId: 'm', text: '' }
   const known = new Map([['r', createEntry(read)]])
   const merged = mergeStored(known, { operations: [edit], wasStored: new Set(['r']) })
-  expect(merged.entries.get('e')?.wasTried).toBe(true)
+  expect(merged.queued.get('e')?.wasTried).toBe(true)
   const steps: OutboxStep[] = []
   const gone = expect(known.get('r')?.done.promise).rejects.toMatchObject({ code: 'ABORTED' })
-  showMerged(merged, { onStep: (step) => steps.push(step), onChange: () => {} })
-  expect(steps.map(({ kind, operation }) => [kind, operation.clientId])).toEqual([
+  showMerged(merged, { onStep: (step) => steps.push(step), onChanged: () => {} })
+  expect(steps.map(({ kind, op }) => [kind, op.clientId])).toEqual([
     ['queued', 'e'],
     ['done', 'r'],
   ])
@@ -47,25 +47,25 @@ test('a stored operation may have been carried out, and one that is gone is done
 const edit = (clientId: string): OutboxOperation => ({
   ...{ type: 'edit', clientId, channelId: 'c', createdAt: clientId, messageId: 'm', text: '' },
 })
-/** The outbox of a tab with these entries. */
+/** The outbox of a tab with these operations. */
 function outboxOf(isSender: boolean, ...operations: OutboxOperation[]) {
-  const entries = new Map(operations.map((each) => [each.clientId, createEntry(each)]))
+  const queued = new Map(operations.map((each) => [each.clientId, createEntry(each)]))
   const ignore = () => {}
-  return { entries, isSender, onStep: ignore, onSent: ignore, onChanged: ignore }
+  return { queued, isSender, onStep: ignore, onSent: ignore, onChanged: ignore }
 }
 
 test('operations of the tab that sends may have been carried out, those of others not', () => {
   const [sender, other] = [outboxOf(true), outboxOf(false)]
   for (const outbox of [sender, other])
     applyTabChange({ kind: 'put', operation: edit('1') }, outbox)
-  expect([sender, other].map(({ entries }) => entries.get('1')?.wasTried ?? false)).toEqual([
+  expect([sender, other].map(({ queued }) => queued.get('1')?.wasTried ?? false)).toEqual([
     ...[false, true],
   ])
 })
 
 test('an edit that another tab has put into a later one ends with that', async () => {
   const outbox = outboxOf(false, edit('1'), edit('2'))
-  const first = outbox.entries.get('1')?.done.promise
+  const first = outbox.queued.get('1')?.done.promise
   applyTabChange({ kind: 'replaced', clientId: '1', by: '2' }, outbox)
   applyTabChange({ kind: 'removed', clientId: '2', result: 'done' }, outbox)
   expect(await first).toBe('done')
@@ -107,8 +107,8 @@ test('an outbox read for one user is not taken for that of the next one', async 
 test('a tab that joins the same others again hears what they said before', async () => {
   const heard: unknown[] = []
   const ignore = () => {}
-  const options = { onChange: ignore, onEnded: ignore, onElected: ignore }
-  const tabs = new Tabs({ ...options, onChange: (change) => void heard.push(change) })
+  const options = { onChanged: ignore, onEnded: ignore, onElected: ignore }
+  const tabs = new Tabs({ ...options, onChanged: (change) => void heard.push(change) })
   const other = new Tabs(options)
   for (const each of [tabs, other]) {
     onTestFinished(() => each.leave())
@@ -122,12 +122,12 @@ test('a tab that joins the same others again hears what they said before', async
 test('a tab that has joined others hears no more of those before', async () => {
   const heard: unknown[] = []
   const ignore = () => {}
-  const onChange = (change: unknown) => void heard.push(change)
-  const tabs = new Tabs({ onChange, onEnded: ignore, onElected: ignore })
+  const onChanged = (change: unknown) => void heard.push(change)
+  const tabs = new Tabs({ onChanged, onEnded: ignore, onElected: ignore })
   onTestFinished(() => tabs.leave())
   for (const name of ['before', 'now']) tabs.join(name)
   for (const name of ['before', 'now']) {
-    const other = new Tabs({ onChange: ignore, onEnded: ignore, onElected: ignore })
+    const other = new Tabs({ onChanged: ignore, onEnded: ignore, onElected: ignore })
     onTestFinished(() => other.leave())
     other.join(name)
     other.post({ kind: 'removed', clientId: name })

@@ -135,7 +135,7 @@ test('a client that stops listening to its page gets no more of its events', () 
   }
   for (const [name, value] of Object.entries(globals)) provide(name, value)
   const heard: string[] = []
-  const stops = [onWake(() => heard.push('wake')), onSleep(() => heard.push('sleep'))]
+  const stops = [...onWake(() => heard.push('wake')), ...onSleep(() => heard.push('sleep'))]
   const dispatchAll = () => {
     for (const name of ['online', 'offline', 'pagehide']) page.dispatchEvent(new Event(name))
     shown.dispatchEvent(new Event('visibilitychange'))

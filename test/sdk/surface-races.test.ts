@@ -195,8 +195,8 @@ function told(count: number) {
 test('messages that arrive below a window into history are kept up to a limit', () => {
   const { events, messages } = told(3_000)
   const history = messages.slice(50, 100)
-  const window = { from: 51, to: 100 }
-  let state: ChannelState = moveWindow(emptyState, { messages: history, window, timeline: {} })
+  const span = { from: 51, to: 100 }
+  let state: ChannelState = moveWindow(emptyState, { messages: history, span, timeline: {} })
   for (const event of events.slice(100, 200)) state = applyEvent(state, event, 'me')
   for (const message of messages.slice(150, 153)) state = addSent(state, message)
   for (const event of events.slice(200)) state = trimWindow(applyEvent(state, event, 'me'), 1_000)

@@ -24,17 +24,17 @@ const failure = { code: 'FORBIDDEN', message: 'no', status: 403 }
 
 /** The outbox of a tab that does not send, with what it did. */
 function outboxOf(...operations: OutboxOperation[]) {
-  const entries = new Map(operations.map((each) => [each.clientId, createEntry(each)]))
+  const queued = new Map(operations.map((each) => [each.clientId, createEntry(each)]))
   const steps: string[] = []
   const outbox = {
-    entries,
+    queued,
     isSender: false,
-    onStep: ({ kind, operation }: { kind: string; operation: OutboxOperation }) =>
-      steps.push(`${kind} ${operation.clientId}`),
+    onStep: ({ kind, op }: { kind: string; op: OutboxOperation }) =>
+      steps.push(`${kind} ${op.clientId}`),
     onSent: () => {},
     onChanged: () => {},
   }
-  return { entries, steps, hear: (change: TabChange) => applyTabChange(change, outbox) }
+  return { queued, steps, hear: (change: TabChange) => applyTabChange(change, outbox) }
 }
 
 /** Two tabs that share an outbox, of which the first sends. The second hears of no event. */
@@ -90,33 +90,33 @@ test('a failed message that another tab sends again is sent by the tab that send
 })
 
 test('an operation on its way stays unchanged, whatever another tab sends', () => {
-  const { entries, hear } = outboxOf(draft('1', 'on its way'))
-  Object.assign(entries.get('1') ?? {}, { isSending: true })
+  const { queued, hear } = outboxOf(draft('1', 'on its way'))
+  Object.assign(queued.get('1') ?? {}, { isSending: true })
   hear({ kind: 'put', operation: draft('1', 'other') })
-  expect(entries.get('1')?.operation).toMatchObject({ text: 'on its way' })
+  expect(queued.get('1')?.op).toMatchObject({ text: 'on its way' })
 })
 
 test('a failed message that another tab sends again waits after what was written since', () => {
-  const { entries, steps, hear } = outboxOf({ ...draft('1'), failure }, draft('2'))
+  const { queued, steps, hear } = outboxOf({ ...draft('1'), failure }, draft('2'))
   hear({ kind: 'put', operation: draft('1') })
-  expect([...entries.keys()]).toEqual(['2', '1'])
-  expect([entries.get('1')?.error, steps]).toEqual([undefined, ['queued 1']])
+  expect([...queued.keys()]).toEqual(['2', '1'])
+  expect([queued.get('1')?.error, steps]).toEqual([undefined, ['queued 1']])
 })
 
 test('a message that another tab was refused fails here, too', async () => {
-  const { entries, steps, hear } = outboxOf(draft('1'))
-  const refused = expect(entries.get('1')?.done.promise).rejects.toMatchObject(failure)
+  const { queued, steps, hear } = outboxOf(draft('1'))
+  const refused = expect(queued.get('1')?.done.promise).rejects.toMatchObject(failure)
   hear({ kind: 'put', operation: { ...draft('1'), failure } })
   await refused
-  expect([entries.get('1')?.error?.code, steps]).toEqual(['FORBIDDEN', []])
+  expect([queued.get('1')?.error?.code, steps]).toEqual(['FORBIDDEN', []])
 })
 
 test('a discarded message is not refused, and an unknown operation is not taken', () => {
-  const { entries, steps, hear } = outboxOf(draft('1'))
+  const { queued, steps, hear } = outboxOf(draft('1'))
   hear({ kind: 'removed', clientId: '1', error: failure })
   const unknown = { ...draft('2'), type: 'poll' } as unknown // as a newer build may send it
   hear({ kind: 'put', operation: unknown as OutboxOperation })
-  expect([steps, entries.size]).toEqual([[], 0])
+  expect([steps, queued.size]).toEqual([[], 0])
 })
 
 test('a browser keeps what is unsent for the next page, unless it is told not to', async () => {

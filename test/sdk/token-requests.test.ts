@@ -95,8 +95,8 @@ test('a renewal that failed is tried again, and pauses begin again once one work
     },
     () => {},
   )
-  onTestFinished(() => tokens.stop())
-  tokens.start()
+  onTestFinished(() => tokens.halt())
+  tokens.begin()
   for (const _ of ['first', 'second']) {
     isDown = false
     await clock.forward(61_000)
