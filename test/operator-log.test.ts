@@ -49,11 +49,8 @@ test("lines of the operator's requests name the app that they act on", async () 
 })
 
 test('the line of a batch of the operator names all apps that it acts on, once each', async () => {
-  const apps = [
-    await operator().apps.create({ name: 'A' }),
-    await operator().apps.create({ name: 'B' }),
-  ]
-  const [one, other] = apps.map(({ id }) => id)
+  const create = (name: string) => world().operator.apps.create({ name }) // on another server
+  const [{ id: one }, { id: other }] = [await create('A'), await create('B')]
   const input = { 0: { appId: one }, 1: { appId: other }, 2: { appId: one } }
   const query = `batch=1&input=${encodeURIComponent(JSON.stringify(input))}`
   const { status } = await fetch(`${url}/trpc/apps.listKeys,apps.listKeys,apps.listKeys?${query}`, {
