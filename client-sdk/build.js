@@ -54,14 +54,14 @@ const internal = [
   ...['(first|longest)Ms', 'canLoad', 'endRetries', 'recordedAt', 'readSeq', 'subscriber'],
   ...['isSending', 'isActive', 'backoffMs', 'endsAt', 'currentAt', 'messageOf', 'sentHeaders'],
   ...['refreshInfo', 'applyProfile', 'dropConfirmed', 'take(Answer|Record)', 'applyTotal'],
-  ...['clearReads', 'whenSettled', 'resubscribe', 'canStream', 'tryToOpen', 'isRepeatable'],
+  ...['clearReads', 'whenSettled', 'resubscribe', 'isRepeatable'],
   ...['isCurrent', 'presences', 'getToken', 'on(Offline|Result|Epoch)', 'isSingle'],
   ...['ofClient', 'retryInMs', 'isRead', 'transition', 'wasStored', 'isWaiting'],
   ...['startOver', 'isReady', 'loader', 'gate', 'isOpen', 'early', 'copies', 'prepare', 'position'],
   ...['later', 'ownerOf', 'forget', 'retries', 'release', 'changes', 'seqs', 'renew'],
   ...['added', 'direction', 'resource', 'refusal', 'selected', 'complete', 'quoted', 'cache'],
   ...['buffer', 'handOver', 'editedBy', 'listeners', 'isOn', 'gone', 'tabs', 'settle', 'reload'],
-  ...['fail', 'store', 'apply', 'operations', 'names', 'range', 'call', 'parts?', 'connected'],
+  ...['fail', 'store', 'apply', 'operations', 'names', 'range', 'parts?', 'connected'],
   ...['free', 'follow', 'settled', 'attempt', 'path', 'args', 'left', 'promise', 'pause', 'fields'],
   ...['edge', 'cancel', 'redraw', 'userSession', 'tries'],
   ...['recordChanges', 'begin', 'halt', 'keeper', 'outboxApi', 'reopen', 'openFor', 'openSocket'],
@@ -74,7 +74,7 @@ await build({
   outdir: dist,
   conditions: [...source, 'node'],
 })
-const { mangleCache: shortened } = await build({
+const { mangleCache: shortened, metafile } = await build({
   ...shared,
   entryPoints: front,
   outdir: join(dist, 'browser'),
@@ -82,10 +82,14 @@ const { mangleCache: shortened } = await build({
   mangleProps: new RegExp(`^(${internal.join('|')})$`),
   reserveProps: /^handleEpoch$/,
   mangleCache: {},
+  metafile: true,
 })
 // What applications, storages and the server know keeps its name, also deep in an exported type.
 const files = [...Object.values(front), 'types.ts', 'storage.ts', 'protocol/messages.ts']
 const known = publicNames(files.map((file) => join(here, file)))
+// What is loaded later keeps the names that it exports.
+for (const { entryPoint, exports } of Object.values(metafile.outputs))
+  for (const name of entryPoint ? exports : []) known.add(name)
 const lost = Object.keys(shortened).filter((name) => known.has(name))
 if (lost.length > 0) throw new Error(`public names would be shortened: ${lost.join(', ')}`)
 const require = createRequire(join(here, '../package.json'))

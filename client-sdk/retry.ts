@@ -94,8 +94,9 @@ export function pauseBeforeRetry(
 ) {
   if (!isChatError(error) || !RETRIED_CALLS.includes(error.code)) return undefined
   const { code, retryAfterMs = 0 } = error
-  // A rate-limited call had no effect; any other may have had one.
-  if (!isRepeatable && code !== 'RATE_LIMITED') return undefined
+  // A call that was refused by a limit, or not sent at all, had no effect; any other may have had.
+  const wasSent = code !== 'RATE_LIMITED' && !(code === 'NETWORK_ERROR' && retryAfterMs)
+  if (!isRepeatable && wasSent) return undefined
   if (retryAfterMs > LONGEST_CALL_PAUSE_MS) return undefined
   // The caller learns at once what the device knows.
   if (code === 'NETWORK_ERROR' && isDeviceOffline()) return undefined

@@ -1,5 +1,6 @@
 import { limits } from '@parley/contract'
-import { expect, test } from 'vitest'
+import { connectOnce } from '@parley/server/db/client'
+import { expect, onTestFinished, test } from 'vitest'
 import { insertUsers } from './support/inserted.ts'
 import { planAnew, rowsReadBy } from './support/rows-read.ts'
 import { useWorld } from './support/world.ts'
@@ -128,4 +129,23 @@ test('users of reactions with large images leave a message under a megabyte', as
   const bytes = Buffer.byteLength(JSON.stringify(reactions.map(({ users }) => users)))
   expect(bytes).toBeGreaterThan(limits.reactionUserBytes / 2)
   expect(bytes).toBeLessThan(limits.reactionUserBytes + 1024)
+})
+
+test('reactions are counted for a role that has no rights to the counts yet', async () => {
+  const { ana, fans, ref } = await admired('👍')
+  const role = `reacting_${process.pid}`
+  const sql = connectOnce(world().databaseUrl)
+  await sql.unsafe(`create role ${role}; grant select, delete on reactions to ${role}`)
+  onTestFinished(async () => {
+    await sql.unsafe(`drop owned by ${role}; drop role ${role}`)
+    await sql.end()
+  })
+  // As a server does while the migration goes on, which grants rights at its end.
+  await sql.unsafe(`
+    begin;
+    set local role ${role};
+    delete from reactions where message_id = '${ref.messageId}' and user_id = '${fans[0]}';
+    commit`)
+  const { reactions } = await ana.messages.get(ref)
+  expect(reactions.map(({ count }) => count)).toEqual([CROWD - 1])
 })

@@ -50,3 +50,17 @@ test('a worker ends with the same line, and a start that fails does not', async 
   expect(await failing.code).toBe(1)
   expect(failing.output()).not.toContain('"stopped"')
 })
+
+test('a stop while worker processes start ends all of them, and says so', async () => {
+  const url = await createEmptyDatabase()
+  const node = children.start({ ...production, DATABASE_URL: url, WORKERS: '3' }, directory)
+  // The first listens before the others are started.
+  await node.address()
+  node.kill('SIGTERM')
+  expect(await node.code).toBe(0)
+  expect(node.output()).not.toContain('not stopped within')
+  expect(JSON.parse(node.output().trim().split('\n').at(-1) ?? '')).toMatchObject({
+    msg: 'stopped',
+  })
+  expect(await parleyOn(url, 'new-epoch')).toMatchObject({ code: 0 })
+})

@@ -31,7 +31,9 @@ export function applyChannelEvent(
   if (event.type === 'message.new') {
     const sentAt = Date.parse(event.payload.message.createdAt)
     const { lastMessage } = updateLastMessage(channel, event, me)
-    return { channel: next, sortKey: Math.max(sortKey, sentAt), before: lastMessage }
+    // A channel that was just added has none, because its messages are not known yet.
+    const before = lastMessage ?? undefined
+    return { channel: next, sortKey: Math.max(sortKey, sentAt), before }
   }
   // Among ephemeral events only reads concern the record.
   if (event.rev === undefined && channel.lastReadSeq === next.lastReadSeq) return listed

@@ -54,7 +54,7 @@ export function sendThroughOutbox(
     clientId,
     get message(): ChatMessage {
       if (entry.message) return { ...entry.message, status: 'sent' }
-      if (!isOutgoing(entry)) throw new TypeError(`${clientId} is the key of another op`)
+      if (!isOutgoing(entry)) throw new TypeError(`${clientId} is the key of another operation`)
       return unsentMessage(entry, me)
     },
     get sent() {

@@ -64,9 +64,9 @@ async function startServer(stop: Stop) {
     (await startEmbedded(config, { stop, stopFunctions }))
   if (worker || config.workers === 1) return serve({ config, worker, databaseUrl, stop })
   const log = pino(logFormat(config.logLevel))
+  onStopped = (ms) => log.info({ ms }, 'stopped')
   const pool = await startWorkers({ config, databaseUrl, stopFunctions, log })
   beforeStop = pool.stop
-  onStopped = (ms) => log.info({ ms }, 'stopped')
   // A hang-up of a terminal that was closed ends the process instead.
   if (!process.stdout.isTTY) onHangup = pool.roll
 }

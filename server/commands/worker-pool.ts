@@ -27,6 +27,8 @@ type PoolOptions = {
  */
 export function createWorkerPool({ count, databaseUrl, delayMs, log }: PoolOptions) {
   const current = new Map<number, Worker>()
+  /** Those that have listened. Orders reach no others. */
+  const ready = new WeakSet<Worker>()
   /** How many in a row did not live long. */
   const crashes = new Map<number, number>()
   const numbers = Array.from({ length: count }, (_, index) => index + 1)
@@ -38,18 +40,16 @@ export function createWorkerPool({ count, databaseUrl, delayMs, log }: PoolOptio
   const fork = (number: number, announces = false) => {
     const worker = cluster.fork(environmentOf({ number, announces, databaseUrl } satisfies Handed))
     const startedAt = performance.now()
-    let hasListened = false
     current.set(number, worker)
     closeUnaccepted(worker)
     worker.on('error', () => {}) // an order to one that has ended
-    worker.once('listening', () => {
-      hasListened = true
-    })
+    worker.once('listening', () => void ready.add(worker))
     worker.once('exit', (code, signal) => {
       if (isStopping || current.get(number) !== worker) return
       const livedMs = Math.round(performance.now() - startedAt)
       // Otherwise the start fails.
-      if (isStarted || hasListened) void replace({ number, worker }, { code, signal, livedMs })
+      const isReplaced = isStarted || ready.has(worker)
+      if (isReplaced) void replace({ number, worker }, { code, signal, livedMs })
     })
     return worker
   }
@@ -85,7 +85,8 @@ export function createWorkerPool({ count, databaseUrl, delayMs, log }: PoolOptio
   const end = async (worker: Worker, order: 'stop' | 'hand over') => {
     if (worker.isDead()) return
     const exited = once(worker, 'exit')
-    tell(worker, { order })
+    if (ready.has(worker)) tell(worker, { order })
+    else worker.process.kill('SIGTERM')
     const timeout = pause(delayMs + END_MS, 'late' as const, { ref: false })
     if ((await Promise.race([exited, timeout])) === 'late') worker.process.kill('SIGKILL')
   }

@@ -27,6 +27,43 @@ test('compilers, bundlers, browsers and CommonJS programs can use the packed cli
   expect(react).toContain('//# sourceMappingURL=')
 })
 
+test('the build for browsers repeats calls, and streams where sockets are blocked', async () => {
+  const { folder } = createConsumer('client.ts', clientPackages)
+  await installPacked('client-sdk', folder)
+  const program = `
+    import { createChatClient } from './node_modules/@parley/client/dist/browser/index.js'
+    const user = { id: 'ana', name: 'Ana', image: null }
+    const token = () => ({
+      ...{ token: 't', wsToken: 'w', user, appId: 'a', wsUrl: 'ws://test/connection/websocket' },
+      expiresIn: 3600,
+    })
+    class BlockedSocket {
+      constructor() {
+        setTimeout(() => this.onclose?.({ code: 1006, reason: '' }))
+      }
+      close() {}
+    }
+    let calls = 0
+    const streams = new Promise((resolve) => {
+      globalThis.streamed = resolve
+    })
+    const fetch = async (url) => {
+      if (String(url).endsWith('/connection/http_stream')) streamed()
+      else calls += 1
+      return new Response('busy', { status: 503 })
+    }
+    const chat = createChatClient({ url: 'http://test', token, fetch, webSocket: BlockedSocket })
+    const { code } = await chat.api.channels.list().catch((error) => error)
+    console.log([code, calls].join())
+    chat.connect().catch(() => {})
+    await streams
+    console.log('streams')
+    process.exit()`
+  const args = ['--input-type=module', '--eval', program]
+  const { stdout } = await run(process.execPath, args, { cwd: folder })
+  expect(stdout.trim().split('\n')).toEqual(['UNAVAILABLE,4', 'streams'])
+})
+
 /** The bytes of a program, bundled and gzipped. */
 async function sizeOf(program: string, folder: string) {
   writeFileSync(join(folder, 'entry.js'), program)

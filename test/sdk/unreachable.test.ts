@@ -56,3 +56,17 @@ test('the pause of a client that could not reach REST ends when it is woken', as
   await clock.forward(1)
   expect(isRight()).toBe(true)
 })
+
+test('a call that was not sent is sent after the pause, also if none may be repeated', async () => {
+  const clock = stoppedClock()
+  const { chat, network, count, intercept } = scriptedChat()
+  intercept(/^POST \/api\/channels$/, () => Response.json({ id: 'made' }))
+  await chat.connect()
+  network.isCut = true
+  await chat.api.users.get({ userId: 'ana' }, { timeoutMs: 1 }).catch(() => {})
+  network.isCut = false
+  const made = chat.api.channels.create({ type: 'group', name: 'Made' })
+  for (let second = 0; second < 12; second++) await clock.forward(1_000)
+  expect(await made).toEqual({ id: 'made' })
+  expect(count(/^POST \/api\/channels$/)).toBe(1)
+})

@@ -12,7 +12,7 @@ CREATE INDEX CONCURRENTLY "reactions_first" ON "reactions" USING btree ("message
 -- Counts the reactions of the statement, each emoji of a message once. Where nothing is kept yet, it
 -- counts all: from the hundredth on, so that nothing is kept of most.
 CREATE OR REPLACE FUNCTION "count_reactions"() RETURNS trigger
-LANGUAGE plpgsql SET search_path FROM CURRENT
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT
 AS $$
 DECLARE
   each record;
@@ -47,15 +47,35 @@ BEGIN
   RETURN NULL;
 END
 $$;--> statement-breakpoint
-DROP TRIGGER IF EXISTS "reactions_added" ON "reactions";--> statement-breakpoint
-CREATE TRIGGER "reactions_added" AFTER INSERT ON "reactions" REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION "count_reactions"('1');--> statement-breakpoint
-DROP TRIGGER IF EXISTS "reactions_removed" ON "reactions";--> statement-breakpoint
-CREATE TRIGGER "reactions_removed" AFTER DELETE ON "reactions" REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION "count_reactions"('-1');--> statement-breakpoint
+-- Both in one statement: a reaction between them would be counted, and its removal would not.
+CREATE OR REPLACE TRIGGER "reactions_added" AFTER INSERT ON "reactions" REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION "count_reactions"('1');
+CREATE OR REPLACE TRIGGER "reactions_removed" AFTER DELETE ON "reactions" REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION "count_reactions"('-1');--> statement-breakpoint
 -- Those from before, unless the trigger has counted them meanwhile. It keeps smaller counts, so that
--- no group of these becomes one of which it keeps none while this runs.
-INSERT INTO "reaction_counts" ("message_id", "emoji", "count")
-SELECT "message_id", "emoji", count(*)
-FROM "reactions"
-GROUP BY 1, 2
-HAVING count(*) >= 200
-ON CONFLICT DO NOTHING;
+-- no group of these becomes one of which it keeps none while this runs. Each is stored in a
+-- transaction of its own: whoever reacts would wait for it, and the channel for them. The first
+-- commit ends the search.
+DO $$
+DECLARE
+  each record;
+BEGIN
+  FOR each IN
+    SELECT r.message_id, r.emoji
+    FROM reactions r
+    GROUP BY 1, 2
+    HAVING count(*) >= 200
+  LOOP
+    COMMIT;
+    PERFORM FROM messages msg
+    WHERE msg.id = each.message_id
+    FOR KEY SHARE;
+    CONTINUE WHEN NOT FOUND;
+    INSERT INTO reaction_counts (message_id, emoji, count)
+    SELECT r.message_id, r.emoji, count(*)
+    FROM reactions r
+    WHERE r.message_id = each.message_id
+      AND r.emoji = each.emoji
+    GROUP BY 1, 2
+    ON CONFLICT DO NOTHING;
+  END LOOP;
+END
+$$;
