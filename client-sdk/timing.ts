@@ -29,7 +29,7 @@ export function withDeadline<T>(
 }
 
 /** Does what many clients want at the same moment, at another one for each. */
-export const spread = (work: () => void) => setTimeout(work, Math.random() * 3_000)
+export const spread = (work: () => void) => void setTimeout(work, Math.random() * 3_000)
 
 export type Deferred<T> = {
   promise: Promise<T>

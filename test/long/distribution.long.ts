@@ -113,7 +113,8 @@ test('a project with the packages installed starts a server that carries message
 test('without a command and a database it starts a server to try, with a playground', async () => {
   const bin = join(project, 'node_modules/@parley/server/dist/bin/parley.js')
   const DATABASE_URL = world().databaseUrl
-  const server = start(bin, { DATABASE_URL, DATA_DIR: join(project, 'data') }, [])
+  const given = { DATABASE_URL, DEMO_APP: 'yes', DATA_DIR: join(project, 'data') }
+  const server = start(bin, given, [])
   const page = await fetch(`${await server.url()}/playground/`)
   expect(page.status).toBe(200)
   const [, asset = ''] = /src="([^"]+\.js)"/.exec(await page.text()) ?? []

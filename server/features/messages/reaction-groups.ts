@@ -19,7 +19,13 @@ export const reactionsOfMessage = (db: Tx, viewer: string | Fragment | null) => 
     select
       jsonb_agg(
         jsonb_build_object(
-          'type', kind.emoji, 'count', ${countOf(db)}, 'own', ${isOwn(db, viewer)},
+          'type', kind.emoji,
+          -- Of a few all were read.
+          'count', case
+            when kind.shown < ${limits.reactionUsers} then kind.shown
+            else ${countOf(db)}
+          end,
+          'own', kind.own or kind.shown = ${limits.reactionUsers} and ${isOwn(db, viewer)},
           'users', kind.users
         )
         order by kind.first, kind.emoji
@@ -28,6 +34,8 @@ export const reactionsOfMessage = (db: Tx, viewer: string | Fragment | null) => 
       select
         shown.emoji,
         min(shown.created_at) as first,
+        count(*) as shown,
+        coalesce(bool_or(shown.user_id = ${viewer}), false) as own,
         coalesce(
           jsonb_agg(shown.user_json order by shown.place)
             filter (where shown.bytes <= ${limits.reactionUserBytes}),
@@ -35,7 +43,7 @@ export const reactionsOfMessage = (db: Tx, viewer: string | Fragment | null) => 
         ) as users
       from (
         select
-          r.emoji, r.created_at, r.place, shown_user.user_json,
+          r.user_id, r.emoji, r.created_at, r.place, shown_user.user_json,
           sum(octet_length(shown_user.user_json::text)) over (order by r.place, r.emoji) as bytes
         from kinds
         cross join lateral (
