@@ -90,11 +90,17 @@ export async function startDatabase({
     },
     /** Ends the backends of these application names. Returns how many there were. */
     terminate: async (names: string[]) => {
+      // PostgreSQL may check the conditions of one query in any order: two queries, lest it ends
+      // what another condition would have spared.
       const ended = await ask<{ pid: number }>(
-        `select pid
-        from pg_stat_activity
-        where split_part(application_name, '/', 1) = any(string_to_array($1, ','))
-          and pg_terminate_backend(pid)`,
+        `with named as materialized (
+          select pid
+          from pg_stat_activity
+          where split_part(application_name, '/', 1) = any(string_to_array($1, ','))
+        )
+        select pid
+        from named
+        where pg_terminate_backend(pid)`,
         [names.join()],
       )
       return ended.length
