@@ -15,6 +15,9 @@ const appId = '019c9b1d-22bb-7c3d-9d4e-5f6071829304'
 const otherAppId = '019c9b1d-22bb-7c3d-9d4e-5f6071829305'
 const apiKey = `pk_${'x'.repeat(32)}`
 
+/** The deadline of a call. */
+const later = () => performance.now() + 1_000
+
 /**
  * Authentication on a database whose answers the test gives, in the order of the look-ups. The time
  * in which what was looked up is kept passes by hand.
@@ -51,10 +54,10 @@ async function onAnswers({ unknownKeys = 0 } = {}) {
   /** A token that was verified in an earlier call is looked up at once. */
   const call = async (generation: number, app = appId) => {
     const authorization = `Bearer ${await sign(generation, app)}`
-    return authenticate('user', { authorization, ip: '192.0.2.1' }, performance.now() + 1_000)
+    return authenticate('user', { authorization, ip: '192.0.2.1' }, later(), () => {})
   }
   const callWithKey = (text = apiKey, ip = '192.0.2.1') =>
-    authenticate('key', { apiKey: text, ip }, performance.now() + 1_000)
+    authenticate('key', { apiKey: text, ip }, later(), () => {})
   const lookUp = (number: number) => vi.waitUntil(() => answers[number - 1], patient)
   const lookUps = () => answers.length
   return { authenticate, call, callWithKey, lookUp, revocations, skip, lookUps, admitted }
@@ -233,7 +236,7 @@ test('API keys that were never good share one place in the pool, by network', as
 test('wrong admin keys are counted by network, and stop no good key', async () => {
   const { authenticate, callWithKey, lookUp } = await onAnswers({ unknownKeys: 2 })
   const callAs = (adminKey: string | undefined, ip: string) =>
-    authenticate('admin', { adminKey, ip }, performance.now() + 1_000)
+    authenticate('admin', { adminKey, ip }, later(), () => {})
   const wrong = (ip: string) => callAs('wrong', ip)
   for (const _ of [1, 2, 3])
     await expect(callAs(undefined, '192.0.2.1')).rejects.toMatchObject({ code: 'UNAUTHORIZED' })

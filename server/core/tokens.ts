@@ -6,6 +6,7 @@ import { jwtVerify } from 'jose/jwt/verify'
 import { z } from 'zod'
 import { sha256 } from './hash.ts'
 import { createLru } from './lru.ts'
+import type { UserRef } from './user-ref.ts'
 
 /** The user that a token identifies. */
 export type Claims = {
@@ -15,6 +16,8 @@ export type Claims = {
   isAdmin: boolean
   expiresAt: number
 }
+/** Why a token is not accepted, and whose it was: of one that we did not sign that is unknown. */
+export type RefusedToken = { refusal: 'expired' | 'invalid'; user?: UserRef }
 export type Purpose = 'api' | 'ws'
 export type Tokens = Awaited<ReturnType<typeof createTokens>>
 
@@ -62,15 +65,15 @@ export async function createTokens(secrets: readonly string[]) {
       .sign(key)
   }
 
-  /** The claims of a valid token, or why it is invalid. The caller checks whether it is revoked. */
+  /** The claims of a valid token, or why it is refused. The caller checks whether it is revoked. */
   const verify = async (
     purpose: Purpose,
     token: string,
     now = Date.now(),
-  ): Promise<Claims | 'expired' | 'invalid'> => {
+  ): Promise<Claims | RefusedToken> => {
     const cacheKey = `${purpose}:${token}`
     const known = verified.get(cacheKey)
-    if (known) return known.expiresAt * 1000 > now ? known : 'expired'
+    if (known) return known.expiresAt * 1000 > now ? known : expired(known)
     try {
       const { payload } = await jwtVerify(
         token,
@@ -85,12 +88,13 @@ export async function createTokens(secrets: readonly string[]) {
         },
       )
       const claims = claimsOf(purpose, payload)
-      if (!claims) return 'invalid'
+      if (!claims) return { refusal: 'invalid' }
       verified.set(cacheKey, claims)
       return claims
     } catch (error) {
-      if (error instanceof joseErrors.JWTExpired) return 'expired'
-      if (error instanceof joseErrors.JOSEError) return 'invalid'
+      // Its signature was good, and its time is checked last.
+      if (error instanceof joseErrors.JWTExpired) return expired(claimsOf(purpose, error.payload))
+      if (error instanceof joseErrors.JOSEError) return { refusal: 'invalid' }
       throw error
     }
   }
@@ -124,6 +128,12 @@ function createSessionIds(secrets: readonly string[]) {
   }
 }
 const SESSION = /^[\w-]{32}\.[\w-]{43}$/
+
+function expired(claims: Claims | undefined): RefusedToken {
+  if (!claims) return { refusal: 'invalid' }
+  const { appId, userId } = claims
+  return { refusal: 'expired', user: { appId, userId } }
+}
 
 function claimsOf(purpose: Purpose, payload: unknown): Claims | undefined {
   const { data } = Payload.safeParse(payload)

@@ -4,6 +4,7 @@ import type { Caller } from '../core/context.ts'
 import { ApiError } from '../core/errors.ts'
 import { sha256 } from '../core/hash.ts'
 import type { createRateLimits } from './rate-limits.ts'
+import type { OnNamed } from './request-facts.ts'
 import { createVerifyKey } from './verify-key.ts'
 import { createVerifyToken } from './verify-token.ts'
 
@@ -16,8 +17,16 @@ export type Credentials = {
   /** The user that a backend acts as. */
   userId?: string | undefined
 }
-/** `until` is the deadline of the call. */
-export type Authenticate = (auth: Auth, credentials: Credentials, until: number) => Promise<Caller>
+/**
+ * `until` is the deadline of the call. `onNamed` is called with the app and user that good
+ * credentials name, even if they are refused.
+ */
+export type Authenticate = (
+  auth: Auth,
+  credentials: Credentials,
+  until: number,
+  onNamed: OnNamed,
+) => Promise<Caller>
 
 type AuthenticateOptions = Parameters<typeof createVerifyToken>[0] &
   Parameters<typeof createVerifyKey>[0] & {
@@ -40,12 +49,14 @@ export function createAuthenticate({ adminKey, ...options }: AuthenticateOptions
     { userId = '', ...credentials }: Credentials,
     token: string | undefined,
     until: number,
+    onNamed: OnNamed,
   ) => {
     if (token !== undefined)
       throw new ApiError('UNAUTHORIZED', 'X-User-Id: expected X-API-Key, and no bearer token')
-    const key = await verifyKey(credentials, until)
-    if (!isUserId(userId) || userId === systemUserId)
-      throw new ApiError('UNAUTHORIZED', 'X-User-Id: expected a user id')
+    const isUser = isUserId(userId) && userId !== systemUserId
+    const onApp: OnNamed = ({ appId }) => onNamed(isUser ? { appId, userId } : { appId })
+    const key = await verifyKey(credentials, until, onApp)
+    if (!isUser) throw new ApiError('UNAUTHORIZED', 'X-User-Id: expected a user id')
     return { ...key, userId, isAdmin: false }
   }
 
@@ -55,17 +66,18 @@ export function createAuthenticate({ adminKey, ...options }: AuthenticateOptions
     throw new ApiError('UNAUTHORIZED', 'X-Admin-Key: expected the admin key')
   }
 
-  return async (auth, credentials, until) => {
+  return async (auth, credentials, until, onNamed) => {
     if (auth === 'none') return {}
     if (auth === 'admin') return admin(credentials)
     if (auth === 'key' && credentials.userId !== undefined)
       throw new ApiError('UNAUTHORIZED', 'X-User-Id: this operation is not one of a user')
-    if (auth === 'key') return verifyKey(credentials, until)
+    if (auth === 'key') return verifyKey(credentials, until, onNamed)
     const token = bearerToken(credentials.authorization)
-    if (credentials.userId !== undefined) return actingUser(credentials, token, until)
-    if (token !== undefined || credentials.apiKey === undefined) return verifyToken(token, until)
+    if (credentials.userId !== undefined) return actingUser(credentials, token, until, onNamed)
+    if (token !== undefined || credentials.apiKey === undefined)
+      return verifyToken(token, until, onNamed)
     if (auth === 'user') throw new ApiError('UNAUTHORIZED', USER_MISSING)
-    return { ...(await verifyKey(credentials, until)), userId: null }
+    return { ...(await verifyKey(credentials, until, onNamed)), userId: null }
   }
 }
 

@@ -9,7 +9,13 @@ import { tokens } from '../features/tokens.ts'
 import type { createActingUsers } from './acting-users.ts'
 import type { Authenticate, Credentials } from './authenticate.ts'
 import type { createRateLimits, RateLimitWindow } from './rate-limits.ts'
-import { noteCaller, noteRefused, noteTarget, type RequestFacts } from './request-facts.ts'
+import {
+  nameCaller,
+  noteCaller,
+  noteRefused,
+  noteTarget,
+  type RequestFacts,
+} from './request-facts.ts'
 import { admissionRequestOf, createRunner, type RunnerDependencies } from './runner.ts'
 
 /** What a call needs from its request, whatever the protocol, and a way to set response headers. */
@@ -53,10 +59,11 @@ export function createCall(dependencies: CallDependencies, implementation: Imple
   return async (request, readInput) => {
     const until = db.newDeadline()
     const { gone } = request
-    const caller = await authenticate(op.auth, request.credentials, until)
-    noteCaller(request.facts, caller)
+    const { credentials, facts } = request
+    const caller = await authenticate(op.auth, credentials, until, nameCaller(facts))
+    noteCaller(facts, caller)
     const limit = limitOf(op, caller)
-    const key = rateLimitKey(limit, caller, request.credentials.ip)
+    const key = rateLimitKey(limit, caller, credentials.ip)
     const ownLimits = ownLimitsOf(caller)
     const take = async () => {
       const own = await rateLimits.take(limit, key, ownLimits)
@@ -78,14 +85,14 @@ export function createCall(dependencies: CallDependencies, implementation: Imple
     requireScope(op, caller)
     // By the schema that the implementation was typed with.
     const input = parse(op, readInput()) as never
-    if (op.auth === 'admin') noteTarget(request.facts, input)
+    if (op.auth === 'admin') noteTarget(facts, input)
     const onRepeat = async () => setRateLimitHeaders(request, window?.giveBack())
     const takeAnother = async () => {
       const next = await take()
       return next?.isExceeded ? refusalOf(next) : undefined
     }
     const { body, logFault } = request
-    const noteRefusal = ({ code }: ApiError) => noteRefused(request.facts, code)
+    const noteRefusal = ({ code }: ApiError) => noteRefused(facts, code)
     const onParts = { takeAnother, logFault, noteRefusal }
     const accepted = { caller, input, until, gone, onRepeat, body, ...onParts }
     if (!isActing(caller)) return run(accepted)

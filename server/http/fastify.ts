@@ -18,6 +18,7 @@ import { corsHeaders, isPreflight } from './cors.ts'
 import { logError, statusOf, toApiError, toErrorBody } from './errors.ts'
 import { noSchemas } from './no-schemas.ts'
 import { createTurns, onTurn } from './pipelining.ts'
+import { factsOf } from './request-facts.ts'
 import { logRequests } from './request-log.ts'
 import { traceRequests } from './request-spans.ts'
 
@@ -117,6 +118,7 @@ const serverOptions = ({
 function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
   const apiError = toApiError(error)
   logError(request.log, error, apiError)
+  factsOf(request.raw).code ??= apiError.code
   const { retryAfterSeconds } = apiError
   if (retryAfterSeconds !== undefined) reply.header('Retry-After', String(retryAfterSeconds))
   return reply.code(statusOf(apiError)).send(toErrorBody(apiError))

@@ -47,16 +47,23 @@ export function noteTarget(facts: RequestFacts, named: { appId?: string | undefi
   facts.targetApps.add(named.appId)
 }
 
-/** Notes the caller, and the trace to which the effects of the call belong. */
-export function noteCaller(facts: RequestFacts, caller: Caller) {
-  if ('appId' in caller) {
-    facts.appId = caller.appId
-    caller.trace = activeSpan()?.place ?? facts.trace
+/** Called with the app and user that credentials name, before they are accepted or refused. */
+export type OnNamed = (named: { appId: string; userId?: string }) => void
+
+/** Notes whom the credentials of a call name, so that its line says so even if it is refused. */
+export const nameCaller =
+  (facts: RequestFacts): OnNamed =>
+  ({ appId, userId }) => {
+    facts.appId = appId
+    if (userId !== undefined) facts.userId = userId
   }
+
+/** Notes the trace to which the effects of the call belong. */
+export function noteCaller(facts: RequestFacts, caller: Caller) {
+  if ('appId' in caller) caller.trace = activeSpan()?.place ?? facts.trace
   if (facts.requestId !== undefined) caller.requestId = facts.requestId
   caller.onNoted = (appId) => {
     facts.isAudited = true
     if (!('appId' in caller)) noteTarget(facts, { appId })
   }
-  if ('userId' in caller && caller.userId !== null) facts.userId = caller.userId
 }

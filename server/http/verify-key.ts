@@ -12,6 +12,7 @@ import type { Db, Tx } from '../db/client.ts'
 import { CACHE_ENTRIES, CACHE_MS, createLookupCache } from './lookup-cache.ts'
 import type { createRateLimits } from './rate-limits.ts'
 import { createRegisteredKeys } from './registered-keys.ts'
+import type { OnNamed } from './request-facts.ts'
 import { requireEnabled } from './require-enabled.ts'
 
 type VerifyKeyOptions = {
@@ -108,11 +109,13 @@ export function createVerifyKey({
   return async (
     { apiKey = '', ip }: { apiKey?: string | undefined; ip: string },
     until: number,
+    onNamed: OnNamed,
   ) => {
     const keyHash = sha256(apiKey)
     const facts = isApiKey(apiKey) ? await factsOf(keyHash, ip, until) : undefined
     if (facts === undefined)
       throw new ApiError('UNAUTHORIZED', 'X-API-Key: expected a valid API key')
+    onNamed(facts)
     requireEnabled(facts)
     const { appId, keyId, scopes, isDisabled, ...settings } = facts
     keyUses.touch(keyId)

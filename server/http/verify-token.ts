@@ -7,6 +7,7 @@ import type { Tokens } from '../core/tokens.ts'
 import { type UserRef, userKey } from '../core/user-ref.ts'
 import type { Db, Tx } from '../db/client.ts'
 import { CACHE_ENTRIES, CACHE_MS, createLookupCache } from './lookup-cache.ts'
+import type { OnNamed } from './request-facts.ts'
 import { requireEnabled } from './require-enabled.ts'
 
 type VerifyTokenOptions = { db: Db; admit: Admit; tokens: Tokens; revocations: Revocations }
@@ -44,12 +45,16 @@ export function createVerifyToken({ db, admit, tokens, revocations }: VerifyToke
     })
   }
 
-  return async (token: string | undefined, until: number) => {
+  return async (token: string | undefined, until: number, onNamed: OnNamed) => {
     if (token === undefined)
       throw new ApiError('UNAUTHORIZED', 'Authorization: expected Bearer <token>')
     const claims = await tokens.verify('api', token)
-    if (claims === 'expired') throw new ApiError('INVALID_TOKEN', 'The token has expired')
-    if (claims === 'invalid') throw new ApiError('INVALID_TOKEN', 'The token is invalid')
+    if ('refusal' in claims) {
+      if (claims.user) onNamed(claims.user)
+      const problem = claims.refusal === 'expired' ? 'has expired' : 'is invalid'
+      throw new ApiError('INVALID_TOKEN', `The token ${problem}`)
+    }
+    onNamed(claims)
     const { appId, userId, isAdmin, generation } = claims
     const id = `${userKey(claims)}:${generation}`
     if (badTokens.has(id)) throw new ApiError('INVALID_TOKEN', 'The token has been revoked')

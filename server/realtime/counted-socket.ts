@@ -13,7 +13,7 @@ export class CountedSocket extends WebSocket {
   framesReceived = 0
   /** The code with which this side closed it. */
   closedWith: number | undefined
-  /** The user of the socket, once the token was verified. */
+  /** The user whom a token of ours names, even if it was refused: for the log. */
   user: UserRef | undefined
   /** Called once the user is known. */
   onOwned = () => {}
@@ -64,8 +64,15 @@ export class CountedSocket extends WebSocket {
   }
 }
 
-/** Notes the user of a socket. */
+/** Notes the user of a socket, whose token is good. */
 export function identify(socket: object, { appId, userId }: UserRef) {
-  if (socket instanceof CountedSocket || socket instanceof StreamSocket)
-    socket.own({ appId, userId })
+  if (isCounted(socket)) socket.own({ appId, userId })
 }
+
+/** Notes the user of a socket that is refused. */
+export function nameRefused(socket: object, user: UserRef | undefined) {
+  if (user && isCounted(socket)) socket.user = { appId: user.appId, userId: user.userId }
+}
+
+const isCounted = (socket: object): socket is CountedSocket | StreamSocket =>
+  socket instanceof CountedSocket || socket instanceof StreamSocket

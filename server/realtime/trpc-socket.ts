@@ -3,7 +3,7 @@ import { limits, type TopicInput } from '@parley/contract'
 import type { WebSocket } from 'ws'
 import { ApiError } from '../core/errors.ts'
 import { memoryOf } from './connection/frame-queue.ts'
-import { identify } from './counted-socket.ts'
+import { identify, nameRefused } from './counted-socket.ts'
 import { Credit, Recoveries } from './credit.ts'
 import type { RealtimeNode } from './node.ts'
 import { type Closing, closings } from './protocol/codes.ts'
@@ -57,9 +57,10 @@ export class TrpcSocket extends EventEmitter {
     this.#token = token
     const claims = await this.node.tokens.verify('ws', token)
     // From here its frames count for the user, however long the database takes.
-    if (typeof claims === 'object') identify(this.socket, claims)
+    if ('refusal' in claims) nameRefused(this.socket, claims.user)
+    else identify(this.socket, claims)
     const isGood =
-      typeof claims === 'object' && (await this.node.generation(claims)) === claims.generation
+      !('refusal' in claims) && (await this.node.generation(claims)) === claims.generation
     if (this.readyState !== this.socket.OPEN) return
     if (isGood && !this.node.userSockets.take(claims)) return this.#end(closings.tooManySockets)
     this.#stage = isGood ? 'accepted' : 'refused'

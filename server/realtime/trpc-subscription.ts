@@ -31,8 +31,7 @@ export async function* subscribeToTopic(
   { token, topic, since, lastEventId, signal, recoveries, onRecovered }: TopicInput & TopicOptions,
 ): AsyncGenerator<TopicItem> {
   const claims = await node.tokens.verify('ws', token)
-  if (claims === 'expired' || claims === 'invalid')
-    throw new ApiError('INVALID_TOKEN', `The wsToken is ${claims}`)
+  if ('refusal' in claims) throw new ApiError('INVALID_TOKEN', `The wsToken is ${claims.refusal}`)
   const subscriber = new TrpcSubscriber(claims, { topic, recoveries, signal })
   const expiry = setTimeout(
     () => subscriber.close(closings.expired),

@@ -1,6 +1,6 @@
 import { limits } from '@parley/contract'
 import { AdmissionError } from '../../core/admission.ts'
-import { identify } from '../counted-socket.ts'
+import { identify, nameRefused } from '../counted-socket.ts'
 import type { ClientCommand, CommandOf } from '../protocol/codec.ts'
 import { closings, errors, type ProtocolError } from '../protocol/codes.ts'
 import type { Subscribed } from '../subscribed.ts'
@@ -65,14 +65,18 @@ async function connect(connection: Connection, { id, request: { token } }: Comma
   const { node } = connection
   if (connection.stage !== 'new' || token === '') return connection.close(closings.badRequest)
   const claims = await node.tokens.verify('ws', token)
-  if (claims === 'invalid') return connection.close(closings.invalidToken)
-  if (claims === 'expired') {
+  if ('refusal' in claims) {
+    nameRefused(connection.socket, claims.user)
+    if (claims.refusal === 'invalid') return connection.close(closings.invalidToken)
     connection.reply({ id, error: errors.tokenExpired })
     connection.stage = 'rejected'
     return
   }
   if (isClosed(connection)) return
-  if (!node.userSockets.take(claims)) return connection.close(closings.tooManySockets)
+  if (!node.userSockets.take(claims)) {
+    nameRefused(connection.socket, claims)
+    return connection.close(closings.tooManySockets)
+  }
   connection.begin(claims)
   identify(connection.socket, claims)
   // Registered before the token's generation is read, so that no revocation is missed in between.
@@ -183,8 +187,9 @@ function unsubscribe(
 async function refresh(connection: Connection, command: CommandOf<'refresh'>) {
   const { node, appId, userId } = connection
   const claims = await node.tokens.verify('ws', command.request.token)
-  if (claims === 'expired') return connection.replyError(command, errors.tokenExpired)
-  if (claims === 'invalid' || claims.appId !== appId || claims.userId !== userId)
+  if ('refusal' in claims && claims.refusal === 'expired')
+    return connection.replyError(command, errors.tokenExpired)
+  if ('refusal' in claims || claims.appId !== appId || claims.userId !== userId)
     return connection.close(closings.invalidToken)
   const generation = await node.generation(claims)
   if (generation !== claims.generation) return connection.close(closings.invalidToken)
