@@ -4,6 +4,7 @@
  * quick enough to be run after each change.
  */
 export const heavy = [
+  'allocations.test.ts',
   'answer-bytes.test.ts',
   'answer-profiles.test.ts',
   'bots-doc.test.ts',
@@ -11,6 +12,7 @@ export const heavy = [
   'events.test.ts',
   'faults/options.test.ts',
   'given-up-pushes.test.ts',
+  'grant.test.ts',
   'hostile-frames.test.ts',
   'hostile-pages.test.ts',
   'hostile.test.ts',
@@ -55,5 +57,7 @@ export const heavy = [
   'users/plan.test.ts',
   'webhooks/doc.test.ts',
   'webhooks/workers.test.ts',
+  'why-not-delivered.test.ts',
+  'worker-heartbeats.test.ts',
   'workers.test.ts',
 ]
