@@ -15,7 +15,6 @@ const appId = '019c9b1d-22bb-7c3d-9d4e-5f6071829304'
 const otherAppId = '019c9b1d-22bb-7c3d-9d4e-5f6071829305'
 const apiKey = `pk_${'x'.repeat(32)}`
 
-/** The deadline of a call. */
 const later = () => performance.now() + 1_000
 
 /**

@@ -34,6 +34,7 @@ export const heavy = [
   'push-pages.test.ts',
   'push-preferences.test.ts',
   'readme.test.ts',
+  'refused-log.test.ts',
   'realtime/cluster-statements.test.ts',
   'realtime/large-channels.test.ts',
   'realtime/protocol/hostile.test.ts',

@@ -1,11 +1,8 @@
 import { rmSync } from 'node:fs'
 import { createApi } from '@parley/client/api'
-import { limits } from '@parley/contract'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { createDataFolder } from './support/folders.ts'
-import { forge } from './support/forge.ts'
 import { idle } from './support/idle.ts'
-import { unknownId } from './support/ids.ts'
 import { freePort } from './support/ports.ts'
 import { serveProvider } from './support/provider.ts'
 import { answering, serveReceiver } from './support/receiver.ts'
@@ -230,69 +227,4 @@ test('the console tells that a backend did not take a message', async () => {
   await until(async () => (await whyNotDelivered(question)) === 'a webhook answered 500')
   // A retry may have followed by now.
   expect(receiver.at('/hook')[0]).toMatchObject({ data: { message: { text: 'two of them' } } })
-})
-
-/** The same token, of which the time is over. */
-const expired = (token: string) =>
-  forge(token, { secret: production.JWT_SECRET, payload: { iat: 1_000, exp: 2_000 } })
-
-test('the log names the sender of a call whose token or app is refused', async () => {
-  const other = await operator.apps.create({ name: 'Disabled later' })
-  const backend = createApi({ url, apiKey: app.apiKey })
-  const disabled = createApi({ url, apiKey: other.apiKey })
-  const { token: old } = await backend.tokens.create({ userId: 'mia' })
-  const { token: revoked } = await backend.tokens.create({ userId: 'noa' })
-  const { token: unused } = await disabled.tokens.create({ userId: 'oli' })
-  await backend.tokens.revoke({ userId: 'noa' })
-  await operator.apps.update({ appId: other.id, enabled: false })
-  const send = (token: string) =>
-    createApi({ url, token }).messages.send({ channelId: unknownId, text: 'here?' })
-  for (const token of [expired(old), revoked, unused])
-    await expect(send(token)).rejects.toMatchObject({ name: 'ChatError' })
-  for (const [user, of, code] of [
-    ['mia', app, 'INVALID_TOKEN'],
-    ['noa', app, 'INVALID_TOKEN'],
-    ['oli', other, 'APP_DISABLED'],
-  ] as const)
-    expect(await line((line) => line.user === user && line.code !== undefined)).toMatchObject({
-      operation: 'messages.send',
-      app: of.id,
-      code,
-    })
-})
-
-test('the log says that a body was too large', async () => {
-  const { status } = await fetch(`${url}/api/channels/${unknownId}/messages`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ text: 'x'.repeat(limits.bodyBytes) }),
-  })
-  expect(status).toBe(413)
-  expect(await line((line) => line.status === 413)).toMatchObject({
-    route: '/api/channels/:channelId/messages',
-    code: 'PAYLOAD_TOO_LARGE',
-  })
-})
-
-test('the log names the user of a socket that is refused', async () => {
-  const backend = createApi({ url, apiKey: app.apiKey })
-  const minted = await backend.tokens.create({ userId: 'pia' })
-  const others = Array.from({ length: 20 }, () => RawSocket.connect({ url }, { minted }))
-  const sockets = await Promise.all(others)
-  onTestFinished(() => {
-    for (const { socket } of sockets) socket.terminate()
-  })
-  const closedOf = async (wsToken: string) => {
-    const socket = await RawSocket.open({ url })
-    socket.send({ id: 1, connect: { token: wsToken } })
-    const { code } = await socket.closed
-    return code
-  }
-  expect(await closedOf(minted.wsToken)).toBe(4000)
-  expect(await closedOf(expired(minted.wsToken))).toBe(3502)
-  for (const code of [4000, 3502])
-    expect(await line((line) => line.msg === 'socket closed' && line.code === code)).toMatchObject({
-      app: app.id,
-      user: 'pia',
-    })
 })
