@@ -340,6 +340,30 @@ export interface Api {
       nextCursor: string | null
     }>
     /**
+     * Returns the preferences and the devices of a user, which decide with the muted channels what
+     * is pushed to them. Push tokens are left out.
+     *
+     * `GET /admin/apps/{appId}/users/{userId}/notifications`
+     */
+    notifications(args: {
+      /** Id of the app (tenant). */
+      appId: string
+      /** The user's id in your own system. */
+      userId: string
+    }, options?: CallOptions): Promise<{
+      /** Including the defaults of those that the user never changed. */
+      preferences: Preferences
+      /** Without one, nothing is pushed. Oldest first. */
+      devices: {
+        /** Id of the device. */
+        id: string
+        platform: DevicePlatform
+        provider: DeviceProvider
+        /** When it was first registered. */
+        createdAt: string
+      }[]
+    }>
+    /**
      * Lists channels of every type, the newest first. `q` finds them by a part of their name: first
      * public channels and livestreams, then all others. Of these a call looks at 1,000, so a page
      * may have few channels, or none, and a `nextCursor` all the same. `userId` finds those that a
@@ -3343,6 +3367,8 @@ export interface InspectedChannel {
   lastActivityAt: string
   /** When it was created. */
   createdAt: string
+  /** Whether the user that was asked for has muted it; null without `userId`. */
+  muted: boolean | null
 }
 
 /** An invite, without its secret. */
