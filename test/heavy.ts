@@ -55,5 +55,6 @@ export const heavy = [
   'users/plan.test.ts',
   'webhooks/doc.test.ts',
   'webhooks/workers.test.ts',
+  'worker-pool.test.ts',
   'workers.test.ts',
 ]
