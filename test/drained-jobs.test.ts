@@ -39,6 +39,7 @@ test('jobs are moved to the queue in the order in which they were staged', async
     join graphile_worker._private_tasks task on task.id = job.task_id
     where task.identifier = 'push-message'
     order by job.id`
+  expect(queued).toHaveLength(10)
   expect(queued.flatMap(({ jobs }) => jobs).map(({ messageId }) => messageId)).toEqual(upTo(1_000))
   const left = await db<{ payload: { messageId: number } }[]>`
     select payload
