@@ -58,7 +58,11 @@ export const heavy = [
   'users/plan.test.ts',
   'webhooks/doc.test.ts',
   'webhooks/workers.test.ts',
+<<<<<<< HEAD
   'why-not-delivered.test.ts',
   'worker-heartbeats.test.ts',
+=======
+  'worker-pool.test.ts',
+>>>>>>> h-defects
   'workers.test.ts',
 ]

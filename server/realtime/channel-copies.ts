@@ -79,8 +79,8 @@ export function createChannelCopies({ db, nodeId, send, onFailure }: CopiesOptio
     turn.isTaken = false
     const { begun } = turn
     await wait(COPIES_PAUSE_MS, undefined, { ref: false })
-    // Another one may have copied meanwhile, and be gone or followed by a turn of its own.
-    if (turn.begun === begun && turns.get(topic) === turn) turns.delete(topic)
+    // A later event that was copied meanwhile has a pause of its own.
+    if (turn.begun === begun) turns.delete(topic)
   }
   const copyMissed = async (missed: MissedEvent[]) => {
     for (const some of inPieces(missed, PIECES)) {
