@@ -70,7 +70,7 @@ test('deleting a message with 2,000 quotes rewrites few events, and none shows i
   expect(again.received).toEqual(listener.received)
 })
 
-test('a deleted message with a hundred edits and quotes has lost its text, whoever reads', async () => {
+test('a deleted message with 100 edits and quotes has lost its text for all readers', async () => {
   const often = await quotedOften(101)
   const { ana, ben, channelId, secret, quoting, topic, heard } = often
   const ref = { channelId, messageId: secret.id }
