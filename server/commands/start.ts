@@ -40,8 +40,7 @@ let beforeStop = async () => {}
 /** Nothing is to be replaced before there are worker processes. */
 let onHangup: (() => void) | undefined
 
-/** Before it has a log, an end is no news. */
-let onStopped = (_: number) => {}
+let onStopped = processLog.stopped
 
 /** `parley start`: the server, with its database unless that is given, and its jobs. */
 export const start = () =>
@@ -197,7 +196,7 @@ async function startBackground({ config, worker, databaseUrl, db }: Setup, serve
 
 async function announceShutdown({ shutdownDelayMs }: Config, { app, shutdown }: Server) {
   if (shutdownDelayMs === 0) return
-  app.log.info({ milliseconds: shutdownDelayMs }, 'stopping soon: /health answers 503')
+  app.log.info({ ms: shutdownDelayMs }, 'stopping soon: /health answers 503')
   await shutdown.announce(shutdownDelayMs)
 }
 
