@@ -23,6 +23,7 @@ import { watchWorkers } from '../jobs/watch-workers.ts'
 import { runProcess, type Stop, type StopFunction, stopWithParent } from '../lifecycle.ts'
 import { captureConsole, processLog } from '../process-log.ts'
 import { localUrl, wsUrlOf } from '../urls.ts'
+import { closePort } from './close-port.ts'
 import { ensureDemoApp, NO_DEMO_APP } from './demo-app.ts'
 import { listenError } from './listen-error.ts'
 import { prepareDatabase } from './open.ts'
@@ -229,6 +230,7 @@ const portOf = (address: AddressInfo | string | null) =>
 
 /** Gives calls in progress some time to finish. */
 async function closeInTime(app: ReturnType<typeof buildApp>) {
+  await closePort(app.server)
   const timer = setTimeout(() => app.server.closeAllConnections(), 6_000)
   await app.close()
   clearTimeout(timer)
