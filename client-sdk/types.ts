@@ -30,6 +30,11 @@ export interface Api {
         /** The database responded. */
         database: 'ok'
         /**
+         * Only while the disk of the database is full: reads are served, and writes are refused. It
+         * is shown until none was refused for a minute.
+         */
+        disk?: 'full' | undefined
+        /**
          * Only with JOBS=external. `missing`: no worker has run for a minute, so there are no
          * previews, no pushes and no cleanup.
          */
