@@ -46,6 +46,7 @@ export const heavy = [
   'sdk/chat-pitfalls.test.ts',
   'sdk/recovery.test.ts',
   'secrets.test.ts',
+  'setting-names.test.ts',
   'start-end.test.ts',
   'stop.test.ts',
   'streams/left.test.ts',
