@@ -22,7 +22,10 @@ export const share = z
   .transform(Number)
 export const secret = z
   .string()
-  .refine((value) => Buffer.byteLength(value) >= 32, 'expected at least 32 bytes')
+  .refine(
+    (value) => Buffer.byteLength(value.trim()) >= 32,
+    'expected at least 32 bytes, blanks around them not counted',
+  )
 export const list = z.string().transform(splitList)
 /** Of several hosts, the driver tries one after the other without a pause while none accepts. */
 export const postgresUrl = z
@@ -38,8 +41,8 @@ export const postgresUrl = z
       .refine((url) => !/[?&]search_path=/.test(url), 'expected DATABASE_SCHEMA, not search_path'),
   )
 export const httpUrl = z.url({ protocol: /^https?$/, error: 'expected an http(s) URL' })
-/** Paths are appended to it, and every client is told of it. */
-export const publicUrl = httpUrl.refine(
+/** Paths are appended to it, and clients or errors may show it. */
+export const baseUrl = httpUrl.refine(
   (url) => !/[?#@]/.test(url),
   'expected no query, fragment, user or password',
 )
@@ -52,6 +55,10 @@ export const origin = z
 export const adminKey = z
   .string()
   .regex(/^[!-~]{16,}$/, 'expected at least 16 printable ASCII characters without space')
+/** It is sent in a header, which may have no other characters. */
+export const headerKey = z
+  .string()
+  .regex(/^[!-~]+$/, 'expected printable ASCII characters without space')
 export const hostWithPort = z
   .string()
   .regex(/^[^\s/@]+:\d+$/, 'expected hosts with their ports like wiki.intranet:80')

@@ -14,7 +14,7 @@ const BEARER =
   'In production, prefer "server".'
 
 function productionWarnings(config: Config, wsUrl: string) {
-  const { databaseUrl, publicUrl, inviteUrl, adminKey } = config
+  const { databaseUrl, publicUrl, inviteUrl, adminKey, jwtSecret } = config
   const { trustProxy, allowedOrigins, areOriginsGiven } = config
   const warnings: string[] = []
   if (databaseUrl === undefined)
@@ -49,5 +49,17 @@ function productionWarnings(config: Config, wsUrl: string) {
     )
   if (adminKey === undefined)
     warnings.push('ADMIN_API_KEY is unset: calls of /admin are refused, so no app can be created.')
+  for (const [name, secret] of Object.entries({ JWT_SECRET: jwtSecret, ADMIN_API_KEY: adminKey }))
+    if (secret !== undefined && repeatsPattern(secret)) warnings.push(`${name} ${EASILY_GUESSED}`)
   return warnings
+}
+
+const EASILY_GUESSED =
+  'repeats a short pattern: it is easy to guess. Set one that `openssl rand -hex 32` made.'
+
+/** Whether it is one short text again and again, like `aaaa` or `changemechangeme`. */
+function repeatsPattern(secret: string) {
+  const longest = Math.floor(secret.length / 2)
+  const lengths = Array.from({ length: longest }, (_, index) => index + 1)
+  return lengths.some((length) => secret.slice(length) === secret.slice(0, -length))
 }

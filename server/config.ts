@@ -5,13 +5,14 @@ import { z } from 'zod'
 import { conflictsOf, DEFAULT_METRICS_HOST, DEFAULT_PORT, defaultHost } from './config-conflicts.ts'
 import {
   adminKey,
+  baseUrl,
+  headerKey,
   hostWithPort,
   httpUrl,
   list,
   oneOf,
   origin,
   postgresUrl,
-  publicUrl,
   redisPrefix,
   redisUrl,
   secret,
@@ -73,7 +74,7 @@ export const Variables = z.object({
   RATE_LIMIT_APP_REQUESTS: wholeNumber(0, 1_000_000).default(0),
   TRUST_PROXY: trustProxy,
   USER_ADMIN_ACCESS: oneOf(['bearer', 'server']).optional(),
-  PUBLIC_URL: publicUrl.optional(),
+  PUBLIC_URL: baseUrl.optional(),
   INVITE_URL: httpUrl
     .refine((url) => url.includes('{token}'), 'expected {token} where the token goes')
     .optional(),
@@ -90,8 +91,8 @@ export const Variables = z.object({
   JOBS: oneOf(['on', 'external', 'off']).default('on'),
   LINK_PREVIEW_ALLOW_HOSTS: list.pipe(z.array(hostWithPort)).default([]),
   WEBHOOK_ALLOW_HOSTS: list.pipe(z.array(hostWithPort)).default([]),
-  PUSH_SECRET_KEY: z.string().optional(),
-  PUSH_API_URL: httpUrl.default('http://localhost:3000'),
+  PUSH_SECRET_KEY: headerKey.optional(),
+  PUSH_API_URL: baseUrl.default('http://localhost:3000'),
   PUSH_TENANT_ID: z.string().optional(),
   PUSH_WORKFLOW_NEW_MESSAGE: z.string().default('new-message'),
   PUSH_WORKFLOW_MENTION: z.string().default('mention'),

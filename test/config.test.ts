@@ -133,12 +133,11 @@ test('production needs DATABASE_URL unless told otherwise: a typo would start an
 
 describe('settings that are valid but probably a mistake are warned of', () => {
   const warned = (variables: Record<string, string>) =>
-    warningsOf(readConfig({ JWT_SECRET: 'x'.repeat(32), ...variables }), 'ws://here').map(
-      (warning) => warning.split(/[ =:]/)[0],
-    )
+    warningsOf(readConfig(variables), 'ws://here').map((line) => line.split(/[ =:]/)[0])
   const production = {
     NODE_ENV: 'production',
     DATABASE_URL: 'postgres://db/chat',
+    JWT_SECRET: 'one that repeats nothing, of 32 bytes or more',
     ADMIN_API_KEY: 'the-key-of-the-operator',
     PUBLIC_URL: 'https://chat.example.com',
     TRUST_PROXY: '1',

@@ -47,6 +47,7 @@ export const heavy = [
   'sdk/chat-pitfalls.test.ts',
   'sdk/recovery.test.ts',
   'secrets.test.ts',
+  'setting-names.test.ts',
   'start-end.test.ts',
   'stop-amid-start.test.ts',
   'stop.test.ts',

@@ -1,7 +1,9 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { type Config, readConfig } from '../config.ts'
+import { nameWarnings } from '../config-names.ts'
 import { warningsOf } from '../config-warnings.ts'
+import { loadRedis } from '../core/redis.ts'
 import { requireEmbeddable } from '../db/embedded/index.ts'
 import { inspect, requireMigrated } from '../db/migrate.ts'
 import { requireSecrets } from '../dev-secrets.ts'
@@ -20,9 +22,9 @@ export async function check() {
   const config = readConfig()
   console.log(`Settings: valid, for ${config.isProduction ? 'production' : 'development'}`)
   const wsUrl = wsUrlOf(config.publicUrl ?? localUrl(config.host, config.port))
-  for (const warning of warningsOf(config, wsUrl)) console.log(`Warning: ${warning}`)
+  for (const warning of [...warningsOf(config, wsUrl), ...nameWarnings()]) warn(warning)
   const problems: string[] = []
-  for (const look of [checkDataDir, checkDatabase, checkAddresses])
+  for (const look of [checkDataDir, checkDatabase, checkRedis, checkAddresses])
     await look(config).catch((error) => problems.push(errorMessage(error)))
   if (problems.length > 0) throw new Error(problems.join('; '))
 }
@@ -47,13 +49,31 @@ async function inspectDatabase(url: string, config: Config) {
   const { migrateOnStart: mayMigrate } = config
   const { version, pending, isQueueBehind } = await inspect(url, { mayMigrate })
   console.log(`Database: PostgreSQL ${version}`)
-  for (const warning of await connectionWarnings(url, config)) console.log(`Warning: ${warning}`)
+  for (const warning of await connectionWarnings(url, config)) warn(warning)
   // A start without jobs does not look at the tables of the queue, nor migrate them.
   const hasJobs = config.jobs !== 'off'
   const lacks = isQueueBehind && hasJobs ? [...pending, QUEUE_MIGRATIONS] : pending
   console.log(`Schema: ${lacks.length === 0 ? 'up to date' : `lacks ${lacks.join(', ')}`}`)
   if (!mayMigrate) await requireMigrated(url, { hasJobs })
 }
+
+/** A start does not fail for it either: events come later without it. */
+async function checkRedis({ redis }: Config) {
+  if (!redis) return
+  const connect = await loadRedis(redis.target)
+  const { client, problem, close } = connect({ name: 'parley-check', commandMs: REDIS_MS })
+  const isReady = await once(client, 'ready', { signal: AbortSignal.timeout(REDIS_MS) }).then(
+    () => true,
+    () => false,
+  )
+  close()
+  if (isReady) console.log('Redis: answers')
+  else warn(`Redis unavailable (${problem()}). Check REDIS_URL; until then events come later.`)
+}
+
+const REDIS_MS = 2_000
+
+const warn = (warning: string) => console.log(`Warning: ${warning}`)
 
 /** In the order of a start. Both are listened at together, since one may exclude the other. */
 async function checkAddresses({ host, port, metricsHost, metricsPort }: Config) {

@@ -30,7 +30,7 @@ MIGRATE_ON_START=off and the DATABASE_URL of that role. The role must exist.`,
     summary: 'Say whether a start would succeed, and what it would warn of',
     details: `\
 It checks the settings, that the database answers, its version, its schema and the rights to migrate
-it, or the place of the embedded one, and changes nothing.
+it, or the place of the embedded one, and changes nothing. Redis is asked whether it answers, too.
 The exit code is 0 if a start would succeed, and 1 otherwise.`,
     run: async () => (await import('./check.ts')).check(),
   },

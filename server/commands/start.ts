@@ -4,6 +4,7 @@ import { limits } from '@parley/contract'
 import { pino } from 'pino'
 import { buildApp } from '../app.ts'
 import { type Config, readConfig } from '../config.ts'
+import { nameWarnings } from '../config-names.ts'
 import { warningsOf } from '../config-warnings.ts'
 import { databaseSpans } from '../core/database-spans.ts'
 import { createEventBus } from '../core/event-bus.ts'
@@ -206,7 +207,7 @@ function announceStart(setup: Setup, server: Server) {
   const { config, worker, secrets, demoApiKey, databaseUrl } = setup
   const { app, publicUrl, wsUrl } = server
   if (worker && !worker.announces) return
-  for (const line of warningsOf(config, wsUrl())) processLog.warn(line)
+  for (const line of [...warningsOf(config, wsUrl()), ...nameWarnings()]) processLog.warn(line)
   if (secrets && demoApiKey === undefined) processLog.warn(NO_DEMO_APP)
   if (config.isProduction) {
     const urls = { baseUrl: publicUrl(), webSocket: wsUrl() }

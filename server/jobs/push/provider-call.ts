@@ -62,10 +62,12 @@ export const createProviderCall =
       }),
       (span) =>
         withTimeout(timeoutMs, signal, (signal) =>
-          request(`${apiUrl}${path}`, { ...initOf(span?.place), signal }),
+          request(requestOf(`${apiUrl}${path}`, { ...initOf(span?.place), signal })),
         ),
     )
-    const message = `${method} ${path} answered ${status}: ${text.slice(0, 200)}`
+    // A proxy may answer with what it was sent.
+    const quoted = text.replaceAll(secretKey, '…').slice(0, 200)
+    const message = `${method} ${path} answered ${status}: ${quoted}`
     if (CONTENT_REFUSED.includes(status)) throw new ProviderRefusedError(message)
     if (status >= 400) throw new ProviderUnavailableError(message, { status, retryAfterSeconds })
     return text
@@ -80,16 +82,26 @@ function traceparent(place: string | undefined, trace: string | undefined): Reco
   return trace === undefined ? {} : { traceparent: traceparentOf(trace) }
 }
 
-async function request(url: string, init: RequestInit) {
+/** Without the cause: what is thrown for a bad header or URL quotes it, with its secret. */
+function requestOf(url: string, init: RequestInit) {
   try {
-    const response = await fetch(url, init)
+    return new Request(url, init)
+  } catch {
+    const message = `${init.method} ${new URL(url).pathname} cannot be made of these settings`
+    throw new ProviderUnavailableError(message)
+  }
+}
+
+async function request(request: Request) {
+  try {
+    const response = await fetch(request)
     return {
       status: response.status,
       retryAfterSeconds: secondsUntil(response.headers.get('retry-after')),
       text: await response.text(),
     }
   } catch (error) {
-    const message = `${init.method} ${new URL(url).pathname} got no answer`
+    const message = `${request.method} ${new URL(request.url).pathname} got no answer`
     throw new ProviderUnavailableError(message, { cause: error })
   }
 }

@@ -1,0 +1,58 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { parseEnv } from 'node:util'
+import { Variables } from './config.ts'
+import { secretVariables } from './secret-files.ts'
+
+/**
+ * A warning for each name in `.env` that seems to be a misspelt setting, which would do nothing.
+ * The file may have variables of other programs, and the environment has many: those are fine.
+ */
+export function nameWarnings() {
+  const file = resolve('.env')
+  const names = existsSync(file) ? Object.keys(parseEnv(readFileSync(file, 'utf8'))) : []
+  return names.flatMap((name) => {
+    const meant = settingMeantBy(name)
+    return meant ? [`.env: ${name} is no setting, so it does nothing. Is ${meant} meant?`] : []
+  })
+}
+
+const settings = [
+  ...Object.keys(Variables.shape),
+  ...secretVariables.map((variable) => `${variable}_FILE`),
+]
+
+/** The setting that a name is close to, unless it is one. */
+export function settingMeantBy(name: string) {
+  if (settings.includes(name)) return undefined
+  return settings.find((setting) => differsLittle(name, setting) || isShortFor(name, setting))
+}
+
+/** `LOGLEVEL`, `log_level` or `JWT_SECRT`. A short word is soon close to one of others. */
+function differsLittle(name: string, setting: string) {
+  const [given, known] = [lettersOf(name), lettersOf(setting)]
+  return editsBetween(given, known) <= (known.length < 8 ? 1 : 2)
+}
+
+const lettersOf = (name: string) => name.toUpperCase().replaceAll('_', '')
+
+/** `AUDIT_RETENTION` or `ADMIN_KEY`: of several words, with the first, and none of its own. */
+function isShortFor(name: string, setting: string) {
+  const words = setting.split('_')
+  const given = name.toUpperCase().split('_')
+  return given.length > 1 && given[0] === words[0] && given.every((word) => words.includes(word))
+}
+
+/** How many letters have to be put in, taken out or replaced: the distance of Levenshtein. */
+function editsBetween(given: string, known: string) {
+  let row = Array.from({ length: known.length + 1 }, (_, index) => index)
+  for (const [index, letter] of [...given].entries()) {
+    const next = [index + 1]
+    for (const [at, other] of [...known].entries()) {
+      const replaced = (row[at] ?? 0) + (letter === other ? 0 : 1)
+      next.push(Math.min(replaced, (row[at + 1] ?? 0) + 1, (next[at] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row[known.length] ?? 0
+}
