@@ -35,7 +35,6 @@ export const heavy = [
   'push-preferences.test.ts',
   'reaction-migration.test.ts',
   'readme.test.ts',
-  'refused-log.test.ts',
   'realtime/cluster-statements.test.ts',
   'realtime/large-channels.test.ts',
   'realtime/protocol/hostile.test.ts',
@@ -43,6 +42,7 @@ export const heavy = [
   'realtime/recovery/bytes.test.ts',
   'realtime/send-memory.test.ts',
   'realtime/socket-memory.test.ts',
+  'refused-log.test.ts',
   'safe-messages.test.ts',
   'sdk/chat-pitfalls.test.ts',
   'sdk/recovery.test.ts',
@@ -61,11 +61,8 @@ export const heavy = [
   'users/plan.test.ts',
   'webhooks/doc.test.ts',
   'webhooks/workers.test.ts',
-<<<<<<< HEAD
   'why-not-delivered.test.ts',
   'worker-heartbeats.test.ts',
-=======
   'worker-pool.test.ts',
->>>>>>> h-defects
   'workers.test.ts',
 ]
