@@ -23,6 +23,7 @@ const inBrowserBuild = [
   ...['folded', 'offline', 'offline-tabs', 'outbox', 'outbox-order', 'outbox-requests'],
   ...['just-sent', 'left-rooms', 'load-races', 'mutation-races', 'pending-pins', 'presence-races'],
   ...['read-answers', 'reading', 'room', 'room-info', 'room-pages', 'seen-tabs', 'typing'],
+  ...['let-in', 'unreachable'],
   ...['list-outages', 'list-races', 'list-records', 'react-client', 'react-unused', 'testing'],
 ]
 
