@@ -32,7 +32,7 @@ export async function sendRequest({
       method,
       headers: isInQuery ? headers : { ...headers, 'content-type': 'application/json' },
       signal,
-      ...(isInQuery ? {} : { body: JSON.stringify(fields) }),
+      body: isInQuery ? null : JSON.stringify(fields),
     })
     const text = await response.text()
     return response.ok ? (JSON.parse(text) as unknown) : toServerError(response, text)

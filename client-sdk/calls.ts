@@ -1,6 +1,6 @@
 import { sendRequest } from './call.ts'
 import type { CallOptions } from './call-options.ts'
-import { isChatError } from './error.ts'
+import { isChatError, toChatError } from './error.ts'
 import { delay, type Gate, pauseBeforeRetry } from './retry.ts'
 import { withDeadline } from './timing.ts'
 
@@ -23,8 +23,8 @@ type CallsOptions = {
   renew?: (headers: Record<string, string>) => Promise<boolean>
   /** How often a call that may be repeated is tried. */
   tries: number
-  /** Shared by all calls of a client. Without `fail` each tries for itself to reach the server. */
-  gate?: Pick<Gate, 'refusalOf' | 'takeResult'> & Partial<Gate>
+  /** Shared by all calls of a client. */
+  gate?: Pick<Gate, 'refusalOf' | 'takeResult' | 'fail'>
 }
 
 /** Each operation of a table as a method, by noun: `Calls` are the types of that table. */
@@ -48,37 +48,38 @@ export function createCalls<Calls>({
     if (signal.aborted) throw new Error('aborted')
     const request = { url: base, method, path, args, headers: sentHeaders, fetch, signal }
     const result = await sendRequest(request).catch((error) => {
-      if (!signal.aborted) gate?.fail?.(error)
+      if (!signal.aborted) gate?.fail(error)
       throw error
     })
     gate?.takeResult(limit, result)
-    return isChatError(result) ? { error: result, sentHeaders } : { result, sentHeaders }
+    return { result, sentHeaders }
   }
   const sendWithRenewal = async (route: string, args: Args, signal: AbortSignal) => {
     const first = await send(route, args, signal)
     const isRenewed =
-      first.error?.code === 'INVALID_TOKEN' && renew && (await renew(first.sentHeaders))
-    const { error, result } = isRenewed ? await send(route, args, signal) : first
-    if (error) throw error
+      isChatError(first.result, 'INVALID_TOKEN') && (await renew?.(first.sentHeaders))
+    const { result } = isRenewed ? await send(route, args, signal) : first
+    if (isChatError(result)) throw result
     return result
   }
-  const call = (route: string, args: Args = {}, options: CallOptions = {}) =>
-    withDeadline(options, async (signal, leftMs) => {
-      for (let attempt = 1; ; attempt++) {
-        try {
-          return await sendWithRenewal(route, args, signal)
-        } catch (error) {
-          const delayMs =
-            attempt < tries
-              ? pauseBeforeRetry(error, { attempt, isRepeatable: isRepeatable(route, args) })
-              : undefined
-          if (delayMs === undefined || delayMs > leftMs() || signal.aborted) throw error
-          await delay(delayMs, signal)
+  const methodOf =
+    (route: string) =>
+    (args: Args = {}, options: CallOptions = {}) =>
+      withDeadline(options, async (signal, leftMs) => {
+        for (let attempt = 1; ; attempt++) {
+          try {
+            return await sendWithRenewal(route, args, signal)
+          } catch (cause) {
+            const error = toChatError(cause)
+            const delayMs =
+              attempt < tries
+                ? pauseBeforeRetry(error, { attempt, isRepeatable: isRepeatable(route, args) })
+                : undefined
+            if (delayMs === undefined || delayMs > leftMs() || signal.aborted) throw error
+            await delay(delayMs, { error, signal })
+          }
         }
-      }
-    })
-  const methodOf = (route: string) => (args?: Args, options?: CallOptions) =>
-    call(route, args, options)
+      })
   // The same nouns and verbs: both are generated from the contract.
   return mapValues(operations, (verbs) => mapValues(verbs, methodOf)) as unknown as Calls
 }

@@ -42,7 +42,7 @@ export class ColdStart {
   }
 
   get user() {
-    return this.#restored?.user ?? this.#unknown?.user
+    return (this.#restored ?? this.#unknown)?.user
   }
 
   /** Restores the last session, or one of a user of whom only the id is known; once. */

@@ -1,7 +1,7 @@
 import { WebSocket as PlatformWebSocket } from '#websocket'
 import { ChatError, toChatError } from './error.ts'
 import { whatToCheck } from './platform.ts'
-import { Session, type SessionEnd } from './protocol/session.ts'
+import { Session } from './protocol/session.ts'
 import { Subscriptions, type TopicSubscriber } from './protocol/subscriptions.ts'
 import { Transports } from './protocol/transports.ts'
 import { createRetries, pause } from './retry.ts'
@@ -111,7 +111,7 @@ export class Connection {
    */
   handleSleep() {
     this.#transports.forget()
-    if (this.#session) this.#reconnectLater(connectionLost('the device went offline'))
+    if (this.#session) this.#reconnectLater(connectionLost('the device is offline'))
   }
 
   /** Returns the unsubscribe. */
@@ -158,17 +158,13 @@ export class Connection {
       onPush: (push) => this.#subscriptions.handlePush(push),
       onEnd: (end) => {
         if (!isAccepted && !end.isFinal) void this.#transports.failed()
-        this.#handleEnd(end, isAccepted ? '' : ` to ${url}${whatToCheck()}`)
+        const error = connectionLost(end.reason, isAccepted ? undefined : url)
+        if (end.isFinal) this.#handleRejectedToken(error)
+        else this.#reconnectLater(error)
       },
     })
     this.#session = session
     session.begin()
-  }
-
-  #handleEnd({ reason, isFinal }: SessionEnd, where: string) {
-    const error = connectionLost(reason, where)
-    if (isFinal) this.#handleRejectedToken(error)
-    else this.#reconnectLater(error)
   }
 
   /** Renews the token before the next attempt: a rejected one would be rejected again. */
@@ -223,5 +219,9 @@ export class Connection {
   }
 }
 
-const connectionLost = (reason: string, where = '') =>
-  new ChatError(`no connection${where}; ${reason}`, { code: 'NETWORK_ERROR' })
+/** With a url if the server has not accepted the connection, as it does not from some origins. */
+const connectionLost = (reason: string, url?: string) =>
+  new ChatError(
+    url ? `no connection to ${url}: ${reason}${whatToCheck()}` : `no connection: ${reason}`,
+    { code: 'NETWORK_ERROR' },
+  )

@@ -26,17 +26,19 @@ export class EventDispatcher {
 
   /** Subscribes to the topics of a user, whose session has just begun. */
   begin({ appId, user }: TokenResult) {
-    const { context, cache } = this.options
+    const { context, rooms, cache } = this.options
     const { link, topics, emitter } = context
     const topic = userTopic(appId, user.id)
     link.subscribe(topic, {
       onSubscribed: ({ isRecovered, position }) => {
         this.options.onEpoch(position.epoch)
         this.hasGap = !isRecovered
+        if (isRecovered) return
+        // What let the user in may have been missed.
+        for (const room of rooms.values()) room.handleAccessRegained()
         // The server has ended the topic while connected. In all other cases a catch-up follows
         // anyway.
-        const { status } = link.state.getSnapshot()
-        if (this.hasGap && status === 'live')
+        if (link.state.getSnapshot().status === 'live')
           cache.handleReconnect({ hasGap: true }).catch(() => {}) // each list shows its error
       },
       onEvent: (envelope, rev) => {

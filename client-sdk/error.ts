@@ -35,7 +35,7 @@ export class ChatError extends Error {
       cause?: unknown
     },
   ) {
-    super(message, { cause: details.cause })
+    super(message, details)
     this.code = details.code
     this.status = details.status ?? 0
     this.retryAfterMs = details.retryAfterMs

@@ -99,9 +99,7 @@ function listen(target: Partial<EventTarget> | undefined, type: string, listener
  * `crypto.randomUUID`, and React Native may have no `crypto` at all.
  */
 export function newId(): string {
-  const { crypto } = globalThis as { crypto?: Partial<typeof globalThis.crypto> } // may lack both
-  if (crypto?.randomUUID) return crypto.randomUUID()
-  const bytes = Uint8Array.from({ length: 16 }, () => Math.random() * 256)
-  crypto?.getRandomValues?.(bytes)
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+  const { crypto } = globalThis as { crypto?: Partial<typeof globalThis.crypto> } // may lack it
+  const digit = () => Math.floor(Math.random() * 16).toString(16)
+  return crypto?.randomUUID?.() ?? Array.from({ length: 32 }, digit).join('')
 }

@@ -32,32 +32,33 @@ export function pause(schedule: keyof typeof schedules, attempt: number, retryAf
   return Math.max(backoffMs, retryAfterMs * (1 + RETRY_AFTER_JITTER * (1 - Math.random())))
 }
 
-/** What waits for another attempt. */
-const waiting = new Set<() => void>()
+type Failure = { retryAfterMs?: number | undefined }
 
-/** Tries again at once. Whether the calls of each client may be sent is up to its gates. */
-function wakeAll() {
-  for (const end of [...waiting]) end()
-}
+/** By the errors of calls that could not reach the server: what waits for another attempt. */
+const waiting = new WeakMap<Failure, Set<() => void>>()
 
-/** Calls back after a pause, or once it is woken. Returns what cancels that. */
-export function schedule(callback: () => void, ms: number): () => void {
+/**
+ * Calls back after a pause, or once the client that could not reach the server can. Returns what
+ * cancels that.
+ */
+export function schedule(callback: () => void, ms: number, error: Failure = {}): () => void {
+  const woken = waiting.get(error)
   const cancel = () => {
     clearTimeout(timer)
-    waiting.delete(end)
+    woken?.delete(end)
   }
   const end = () => {
     cancel()
     callback()
   }
   const timer = setTimeout(end, ms)
-  waiting.add(end)
+  woken?.add(end)
   return cancel
 }
 
 /** Resolves after a pause, or once it is woken; never if the signal aborts first. */
-export const delay = (ms: number, signal: AbortSignal) =>
-  new Promise<void>((resolve) => signal.addEventListener('abort', schedule(resolve, ms)))
+export const delay = (ms: number, { error, signal }: { error: Failure; signal: AbortSignal }) =>
+  new Promise<void>((resolve) => signal.addEventListener('abort', schedule(resolve, ms, error)))
 
 /** Tries again what has failed, all of it by one timer, with pauses that grow until it is ended. */
 export function createRetries(retry: () => void) {
@@ -65,7 +66,7 @@ export function createRetries(retry: () => void) {
   let cancel: (() => void) | undefined
   return {
     /** Something has failed, and may succeed later. */
-    later: ({ retryAfterMs }: { retryAfterMs?: number | undefined } = {}) => {
+    later: (error?: Failure) => {
       // Calls of one round have failed once together.
       if (cancel) return
       failures += 1
@@ -73,7 +74,7 @@ export function createRetries(retry: () => void) {
         cancel = undefined
         retry()
       }
-      cancel = schedule(again, pause('background', failures, retryAfterMs))
+      cancel = schedule(again, pause('background', failures, error?.retryAfterMs), error)
     },
     /** All have succeeded, or the connection is lost: the next one loads everything. */
     end: () => {
@@ -89,11 +90,10 @@ export function createRetries(retry: () => void) {
 
 /** How long to wait before a failed call is tried again; undefined if it is not. */
 export function pauseBeforeRetry(
-  error: unknown,
+  { code, retryAfterMs = 0 }: ChatError,
   { attempt, isRepeatable }: { attempt: number; isRepeatable: boolean },
 ) {
-  if (!isChatError(error) || !RETRIED_CALLS.includes(error.code)) return undefined
-  const { code, retryAfterMs = 0 } = error
+  if (!RETRIED_CALLS.includes(code)) return undefined
   // A call that was refused by a limit, or not sent at all, had no effect; any other may have had.
   const wasSent = code !== 'RATE_LIMITED' && !(code === 'NETWORK_ERROR' && retryAfterMs)
   if (!isRepeatable && wasSent) return undefined
@@ -171,6 +171,7 @@ export type Gate = ReturnType<typeof createGate>
 export function createGate() {
   /** By limit, or `network`; `count`: how often, one after another, without a success between. */
   const closed = new Map<string, { error: ChatError; endsAt: number; count: number }>()
+  const woken = new Set<() => void>()
   const close = (limit: string, error: ChatError) => {
     const count = (closed.get(limit)?.count ?? 0) + 1
     const kind = limit === 'network' ? limit : 'background'
@@ -183,13 +184,20 @@ export function createGate() {
     const retryAfterMs = endsAt - performance.now()
     if (!error || retryAfterMs <= 0) return undefined
     const { message, code, status } = error
-    return new ChatError(message, { code, status, retryAfterMs })
+    const refusal = new ChatError(message, { code, status, retryAfterMs })
+    if (limit === 'network') waiting.set(refusal, woken)
+    return refusal
+  }
+  const wake = () => {
+    for (const end of [...woken]) end()
   }
   const reopen = () => {
     // Not at once: calls that were refused just now do not wait yet.
-    if (closed.delete('network')) setTimeout(wakeAll)
+    if (closed.delete('network')) setTimeout(wake)
   }
-  return {
+  const gate = {
+    /** How many answers have come. */
+    answers: 0,
     /** The server may be reached again: what waits for another attempt is tried at once. */
     reopen,
     /** The error of a call that is not to be sent; undefined if it may be. */
@@ -202,6 +210,7 @@ export function createGate() {
     },
     /** The result of a call, which shows that the server can be reached. */
     takeResult: (limit: string, result: unknown) => {
+      gate.answers += 1
       reopen()
       const isClosed = refusalBy(limit)
       if (isChatError(result, 'RATE_LIMITED')) {
@@ -210,7 +219,9 @@ export function createGate() {
     },
     /** No answer came. Calls that were sent together have failed once. */
     fail: (error: ChatError) => {
+      waiting.set(error, woken)
       if (!closed.has('network')) close('network', error)
     },
   }
+  return gate
 }

@@ -84,19 +84,15 @@ export function createChatServer({ url, apiKey, fetch }: ChatServerOptions): Cha
   return { ...callsWith({}), imports, as }
 }
 
-type RateGate = Pick<Gate, 'refusalOf' | 'takeResult'>
-
 /** Of a server each call tries for itself whether Parley can be reached. */
-function createRateGate(): RateGate {
-  const { refusalOf, takeResult } = createGate()
-  return { refusalOf, takeResult }
-}
+const createRateGate = (): Gate => ({ ...createGate(), fail: () => {} })
 
 /** Appends count for the user who writes, all other calls for the key. */
-function withOwnAppends(shared: RateGate): RateGate {
+function withOwnAppends(shared: Gate): Gate {
   const own = createRateGate()
   const gateOf = (limit: string) => (limit === 'appends' ? own : shared)
   return {
+    ...shared,
     refusalOf: (limit) => gateOf(limit).refusalOf(limit),
     takeResult: (limit, result) => gateOf(limit).takeResult(limit, result),
   }

@@ -98,27 +98,33 @@ export function createSnapshots(
       for (const { key } of await storage.load(owner))
         if (key.startsWith(ROOM)) recent.add(key.slice(ROOM.length))
     })
-    return createWriter(limits.intervalMs, (channelId) => {
+    const rowOf = (channelId: string | undefined) => {
       const value =
         channelId === undefined
           ? boundedList(source.list(), limits)
           : boundedRoom(source.room(channelId), limits)
-      if (!value) return
+      if (!value) return []
       void known.then(() => {
         if (channelId !== undefined) recent.add(channelId)
       })
       const key = channelId === undefined ? LIST : ROOM + channelId
-      void write(() => storage.put(owner, key, { ...value, version: VERSION }))
+      return [{ key, value: { ...value, version: VERSION } }]
+    }
+    // All at once: a page that is left completes what it has begun, and begins nothing more.
+    return createWriter(limits.intervalMs, (changed) => {
+      const rows = changed.flatMap(rowOf)
+      const put = () => Promise.all(rows.map(({ key, value }) => storage.put(owner, key, value)))
+      void write(async () => void (await put()))
     })
   }
   const own = { load, start, clear }
   return { ...own, keep: (shown) => new ClientSnapshots(own, shown) }
 }
 
-/** Calls `store` for what has changed, at most once in a while for each. */
+/** Calls `store` with what has changed, at most once in a while. */
 function createWriter(
   intervalMs: number,
-  store: (channelId: string | undefined) => void,
+  store: (changed: (string | undefined)[]) => void,
 ): SnapshotWriter {
   const changed = new Set<string | undefined>()
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -126,7 +132,7 @@ function createWriter(
   const flush = () => {
     clearTimeout(timer)
     timer = undefined
-    for (const channelId of changed) store(channelId)
+    store([...changed])
     changed.clear()
   }
   return {

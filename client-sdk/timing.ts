@@ -39,10 +39,10 @@ export type Deferred<T> = {
 
 /** A promise that is settled from outside. Whether anything awaits it is up to the application. */
 export function createDeferred<T>(): Deferred<T> {
-  let settle: Omit<Deferred<T>, 'promise'> | undefined
-  const promise = new Promise<T>((resolve, reject) => {
-    settle = { resolve, reject }
+  const deferred = {} as Deferred<T> // complete when this returns
+  deferred.promise = new Promise<T>((resolve, reject) => {
+    Object.assign(deferred, { resolve, reject })
   })
-  promise.catch(() => {})
-  return { promise, resolve: () => {}, reject: () => {}, ...settle }
+  deferred.promise.catch(() => {})
+  return deferred
 }

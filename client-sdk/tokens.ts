@@ -22,7 +22,7 @@ const RENEW_AFTER = 0.8
 export class Tokens {
   #current: { result: TokenResult; since: number } | undefined
   #fetching: Promise<TokenResult> | undefined
-  #failure: { error: ChatError; tries: number; since: number; backoffMs: number } | undefined
+  #failure: { error: ChatError; tries: number; since: number } | undefined
   #isRenewing = false
   #timer: ReturnType<typeof setTimeout> | undefined
 
@@ -54,8 +54,8 @@ export class Tokens {
 
   /** How long the provider is still backed off, in milliseconds. */
   get retryInMs() {
-    const { since = 0, backoffMs = 0 } = this.#failure ?? {}
-    return Math.max(0, backoffMs - ageOf(since))
+    const { since = 0, error } = this.#failure ?? {}
+    return Math.max(0, (error?.retryAfterMs ?? 0) - ageOf(since))
   }
 
   /** From here on tokens are renewed ahead of expiry; otherwise only when one is needed. */
@@ -91,14 +91,13 @@ export class Tokens {
       return result
     } catch (cause) {
       const tries = (this.#failure?.tries ?? 0) + 1
-      const backoffMs = pause('tokenProvider', tries)
       const error = new ChatError(`unable to get a token; ${cause}`, {
         code: 'TOKEN_PROVIDER_FAILED',
-        retryAfterMs: backoffMs,
+        retryAfterMs: pause('tokenProvider', tries),
         cause,
       })
-      this.#failure = { error, tries, since: Date.now(), backoffMs }
-      if (this.#current) this.#renewIn(backoffMs)
+      this.#failure = { error, tries, since: Date.now() }
+      if (this.#current) this.#renewIn(this.retryInMs)
       throw error
     }
   }

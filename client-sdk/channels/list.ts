@@ -161,7 +161,7 @@ export class ChannelList {
   }
 
   #run(load: () => Promise<void>): Promise<void> {
-    this.#isLoadCurrent = this.#connection === 'catching-up' || this.#connection === 'live'
+    this.#isLoadCurrent = this.options.context.link.isConnected
     const loading = load()
       .then(
         () => {

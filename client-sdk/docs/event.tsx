@@ -41,10 +41,14 @@ export function EventPage({ topic, event }: { topic: TopicDoc; event: EventMessa
   )
 }
 
+/** Its lines are short: beside the text there is no room for more than 50 characters. */
 const sampleOf = (name: string) =>
-  `const stop = chat.on('${name}', ({ payload, channelId, rev }) => {
-  console.log(payload)
-})`
+  `const stop = chat.on(
+  '${name}',
+  ({ payload, channelId, rev }) => {
+    console.log(payload)
+  },
+)`
 
 /** The events of a topic. */
 export const TopicPage = ({ topic }: { topic: TopicDoc }) => (

@@ -7,7 +7,7 @@ import type { OutboxStep } from './steps.ts'
 export type OutboxOptions = {
   api: OutboxApi
   /** The gate of all calls of the client. */
-  gate: Pick<Gate, 'takeResult'>
+  gate: Pick<Gate, 'takeResult' | 'answers'>
   storage: OutboxStorage
   /** Whether the server works, as far as the socket shows. */
   isConnected: () => boolean

@@ -10,6 +10,10 @@ import { isDoneAlready, perform } from './perform.ts'
 /** The loop that sends the operations of a line. */
 type SendLoop = {
   tries: number
+  /** Why the last attempt failed. */
+  error?: ChatError
+  /** Other calls were answered after that: the server can be reached. */
+  isConnected?: boolean
   /** Ends the wait for the next attempt, without one. */
   cancel?: (() => void) | undefined
   /** Messages go one by one: a call with several was refused. */
@@ -99,7 +103,14 @@ export class Sender {
   #next(line: string, loop: SendLoop): OutboxEntry[] {
     const next: OutboxEntry[] = []
     let length = 0
-    for (const entry of this.#waiting(line)) {
+    const seen = new Set<OutboxEntry>()
+    // One after another, as they are now: preparing one may end others.
+    const following = () =>
+      [...this.options.queued()].find(
+        (each) => !each.error && !seen.has(each) && lineOf(each.op) === line,
+      )
+    for (let entry = following(); entry; entry = following()) {
+      seen.add(entry)
       if (next.length > 0 && !this.#mayFollow(next, entry, loop)) break
       if (!this.options.prepare(entry)) continue
       length += JSON.stringify(entry.op).length
@@ -110,19 +121,6 @@ export class Sender {
     return next
   }
 
-  /** One after another, as they are now: preparing one may end others. */
-  *#waiting(line: string) {
-    const seen = new Set<OutboxEntry>()
-    for (;;) {
-      const entry = [...this.options.queued()].find(
-        (each) => !each.error && !seen.has(each) && lineOf(each.op) === line,
-      )
-      if (!entry) return
-      seen.add(entry)
-      yield entry
-    }
-  }
-
   /** A message that the server has failed at is tried alone, so that only it is given up. */
   #mayFollow([first]: OutboxEntry[], entry: OutboxEntry, { isSingle }: SendLoop) {
     const hasFailed = (first?.serverFailures ?? 0) > 0 || entry.serverFailures > 0
@@ -130,10 +128,13 @@ export class Sender {
   }
 
   async #wait(loop: SendLoop, delayMs: number) {
+    const { gate } = this.options
+    const { answers } = gate
     await new Promise<void>((resolve) => {
-      loop.cancel = schedule(resolve, delayMs)
+      loop.cancel = schedule(resolve, delayMs, loop.error)
     })
     loop.cancel = undefined
+    loop.isConnected = gate.answers > answers
   }
 
   /** Resolves to the delay before the next attempt; undefined if there is nothing to repeat. */
@@ -153,10 +154,10 @@ export class Sender {
     const outcomes = await perform(this.options.api, entries, { signal }).catch(toChatError)
     for (const entry of entries) entry.isSending = false
     if (signal.aborted) return undefined
-    if (!(outcomes instanceof ChatError)) return this.#handle(entries, outcomes, loop)
-    if (entries.length === 1) return this.#handle(entries, [outcomes], loop)
+    if (!(outcomes instanceof ChatError) || entries.length === 1)
+      return this.#handle(entries, [outcomes].flat(), loop)
     // Which of the messages is to blame shows when they are sent one by one.
-    const isUnclear = !isTemporary(outcomes) || isServerFailure(outcomes)
+    const isUnclear = !isTemporary(outcomes) || this.#isFault(outcomes, loop)
     if (isUnclear) loop.isSingle = true
     for (const entry of entries) entry.wasTried ||= mayHaveEffect(outcomes)
     return isUnclear ? undefined : this.#delay(entries, outcomes, loop)
@@ -171,7 +172,7 @@ export class Sender {
       if (!(outcome instanceof ChatError)) this.options.onDone(entry, outcome)
       else if (isDoneAlready(entry.op, outcome, entry.wasTried))
         this.options.onDone(entry, { success: true })
-      else if (!this.#mayPass(entry, outcome)) this.options.onRefused(entry, outcome)
+      else if (!this.#mayPass(entry, outcome, loop)) this.options.onRefused(entry, outcome)
       else {
         entry.wasTried ||= mayHaveEffect(outcome)
         delayMs = Math.max(delayMs ?? 0, this.#delay([entry], outcome, loop))
@@ -180,8 +181,9 @@ export class Sender {
     return delayMs
   }
 
-  #delay(entries: OutboxEntry[], error: ChatError, { tries }: SendLoop) {
-    const delayMs = pause('background', tries, error.retryAfterMs)
+  #delay(entries: OutboxEntry[], error: ChatError, loop: SendLoop) {
+    loop.error = error
+    const delayMs = pause('background', loop.tries, error.retryAfterMs)
     const until = new Date(Date.now() + delayMs).toISOString()
     if (this.#isRunning) {
       for (const entry of entries) this.#setWaiting(entry, { until, error })
@@ -190,9 +192,17 @@ export class Sender {
   }
 
   /** Whether to try again: not for ever, if it is this one that the server cannot carry out. */
-  #mayPass(entry: OutboxEntry, error: ChatError) {
-    if (isServerFailure(error) && this.options.isConnected()) entry.serverFailures += 1
+  #mayPass(entry: OutboxEntry, error: ChatError, loop: SendLoop) {
+    if (this.#isFault(error, loop)) entry.serverFailures += 1
     return isTemporary(error) && entry.serverFailures < MAX_SERVER_FAILURES
+  }
+
+  /** Whether the operation is to blame, since the server works otherwise. */
+  #isFault({ status, retryAfterMs }: ChatError, { isConnected }: SendLoop) {
+    // A 503 is that of a server that refuses work in general.
+    if (status > 0) return status >= 500 && status !== 503 && this.options.isConnected()
+    // What was not sent, for want of a network or a token, says when it may be.
+    return isConnected && !retryAfterMs
   }
 
   #setWaiting(entry: OutboxEntry, waiting: ChatMessage['waiting']) {
@@ -205,9 +215,6 @@ export class Sender {
 /** Not the operation's fault: without a network or a valid token it waits. */
 const isTemporary = ({ retryable, code }: ChatError) =>
   retryable || code === 'INVALID_TOKEN' || code === 'UNAUTHORIZED'
-
-/** A 5xx, but for the 503 of a server that refuses work in general. */
-const isServerFailure = ({ status }: ChatError) => status >= 500 && status !== 503
 
 /** Whether the server may have carried it out nevertheless. Without a token it was not asked. */
 const mayHaveEffect = ({ status, code }: ChatError) =>

@@ -179,6 +179,10 @@ function closeRefusedUpgrade({ raw }: FastifyRequest, reply: FastifyReply) {
 
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 
+/** What a developer sees whose client was given the address of the API, or of a page. */
+const NO_ROUTE =
+  "No such route; a client's url is the server's address, without /api or another path"
+
 /** Why a request is not served at all. */
 function refusalOf(request: FastifyRequest, reply: FastifyReply) {
   // TRACE would return headers that proxies have added, so no path supports it.
@@ -186,7 +190,7 @@ function refusalOf(request: FastifyRequest, reply: FastifyReply) {
     reply.header('Allow', METHODS)
     return new ApiError('METHOD_NOT_ALLOWED', 'TRACE is not served')
   }
-  return request.is404 ? new ApiError('NOT_FOUND', 'No such route') : refusalOfUpgrade(request)
+  return request.is404 ? new ApiError('NOT_FOUND', NO_ROUTE) : refusalOfUpgrade(request)
 }
 
 /**

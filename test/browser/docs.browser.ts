@@ -46,6 +46,18 @@ test('the page of an event shows the fields of its payload, and an example of th
   expect(await fields.getByText('payload', { exact: true }).count()).toBe(0)
 })
 
+test('the sample of an event is not cut off where the page has two columns', async () => {
+  await docs.setViewportSize({ width: 1300, height: 900 })
+  for (const event of ['channel/message.updated', 'user/channel.total_unread_changed']) {
+    await show(`#/events/${event}`)
+    const sample = docs.getByRole('region', { name: 'SDK sample' })
+    await expectVisible(sample.getByText(event.replace(/.*\//, '')))
+    await screenshot(docs, `docs-event-${event.replace('/', '-')}`)
+    expect(await sample.evaluate((frame) => frame.scrollWidth - frame.clientWidth)).toBe(0)
+  }
+  await docs.setViewportSize(wide)
+})
+
 test('the page of an import shows the fields of each record that a line may be', async () => {
   await show('#/api/imports/imports.run')
   for (const [record, field] of [

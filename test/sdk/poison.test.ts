@@ -46,6 +46,47 @@ test.each([500, 502, 504])(
   },
 )
 
+const SENDS = /^POST .*\/messages(\/batch)?$/
+const reset = () => {
+  throw new TypeError('the connection was reset')
+}
+
+test('a message whose request is reset ten times while others are answered fails', async () => {
+  const { chat, clock, intercept, refuseRequests, count, room } = await live()
+  intercept(SENDS, reset)
+  const poison = room.send({ text: 'poison' })
+  const next = room.send({ text: 'next' })
+  let failed = false
+  poison.sent.catch(() => {
+    failed = true
+    refuseRequests()
+  })
+  for (let second = 0; second < 400 && !failed; second++) {
+    expect(poison.message.status).toBe('pending')
+    void chat.api.users.get({ userId: 'ana' }).catch(() => {})
+    await clock.forward(1_000)
+  }
+  await next.sent
+  expect(poison.message).toMatchObject({ status: 'failed', error: { code: 'NETWORK_ERROR' } })
+  expect(next.message.status).toBe('sent')
+  expect(count(SENDS)).toBeGreaterThanOrEqual(12)
+})
+
+test('a client whose requests are all reset loses no message, socket or not', async () => {
+  const { chat, clock, network, count, room } = await live()
+  network.isCut = true
+  const sent = ['first', 'second'].map((text) => room.send({ text }))
+  for (let minute = 0; minute < 10; minute++) {
+    void chat.api.users.get({ userId: 'ana' }).catch(() => {})
+    await clock.forward(60_000)
+  }
+  expect(count(SENDS)).toBeGreaterThan(15)
+  expect(sent.map(({ message }) => message.status)).toEqual(['pending', 'pending'])
+  network.isCut = false
+  for (let second = 0; second < 60; second++) await clock.forward(1_000)
+  expect(await Promise.all(sent.map((each) => each.sent))).toHaveLength(2)
+})
+
 test.each([400, 401, 403, 404, 413])(
   'a message that a proxy refuses with %i has failed at once, and the next one is sent',
   async (status) => {

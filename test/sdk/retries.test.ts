@@ -1,5 +1,4 @@
-import { ChatError } from '@parley/client'
-import { createChatServer } from '@parley/client/server'
+import { ChatError, createChatServer } from '@parley/client/server'
 import { expect, test } from 'vitest'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
 import { stoppedClock } from '../support/scripted/time.ts'

@@ -51,6 +51,23 @@ test('a load of snapshots includes earlier writes, however long these take', asy
   expect([...(await loading).rooms.keys()]).toEqual(['c'])
 })
 
+test('a page that is left has begun to store all that has changed', async () => {
+  const { storage, state } = openStorage()
+  const begun = vi.fn()
+  state.before = async () => {
+    begun()
+    await new Promise(() => {}) // nothing of a page that is gone goes on
+  }
+  const snapshots = createSnapshots(storage)
+  const list = { epoch: 'e', listed: [], totalUnread: 0 }
+  const writer = snapshots.start(OWNER, { ...source, list: () => list })
+  await snapshots.load(OWNER)
+  for (const id of [undefined, 'a', 'b']) writer.note(id)
+  writer.flush()
+  await new Promise(setImmediate)
+  expect(begun).toHaveBeenCalledTimes(3)
+})
+
 test('a storage that fails again and again is reported once', async () => {
   const { storage, state } = openStorage()
   state.before = () => Promise.reject(new Error('the disk is full'))

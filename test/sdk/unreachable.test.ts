@@ -70,3 +70,43 @@ test('a call that was not sent is sent after the pause, also if none may be repe
   expect(await made).toEqual({ id: 'made' })
   expect(count(/^POST \/api\/channels$/)).toBe(1)
 })
+
+test('a client that is woken ends no pause of another one in the same page', async () => {
+  const clock = stoppedClock()
+  const [waiting, woken] = [scriptedChat(), scriptedChat()]
+  for (const { chat } of [waiting, woken]) await chat.connect()
+  waiting.intercept(
+    /users/,
+    () => new Response('', { status: 503, headers: { 'retry-after': '7' } }),
+  )
+  const read = waiting.chat.api.users.get({ userId: 'ana' })
+  woken.network.isCut = true
+  const lost = woken.chat.api.users.get({ userId: 'ana' })
+  await clock.forward(100)
+  woken.network.isCut = false
+  woken.chat.wake()
+  await clock.forward(1)
+  expect(await lost).toMatchObject({ id: 'ana' })
+  expect(waiting.count(/users/)).toBe(1)
+  waiting.refuseRequests()
+  await clock.forward(8_000)
+  expect(await read).toMatchObject({ id: 'ana' })
+})
+
+test('a client that is woken keeps the pause that a server asked it for', async () => {
+  const clock = stoppedClock()
+  const { chat, network, intercept, count, refuseRequests } = scriptedChat()
+  await chat.connect()
+  intercept(/users/, () => new Response('', { status: 503, headers: { 'retry-after': '7' } }))
+  const read = chat.api.users.get({ userId: 'ana' })
+  await clock.forward(1)
+  network.isCut = true
+  await chat.api.preferences.get({}, { timeoutMs: 1 }).catch(() => {})
+  network.isCut = false
+  chat.wake()
+  await clock.forward(100)
+  expect(count(/users/)).toBe(1)
+  refuseRequests()
+  await clock.forward(8_000)
+  expect(await read).toMatchObject({ id: 'ana' })
+})

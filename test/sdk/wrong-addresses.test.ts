@@ -32,6 +32,16 @@ test('a client whose url is that of another server is not live, and says why', a
   await connected
 })
 
+test('a client whose url has a path of the server is not live, and says why', async () => {
+  const url = `${world().url}/api`
+  const { chat } = await chatOf(world(), 'astray', { url })
+  void chat.connect().catch(() => {})
+  const { lastError } = await until(chat.connection, (state) => state.lastError !== undefined)
+  expect(lastError).toMatchObject({ code: 'NOT_FOUND', status: 404 })
+  expect(lastError?.message).toContain("a client's url is the server's address, without /api")
+  await expect(chat.api.channels.list()).rejects.toMatchObject({ message: lastError?.message })
+})
+
 test('a channel id that does not exist, or is no id, is not found', async () => {
   const { chat } = await chatOf(world(), 'lost')
   void chat.connect()

@@ -1,0 +1,32 @@
+import { basename, join } from 'node:path'
+import type { Plugin } from 'vitest/config'
+// biome-ignore lint/style/noRestrictedImports: how the package is built is no part of it
+import { buildForBrowsers } from '../../client-sdk/browser-build.js'
+
+const outdir = join(import.meta.dirname, '../../client-sdk/dist/browser')
+/** The entries that it has. A backend's is not for browsers. */
+const ENTRY = /^@parley\/client(?:\/(react|api|snapshots|testing))?$/
+
+/**
+ * `@parley/client` as browsers load it: its internal names are shortened, and what reaches one of
+ * them by a string finds nothing. It is built anew, in memory, since other tests build packages.
+ */
+export function browserBuild(): Plugin {
+  let files = new Map<string, string>()
+  return {
+    name: 'browser-build',
+    enforce: 'pre',
+    async buildStart() {
+      const { outputFiles } = await buildForBrowsers({ outdir, sourcemap: false, write: false })
+      files = new Map(outputFiles.map(({ path, text }) => [path, text]))
+    },
+    resolveId(source, importer = '') {
+      const [isEntry, entry = 'index'] = ENTRY.exec(source) ?? []
+      if (isEntry) return join(outdir, `${entry}.js`)
+      return files.has(importer) && source.startsWith('./')
+        ? join(outdir, basename(source))
+        : undefined
+    },
+    load: (id) => files.get(id),
+  }
+}
