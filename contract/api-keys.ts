@@ -84,7 +84,8 @@ export const keyOperations = {
     summary: 'Create an API key',
     description:
       'Creates another API key for the app, shown only in this response. The existing keys stay ' +
-      `valid until they expire or are deleted. An app has at most ${limits.apiKeys}.`,
+      `valid until they expire or are deleted. An app has at most ${limits.apiKeys}. A time of ` +
+      'expiry that is over is refused with VALIDATION_ERROR.',
     input: z.object({ appId, ...given, scopes: given.scopes.default(['full']) }),
     output: ApiKey.extend({ apiKey }),
     errors: ['NOT_FOUND'],

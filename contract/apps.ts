@@ -125,8 +125,8 @@ export const apps = {
     status: 201,
     summary: 'Create an app',
     description:
-      'Creates a tenant with its own users, channels and messages. The API key is shown only in ' +
-      'this response: the server stores a hash of it.',
+      'Creates a tenant with its own users, channels and messages. The API key, which is named ' +
+      '"First key", is shown only in this response: the server stores a hash of it.',
     input: z.object({ name: name(field.name()) }),
     output: z.object({ id, name: name(z.string()), apiKey, keyId, createdAt: appCreatedAt }),
   }),

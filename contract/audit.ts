@@ -44,7 +44,13 @@ export const AuditEntry = z
       .meta({ description: 'The operation that was carried out.', examples: ['messages.delete'] }),
     target: z.record(z.string(), z.unknown()).meta({
       description: 'What it was done to, by ids, and what was set. No content of messages.',
-      examples: [{ channelId: field.examples.channelId, messageId: field.examples.messageId }],
+      examples: [
+        {
+          channelId: field.examples.channelId,
+          messageId: field.examples.messageId,
+          userId: 'ana',
+        },
+      ],
     }),
     requestId: z
       .string()

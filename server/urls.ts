@@ -9,3 +9,6 @@ export function localUrl(host: string, port: number | string) {
 
 /** Where clients connect their WebSockets to. */
 export const wsUrlOf = (publicUrl: string) => `${publicUrl.replace(/^http/, 'ws')}${endpointPath}`
+
+/** The address of a database, as the log may show it. */
+export const withoutPassword = (url: string) => url.replace(/^(\w+:\/\/[^:@/]*):[^@/]*@/, '$1@')

@@ -75,6 +75,26 @@ test('a key expires on every node, and works again once it expires later', async
   }
 })
 
+test('a key that would have expired already is not made, for it would be a dead one', async () => {
+  const { operator, appId } = world()
+  const { length } = (await operator.apps.listKeys({ appId })).keys
+  const expiresAt = new Date(Date.now() - 60_000).toISOString()
+  await expect(operator.apps.createKey({ appId, expiresAt })).rejects.toMatchObject({
+    code: 'VALIDATION_ERROR',
+    message: 'expiresAt: expected a time to come',
+  })
+  expect((await operator.apps.listKeys({ appId })).keys).toHaveLength(length)
+  const later = new Date(Date.now() + 3_600_000).toISOString()
+  await (await newKey({ expiresAt: later })).backend.users.list()
+})
+
+test('the first key of an app has a name, which lists of its keys show', async () => {
+  const { operator } = world()
+  const { id: appId, keyId } = await operator.apps.create({ name: 'First' })
+  const { keys } = await operator.apps.listKeys({ appId })
+  expect(keys).toMatchObject([{ id: keyId, name: 'First key', scopes: ['full'] }])
+})
+
 test('a key has a name and shows when it was last used, and is itself never shown', async () => {
   const { operator, appId } = world()
   const { keyId, apiKey, backend } = await newKey({ name: 'Billing' })

@@ -4,13 +4,14 @@ import { importInto, member, user } from './imports/records.ts'
 import { cleanupElsewhere, erased } from './support/cleanup.ts'
 import { upTo } from './support/events.ts'
 import { notFound, refusal } from './support/refusal.ts'
-import { useWorld } from './support/world.ts'
+import { useWorld, type World } from './support/world.ts'
 
 const world = useWorld()
 
 /** What the log has of the app, newest first. */
 const entriesOf = async (filter: Parameters<typeof list>[0] = {}) => (await list(filter)).entries
-const list = (filter: { operation?: string; actor?: 'operator' | 'key' | 'user' | 'system' }) =>
+type Filter = Omit<Parameters<World['operator']['audit']['listOfApp']>[0], 'appId'>
+const list = (filter: Filter) =>
   world().operator.audit.listOfApp({ appId: world().appId, ...filter })
 
 /** A group of three: `owner`, who moderates, and two others. */
@@ -77,7 +78,9 @@ test('acts of an API key are noted under its id, and under the user it acts as',
     ['channels.update', 'key', null],
     ['messages.delete', 'key', null],
   ])
-  expect(entries.at(-1)?.target).toEqual({ channelId, messageId })
+  expect(entries.at(-1)?.target).toEqual({ channelId, messageId, userId: ben.id })
+  const about = await entriesOf({ targetId: ben.id, operation: 'messages.delete' })
+  expect(about).toEqual([entries.at(-1)])
   expect(JSON.stringify(entries)).not.toContain('Bad')
 })
 

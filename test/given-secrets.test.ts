@@ -2,6 +2,7 @@ import { inspect } from 'node:util'
 import { readConfig } from '@parley/server/config'
 import { warningsOf } from '@parley/server/config-warnings'
 import { createProviderCall } from '@parley/server/jobs/push/provider-call'
+import { withoutPassword } from '@parley/server/urls'
 import { expect, test } from 'vitest'
 import { serveProvider } from './support/provider.ts'
 
@@ -17,7 +18,7 @@ test.each([
   expect(() => readConfig({ [name]: value })).toThrow(new RegExp(`^${name}: ${problem}$`))
 })
 
-test('no error of a call to the push provider quotes its key or a password of its URL', async () => {
+test('errors of calls to the push provider quote neither its key nor a password', async () => {
   const provider = await serveProvider()
   const { apiUrl } = provider.settings
   const secretKey = 'hunter2'
@@ -60,4 +61,12 @@ test('a secret of blanks is refused, and one that repeats a short pattern is war
   expect(warnings({ JWT_SECRET: `${'changeme'.repeat(4)}chan` })).toEqual([`JWT_SECRET ${line}`])
   expect(warnings({ ADMIN_API_KEY: 'a'.repeat(16) })).toEqual([`ADMIN_API_KEY ${line}`])
   expect(warnings({ NODE_ENV: 'test', ADMIN_API_KEY: 'a'.repeat(16) })).toEqual([])
+})
+
+test('the log has the address of the embedded database without its password', () => {
+  const socket = 'postgres://parley@%2Ftmp%2Fsocket:5432/parley'
+  expect(withoutPassword(socket)).toBe(socket)
+  expect(withoutPassword('postgres://parley:hunter2@127.0.0.1:5432/parley')).toBe(
+    'postgres://parley@127.0.0.1:5432/parley',
+  )
 })

@@ -6,6 +6,7 @@ import { inspect, migrate, requireMigrated } from '@parley/server/db/migrate'
 import { readMigrations } from '@parley/server/db/migration-files'
 import { migrateQueue } from '@parley/server/jobs/queue'
 import { expect, onTestFinished, test } from 'vitest'
+import { parleyOn } from './app-files/command.ts'
 import { createEmptyDatabase, migrateUpTo } from './support/migrations.ts'
 import { bundled, production } from './support/start.ts'
 import { until } from './support/until.ts'
@@ -188,6 +189,9 @@ test('a schema that a newer version has migrated is refused, and is not changed'
     await expect(open(url)).rejects.toThrow(
       /^its schema is newer than this version of Parley\. Start the version that migrated it/,
     )
+  expect((await parleyOn(url, 'new-epoch')).output).toMatch(
+    /^The event epoch was not changed: its schema is newer than this version of Parley\. /,
+  )
   const [row] = await sql`
     select count(*)::int
     from drizzle.__drizzle_migrations`

@@ -48,6 +48,20 @@ test("lines of the operator's requests name the app that they act on", async () 
   expect(await appsOf('apps.usage')).toEqual([missing])
 })
 
+test('lines of refused requests of the console say the code', async () => {
+  for (const [fetchSite, status, code] of [
+    ['cross-site', 403, 'FORBIDDEN'],
+    ['same-origin', 401, 'UNAUTHORIZED'],
+  ] as const) {
+    const headers = { 'Sec-Fetch-Site': fetchSite, Origin: url }
+    expect((await fetch(`${url}/console/admin/apps`, { headers })).status).toBe(status)
+    expect(await until(() => logLines(node).find((line) => line.status === status))).toMatchObject({
+      route: '/console/admin/apps',
+      code,
+    })
+  }
+})
+
 test('the line of a batch of the operator names all apps that it acts on, once each', async () => {
   const create = (name: string) => world().operator.apps.create({ name }) // on another server
   const [{ id: one }, { id: other }] = [await create('A'), await create('B')]

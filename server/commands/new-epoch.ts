@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { readConfig } from '../config.ts'
 import { noteCommand } from '../core/audit.ts'
 import type { Tx } from '../db/client.ts'
+import { pendingMigrations } from '../db/schema-state.ts'
 import { useOnce } from '../db/use-once.ts'
 import { errorMessage } from '../lifecycle.ts'
 import { withDatabase } from './open.ts'
@@ -25,6 +26,8 @@ const RUNNING = '10 seconds'
 const storeEpoch = (url: string, isForced: boolean) =>
   useOnce(url, async (db) => {
     await requireTables(db)
+    // Refuses a schema that a newer version has migrated: it may keep the epoch elsewhere.
+    await pendingMigrations(db)
     if (!isForced) await requireNoServer(db)
     const epoch = randomBytes(8).toString('hex')
     await db`

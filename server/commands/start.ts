@@ -23,8 +23,12 @@ import { createProviderPreferences } from '../jobs/push/preferences.ts'
 import { watchWorkers } from '../jobs/watch-workers.ts'
 import { runProcess, type Stop, type StopFunction, stopWithParent } from '../lifecycle.ts'
 import { captureConsole, processLog } from '../process-log.ts'
+<<<<<<< HEAD
 import { localUrl, wsUrlOf } from '../urls.ts'
 import { closePort } from './close-port.ts'
+=======
+import { localUrl, withoutPassword, wsUrlOf } from '../urls.ts'
+>>>>>>> h-ops2
 import { ensureDemoApp, NO_DEMO_APP } from './demo-app.ts'
 import { listenError } from './listen-error.ts'
 import { prepareDatabase } from './open.ts'
@@ -210,7 +214,8 @@ function announceStart(setup: Setup, server: Server) {
   for (const line of [...warningsOf(config, wsUrl()), ...nameWarnings()]) processLog.warn(line)
   if (secrets && demoApiKey === undefined) processLog.warn(NO_DEMO_APP)
   if (config.isProduction) {
-    const urls = { baseUrl: publicUrl(), webSocket: wsUrl() }
+    const database = config.databaseUrl === undefined ? withoutPassword(databaseUrl) : undefined
+    const urls = { baseUrl: publicUrl(), webSocket: wsUrl(), database }
     app.log.info({ ...urls, version: limits.apiVersion, machine: hostname() }, 'started')
   } else print({ 'Base URL': publicUrl(), WebSocket: wsUrl() })
   if (secrets)

@@ -16,13 +16,16 @@ export const createWebhookUrlCheck = ({ allowedHosts, mustBeHttps }: WebhookUrlO
     const url = new URL(address)
     if (url.username !== '' || url.password !== '') return 'expected a URL without credentials'
     if (allowed.has(hostAndPortOf(url))) return undefined
-    if (mustBeHttps && url.protocol !== 'https:') return 'expected an https URL'
-    if (!isPlainHttpUrl(url)) return 'expected the default port'
+    if (mustBeHttps && url.protocol !== 'https:') return orAllowed('expected an https URL')
+    if (!isPlainHttpUrl(url)) return orAllowed('expected the default port')
     const host = hostOf(url)
     const isPublic = isIpAddress(host) ? isPublicAddress(host) : !isPrivateName(host)
-    return isPublic ? undefined : 'expected a public address'
+    return isPublic ? undefined : orAllowed('expected a public address')
   }
 }
+
+const orAllowed = (expected: string) =>
+  `${expected}, or a host:port that WEBHOOK_ALLOW_HOSTS of the server names`
 
 /** Names that are never in the public DNS, with or without the dot at their end. */
 const isPrivateName = (host: string) =>

@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { isAlive } from '@parley/server/db/embedded/process'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { createDataFolder } from '../support/folders.ts'
+import { logLines } from '../support/log-lines.ts'
 import { production, useChildren } from '../support/start.ts'
-import { patient } from '../support/until.ts'
+import { patient, until } from '../support/until.ts'
 
 const { start } = useChildren()
 
@@ -14,6 +15,9 @@ test('a server restarts a database of its own that ends, and last says why it en
   const settings = { ...production, EMBEDDED_DATABASE: 'yes', PUBLIC_URL: 'https://chat.example' }
   const server = start({ ...settings, DATA_DIR: dataDir }, dataDir)
   const address = await server.address()
+  // The way out of it needs it, and the folder of the socket has a name that nobody would guess.
+  const started = await until(() => logLines(server).find(({ msg }) => msg === 'started'))
+  expect(started.database).toMatch(/^postgres:\/\/parley@\S+\/parley$/)
   for (const restarts of [1, 2, 3]) {
     const before = databaseIn(dataDir)
     process.kill(before, 'SIGKILL')

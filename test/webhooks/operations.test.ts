@@ -167,11 +167,14 @@ test('a production server takes http only for hosts that the operator allows', (
     mustBeHttps: true,
     allowedHosts: ['shop.intranet:80', '10.0.0.7:8080'],
   })
-  expect(problemOf('http://shop.example.com/')).toBe('expected an https URL')
+  const allowed = 'or a host:port that WEBHOOK_ALLOW_HOSTS of the server names'
+  expect(problemOf('http://shop.example.com/')).toBe(`expected an https URL, ${allowed}`)
+  expect(problemOf('https://shop.internal/')).toBe(`expected a public address, ${allowed}`)
+  expect(problemOf('https://shop.example.com:8080/')).toBe(`expected the default port, ${allowed}`)
   expect(problemOf('https://shop.example.com/')).toBeUndefined()
   expect(problemOf('http://shop.intranet/')).toBeUndefined()
   expect(problemOf('http://10.0.0.7:8080/hook')).toBeUndefined()
-  expect(problemOf('http://10.0.0.7:8081/hook')).toBe('expected an https URL')
+  expect(problemOf('http://10.0.0.7:8081/hook')).toBe(`expected an https URL, ${allowed}`)
   expect(problemOf('http://user@shop.intranet/')).toBe('expected a URL without credentials')
 })
 

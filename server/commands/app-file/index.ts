@@ -112,7 +112,13 @@ async function withConnection(url: string, work: (db: DbConnection) => Promise<v
 }
 
 /** A new file, for its owner only. */
-const create = async (file: string) => (await open(file, 'wx', 0o600)).createWriteStream()
+async function create(file: string) {
+  const opened = await open(file, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error
+    throw new Error(`${file} exists: name another file, or delete it first`)
+  })
+  return opened.createWriteStream()
+}
 
 async function requireExportable(db: DbConnection, appId: string) {
   const [app] = await db<{ isImporting: boolean }[]>`

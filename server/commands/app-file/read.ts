@@ -177,7 +177,11 @@ function requireProgress(
   { appId, exportId }: AppFileHeader,
   progress: Progress | null | undefined,
 ) {
-  if (progress === null) throw new Error(`the app ${appId} exists in this database already`)
+  if (progress === null)
+    throw new Error(
+      `the app ${appId} exists in this database already. To import it again, delete it there, ` +
+        'and wait until the audit log has its apps.purged',
+    )
   if (progress && progress.exportId !== exportId)
     throw new Error(
       `an import of another file of the app ${appId} is not finished. ` +

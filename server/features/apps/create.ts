@@ -14,8 +14,8 @@ export async function createApp(db: Tx, name: string, apiKey = newApiKey()) {
       returning created_at
     ),
     key as (
-      insert into api_keys (id, app_id, hash)
-      values (${keyId}, ${id}, ${sha256(apiKey)})
+      insert into api_keys (id, app_id, hash, name)
+      values (${keyId}, ${id}, ${sha256(apiKey)}, 'First key')
     )
     select created_at
     from app`

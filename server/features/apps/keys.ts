@@ -27,13 +27,14 @@ export const createKey = implement(
   async (ctx, { appId, name = null, scopes, expiresAt = null }) => {
     const { db } = ctx
     // Keys of an app are created one at a time, so the limit holds.
-    const { count } = await db`
-      select
+    const [app] = await db<{ isTooLate: boolean | null }[]>`
+      select ${expiresAt}::timestamptz <= now() as is_too_late
       from apps a
       where a.id = ${appId}
         and num_nulls(a.deleted_at) = 1
       for no key update`
-    if (count === 0) throw appNotFound()
+    if (!app) throw appNotFound()
+    if (app.isTooLate) throw new ApiError('VALIDATION_ERROR', 'expiresAt: expected a time to come')
     const apiKey = newApiKey()
     const [key] = await db<Key[]>`
       insert into api_keys as ak (id, app_id, hash, name, scopes, expires_at)

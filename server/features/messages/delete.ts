@@ -24,7 +24,9 @@ export const remove = implement(contract.messages.delete, async (ctx, ref) => {
     )
   }
   await tombstone(ctx, channel, [message])
-  if (message.userId !== caller.userId) noteAct(ctx, { operation: 'messages.delete', target: ref })
+  const { userId } = message
+  if (userId !== caller.userId)
+    noteAct(ctx, { operation: 'messages.delete', target: { ...ref, userId } })
   return { success: true, messageId: message.id, deletedAt: message.now }
 })
 
