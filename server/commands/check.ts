@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { type Config, readConfig } from '../config.ts'
 import { warningsOf } from '../config-warnings.ts'
+import { describeDataDir } from '../db/embedded/data-dir.ts'
 import { requireEmbeddable } from '../db/embedded/index.ts'
 import { inspect, requireMigrated } from '../db/migrate.ts'
 import { requireSecrets } from '../dev-secrets.ts'
@@ -29,8 +30,8 @@ export async function check() {
 
 async function checkDataDir({ isProduction, databaseUrl, dataDir }: Config) {
   if (databaseUrl === undefined) {
-    console.log(`Database: embedded, below ${dataDir}`)
     requireEmbeddable(dataDir)
+    console.log(`Database: embedded, below ${await describeDataDir(dataDir)}`)
   }
   if (!isProduction) requireSecrets(dataDir)
 }

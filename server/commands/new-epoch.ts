@@ -3,7 +3,7 @@ import { readConfig } from '../config.ts'
 import { noteCommand } from '../core/audit.ts'
 import type { Tx } from '../db/client.ts'
 import { useOnce } from '../db/use-once.ts'
-import { errorMessage } from '../lifecycle.ts'
+import { messageWithHint } from './database-error.ts'
 import { withDatabase } from './open.ts'
 
 /**
@@ -15,7 +15,7 @@ export async function startEpoch({ isForced }: { isForced: boolean }) {
   try {
     await withDatabase(readConfig(), (url) => storeEpoch(url, isForced))
   } catch (error) {
-    throw new Error(`The event epoch was not changed: ${errorMessage(error)}`)
+    throw new Error(`The event epoch was not changed: ${messageWithHint(error)}`)
   }
 }
 

@@ -21,7 +21,7 @@ import { levelOf } from '../jobs/log.ts'
 import { createProviderPreferences } from '../jobs/push/preferences.ts'
 import { watchWorkers } from '../jobs/watch-workers.ts'
 import { runProcess, type Stop, type StopFunction, stopWithParent } from '../lifecycle.ts'
-import { captureConsole, processLog } from '../process-log.ts'
+import { captureConsole, captureTraces, processLog } from '../process-log.ts'
 import { localUrl, wsUrlOf } from '../urls.ts'
 import { ensureDemoApp, NO_DEMO_APP } from './demo-app.ts'
 import { listenError } from './listen-error.ts'
@@ -56,6 +56,7 @@ export const start = () =>
 async function startServer(stop: Stop) {
   const config = readConfig()
   if (config.isProduction) captureConsole(config.logLevel, levelOf)
+  if (!config.isProduction) captureTraces(config.logLevel, levelOf)
   const worker = handed()
   if (config.isStartedByNpm) stopWithParent(stop)
   const databaseUrl =
