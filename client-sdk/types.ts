@@ -3845,8 +3845,14 @@ export interface Webhook {
 export interface WebhookDelivery {
   /** Id of the delivery. */
   id: string
+  /** The `webhook-id` header that the receiver gets, the same in each attempt. */
+  headerId: string
   /** The type of the event. */
   eventType: string
+  /** The channel of the event; null: it is of a user, or a test. */
+  channelId: string | null
+  /** The message of the event, while the event is kept; null: it is of none. */
+  messageId: string | null
   /**
    * `pending`: those after it in its channel wait for it. `retrying`: it failed several times, is
    * tried again later, and holds nothing up. `failed`: it was given up.
@@ -3860,6 +3866,8 @@ export interface WebhookDelivery {
   error: string | null
   /** When it is sent, at the earliest; null: no more. */
   nextAttemptAt: string | null
+  /** Whether one before it in its channel must be sent first, or given up. */
+  waitsForEarlier: boolean
   /** When the delivery was made, soon after its event. */
   createdAt: string
 }

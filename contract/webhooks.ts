@@ -72,9 +72,20 @@ const WithSecret = z.object({ ...Webhook.shape, secret }).meta({
 export const WebhookDelivery = z
   .object({
     id: field.deliveryId(),
+    headerId: z.string().meta({
+      description: 'The `webhook-id` header that the receiver gets, the same in each attempt.',
+      examples: [`msg_${field.examples.webhookId}_4711_1767225600000`],
+    }),
     eventType: z
       .string()
       .meta({ description: 'The type of the event.', examples: ['message.new'] }),
+    channelId: field
+      .channelId()
+      .nullable()
+      .meta({ description: 'The channel of the event; null: it is of a user, or a test.' }),
+    messageId: field.messageId().nullable().meta({
+      description: 'The message of the event, while the event is kept; null: it is of none.',
+    }),
     status: z.enum(['pending', 'retrying', 'delivered', 'failed']).meta({
       description:
         '`pending`: those after it in its channel wait for it. `retrying`: it failed several ' +
@@ -94,6 +105,10 @@ export const WebhookDelivery = z
       .timestamp()
       .nullable()
       .meta({ description: 'When it is sent, at the earliest; null: no more.', examples: [null] }),
+    waitsForEarlier: z.boolean().meta({
+      description: 'Whether one before it in its channel must be sent first, or given up.',
+      examples: [false],
+    }),
     createdAt: field.time('When the delivery was made, soon after its event.'),
   })
   .meta({ id: 'WebhookDelivery', description: 'An event on its way to a webhook.' })

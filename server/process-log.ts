@@ -1,5 +1,5 @@
 import { format, type InspectOptions, inspect } from 'node:util'
-import { pino } from 'pino'
+import { type Logger, pino } from 'pino'
 import { isProductionProcess } from './config.ts'
 import { safeMessage } from './core/describe-error.ts'
 import { logFormat } from './core/log-format.ts'
@@ -48,16 +48,29 @@ type LevelOf = (error: unknown) => string
  */
 export function captureConsole(logLevel: string, levelOf: LevelOf) {
   const log = pino(logFormat(logLevel))
-  for (const method of METHODS)
+  capture(METHODS, { log, levelOf })
+  console.dir = (given: unknown, options?: InspectOptions) =>
+    log.info({ console: 'dir' }, inspect(given, { customInspect: false, ...options }))
+  process.removeAllListeners('warning')
+  process.on('warning', (err) => log.warn({ err }, safeMessage(err)))
+}
+
+/**
+ * Outside production, where our own lines are for a terminal, only the traces of libraries become
+ * lines of the log: the queue writes one of many lines for each connection that an outage ends.
+ */
+export const captureTraces = (logLevel: string, levelOf: LevelOf) =>
+  capture(['trace'], { log: pino(logFormat(logLevel)), levelOf })
+
+type CaptureOptions = { log: Logger; levelOf: LevelOf }
+
+function capture(methods: readonly (keyof typeof CONSOLE)[], { log, levelOf }: CaptureOptions) {
+  for (const method of methods)
     console[method] = (...given: unknown[]) => {
       const err = given.find((one) => one instanceof Error)
       const level = levelOf(err) === 'debug' ? 'debug' : CONSOLE[method]
       log[level]({ ...(err && { err }), console: method }, textOf(given, err))
     }
-  console.dir = (given: unknown, options?: InspectOptions) =>
-    log.info({ console: 'dir' }, inspect(given, { customInspect: false, ...options }))
-  process.removeAllListeners('warning')
-  process.on('warning', (err) => log.warn({ err }, safeMessage(err)))
 }
 
 /** As the console of Node.js has it, but of the error only the message, which is no format. */

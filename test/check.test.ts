@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { chooseDataDir } from '@parley/server/db/embedded/data-dir'
 import { lockDirectory } from '@parley/server/db/embedded/lock'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { createDataFolder } from './support/folders.ts'
@@ -165,4 +166,22 @@ test('parley check leaves everything as it was, and gives the ports back', async
   }
   for (const _ of [1, 2]) expect(await parley('check', environment)).toMatchObject({ code: 0 })
   expect(() => rmSync(dataDir, { recursive: true })).toThrow('ENOENT')
+})
+
+test('check names the folder that a start as root takes instead of a closed one', async ({
+  skip,
+}) => {
+  skip(process.getuid?.() !== 0, 'only root runs PostgreSQL as another user')
+  const dataDir = join(directory, 'closed', 'data')
+  mkdirSync(dirname(dataDir), { mode: 0o700 })
+  const { lines } = await parley('check', { DATA_DIR: dataDir })
+  expect(existsSync(dataDir)).toBe(false)
+  const chosen = await chooseDataDir({ dataDir })
+  onTestFinished(() => rmSync(chosen.dataDir, { recursive: true }))
+  expect(chosen.dataDir).not.toBe(dataDir)
+  expect(lines).toContainEqual(
+    expect.stringMatching(
+      `^Database: embedded, below ${chosen.dataDir} .+ is out of reach of user`,
+    ),
+  )
 })

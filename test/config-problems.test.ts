@@ -75,7 +75,7 @@ test.each([
 test('a wildcard within an origin is refused, since origins are compared as they are', () => {
   for (const origin of ['https://*.example.com', 'https://example.com:*', 'https://*', '*,*.test'])
     expect(complaint({ ALLOWED_ORIGINS: origin })).toMatch(
-      /^ALLOWED_ORIGINS.*: expected origins like .+, without trailing slash or wildcard, or only \*/,
+      /^ALLOWED_ORIGINS.*: expected origins .+, without trailing slash or wildcard, or only \*/,
     )
 })
 

@@ -19,7 +19,7 @@ async function fillDisk() {
   return empty
 }
 
-test('with a full disk sends are refused for want of room, reads served, and health says so', async () => {
+test('a full disk refuses sends for want of room, serves reads, and shows in health', async () => {
   const ana = await world().user('ana')
   const { id } = await ana.channels.create({ type: 'group', name: 'Full' })
   const send = () =>

@@ -1,5 +1,5 @@
 import { prepareSchema } from '@parley/server/commands/open'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { parleyOn } from './app-files/command.ts'
 import { createSharedDatabase } from './support/roles.ts'
 
@@ -31,6 +31,24 @@ test('parley grant gives a role the rows of our tables, and nothing else', async
   expect(await shared.admin`select operation, target from audit`).toEqual([
     { operation: 'parley.grant', target: { role } },
   ])
+})
+
+test('a role without rights is told of parley grant', async () => {
+  const shared = await createSharedDatabase()
+  onTestFinished(() => shared.drop())
+  const { urlOf } = await shared.createRole()
+  expect(await parleyOn(shared.url, 'migrate')).toMatchObject({ code: 0 })
+  const url = new URL(urlOf('public'))
+  url.search = ''
+  vi.stubEnv('MIGRATE_ON_START', 'off')
+  onTestFinished(() => void vi.unstubAllEnvs())
+  for (const command of ['check', 'new-epoch']) {
+    const { code, output } = await parleyOn(url.href, command)
+    expect([command, code]).toEqual([command, 1])
+    expect(output).toMatch(
+      /permission denied for .+\. Check the rights of this role: `parley grant`/,
+    )
+  }
 })
 
 test('a role whose rights were all revoked does not get them back by a migration', async () => {

@@ -99,3 +99,16 @@ test('an outage has one line at its start and one at its end, jobs in progress t
   const outages = said.filter(({ msg }) => [GONE.msg, AGAIN.msg].includes(msg))
   expect(outages).toEqual(outages.map((_, index) => (index % 2 === 0 ? GONE : AGAIN)))
 })
+
+test('in a terminal, too, what the queue traces of an outage is not shown at info', async () => {
+  const settings = {
+    DATABASE_URL: world().databaseUrl,
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(library)}`,
+  }
+  const server = children.start(settings, directory)
+  await server.address()
+  server.kill('SIGUSR2')
+  await until(() => server.output().includes('careful'))
+  expect(server.output()).toContain('odd 1')
+  expect(server.output()).not.toMatch(/Trace:|terminated unexpectedly/)
+})

@@ -1,6 +1,6 @@
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { Dialog, Refusal } from '../playground/dialog.tsx'
-import { describeError } from '../playground/toasts.tsx'
+import { describeError } from './describe-error.ts'
 import { useSession } from './session.tsx'
 
 type Props = {

@@ -1,7 +1,7 @@
 import { type FormEvent, useState } from 'react'
 import { Refusal } from '../playground/dialog.tsx'
 import { Icon } from '../playground/icons.tsx'
-import { describeError } from '../playground/toasts.tsx'
+import { describeError } from './describe-error.ts'
 import { signIn } from './server.ts'
 
 /** Asks for the admin key, and exchanges it for a session. The key is not kept. */

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
-import { describeError } from '../playground/toasts.tsx'
+import { describeError } from './describe-error.ts'
 import { useSession } from './session.tsx'
 
 export type Problem = ReturnType<typeof describeError>

@@ -1,6 +1,11 @@
 import { addressOf } from './route.ts'
 import { api } from './server.ts'
+<<<<<<< HEAD
 import { type Column, PagedTable, ProblemNote, Refresh, Table } from './table.tsx'
+=======
+import { ShortId } from './short-id.tsx'
+import { type Column, PagedTable, ProblemNote, Table } from './table.tsx'
+>>>>>>> h-ops3
 import type { Delivery, Webhook } from './types.ts'
 import { useData } from './use-data.ts'
 import { usePages } from './use-pages.ts'
@@ -65,7 +70,7 @@ export function Deliveries({ appId, webhookId }: { appId: string; webhookId: str
       </header>
       <PagedTable
         label="Deliveries"
-        columns={deliveryColumns}
+        columns={deliveryColumnsOf(appId)}
         pages={pages}
         keyOf={({ id }) => id}
         isStacked
@@ -75,12 +80,36 @@ export function Deliveries({ appId, webhookId }: { appId: string; webhookId: str
   )
 }
 
-const deliveryColumns: Column<Delivery>[] = [
+const deliveryColumnsOf = (appId: string): Column<Delivery>[] => [
   { title: 'Event', cell: ({ eventType }) => eventType },
+  { title: 'About', cell: (delivery) => <About appId={appId} delivery={delivery} /> },
   { title: 'Status', cell: ({ status }) => <span className="badge">{status}</span> },
   { title: 'Attempts', cell: ({ attempts }) => attempts, isNumber: true, isMinor: true },
   { title: 'Answer', cell: ({ responseStatus }) => responseStatus ?? '–', isNumber: true },
   { title: 'Error', cell: ({ error }) => error ?? '–' },
-  { title: 'Next attempt', cell: ({ nextAttemptAt }) => <When iso={nextAttemptAt} never="–" /> },
+  { title: 'Next attempt', cell: (delivery) => <NextAttempt delivery={delivery} /> },
+  { title: 'webhook-id', cell: ({ headerId }) => <ShortId id={headerId} />, isMinor: true },
   { title: 'Event of', cell: ({ createdAt }) => <When iso={createdAt} isExact />, isMinor: true },
 ]
+
+/** The message of the event, in its channel. */
+function About({
+  appId,
+  delivery: { channelId, messageId },
+}: {
+  appId: string
+  delivery: Delivery
+}) {
+  if (channelId === null) return '–'
+  return (
+    <a href={addressOf(['apps', appId, 'channels', channelId])}>
+      <ShortId id={messageId ?? channelId} />
+    </a>
+  )
+}
+
+/** One that waits for another has been due for as long as that fails. */
+function NextAttempt({ delivery: { waitsForEarlier, nextAttemptAt } }: { delivery: Delivery }) {
+  if (waitsForEarlier) return <span className="muted">waits for an earlier one</span>
+  return <When iso={nextAttemptAt} never="–" />
+}

@@ -92,12 +92,6 @@ export function plainWordsOf(error: unknown) {
 const sentence = (text: string) =>
   text.replace(/^./u, (first) => first.toUpperCase()).replace(/[^.!?…]$/u, '$&.')
 
-/** The text and the code of an error, to show them to operators. */
-export const describeError = (error: unknown) =>
-  isChatError(error)
-    ? { text: error.message, code: error.code }
-    : { text: String(error), code: 'ERROR' }
-
 export function useToasts(): ToastActions {
   const actions = useContext(Context)
   if (!actions) throw new Error('useToasts needs Toasts above')

@@ -3,7 +3,11 @@ import { createServer } from 'node:net'
 import { type Config, readConfig } from '../config.ts'
 import { nameWarnings } from '../config-names.ts'
 import { warningsOf } from '../config-warnings.ts'
+<<<<<<< HEAD
 import { loadRedis } from '../core/redis.ts'
+=======
+import { describeDataDir } from '../db/embedded/data-dir.ts'
+>>>>>>> h-ops3
 import { requireEmbeddable } from '../db/embedded/index.ts'
 import { inspect, requireMigrated } from '../db/migrate.ts'
 import { requireSecrets } from '../dev-secrets.ts'
@@ -31,8 +35,8 @@ export async function check() {
 
 async function checkDataDir({ isProduction, databaseUrl, dataDir }: Config) {
   if (databaseUrl === undefined) {
-    console.log(`Database: embedded, below ${dataDir}`)
     requireEmbeddable(dataDir)
+    console.log(`Database: embedded, below ${await describeDataDir(dataDir)}`)
   }
   if (!isProduction) requireSecrets(dataDir)
 }

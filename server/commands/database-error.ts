@@ -16,6 +16,7 @@ const hints: Record<string, string> = {
   EAI_AGAIN: HOST,
   '28P01': LOGIN,
   '28000': LOGIN,
+  '42501': 'the rights of this role: `parley grant` as the owner gives it those of servers',
   '3D000': 'the name of the database in DATABASE_URL',
   SELF_SIGNED_CERT_IN_CHAIN: CA,
   DEPTH_ZERO_SELF_SIGNED_CERT: CA,
@@ -36,11 +37,15 @@ const ofTls: [RegExp, string][] = [
 
 /** Why the database cannot be used, in one line. */
 export function databaseError(error: unknown) {
+  return new Error(`The database cannot be used: ${messageWithHint(error)}`)
+}
+
+/** The message of an error of the database, with what to look at. */
+export function messageWithHint(error: unknown) {
   const message = errorMessage(error)
   const [, tlsHint] = ofTls.find(([text]) => text.test(message)) ?? []
   const hint = tlsHint ?? hints[codeOf(error)]
-  const check = hint === undefined ? '' : `. Check ${hint}`
-  return new Error(`The database cannot be used: ${message}${check}`)
+  return hint === undefined ? message : `${message}. Check ${hint}`
 }
 
 function codeOf(error: unknown): string {

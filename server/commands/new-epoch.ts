@@ -4,7 +4,7 @@ import { noteCommand } from '../core/audit.ts'
 import type { Tx } from '../db/client.ts'
 import { pendingMigrations } from '../db/schema-state.ts'
 import { useOnce } from '../db/use-once.ts'
-import { errorMessage } from '../lifecycle.ts'
+import { messageWithHint } from './database-error.ts'
 import { withDatabase } from './open.ts'
 
 /**
@@ -16,7 +16,7 @@ export async function startEpoch({ isForced }: { isForced: boolean }) {
   try {
     await withDatabase(readConfig(), (url) => storeEpoch(url, isForced))
   } catch (error) {
-    throw new Error(`The event epoch was not changed: ${errorMessage(error)}`)
+    throw new Error(`The event epoch was not changed: ${messageWithHint(error)}`)
   }
 }
 

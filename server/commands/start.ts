@@ -22,8 +22,12 @@ import { levelOf } from '../jobs/log.ts'
 import { createProviderPreferences } from '../jobs/push/preferences.ts'
 import { watchWorkers } from '../jobs/watch-workers.ts'
 import { runProcess, type Stop, type StopFunction, stopWithParent } from '../lifecycle.ts'
+<<<<<<< HEAD
 import { captureConsole, processLog } from '../process-log.ts'
 <<<<<<< HEAD
+=======
+import { captureConsole, captureTraces, processLog } from '../process-log.ts'
+>>>>>>> h-ops3
 import { localUrl, wsUrlOf } from '../urls.ts'
 import { closePort } from './close-port.ts'
 =======
@@ -61,6 +65,7 @@ export const start = () =>
 async function startServer(stop: Stop) {
   const config = readConfig()
   if (config.isProduction) captureConsole(config.logLevel, levelOf)
+  if (!config.isProduction) captureTraces(config.logLevel, levelOf)
   const worker = handed()
   if (config.isStartedByNpm) stopWithParent(stop)
   const databaseUrl =

@@ -12,7 +12,11 @@ import { createCleanup } from '../jobs/cleanup.ts'
 import { startJobs } from '../jobs/index.ts'
 import { levelOf } from '../jobs/log.ts'
 import { runProcess, type StopFunction, stopWithParent } from '../lifecycle.ts'
+<<<<<<< HEAD
 import { captureConsole, processLog } from '../process-log.ts'
+=======
+import { captureConsole, captureTraces } from '../process-log.ts'
+>>>>>>> h-ops3
 import { createNodeBroker } from '../realtime/node-broker.ts'
 import { createWorkerPublisher } from '../realtime/worker-publisher.ts'
 import { prepareSchema } from './open.ts'
@@ -30,6 +34,7 @@ let onStopped = processLog.stopped
 async function start(stop: () => void) {
   const config = readConfig()
   if (config.isProduction) captureConsole(config.logLevel, levelOf)
+  if (!config.isProduction) captureTraces(config.logLevel, levelOf)
   if (config.isStartedByNpm) stopWithParent(stop)
   const { databaseUrl, poolSize } = config
   if (databaseUrl === undefined)

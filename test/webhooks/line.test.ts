@@ -9,7 +9,7 @@ import { upTo } from '../support/events.ts'
 
 const candidate = (id: string, given: Partial<Candidate> = {}): Candidate => ({
   id,
-  madeAt: '0',
+  headerId: `msg_${id}`,
   topic: 'a',
   offset: Number(id),
   eventType: 'message.new',

@@ -10,7 +10,7 @@ import {
   statSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { type Account, accountFor, errorOutputOf } from './account.ts'
 
 type DataDirOptions = { dataDir: string; onNotice?: (line: string) => void }
@@ -26,18 +26,33 @@ export const chooseDataDir = async ({ dataDir, onNotice }: DataDirOptions) => {
   if (!account || !problem) return { dataDir: requested, account }
   if (existsSync(join(requested, 'postgres')))
     throw new Error(`Database files ${requested} are ${problem}`)
-  // Named after the requested directory, so that two checkouts have two databases.
-  const chosen = join(await privateDirectory(account), `data-${digest(requested)}`)
+  const chosen = join(await privateDirectory(account), nameFor(requested))
   createDirectory(chosen)
   onNotice?.(`Database files: ${chosen} (${requested} is ${problem})`)
   return { dataDir: chosen, account: accountFor(join(chosen, 'postgres')) }
 }
 
+/** Where a start would keep the files, and why not as requested. It makes nothing. */
+export async function describeDataDir(dataDir: string) {
+  const account = accountFor(join(dataDir, 'postgres'))
+  const nearest = pathTo(dataDir).find((folder) => existsSync(folder)) ?? '/'
+  const problem = account && (await accessProblem(nearest, account))
+  if (!problem) return dataDir
+  const requested = join(realpathSync(nearest), relative(nearest, dataDir))
+  return `${join(OF_ROOT, nameFor(requested))} (${requested} is ${problem})`
+}
+
+/** The first choice of root, who alone runs PostgreSQL as another user. */
+const OF_ROOT = '/var/lib/parley'
+
+/** Named after the requested directory, so that two checkouts have two databases. */
+const nameFor = (requested: string) => `data-${digest(requested)}`
+
 /** A directory that the account can enter, and that no other user can write to or replace. */
 export const privateDirectory = async (account: Account | undefined) => {
   const user = process.getuid?.() ?? 0
   const temporary = [tmpdir(), '/tmp'].map((directory) => join(directory, `parley-${user}`))
-  const candidates = new Set(user === 0 ? ['/var/lib/parley', ...temporary] : temporary)
+  const candidates = new Set(user === 0 ? [OF_ROOT, ...temporary] : temporary)
   const problems: string[] = []
   for (const directory of candidates) {
     const problem =

@@ -1,5 +1,6 @@
 import type { Webhook } from '@parley/contract'
 import { ApiError } from '../../core/errors.ts'
+import { headerIdOf } from '../../core/webhook-ids.ts'
 import type { Tx } from '../../db/client.ts'
 
 /** The columns of webhook `wh` that its app sees. */
@@ -15,9 +16,28 @@ export const selectWebhooks = (db: Tx, appId: string) => db<Webhook[]>`
 
 /** The columns of delivery `wd` that its app sees. */
 export const deliveryColumns = (db: Tx) => db`
-  wd.id::text as id, wd.event_type,
+  wd.id::text as id, ${headerIdOf(db)} as header_id, wd.event_type,
+  case when wd.topic like 'chat:%' then split_part(wd.topic, ':', 3) end as channel_id,
+  (
+    select e.message_id
+    from events e
+    where e.topic = wd.topic
+      and e."offset" = wd."offset"
+  ) as message_id,
   wd.status, wd.attempts, wd.response_status, wd.error,
   case when wd.status in ('pending', 'retrying') then wd.next_attempt_at end as next_attempt_at,
+  wd.status = 'pending' and coalesce(
+    (
+      select earlier.status = 'pending'
+      from webhook_deliveries earlier
+      where earlier.webhook_id = wd.webhook_id
+        and earlier.topic = wd.topic
+        and earlier."offset" < wd."offset"
+      order by earlier."offset" desc
+      limit 1
+    ),
+    false
+  ) as waits_for_earlier,
   wd.created_at`
 
 /** What a statement returned of a webhook of the app. */

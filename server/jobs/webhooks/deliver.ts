@@ -125,10 +125,9 @@ async function send({ db, request, signal, timings, log }: DeliverContext, deliv
   const body = bodyFor(delivery, row)
   if (body === undefined) return EXPIRED
   const { url, secrets } = row
-  const id = `msg_${lease.id}_${candidate.id}_${candidate.madeAt}`
   try {
     const options = { request, signal, timeoutMs: timings.webhookTimeoutMs }
-    return await post({ url, id, body, secrets }, options)
+    return await post({ url, id: candidate.headerId, body, secrets }, options)
   } catch (error) {
     signal.throwIfAborted()
     log.error({ err: error, webhookId: lease.id }, 'webhook delivery failed because of a bug')

@@ -1,4 +1,5 @@
 import { limits } from '@parley/contract'
+import { headerIdOf } from '../../core/webhook-ids.ts'
 import type { Db, Fragment, Tx } from '../../db/client.ts'
 import type { Candidate, NextTry } from './line.ts'
 import type { DeliveryOutcome } from './request.ts'
@@ -161,7 +162,7 @@ export const selectFurther = (db: Pick<Db, 'use'>, { id }: Lease, after: number)
   )
 
 const candidateColumns = (db: Tx) => db`
-  wd.id::text as id, (extract(epoch from wd.created_at) * 1000)::bigint::text as made_at,
+  wd.id::text as id, ${headerIdOf(db)} as header_id,
   wd.topic, wd."offset", wd.event_type,
   wd.status, wd.attempts, wd.next_attempt_at::text as due_at, wd.next_attempt_at <= now() as is_due`
 

@@ -1,8 +1,8 @@
 /** An unfinished delivery. Deliveries of a test have no topic. */
 export type Candidate = {
   id: string
-  /** After a backup was restored, another delivery may get this id, but at another time. */
-  madeAt: string
+  /** Its `webhook-id`. */
+  headerId: string
   topic: string | null
   offset: number | null
   eventType: string
