@@ -35,6 +35,7 @@ import { serveTrpc } from './http/trpc.ts'
 import { createGuards, serveEndpoint, serveWebSockets } from './realtime/endpoint.ts'
 import { createNodeBroker } from './realtime/node-broker.ts'
 import { createRealtime, type RealtimeSettings } from './realtime/realtime.ts'
+import { Strangers } from './realtime/strangers.ts'
 import { serveStreams } from './realtime/stream-endpoint.ts'
 import { createStreams } from './realtime/streams/index.ts'
 import { TrpcSocket } from './realtime/trpc-socket.ts'
@@ -223,9 +224,10 @@ function serve(
     isOutage: realtime.isOutage,
   })
   const { closeSessions: close } = realtime
-  serveWebSockets(app, { metrics, close, mostBytes: sendMemoryBytes })
+  const strangers = new Strangers()
+  serveWebSockets(app, { metrics, close, mostBytes: sendMemoryBytes, strangers })
   serveEndpoint(app, { node: realtime.node, guardSocket: guards.socket })
-  serveStreams(app, { node: realtime.node, metrics, guards })
+  serveStreams(app, { node: realtime.node, metrics, guards, strangers })
   serveRest(app, calls)
   serveTrpc(app, calls, {
     wrapSocket: (socket) => new TrpcSocket(socket, realtime.node),

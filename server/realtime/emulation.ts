@@ -124,8 +124,9 @@ export class Emulation {
   #deliver({ session, data, isBinary }: EmulationRequest) {
     const { handler, socket } = this.#connections.get(session) ?? {}
     if (!socket || !handler?.isOpen) return false
-    socket.framesReceived += 1
-    handler.receive(Buffer.from(data, isBinary ? 'base64' : 'utf8'), isBinary)
+    const frame = Buffer.from(data, isBinary ? 'base64' : 'utf8')
+    socket.received(frame)
+    handler.receive(frame, isBinary)
     return true
   }
 

@@ -14,7 +14,7 @@ import { observeSocket, type SocketOrigin } from './observe-socket.ts'
 import type { Codec } from './protocol/codec.ts'
 import { json } from './protocol/json.ts'
 import { protobuf } from './protocol/protobuf.ts'
-import { Strangers } from './strangers.ts'
+import type { Strangers } from './strangers.ts'
 import type { Transport } from './transport.ts'
 import { boundUnfinishedFrames } from './unfinished-frames.ts'
 
@@ -29,12 +29,13 @@ type SocketsOptions = {
   close: () => Promise<void>
   /** How many bytes of unfinished frames this node may keep. */
   mostBytes: number
+  strangers: Strangers
 }
 
 /** Serves WebSockets, with limits on the size of their frames. */
 export function serveWebSockets(
   app: FastifyInstance,
-  { metrics, close, mostBytes }: SocketsOptions,
+  { metrics, close, mostBytes, strangers }: SocketsOptions,
 ) {
   const ours = () => app.websocketServer.clients as Set<CountedSocket> // all that it makes
   const stopBounding = boundUnfinishedFrames(ours, { mostBytes, metrics })
@@ -53,7 +54,6 @@ export function serveWebSockets(
       app.websocketServer.close()
     },
   })
-  const strangers = new Strangers()
   app.after(() => {
     app.websocketServer.on('connection', (socket: CountedSocket, request: IncomingMessage) => {
       socket.readsFrom(request.socket)

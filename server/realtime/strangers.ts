@@ -1,23 +1,26 @@
-import type { Duplex } from 'node:stream'
+import type { EventEmitter } from 'node:events'
 import { limits } from '@parley/contract'
 import type { CountedSocket } from './counted-socket.ts'
+import type { StreamSocket } from './stream-socket.ts'
 
 const ignore = () => {}
 
 /** The memory of a socket that has sent nothing. */
 const SOCKET_BYTES = 8 * 1024
 
+type Socket = CountedSocket | StreamSocket
+
 /**
- * Sockets whose token is not verified yet. The bytes that they sent may still be in memory, as part
+ * Sockets, of all kinds, whose token is not verified yet. The bytes that they sent may still be in memory, as part
  * of a frame, so together they have a budget, beyond which the oldest are cut. A client with a
  * token is a stranger for a moment only.
  */
 export class Strangers {
   /** In the order in which they came. */
-  readonly #bytes = new Map<CountedSocket, number>()
+  readonly #bytes = new Map<Socket, number>()
   #total = 0
 
-  add(socket: CountedSocket, stream: Pick<Duplex, 'on' | 'off'>) {
+  add(socket: Socket, stream: EventEmitter) {
     const onData = ({ length }: Buffer) => this.#count(socket, length)
     // Its listeners are removed as well: a socket lives on long after it has a user.
     const forget = () => {
@@ -33,7 +36,7 @@ export class Strangers {
     this.#count(socket, SOCKET_BYTES)
   }
 
-  #count(socket: CountedSocket, bytes: number) {
+  #count(socket: Socket, bytes: number) {
     const sent = this.#bytes.get(socket)
     if (sent === undefined) return
     this.#bytes.set(socket, sent + bytes)
@@ -48,7 +51,7 @@ export class Strangers {
     oldest.terminate()
   }
 
-  #forget(socket: CountedSocket) {
+  #forget(socket: Socket) {
     this.#total -= this.#bytes.get(socket) ?? 0
     this.#bytes.delete(socket)
   }

@@ -12,6 +12,7 @@ import { observeSocket } from './observe-socket.ts'
 import type { Codec } from './protocol/codec.ts'
 import { eventStream, jsonLines } from './protocol/json.ts'
 import { decodeEmulation, protobuf } from './protocol/protobuf.ts'
+import type { Strangers } from './strangers.ts'
 import { StreamSocket } from './stream-socket.ts'
 import { type TransportName, transportNames } from './transport.ts'
 
@@ -24,6 +25,7 @@ type StreamOptions = {
   node: RealtimeNode
   metrics: Metrics
   guards: Guards
+  strangers: Strangers
 }
 
 /**
@@ -97,7 +99,7 @@ type Opening = StreamOptions & {
 function openStream(
   request: FastifyRequest,
   reply: FastifyReply,
-  { node, metrics, transport, codec, type, commands }: Opening,
+  { node, metrics, strangers, transport, codec, type, commands }: Opening,
 ) {
   reply.hijack()
   const response = reply.raw
@@ -114,10 +116,11 @@ function openStream(
     onEnd: (facts) => request.server.log.info(facts, 'socket closed'),
     originOf: () => ({ address: request.ip, requestId: request.id }),
   })
+  strangers.add(socket, socket)
   const connection = new Connection({ socket, codec, node, handle: handleCommands })
   node.emulation.add(socket, connection)
   socket.once('close', () => connection.closed())
-  socket.framesReceived += 1
+  socket.received(commands)
   connection.receive(commands, codec.isBinary)
 }
 

@@ -26,6 +26,8 @@ export class StreamSocket extends EventEmitter implements Transport {
   framesReceived = 0
   closedWith: number | undefined
   user: UserRef | undefined
+  /** Called once the user is known. */
+  onOwned = () => {}
   readonly #response: ServerResponse
   readonly #codec: Codec
   readonly #unwritten = new Set<() => void>()
@@ -45,6 +47,13 @@ export class StreamSocket extends EventEmitter implements Transport {
 
   own(user: UserRef) {
     this.user = user
+    this.onOwned()
+  }
+
+  /** Notes commands that have arrived, in a request of their own or in that of the response. */
+  received(frame: Buffer) {
+    this.framesReceived += 1
+    this.emit('data', frame)
   }
 
   get bufferedAmount() {

@@ -1,7 +1,9 @@
 import { EventEmitter } from 'node:events'
 import { limits } from '@parley/contract'
 import { CountedSocket, identify } from '@parley/server/realtime/counted-socket'
+import { jsonLines } from '@parley/server/realtime/protocol/json'
 import { Strangers } from '@parley/server/realtime/strangers'
+import { StreamSocket } from '@parley/server/realtime/stream-socket'
 import { expect, test, vi } from 'vitest'
 
 const { strangersBytes, frameBytes } = limits.realtime
@@ -54,6 +56,25 @@ test('sockets that send nothing take some of the budget too', () => {
   const { open, cut } = openStrangers()
   for (let count = 0; count <= strangersBytes / 8_192; count++) open()
   expect(cut).toEqual([1])
+})
+
+test('streams share the budget with WebSockets, until their user is known', () => {
+  const strangers = new Strangers()
+  const open = () => {
+    const destroy = vi.fn()
+    const response = Object.assign(new EventEmitter(), { destroy })
+    // As much of it as a stream uses before its user is known.
+    const options = { response: response as never, codec: jsonLines, session: '' }
+    const socket = new StreamSocket({ ...options, transport: 'http_stream' })
+    strangers.add(socket, socket)
+    return { socket, destroy }
+  }
+  const [user, oldest, last] = [open(), open(), open()]
+  const half = Buffer.alloc(strangersBytes / 2)
+  user.socket.received(half)
+  identify(user.socket, { appId: 'app', userId: 'ana' })
+  for (const { socket } of [oldest, last]) socket.received(half)
+  expect([user, oldest, last].map(({ destroy }) => destroy.mock.calls.length)).toEqual([0, 1, 0])
 })
 
 test('a socket is no stranger from the moment that its user is known', () => {
