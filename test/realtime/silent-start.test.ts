@@ -1,5 +1,5 @@
 import { createPostgresBroker } from '@parley/server/realtime/postgres-broker'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { silentAt } from '../support/silent-line.ts'
 import { until } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
@@ -23,9 +23,37 @@ test('a node starts although its first connection that listens falls silent', as
     timings: { brokerBeatMs: 100, brokerSilenceMs: 1_000 },
   })
   onTestFinished(broker.stop)
+  // It cannot know yet.
+  expect(broker.hasPeers()).toBe(true)
   await broker.start({ onNote: () => {}, onMissedNotes: () => {} })
   expect(silenced()).toBeGreaterThan(0)
   // On a busy machine the next one may be replaced as well. In the end it has one.
   await until(async () => (await listeners()).length === before + 1, { seconds: 30 })
   expect(problems).toEqual([])
+})
+
+test('a process that stood still does not take its connection for silent', async () => {
+  const now = performance.now.bind(performance)
+  let aheadMs = 0
+  vi.spyOn(performance, 'now').mockImplementation(() => now() + aheadMs)
+  const broker = createPostgresBroker({
+    url: world().databaseUrl,
+    nodeId: 'stood-still',
+    report: () => {},
+    timings: { brokerBeatMs: 100, brokerSilenceMs: 30_000 },
+  })
+  onTestFinished(async () => {
+    vi.restoreAllMocks()
+    await broker.stop()
+  })
+  let connections = 0
+  const onMissedNotes = (_: number, nodeId?: string) => {
+    // Of another node only its notes were missed.
+    if (nodeId === undefined) connections += 1
+  }
+  await broker.start({ onNote: () => {}, onMissedNotes })
+  aheadMs = 60_000
+  const since = now()
+  await until(() => connections > 1 || now() - since > 2_000)
+  expect(connections).toBe(1)
 })
