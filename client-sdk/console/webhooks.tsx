@@ -1,11 +1,7 @@
 import { addressOf } from './route.ts'
 import { api } from './server.ts'
-<<<<<<< HEAD
-import { type Column, PagedTable, ProblemNote, Refresh, Table } from './table.tsx'
-=======
 import { ShortId } from './short-id.tsx'
-import { type Column, PagedTable, ProblemNote, Table } from './table.tsx'
->>>>>>> h-ops3
+import { type Column, PagedTable, ProblemNote, Refresh, Table } from './table.tsx'
 import type { Delivery, Webhook } from './types.ts'
 import { useData } from './use-data.ts'
 import { usePages } from './use-pages.ts'

@@ -3,11 +3,8 @@ import { createServer } from 'node:net'
 import { type Config, readConfig } from '../config.ts'
 import { nameWarnings } from '../config-names.ts'
 import { warningsOf } from '../config-warnings.ts'
-<<<<<<< HEAD
 import { loadRedis } from '../core/redis.ts'
-=======
 import { describeDataDir } from '../db/embedded/data-dir.ts'
->>>>>>> h-ops3
 import { requireEmbeddable } from '../db/embedded/index.ts'
 import { inspect, requireMigrated } from '../db/migrate.ts'
 import { requireSecrets } from '../dev-secrets.ts'

@@ -22,17 +22,9 @@ import { levelOf } from '../jobs/log.ts'
 import { createProviderPreferences } from '../jobs/push/preferences.ts'
 import { watchWorkers } from '../jobs/watch-workers.ts'
 import { runProcess, type Stop, type StopFunction, stopWithParent } from '../lifecycle.ts'
-<<<<<<< HEAD
-import { captureConsole, processLog } from '../process-log.ts'
-<<<<<<< HEAD
-=======
 import { captureConsole, captureTraces, processLog } from '../process-log.ts'
->>>>>>> h-ops3
-import { localUrl, wsUrlOf } from '../urls.ts'
-import { closePort } from './close-port.ts'
-=======
 import { localUrl, withoutPassword, wsUrlOf } from '../urls.ts'
->>>>>>> h-ops2
+import { closePort } from './close-port.ts'
 import { ensureDemoApp, NO_DEMO_APP } from './demo-app.ts'
 import { listenError } from './listen-error.ts'
 import { prepareDatabase } from './open.ts'

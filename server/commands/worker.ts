@@ -12,11 +12,7 @@ import { createCleanup } from '../jobs/cleanup.ts'
 import { startJobs } from '../jobs/index.ts'
 import { levelOf } from '../jobs/log.ts'
 import { runProcess, type StopFunction, stopWithParent } from '../lifecycle.ts'
-<<<<<<< HEAD
-import { captureConsole, processLog } from '../process-log.ts'
-=======
-import { captureConsole, captureTraces } from '../process-log.ts'
->>>>>>> h-ops3
+import { captureConsole, captureTraces, processLog } from '../process-log.ts'
 import { createNodeBroker } from '../realtime/node-broker.ts'
 import { createWorkerPublisher } from '../realtime/worker-publisher.ts'
 import { prepareSchema } from './open.ts'
