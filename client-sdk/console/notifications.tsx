@@ -1,6 +1,6 @@
 import { addressOf } from './route.ts'
 import { api } from './server.ts'
-import { type Column, ProblemNote, Table } from './table.tsx'
+import { type Column, ProblemNote, Refresh, Table } from './table.tsx'
 import type { NotificationSettings } from './types.ts'
 import { useData } from './use-data.ts'
 import { When } from './when.tsx'
@@ -17,9 +17,7 @@ export function Notifications({ appId, userId }: { appId: string; userId: string
         <p className="crumb">
           <a href={addressOf(['apps', appId, 'users'])}>Users</a> / {userId}
         </p>
-        <button type="button" className="button button-quiet" onClick={reload}>
-          Refresh
-        </button>
+        <Refresh pages={{ reload }} />
       </header>
       {data && (
         <>
