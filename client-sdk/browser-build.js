@@ -67,6 +67,8 @@ export const buildForBrowsers = (options) =>
     conditions: ['parley-source'],
     mangleProps: new RegExp(`^(${internal.join('|')})$`),
     reserveProps: /^handleEpoch$/,
+    // Constants are written where they are used.
+    minifySyntax: true,
     mangleCache: {},
     ...options,
   })

@@ -114,7 +114,7 @@ export class Sender {
       if (next.length > 0 && !this.#mayFollow(next, entry, loop)) break
       if (!this.options.prepare(entry)) continue
       length += JSON.stringify(entry.op).length
-      if (next.length > 0 && length > BATCH.length) break
+      if (next.length === BATCH.messages || (next.length > 0 && length > BATCH.length)) break
       next.push(entry)
       if (!isOutgoing(entry)) break
     }

@@ -7,6 +7,15 @@ import { stoppedClock } from '../support/scripted/time.ts'
 const SEND = /^POST .*\/messages$/
 const BATCH = /^POST .*\/messages\/batch$/
 
+test('a request has at most fifty of the messages that wait, as the server takes', async () => {
+  const { chat, channel, count } = scriptedChat()
+  const talk = channel('c')
+  await chat.connect()
+  const sent = Array.from({ length: 121 }, (_, n) => chat.channel('c').send({ text: `${n}` }).sent)
+  await Promise.all(sent)
+  expect([count(SEND), count(BATCH), talk.messages.length]).toEqual([1, 3, 121])
+})
+
 test('messages that wait share a request, and a channel has one request at a time', async () => {
   const { chat, channel, hold, count } = scriptedChat()
   const [one, two] = [channel('c'), channel('d')]
