@@ -76,7 +76,8 @@ test('a push of another app comes before the later pages of many large channels'
   const job = { appId: world().appId, messageId: id }
   await world().db`
     select graphile_worker.add_job(
-      'push-message', json_build_object('jobs', ${world().db.json([job])}, 'since', now(), 'tries', 0)
+      'push-message',
+      json_build_object('jobs', ${world().db.json([job])}, 'since', now(), 'tries', 0)
     )
     from generate_series(1, ${fanOuts}::int)`
   // All first pages are sent, and the last ones have begun.

@@ -11,9 +11,9 @@ const SOCKET_BYTES = 8 * 1024
 type Socket = CountedSocket | StreamSocket
 
 /**
- * Sockets, of all kinds, whose token is not verified yet. The bytes that they sent may still be in memory, as part
- * of a frame, so together they have a budget, beyond which the oldest are cut. A client with a
- * token is a stranger for a moment only.
+ * Sockets, of all kinds, whose token is not verified yet. The bytes that they sent may still be in
+ * memory, as part of a frame, so together they have a budget, beyond which the oldest are cut. A
+ * client with a token is a stranger for a moment only.
  */
 export class Strangers {
   /** In the order in which they came. */

@@ -24,6 +24,9 @@ async function createNode(nodeId: string) {
   const socket = Object.assign(new EventEmitter(), {
     session,
     framesReceived: 0,
+    received() {
+      this.framesReceived += 1
+    },
     close: (code: number) => void ended.push(code),
   }) as unknown as StreamSocket
   const receiver = { isOpen: true, receive: (frame: Buffer) => void received.push(String(frame)) }
