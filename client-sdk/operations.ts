@@ -23,6 +23,7 @@ export const operations: OperationTable = {
   },
   inspect: {
     users: 'GET /admin/apps/{appId}/users',
+    notifications: 'GET /admin/apps/{appId}/users/{userId}/notifications',
     channels: 'GET /admin/apps/{appId}/channels',
     messages: 'GET /admin/apps/{appId}/channels/{channelId}/messages',
     webhooks: 'GET /admin/apps/{appId}/webhooks',

@@ -37,7 +37,7 @@ export class ClientSnapshots implements SnapshotKeeper {
     const { list, rooms: stored = new Map<string, RoomSnapshot>() } = loaded ?? {}
     const all = [...(list ? [list] : []), ...stored.values()]
     this.#epoch ??= all[0]?.epoch
-    if (all.some(({ epoch }) => epoch !== this.#epoch)) void this.#forget(owner)
+    if (all.some(({ epoch }) => epoch !== this.#epoch)) void this.clear(owner)
     else {
       if (list) this.list.show(list)
       for (const [id, room] of stored) this.#rooms.set(id, room)
@@ -64,7 +64,7 @@ export class ClientSnapshots implements SnapshotKeeper {
     if (before === undefined || before === epoch || this.#owner === undefined) return
     this.#rooms.clear()
     this.list.drop()
-    await this.#forget(this.#owner)
+    await this.clear(this.#owner)
   }
 
   stop() {
@@ -75,11 +75,6 @@ export class ClientSnapshots implements SnapshotKeeper {
   }
 
   async clear(owner: string) {
-    this.#owner = undefined
-    await this.#forget(owner)
-  }
-
-  async #forget(owner: string) {
     await this.snapshots.clear(owner).catch(this.#report)
   }
 

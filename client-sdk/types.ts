@@ -30,6 +30,11 @@ export interface Api {
         /** The database responded. */
         database: 'ok'
         /**
+         * Only while the disk of the database is full: reads are served, and writes are refused. It
+         * is shown until none was refused for a minute.
+         */
+        disk?: 'full' | undefined
+        /**
          * Only with JOBS=external. `missing`: no worker has run for a minute, so there are no
          * previews, no pushes and no cleanup.
          */
@@ -338,6 +343,30 @@ export interface Api {
       users: User[]
       /** The `cursor` of the next page; null on the last page. */
       nextCursor: string | null
+    }>
+    /**
+     * Returns the preferences and the devices of a user, which decide with the muted channels what
+     * is pushed to them. Push tokens are left out.
+     *
+     * `GET /admin/apps/{appId}/users/{userId}/notifications`
+     */
+    notifications(args: {
+      /** Id of the app (tenant). */
+      appId: string
+      /** The user's id in your own system. */
+      userId: string
+    }, options?: CallOptions): Promise<{
+      /** Including the defaults of those that the user never changed. */
+      preferences: Preferences
+      /** Without one, nothing is pushed. Oldest first. */
+      devices: {
+        /** Id of the device. */
+        id: string
+        platform: DevicePlatform
+        provider: DeviceProvider
+        /** When it was first registered. */
+        createdAt: string
+      }[]
     }>
     /**
      * Lists channels of every type, the newest first. `q` finds them by a part of their name: first
@@ -3343,6 +3372,8 @@ export interface InspectedChannel {
   lastActivityAt: string
   /** When it was created. */
   createdAt: string
+  /** Whether the user that was asked for has muted it; null without `userId`. */
+  muted: boolean | null
 }
 
 /** An invite, without its secret. */

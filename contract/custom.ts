@@ -51,17 +51,47 @@ export const customAnswer = ({ title, description = '' }: CustomDataMeta) =>
 
 type JsonBounds = { bytes: number; depth: number }
 
+type JsonObject = z.ZodRecord<z.ZodString, z.ZodUnknown>
+type JsonObjectDef = JsonObject['_zod']['def'] & { bounds: JsonBounds }
+/** A record whose bounds are checked before its keys, of which a body may have thousands. */
+const BoundedRecord = z.core.$constructor<JsonObject, JsonObjectDef>(
+  'BoundedRecord',
+  (made, def) => {
+    z.ZodRecord.init(made, def)
+    const { parse } = made._zod
+    made._zod.parse = (payload, context) => {
+      const message = jsonProblem(payload.value, def.bounds)
+      if (message === undefined) return parse(payload, context)
+      payload.issues.push({ code: 'custom', message, input: payload.value, inst: made })
+      return payload
+    }
+  },
+)
 const jsonObject = (bounds: JsonBounds) =>
-  z.record(z.string(), z.unknown()).superRefine((value, context) => {
-    const problem = jsonProblem(value, bounds)
-    if (problem) context.addIssue({ code: 'custom', message: problem })
-  })
+  new BoundedRecord({ type: 'record', keyType: z.string(), valueType: z.unknown(), bounds })
 
 const jsonProblem = (value: unknown, { bytes, depth }: JsonBounds) => {
+  const tooLong = `expected at most ${bytes} bytes of JSON`
+  if (hasMoreThan(bytes / LEAST_BYTES, { value, depth })) return tooLong
   if (isDeeperThan(depth, value)) return `expected at most ${depth} levels`
-  if (jsonBytes(value) > bytes) return `expected at most ${bytes} bytes of JSON`
+  if (jsonBytes(value) > bytes) return tooLong
   if (!isAllStorable(value))
     return 'expected finite numbers, and text without NUL, lone surrogates and the key __proto__'
+}
+/** A digit and a comma. */
+const LEAST_BYTES = 2
+type Nested = { value: unknown; depth: number }
+/** Whether there are more values than this, down to a depth; the rest is not looked at. */
+function hasMoreThan(most: number, { value, depth }: Nested) {
+  let left = most
+  const count = (inner: unknown, levels: number) => {
+    left -= 1
+    if (typeof inner !== 'object' || inner === null || levels === 0 || left < 0) return
+    if (Object.keys(inner).length > left) left = -1
+    else for (const each of Object.values(inner)) count(each, levels - 1)
+  }
+  count(value, depth)
+  return left < 0
 }
 /** What is wrong with metadata that a change has made. */
 export const customProblem = (value: object) => jsonProblem(value, limits.customData)

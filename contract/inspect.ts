@@ -1,9 +1,11 @@
 import { z } from 'zod'
 import { Channel } from './channels.ts'
+import { DevicePlatform, DeviceProvider } from './devices.ts'
 import * as field from './fields.ts'
 import { grouped, limits } from './limits.ts'
 import { Message } from './messages.ts'
 import { operation } from './operation.ts'
+import { Preferences } from './preferences.ts'
 import { User } from './users.ts'
 import { Webhook, WebhookDelivery } from './webhooks.ts'
 
@@ -38,6 +40,13 @@ export const InspectedChannel = Channel.pick({ id: true, cid: true, type: true }
     lastSeq: z.int().meta({ description: 'The `seq` of its last message.', examples: [12] }),
     lastActivityAt: field.time('When the last message was sent.'),
     createdAt: field.time('When it was created.'),
+    muted: z
+      .boolean()
+      .nullable()
+      .meta({
+        description: 'Whether the user that was asked for has muted it; null without `userId`.',
+        examples: [null],
+      }),
   })
   .meta({ id: 'InspectedChannel', description: 'A channel, as the operator sees it.' })
 export type InspectedChannel = z.infer<typeof InspectedChannel>
@@ -54,6 +63,16 @@ type Filters = {
 const isOneFilter = ({ q, userId, channelId }: Filters) =>
   [q, userId, channelId].filter((filter) => filter !== undefined).length < 2
 const twoFilters = { error: 'expected no other filter beside it', path: ['q'] }
+
+const Device = z.object({
+  id: field.uuid().meta({
+    description: 'Id of the device.',
+    examples: ['019c9b20-11f2-7b3c-8a4d-5e6f70819203'],
+  }),
+  platform: DevicePlatform,
+  provider: DeviceProvider,
+  createdAt: field.time('When it was first registered.'),
+})
 
 /** What an app has, for the operator. */
 export const inspect = {
@@ -80,6 +99,25 @@ export const inspect = {
     output: z.object({
       users: z.array(User).meta({ description: 'By name, then id.' }),
       nextCursor,
+    }),
+    errors: ['NOT_FOUND'],
+  }),
+  notifications: operation({
+    method: 'GET',
+    path: '/admin/apps/{appId}/users/{userId}/notifications',
+    auth: 'admin',
+    summary: "See a user's notification settings",
+    description:
+      'Returns the preferences and the devices of a user, which decide with the muted channels ' +
+      'what is pushed to them. Push tokens are left out.',
+    input: z.object({ appId, userId: field.userId() }),
+    output: z.object({
+      preferences: Preferences.meta({
+        description: 'Including the defaults of those that the user never changed.',
+      }),
+      devices: z
+        .array(Device)
+        .meta({ description: 'Without one, nothing is pushed. Oldest first.' }),
     }),
     errors: ['NOT_FOUND'],
   }),

@@ -26,6 +26,15 @@ export const service = {
           database: z
             .literal('ok')
             .meta({ description: 'The database responded.', examples: ['ok'] }),
+          disk: z
+            .literal('full')
+            .optional()
+            .meta({
+              description:
+                'Only while the disk of the database is full: reads are served, and writes are ' +
+                'refused. It is shown until none was refused for a minute.',
+              examples: ['full'],
+            }),
           workers: z
             .enum(['ok', 'missing'])
             .optional()

@@ -48,7 +48,10 @@ export const baseUrl = httpUrl.refine(
 )
 export const origin = z
   .string()
-  .refine(isOrigin, 'expected origins like https://example.com, without trailing slash, or *')
+  .refine(
+    isOrigin,
+    'expected origins like https://example.com, without trailing slash or wildcard, or only *',
+  )
 export const adminKey = z
   .string()
   .regex(/^[!-~]{16,}$/, 'expected at least 16 printable ASCII characters without space')
@@ -90,7 +93,8 @@ function splitList(value: string) {
  */
 function isOrigin(value: string) {
   if (value === '*') return true
-  if (!URL.canParse(value)) return false
+  // Origins are compared as they are, so that `https://*.example.com` would allow none.
+  if (value.includes('*') || !URL.canParse(value)) return false
   const { protocol, origin } = new URL(value)
   return ['http:', 'https:'].includes(protocol)
     ? origin === value

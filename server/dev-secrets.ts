@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { newApiKey } from './core/api-keys.ts'
 import { parseJson } from './core/json-text.ts'
-import { requireWritable, unwritable } from './db/embedded/data-dir.ts'
+import { makeFolder, requireWritable, unwritable } from './db/embedded/data-dir.ts'
 
 const Secrets = z.object({ adminKey: z.string(), jwtSecret: z.string(), demoApiKey: z.string() })
 export type Secrets = z.infer<typeof Secrets>
@@ -46,7 +46,7 @@ function create(file: string) {
   }
   const draft = `${file}.${process.pid}`
   try {
-    mkdirSync(dirname(file), { recursive: true })
+    makeFolder(dirname(file))
     writeFileSync(draft, JSON.stringify(secrets, null, 2), { mode: 0o600 })
   } catch (error) {
     throw unwritable(dirname(file), error)

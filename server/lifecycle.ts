@@ -1,4 +1,5 @@
 import { safeMessage } from './core/describe-error.ts'
+import { takeSignals } from './early-signals.ts'
 import { processLog } from './process-log.ts'
 
 /** Stops something that the process has started. */
@@ -63,6 +64,8 @@ export function runProcess(options: ProcessOptions) {
       void stop(0)
     })
   }
+  // Its handlers are in place.
+  if (takeSignals()) return void stop(0)
   start(stopOnce).catch((error) => {
     if (isStopping) return
     processLog.fatal(errorMessage(error))

@@ -17,6 +17,8 @@ export const processLog = {
   info: (line: string) => (isProductionProcess() ? write('info', line) : console.log(line)),
   warn: (line: string) =>
     isProductionProcess() ? write('warn', line) : console.warn(`Warning: ${line}`),
+  /** Asked to end before there was a log, as in the middle of a start. */
+  stopped: (ms: number) => pino(logFormat('info')).info({ ms }, 'stopped'),
   fatal: (line: string) => (isProductionProcess() ? write('fatal', line) : console.error(line)),
   /** The end of the process by an error that nobody expected, with its stack. */
   uncaught: (error: unknown) =>

@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { refusal } from './support/refusal.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -144,6 +146,26 @@ test('the acts of the operator on an app and its keys are noted', async () => {
   await operator.apps.delete({ appId })
   const { entries: last } = await operator.audit.list({ operation: 'apps.delete', limit: 1 })
   expect(last).toMatchObject([{ appId, actor: { type: 'operator' } }])
+})
+
+test('a change of nothing is answered, and is not noted', async () => {
+  const { backend, operator, appId } = world()
+  const key = await operator.apps.createKey({ appId, name: 'Same' })
+  const webhook = await backend.webhooks.create({
+    url: 'https://8.8.8.8/hook',
+    events: ['message.new'],
+  })
+  const { length } = await entries()
+  const app = await operator.apps.get({ appId })
+  expect(await operator.apps.update({ appId })).toEqual(app)
+  expect(await operator.apps.update({ appId, settings: {} })).toEqual(app)
+  const { id: keyId } = key
+  expect(await operator.apps.updateKey({ appId, keyId })).toMatchObject({ name: 'Same' })
+  const { id: webhookId } = webhook
+  expect(await backend.webhooks.update({ webhookId })).toMatchObject({ id: webhookId })
+  expect(await after(length)).toEqual([])
+  const nowhere = randomUUID()
+  expect(await refusal(operator.apps.update({ appId: nowhere }))).toMatchObject({ status: 404 })
 })
 
 test('the log of an app is filtered by the user who acted, and by what they were', async () => {

@@ -68,6 +68,35 @@ test('entries of the audit log that have no room in a page are not read', async 
   }
 })
 
+test('a search for what was done to somebody reads few megabytes at a time', async () => {
+  const { operator, db } = world()
+  const { id: appId } = await operator.apps.create({ name: 'Searched' })
+  // Hexadecimal digits at random are stored in half their length.
+  await db`
+    insert into audit (app_id, actor, user_id, operation, target)
+    select
+      ${appId}, 'user', 'ana', 'members.add',
+      jsonb_build_object('userIds', users.ids, 'channelId', n::text)
+    from generate_series(1, 30) n
+    cross join lateral (
+      select jsonb_agg(md5(n || ' ' || m)) as ids
+      from generate_series(1, 8000) m
+    ) users`
+  const pages: string[][] = []
+  for (let cursor: string | undefined; ; ) {
+    const page = await operator.audit.listOfApp({
+      ...{ appId, targetId: '1' },
+      ...(cursor !== undefined && { cursor }),
+    })
+    pages.push(page.entries.map(({ operation }) => operation))
+    if (page.nextCursor === null) break
+    cursor = page.nextCursor
+  }
+  expect(pages.length).toBeGreaterThan(3)
+  expect(pages.length).toBeLessThan(15)
+  expect(pages.flat()).toEqual(['members.add'])
+})
+
 test('the audit log is read from before a time, with what took a while to be noted', async () => {
   const { operator, db } = world()
   const { id: appId } = await operator.apps.create({ name: 'Busy for an hour' })

@@ -1,7 +1,9 @@
 import { connectOnce } from '@parley/server/db/client'
 import { selectErasureTargets } from '@parley/server/features/users/erase'
 import { expect, onTestFinished, test } from 'vitest'
+import { cleanupElsewhere } from './support/cleanup.ts'
 import { insertUsers } from './support/inserted.ts'
+import { waitingForRows, whileRowLocked } from './support/locks.ts'
 import { useWorld } from './support/world.ts'
 
 // What the tests prepare and what they count is on one connection, which then reports all that it
@@ -131,4 +133,30 @@ test('a step of an erasure reads no more channels than it returns', async () => 
   )
   for (const each of entries) expect(each).toBeGreaterThanOrEqual(100)
   for (const each of entries) expect(each).toBeLessThan(500)
+})
+
+test('a cleanup that was stopped has ended its last step', async () => {
+  const { db, appId } = world()
+  const dan = await world().user('stopping')
+  const { id } = await dan.channels.create({ type: 'group', name: 'Stopping' })
+  // The call would wake the cleanup of the server.
+  await db`
+    update channels
+    set deleted_at = now()
+    where app_id = ${appId}
+      and id = ${id}`
+  const other = cleanupElsewhere(world())
+  const { stopped } = await whileRowLocked(
+    world(),
+    (sql) => sql`select from channels where id = ${id} for update`,
+    async () => {
+      void other.run()
+      await waitingForRows(world(), 1)
+      const stopped = other.stop()
+      const first = [stopped.then(() => 'stopped'), db`select`.then(() => 'waits')]
+      expect(await Promise.race(first)).toBe('waits')
+      return { stopped }
+    },
+  )
+  await stopped
 })

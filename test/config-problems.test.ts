@@ -72,6 +72,13 @@ test.each([
   expect(said).toBe(isOne ? `${problem}for both` : 'no complaint')
 })
 
+test('a wildcard within an origin is refused, since origins are compared as they are', () => {
+  for (const origin of ['https://*.example.com', 'https://example.com:*', 'https://*', '*,*.test'])
+    expect(complaint({ ALLOWED_ORIGINS: origin })).toMatch(
+      /^ALLOWED_ORIGINS.*: expected origins like .+, without trailing slash or wildcard, or only \*/,
+    )
+})
+
 test('a list of origins that is empty is warned of', () => {
   const given = { NODE_ENV: 'production', DATABASE_URL: 'postgres://db/chat', ...secrets }
   const warnings = warningsOf(readConfig({ ...given, ALLOWED_ORIGINS: ',' }), 'ws://here')

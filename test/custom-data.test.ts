@@ -1,7 +1,8 @@
-import { limits } from '@parley/contract'
+import { contract, limits } from '@parley/contract'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { liveChatOf, ready, until } from './support/chat.ts'
 import { channelEventsOf } from './support/events.ts'
+import { unknownId } from './support/ids.ts'
 import { insertUsers } from './support/inserted.ts'
 import { expectError, post } from './support/raw.ts'
 import { forbidden, invalid, refusal, refusals } from './support/refusal.ts'
@@ -271,4 +272,21 @@ test('attachments say what they are, within bounds', async () => {
     ana.messages.send({ channelId, text: '', attachments: [{ ...full, ...(fields as object) }] }),
   )
   expect(await refusals(sends)).toEqual(bad.map(() => invalid))
+})
+
+test('metadata with more keys than fit into it is refused without a look at them', async () => {
+  let looks = 0
+  const keys = Array.from({ length: 20_000 }, (_, index) => `k${index}`)
+  const look = { enumerable: true, get: () => looks++ }
+  const custom = Object.defineProperties({}, Object.fromEntries(keys.map((key) => [key, look])))
+  const input = contract.messages.send.input.safeParse({ channelId: unknownId, text: 'a', custom })
+  expect(input.error?.issues).toMatchObject([
+    { path: ['custom'], message: `expected at most ${bytes} bytes of JSON` },
+  ])
+  expect(looks).toBe(0)
+  const { id: channelId } = await createGroup()
+  const sent = { channelId, text: 'a', custom: Object.fromEntries(keys.map((key) => [key, 1])) }
+  expect(await refusal(ana.messages.send(sent))).toEqual(invalid)
+  const deep = { ...sent, custom: { a: keys.map(() => ({})) } }
+  expect(await refusal(ana.messages.send(deep))).toEqual(invalid)
 })

@@ -1,9 +1,11 @@
-import { expect, test } from 'vitest'
+import { topics } from '@parley/contract'
+import { expect, onTestFinished, test } from 'vitest'
 import { erased, expectCompleteHistory } from './support/cleanup.ts'
 import { channelEventsOf, userEventsOf } from './support/events.ts'
 import { whileLocked } from './support/locks.ts'
+import { centrifugeOf, listen } from './support/realtime.ts'
 import { notFound, refusal } from './support/refusal.ts'
-import { useWorld } from './support/world.ts'
+import { createWorld, useWorld } from './support/world.ts'
 
 const world = useWorld()
 
@@ -71,6 +73,31 @@ test('deleting a user leaves tombstones, without memberships or reactions', asyn
   const marks = await world().db`
     select user_id from read_marks where channel_id = ${channelId} and user_id <> 'ben'`
   expect(marks.map(({ userId }) => userId)).toEqual(['cem'])
+})
+
+test('members who are connected hear at once of what an erasure does', async () => {
+  const { databaseUrl } = world()
+  // A node that does not compare itself with the log for an hour.
+  const node = await createWorld({ databaseUrl, timings: { reconcileMs: 3_600_000 } })
+  onTestFinished(() => node.stop())
+  const [leo, mia] = await node.users('leo', 'mia')
+  const memberIds = ['mia']
+  const { id: channelId } = await leo.channels.create({ type: 'group', name: 'Heard', memberIds })
+  const { id: messageId } = await mia.messages.send({ channelId, text: 'hello' })
+  for (const text of ['one', 'two']) await leo.messages.send({ channelId, text })
+  await leo.reactions.add({ channelId, messageId, emoji: '👍' })
+  const client = centrifugeOf(node, mia)
+  onTestFinished(() => client.disconnect())
+  const heard = await listen(client, topics.channel(node.appId, channelId))
+  await node.backend.users.delete({ userId: 'leo' })
+  await heard.untilType('reaction.removed')
+  expect(heard.types).toEqual([
+    'channel.member_left',
+    'channel.member_updated',
+    'message.deleted',
+    'message.deleted',
+    'reaction.removed',
+  ])
 })
 
 test('every message of a deleted user is erased from a long history', async () => {

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { ageTriedJobs } from './support/aged-jobs.ts'
 import { useGivenUpJobs } from './support/given-up-jobs.ts'
 import { idle } from './support/idle.ts'
+import { lockedJobs } from './support/locked-jobs.ts'
 import { refusal } from './support/refusal.ts'
 import { until } from './support/until.ts'
 
@@ -34,6 +35,17 @@ test('a job that was given up is listed with its reason, and runs when it is ret
   const { operator, appId } = world()
   const { entries } = await operator.audit.listOfApp({ appId, operation: 'jobs.retry' })
   expect(entries[0]).toMatchObject({ actor: { type: 'operator' }, target: { jobId: job.id } })
+})
+
+test('a job in its last attempt is not listed yet, and not retried', async () => {
+  deleteJobsLater()
+  await lockedJobs(world)('00000000-0000-0000-0000-000000000000', 0, { ago: '0 s' })
+  const [job] = await world().db<{ id: string }[]>`
+    select id::text
+    from graphile_worker._private_jobs
+    where attempts = max_attempts`
+  expect(await givenUpJobs()).toEqual([])
+  expect(await refusal(retry(job?.id ?? ''))).toMatchObject({ code: 'NOT_FOUND' })
 })
 
 test('the provider is the reason of a push that got too old because of it', async () => {

@@ -51,10 +51,11 @@ test('the operator is told that there is no app of an id, whatever they list of 
   expect(
     await refusals([
       inspect.users({ appId }),
+      inspect.notifications({ appId, userId: 'ana' }),
       inspect.channels({ appId }),
       inspect.messages({ appId, channelId: unknownId }),
       inspect.webhooks({ appId }),
       inspect.deliveries({ appId, webhookId: unknownId }),
     ]),
-  ).toEqual([notFound, notFound, notFound, notFound, notFound])
+  ).toEqual(Array.from({ length: 6 }, () => notFound))
 })

@@ -1,5 +1,5 @@
 import { createApi } from '@parley/client/api'
-import { limits } from '@parley/contract'
+import { defaultPreferences, limits } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { quietTimings } from './support/quiet.ts'
 import { notFound, refusal } from './support/refusal.ts'
@@ -180,4 +180,41 @@ test('the operator finds a user by the id that a log line has', async () => {
   ).toMatchObject({ status: 400 })
   const unknown = { appId: crypto.randomUUID(), userId: 'inspected-one-more' }
   expect(await refusal(operator.inspect.users(unknown))).toEqual(notFound)
+})
+
+test('the operator sees what decides whether a user is pushed to', async () => {
+  const { operator, appId } = world()
+  const [ana] = await world().users('inspected-ana', 'inspected-ben')
+  const see = (userId: string) => operator.inspect.notifications({ appId, userId })
+  expect(await see('inspected-ana')).toEqual({ preferences: defaultPreferences, devices: [] })
+  const { id } = await ana.devices.create({ platform: 'ios', provider: 'apns', token: 'secret' })
+  const quiet = { pushEnabled: false, quietHoursStart: '21:30' }
+  await ana.preferences.update(quiet)
+  const seen = await see('inspected-ana')
+  expect(seen.preferences).toEqual({ ...defaultPreferences, ...quiet })
+  expect(seen.devices).toEqual([
+    { id, platform: 'ios', provider: 'apns', createdAt: expect.any(String) },
+  ])
+  const create = (name: string) =>
+    ana.channels.create({ type: 'group', name, memberIds: ['inspected-ben'] })
+  const [muted, heard] = [await create('Muted'), await create('Heard')]
+  await ana.channels.updateSettings({ channelId: muted.id, muted: true })
+  const mutedFor = async (query: object) => {
+    const { channels } = await operator.inspect.channels({ appId, ...query })
+    return [muted.id, heard.id].map((of) => channels.find(({ id }) => id === of)?.muted)
+  }
+  expect(await mutedFor({ userId: 'inspected-ana' })).toEqual([true, false])
+  expect(await mutedFor({ userId: 'inspected-ben' })).toEqual([false, false])
+  expect(await mutedFor({})).toEqual([null, null])
+  // A namesake in another app has settings of their own.
+  const other = await operator.apps.create({ name: 'Namesakes' })
+  await createApi({ url: world().url, apiKey: other.apiKey }).tokens.create({
+    userId: 'inspected-ana',
+  })
+  expect(
+    await operator.inspect.notifications({ appId: other.id, userId: 'inspected-ana' }),
+  ).toEqual({ preferences: defaultPreferences, devices: [] })
+  expect(await refusal(see('inspected-nobody'))).toEqual(notFound)
+  await world().backend.users.delete({ userId: 'inspected-ana' })
+  expect(await refusal(see('inspected-ana'))).toEqual(notFound)
 })

@@ -2,7 +2,7 @@ import { limits } from '@parley/contract'
 import { createEventBus } from '@parley/server/core/event-bus'
 import { createBatchSize } from '@parley/server/jobs/batch-size'
 import { createMessageRetention } from '@parley/server/jobs/retained-messages'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { cleanupElsewhere, expectCompleteHistory } from './support/cleanup.ts'
 import { upTo } from './support/events.ts'
 import { useWorld } from './support/world.ts'
@@ -15,15 +15,18 @@ async function appWithMessage(name: string, ageDays: number) {
   const { id: appId, apiKey } = await operator.apps.create({ name })
   const ana = await user('ana', {}, api({ apiKey }))
   const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Hall' })
-  await ana.messages.send({ channelId, text: 'old' })
-  await db`
-    update messages
-    set created_at = now() - ${ageDays} * interval '1 day'
-    where app_id = ${appId}`
+  const send = async () => {
+    await ana.messages.send({ channelId, text: 'old' })
+    await db`
+      update messages
+      set created_at = now() - ${ageDays} * interval '1 day'
+      where app_id = ${appId}`
+  }
+  await send()
   const keepFor = (messageRetentionDays: number) =>
     operator.apps.update({ appId, settings: { messageRetentionDays } })
   const left = async () => (await ana.messages.list({ channelId })).messages.length
-  return { appId, channelId, ana, keepFor, left }
+  return { appId, channelId, ana, send, keepFor, left }
 }
 
 test('an app whose old messages cannot be deleted stops no other, and is counted', async () => {
@@ -95,6 +98,25 @@ test('an app with more channels than there is time for is walked through to its 
   // Time for one slice, and then for the next, which has the old message.
   await expect(pass(1)).rejects.toThrow('over')
   await pass(3)
+  expect(await left()).toBe(0)
+})
+
+test('the channels of an app are looked through once an hour', async () => {
+  const now = performance.now.bind(performance)
+  let minutes = 0
+  vi.spyOn(performance, 'now').mockImplementation(() => now() + minutes * 60_000)
+  onTestFinished(() => void vi.restoreAllMocks())
+  const pass = createPasses(200)
+  const { send, keepFor, left } = await appWithMessage('Hourly', 8)
+  await keepFor(7)
+  await pass()
+  expect(await left()).toBe(0)
+  await send()
+  minutes = 55
+  await pass()
+  expect(await left()).toBe(1)
+  minutes = 61
+  await pass()
   expect(await left()).toBe(0)
 })
 

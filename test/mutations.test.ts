@@ -8,12 +8,14 @@ import { openVerdicts } from './mutations/verdicts.ts'
 const defects = readDefects()
 const verdicts = openVerdicts()
 
-test('every planted defect still has its place, and is TypeScript', () => {
+test('every planted defect still has its place, and is TypeScript if its file is', () => {
   const source = { text: '', file: '' }
   const bad = defects.filter((defect) => {
     if (source.file !== defect.file) source.text = readFileSync(join(root, defect.file), 'utf8')
     source.file = defect.file
-    return parseSync(defect.file, withDefect(source.text, defect)).errors.length > 0
+    const text = withDefect(source.text, defect)
+    // Of a migration PostgreSQL says whether it is SQL, when it is planted.
+    return !defect.file.endsWith('.sql') && parseSync(defect.file, text).errors.length > 0
   })
   expect(bad.map(({ id }) => id)).toEqual([])
 })

@@ -88,22 +88,35 @@ test('parley openapi writes the documents, and --check says which are out of dat
 test('the program prints its version, and tells an older Node.js which one it needs', async () => {
   const { version } = JSON.parse(readFileSync(join(root, 'server/package.json'), 'utf8'))
   expect(await program([])).toEqual({ code: 0, output: `${version}\n` })
+  await expectOldRefused(bundled('--version'))
+})
+
+test('npm start in a clone first tells an older Node.js which one is needed', async () => {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const [command, file = ''] = scripts.prestart.split(' ')
+  expect(command).toBe('node')
+  await expectOldRefused([join(root, file)])
+})
+
+async function expectOldRefused(run: string[]) {
   for (const [older, code] of [
+    ['14.21.3', 1],
     ['18.20.8', 1],
     ['20.18.3', 1],
+    ['20.19.0', 0],
     ['22.0.0', 0],
   ] as const) {
     const pretend = `Object.defineProperty(process.versions, 'node', { value: '${older}' })`
-    const { output, ...exit } = await program(['--import', `data:text/javascript,${pretend}`])
+    const { output, ...exit } = await program(['--import', `data:text/javascript,${pretend}`], run)
     expect(exit).toEqual({ code })
     if (code === 1) expect(output).toBe(`Parley needs Node.js 20.19 or newer, this is ${older}\n`)
   }
-})
+}
 
-/** Runs `parley --version` in a process of its own. */
-const program = (options: string[]) =>
+/** Runs `parley --version`, or another file, in a process of its own. */
+const program = (options: string[], run = bundled('--version')) =>
   new Promise<{ code: number; output: string }>((resolve) => {
-    const args = [...options, ...bundled('--version')]
+    const args = [...options, ...run]
     execFile(process.execPath, args, (error, stdout, stderr) => {
       const code = typeof error?.code === 'number' ? error.code : 0
       resolve({ code, output: stdout + stderr })

@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { idle } from './support/idle.ts'
 import { insertMembers, insertUsers } from './support/inserted.ts'
 import { usePushChannel } from './support/push.ts'
+import { until } from './support/until.ts'
 
 const { world, provider, current, settle, send, pushesTo } = usePushChannel()
 
@@ -52,6 +53,50 @@ test('messages of large and small channels in one batch reach every member once'
   expect(new Set(ids).size).toBe(ids.length)
   for (const { id } of sent)
     expect(pushesTo(ben.id).filter(({ payload }) => payload.messageId === id)).toHaveLength(1)
+})
+
+test('a push of another app comes before the later pages of many large channels', async () => {
+  const { ana, channelId } = current()
+  const fanOuts = 16
+  const crowd = await insertUsers(world(), `${ana.id}-crowd`, 1_100)
+  await insertMembers(world(), channelId, crowd)
+  const other = await world().stranger()
+  await other.users.sync({ users: [{ id: 'eve' }] })
+  const finn = await world().user('finn', {}, other)
+  const small = await finn.channels.create({ type: 'group', name: 'Two', memberIds: ['eve'] })
+  const { id } = await send('to all')
+  await settle()
+  const [first = '', last = ''] = [crowd.toSorted()[0], crowd.toSorted().at(-1)]
+  const isLastPage = (text: unknown) => JSON.stringify(text).includes(`"${last}"`)
+  const held: (() => void)[] = []
+  provider().behave((response, call) => {
+    if (isLastPage(call.body)) held.push(() => provider().accept(response, call))
+    else provider().accept(response, call)
+  })
+  const job = { appId: world().appId, messageId: id }
+  await world().db`
+    select graphile_worker.add_job(
+      'push-message', json_build_object('jobs', ${world().db.json([job])}, 'since', now(), 'tries', 0)
+    )
+    from generate_series(1, ${fanOuts}::int)`
+  // All first pages are sent, and the last ones have begun.
+  await until(() => provider().kindsFor(first).length === fanOuts && held.length > 0)
+  await finn.messages.send({ channelId: small.id, text: 'to eve' })
+  await until(async () => {
+    const staged = await world().db`
+      select id
+      from staged_jobs`
+    return staged.length === 0
+  })
+  provider().behave()
+  for (const release of held) release()
+  await idle(world())
+  const order = provider()
+    .triggered()
+    .flatMap(({ to }) => (to === 'eve' || to === last ? to : []))
+  expect(order).toHaveLength(fanOuts + 1)
+  // Four run, and as many have been fetched.
+  expect(order.indexOf('eve')).toBeLessThanOrEqual(8)
 })
 
 test('an invite that the provider took for one user is sent again to the other alone', async () => {

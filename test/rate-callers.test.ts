@@ -68,6 +68,18 @@ test('the limit of an app holds for its users, keys, sends and tokens together',
   expect((await channels(world, eve)).status).toBe(200)
 })
 
+test('an app whose limits the operator turned off has none', async () => {
+  const world = await limited({ rateLimits: { ...none, requests: 2, appRequests: 2 } })
+  const { appId, operator } = world
+  const off = { tokens: 0, messages: 0, requests: 0, appends: 0, appRequests: 0 }
+  await operator.apps.update({ appId, settings: { rateLimits: off } })
+  const ana = await world.user('ana')
+  for (const _ of [1, 2, 3]) {
+    const { status, headers } = await channels(world, ana)
+    expect([status, headers['ratelimit-limit']]).toEqual([200, undefined])
+  }
+})
+
 test('a call that is refused for the app, or is a repeat, takes nothing from anybody', async () => {
   const world = await limited({
     rateLimits: { tokens: 0, messages: 2, requests: 9, appRequests: 5 },

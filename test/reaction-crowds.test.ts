@@ -131,21 +131,49 @@ test('users of reactions with large images leave a message under a megabyte', as
   expect(bytes).toBeLessThan(limits.reactionUserBytes + 1024)
 })
 
-test('reactions are counted for a role that has no rights to the counts yet', async () => {
-  const { ana, fans, ref } = await admired('👍')
+/** A role that reads and writes reactions only, and a connection that acts as it. */
+async function reactingRole() {
   const role = `reacting_${process.pid}`
   const sql = connectOnce(world().databaseUrl)
-  await sql.unsafe(`create role ${role}; grant select, delete on reactions to ${role}`)
+  await sql.unsafe(`
+    create role ${role};
+    grant select, delete on reactions to ${role};
+    create schema ${role} authorization ${role}`)
   onTestFinished(async () => {
-    await sql.unsafe(`drop owned by ${role}; drop role ${role}`)
+    await sql.unsafe(`reset role; drop owned by ${role}; drop role ${role}`)
     await sql.end()
   })
+  await sql.unsafe(`set role ${role}`)
+  return { role, sql }
+}
+
+test('reactions are counted for a role that has no rights to the counts yet', async () => {
+  const { ana, fans, ref } = await admired('👍')
+  const { sql } = await reactingRole()
   // As a server does while the migration goes on, which grants rights at its end.
   await sql.unsafe(`
-    begin;
-    set local role ${role};
-    delete from reactions where message_id = '${ref.messageId}' and user_id = '${fans[0]}';
-    commit`)
+    delete from reactions where message_id = '${ref.messageId}' and user_id = '${fans[0]}'`)
+  const { reactions } = await ana.messages.get(ref)
+  expect(reactions.map(({ count }) => count)).toEqual([CROWD - 1])
+})
+
+test('the rights to count reactions lead nowhere else', async () => {
+  const { ana, fans, ref } = await admired('👍')
+  const { role, sql } = await reactingRole()
+  // What the owner of the counts would fire, were this table taken for theirs.
+  await sql.unsafe(`
+    create temporary table reaction_counts (message_id uuid, emoji text, count int);
+    create function pg_temp.intrude() returns trigger language plpgsql
+      as $$ begin raise 'in the name of %', current_user; end $$;
+    create trigger intrude before insert or update on pg_temp.reaction_counts
+      for each statement execute function pg_temp.intrude();
+    delete from reactions where message_id = '${ref.messageId}' and user_id = '${fans[0]}'`)
+  const own = `create table ${role}.mine (message_id uuid, emoji text)`
+  const counting = `
+    create trigger counting after insert on ${role}.mine
+      referencing new table as changed
+      for each statement execute function public.count_reactions('1000')`
+  await expect(sql.unsafe(`${own}; ${counting}`)).rejects.toThrow('permission denied for function')
   const { reactions } = await ana.messages.get(ref)
   expect(reactions.map(({ count }) => count)).toEqual([CROWD - 1])
 })

@@ -6,6 +6,7 @@ import { createDataFolder } from './support/folders.ts'
 import { forge } from './support/forge.ts'
 import { unknownId } from './support/ids.ts'
 import { logLines } from './support/log-lines.ts'
+import { post } from './support/raw.ts'
 import { RawSocket } from './support/socket.ts'
 import { production, start } from './support/start.ts'
 import { until } from './support/until.ts'
@@ -71,6 +72,21 @@ test('the log says that a body was too large', async () => {
     route: '/api/channels/:channelId/messages',
     code: 'PAYLOAD_TOO_LARGE',
   })
+})
+
+test('the log names the origin of a page that may not call, nor open a socket', async () => {
+  const origin = 'https://wrong.example.com'
+  const preflight = { Origin: origin, 'Access-Control-Request-Method': 'POST' }
+  const ask = (headers: Record<string, string>) =>
+    post(url, '/tokens', { method: 'OPTIONS', headers })
+  expect((await ask(preflight)).status).toBe(204)
+  await expect(RawSocket.open({ url }, { origin })).rejects.toThrow('answered 403')
+  const named = (status: number) => line((line) => line.status === status && line.origin === origin)
+  expect(await named(204)).toMatchObject({ code: 'FORBIDDEN', method: 'OPTIONS' })
+  expect(await named(403)).toMatchObject({ code: 'FORBIDDEN' })
+  await ask({ ...preflight, Origin: `https://${'long'.repeat(1_000)}.example.com` })
+  const long = await line(({ origin }) => String(origin).startsWith('https://long'))
+  expect(String(long.origin)).toHaveLength(200)
 })
 
 test('the log names the user of a socket that is refused', async () => {

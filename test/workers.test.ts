@@ -1,4 +1,7 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { topics } from '@parley/contract'
 import { expect, onTestFinished, test } from 'vitest'
 import { idle } from './support/idle.ts'
@@ -11,9 +14,13 @@ import { until } from './support/until.ts'
 const staging = useStagingWorld()
 const { startNode, startNodeWithoutProvider, startWorker, stopLast, send, withPreviews } = staging
 
-const startPreviewWorker = () => {
+const startPreviewWorker = (variables: Record<string, string> = {}) => {
   const { world, web } = staging.current()
-  return startWorker({ DATABASE_URL: world.databaseUrl, LINK_PREVIEW_ALLOW_HOSTS: web.host })
+  return startWorker({
+    DATABASE_URL: world.databaseUrl,
+    LINK_PREVIEW_ALLOW_HOSTS: web.host,
+    ...variables,
+  })
 }
 
 /** A page that never answers the first request, and has this title from the second on. */
@@ -57,6 +64,20 @@ test('a separate worker runs jobs, publishes their events, and exits on SIGTERM'
   const said = lines.map((line) => JSON.parse(line))
   expect(said).toContainEqual(expect.objectContaining({ level: 'info', msg: 'worker started' }))
   expect(said).toContainEqual(expect.objectContaining({ level: 'warn', msg: 'odd' }))
+})
+
+test('a file named crontab where a worker is started stops no jobs', async () => {
+  const { web } = staging.current()
+  const folder = mkdtempSync(join(tmpdir(), 'parley-crontab-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  writeFileSync(join(folder, 'crontab'), 'of another program')
+  const { child, exited, output } = startPreviewWorker({
+    NODE_OPTIONS: `--import=data:text/javascript,process.chdir('${folder}')`,
+  })
+  await withPreviews((await send(`${web.url}/page`)).id)
+  child.kill('SIGTERM')
+  expect(await exited).toEqual([0, null])
+  expect(output()).not.toContain('crontab')
 })
 
 test('a worker without DATABASE_URL exits with an error that names it', async () => {

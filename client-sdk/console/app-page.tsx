@@ -5,6 +5,7 @@ import { Channels } from './channels.tsx'
 import { Jobs } from './jobs.tsx'
 import { Keys } from './keys.tsx'
 import { Messages } from './messages.tsx'
+import { Notifications } from './notifications.tsx'
 import { Overview } from './overview.tsx'
 import { addressOf } from './route.ts'
 import { api } from './server.ts'
@@ -77,7 +78,7 @@ function contentOf(tab: Tab, { app, onChange, path: [id] }: TabProps): ReactNode
   const contents: Record<Tab, ReactNode> = {
     overview: <Overview appId={appId} />,
     keys: <Keys app={app} onChange={onChange} />,
-    users: <Users appId={appId} />,
+    users: id === undefined ? <Users appId={appId} /> : <Notifications appId={appId} userId={id} />,
     channels:
       id === undefined ? <Channels appId={appId} /> : <Messages appId={appId} channelId={id} />,
     webhooks:

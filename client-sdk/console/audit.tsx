@@ -4,7 +4,7 @@ import { addressOf, replaceAddress, useRoute } from './route.ts'
 import { SearchBox } from './search-box.tsx'
 import { api } from './server.ts'
 import { ShortId } from './short-id.tsx'
-import { type Column, PagedTable } from './table.tsx'
+import { type Column, PagedTable, Refresh } from './table.tsx'
 import type { AppRecord, AuditEntry } from './types.ts'
 import { useData } from './use-data.ts'
 import { usePages } from './use-pages.ts'
@@ -16,15 +16,26 @@ const isActor = (name: string): name is Actor => name in actors
 
 /** Who did what in all apps. */
 export function AuditOfAll() {
-  const { data } = useData(() => api.apps.list({}), { key: 'apps' })
+  const { data: apps = [] } = useData(listAllApps, { key: 'apps' })
   return (
     <>
       <header className="page-head">
         <h2>Audit log</h2>
       </header>
-      <Audit apps={data?.apps ?? []} />
+      <Audit apps={apps} />
     </>
   )
+}
+
+/** For their names: a page has a thousand. */
+async function listAllApps() {
+  const all: AppRecord[] = []
+  for (let cursor: string | undefined; ; ) {
+    const { apps, nextCursor } = await api.apps.list({ cursor })
+    all.push(...apps)
+    if (nextCursor === null) return all
+    cursor = nextCursor
+  }
 }
 
 /** Who did what in one app. */
@@ -103,6 +114,7 @@ function Audit({ apps, appId }: { apps: AppRecord[]; appId?: string }) {
           value={filter.before}
           addressOf={(text) => filtered({ before: text })}
         />
+        <Refresh pages={pages} />
       </div>
       <PagedTable
         label="Audit log"

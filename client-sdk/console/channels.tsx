@@ -61,7 +61,8 @@ const columnsOf = (appId: string): Column<Channel>[] => [
     cell: (channel) => (
       <>
         <a href={addressOf(['apps', appId, 'channels', channel.id])}>{titleOf(channel)}</a>{' '}
-        {channel.frozen && <span className="badge">Frozen</span>}
+        {channel.frozen && <span className="badge">Frozen</span>}{' '}
+        {channel.muted && <span className="badge">Muted</span>}
       </>
     ),
   },

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { addressOf } from './route.ts'
 import { api } from './server.ts'
 import { useAttempt } from './session.tsx'
-import { type Column, PagedTable } from './table.tsx'
+import { type Column, PagedTable, Refresh } from './table.tsx'
 import type { FailedJob } from './types.ts'
 import { usePages } from './use-pages.ts'
 import { When } from './when.tsx'
@@ -43,14 +43,19 @@ export function Jobs({ appId }: { appId: string }) {
     },
   ]
   return (
-    <PagedTable
-      label="Failed jobs"
-      columns={columns}
-      pages={pages}
-      keyOf={({ id }) => id}
-      isStacked
-      empty="No job was given up."
-    />
+    <>
+      <div className="actions">
+        <Refresh pages={pages} />
+      </div>
+      <PagedTable
+        label="Failed jobs"
+        columns={columns}
+        pages={pages}
+        keyOf={({ id }) => id}
+        isStacked
+        empty="No job was given up."
+      />
+    </>
   )
 }
 

@@ -5,7 +5,7 @@ import { isId } from './is-id.ts'
 import { addressOf, useRoute } from './route.ts'
 import { SearchBox } from './search-box.tsx'
 import { api } from './server.ts'
-import { NOTHING_YET, ProblemNote } from './table.tsx'
+import { NOTHING_YET, ProblemNote, Refresh } from './table.tsx'
 import type { Message } from './types.ts'
 import { useData } from './use-data.ts'
 import { usePages } from './use-pages.ts'
@@ -33,9 +33,7 @@ export function Messages({ appId, channelId }: { appId: string; channelId: strin
           <a href={addressOf(['apps', appId, 'channels'])}>Channels</a> /
         </p>
         <ChannelTitle appId={appId} channelId={channelId} />
-        <button type="button" className="button button-quiet" onClick={pages.reload}>
-          Refresh
-        </button>
+        <Refresh pages={pages} />
       </header>
       <p className="muted">Reading a channel that is not public is noted in the audit log.</p>
       <div className="search">

@@ -59,6 +59,13 @@ const classOf = <Row,>({ isNumber = false, isMinor = false }: Column<Row>) =>
 /** Where a search was given up for now, with more to look at. */
 export const NOTHING_YET = 'Nothing found so far.'
 
+/** Loads a list again, from its first page on. */
+export const Refresh = ({ pages }: { pages: { reload: () => void } }) => (
+  <button type="button" className="button button-quiet" onClick={pages.reload}>
+    Refresh
+  </button>
+)
+
 type PagedTableProps<Row> = Omit<TableProps<Row>, 'rows'> & {
   pages: Pages<Row>
   /** What to say when there is nothing to show. */

@@ -10,6 +10,7 @@ export type NewApiKey = Answer<Api['apps']['createKey']>
 export type Usage = Answer<Api['apps']['usage']>
 export type User = Answer<Api['inspect']['users']>['users'][number]
 export type Channel = Answer<Api['inspect']['channels']>['channels'][number]
+export type NotificationSettings = Answer<Api['inspect']['notifications']>
 export type Message = Answer<Api['inspect']['messages']>['messages'][number]
 export type Webhook = Answer<Api['inspect']['webhooks']>['webhooks'][number]
 export type Delivery = Answer<Api['inspect']['deliveries']>['deliveries'][number]

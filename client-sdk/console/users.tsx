@@ -60,6 +60,7 @@ const columnsOf = (appId: string): Column<User>[] => [
     cell: ({ id }) => (
       <div className="actions">
         <a href={addressOf(['apps', appId, 'channels'], { userId: id })}>Channels</a>
+        <a href={addressOf(['apps', appId, 'users', id])}>Notifications</a>
       </div>
     ),
   },

@@ -1,6 +1,6 @@
 import { addressOf } from './route.ts'
 import { api } from './server.ts'
-import { type Column, PagedTable, ProblemNote, Table } from './table.tsx'
+import { type Column, PagedTable, ProblemNote, Refresh, Table } from './table.tsx'
 import type { Delivery, Webhook } from './types.ts'
 import { useData } from './use-data.ts'
 import { usePages } from './use-pages.ts'
@@ -61,9 +61,7 @@ export function Deliveries({ appId, webhookId }: { appId: string; webhookId: str
           <a href={addressOf(['apps', appId, 'webhooks'])}>Webhooks</a> /{' '}
           {webhook?.url ?? 'deliveries'}
         </p>
-        <button type="button" className="button button-quiet" onClick={pages.reload}>
-          Refresh
-        </button>
+        <Refresh pages={pages} />
       </header>
       <PagedTable
         label="Deliveries"

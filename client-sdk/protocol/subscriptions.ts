@@ -72,7 +72,6 @@ export class Subscriptions {
   /** The session has ended. */
   halt() {
     this.#session = undefined
-    this.#onSettled = undefined
     for (const topic of this.#topics.values()) {
       topic.status = 'waiting'
       topic.retries.end()

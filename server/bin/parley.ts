@@ -1,4 +1,7 @@
 #!/usr/bin/env node
+import cluster from 'node:cluster'
+import { noteSignals } from '../early-signals.ts'
+
 /**
  * The program `parley`. It imports the rest only when Node.js is new enough: an old one would fail
  * with an error about something that it does not have.
@@ -13,6 +16,9 @@ if (isTooOld) {
   )
   process.exitCode = 1
 } else {
+  // Other commands are interrupted, and so are worker processes, which have nothing to stop yet.
+  const [command = 'start'] = process.argv.slice(2)
+  if (cluster.isPrimary && ['start', 'worker'].includes(command)) noteSignals()
   // The sources themselves are run by a loader that maps their stacks.
   if (import.meta.url.endsWith('.js')) {
     const { showSources } = await import('../source-stacks.ts')

@@ -1,4 +1,4 @@
-import { grouped, type ImportReport } from '@parley/contract'
+import { grouped } from '@parley/contract'
 import { readConfig } from '../config.ts'
 import { noteCommand } from '../core/audit.ts'
 import { createMetrics } from '../core/metrics.ts'
@@ -7,10 +7,10 @@ import { transaction } from '../db/transaction.ts'
 import { runImport } from '../features/imports/run.ts'
 import { bytesOf } from './bytes-of.ts'
 import { prepareSchema, withDatabase } from './open.ts'
+import { createProgress } from './progress.ts'
 
 /** A command may wait longer than a call: nobody waits for its steps. */
 const PATIENCE_MS = 60_000
-const PROGRESS_MS = 1_000
 
 type ImportCommand = { file: string; appId: string }
 
@@ -27,13 +27,14 @@ export async function importFile({ file, appId }: ImportCommand) {
     })
     try {
       await requireApp(db, appId)
+      const say = createProgress('lines')
       const report = await runImport({
         appId,
         body: file === '-' ? process.stdin : bytesOf(file),
         inTransaction: (work) => db.use((connection) => transaction(connection, work)),
         note: noteCommand,
         metrics: createMetrics(),
-        onProgress: createProgress(),
+        onProgress: ({ lines, refused }) => say(lines, `, ${grouped(refused)} refused`),
       })
       console.log(JSON.stringify(report, null, 2))
       if (!report.isFinished)
@@ -56,17 +57,4 @@ async function requireApp(db: Db, appId: string) {
       limit 1`,
   )
   if (!app) throw new Error('--app: there is no app with this id')
-}
-
-/** Says on the standard error, once a second, how far it has come. */
-function createProgress() {
-  const startedAt = performance.now()
-  let saidAt = startedAt
-  return ({ lines, refused }: ImportReport) => {
-    const now = performance.now()
-    if (now - saidAt < PROGRESS_MS) return
-    saidAt = now
-    const rate = Math.round((lines / (now - startedAt)) * 1_000)
-    console.error(`${grouped(lines)} lines, ${grouped(rate)} a second, ${grouped(refused)} refused`)
-  }
 }

@@ -13,12 +13,19 @@ export async function startEmbedded(
   { stop, stopFunctions }: { stop: Stop; stopFunctions: StopFunction[] },
 ) {
   const connections = Math.max(DEFAULT_CONNECTIONS, connectionsOf(config) + OTHERS)
-  const postgres = await startEmbeddedPostgres({
+  const starting = startEmbeddedPostgres({
     dataDir: config.dataDir,
     settings: { max_connections: String(connections) },
     onNotice: processLog.info,
     onLost: (line) => stop(1, line),
   })
-  stopFunctions.push(() => postgres.stop())
-  return postgres.url
+  // A stop meanwhile waits for it, so that none of its programs is left behind.
+  stopFunctions.push(() =>
+    starting.then(
+      (postgres) => postgres.stop(),
+      () => {}, // it is why the start fails
+    ),
+  )
+  const { url } = await starting
+  return url
 }

@@ -24,6 +24,7 @@ import { watchWorkers } from '../jobs/watch-workers.ts'
 import { runProcess, type Stop, type StopFunction, stopWithParent } from '../lifecycle.ts'
 import { captureConsole, processLog } from '../process-log.ts'
 import { localUrl, withoutPassword, wsUrlOf } from '../urls.ts'
+import { closePort } from './close-port.ts'
 import { ensureDemoApp, NO_DEMO_APP } from './demo-app.ts'
 import { listenError } from './listen-error.ts'
 import { prepareDatabase } from './open.ts'
@@ -41,8 +42,7 @@ let beforeStop = async () => {}
 /** Nothing is to be replaced before there are worker processes. */
 let onHangup: (() => void) | undefined
 
-/** Before it has a log, an end is no news. */
-let onStopped = (_: number) => {}
+let onStopped = processLog.stopped
 
 /** `parley start`: the server, with its database unless that is given, and its jobs. */
 export const start = () =>
@@ -198,7 +198,7 @@ async function startBackground({ config, worker, databaseUrl, db }: Setup, serve
 
 async function announceShutdown({ shutdownDelayMs }: Config, { app, shutdown }: Server) {
   if (shutdownDelayMs === 0) return
-  app.log.info({ milliseconds: shutdownDelayMs }, 'stopping soon: /health answers 503')
+  app.log.info({ ms: shutdownDelayMs }, 'stopping soon: /health answers 503')
   await shutdown.announce(shutdownDelayMs)
 }
 
@@ -232,6 +232,7 @@ const portOf = (address: AddressInfo | string | null) =>
 
 /** Gives calls in progress some time to finish. */
 async function closeInTime(app: ReturnType<typeof buildApp>) {
+  await closePort(app.server)
   const timer = setTimeout(() => app.server.closeAllConnections(), 6_000)
   await app.close()
   clearTimeout(timer)

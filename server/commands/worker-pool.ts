@@ -111,6 +111,7 @@ export function createWorkerPool({ count, databaseUrl, delayMs, log }: PoolOptio
       const [first, ...others] = numbers
       if (first === undefined) return
       await untilListening(fork(first, true))
+      if (isStopping) return
       await Promise.all(others.map((number) => untilListening(fork(number))))
       isStarted = true
     },

@@ -1,11 +1,11 @@
 import type { Server as HttpServer } from 'node:http'
-import { Server as NetServer } from 'node:net'
 import type { Config } from '../config.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { Shutdown } from '../core/shutdown.ts'
 import type { Db } from '../db/client.ts'
 import { observeProcess } from '../http/metrics-server.ts'
 import type { StopFunction } from '../lifecycle.ts'
+import { stopListening } from './close-port.ts'
 import { followOrders, type Handed } from './worker-link.ts'
 
 /** How long a process whose successor listens goes on at least. */
@@ -49,6 +49,3 @@ export function followFirstProcess(
   })
   return () => {} // it is meant for the first process
 }
-
-/** Without closing connections that happen to be idle, as the method of an HTTP server would. */
-const stopListening = (server: HttpServer) => void NetServer.prototype.close.call(server)

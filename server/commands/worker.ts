@@ -12,7 +12,7 @@ import { createCleanup } from '../jobs/cleanup.ts'
 import { startJobs } from '../jobs/index.ts'
 import { levelOf } from '../jobs/log.ts'
 import { runProcess, type StopFunction, stopWithParent } from '../lifecycle.ts'
-import { captureConsole } from '../process-log.ts'
+import { captureConsole, processLog } from '../process-log.ts'
 import { createNodeBroker } from '../realtime/node-broker.ts'
 import { createWorkerPublisher } from '../realtime/worker-publisher.ts'
 import { prepareSchema } from './open.ts'
@@ -25,7 +25,7 @@ const stopFunctions: StopFunction[] = []
 export const startWorker = () =>
   runProcess({ start, stopFunctions, onStopped: (ms) => onStopped(ms) })
 
-let onStopped = (_: number) => {}
+let onStopped = processLog.stopped
 
 async function start(stop: () => void) {
   const config = readConfig()

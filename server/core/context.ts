@@ -8,7 +8,7 @@ import {
   type KeyScope,
   topics,
 } from '@parley/contract'
-import type { DbConnection, Deadline, PendingWrite, Tx } from '../db/client.ts'
+import type { DatabaseState, DbConnection, Deadline, PendingWrite, Tx } from '../db/client.ts'
 import { pipelined } from '../db/pipelined.ts'
 import { transactionAtOnce } from '../db/transaction.ts'
 import type { AppFacts } from './app-facts.ts'
@@ -74,7 +74,7 @@ export type Services = {
   revocations: Revocations
   lastActive: LastActive
   /** Rejects if the database does not answer, however busy the pool is. */
-  pingDatabase: () => Promise<unknown>
+  pingDatabase: () => Promise<DatabaseState>
   /** Whether sockets are closed and refused because the database was out of reach for too long. */
   isOutage: () => boolean
   /** Whether notes between nodes pass through Redis; only with REDIS_URL. */

@@ -1,7 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { ApiError } from './errors.ts'
+
+/** A page of an origin that is not allowed opens a socket or a stream. */
+export class ForeignOriginError extends ApiError {
+  constructor() {
+    super('FORBIDDEN', 'This origin is not allowed')
+  }
+}
 
 /** Whether pages of this origin may call; `*` allows every origin. */
-export const isAllowedOrigin = (allowed: readonly string[], origin: string) =>
+export const isAllowedOrigin = (allowed: readonly string[], origin = '') =>
   allowed.includes('*') || allowed.includes(origin)
 
 /**

@@ -11,6 +11,9 @@ export const isDatabaseUnavailable = (error: unknown) =>
  */
 export const isOutage = (error: unknown) => isDatabaseUnavailable(error) && !isBlocked(error)
 
+/** Whether a write was refused because the database's disk has no room; reads are served. */
+export const isDiskFull = (error: unknown) => codeOf(error) === '53100'
+
 /** Whether the connection is gone, or the time of the work that has it. */
 export const isConnectionLost = (error: unknown) => CONNECTION_CODES.has(codeOf(error))
 

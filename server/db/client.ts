@@ -5,6 +5,7 @@ import { createPool, type PoolOptions } from './pool.ts'
 export {
   isConnectionLost,
   isDatabaseUnavailable,
+  isDiskFull,
   isOutage,
   isStatementTimeout,
 } from './availability.ts'
@@ -21,6 +22,9 @@ export { type Deadline, DeadlineError } from './pool.ts'
 /** The database, as a pool of connections. Each piece of work has one of them to itself. */
 export type Db = ReturnType<typeof createDb>
 
+/** Of a database that answers: whether it refuses writes for want of room. */
+export type DatabaseState = { isDiskFull: boolean }
+
 /** A piece of SQL to be put into a query. */
 export type Fragment = postgres.PendingQuery<postgres.Row[]>
 export type PendingWrite = postgres.PendingQuery<postgres.Row[]>
@@ -35,11 +39,12 @@ export function createDb(given: Omit<PoolOptions, 'outages'>) {
   const { use, newDeadline, waiting, longestMs, end } = createPool(options)
   const apart = createPool({ ...options, poolSize: 1 })
   const looking = createPool({ ...options, poolSize: 1 })
-  let asked: Promise<unknown> | undefined
+  let asked: Promise<DatabaseState> | undefined
   /** Rejects if the database does not answer. Calls made meanwhile share the answer. */
   const ping = () => {
     asked ??= looking
       .use((db) => db`select 1`)
+      .then(() => ({ isDiskFull: outages.isDiskFull() }))
       .finally(() => {
         asked = undefined
       })

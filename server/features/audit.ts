@@ -27,7 +27,10 @@ async function selectEntries(db: Tx, { limit, cursor, ...filter }: Filter) {
   const { appId, createdBefore } = filter
   const before = cursor === undefined ? undefined : decodeNumberCursor(cursor)
   const first = before ?? (createdBefore && (await selectStart(db, { appId, createdBefore })))
-  const [slice] = await selectSlice(db, { appId, before: first })
+  const [slice] = await selectSlice(db, {
+    ...{ appId, before: first },
+    hasTargets: filter.targetId !== undefined,
+  })
   if (!slice) return { entries: [], nextCursor: null }
   const rows = await db<Row[]>`
     select
@@ -61,7 +64,7 @@ async function selectEntries(db: Tx, { limit, cursor, ...filter }: Filter) {
     where aud.bytes <= ${limits.answerBytes - limits.cursorLength} or aud.place = 1
     order by aud.id desc`
   const { page, nextCursor } = toFittingPage(rows, limit, ({ id }) => encodeCursor(id, ''))
-  const afterSlice = slice.count < limits.auditSlice ? null : encodeCursor(slice.oldest, '')
+  const afterSlice = slice.isLast ? null : encodeCursor(slice.oldest, '')
   return { entries: page, nextCursor: nextCursor ?? afterSlice }
 }
 
@@ -86,21 +89,35 @@ const matches = (
 const isAbout = (db: Tx, id: string) => db`
   jsonb_path_exists(aud.target, '$.* ? (@ == $id)', ${db.json({ id })}::jsonb)`
 
-type Slice = { oldest: string; newest: string; count: number }
+/** Of targets that a search reads, as they are stored: compressed, and before the last of them. */
+const TARGET_BYTES = 1_048_576
 
-/** The newest entries with ids before this one. */
-const selectSlice = (
-  db: Tx,
-  { appId, before }: { appId: string | undefined; before: string | undefined },
-) => db<Slice[]>`
-  select min(aud.id)::text as oldest, max(aud.id)::text as newest, count(*)::int as count
+type Slice = { oldest: string; newest: string; isLast: boolean }
+type SliceOptions = {
+  appId: string | undefined
+  before: string | undefined
+  /** Their targets are read, so they may not be too many. */
+  hasTargets: boolean
+}
+
+/** The newest entries with ids before this one. The sizes of targets are known without them. */
+const selectSlice = (db: Tx, { appId, before, hasTargets }: SliceOptions) => db<Slice[]>`
+  select
+    min(aud.id) filter (where aud.is_within)::text as oldest,
+    max(aud.id)::text as newest,
+    bool_and(aud.is_within) and count(*) < ${limits.auditSlice} as is_last
   from (
-    select aud.id
-    from audit aud
-    where ${ofApp(db, appId)}
-      and ${before === undefined ? db`true` : db`aud.id < ${before}::bigint`}
-    order by ${newestFirst(db, appId)}
-    limit ${limits.auditSlice}
+    select
+      aud.id,
+      sum(aud.stored) over (order by aud.id desc) - aud.stored < ${TARGET_BYTES} as is_within
+    from (
+      select aud.id, ${hasTargets ? db`pg_column_size(aud.target)` : db`0`} as stored
+      from audit aud
+      where ${ofApp(db, appId)}
+        and ${before === undefined ? db`true` : db`aud.id < ${before}::bigint`}
+      order by ${newestFirst(db, appId)}
+      limit ${limits.auditSlice}
+    ) aud
   ) aud
   having count(*) > 0`
 

@@ -6,7 +6,7 @@ const health = implementWithoutConnection(
   contract.service.health,
   async ({ services: { version, workers, redis, isStopping, isOutage, pingDatabase } }) => {
     if (isStopping()) throw new ApiError('UNAVAILABLE', 'The server is about to stop')
-    await pingDatabase()
+    const { isDiskFull } = await pingDatabase()
     if (isOutage())
       throw new ApiError(
         'UNAVAILABLE',
@@ -14,6 +14,7 @@ const health = implementWithoutConnection(
       )
     const checks = {
       database: 'ok' as const,
+      ...(isDiskFull && { disk: 'full' as const }),
       ...(workers && { workers: workers() }),
       ...(redis && { redis: redis() }),
     }

@@ -3,7 +3,7 @@ import { AdmissionError } from '../core/admission.ts'
 import { describeError } from '../core/describe-error.ts'
 import { ApiError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
-import { isDatabaseUnavailable } from '../db/client.ts'
+import { isDatabaseUnavailable, isDiskFull } from '../db/client.ts'
 
 /**
  * The error that a client receives for any error that was thrown. Errors that are not meant for the
@@ -11,6 +11,7 @@ import { isDatabaseUnavailable } from '../db/client.ts'
  */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error
+  if (isDiskFull(error)) return new ApiError('UNAVAILABLE', 'The database has no room to write', 1)
   if (isDatabaseUnavailable(error))
     return new ApiError('UNAVAILABLE', 'The database is out of reach', 1)
   const status = frameworkStatusOf(error)

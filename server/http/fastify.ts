@@ -10,6 +10,7 @@ import Fastify, {
 import { ApiError } from '../core/errors.ts'
 import { logFormat } from '../core/log-format.ts'
 import type { Metrics } from '../core/metrics.ts'
+import { ForeignOriginError, isAllowedOrigin } from '../core/origins.ts'
 import { isTracing } from '../core/spans.ts'
 import { readBodies } from './bodies.ts'
 import { boundConnections } from './bound-connections.ts'
@@ -18,7 +19,7 @@ import { corsHeaders, isPreflight } from './cors.ts'
 import { logError, statusOf, toApiError, toErrorBody } from './errors.ts'
 import { noSchemas } from './no-schemas.ts'
 import { createTurns, onTurn } from './pipelining.ts'
-import { factsOf } from './request-facts.ts'
+import { factsOf, noteForeignOrigin } from './request-facts.ts'
 import { logRequests } from './request-log.ts'
 import { traceRequests } from './request-spans.ts'
 
@@ -82,7 +83,12 @@ export function createFastify({
   app.addHook('onRequest', (request, reply, done) => {
     closeRefusedUpgrade(request, reply)
     reply.headers(commonHeaders(request.id, request.headers))
-    if (isPreflight(request)) return void reply.code(204).send()
+    if (isPreflight(request)) {
+      const { headers, raw } = request
+      if (!isAllowedOrigin(allowedOrigins, headers.origin))
+        noteForeignOrigin(factsOf(raw), headers.origin)
+      return void reply.code(204).send()
+    }
     done(refusalOf(request, reply))
   })
   readBodies(app)
@@ -118,7 +124,9 @@ const serverOptions = ({
 function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
   const apiError = toApiError(error)
   logError(request.log, error, apiError)
-  factsOf(request.raw).code ??= apiError.code
+  const facts = factsOf(request.raw)
+  facts.code ??= apiError.code
+  if (error instanceof ForeignOriginError) noteForeignOrigin(facts, request.headers.origin)
   const { retryAfterSeconds } = apiError
   if (retryAfterSeconds !== undefined) reply.header('Retry-After', String(retryAfterSeconds))
   return reply.code(statusOf(apiError)).send(toErrorBody(apiError))

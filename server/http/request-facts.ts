@@ -17,6 +17,8 @@ export type RequestFacts = {
   userId?: string
   /** Of the last error. */
   code?: string
+  /** The origin of a page that may not call, cut to what a line has room for. */
+  origin?: string
   /** How many parts of an answered call were refused. */
   refused?: number
   /** Whether the audit log has an entry with this request's id. */
@@ -32,6 +34,14 @@ export function factsOf(request: IncomingMessage): RequestFacts {
   }
   known.set(request, facts)
   return facts
+}
+
+const MOST_ORIGIN = 200
+
+/** Notes the page that was refused: its own console is all else that would say so. */
+export function noteForeignOrigin(facts: RequestFacts, origin = '') {
+  facts.code = 'FORBIDDEN'
+  facts.origin = origin.slice(0, MOST_ORIGIN)
 }
 
 /** Notes that a part of the call was refused. */

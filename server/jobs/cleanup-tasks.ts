@@ -4,7 +4,13 @@ import type { JobStaging } from '../core/jobs.ts'
 import { createAbandonedPurge } from './abandoned.ts'
 import { createBatchSize } from './batch-size.ts'
 import { createErasureOfDeleted } from './erase-deleted.ts'
-import { type ErasureContext, type ErasurePositions, STEP, STEP_MS } from './erasure-context.ts'
+import {
+  type ErasureContext,
+  type ErasurePositions,
+  ROWS_EACH,
+  STEP,
+  STEP_MS,
+} from './erasure-context.ts'
 import { expireActiveUsers, expireAudit } from './operator-retention.ts'
 import { purgeApps } from './purge-apps.ts'
 import { createChannelPurge } from './purge-channels.ts'
@@ -19,6 +25,7 @@ import {
   MARKS_AT_ONCE,
   nameAppsOfUses,
 } from './retention.ts'
+import { createTextRemoval } from './text-removals.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -56,6 +63,7 @@ export function createCleanupTasks({
   const purgeChannels = createChannelPurge()
   const expireMessages = createMessageRetention()
   const thinReadMarks = createReadMarkThinning()
+  const removeTexts = createTextRemoval()
 
   const expireEntries = async (context: TaskContext) => {
     if (auditRetentionDays > 0) await expireAudit(context, auditRetentionDays)
@@ -66,6 +74,11 @@ export function createCleanupTasks({
     { name: 'invites', most: BATCH, run: expireInvites },
     { name: 'invite_uses', most: BATCH, run: nameAppsOfUses },
     { name: 'previews', most: BATCH, run: expirePreviews },
+    {
+      name: 'texts',
+      ...{ most: STEP * ROWS_EACH, mostMs: STEP_MS },
+      run: (ctx) => removeTexts({ ...ctx, publisher }),
+    },
     {
       name: 'users',
       ...{ most: STEP, mostMs: STEP_MS },

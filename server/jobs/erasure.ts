@@ -29,6 +29,7 @@ import {
   ROWS_EACH,
 } from './erasure-context.ts'
 import { purgeContent } from './purge-channels.ts'
+import { removeTextsOf } from './text-removals.ts'
 
 /** Erases these users. A user with a failed part is left for the next pass. */
 export async function eraseUsers(context: ErasureContext, { appId, userIds }: DeletedUsers) {
@@ -78,6 +79,7 @@ export async function eraseUsers(context: ErasureContext, { appId, userIds }: De
   await step(({ db }) => nameAppOfUses(db, query()))
   for (const remove of [deleteUserEvents, deleteInviteUses])
     await repeat(context, (limit) => step(({ db }) => remove(db, { ...query(), limit })))
+  await context.attempt(() => removeTextsOf(context, appId))
   // Leaves out users who are not fully erased: only their memberships may be gone.
   const erased = await step((ctx) => finishErasure(ctx, { ...query(), mayWait: context.mayWait }))
   if (erased === userIds.length) context.positions.walks.delete(appId)

@@ -152,6 +152,7 @@ type Remove = (db: DbConnection, limit: number) => PromiseLike<{ count: number }
 
 const rowsOfApp: Owned[] = [
   { table: 'webhook_deliveries' },
+  { table: 'text_removals', order: ['message_id'] },
   { table: 'workspace_members' },
   { table: 'devices' },
   { table: 'link_previews', order: ['url_hash'] },

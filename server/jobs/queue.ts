@@ -53,6 +53,8 @@ export async function openQueue({ databaseUrl, db, metrics, timings, log }: Queu
     schema: queueSchemaOf(databaseUrl),
     logger: queueLogger(log),
     noHandleSignals: true,
+    // Otherwise it reads a file `crontab` of the current folder, whosever that is.
+    parsedCronItems: [],
     pollInterval: timings.pollMs,
     gracefulShutdownAbortTimeout: timings.graceMs,
   }

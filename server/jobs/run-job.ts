@@ -50,7 +50,7 @@ export async function runJob<T extends QueuedTask>(
   task: T,
   { handler, batch, helpers, timings, metrics, log }: RunJobOptions<T>,
 ): Promise<void> {
-  const { jobs, since, tries } = batch
+  const { jobs, since, tries, page = 0 } = batch
   const { job, abortSignal: signal } = helpers
   const about = { traces: tracesOf(jobs), messages: messagesOf(jobs) }
   // By the database's clock: that of this machine may be wrong.
@@ -71,11 +71,15 @@ export async function runJob<T extends QueuedTask>(
     untilStored(() => addBatch(helpers, { task, batch, pauseMs }), { signal, timings })
   let nextPage: QueuedJob<T>[] = []
   const addNextPage = async (pauseMs?: number) => {
-    const [first, ...others] = nextPage
-    if (first) await add(task, { jobs: [first, ...others], since, tries }, pauseMs)
+    // Those of one app do not wait for those of others.
+    for (const id of new Set(nextPage.map(({ appId }) => appId))) {
+      const [first, ...others] = nextPage.filter(({ appId }) => appId === id)
+      if (!first) continue
+      await add(task, { jobs: [first, ...others], since, tries, page: page + 1 }, pauseMs)
+    }
   }
   const split = async () => {
-    for (const job of jobs) await add(task, { jobs: [job], since, tries })
+    for (const job of jobs) await add(task, { jobs: [job], since, tries, page })
   }
   if (jobs.length > 1 && survivedDeaths(job.max_attempts) >= DEATHS_BEFORE_SPLIT) return split()
   try {
@@ -104,7 +108,7 @@ export async function runJob<T extends QueuedTask>(
         timings.backOffMs * backOffFactor(tries),
       )
       const reason = reasonOf(later.cause)
-      await add(later.task, { jobs: later.jobs, since, tries: tries + 1, reason }, pauseMs)
+      await add(later.task, { jobs: later.jobs, since, tries: tries + 1, page, reason }, pauseMs)
       return addNextPage(pauseMs)
     }
     if (signal.aborted) return add(task, batch)
@@ -164,7 +168,8 @@ type AddedBatch = { task: QueuedTask; batch: JobBatch; pauseMs: number }
 
 /**
  * Enqueues a batch, in the same named queue as the job that is running. The pause begins now: that
- * job may have waited for a worker since it was taken from the database.
+ * job may have waited for a worker since it was taken from the database. Later pages give way to
+ * earlier ones: else a tenant with many large channels would hold up the pushes of all others.
  */
 async function addBatch(helpers: JobHelpers, { task, batch, pauseMs }: AddedBatch) {
   const queueName = await helpers.getQueueName()
@@ -174,9 +179,10 @@ async function addBatch(helpers: JobHelpers, { task, batch, pauseMs }: AddedBatc
       $1, $2::json,
       queue_name => $3,
       run_at => now() + $4 * interval '1 millisecond',
-      max_attempts => $5
+      max_attempts => $5,
+      priority => $6
     )`,
-    [task, JSON.stringify(batch), queueName, pauseMs, MAX_ATTEMPTS],
+    [task, JSON.stringify(batch), queueName, pauseMs, MAX_ATTEMPTS, batch.page ?? 0],
   )
 }
 

@@ -25,6 +25,8 @@ export type JobBatch<T extends QueuedTask = QueuedTask> = {
   jobs: NonEmpty<QueuedJob<T>>
   since: string
   tries: number
+  /** How many pages come before it, of a push to so many that it is sent in pages. */
+  page?: number
   /** Why it was put off, the last time. */
   reason?: string | undefined
   /** Of one that was given up: how often it had failed or was put off. */

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { limits, parseTopic } from '@parley/contract'
 import { settleInHalves } from '../core/settle-batch.ts'
+import { joinRemoval, shownEnvelope, shownType } from '../core/text-removals.ts'
 import type { UserRef } from '../core/user-ref.ts'
 import { type Db, isDatabaseUnavailable, isStatementTimeout, type Tx } from '../db/client.ts'
 import { ofCrowded, sizeOf } from '../features/connected.ts'
@@ -79,8 +80,8 @@ export function createChannelCopies({ db, nodeId, send, onFailure }: CopiesOptio
     turn.isTaken = false
     const { begun } = turn
     await wait(COPIES_PAUSE_MS, undefined, { ref: false })
-    // Another one may have copied meanwhile, and be gone or followed by a turn of its own.
-    if (turn.begun === begun && turns.get(topic) === turn) turns.delete(topic)
+    // A later event that was copied meanwhile has a pause of its own.
+    if (turn.begun === begun) turns.delete(topic)
   }
   const copyMissed = async (missed: MissedEvent[]) => {
     for (const some of inPieces(missed, PIECES)) {
@@ -148,10 +149,11 @@ export const selectCopies = (db: Tx, nodeId: string | null, events: ChannelEvent
     from unnest(${channelIds}::uuid[], ${topics}::text[], ${offsets}::int[])
       as given (channel_id, topic, "offset")
     cross join lateral (
-      select topic, type, envelope
-      from events
-      where topic = given.topic
-        and "offset" = given."offset"
+      select e.topic, ${shownType(db)} as type, ${shownEnvelope(db)} as envelope
+      from events e
+      ${joinRemoval(db)}
+      where e.topic = given.topic
+        and e."offset" = given."offset"
       limit 1
     ) e
     cross join lateral (

@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { WebSocket } from 'ws'
 import { ApiError } from '../core/errors.ts'
 import type { Metrics } from '../core/metrics.ts'
-import { mayConnect } from '../core/origins.ts'
+import { ForeignOriginError, mayConnect } from '../core/origins.ts'
 import { handleCommands } from './connection/commands.ts'
 import { Connection } from './connection/index.ts'
 import { CountedSocket } from './counted-socket.ts'
@@ -99,7 +99,7 @@ type GuardOptions = {
 export function createGuards({ isAllowedOrigin, isClosing, isOutage }: GuardOptions) {
   const checkOrigin = ({ headers }: FastifyRequest) => {
     if (mayConnect(headers, isAllowedOrigin)) return
-    throw new ApiError('FORBIDDEN', 'This origin is not allowed')
+    throw new ForeignOriginError()
   }
   const check = (request: FastifyRequest) => {
     if (isClosing()) throw new ApiError('UNAVAILABLE', 'The server is stopping')

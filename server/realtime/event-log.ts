@@ -2,6 +2,7 @@ import { limits, parseTopic } from '@parley/contract'
 import { AdmissionError, type Admit, FULL } from '../core/admission.ts'
 import type { Metrics } from '../core/metrics.ts'
 import { envelopeBytes, envelopeIn } from '../core/stored-envelope.ts'
+import { joinRemoval, shownEnvelope, shownType } from '../core/text-removals.ts'
 import type { Db, Tx } from '../db/client.ts'
 import type { Interest } from './broker.ts'
 import { coalesce } from './coalesce.ts'
@@ -112,7 +113,8 @@ async function selectAfter(db: Tx, offsets: TopicOffset[]) {
   const afters = offsets.map(([, after]) => after)
   const rows = await db<(LoggedPublication & Measured)[]>`
     select
-      e.topic, e."offset", e.type, e.envelope, e.message_id,
+      e.topic, e."offset", e.message_id,
+      ${shownType(db)} as type, ${shownEnvelope(db)} as envelope,
       extract(epoch from clock_timestamp() - e.created_at)::float as age_seconds,
       measured.bytes
     from (
@@ -133,6 +135,7 @@ async function selectAfter(db: Tx, offsets: TopicOffset[]) {
       ) found
     ) measured
     join events e on e.topic = measured.topic and e."offset" = measured."offset"
+    ${joinRemoval(db)}
     where coalesce(measured.bytes_before, 0) < ${limits.answerBytes}
     order by e.topic, e."offset"`
   const publications = rows.map(
@@ -191,9 +194,11 @@ async function selectHistory(db: Tx, topic: string, { after, isReverse, limit }:
         sum(own_bytes) over (order by "offset" ${direction}) as bytes
       from (
         select
-          e."offset", e.type, e.envelope, e.message_id,
+          e."offset", e.message_id,
+          ${shownType(db)} as type, ${shownEnvelope(db)} as envelope,
           ${envelopeBytes(db)} as own_bytes
         from events e
+        ${joinRemoval(db)}
         where e.topic = ${topic} and ${beyond(db, { after, isReverse })}
         order by e."offset" ${direction}
         limit ${limit < 0 ? most : Math.min(limit, most)}

@@ -1,5 +1,6 @@
 import { type ChannelType, limits, parseTopic } from '@parley/contract'
 import { envelopeBytes, envelopeIn } from '../core/stored-envelope.ts'
+import { joinRemoval, shownEnvelope, shownType } from '../core/text-removals.ts'
 import type { UserRef } from '../core/user-ref.ts'
 import type { Tx } from '../db/client.ts'
 import type { MemberRow } from '../db/rows.ts'
@@ -199,10 +200,11 @@ function selectRows(db: Tx, frames: SubscribeRequest[][]) {
     left join lateral (
       select
         json_agg(
-          json_build_array(e."offset", e.type, e.envelope, e.message_id)
+          json_build_array(e."offset", ${shownType(db)}, ${shownEnvelope(db)}, e.message_id)
           order by e."offset"
         ) as missed
       from events e
+      ${joinRemoval(db)}
       where e.topic = requested.topic
         and e."offset" > requested.since
         and e."offset" <= requested.last_offset

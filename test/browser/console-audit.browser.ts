@@ -1,5 +1,6 @@
 import { createApi } from '@parley/client/api'
 import { connectOnce } from '@parley/server/db/client'
+import type { Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
 import { expectHidden, expectVisible, screenshot } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
@@ -134,4 +135,40 @@ test('a key gets another name, purpose and end, and what is not touched stays', 
   await dialog.getByRole('button', { name: 'Save' }).click()
   await expectHidden(rowOf(page, 'Reports').getByText('Expired'))
   expect(await keyNow()).toMatchObject({ name: 'Reports', expiresAt: null })
+})
+
+test('failed jobs and both audit logs are loaded again by a button', async () => {
+  const app = await createApp('Refreshed')
+  const refresh = (page: Page) => page.getByRole('button', { name: 'Refresh', exact: true })
+  const page = await openConsole(`#/apps/${app.id}/audit`)
+  await expectVisible(rowOf(page, 'apps.create'))
+  await operator().apps.update({ appId: app.id, name: 'Renamed' })
+  await refresh(page).click()
+  await expectVisible(rowOf(page, 'apps.update'))
+  for (const address of ['audit', `apps/${app.id}/jobs`, `apps/${app.id}/audit`])
+    for (const viewport of [phone, { width: 1280, height: 860 }])
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme })
+        await page.setViewportSize(viewport)
+        await page.goto(`${serverUrl()}console/#/${address}`)
+        await expectVisible(refresh(page))
+        const name = `console-refresh-${address.split('/').at(-1)}-${viewport.width}-${colorScheme}`
+        await screenshot(page, address === 'audit' ? `${name}-all` : name)
+        const overflow = 'document.documentElement.scrollWidth > innerWidth'
+        expect(await page.evaluate(overflow)).toBe(false)
+      }
+})
+
+test('an app that is not among the first thousand has its name in the log of all', async () => {
+  const db = connectOnce(databaseUrl())
+  onTestFinished(() => db.end())
+  await operator().apps.create({ name: 'The latest of all' })
+  // Listed before it, as the older ones.
+  await db`
+    insert into apps (id, name, created_at)
+    select gen_random_uuid(), 'Older ' || n, '2020-01-01'
+    from generate_series(1, 1001) n`
+  onTestFinished(async () => void (await db`delete from apps where name like 'Older %'`))
+  const page = await openConsole('#/audit')
+  await expectVisible(rowOf(page, 'apps.create').getByRole('link', { name: 'The latest of all' }))
 })

@@ -1,8 +1,9 @@
+import { createApi } from '@parley/client/api'
 import { expect, test } from 'vitest'
-import { expectHidden, expectVisible } from '../support/browser.ts'
+import { expectAccessible, expectHidden, expectVisible, screenshot } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 
-const { button, createApp, openConsole, operator } = useConsole()
+const { button, createApp, openConsole, operator, rowOf, serverUrl } = useConsole()
 const settingsOf = async ({ id: appId }: { id: string }) =>
   (await operator().apps.get({ appId })).settings
 const openSettings = ({ id }: { id: string }) => openConsole(`#/apps/${id}/settings`)
@@ -59,4 +60,42 @@ test('settings are saved, and an app is deleted once its name is typed', async (
   await confirm.click()
   await expectVisible(page.getByRole('heading', { name: 'Apps' }))
   await expectHidden(page.getByRole('link', { name: 'Short life' }))
+})
+
+test('the focus is back on what opened a dialog, however that is closed', async () => {
+  const page = await openConsole()
+  const focused = () =>
+    page.evaluate(() => document.activeElement?.textContent ?? document.activeElement?.tagName)
+  for (const close of ['Escape', 'Cancel', 'Close']) {
+    await button(page, 'New app').focus()
+    await page.keyboard.press('Enter')
+    await expectVisible(page.getByRole('dialog').getByLabel('Name'))
+    if (close === 'Escape') await page.keyboard.press('Escape')
+    else await page.getByRole('dialog').getByRole('button', { name: close }).press('Enter')
+    await expectHidden(page.getByRole('dialog'))
+    expect([close, await focused()]).toEqual([close, 'New app'])
+  }
+})
+
+test('the operator sees what a user is notified of', async () => {
+  const app = await createApp('Quiet user')
+  const backend = createApi({ url: serverUrl(), apiKey: app.apiKey })
+  const { token } = await backend.tokens.create({ userId: 'ben' })
+  const ben = createApi({ url: serverUrl(), token })
+  await ben.preferences.update({ mentions: false, quietHoursEnabled: true })
+  await ben.channels.updateSettings({ channelId: app.channelId, muted: true })
+  const page = await openConsole(`#/apps/${app.id}/users`)
+  await rowOf(page, 'Ben').getByRole('link', { name: 'Notifications' }).click()
+  await expectVisible(rowOf(page, /Mentions.*Off/))
+  await expectVisible(rowOf(page, /Quiet hours.*On.*22:00 to 08:00, UTC/))
+  await expectVisible(page.getByText('No devices: nothing is pushed to this user.'))
+  await screenshot(page, 'console-notifications')
+  await ben.devices.create({ platform: 'ios', provider: 'apns', token: 'phone' })
+  await button(page, 'Refresh').click()
+  await expectVisible(rowOf(page, /ios.*apns/))
+  await expectAccessible(page)
+  await page.setViewportSize({ width: 390, height: 844 })
+  await screenshot(page, 'console-notifications-phone')
+  await page.getByRole('link', { name: 'Their channels' }).click()
+  await expectVisible(rowOf(page, /Soup of the day.*Muted/))
 })

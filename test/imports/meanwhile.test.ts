@@ -1,6 +1,6 @@
 import type { ImportRecord } from '@parley/client/server'
 import { limits } from '@parley/contract'
-import { selectUserFacts } from '@parley/server/features/imports/facts'
+import { selectChannelFacts, selectUserFacts } from '@parley/server/features/imports/facts'
 import { expect, test } from 'vitest'
 import { upTo } from '../support/events.ts'
 import { waitingForRows, whileRowLocked } from '../support/locks.ts'
@@ -51,6 +51,31 @@ test('a user whose records are being stored is deleted after that', async () => 
     },
   )
   expect(await deletion.deleted).toMatchObject({ success: true })
+})
+
+test('a channel whose records are being stored is purged after that', async () => {
+  const { appId, cleanup, db } = world()
+  const [ana] = await world().users('purging')
+  const { id } = await ana.channels.create({ type: 'group', name: 'Purged' })
+  // The call would wake the cleanup.
+  await db`
+    update channels
+    set deleted_at = now()
+    where app_id = ${appId}
+      and id = ${id}`
+  const { purged } = await whileRowLocked(
+    world(),
+    (sql) => selectChannelFacts(sql, appId, [id]),
+    async () => {
+      const purged = cleanup.run()
+      const waits = waitingForRows(world(), 1)
+      const first = [purged.then(() => 'purged'), waits.then(() => 'waits')]
+      expect(await Promise.race(first)).toBe('waits')
+      return { purged }
+    },
+  )
+  await purged
+  expect(await db`select from channels where id = ${id}`).toEqual([])
 })
 
 test('refusals found at the end are listed by line among the many before them', async () => {

@@ -36,6 +36,7 @@ const matrix = rows(`
   apps.listKeys           401    401      401    401   401      401 401     401      401     ok
   apps.updateKey          401    401      401    401   401      401 401     401      401     ok
   inspect.users           401    401      401    401   401      401 401     401      401     ok
+  inspect.notifications   401    401      401    401   401      401 401     401      401     ok
   inspect.channels        401    401      401    401   401      401 401     401      401     ok
   inspect.messages        401    401      401    401   401      401 401     401      401     ok
   inspect.webhooks        401    401      401    401   401      401 401     401      401     ok

@@ -2,6 +2,7 @@ import { limits } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { limited, none } from '../support/limited.ts'
 import { whileRowLocked } from '../support/locks.ts'
+import { until } from '../support/until.ts'
 import { useWorld, type World } from '../support/world.ts'
 
 const world = useWorld()
@@ -104,4 +105,40 @@ test('a key has so many streams of exports at once, and more when they have ende
         return stream.status
       })
       .toBe(200)
+})
+
+test('each stream of an export that ends makes room for one other', async () => {
+  await populate(world(), 'zoe')
+  const whole = await linesOf(await streamOf(world(), 'zoe'))
+  const at = whole.findIndex(({ kind }) => kind === 'reaction') + 1
+  const afterReactions = { query: `?cursor=${whole[at]?.cursor}` }
+  const open = () => streamOf(world(), 'zoe')
+  const streams = await whileRowLocked(
+    world(),
+    (sql) => sql`lock table reactions in access exclusive mode`,
+    async () => {
+      const first = await open()
+      const { ending } = await whileRowLocked(
+        world(),
+        (sql) => sql`lock table pins in access exclusive mode`,
+        async (sql) => {
+          const others = Array.from({ length: limits.exportsAtOnce - 1 }, () =>
+            streamOf(world(), 'zoe', afterReactions),
+          )
+          const waiting = () =>
+            sql`select from pg_locks where relation = 'pins'::regclass and not granted`
+          await expect.poll(waiting).toHaveLength(others.length)
+          return { ending: Promise.all(others) }
+        },
+      )
+      const ended = await ending
+      for (const stream of ended) expect((await linesOf(stream)).at(-1)).toEqual({ kind: 'end' })
+      const streams = [first]
+      while (streams.length <= ended.length)
+        streams.push(await until(async () => [await open()].find(({ ok }) => ok)))
+      expect((await open()).status).toBe(429)
+      return streams
+    },
+  )
+  for (const stream of streams) expect((await linesOf(stream)).at(-1)).toEqual({ kind: 'end' })
 })

@@ -106,6 +106,18 @@ test('a message deleted before its delivery is sent without its text', async () 
   expect(received().map(({ body }) => body.includes('a secret'))).toEqual([false, false])
 })
 
+test('a message deleted after a hundred edits is sent without any of its texts', async () => {
+  const { ana, send, receive, received, channelId } = await newScene()
+  const { id: messageId } = await send('a secret')
+  const edits = Array.from({ length: 101 }, (_, index) => `a secret ${index}`)
+  for (const text of edits) await ana.messages.edit({ channelId, messageId, text })
+  await ana.messages.delete({ channelId, messageId })
+  startWorker()
+  await receive(edits.length + 2)
+  expect(new Set(received().map(({ type }) => type))).toEqual(new Set(['message.deleted']))
+  expect(received().filter(({ body }) => body.includes('a secret'))).toEqual([])
+})
+
 test('events while a webhook is disabled are not sent when it is enabled again', async () => {
   const { backend, webhookId, path, send, texts, receive } = await newScene()
   // Another one of the app, for which the events of all that time are collected.

@@ -10,6 +10,7 @@ import { FILE_CONNECTION } from '../../db/stuck-sessions.ts'
 import { transaction } from '../../db/transaction.ts'
 import { bytesOf } from '../bytes-of.ts'
 import { prepareSchema, whenDatabaseIsReady, withDatabase } from '../open.ts'
+import { createProgress } from '../progress.ts'
 import type { Counts } from './format.ts'
 import { readAppFile } from './read.ts'
 import { discardApp } from './store.ts'
@@ -17,7 +18,6 @@ import { appFileLines } from './write.ts'
 
 /** A command may wait longer than a call: nobody waits for its steps. */
 const STATEMENT_MS = 60_000
-const PROGRESS_MS = 1_000
 
 type ExportCommand = { appId: string; file: string; hasSecrets: boolean }
 
@@ -34,7 +34,7 @@ export async function exportApp({ appId, file, hasSecrets }: ExportCommand) {
       await noteCommand(db, { operation: 'apps.export', appId, target: { hasSecrets } })
       let written: { rows: Counts; leftOut: Counts } | undefined
       const lines = async function* () {
-        written = yield* appFileLines(db, { appId, hasSecrets, onBatch: createProgress() })
+        written = yield* appFileLines(db, { appId, hasSecrets, onBatch: createProgress('rows') })
       }
       await transaction(db, async (tx) => {
         // One moment of the app. The pause is that of whoever takes the lines.
@@ -65,7 +65,7 @@ export async function importApp(file: string) {
         body: file === '-' ? process.stdin : bytesOf(file),
         inTransaction: (work) => transaction(db, work),
         hasPush: config.push !== undefined,
-        onBatch: createProgress(),
+        onBatch: createProgress('rows'),
       })
       console.log(`Imported ${shown(rows)}`)
       sayLeftOut(leftOut, 'Not in the file: ', '. Create them here')
@@ -148,17 +148,4 @@ const shown = (rows: Counts = {}) =>
 function sayLeftOut(leftOut: Counts | undefined, before: string, after: string) {
   const names = shown(leftOut)
   if (names !== '') console.error(`${before}${names}${after}`)
-}
-
-/** Says on the standard error, once a second, how far it has come. */
-function createProgress() {
-  const startedAt = performance.now()
-  let saidAt = startedAt
-  return (rows: number) => {
-    const now = performance.now()
-    if (now - saidAt < PROGRESS_MS) return
-    saidAt = now
-    const rate = Math.round((rows / (now - startedAt)) * 1_000)
-    console.error(`${grouped(rows)} rows, ${grouped(rate)} a second`)
-  }
 }

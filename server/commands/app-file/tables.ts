@@ -153,6 +153,7 @@ export const leftOut: Record<string, string> = {
   job_workers: 'running processes',
   connections: 'sockets of running processes',
   events: 'clients load everything again, because the epoch is another one',
+  text_removals: 'of events, which are left out',
   staged_jobs: 'jobs go on where they were caused',
   webhook_deliveries: 'they go on where the events happened',
   reaction_counts: 'counted again as the reactions are stored',

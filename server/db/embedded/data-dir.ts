@@ -52,12 +52,27 @@ export const digest = (text: string) => createHash('sha256').update(text).digest
 
 const createWritable = (directory: string) => {
   try {
-    mkdirSync(directory, { recursive: true })
+    makeFolder(directory)
     accessSync(directory, constants.W_OK)
     return realpathSync(directory)
   } catch (error) {
     throw unwritable(directory, error)
   }
+}
+
+/**
+ * Makes a folder and those that it is in. Where the system makes none, as in /proc, Node.js's own
+ * recursion does not end.
+ */
+export function makeFolder(directory: string) {
+  const missing = pathTo(directory).filter((folder) => !existsSync(folder))
+  for (const folder of missing.toReversed())
+    try {
+      mkdirSync(folder)
+    } catch (error) {
+      // Another start may have made it.
+      if (!existsSync(folder)) throw error
+    }
 }
 
 /** Throws if it could not be made, or written to. It makes nothing. */

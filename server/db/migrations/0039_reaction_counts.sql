@@ -10,7 +10,10 @@ CREATE TABLE IF NOT EXISTS "reaction_counts" (
 DROP INDEX CONCURRENTLY IF EXISTS "reactions_first";--> statement-breakpoint
 CREATE INDEX CONCURRENTLY "reactions_first" ON "reactions" USING btree ("message_id","emoji","created_at","user_id");--> statement-breakpoint
 -- Counts the reactions of the statement, each emoji of a message once. Where nothing is kept yet, it
--- counts all: from the hundredth on, so that nothing is kept of most.
+-- counts all: from the hundredth on, so that nothing is kept of most. It runs with the rights of its
+-- owner, so names mean our tables even if the caller has temporary ones, which come first unless
+-- they are said to come last, and nobody else makes a trigger of it.
+SELECT set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true);
 CREATE OR REPLACE FUNCTION "count_reactions"() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT
 AS $$
@@ -46,7 +49,8 @@ BEGIN
   END LOOP;
   RETURN NULL;
 END
-$$;--> statement-breakpoint
+$$;
+REVOKE EXECUTE ON FUNCTION "count_reactions"() FROM PUBLIC;--> statement-breakpoint
 -- Both in one statement: a reaction between them would be counted, and its removal would not.
 CREATE OR REPLACE TRIGGER "reactions_added" AFTER INSERT ON "reactions" REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION "count_reactions"('1');
 CREATE OR REPLACE TRIGGER "reactions_removed" AFTER DELETE ON "reactions" REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION "count_reactions"('-1');--> statement-breakpoint

@@ -4,6 +4,7 @@ import {
   index,
   integer,
   json,
+  jsonb,
   pgTable,
   primaryKey,
   text,
@@ -36,6 +37,27 @@ export const events = pgTable(
       .where(sql`message_id is not null and ascii(envelope) <> 14`),
     index().on(t.createdAt),
   ],
+)
+
+/**
+ * Messages that were deleted while many stored events had their text. Until a cleanup has taken it
+ * out of all of them, readers are shown `tombstone` in place of the message's own events, and what
+ * `quote` says in its quotes.
+ */
+export const textRemovals = pgTable(
+  'text_removals',
+  {
+    messageId: uuid().primaryKey(),
+    appId: uuid().notNull(),
+    topic: text().notNull(),
+    /** The events up to this one are done. */
+    after: integer().notNull(),
+    /** That of the deletion. Later events never had the text. */
+    rev: integer().notNull(),
+    tombstone: text().notNull(),
+    quote: jsonb().notNull(),
+  },
+  (t) => [index().on(t.topic), index().on(t.appId)],
 )
 
 /** Numbers the events of a user's topic. */

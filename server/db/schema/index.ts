@@ -5,7 +5,15 @@
  */
 export { activeUsers, apiKeys, apps, audit, service } from './apps.ts'
 export { channels, formerMembers, members, readMarks } from './channels.ts'
-export { connections, events, jobWorkers, nodes, stagedJobs, userStreams } from './delivery.ts'
+export {
+  connections,
+  events,
+  jobWorkers,
+  nodes,
+  stagedJobs,
+  textRemovals,
+  userStreams,
+} from './delivery.ts'
 export { appImports, importedRows, imports } from './imports.ts'
 export {
   linkPreviews,

@@ -39,6 +39,9 @@ const update = implement(contract.apps.update, async (ctx, { appId, ...changes }
   const { db, services } = ctx
   const { name = null, enabled = null, settings = {} } = changes
   const { messageRetentionDays, userAdminAccess, rateLimits = {} } = settings
+  // Nothing is changed, so there is nothing to note.
+  if (name === null && enabled === null && Object.keys(settings).length === 0)
+    return appById(db, appId)
   const { count } = await db`
     update apps a
     set

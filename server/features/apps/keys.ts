@@ -77,11 +77,12 @@ export const updateKey = implement(
       returning ${keyColumns(db)}, ak.hash`
     if (!key) throw keyNotFound()
     const { hash, ...changed } = key
-    noteAct(ctx, {
-      operation: 'apps.updateKey',
-      appId,
-      target: { keyId, name: key.name, scopes: key.scopes, expiresAt: key.expiresAt },
-    })
+    if ([name, scopes, expiresAt].some((given) => given !== undefined))
+      noteAct(ctx, {
+        operation: 'apps.updateKey',
+        appId,
+        target: { keyId, name: key.name, scopes: key.scopes, expiresAt: key.expiresAt },
+      })
     ctx.afterCommit(() => services.revocations.publish({ keyHash: hash }))
     return changed
   },

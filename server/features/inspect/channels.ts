@@ -30,7 +30,7 @@ async function channelOf(db: Tx, { appId, channelId }: { appId: string; channelI
 
 async function listChannels(db: Tx, { appId, userId, limit, cursor }: Query) {
   const query = { ...rangeOf(appId, cursor), count: limit + 1 }
-  const found = await selectChannels(db, appId, newestIds(db, { ...query, userId }))
+  const found = await selectChannels(db, appId, newestIds(db, { ...query, userId }), userId)
   return toChannelPage(found, limit)
 }
 
@@ -95,16 +95,23 @@ const rangeOf = (appId: string, cursor: string | undefined): ChannelRange => ({
 })
 const isBefore = (db: Tx, before = LAST_ID) => db`id < ${before}`
 
-const selectChannels = (db: Tx, appId: string, ids: Fragment) => db<InspectedChannel[]>`
-  select
-    c.id, c.cid, c.type, c.name, string_to_array(c.dm_key, ' ') as direct_user_ids,
-    c.workspace_id, c.created_by,
-    coalesce(c.frozen, false) as frozen, c.member_count, c.last_seq,
-    c.last_activity_at, c.created_at
-  from channels c
-  where c.id = any(array(${ids}))
-    and c.app_id is not distinct from ${appId}
-  order by c.id desc`
+const selectChannels = (db: Tx, appId: string, ids: Fragment, userId: string | null = null) =>
+  db<InspectedChannel[]>`
+    select
+      c.id, c.cid, c.type, c.name, string_to_array(c.dm_key, ' ') as direct_user_ids,
+      c.workspace_id, c.created_by,
+      coalesce(c.frozen, false) as frozen, c.member_count, c.last_seq,
+      c.last_activity_at, c.created_at,
+      (
+        select m.muted
+        from members m
+        where m.channel_id = c.id
+          and m.user_id = ${userId}
+      ) as muted
+    from channels c
+    where c.id = any(array(${ids}))
+      and c.app_id is not distinct from ${appId}
+    order by c.id desc`
 
 function toChannelPage(found: InspectedChannel[], limit: number) {
   const { page, nextCursor } = toPage(found, limit, ({ id }) => encodeCursor(id, ''))

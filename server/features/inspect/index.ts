@@ -7,6 +7,7 @@ import { deliveriesOf } from '../webhooks/deliveries.ts'
 import { selectWebhooks } from '../webhooks/view.ts'
 import { channels } from './channels.ts'
 import { messages } from './messages.ts'
+import { notifications } from './notifications.ts'
 
 const users = implementWithoutTransaction(
   contract.inspect.users,
@@ -36,6 +37,7 @@ const deliveries = implementWithoutTransaction(
 
 export const inspect = {
   users,
+  notifications,
   channels,
   messages,
   webhooks,

@@ -232,15 +232,18 @@ export async function finishErasure(
         where fm.app_id = u.app_id
           and fm.user_id = u.id
       )
+      and not exists (
+        select from text_removals tr
+        join messages msg on msg.id = tr.message_id
+        where tr.app_id = u.app_id
+          and msg.user_id = u.id
+      )
     returning u.id`
-  const erasedTopics = erased.map(({ id }) => topics.user(appId, id))
+  const ids = erased.map(({ id }) => id)
   await db`
     delete from events
-    where topic = any(${erasedTopics})`
-  if (erased.length > 0) {
-    await noteJob(db, { operation: 'users.erased', appId, target: { userIds: erased.map(idOf) } })
-  }
-  return erased.length
+    where topic = any(${ids.map((id) => topics.user(appId, id))})`
+  if (ids.length > 0)
+    await noteJob(db, { operation: 'users.erased', appId, target: { userIds: ids } })
+  return ids.length
 }
-
-const idOf = ({ id }: { id: string }) => id

@@ -79,10 +79,11 @@ const update = implement(
       where wh.id = ${webhookId}
         and wh.app_id = ${caller.appId}
       returning ${webhookColumns(db)}`
-    noteAct(ctx, {
-      operation: 'webhooks.update',
-      target: { webhookId, url: url && auditedUrl(url), events, enabled },
-    })
+    if ([url, events, description, enabled].some((given) => given !== undefined))
+      noteAct(ctx, {
+        operation: 'webhooks.update',
+        target: { webhookId, url: url && auditedUrl(url), events, enabled },
+      })
     return found(webhook)
   },
 )

@@ -2,6 +2,7 @@ import { performance } from 'node:perf_hooks'
 import type { GuardedRequest } from '../../core/guarded-request.ts'
 import type { Log } from '../../core/log.ts'
 import type { Metrics } from '../../core/metrics.ts'
+import { joinRemoval, shownEnvelope } from '../../core/text-removals.ts'
 import type { Db } from '../../db/client.ts'
 import type { Timings } from '../timings.ts'
 import {
@@ -156,9 +157,10 @@ const selectSendable = (db: Pick<Db, 'use'>, { lease, candidate }: SentAttempt) 
           ],
           null
         ) as secrets,
-        e.topic, e."offset", e.message_id, e.envelope, e.created_at
+        e.topic, e."offset", e.message_id, ${shownEnvelope(db)} as envelope, e.created_at
       from webhooks wh
       left join events e on e.topic = ${candidate.topic} and e."offset" = ${candidate.offset}
+      ${joinRemoval(db)}
       where wh.id = ${lease.id}
         and wh.leased_by = ${lease.leasedBy}
         and wh.enabled`,

@@ -197,3 +197,13 @@ test('counts that operations send users are noted', async () => {
     ['memberLeft', expect.objectContaining(ana)],
   ])
 })
+
+test('of what another node says of a user only that they left may be answered', async () => {
+  const { dispatcher, calls } = await openDispatcher()
+  const note = { kind: 'presence' as const, ...ana, lastActiveAt: null }
+  dispatcher.receive({ ...note, isOnline: true })
+  // Both nodes of a user would answer each other for ever.
+  expect(calls.map(([name]) => name)).not.toContain('announcedOffline')
+  dispatcher.receive({ ...note, isOnline: false })
+  expect(calls.at(-1)).toMatchObject(['announcedOffline', ana])
+})

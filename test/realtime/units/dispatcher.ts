@@ -61,7 +61,7 @@ export async function openDispatcher({ hasPeers = false } = {}) {
       stop: async () => {},
     },
     // what the dispatcher calls of it
-    presence: { announcedOffline: () => {} },
+    presence: { announcedOffline: noting('announcedOffline') },
     knownPresence: {
       record: noting('recordPresence'),
       recordSent: noting('recordSent'),

@@ -45,6 +45,10 @@ export async function ofOperators(big: Big): Promise<Operations> {
       },
     },
     'inspect.users': { returned: 50, run: () => operator.inspect.users({ appId, limit: 50 }) },
+    'inspect.notifications': {
+      returned: 1,
+      run: () => operator.inspect.notifications({ appId, userId: 'busy' }),
+    },
     'inspect.channels': {
       returned: 50,
       run: () => operator.inspect.channels({ appId, limit: 50 }),

@@ -1,0 +1,9 @@
+// What `npm start` runs first in a clone, whose options an old Node.js does not know. In words that
+// it understands.
+const [, oldest] = /(\d+\.\d+)/.exec(require('../package.json').engines.node)
+const [major, minor] = process.versions.node.split('.').map(Number)
+const [oldestMajor, oldestMinor] = oldest.split('.').map(Number)
+if (major < oldestMajor || (major === oldestMajor && minor < oldestMinor)) {
+  console.error(`Parley needs Node.js ${oldest} or newer, this is ${process.versions.node}`)
+  process.exit(1)
+}

@@ -1,0 +1,59 @@
+import type { Fragment, Tx } from '../db/client.ts'
+import { constant } from '../db/sql.ts'
+import { isStoredWhole } from './stored-envelope.ts'
+
+/**
+ * Who shows stored events joins this: a deleted message's text may still be in them, until the
+ * cleanup of `text_removals` has come by.
+ */
+
+/** Mostly there are none, and no event needs a look-up of its own. */
+const areAny = constant((db) => db`(select true from text_removals limit 1)`)
+
+/** Whether event row `e` quotes the message of row `tr`. An envelope in short form is no JSON. */
+const isQuoting = constant(
+  (db) => db`
+    case
+      when e.type not in ('message.new', 'message.updated') then false
+      when not ${isStoredWhole(db)} then false
+      when strpos(e.envelope, tr.message_id::text) = 0 then false
+      else e.envelope::jsonb #>> '{payload,message,quotedMessage,id}' = tr.message_id::text
+    end`,
+)
+
+const quotedPath = constant((db) => db`'{payload,message,quotedMessage}'`)
+
+/** The envelope of event row `e` with `changes` of the message that it quotes. */
+export const withQuote = (db: Tx, changes: Fragment) => db`
+  jsonb_set(
+    e.envelope::jsonb,
+    ${quotedPath(db)},
+    e.envelope::jsonb #> ${quotedPath(db)} || ${changes}
+  )::text`
+
+/**
+ * To event row `e`, its `type` and `envelope` as they will be without the text of a deleted
+ * message; all null if there is none to remove.
+ */
+export const joinRemoval = constant(
+  (db) => db`
+    left join lateral (
+      select
+        case when own.is_own then 'message.deleted' else e.type end as type,
+        case when own.is_own then tr.tombstone else ${withQuote(db, db`tr.quote`)} end as envelope
+      from text_removals tr
+      cross join lateral (
+        select e.message_id is not distinct from tr.message_id as is_own
+      ) own
+      where ${areAny(db)}
+        and tr.topic = e.topic
+        and tr.rev > e."offset"
+        and (own.is_own or ${isQuoting(db)})
+      order by own.is_own desc
+      limit 1
+    ) removal on true`,
+)
+/** With `joinRemoval`: what readers are shown of event row `e`. */
+export const shownType = constant((db) => db`coalesce(removal.type, e.type)`)
+export const shownEnvelope = constant((db) => db`coalesce(removal.envelope, e.envelope)`)
+export const isTextToRemove = constant((db) => db`removal.type is not null`)

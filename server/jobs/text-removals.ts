@@ -1,0 +1,142 @@
+import { runInTransaction } from '../core/context.ts'
+import { isTextToRemove, joinRemoval, shownEnvelope, shownType } from '../core/text-removals.ts'
+import type { Tx } from '../db/client.ts'
+import type { ErasureContext } from './erasure-context.ts'
+
+type RemovalContext = Pick<ErasureContext, 'db' | 'publisher' | 'checkpoint' | 'batch'>
+
+/** How many topics are looked up at once. */
+const FOUND = 100
+
+/**
+ * Takes the texts of deleted messages out of stored events, where a deletion left that for later.
+ * The next pass continues with the topic after the last one: a long one delays no other for good.
+ */
+export function createTextRemoval() {
+  let last = ''
+  return async (context: RemovalContext & Pick<ErasureContext, 'attempt'>) => {
+    for (;;) {
+      const waiting = await context.db.use((db) => selectTopics(db, last))
+      if (waiting.length === 0) break
+      for (const next of waiting) {
+        last = next.topic
+        await context.attempt(() => removeFromTopic(context, next))
+      }
+    }
+    last = ''
+  }
+}
+
+/** The same for an app, of which users are erased. */
+export async function removeTextsOf(context: RemovalContext, appId: string) {
+  for (const found of await context.db.use((db) => selectTopicsOf(db, appId)))
+    await removeFromTopic(context, found)
+}
+
+type Waiting = { topic: string; appId: string }
+
+const selectTopics = (db: Tx, last: string) => db<Waiting[]>`
+  select distinct tr.topic, tr.app_id
+  from text_removals tr
+  where tr.topic > ${last}
+  order by tr.topic
+  limit ${FOUND}`
+
+const selectTopicsOf = (db: Tx, appId: string) => db<Waiting[]>`
+  select distinct tr.topic, tr.app_id
+  from text_removals tr
+  where tr.app_id = ${appId}
+  order by tr.topic
+  limit ${FOUND}`
+
+/** In short transactions, each of which continues where the last one ended, in any process. */
+async function removeFromTopic(context: RemovalContext, { topic, appId }: Waiting) {
+  const { db, publisher, batch, checkpoint } = context
+  const step = () => {
+    checkpoint()
+    return batch.run((limit) =>
+      db.use((connection, signal) =>
+        runInTransaction(connection, { appId, signal, publisher }, async (ctx) => {
+          // Else another deletion could write the same events in another order.
+          await ctx.db`
+            select id
+            from channels
+            where id = split_part(${topic}, ':', 3)::uuid
+            for no key update`
+          return removeFromSlice(ctx.db, topic, limit)
+        }),
+      ),
+    )
+  }
+  while ((await step()) > 0);
+}
+
+/**
+ * Looks at the next events of the topic, for all of its removals that have come so far. Returns how
+ * many removals are left.
+ */
+async function removeFromSlice(db: Tx, topic: string, limit: number) {
+  const [left] = await db<{ count: number }[]>`
+    with walk as materialized (
+      select min(tr.after) as after, max(tr.rev) as rev
+      from text_removals tr
+      where tr.topic = ${topic}
+    ),
+    slice as materialized (
+      select e.*
+      from walk
+      cross join lateral (
+        select e."offset", ${shownType(db)} as type, ${shownEnvelope(db)} as envelope,
+          ${isTextToRemove(db)} as is_due
+        from (
+          select *
+          from events e
+          where e.topic = ${topic}
+            and e."offset" > walk.after
+            and e."offset" < walk.rev
+          order by e."offset"
+          limit ${limit}
+        ) e
+        ${joinRemoval(db)}
+      ) e
+    ),
+    rewritten as (
+      update events e
+      set type = slice.type, envelope = slice.envelope
+      from slice
+      where e.topic = ${topic}
+        and e."offset" = any(array(select "offset" from slice where is_due))
+        and e."offset" = slice."offset"
+    ),
+    reached as materialized (
+      select
+        case
+          when count(slice."offset") < ${limit} then walk.rev
+          else max(slice."offset")
+        end as "to"
+      from walk
+      left join slice on true
+      group by walk.rev
+    ),
+    done as (
+      delete from text_removals tr
+      using reached
+      where tr.topic = ${topic}
+        and tr.after <= reached."to"
+        and tr.rev <= reached."to" + 1
+      returning tr.message_id
+    ),
+    passed as (
+      update text_removals tr
+      set after = reached."to"
+      from reached
+      where tr.topic = ${topic}
+        and tr.after <= reached."to"
+        and tr.rev > reached."to" + 1
+    )
+    select count(*)::int as count
+    from text_removals tr
+    where tr.topic = ${topic}
+      and tr.message_id not in (select message_id from done)`
+  return left?.count ?? 0
+}

@@ -1,0 +1,48 @@
+import { createJobStaging } from '@parley/server/core/jobs'
+import type { Db } from '@parley/server/db/client'
+import { startDraining } from '@parley/server/jobs/drain'
+import { timings } from '@parley/server/jobs/timings'
+import { expect, test } from 'vitest'
+import { upTo } from './support/events.ts'
+import { silentLog, useStagingWorld } from './support/jobs.ts'
+import { until } from './support/until.ts'
+
+const staging = useStagingWorld()
+
+test('jobs are moved to the queue in the order in which they were staged', async () => {
+  const { db, appId, pool } = staging.current().world
+  // Makes the queue.
+  await staging.startNode()
+  await staging.stopLast()
+  await db`
+    insert into staged_jobs (task, payload)
+    select 'push-message', json_build_object('appId', ${appId}::text, 'messageId', n)
+    from generate_series(1, 1001) n
+    order by n`
+  let drains = 0
+  const use = (async (work: never) => {
+    drains += 1
+    return drains === 1 ? pool.use(work) : { moved: 0, unclaimed: [] }
+  }) as Db['use'] // the second one finds nothing
+  const stop = startDraining({
+    db: { ...pool, use },
+    tasks: ['push-message'],
+    staging: createJobStaging([]),
+    timings,
+    log: silentLog,
+  })
+  await until(() => drains === 2)
+  await stop()
+  const queued = await db<{ jobs: { messageId: number }[] }[]>`
+    select job.payload -> 'jobs' as jobs
+    from graphile_worker._private_jobs job
+    join graphile_worker._private_tasks task on task.id = job.task_id
+    where task.identifier = 'push-message'
+    order by job.id`
+  expect(queued).toHaveLength(10)
+  expect(queued.flatMap(({ jobs }) => jobs).map(({ messageId }) => messageId)).toEqual(upTo(1_000))
+  const left = await db<{ payload: { messageId: number } }[]>`
+    select payload
+    from staged_jobs`
+  expect(left.map(({ payload }) => payload.messageId)).toEqual([1_001])
+})

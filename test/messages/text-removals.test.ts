@@ -1,0 +1,114 @@
+import { topics } from '@parley/contract'
+import { expect, onTestFinished, test } from 'vitest'
+import { erased } from '../support/cleanup.ts'
+import { copyLastMessage } from '../support/copies.ts'
+import { centrifugeOf, listen } from '../support/realtime.ts'
+import { until } from '../support/until.ts'
+import { useWorld } from '../support/world.ts'
+import { talkIn } from './fixture.ts'
+
+const world = useWorld()
+const talk = talkIn(world)
+const SECRET = 'a secret soup'
+
+/** The number of stored events with the text. */
+async function storedWith(text: string) {
+  const [row] = await world().db<{ count: number }[]>`
+    select count(*)::int
+    from events
+    where envelope like ${`%${text}%`}`
+  return row?.count
+}
+const removals = () => world().db<{ topic: string }[]>`
+  select topic
+  from text_removals`
+/** Waits until the cleanup, here or elsewhere, has removed all texts. */
+const allRemoved = () =>
+  until(async () => {
+    await world().cleanup.run()
+    return (await removals()).length === 0
+  })
+
+/** A message that others have quoted often, and the client of one of them. */
+async function quotedOften(times: number) {
+  const { ana, ben, channelId, say } = await talk()
+  const topic = topics.channel(world().appId, channelId)
+  const [service] = await world().db<{ epoch: string }[]>`
+    select value as epoch
+    from service
+    where key = 'epoch'`
+  const heard = (offset: number) => {
+    const client = centrifugeOf(world(), ben)
+    onTestFinished(() => client.disconnect())
+    return listen(client, topic, { since: { offset, epoch: service?.epoch ?? '' } })
+  }
+  const secret = await say(SECRET)
+  const quoting = { channelId, text: 'psst', quotedMessageId: secret.id }
+  const quote = await ben.messages.send(quoting)
+  await copyLastMessage(world(), quote, times - 1)
+  return { ana, ben, channelId, say, secret, quote, quoting, topic, heard }
+}
+
+test('deleting a message with 2,000 quotes rewrites few events, and none shows it', async () => {
+  const { ana, ben, channelId, secret, heard } = await quotedOften(2_000)
+  await ana.messages.delete({ channelId, messageId: secret.id })
+  expect(await storedWith(SECRET)).toBeGreaterThanOrEqual(2_000)
+  const last = await ben.messages.send({ channelId, text: 'later' })
+  const listener = await heard(last.rev - 200)
+  await listener.untilType('message.deleted')
+  const received = JSON.stringify(listener.received)
+  expect(received.match(/"attachmentCount":0/g)?.length).toBeGreaterThan(100)
+  expect(received).not.toContain(SECRET)
+  const { publications } = await listener.subscription.history({ limit: 500 })
+  expect(publications).toHaveLength(500)
+  expect(JSON.stringify(publications)).not.toContain(SECRET)
+
+  await allRemoved()
+  expect(await storedWith(SECRET)).toBe(0)
+  const again = await heard(last.rev - 200)
+  await again.untilType('message.deleted')
+  expect(again.received).toEqual(listener.received)
+})
+
+test('a deleted message with 100 edits and quotes has lost its text for all readers', async () => {
+  const often = await quotedOften(101)
+  const { ana, ben, channelId, secret, quoting, topic, heard } = often
+  const ref = { channelId, messageId: secret.id }
+  for (let edits = 0; edits < 101; edits++)
+    await ana.messages.edit({ ...ref, text: `${SECRET} ${edits}` })
+  const other = await ben.messages.send({ ...quoting, text: `no ${secret.id}` })
+  await ben.messages.edit({ channelId, messageId: other.id, text: `no more ${secret.id}` })
+  const late = await ben.messages.send({ ...quoting, text: 'late' })
+  const kept = await ben.messages.send({ channelId, text: 'kept', quotedMessageId: other.id })
+  await ana.messages.delete(ref)
+  expect(await removals()).toContainEqual({ topic })
+  const shown = async () => {
+    const listener = await heard(secret.rev - 1)
+    await listener.untilType('message.deleted')
+    const { publications } = await listener.subscription.history({ limit: 500 })
+    const read = JSON.stringify([listener.received, publications])
+    expect(read).not.toContain(SECRET)
+    const others = `"quotedMessage":${JSON.stringify(kept.quotedMessage)}`
+    expect(JSON.stringify(publications)).toContain(others)
+    return publications.map(({ data }) => data)
+  }
+  const masked = await shown()
+  await ben.messages.delete({ channelId, messageId: late.id })
+  await allRemoved()
+  expect(await storedWith(SECRET)).toBe(0)
+  const types = await world().db`
+    select type
+    from events
+    where message_id = ${secret.id}`
+  expect(new Set(types.map(({ type }) => type))).toEqual(new Set(['message.deleted']))
+  const isOther = (event: unknown) => !JSON.stringify(event).includes(late.id)
+  expect((await shown()).filter(isOther)).toEqual(masked.filter(isOther))
+})
+
+test('a user is not erased before their text is gone from all quotes of it', async () => {
+  const { secret } = await quotedOften(300)
+  await world().backend.users.delete({ userId: secret.userId })
+  await erased(world())
+  expect(await storedWith(SECRET)).toBe(0)
+  expect(await removals()).toEqual([])
+})

@@ -1,0 +1,38 @@
+import { topics } from '@parley/contract'
+import type { Tx } from '@parley/server/db/client'
+import { expect, onTestFinished, test } from 'vitest'
+import { whileRowLocked } from '../support/locks.ts'
+import { centrifugeOf, listen } from '../support/realtime.ts'
+import { until } from '../support/until.ts'
+import { useWorld } from '../support/world.ts'
+
+const world = useWorld()
+
+test('members hear that a channel was deleted once that is stored, not before', async () => {
+  const [ana, ben] = await world().users('ana', 'ben')
+  const create = (name: string) => ana.channels.create({ type: 'group', name, memberIds: ['ben'] })
+  const [{ id: channelId }, other] = [await create('Going'), await create('Staying')]
+  const client = centrifugeOf(world(), ben)
+  onTestFinished(() => client.disconnect())
+  const bens = await listen(client, topics.user(world().appId, 'ben'))
+  const isWaiting = async () => {
+    const waiting = await world().db`
+      select
+      from pg_locks
+      where relation = 'audit'::regclass
+        and not granted`
+    return waiting.length > 0
+  }
+  // The entry of the audit log is written last.
+  const lock = (sql: Tx) => sql`lock table audit in share mode`
+  const { deleted } = await whileRowLocked(world(), lock, async () => {
+    const deleted = ana.channels.delete({ channelId })
+    await until(isWaiting)
+    await ben.reads.mark({ channelId: other.id })
+    await bens.untilType('channel.unread_changed')
+    expect(bens.types).not.toContain('channel.deleted')
+    return { deleted }
+  })
+  await deleted
+  await bens.untilType('channel.deleted')
+})
