@@ -174,10 +174,13 @@ test('an app has at most a hundred keys, whoever asks at once', async () => {
 test('keys are listed in the order in which they were made, whichever was changed', async () => {
   const { operator } = world()
   const { id: appId, keyId } = await operator.apps.create({ name: 'Ordered' })
-  const { id: second } = await operator.apps.createKey({ appId })
-  await operator.apps.updateKey({ appId, keyId, name: 'First' })
+  const made = [keyId]
+  for (const _ of [1, 2, 3, 4]) made.push((await operator.apps.createKey({ appId })).id)
+  // The rows move to wherever there is room, the last one first.
+  for (const id of [...made].reverse())
+    await operator.apps.updateKey({ appId, keyId: id, name: 'Changed' })
   const { keys } = await operator.apps.listKeys({ appId })
-  expect(keys.map(({ id }) => id)).toEqual([keyId, second])
+  expect(keys.map(({ id }) => id)).toEqual(made)
 })
 
 test('a key has each scope once, however often it is given', async () => {
