@@ -66,7 +66,7 @@ const internal = [
   ...['edge', 'cancel', 'redraw', 'userSession', 'tries'],
   ...['recordChanges', 'begin', 'halt', 'keeper', 'outboxApi', 'reopen', 'openFor', 'openSocket'],
   ...['(start|end)Reading', 'isShown', 'post', 'queued', 'link', 'emitter', 'withdraw'],
-  ...['span', 'shown', 'take', 'hold', 'check'],
+  ...['span', 'shown', 'take', 'hold', 'check', 'share'],
 ]
 await build({
   ...shared,
@@ -81,6 +81,8 @@ const { mangleCache: shortened, metafile } = await build({
   conditions: source,
   mangleProps: new RegExp(`^(${internal.join('|')})$`),
   reserveProps: /^handleEpoch$/,
+  // Constants are written where they are used.
+  minifySyntax: true,
   mangleCache: {},
   metafile: true,
 })
