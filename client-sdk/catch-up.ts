@@ -2,29 +2,41 @@ import type { Connection } from './connection.ts'
 import { type ChatError, toChatError } from './error.ts'
 import type { Emitter } from './events.ts'
 import { createRetries } from './retry.ts'
-import { createDeferred } from './timing.ts'
-import type { ChannelChanges, UserApi } from './types.ts'
+import type { ChannelChanges, User, UserApi } from './types.ts'
 
-type CatchUpOptions = { api: Pick<UserApi, 'sync'>; link: Connection; emitter: Emitter }
+type CatchUpOptions = {
+  api: Pick<UserApi, 'sync'>
+  link: Connection
+  emitter: Emitter
+  presences: () => {
+    /** Lets a call ask for users, too. */
+    share: <Answer extends { users?: User[] | undefined }>(
+      call: (userIds: string[] | undefined) => Promise<Answer>,
+    ) => Promise<Answer>
+  }
+}
 
-/** A part of what a room shows, besides the changes of its channel. */
-type RoomPart = 'pages' | 'members'
+/** The parts of what a room shows, besides the changes of its channel. */
+const PARTS = ['pages', 'roots', 'threads', 'pins', 'members'] as const
+export type RoomPart = (typeof PARTS)[number]
 /** A request for what changed in a channel. */
 type ChangesRequest = {
   /** Everything since this rev; null for the channel's record alone. */
   since: number | null
   /**
-   * Applies the response, whose settings have this version; true if it filled a gap in the
-   * channel's stores.
+   * Applies the response, whose settings have this version; `true`, or a promise of it, if it
+   * filled a gap in the channel's stores.
    */
-  apply: (changes: ChannelChanges, settingsVersion: number) => Promise<boolean> | boolean
+  apply: (changes: ChannelChanges, settingsVersion: number) => unknown
   part?: RoomPart
+  /** The channel, or the message with the thread. */
+  id?: string
   /** Called if the call fails; without it the request is repeated. */
   fail?: (error: ChatError) => void
 }
 
 const CHANNELS_PER_CALL = 200
-/** How many channels a call returns parts of. */
+/** How many channels, or threads, a call returns parts of. */
 const PARTS_PER_CALL = 10
 /** No channel reaches this rev, so the server responds with the channel's record alone. */
 const CHANNEL_ONLY = 2_147_483_647
@@ -47,7 +59,7 @@ export class CatchUp {
 
   /** Adds a request to the next call. */
   request(channelId: string, request: ChangesRequest) {
-    this.#pending.set(channelId, [...(this.#pending.get(channelId) ?? []), request])
+    this.#add(channelId, [request])
     // A request that may fail for good must not wait for those that are repeated.
     const isDue = request.fail || !this.#retries.isWaiting
     if (this.#isHeld || !isDue) return
@@ -58,17 +70,14 @@ export class CatchUp {
 
   /**
    * Fetches a part of a room with the next call. The response may lack it: if there was no room for
-   * it, for readers who are no members, and without a connection.
+   * it, for readers who are no members, from an older server, and without a connection. A thread
+   * has the `id` of its first message.
    */
-  async load(channelId: string, part: RoomPart): Promise<ChannelChanges> {
+  async load(channelId: string, part: RoomPart, id = channelId): Promise<ChannelChanges> {
     if (!this.options.link.isConnected) return {}
-    const { promise, resolve, reject } = createDeferred<ChannelChanges>()
-    const apply = (changes: ChannelChanges) => {
-      resolve(changes)
-      return false
-    }
-    this.request(channelId, { since: null, apply, part, fail: reject })
-    return promise
+    return new Promise((apply, fail) =>
+      this.request(channelId, { since: null, apply, part, id, fail }),
+    )
   }
 
   /** Adds the total of unread messages to the next call. */
@@ -124,11 +133,14 @@ export class CatchUp {
     const channels = Object.fromEntries(
       batch.map(([channelId, requests]) => [channelId, lowestRev(requests)]),
     )
-    const [pages, members] = [withPart(batch, 'pages'), withPart(batch, 'members')]
+    const parts = Object.fromEntries(PARTS.map((part) => [part, idsOf(batch, part)]))
     const applyTotal = this.#applyTotal
     const total = applyTotal !== undefined
     try {
-      const response = await this.options.api.sync.pull({ channels, pages, members, total })
+      const { api, presences } = this.options
+      const response = await presences().share((userIds) =>
+        api.sync.pull({ channels, ...parts, total, userIds }),
+      )
       if (applyTotal === this.#applyTotal) this.#applyTotal = undefined
       applyTotal?.(response.totalUnread ?? 0)
       const applied = batch.map(async ([channelId, requests]) => {
@@ -136,7 +148,7 @@ export class CatchUp {
         if (!changes) return []
         if (changes.more && !changes.channel) {
           // The response had no room for this channel.
-          this.#repeat(channelId, requests)
+          this.#add(channelId, requests)
           return []
         }
         const { settingsVersion } = response
@@ -150,21 +162,21 @@ export class CatchUp {
       const failure = toChatError(error)
       for (const [channelId, requests] of batch) {
         const kept = requests.filter(({ fail }) => !fail)
-        if (kept.length > 0) this.#repeat(channelId, kept)
+        if (kept.length > 0) this.#add(channelId, kept)
         for (const { fail } of requests) fail?.(failure)
       }
       throw error
     }
   }
 
-  #repeat(channelId: string, requests: ChangesRequest[]) {
-    this.#pending.set(channelId, [...requests, ...(this.#pending.get(channelId) ?? [])])
+  #add(channelId: string, requests: ChangesRequest[]) {
+    this.#pending.set(channelId, [...(this.#pending.get(channelId) ?? []), ...requests])
   }
 }
 
-const withPart = (batch: [string, ChangesRequest[]][], part: RoomPart) => {
-  const wanted = batch.filter(([, requests]) => requests.some((each) => each.part === part))
-  return wanted.map(([channelId]) => channelId).slice(0, PARTS_PER_CALL)
+const idsOf = (batch: [string, ChangesRequest[]][], part: RoomPart) => {
+  const wanted = batch.flatMap(([, requests]) => requests.filter((each) => each.part === part))
+  return [...new Set(wanted.map(({ id }) => id))].slice(0, PARTS_PER_CALL)
 }
 
 const lowestRev = (requests: ChangesRequest[]) => {

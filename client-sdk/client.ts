@@ -86,7 +86,7 @@ class LiveClient implements ChatClient {
     link.onOffline(() => this.#handleDisconnect())
     link.onOffline(gate.reopen)
     link.state.subscribe(() => this.#refreshInfo())
-    const catchUp = new CatchUp({ api, link, emitter })
+    const catchUp = new CatchUp({ api, link, emitter, presences: () => this.#presences })
     const known = {
       userSession: () => this.#session,
       user: () => this.#session?.user ?? this.#coldStart.user,

@@ -55,6 +55,18 @@ export class PresenceStores {
     this.#retries.end()
   }
 
+  /** Lets a call that is made now ask for the users, too: those that there is room for. */
+  share<Answer extends { users?: User[] | undefined }>(
+    call: (ids: string[] | undefined) => Promise<Answer>,
+  ): Promise<Answer> {
+    const ids = this.#takeWanted()
+    for (const id of ids.splice(USERS_PER_CALL)) this.#wanted.add(id)
+    if (ids.length === 0) return call(undefined)
+    const answer = call(ids)
+    void this.#fetch(ids, async () => (await answer).users ?? this.#loadAlone(ids))
+    return answer
+  }
+
   /** Users who are asked for in the same tick share a request. */
   #load(userId: string) {
     if (!this.context.userSession()) return
@@ -62,9 +74,18 @@ export class PresenceStores {
     this.#wanted.add(userId)
   }
 
-  #loadWanted() {
+  #takeWanted() {
     const userIds = [...this.#wanted].filter((id) => this.#users.get(id)?.store.isWatched)
     this.#wanted.clear()
+    return userIds
+  }
+
+  #loadWanted() {
+    this.#loadAlone(this.#takeWanted())
+  }
+
+  /** Loads users by calls of their own, which take them when they are answered. */
+  #loadAlone(userIds: string[]): User[] {
     const { users } = this.context.api
     // A query joins ids by commas: one that contains a comma goes into a path.
     const joinable = userIds.filter((id) => !id.includes(','))
@@ -74,6 +95,7 @@ export class PresenceStores {
     }
     for (const userId of userIds.filter((id) => id.includes(',')))
       void this.#fetch([userId], async () => [await users.get({ userId })])
+    return []
   }
 
   /** The users with these ids, in pages: long names and images leave room for fewer. */

@@ -1469,9 +1469,9 @@ export interface Api {
      * Takes the channels you know, each with the `rev` you know of it. Returns the messages changed
      * since then and each channel as it is now. A response has at most 1,500 messages and 1 MB.
      * With `more`, call again for the channels that have more. A client that shows channels gets
-     * what it shows of them in the same call, with `pages`, `members` and `total`. Where there is
-     * no room for a page or for the members of a channel, they are left out: get them by a call of
-     * their own.
+     * what it shows of them in the same call, with `pages`, `roots`, `threads`, `pins`, `members`,
+     * `userIds` and `total`. Where there is no room for one of these it is left out, and older
+     * servers know only some of them: get it by a call of its own.
      *
      * `POST /api/sync`
      */
@@ -1483,11 +1483,21 @@ export interface Api {
       channels: Record<string, number>
       /** Those of the channels whose newest 50 messages to return. At most 10 channels. */
       pages?: string[] | undefined
+      /** The same of those whose messages are shown without replies. At most 10 channels. */
+      roots?: string[] | undefined
+      /**
+       * Messages of the channels, of which to return the newest 50 replies. At most 10 messages.
+       */
+      threads?: string[] | undefined
+      /** Those of the channels whose pinned messages to return. At most 10 channels. */
+      pins?: string[] | undefined
       /**
        * Those of the channels whose members and read positions to return, in all up to 1,000
        * members. At most 10 channels.
        */
       members?: string[] | undefined
+      /** Users to return, to show who is online: at most 100 ids. Unknown ids are left out. */
+      userIds?: string[] | undefined
       /** Whether to count all unread messages. */
       total?: boolean | undefined
     }, options?: CallOptions): Promise<{
@@ -1500,6 +1510,8 @@ export interface Api {
        * events are in this response. Of two responses the one with the higher one is newer.
        */
       settingsVersion: number
+      /** With `userIds`: those who exist, by name. */
+      users?: User[] | undefined
       /** With `total`: unread messages in all channels. */
       totalUnread?: number | undefined
     }>
@@ -3087,6 +3099,17 @@ export interface ChannelChanges {
     /** Whether there are older messages. */
     hasMore: boolean
   } | undefined
+  /** With `roots`: the same without replies. */
+  roots?: {
+    /** In ascending order of `seq`. */
+    messages: Message[]
+    /** Whether there are older messages. */
+    hasMore: boolean
+  } | undefined
+  /** With `threads`: those of this channel, by the id of the message above. */
+  threads?: Record<string, SyncThread> | undefined
+  /** With `pins`: all pinned messages, the latest pin first. */
+  pins?: PinnedMessage[] | undefined
   /** With `members`: all members, in the order they joined. */
   members?: SyncMember[] | undefined
 }
@@ -3720,6 +3743,16 @@ export interface SyncMember {
   joinedAt: string
   /** `seq` of the read position; 0 if nothing was read. */
   lastReadSeq: number
+}
+
+/** The newest replies to a message, and the message. */
+export interface SyncThread {
+  /** Absent if it was deleted. */
+  parent?: Message | undefined
+  /** In ascending order of `seq`. */
+  messages: Message[]
+  /** Whether there are older messages. */
+  hasMore: boolean
 }
 
 /** What a front end needs to chat as one user. */

@@ -177,10 +177,12 @@ export const limits = {
     channels: 200,
     changes: 2_000,
     messages: 1_500,
-    /** The most channels that a call returns pages or members of, and how many of these. */
+    /** The most channels and threads that a call returns parts of, and how many of these. */
     rooms: 10,
+    threads: 10,
     pageMessages: 50,
     members: 1_000,
+    users: 100,
   },
   eventsKeptHours: 24,
   webhooks: {

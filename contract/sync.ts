@@ -5,6 +5,22 @@ import { grouped, limits, megabytes } from './limits.ts'
 import { Member } from './members.ts'
 import { Message } from './messages.ts'
 import { operation } from './operation.ts'
+import { PinnedMessage } from './pins.ts'
+import { User } from './users.ts'
+
+const page = {
+  messages: z.array(Message).meta({ description: 'In ascending order of `seq`.' }),
+  hasMore: z
+    .boolean()
+    .meta({ description: 'Whether there are older messages.', examples: [false] }),
+}
+
+const SyncThread = z
+  .object({
+    parent: Message.optional().meta({ description: 'Absent if it was deleted.' }),
+    ...page,
+  })
+  .meta({ id: 'SyncThread', description: 'The newest replies to a message, and the message.' })
 
 const SyncMember = Member.extend({
   lastReadSeq: z
@@ -58,14 +74,24 @@ export const ChannelChanges = z
           'of `rev`.',
       }),
     page: z
-      .object({
-        messages: z.array(Message).meta({ description: 'In ascending order of `seq`.' }),
-        hasMore: z
-          .boolean()
-          .meta({ description: 'Whether there are older messages.', examples: [false] }),
-      })
+      .object(page)
       .optional()
       .meta({ description: 'With `pages`: the newest messages, without deleted ones.' }),
+    roots: z
+      .object(page)
+      .optional()
+      .meta({ description: 'With `roots`: the same without replies.' }),
+    threads: z
+      .record(z.string(), SyncThread)
+      .optional()
+      .meta({
+        description: 'With `threads`: those of this channel, by the id of the message above.',
+        examples: [{}],
+      }),
+    pins: z
+      .array(PinnedMessage)
+      .optional()
+      .meta({ description: 'With `pins`: all pinned messages, the latest pin first.' }),
     members: z
       .array(SyncMember)
       .optional()
@@ -80,6 +106,19 @@ const rooms = (description: string) =>
     .max(limits.sync.rooms)
     .default([])
     .meta({ description: `${description} At most ${limits.sync.rooms} channels.`, examples: [[]] })
+
+/** One id that no user can have must not refuse what is asked for beside it. */
+const userIds = z
+  .array(z.string().meta({ examples: ['ana'] }))
+  .max(limits.sync.users)
+  .transform((ids) => ids.filter(field.isUserId))
+  .optional()
+  .meta({
+    description:
+      `Users to return, to show who is online: at most ${limits.sync.users} ids. Unknown ids are ` +
+      'left out.',
+    examples: [['ana', 'ben']],
+  })
 
 /** Counts the channels before any of them is parsed. */
 function refuseTooMany(revs: Record<string, number>, ctx: z.RefinementCtx) {
@@ -102,9 +141,9 @@ export const sync = {
       'changed since then and each channel as it is now. A response has at most ' +
       `${grouped(limits.sync.messages)} messages and ${megabytes(limits.answerBytes)}. ` +
       'With `more`, call again for the channels that have more. A client that shows channels ' +
-      'gets what it shows of them in the same call, with `pages`, `members` and `total`. Where ' +
-      'there is no room for a page or for the members of a channel, they are left out: get them ' +
-      'by a call of their own.',
+      'gets what it shows of them in the same call, with `pages`, `roots`, `threads`, `pins`, ' +
+      '`members`, `userIds` and `total`. Where there is no room for one of these it is left out, ' +
+      'and older servers know only some of them: get it by a call of its own.',
     input: z.object({
       channels: z.preprocess(
         refuseTooMany,
@@ -118,10 +157,23 @@ export const sync = {
       pages: rooms(
         `Those of the channels whose newest ${limits.sync.pageMessages} messages to return.`,
       ),
+      roots: rooms('The same of those whose messages are shown without replies.'),
+      threads: z
+        .array(field.messageId())
+        .max(limits.sync.threads)
+        .default([])
+        .meta({
+          description:
+            `Messages of the channels, of which to return the newest ${limits.sync.pageMessages} ` +
+            `replies. At most ${limits.sync.threads} messages.`,
+          examples: [[]],
+        }),
+      pins: rooms('Those of the channels whose pinned messages to return.'),
       members: rooms(
         'Those of the channels whose members and read positions to return, in all up to ' +
           `${grouped(limits.sync.members)} members.`,
       ),
+      userIds,
       total: z
         .boolean()
         .default(false)
@@ -136,6 +188,10 @@ export const sync = {
         .boolean()
         .meta({ description: 'Whether any channel has more changes.', examples: [false] }),
       settingsVersion: field.settingsVersion(),
+      users: z
+        .array(User)
+        .optional()
+        .meta({ description: 'With `userIds`: those who exist, by name.' }),
       totalUnread: z
         .int()
         .optional()

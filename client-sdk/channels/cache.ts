@@ -154,7 +154,6 @@ export class ChannelsCache {
         if (removed) this.remove(channelId)
         if (channel) this.#merge(channel, { since, settingsVersion })
         this.#refresh()
-        return false
       },
     })
   }

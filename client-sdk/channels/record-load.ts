@@ -4,8 +4,9 @@ import type { Channel } from '../types.ts'
 /** Merges records, whose settings have this version, and returns the last sort key. */
 export type Merge = (page: Channel[], settingsVersion: number) => number
 
-/** The form of channels' ids: a call for several channels is refused if one has another. */
-const CHANNEL_ID = /^[\da-f-]{36}$/i
+/** The form of ids: a call for several channels and threads is refused if one has another. */
+const ID = /^[\da-f]{8}(-[\da-f]{4}){4}[\da-f]{8}$/i
+export const isId = (id: string) => ID.test(id)
 
 /**
  * Loads the record of a channel with the call that fetches what rooms show. If that has none, a
@@ -23,10 +24,9 @@ export async function loadRecord(
         apply: ({ channel }, settingsVersion) => {
           if (channel) merge([channel], settingsVersion)
           resolve(channel !== undefined)
-          return false
         },
       }),
     )
-  const isLoaded = CHANNEL_ID.test(channelId) && (await load())
+  const isLoaded = isId(channelId) && (await load())
   if (!isLoaded) merge([await api.channels.get({ channelId })], 0)
 }

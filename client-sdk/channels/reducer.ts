@@ -89,20 +89,12 @@ export function mergeFetched(
   fetched: Channel,
   { readSeq, ...newest }: Newest,
 ): ListedChannel {
-  if (!known) {
-    const lastReadSeq = Math.max(fetched.lastReadSeq, readSeq)
-    return { channel: { ...fetched, ...newest, lastReadSeq }, sortKey: lastActivity(fetched) }
-  }
-  const isOlder = known.channel.rev > fetched.rev
-  const knownReadSeq = isOlder ? known.channel.lastReadSeq : 0
-  const merged = {
-    ...(isOlder ? known.channel : fetched),
-    ...newest,
-    lastReadSeq: Math.max(fetched.lastReadSeq, readSeq, knownReadSeq),
-  }
+  const { channel = fetched, sortKey = 0 } = known ?? {}
+  const record = channel.rev > fetched.rev ? channel : fetched
+  const lastReadSeq = Math.max(fetched.lastReadSeq, readSeq, record.lastReadSeq)
   return {
-    channel: keepIfEqual(known.channel, merged, isDeepEqual),
-    sortKey: Math.max(known.sortKey, lastActivity(fetched)),
+    channel: keepIfEqual(channel, { ...record, ...newest, lastReadSeq }, isDeepEqual),
+    sortKey: Math.max(sortKey, lastActivity(fetched)),
   }
 }
 
@@ -150,8 +142,8 @@ export function withUserProfile(
     members?.some(({ userId }) => userId === user.id)
   const updated = {
     ...channel,
-    ...(isDirectMessageWith ? { name: user.name, image: user.image } : {}),
-    ...(members ? { members: members.map((member) => withProfiles(member, profiles)) } : {}),
+    ...(isDirectMessageWith && { name: user.name, image: user.image }),
+    ...(members && { members: members.map((member) => withProfiles(member, profiles)) }),
     lastMessage: lastMessage && withProfiles(lastMessage, profiles),
   }
   return { channel: keepIfEqual(channel, updated, isDeepEqual), sortKey }

@@ -49,10 +49,10 @@ export class Resources {
     this.#states.set(name, state)
   }
 
-  /** Moves every resource in one of `from` to the status `to`. */
-  transition(from: LoadStatus[], to: LoadStatus) {
+  /** Moves every resource with the status `from` to the status `to`. */
+  transition(from: LoadStatus, to: LoadStatus) {
     for (const [name, { status }] of this.#states) {
-      if (from.includes(status)) this.#states.set(name, { status: to })
+      if (status === from) this.#states.set(name, { status: to })
     }
   }
 

@@ -186,7 +186,12 @@ export class RoomStores {
       return complete({ items, ...hasMore, ...sync.resources.get(resource) })
     }
     const loadMore = (direction: Direction) => async () => {
-      const loader = createPageLoader(context, { channelId, timeline, direction })(sync.state)
+      const loader = createPageLoader(context, {
+        state: sync.state,
+        channelId,
+        timeline,
+        direction,
+      })
       if (loader) await sync.resources.load(`${direction}:${resource}`, loader)
     }
     return {

@@ -147,7 +147,7 @@ export class ChannelSync {
   handleDisconnect() {
     this.#isSubscribed = false
     this.resources.endRetries()
-    this.resources.transition(['ready'], 'stale')
+    this.resources.transition('ready', 'stale')
     this.#typing.clear()
     if (this.state.typing.length > 0) this.state = { ...this.state, typing: [] }
     this.options.onChanged()
@@ -222,7 +222,7 @@ export class ChannelSync {
     // Reads and profiles come in ephemeral events, which are never recovered.
     if (isRecovered) return this.#markReady(['reads', 'members'])
     this.#requestChanges(this.state.rev)
-    this.#reload(['reads', 'members'])
+    this.#reload(['reads', 'members', 'pins'])
   }
 
   #handleLoaded(name: ResourceName, { apply, changes }: Loaded) {
@@ -252,9 +252,9 @@ export class ChannelSync {
       await this.#startOver(rev)
       return true
     }
-    this.update((state) => ({ ...upsertMessages(state, messages), rev: Math.max(state.rev, rev) }))
+    this.apply((state) => ({ ...upsertMessages(state, messages), rev: Math.max(state.rev, rev) }))
     if (changes.more) this.#requestChanges(rev)
-    else this.#markReady(['pins'])
+    else this.#markReady([])
     this.options.onGapFilled()
     return true
   }
@@ -285,7 +285,7 @@ export class ChannelSync {
   #markReady(outdated: ResourceName[]) {
     const { resources } = this
     const failed = resources.names.filter((name) => resources.get(name).status === 'failed')
-    resources.transition(['stale'], 'ready')
+    resources.transition('stale', 'ready')
     resources.invalidate(failed)
     this.#reload(outdated)
     this.options.onChanged()
@@ -300,7 +300,8 @@ export class ChannelSync {
   /** Whoever shows the pins asks for them, and not all at the same time. */
   #reloadPins() {
     this.update((state) => ({ ...state, arePinsStale: false }))
-    spread(() => this.#reload(['pins']))
+    // What has made them stale is applied to the pins that are loading, too.
+    if (this.resources.get('pins').status !== 'loading') spread(() => this.#reload(['pins']))
   }
 
   get #me() {

@@ -33,7 +33,12 @@ export function loadedWindowOf(state: ChannelState, timeline: Timeline) {
 export const windowOf = (state: ChannelState, timeline: Timeline) =>
   loadedWindowOf(state, timeline) ?? (timeline.replies === false ? state.mainWindow : null)
 
-function withWindow(state: ChannelState, timeline: Timeline, window: TimelineWindow): ChannelState {
+/** Moves a timeline's window. */
+export function withWindow(
+  state: ChannelState,
+  timeline: Timeline,
+  window: TimelineWindow,
+): ChannelState {
   const key = keyOf(timeline)
   return key === undefined
     ? { ...state, mainWindow: window }
@@ -59,12 +64,8 @@ export function addPage(state: ChannelState, page: Page, timeline: Timeline = {}
   return withWindow(upsertMessages(state, messages), timeline, extended)
 }
 
-type Stretch = { messages: readonly Message[]; span: TimelineWindow; timeline: Timeline }
-/** Moves a timeline's window to these messages. */
-export const moveWindow = (
-  state: ChannelState,
-  { messages, span, timeline }: Stretch,
-): ChannelState => withWindow(upsertMessages(state, messages), timeline, span)
+/** How many messages a call loads, and how many are kept of a room that nobody watches. */
+export const PAGE_SIZE = 50
 
 /** How many sent messages may wait. They would for ever in a timeline that nobody opens. */
 const MAX_JUST_SENT = 100
@@ -185,15 +186,12 @@ export function trimWindow(state: ChannelState, limit: number): ChannelState {
 }
 const NO_THREAD = 'none'
 
-/** How many messages are kept of a room that nobody watches. */
-const LEFT_PAGE = 50
-
 /** The state with the newest messages alone; without them nothing is left but the position. */
 export function newestPage(state: ChannelState): ChannelState {
   const { mainWindow } = state
   const isNewest = mainWindow?.to === Number.POSITIVE_INFINITY
   const inWindow = isNewest ? messagesInWindow(state, {}) : []
-  const kept = inWindow.slice(-LEFT_PAGE)
+  const kept = inWindow.slice(-PAGE_SIZE)
   const from = kept.length < inWindow.length ? kept[0]?.seq : mainWindow?.from
   return {
     ...state,

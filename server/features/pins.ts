@@ -3,7 +3,7 @@ import { ApiError } from '../core/errors.ts'
 import { JsonText } from '../core/json-text.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../core/operation.ts'
 import { pipelined } from '../db/pipelined.ts'
-import { isoTime } from '../db/sql.ts'
+import { constant, isoTime } from '../db/sql.ts'
 import { channelForReader, isReadable } from './access.ts'
 import { lockedMessageForMember } from './messages/access.ts'
 import { selectMessagePage } from './messages/page.ts'
@@ -72,14 +72,19 @@ const list = implementWithoutTransaction(contract.pins.list, async (ctx, { chann
         offset ${offset}`,
       order: db`msg.pinned_at desc, msg.seq desc`,
       channelId,
-      also: db`concat(
-        '"pinnedBy":', to_json(msg.pinned_by),
-        ',"pinnedAt":"', ${isoTime(db, db`msg.pinned_at`)}, '"'
-      )`,
+      also: pinFields(db),
     }),
   ])
   const messages = shown.map(({ json }) => json)
   return new JsonText(`{"messages":[${messages}]${isCut ? ',"more":true' : ''}}`)
 })
+
+/** Who pinned message row `msg`, and when, as more fields of its JSON. */
+export const pinFields = constant(
+  (db) => db`concat(
+    '"pinnedBy":', to_json(msg.pinned_by),
+    ',"pinnedAt":"', ${isoTime(db, db`msg.pinned_at`)}, '"'
+  )`,
+)
 
 export const pins = { pin, unpin, list } satisfies Implements<'pins'>

@@ -1,44 +1,56 @@
-import { type Channel, type ChannelChanges, limits, type Message } from '@parley/contract'
+import { type Channel, limits, type Message } from '@parley/contract'
 import type { Tx } from '../db/client.ts'
+import { pipelined } from '../db/pipelined.ts'
 import { customBytes, profileBytes } from './members/view.ts'
-import { messagesOf, selectMessagePage } from './messages/page.ts'
-import { isLive } from './messages/view.ts'
+import { messagesOf, readMessagePage } from './messages/page.ts'
+import { isLive, isLiveRoot } from './messages/view.ts'
+import { type Fit, NOTHING, type Room, readPins, readThreads } from './sync-parts.ts'
 import { userSummary } from './users/view.ts'
 
-type Room = Pick<ChannelChanges, 'page' | 'members'>
 type RoomsQuery = {
   viewer: string
-  /** Those that the answer has, in its order. */
+  /** Those that the answer has, in its order: the viewer may read them. */
   channels: Channel[]
-  /** The ids of those whose newest messages, and whose members are wanted. */
-  rooms: { pages: string[]; members: string[] }
-  /** How many bytes the answer has without them. */
-  bytesBefore: number
+  /** Of which channels to read each part, and of which messages the threads. */
+  rooms: Record<'pages' | 'roots' | 'threads' | 'pins' | 'members', string[]>
 }
 
-/** What a client shows of channels that are open, as far as the answer has room for it. */
+/**
+ * What a client shows of channels that are open: all of it is read at once, and has room in an
+ * answer in the order of the parts.
+ */
 export async function readRooms(
   db: Tx,
-  { viewer, channels, rooms, bytesBefore }: RoomsQuery,
-): Promise<Map<string, Room>> {
+  { viewer, channels, rooms }: RoomsQuery,
+): Promise<Fit<Room>> {
   const wanted = (ids: string[]) => channels.filter(({ id }) => ids.includes(id))
-  const paged = wanted(rooms.pages)
-  const { pages, bytes } = await readPages(db, { viewer, channels: paged, bytesBefore })
-  const members = await readMembers(db, { channels: wanted(rooms.members), bytesBefore: bytes })
-  const entries = channels.map(({ id }): [string, Room] => [
-    id,
-    { ...pages.get(id), ...members.get(id) },
+  const fits = await pipelined([
+    readPages(db, { viewer, channels: wanted(rooms.pages), part: 'page' }),
+    readPages(db, { viewer, channels: wanted(rooms.roots), part: 'roots' }),
+    readThreads(db, { viewer, channels, messageIds: rooms.threads }),
+    readPins(db, { viewer, channels: wanted(rooms.pins) }),
+    readMembers(db, wanted(rooms.members)),
   ])
-  return new Map(entries)
+  return (bytesBefore) => {
+    const byChannel = new Map<string, Room>()
+    let bytes = bytesBefore
+    for (const fit of fits) {
+      const fitting = fit(bytes)
+      bytes = fitting.bytes
+      for (const [id, part] of fitting.byChannel)
+        byChannel.set(id, { ...byChannel.get(id), ...part })
+    }
+    return { byChannel, bytes }
+  }
 }
 
-type PagesQuery = { viewer: string; channels: Channel[]; bytesBefore: number }
+type PagesQuery = { viewer: string; channels: Channel[]; part: 'page' | 'roots' }
 
 /** The newest messages of channels. Where only some of them have room, there are more. */
-async function readPages(db: Tx, { viewer, channels, bytesBefore }: PagesQuery) {
-  const empty = { pages: new Map<string, Pick<Room, 'page'>>(), bytes: bytesBefore }
-  if (channels.length === 0) return empty
+async function readPages(db: Tx, { viewer, channels, part }: PagesQuery): Promise<Fit<Room>> {
+  if (channels.length === 0) return NOTHING
   const ids = channels.map(({ id }) => id)
+  const isListed = part === 'page' ? isLive(db) : isLiveRoot(db)
   const rows = db`
     select newest.*, given.place as channel_place
     from unnest(${ids}::uuid[]) with ordinality as given (id, place)
@@ -46,26 +58,25 @@ async function readPages(db: Tx, { viewer, channels, bytesBefore }: PagesQuery) 
       select msg.*
       from messages msg
       where msg.channel_id = given.id
-        and ${isLive(db)}
+        and ${isListed}
       order by msg.seq desc
       limit ${limits.sync.pageMessages + 1}
     ) newest`
-  const { shown, isCut, bytes } = await selectMessagePage(db, {
-    viewer,
-    rows,
-    order: db`msg.channel_place, msg.seq desc`,
-    bytesBefore,
-  })
-  // The first message is read however long it is.
-  if (bytes > limits.answerBytes) return empty
-  const messages = messagesOf(shown)
-  const pages = channels.map(({ id, lastMessage }): [string, Pick<Room, 'page'>] => {
-    const own = messages.filter(({ channelId }) => channelId === id)
-    const isLast = messages.at(-1)?.channelId === id
-    const hasRoom = own.length > 0 || lastMessage === null
-    return [id, hasRoom ? { page: pageOf(own, { isCut: isCut && isLast }) } : {}]
-  })
-  return { pages: new Map(pages), bytes }
+  const order = db`msg.channel_place, msg.seq desc`
+  const fit = await readMessagePage(db, { viewer, rows, order })
+  return (bytesBefore) => {
+    const { shown, isCut, bytes } = fit(bytesBefore)
+    // The first message is read however long it is.
+    if (bytes > limits.answerBytes) return NOTHING(bytesBefore)
+    const messages = messagesOf(shown)
+    const pages = channels.flatMap(({ id, lastMessage }): [string, Room][] => {
+      const own = messages.filter(({ channelId }) => channelId === id)
+      const isLast = messages.at(-1)?.channelId === id
+      const hasRoom = own.length > 0 || lastMessage === null
+      return hasRoom ? [[id, { [part]: pageOf(own, { isCut: isCut && isLast }) }]] : []
+    })
+    return { byChannel: new Map(pages), bytes }
+  }
 }
 
 const pageOf = (newestFirst: Message[], { isCut }: { isCut: boolean }) => ({
@@ -76,18 +87,14 @@ const pageOf = (newestFirst: Message[], { isCut }: { isCut: boolean }) => ({
 type MemberRow = NonNullable<Room['members']>[number] & { channelId: string }
 
 /** All members of channels, of as many channels as there is room for. */
-async function readMembers(
-  db: Tx,
-  { channels, bytesBefore }: { channels: Channel[]; bytesBefore: number },
-) {
-  const members = new Map<string, Pick<Room, 'members'>>()
+async function readMembers(db: Tx, channels: Channel[]): Promise<Fit<Room>> {
   let count = 0
   const ids = channels.flatMap(({ id, memberCount }) => {
     if (count + memberCount > limits.sync.members) return []
     count += memberCount
     return [id]
   })
-  if (ids.length === 0) return members
+  if (ids.length === 0) return NOTHING
   const rows = await db<MemberRow[]>`
     select
       m.channel_id, m.user_id, m.profile as "user", m.role,
@@ -112,15 +119,18 @@ async function readMembers(
     ) m
     where m.bytes <= ${limits.answerBytes}
     order by m.place, m.joined_at, m.user_id`
-  let bytes = bytesBefore
-  for (const id of ids) {
-    const own = rows.flatMap(({ channelId, ...member }) => (channelId === id ? [member] : []))
-    const size = Buffer.byteLength(JSON.stringify(own))
-    // More may have joined since the channel was read; none are read where they have no room.
-    const isWhole = own.length > 0 && own.length <= limits.sync.members
-    if (!isWhole || bytes + size > limits.answerBytes) continue
-    bytes += size
-    members.set(id, { members: own })
+  return (bytesBefore) => {
+    const byChannel = new Map<string, Room>()
+    let bytes = bytesBefore
+    for (const id of ids) {
+      const own = rows.flatMap(({ channelId, ...member }) => (channelId === id ? [member] : []))
+      const size = Buffer.byteLength(JSON.stringify(own))
+      // More may have joined since the channel was read; none are read where they have no room.
+      const isWhole = own.length > 0 && own.length <= limits.sync.members
+      if (!isWhole || bytes + size > limits.answerBytes) continue
+      bytes += size
+      byChannel.set(id, { members: own })
+    }
+    return { byChannel, bytes }
   }
-  return members
 }

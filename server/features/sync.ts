@@ -1,20 +1,23 @@
 import { type Channel, type ChannelChanges, contract, limits, type Message } from '@parley/contract'
 import { type Implements, implementWithoutTransaction } from '../core/operation.ts'
 import type { Tx } from '../db/client.ts'
+import { pipelined } from '../db/pipelined.ts'
 import { constant } from '../db/sql.ts'
 import { selectChannels } from './channels/view.ts'
-import { messagesOf, selectMessagePage } from './messages/page.ts'
+import { messagesOf, readMessagePage } from './messages/page.ts'
 import { selectTotalUnread } from './reads.ts'
 import { readRooms } from './sync-rooms.ts'
+import { listUsersById } from './users/list.ts'
 
 /**
- * What happened since the revs that the caller knows, in three statements whatever the number of
- * channels, and in one more each for pages, members and the total. The channels are read first:
- * what changes between the statements is returned twice rather than never.
+ * What happened since the revs that the caller knows, in two statements whatever the number of
+ * channels, and in one more for each part of what is shown, in two round trips. The channels are
+ * read first, which also checks the right to read them: what changes between the statements is
+ * returned twice rather than never.
  */
 const pull = implementWithoutTransaction(
   contract.sync.pull,
-  async ({ db, caller }, { channels: knownRevs, total, ...rooms }) => {
+  async ({ db, caller }, { channels: knownRevs, total, userIds, ...rooms }) => {
     const { appId, userId } = caller
     const ids = Object.keys(knownRevs)
     // In a form that keeps the join an outer one: the channels are found first, by their ids.
@@ -24,16 +27,20 @@ const pull = implementWithoutTransaction(
       total ? selectTotalUnread(db, caller) : undefined,
     ])
     const pulls = channels.map((channel): Pull => ({ channel, since: knownRevs[channel.id] ?? 0 }))
-    const changed = { viewer: userId, pulls: pulls.filter(isRecoverable), bytesBefore: bytes }
-    const { messages, isCut, bytes: bytesBefore } = await readChanged(db, changed)
+    const [fitChanged, fitRooms, users] = await pipelined([
+      readChanged(db, { viewer: userId, pulls: pulls.filter(isRecoverable) }),
+      readRooms(db, { viewer: userId, channels, rooms }),
+      userIds && readUsers(db, { appId, ids: userIds }),
+    ])
+    const { messages, isCut, bytes: bytesBefore } = fitChanged(bytes)
+    const shown = fitRooms(bytesBefore)
     const last = isCut ? messages.at(-1) : undefined
     const cutIndex = pulls.findIndex(({ channel }) => channel.id === last?.channelId)
-    const shown = await readRooms(db, { viewer: userId, channels, rooms, bytesBefore })
     const changes = new Map(
       pulls.map((pull, index) => {
         const { id } = pull.channel
         const cut = index >= cutIndex ? last : undefined
-        return [id, { ...changesOf(pull, { messages, cut }), ...shown.get(id) }]
+        return [id, { ...changesOf(pull, { messages, cut }), ...shown.byChannel.get(id) }]
       }),
     )
     // A channel without room may be removed as well: the next answer says so.
@@ -43,6 +50,7 @@ const pull = implementWithoutTransaction(
       channels: Object.fromEntries(ids.map((id) => [id, changes.get(id) ?? changesOfOther(id)])),
       more: isCut || isFull,
       settingsVersion,
+      ...(users && shown.bytes + bytesOf(users) <= limits.answerBytes && { users }),
       ...(totalUnread === undefined ? {} : { totalUnread }),
     }
   },
@@ -57,18 +65,22 @@ type Pull = { channel: Channel; since: number }
 const isRecoverable = ({ channel, since }: Pull) =>
   since <= channel.rev && channel.rev - since <= limits.sync.changes
 
-type ChangedMessages = { messages: Message[]; isCut: boolean }
-type ChangedPage = ChangedMessages & { bytes: number }
+/** All of these users; undefined if an answer has no room for them. */
+async function readUsers(db: Tx, { appId, ids }: { appId: string; ids: string[] }) {
+  const { users, nextCursor } = await listUsersById(db, { appId, ids })
+  return nextCursor === null ? users : undefined
+}
+const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value))
 
-type ChangedQuery = { viewer: string; pulls: Pull[]; bytesBefore: number }
+type ChangedMessages = { messages: Message[]; isCut: boolean }
+type FitChanged = (bytesBefore: number) => ChangedMessages & { bytes: number }
+
+type ChangedQuery = { viewer: string; pulls: Pull[] }
 
 /** The messages changed since, by channel and rev, up to the size of an answer. */
-async function readChanged(
-  db: Tx,
-  { viewer, pulls, bytesBefore }: ChangedQuery,
-): Promise<ChangedPage> {
+async function readChanged(db: Tx, { viewer, pulls }: ChangedQuery): Promise<FitChanged> {
   const changed = pulls.filter(({ channel, since }) => since < channel.rev)
-  if (changed.length === 0) return { messages: [], isCut: false, bytes: bytesBefore }
+  if (changed.length === 0) return (bytes) => ({ messages: [], isCut: false, bytes })
   const channelIds = changed.map(({ channel }) => channel.id)
   const revs = changed.map(({ since }) => since)
   const rows = db`
@@ -98,9 +110,12 @@ async function readChanged(
     order by known.ordinal, msg.rev, msg.seq
     limit ${limits.sync.messages + 1}`
   const order = db`msg.ordinal, msg.rev`
-  const page = await selectMessagePage(db, { viewer, rows, order, bytesBefore })
-  const { messages, isCut } = cutToCount(messagesOf(page.shown))
-  return { messages, isCut: isCut || page.isCut, bytes: page.bytes }
+  const fit = await readMessagePage(db, { viewer, rows, order })
+  return (bytesBefore) => {
+    const page = fit(bytesBefore)
+    const { messages, isCut } = cutToCount(messagesOf(page.shown))
+    return { messages, isCut: isCut || page.isCut, bytes: page.bytes }
+  }
 }
 
 /**

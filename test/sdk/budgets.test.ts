@@ -1,7 +1,7 @@
 import type { ChatMessage } from '@parley/client'
 import { limits } from '@parley/contract'
 import { expect, test } from 'vitest'
-import { chatOf, isLive, isOffline, ready, texts, until } from '../support/chat.ts'
+import { chatOf, isLive, isOffline, liveChatOf, ready, texts, until } from '../support/chat.ts'
 import { countCalls, createTalk, showing } from '../support/talk.ts'
 import { useWorld } from '../support/world.ts'
 
@@ -50,6 +50,74 @@ test('a client opens with two calls, and comes back with two, whatever it missed
     expect(texts(rooms[0]?.messages.getSnapshot() ?? { items: [] }).at(-1)).toBe(`missed ${isLost}`)
     expect(calls.toSorted()).toEqual(opening)
   }
+})
+
+test('pins, threads and who is online cost no third call, whatever was missed', async () => {
+  const { ids, owner, channelId } = await createTalk(world(), 'screens', 3)
+  const [pinned, root] = [
+    await owner.messages.send({ channelId, text: 'pinned' }),
+    await owner.messages.send({ channelId, text: 'root' }),
+  ]
+  await owner.messages.send({ channelId, text: 'reply', parentId: root.id })
+  await owner.pins.pin({ channelId, messageId: pinned.id })
+  await liveChatOf(world(), ids[0] ?? '')
+  const { calls, fetch } = countCalls()
+  const { chat, proxy } = await chatOf(world(), ids[1] ?? '', { fetch })
+  const room = chat.channel(channelId)
+  const [list, roots, thread] = [
+    chat.channels(),
+    room.messages({ replies: false }),
+    room.thread(root.id),
+  ]
+  const loaded = [list, roots, thread, room.messages, room.members, room.reads, room.pins]
+  const people = ids.map((id) => chat.presence(id))
+  for (const store of [...loaded, ...people]) store.subscribe(() => {})
+  const allReady = () => Promise.all(loaded.map((store) => until<{ status: string }>(store, ready)))
+  const online = (...expected: boolean[]) =>
+    Promise.all(
+      people.map((each, index) =>
+        until(each, ({ isOnline }) => (expected[index] ?? isOnline) === isOnline),
+      ),
+    )
+  const shown = () => ({
+    roots: texts(roots.getSnapshot()),
+    parent: thread.getSnapshot().parent?.text,
+    replies: texts(thread.getSnapshot()),
+    pins: texts(room.pins.getSnapshot()),
+  })
+  await chat.connect()
+  await allReady()
+  await online(true, true, false)
+  const opening = ['GET /api/channels', 'POST /api/sync']
+  expect(calls.toSorted()).toEqual(opening)
+  const opened = { roots: ['pinned', 'root'], parent: 'root', replies: ['reply'], pins: ['pinned'] }
+  expect(shown()).toEqual(opened)
+
+  proxy.cut()
+  await isOffline(chat)
+  calls.length = 0
+  await liveChatOf(world(), ids[2] ?? '')
+  proxy.mend()
+  await isLive(chat)
+  await allReady()
+  await online(true, true, true)
+  expect([calls.toSorted(), shown()]).toEqual([opening, opened])
+
+  proxy.cut()
+  await isOffline(chat)
+  calls.length = 0
+  await owner.messages.send({ channelId, text: 'missed', parentId: root.id })
+  await owner.pins.pin({ channelId, messageId: root.id })
+  await owner.pins.unpin({ channelId, messageId: pinned.id })
+  await world().db`update service set value = value || 'x' where key = 'epoch'`
+  proxy.mend()
+  await isLive(chat)
+  await allReady()
+  await until(room.pins, ({ items }) => items[0]?.text === 'root')
+  expect(shown()).toEqual({ ...opened, replies: ['reply', 'missed'], pins: ['root'] })
+  // What a stale pin would ask for again is asked for within three seconds.
+  await until(thread, ({ items }) => items.length === 2)
+  expect(calls.toSorted()).toEqual(opening)
 })
 
 test('a message costs each of 12 watchers one call, and its author none', async () => {

@@ -137,7 +137,8 @@ function catchUpToTest({ failsFrom = Number.POSITIVE_INFINITY } = {}) {
   }
   const link = { isConnected: true, state: { getSnapshot: () => ({ status: 'live' }) } }
   const emitter = { emit: (event: ChatEvent) => emitted.push(event) }
-  const options = { api: { sync: { pull } }, link, emitter }
+  const presences: Options['presences'] = () => ({ share: (call) => call(undefined) })
+  const options = { api: { sync: { pull } }, link, emitter, presences }
   const catchUp = new CatchUp(options as unknown as Options) // as far as it uses them
   return { pulls, emitted, hold, catchUp }
 }
@@ -146,7 +147,7 @@ const apply = () => false
 test('a sync pulls at most 200 channels, and the pages of 10', async () => {
   const { pulls, catchUp } = catchUpToTest()
   for (let index = 0; index < 201; index++)
-    catchUp.request(`${index}`, { since: 1, apply, part: 'pages' })
+    catchUp.request(`${index}`, { since: 1, apply, part: 'pages', id: `${index}` })
   await catchUp.run()
   expect(pulls.map(({ channels }) => Object.keys(channels).length)).toEqual([200, 1])
   expect(pulls.map(({ pages }) => pages.length)).toEqual([10, 1])

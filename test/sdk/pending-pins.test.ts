@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { isOffline, ready, until } from '../support/chat.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
+import { stoppedClock } from '../support/scripted/time.ts'
 
 /** A live client that shows the pins of a room of three messages, of which the first is pinned. */
 async function opened() {
@@ -86,5 +87,28 @@ test('a pin is asked for only where it may have reactions of the user', async ()
   talk.react('c-0002', '👍', 'me')
   talk.pin('c-0002')
   await until(pins, ({ items }) => items[0]?.reactions[0]?.own === true)
-  expect(chat.requests).toEqual([expect.stringMatching(/^GET .*pins/)])
+  // The shared call of this server has no pins.
+  expect(chat.requests).toEqual(['POST /api/sync', expect.stringMatching(/^GET .*pins/)])
+})
+
+test('pins that a gap has changed are asked for once, with what else was missed', async () => {
+  const clock = stoppedClock()
+  const { chat, channel, cut, mend, loseEvents, count } = scriptedChat()
+  const talk = channel('c')
+  for (const text of ['1', '2']) talk.send(text)
+  await chat.connect()
+  const room = chat.channel('c')
+  room.pins.subscribe(() => {})
+  await clock.forward(1)
+  await until(room.pins, ready)
+  cut()
+  await isOffline(chat)
+  talk.pin('c-0002')
+  loseEvents()
+  const before = [count(/POST .*sync/), count(/GET .*pins/)]
+  mend()
+  await clock.forward(60_000)
+  expect(room.pins.getSnapshot()).toMatchObject({ status: 'ready', items: [{ id: 'c-0002' }] })
+  // The shared call of this server has no pins.
+  expect([count(/POST .*sync/), count(/GET .*pins/)]).toEqual(before.map((each) => each + 1))
 })

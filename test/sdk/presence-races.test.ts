@@ -225,7 +225,7 @@ test('a failed load is repeated half a second later, unless it was forbidden', a
   await clock.forward(252)
   expect([room.members.getSnapshot().status, count(SYNC)]).toEqual(['ready', asked + 1])
   await clock.forward(60_000)
-  expect([room.pins.getSnapshot().status, count(/\/pins/)]).toEqual(['failed', 2])
+  expect([room.pins.getSnapshot().status, count(/\/pins/)]).toEqual(['failed', 1])
 })
 
 test('a user who reads and writes while their list reloads has read everything', async () => {

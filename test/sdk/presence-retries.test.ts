@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { isLive, isOffline } from '../support/chat.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
 
@@ -58,4 +59,21 @@ test('after a reconnect presence is asked for at once, whatever pause was left',
   chat.wake()
   await clock.forward(10)
   expect(ana.getSnapshot().isOnline).toBe(true)
+})
+
+test('after an outage the call for all rooms asks for 100 users, another for others', async () => {
+  const { chat, cut, mend, requests, bodies } = scriptedChat()
+  await chat.connect()
+  for (let n = 0; n < 150; n++) chat.presence(`u${n}`).subscribe(() => {})
+  await quiet()
+  cut()
+  await isOffline(chat)
+  requests.length = 0
+  mend()
+  await isLive(chat)
+  await quiet()
+  const asked = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, index) => `u${from + index}`)
+  expect(bodies.get('POST /api/sync')).toMatchObject({ userIds: asked(0, 100) })
+  expect(requests).toContain(`GET /api/users?ids=${asked(100, 150).join('%2C')}`)
 })

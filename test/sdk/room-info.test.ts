@@ -42,3 +42,15 @@ test('a listener of a record is called when a list has news of it, and only then
   expect(calls).toBe(1)
   expect(info.getSnapshot().channel?.starred).toBe(true)
 })
+
+test('an id that no message can have is not in the call that loads other rooms', async () => {
+  const { chat, channel, bodies } = scriptedChat()
+  channel('c')
+  await chat.connect()
+  const room = chat.channel('c')
+  const threads = ['nonsense', ID].map((id) => room.thread(id))
+  for (const thread of threads) thread.subscribe(() => {})
+  const hasEnded = ({ status }: { status: string }) => ['ready', 'failed'].includes(status)
+  await Promise.all(threads.map((thread) => until(thread, hasEnded)))
+  expect(bodies.get('POST /api/sync')).toMatchObject({ pages: ['c'], threads: [ID] })
+})

@@ -63,6 +63,25 @@ test('a thread whose first message is gone shows its replies', async () => {
   expect([texts({ items }), parent, error]).toEqual([['reply'], undefined, undefined])
 })
 
+test('the first message of a thread is asked for only if the room has not loaded it', async () => {
+  const { chat, channel, count } = scriptedChat()
+  const talk = channel('c')
+  for (let n = 1; n <= 60; n++) talk.send(`${n}`)
+  for (const parentId of ['c-0001', 'c-0060']) talk.send('reply', { parentId })
+  await chat.connect()
+  const room = chat.channel('c')
+  await until(room.messages, ready)
+  for (const [parentId, calls] of [
+    ['c-0060', 0],
+    ['c-0001', 1],
+  ] as const) {
+    const thread = room.thread(parentId)
+    thread.subscribe(() => {})
+    expect((await until(thread, ready)).parent?.id).toBe(parentId)
+    expect(count(/^GET .*\/messages\/[^/]+$/)).toBe(calls)
+  }
+})
+
 test('a message pinned while the pins load is listed although the answer lacks it', async () => {
   const { chat, talk, room, hold } = roomOf()
   talk.pin('c-0001')

@@ -1,13 +1,13 @@
 import { select } from '@parley/client'
-import { applyEvent } from '@parley/client/internal/room/reducer'
+import { applyEvent, upsertMessages } from '@parley/client/internal/room/reducer'
 import { type ChannelState, emptyState } from '@parley/client/internal/room/state'
 import {
   addPage,
   addSent,
   dropShownSent,
-  moveWindow,
   trimWindow,
   visibleMessages,
+  withWindow,
 } from '@parley/client/internal/room/timeline'
 import { expect, test } from 'vitest'
 import { isOffline, ready, texts, until } from '../support/chat.ts'
@@ -195,8 +195,8 @@ function told(count: number) {
 test('messages that arrive below a window into history are kept up to a limit', () => {
   const { events, messages } = told(3_000)
   const history = messages.slice(50, 100)
-  const span = { from: 51, to: 100 }
-  let state: ChannelState = moveWindow(emptyState, { messages: history, span, timeline: {} })
+  const window = { from: 51, to: 100 }
+  let state: ChannelState = withWindow(upsertMessages(emptyState, history), {}, window)
   for (const event of events.slice(100, 200)) state = applyEvent(state, event, 'me')
   for (const message of messages.slice(150, 153)) state = addSent(state, message)
   for (const event of events.slice(200)) state = trimWindow(applyEvent(state, event, 'me'), 1_000)

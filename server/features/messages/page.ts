@@ -11,8 +11,6 @@ type PageQuery = {
   rows: Fragment
   /** Their order, by columns of `msg`. Messages that compare as equal stay together. */
   order: Fragment
-  /** How many bytes the answer has before them. */
-  bytesBefore?: number
   /** The channel that all of them are in, if there is one. */
   channelId?: string
   /** More fields of each, by columns of `msg`, as text of JSON. */
@@ -35,13 +33,23 @@ type PageMessage = { seq: number; json: string }
  * The first messages of a page: as many as an answer has room for, but at least one, and whether
  * more follow; `bytes` is the size of the answer up to the last of them.
  */
-export async function selectMessagePage(db: Tx, query: PageQuery) {
+export const selectMessagePage = async (db: Tx, query: PageQuery) =>
+  (await readMessagePage(db, query))(0)
+
+/** The same for an answer that has more: it is known later how many bytes are before them. */
+export async function readMessagePage(db: Tx, query: PageQuery) {
   const rows = await selectPageRows(db, query)
+  return (bytesBefore: number) => fitRows(rows, { bytesBefore, channelId: query.channelId })
+}
+
+type Fitting = { bytesBefore: number; channelId: string | undefined }
+
+function fitRows(rows: PageRow[], { bytesBefore, channelId }: Fitting) {
   const shown: PageMessage[] = []
-  let bytes = query.bytesBefore ?? 0
+  let bytes = bytesBefore
   let [end, size] = [0, bytes]
   for (const [index, row] of rows.entries()) {
-    const message = messageJson(row, query.channelId)
+    const message = messageJson(row, channelId)
     const also = row[ALSO]
     const json = also === null ? message : `${message.slice(0, -1)},${also}}`
     shown.push({ seq: row[SEQ], json })

@@ -115,5 +115,13 @@ export async function ofMessages(big: Big): Promise<Operations> {
       returned: rooms.length * limits.sync.pageMessages,
       run: () => busy.sync.pull({ channels: revs, pages: rooms, members: rooms }),
     },
+    'sync.pull, the other parts': {
+      returned: limits.sync.pageMessages + PINS + 2,
+      run: () =>
+        ana.sync.pull({
+          channels: { [crowd]: limits.largestInteger },
+          ...{ roots: [crowd], threads: [root.id], pins: [crowd], userIds: ['ana'] },
+        }),
+    },
   }
 }

@@ -1,4 +1,6 @@
 import { type ChatClientOptions, createChatClient, type UserEvents } from '@parley/client'
+// Loaded before: a client whose clock stands still would wait for it.
+import '@parley/client/internal/room/own-calls'
 import { onTestFinished } from 'vitest'
 import { answerOf, type ScriptedData } from './answers.ts'
 import { createChannel, userOf } from './channel.ts'
