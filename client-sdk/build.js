@@ -14,64 +14,6 @@ const MAX_CORE_BYTES = 30_000
 const here = import.meta.dirname
 const dist = join(here, 'dist')
 rmSync(dist, { recursive: true, force: true })
-<<<<<<< HEAD
-=======
-const front = {
-  index: 'index.ts',
-  react: 'react/index.ts',
-  snapshots: 'snapshots.ts',
-  api: 'api.ts',
-  testing: 'testing/index.ts',
-}
-const shared = {
-  absWorkingDir: here,
-  bundle: true,
-  splitting: true,
-  format: 'esm',
-  platform: 'neutral',
-  target: 'es2022',
-  // Fields without a value need no code of their own.
-  tsconfigRaw: { compilerOptions: { useDefineForClassFields: false } },
-  // Minifiers do not shorten these.
-  define: {
-    'Number.POSITIVE_INFINITY': 'Infinity',
-    'Number.NaN': 'NaN',
-  },
-  external: ['react', 'ws', 'standardwebhooks'],
-  sourcemap: true,
-}
-const source = ['parley-source']
-// Nothing outside of the client has these names, which an application's minifier cannot know.
-const internal = [
-  ...['options', 'handle\\w+', '(main|thread)Windows?', 'justSent', 'was(Tried|Reflected)'],
-  ...['isReflected(In|By)', 'isConfirmedByResponse', 'isSender', 'currentLoad', 'areFetched'],
-  ...['arePinsStale', 'abandonLoads', 'loadWatched', 'loadedStatus', 'pendingReads', 'restorable'],
-  ...['serverFailures', 'stopWaiting', 'onTrimmed', 'onAccessLost', 'onGapFilled', 'needsRefetch'],
-  ...['take(Settings|Count|Read|ReadAnswer|Result|Profile)', 'requestTotal', 'loadIfIdle'],
-  ...['resources', 'catchUp', 'loaderOf', 'onStep', 'hasResponse', 'isRecovered', 'hasGap'],
-  ...['isWatched', 'chunks', 'updates', 'topicStatus', 'entriesOf', 'startFetch'],
-  ...['isElsewhere', 'refusalOf', 'hasLeft', 'isLoggedIn', 'on(Watched|Unwatched|Subscribed)'],
-  ...['on(Started|Elected|Left|Sent|Changed|Event|Waiting|Done|Refused|Restored|Settled)'],
-  ...['on(Connected|Push|Open|End|Ended|WebSocket|Loaded|Expired|Missed)', 'isConnected'],
-  ...['context', 'outbox', 'topics', 'records', 'invalidate', 'timeline', 'watched', 'isFinal'],
-  ...['(first|longest)Ms', 'canLoad', 'endRetries', 'recordedAt', 'readSeq', 'subscriber'],
-  ...['isSending', 'isActive', 'backoffMs', 'endsAt', 'currentAt', 'messageOf', 'sentHeaders'],
-  ...['refreshInfo', 'applyProfile', 'dropConfirmed', 'take(Answer|Record)', 'applyTotal'],
-  ...['clearReads', 'whenSettled', 'resubscribe', 'isRepeatable'],
-  ...['isCurrent', 'presences', 'getToken', 'on(Offline|Result|Epoch)', 'isSingle'],
-  ...['ofClient', 'retryInMs', 'isRead', 'transition', 'wasStored', 'isWaiting'],
-  ...['startOver', 'isReady', 'loader', 'gate', 'isOpen', 'early', 'copies', 'prepare', 'position'],
-  ...['later', 'ownerOf', 'forget', 'retries', 'release', 'changes', 'seqs', 'renew'],
-  ...['added', 'direction', 'resource', 'refusal', 'selected', 'complete', 'quoted', 'cache'],
-  ...['buffer', 'handOver', 'editedBy', 'listeners', 'isOn', 'gone', 'tabs', 'settle', 'reload'],
-  ...['fail', 'store', 'apply', 'operations', 'names', 'range', 'parts?', 'connected'],
-  ...['free', 'follow', 'settled', 'attempt', 'path', 'args', 'left', 'promise', 'pause', 'fields'],
-  ...['edge', 'cancel', 'redraw', 'userSession', 'tries'],
-  ...['recordChanges', 'begin', 'halt', 'keeper', 'outboxApi', 'reopen', 'openFor', 'openSocket'],
-  ...['(start|end)Reading', 'isShown', 'post', 'queued', 'link', 'emitter', 'withdraw'],
-  ...['span', 'shown', 'take', 'hold', 'check', 'share'],
-]
->>>>>>> h-open
 await build({
   ...shared,
   entryPoints: { ...front, server: 'server.ts' },
@@ -80,15 +22,6 @@ await build({
 })
 const { mangleCache: shortened, metafile } = await buildForBrowsers({
   outdir: join(dist, 'browser'),
-<<<<<<< HEAD
-=======
-  conditions: source,
-  mangleProps: new RegExp(`^(${internal.join('|')})$`),
-  reserveProps: /^handleEpoch$/,
-  // Constants are written where they are used.
-  minifySyntax: true,
-  mangleCache: {},
->>>>>>> h-open
   metafile: true,
 })
 // What applications, storages and the server know keeps its name, also deep in an exported type.

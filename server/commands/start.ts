@@ -22,11 +22,7 @@ import { levelOf } from '../jobs/log.ts'
 import { createProviderPreferences } from '../jobs/push/preferences.ts'
 import { watchWorkers } from '../jobs/watch-workers.ts'
 import { runProcess, type Stop, type StopFunction, stopWithParent } from '../lifecycle.ts'
-<<<<<<< HEAD
 import { captureConsole, captureTraces, processLog } from '../process-log.ts'
-=======
-import { captureConsole, processLog } from '../process-log.ts'
->>>>>>> h-ops2
 import { localUrl, withoutPassword, wsUrlOf } from '../urls.ts'
 import { closePort } from './close-port.ts'
 import { ensureDemoApp, NO_DEMO_APP } from './demo-app.ts'
