@@ -17,13 +17,13 @@ export class ChatError extends Error {
   /** Always `ChatError`. */
   override readonly name = 'ChatError'
   /** The cause, for programs to act on; the message is for developers. */
-  readonly code: ChatErrorCode
+  declare readonly code: ChatErrorCode
   /** The HTTP status; 0 if there was no response. */
-  readonly status: number
+  declare readonly status: number
   /** The server's `Retry-After`, in milliseconds. */
-  readonly retryAfterMs: number | undefined
+  declare readonly retryAfterMs: number | undefined
   /** The id of the request in the server's log. */
-  readonly requestId: string | undefined
+  declare readonly requestId: string | undefined
 
   constructor(
     message: string,
@@ -36,10 +36,8 @@ export class ChatError extends Error {
     },
   ) {
     super(message, details)
-    this.code = details.code
-    this.status = details.status ?? 0
-    this.retryAfterMs = details.retryAfterMs
-    this.requestId = details.requestId
+    const { code, status = 0, retryAfterMs, requestId } = details
+    Object.assign(this, { code, status, retryAfterMs, requestId })
   }
 
   /** Whether the same call may succeed later. */
@@ -56,8 +54,7 @@ export class ChatError extends Error {
 }
 
 /** Why a client does nothing more. */
-export const loggedOut = () =>
-  new ChatError('the user has logged out; make another client', { code: 'ABORTED' })
+export const loggedOut = () => new ChatError('logged out; make another client', { code: 'ABORTED' })
 
 /** Narrows an unknown error, optionally to one code: `isChatError(error, 'FORBIDDEN')`. */
 export const isChatError = (error: unknown, code?: ChatErrorCode): error is ChatError =>

@@ -67,9 +67,7 @@ export const isDeviceOffline = () => browser.navigator?.onLine === false
 
 /** What to check if nothing answers: browsers do not say whether the server refused their page. */
 export const whatToCheck = () =>
-  browser.location
-    ? `; is it running, and is ${browser.location.origin} one of its ALLOWED_ORIGINS?`
-    : ''
+  browser.location ? `; is it running, with ${browser.location.origin} in its ALLOWED_ORIGINS?` : ''
 
 export const isVisible = () => browser.document?.visibilityState === 'visible'
 

@@ -12,7 +12,7 @@ const schedules = {
   /** All calls of a client, while none of them reaches the server. */
   network: { firstMs: 500, longestMs: 10_000 },
   /** The application's backend. */
-  tokenProvider: { firstMs: 1_000, longestMs: 60_000 },
+  tokens: { firstMs: 1_000, longestMs: 60_000 },
 }
 /** A server that asks for a longer pause is asked again nevertheless. */
 const LONGEST_RETRY_AFTER_MS = 5 * 60_000

@@ -93,7 +93,7 @@ export class Tokens {
       const tries = (this.#failure?.tries ?? 0) + 1
       const error = new ChatError(`unable to get a token; ${cause}`, {
         code: 'TOKEN_PROVIDER_FAILED',
-        retryAfterMs: pause('tokenProvider', tries),
+        retryAfterMs: pause('tokens', tries),
         cause,
       })
       this.#failure = { error, tries, since: Date.now() }
@@ -126,5 +126,5 @@ function assertTokenResult(result: Partial<TokenResult> | undefined): TokenResul
   const { token, wsToken, user, appId, wsUrl, expiresIn } = result ?? {}
   if (token && wsToken && user && appId && wsUrl && expiresIn) return result as TokenResult
   const given = Object.keys(Object(result)).slice(0, 10).join(', ')
-  throw new Error(`expected a token result, got ${typeof result} with ${given || 'no fields'}`)
+  throw new Error(`expected a token result, got ${typeof result} with fields ${given || 'none'}`)
 }

@@ -82,8 +82,8 @@ export interface Api {
       nextCursor: string | null
     }>
     /**
-     * Creates a tenant with its own users, channels and messages. The API key is shown only in this
-     * response: the server stores a hash of it.
+     * Creates a tenant with its own users, channels and messages. The API key, which is named
+     * "First key", is shown only in this response: the server stores a hash of it.
      *
      * `POST /admin/apps`
      */
@@ -245,7 +245,8 @@ export interface Api {
     }>
     /**
      * Creates another API key for the app, shown only in this response. The existing keys stay
-     * valid until they expire or are deleted. An app has at most 100.
+     * valid until they expire or are deleted. An app has at most 100. A time of expiry that is over
+     * is refused with VALIDATION_ERROR.
      *
      * `POST /admin/apps/{appId}/keys`
      */

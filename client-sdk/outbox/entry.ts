@@ -8,7 +8,7 @@ import type { Message } from '../types.ts'
 export type OutboxEntry<Operation extends OutboxOperation = OutboxOperation> = {
   op: Operation
   /** The server's answer: of a message that was sent or edited, the message. */
-  done: Deferred<unknown>
+  completion: Deferred<unknown>
   /** Why the server refused it. Only messages stay after that. */
   error?: ChatError | undefined
   waiting: ChatMessage['waiting']
@@ -31,7 +31,7 @@ export function createEntry(op: OutboxOperation, { wasTried = false } = {}): Out
     serverFailures: 0,
     wasTried,
     isSending: false,
-    done: createDeferred(),
+    completion: createDeferred(),
   }
 }
 

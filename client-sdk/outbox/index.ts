@@ -100,7 +100,7 @@ export class Outbox {
     // Another tab may have sent it before this one does.
     const entry = createEntry(dated(made), { wasTried: isShared && !this.#tabs.isSender })
     if (!this.#isClosed) this.#enqueue(entry)
-    else entry.done.reject(loggedOut())
+    else entry.completion.reject(loggedOut())
     return entry
   }
 
@@ -116,9 +116,9 @@ export class Outbox {
   withdraw(clientId: string) {
     const entry = this.#entries.get(clientId)
     if (!entry) return
-    const error = new ChatError('the message was discarded', { code: 'ABORTED' })
+    const error = new ChatError('discarded', { code: 'ABORTED' })
     this.#remove(entry, { error })
-    entry.done.reject(error)
+    entry.completion.reject(error)
   }
 
   /** The network is back: sends at once what waits. A tab that was shown takes over from others. */
@@ -190,7 +190,7 @@ export class Outbox {
 
   #replace(entry: OutboxEntry, by: OutboxEntry) {
     const { clientId } = entry.op
-    by.done.promise.then(entry.done.resolve, entry.done.reject)
+    by.completion.promise.then(entry.completion.resolve, entry.completion.reject)
     this.#tabs.post({ kind: 'replaced', clientId, by: by.op.clientId })
     this.#entries.delete(clientId)
     this.#journal.delete(clientId)
@@ -206,7 +206,7 @@ export class Outbox {
       rebase(this.#entries.values(), op, { result: result as Message, update })
     this.options.onStep({ kind: 'done', op, result })
     this.#remove(entry, { result })
-    entry.done.resolve(result)
+    entry.completion.resolve(result)
   }
 
   /** What was done to the message before it was sent has its id from now on. */
@@ -233,7 +233,7 @@ export class Outbox {
       this.options.onStep({ kind: 'refused', op, error })
       this.#remove(entry, { error })
     }
-    entry.done.reject(error)
+    entry.completion.reject(error)
   }
 
   #remove(entry: OutboxEntry, outcome: { result?: unknown; error?: ChatError }) {

@@ -32,9 +32,9 @@ export function showMerged(
   { onStep, onChanged }: Pick<OutboxOptions, 'onStep' | 'onChanged'>,
 ) {
   for (const { op } of added) onStep({ kind: 'queued', op })
-  for (const { op, done } of gone) {
+  for (const { op, completion } of gone) {
     onStep({ kind: 'done', op, result: undefined })
-    done.reject(new ChatError('another tab has sent or discarded it', { code: 'ABORTED' }))
+    completion.reject(new ChatError('sent or discarded elsewhere', { code: 'ABORTED' }))
   }
   for (const { op } of [...queued.values(), ...gone]) onChanged(op.channelId)
 }

@@ -21,20 +21,20 @@ export function applyTabChange(message: TabChange, outbox: SharedOutbox) {
   const { queued, onStep, onSent, onChanged } = outbox
   const entry = queued.get(message.clientId)
   if (!entry) return
-  const { op, done } = entry
+  const { op, completion } = entry
   queued.delete(message.clientId)
   if (message.kind === 'replaced') {
-    queued.get(message.by)?.done.promise.then(done.resolve, done.reject)
+    queued.get(message.by)?.completion.promise.then(completion.resolve, completion.reject)
     onStep({ kind: 'done', op, result: undefined })
   } else if (message.error) {
     const error = toError(message.error)
     if (!isSend(op)) onStep({ kind: 'refused', op, error })
-    done.reject(error)
+    completion.reject(error)
   } else {
     const { result } = message
     if (isSend(op)) onSent(entry, result as Message) // as it was answered
     onStep({ kind: 'done', op, result })
-    done.resolve(result)
+    completion.resolve(result)
   }
   onChanged(entry)
 }
@@ -44,9 +44,9 @@ function put(op: OutboxOperation, { queued, isSender, onStep, onChanged }: Share
   if (known?.isSending) return
   const next = createEntry(op, { wasTried: !isSender || known?.wasTried })
   if (known?.error && !next.error) queued.delete(op.clientId)
-  if (known && !known.error && next.error) known.done.reject(next.error)
-  const done = known && !known.error ? known.done : next.done
-  const entry = known ? Object.assign(known, { ...next, done }) : next
+  if (known && !known.error && next.error) known.completion.reject(next.error)
+  const completion = known && !known.error ? known.completion : next.completion
+  const entry = known ? Object.assign(known, { ...next, completion }) : next
   queued.set(op.clientId, entry)
   if (!next.error) onStep({ kind: 'queued', op })
   onChanged(entry)

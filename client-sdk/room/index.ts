@@ -179,8 +179,7 @@ export class LiveRoom implements Room {
     const refusal = this.#lostWith ?? (mainWindow ? undefined : await this.#refusal())
     // Access may have been restored meanwhile.
     if (times !== this.#timesRegained) return
-    const error =
-      refusal ?? new ChatError('the channel does not exist, or you may not read it', lost)
+    const error = refusal ?? new ChatError('no such channel, or you may not read it', lost)
     this.#lostWith = error
     this.sync.handleAccessLost(error)
     this.#stores.info.handleAccessLost(error)
@@ -219,7 +218,7 @@ export class LiveRoom implements Room {
 
   #queue(op: Unplaced<NewOperation>): Promise<unknown> {
     const placed = { ...op, clientId: newId(), channelId: this.id }
-    return this.#context.outbox.add(placed).done.promise
+    return this.#context.outbox.add(placed).completion.promise
   }
 
   /** The server's reason for refusing a channel that was never shown: it may not exist. */

@@ -58,7 +58,7 @@ export function sendThroughOutbox(
       return unsentMessage(entry, me)
     },
     get sent() {
-      return entry.done.promise as Promise<Message> // the answer of a send
+      return entry.completion.promise as Promise<Message> // the answer of a send
     },
     retry: () => outbox.retry(clientId),
     discard: () => outbox.withdraw(clientId),

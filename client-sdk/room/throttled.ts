@@ -66,7 +66,7 @@ type ThrottledReadsOptions = {
  */
 export class ThrottledReads {
   /** The call that is not sent yet. */
-  #next: { done: Promise<unknown>; messageId: string | undefined } | undefined
+  #next: { completion: Promise<unknown>; messageId: string | undefined } | undefined
   #lastCall: Promise<unknown> = Promise.resolve()
   #sentAt = -Number.POSITIVE_INFINITY
 
@@ -76,14 +76,14 @@ export class ThrottledReads {
   mark(messageId: string | undefined): Promise<unknown> {
     if (!this.options.isConnected()) return this.#mark(messageId)
     if (!this.#next) {
-      this.#next = { done: this.#lastCall.then(() => this.#send()), messageId }
+      this.#next = { completion: this.#lastCall.then(() => this.#send()), messageId }
     } else {
       const other = this.#next.messageId
       const { find } = this.options
       const isOlder = readsFurther(find(other), find(messageId))
       this.#next.messageId = messageId && other && (isOlder ? other : messageId)
     }
-    return this.#next.done
+    return this.#next.completion
   }
 
   async #send() {

@@ -104,7 +104,7 @@ export function createFakeRoom(channel: Channel, context: FakeContext): RoomPart
   }
   const discard = (clientId: string) => {
     all.set(all.getSnapshot().filter((each) => each.clientId !== clientId))
-    waiting.get(clientId)?.reject(new ChatError('the message was discarded', { code: 'ABORTED' }))
+    waiting.get(clientId)?.reject(new ChatError('discarded', { code: 'ABORTED' }))
     waiting.delete(clientId)
   }
   const send = (draft: Draft): OutgoingMessage => {

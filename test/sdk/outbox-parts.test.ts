@@ -35,7 +35,7 @@ test('a stored operation may have been carried out, and one that is gone is done
   const merged = mergeStored(known, { operations: [edit], wasStored: new Set(['r']) })
   expect(merged.queued.get('e')?.wasTried).toBe(true)
   const steps: OutboxStep[] = []
-  const gone = expect(known.get('r')?.done.promise).rejects.toMatchObject({ code: 'ABORTED' })
+  const gone = expect(known.get('r')?.completion.promise).rejects.toMatchObject({ code: 'ABORTED' })
   showMerged(merged, { onStep: (step) => steps.push(step), onChanged: () => {} })
   expect(steps.map(({ kind, op }) => [kind, op.clientId])).toEqual([
     ['queued', 'e'],
@@ -65,7 +65,7 @@ test('operations of the tab that sends may have been carried out, those of other
 
 test('an edit that another tab has put into a later one ends with that', async () => {
   const outbox = outboxOf(false, edit('1'), edit('2'))
-  const first = outbox.queued.get('1')?.done.promise
+  const first = outbox.queued.get('1')?.completion.promise
   applyTabChange({ kind: 'replaced', clientId: '1', by: '2' }, outbox)
   applyTabChange({ kind: 'removed', clientId: '2', result: 'done' }, outbox)
   expect(await first).toBe('done')

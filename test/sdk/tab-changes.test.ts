@@ -105,7 +105,7 @@ test('a failed message that another tab sends again waits after what was written
 
 test('a message that another tab was refused fails here, too', async () => {
   const { queued, steps, hear } = outboxOf(draft('1'))
-  const refused = expect(queued.get('1')?.done.promise).rejects.toMatchObject(failure)
+  const refused = expect(queued.get('1')?.completion.promise).rejects.toMatchObject(failure)
   hear({ kind: 'put', operation: { ...draft('1'), failure } })
   await refused
   expect([queued.get('1')?.error?.code, steps]).toEqual(['FORBIDDEN', []])
