@@ -12,7 +12,6 @@ export const heavy = [
   'events.test.ts',
   'faults/options.test.ts',
   'given-up-pushes.test.ts',
-  'grant.test.ts',
   'hostile-frames.test.ts',
   'hostile-pages.test.ts',
   'hostile.test.ts',
@@ -62,7 +61,6 @@ export const heavy = [
   'webhooks/doc.test.ts',
   'webhooks/workers.test.ts',
   'why-not-delivered.test.ts',
-  'worker-heartbeats.test.ts',
   'worker-pool.test.ts',
   'workers.test.ts',
 ]
