@@ -17,6 +17,17 @@ export const DeviceProvider = z.enum(['fcm', 'apns', 'relay']).meta({
   examples: ['fcm'],
 })
 
+/** A registered device, without its push token. */
+export const Device = z.object({
+  id: field.uuid().meta({
+    description: 'Id of the device.',
+    examples: ['019c9b20-11f2-7b3c-8a4d-5e6f70819203'],
+  }),
+  platform: DevicePlatform,
+  provider: DeviceProvider,
+  createdAt: field.time('When it was first registered.'),
+})
+
 /** Devices that receive push notifications. */
 export const devices = {
   create: operation({
@@ -45,15 +56,7 @@ export const devices = {
         .optional()
         .meta({ description: 'App version, for targeting.', examples: ['2.4.0'] }),
     }),
-    output: z.object({
-      id: field.uuid().meta({
-        description: 'Id of the device.',
-        examples: ['019c9b20-11f2-7b3c-8a4d-5e6f70819203'],
-      }),
-      platform: DevicePlatform,
-      provider: DeviceProvider,
-      createdAt: field.time('When it was first registered.'),
-    }),
+    output: Device,
   }),
   delete: operation({
     method: 'DELETE',

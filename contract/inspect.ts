@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { Channel } from './channels.ts'
-import { DevicePlatform, DeviceProvider } from './devices.ts'
+import { Device } from './devices.ts'
 import * as field from './fields.ts'
 import { grouped, limits } from './limits.ts'
 import { Message } from './messages.ts'
@@ -63,16 +63,6 @@ type Filters = {
 const isOneFilter = ({ q, userId, channelId }: Filters) =>
   [q, userId, channelId].filter((filter) => filter !== undefined).length < 2
 const twoFilters = { error: 'expected no other filter beside it', path: ['q'] }
-
-const Device = z.object({
-  id: field.uuid().meta({
-    description: 'Id of the device.',
-    examples: ['019c9b20-11f2-7b3c-8a4d-5e6f70819203'],
-  }),
-  platform: DevicePlatform,
-  provider: DeviceProvider,
-  createdAt: field.time('When it was first registered.'),
-})
 
 /** What an app has, for the operator. */
 export const inspect = {
