@@ -114,7 +114,7 @@ function Audit({ apps, appId }: { apps: AppRecord[]; appId?: string }) {
           value={filter.before}
           addressOf={(text) => filtered({ before: text })}
         />
-        <Refresh pages={pages} />
+        <Refresh reload={pages.reload} />
       </div>
       <PagedTable
         label="Audit log"

@@ -45,7 +45,7 @@ export function Jobs({ appId }: { appId: string }) {
   return (
     <>
       <div className="actions">
-        <Refresh pages={pages} />
+        <Refresh reload={pages.reload} />
       </div>
       <PagedTable
         label="Failed jobs"

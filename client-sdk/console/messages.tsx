@@ -33,7 +33,7 @@ export function Messages({ appId, channelId }: { appId: string; channelId: strin
           <a href={addressOf(['apps', appId, 'channels'])}>Channels</a> /
         </p>
         <ChannelTitle appId={appId} channelId={channelId} />
-        <Refresh pages={pages} />
+        <Refresh reload={pages.reload} />
       </header>
       <p className="muted">Reading a channel that is not public is noted in the audit log.</p>
       <div className="search">

@@ -17,7 +17,7 @@ export function Notifications({ appId, userId }: { appId: string; userId: string
         <p className="crumb">
           <a href={addressOf(['apps', appId, 'users'])}>Users</a> / {userId}
         </p>
-        <Refresh pages={{ reload }} />
+        <Refresh reload={reload} />
       </header>
       {data && (
         <>

@@ -59,9 +59,9 @@ const classOf = <Row,>({ isNumber = false, isMinor = false }: Column<Row>) =>
 /** Where a search was given up for now, with more to look at. */
 export const NOTHING_YET = 'Nothing found so far.'
 
-/** Loads a list again, from its first page on. */
-export const Refresh = ({ pages }: { pages: { reload: () => void } }) => (
-  <button type="button" className="button button-quiet" onClick={pages.reload}>
+/** Loads again what is shown; of a list its first page. */
+export const Refresh = ({ reload }: { reload: () => void }) => (
+  <button type="button" className="button button-quiet" onClick={reload}>
     Refresh
   </button>
 )

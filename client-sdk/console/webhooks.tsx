@@ -62,7 +62,7 @@ export function Deliveries({ appId, webhookId }: { appId: string; webhookId: str
           <a href={addressOf(['apps', appId, 'webhooks'])}>Webhooks</a> /{' '}
           {webhook?.url ?? 'deliveries'}
         </p>
-        <Refresh pages={pages} />
+        <Refresh reload={pages.reload} />
       </header>
       <PagedTable
         label="Deliveries"

@@ -58,8 +58,7 @@ export function createCall(dependencies: CallDependencies, implementation: Imple
   const createUser = createRunner(dependencies, tokens.create as never) // called with its own input
   return async (request, readInput) => {
     const until = db.newDeadline()
-    const { gone } = request
-    const { credentials, facts } = request
+    const { credentials, facts, gone } = request
     const caller = await authenticate(op.auth, credentials, until, nameCaller(facts))
     noteCaller(facts, caller)
     const limit = limitOf(op, caller)

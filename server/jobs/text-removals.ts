@@ -1,6 +1,6 @@
 import { runInTransaction } from '../core/context.ts'
 import { isTextToRemove, joinRemoval, shownEnvelope, shownType } from '../core/text-removals.ts'
-import type { Tx } from '../db/client.ts'
+import type { Fragment, Tx } from '../db/client.ts'
 import type { ErasureContext } from './erasure-context.ts'
 
 type RemovalContext = Pick<ErasureContext, 'db' | 'publisher' | 'checkpoint' | 'batch'>
@@ -16,7 +16,7 @@ export function createTextRemoval() {
   let last = ''
   return async (context: RemovalContext & Pick<ErasureContext, 'attempt'>) => {
     for (;;) {
-      const waiting = await context.db.use((db) => selectTopics(db, last))
+      const waiting = await context.db.use((db) => selectTopics(db, db`tr.topic > ${last}`))
       if (waiting.length === 0) break
       for (const next of waiting) {
         last = next.topic
@@ -29,23 +29,16 @@ export function createTextRemoval() {
 
 /** The same for an app, of which users are erased. */
 export async function removeTextsOf(context: RemovalContext, appId: string) {
-  for (const found of await context.db.use((db) => selectTopicsOf(db, appId)))
-    await removeFromTopic(context, found)
+  const ofApp = await context.db.use((db) => selectTopics(db, db`tr.app_id = ${appId}`))
+  for (const found of ofApp) await removeFromTopic(context, found)
 }
 
 type Waiting = { topic: string; appId: string }
 
-const selectTopics = (db: Tx, last: string) => db<Waiting[]>`
+const selectTopics = (db: Tx, condition: Fragment) => db<Waiting[]>`
   select distinct tr.topic, tr.app_id
   from text_removals tr
-  where tr.topic > ${last}
-  order by tr.topic
-  limit ${FOUND}`
-
-const selectTopicsOf = (db: Tx, appId: string) => db<Waiting[]>`
-  select distinct tr.topic, tr.app_id
-  from text_removals tr
-  where tr.app_id = ${appId}
+  where ${condition}
   order by tr.topic
   limit ${FOUND}`
 

@@ -1,3 +1,4 @@
+import type { OutgoingMessage } from '@parley/client'
 import { expect, test } from 'vitest'
 import { isOffline, ready, until } from '../support/chat.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
@@ -17,6 +18,25 @@ async function live() {
   return { clock, ...chat, room: chat.chat.channel('c') }
 }
 
+type Sending = Pick<OutgoingMessage, 'message' | 'sent'>
+
+/** Lets seconds pass until a message has failed, which is pending before. */
+async function untilFailed(
+  poison: Sending,
+  onFailed: () => void,
+  passSecond: () => Promise<unknown>,
+) {
+  let failed = false
+  poison.sent.catch(() => {
+    failed = true
+    onFailed()
+  })
+  for (let second = 0; second < 400 && !failed; second++) {
+    expect(poison.message.status).toBe('pending')
+    await passSecond()
+  }
+}
+
 test.each([500, 502, 504])(
   'a message that the server answers with %i ten times has failed, and the next ones are sent',
   async (status) => {
@@ -24,15 +44,7 @@ test.each([500, 502, 504])(
     intercept(SEND, () => page(status))
     const poison = room.send({ text: 'poison' })
     const next = room.send({ text: 'next' })
-    let failed = false
-    poison.sent.catch(() => {
-      failed = true
-      refuseRequests()
-    })
-    for (let second = 0; second < 400 && !failed; second++) {
-      expect(poison.message.status).toBe('pending')
-      await clock.forward(1_000)
-    }
+    await untilFailed(poison, refuseRequests, () => clock.forward(1_000))
     await next.sent
     expect(poison.message).toMatchObject({
       status: 'failed',
@@ -56,16 +68,10 @@ test('a message whose request is reset ten times while others are answered fails
   intercept(SENDS, reset)
   const poison = room.send({ text: 'poison' })
   const next = room.send({ text: 'next' })
-  let failed = false
-  poison.sent.catch(() => {
-    failed = true
-    refuseRequests()
-  })
-  for (let second = 0; second < 400 && !failed; second++) {
-    expect(poison.message.status).toBe('pending')
+  await untilFailed(poison, refuseRequests, () => {
     void chat.api.users.get({ userId: 'ana' }).catch(() => {})
-    await clock.forward(1_000)
-  }
+    return clock.forward(1_000)
+  })
   await next.sent
   expect(poison.message).toMatchObject({ status: 'failed', error: { code: 'NETWORK_ERROR' } })
   expect(next.message.status).toBe('sent')

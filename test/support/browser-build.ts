@@ -9,7 +9,7 @@ const ENTRY = /^@parley\/client(?:\/(react|api|snapshots|testing))?$/
 
 /**
  * `@parley/client` as browsers load it: its internal names are shortened, and what reaches one of
- * them by a string finds nothing. It is built anew, in memory, since other tests build packages.
+ * them by a string finds nothing. It is built in memory, since other tests build packages.
  */
 export function browserBuild(): Plugin {
   let files = new Map<string, string>()
