@@ -112,6 +112,7 @@ const coverage: CoverageV8Options = {
   provider: 'v8',
   include: measured.map((folder) => `${folder}/**/*.ts`),
   exclude: [
+    '**/*.d.ts',
     '**/client-sdk/{console,dist,docs,playground,react}/**',
     '**/client-sdk/{generate,reference,types}.ts',
     // Served by a whole server only, which is another process.
