@@ -21,6 +21,8 @@ test('services that share a database and a role count their own connections only
     const queue = createQueuePool(url, { onConnectionLost: () => {} })
     await queue.pgPool.query('select 1')
     const db = createDb({ url, poolSize: 1, applicationName: 'parley' })
+    // Else the connection that it uses may be opened before or after the others are counted.
+    await db.ping()
     onTestFinished(async () => {
       await Promise.all([...connections.map((sql) => sql.end()), queue.close()])
       await db.end({ timeout: 1 })
