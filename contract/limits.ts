@@ -3,7 +3,7 @@
  * bytes.
  */
 export const limits = {
-  apiVersion: '0.1.0',
+  apiVersion: '0.2.0',
   tokenLifetimeSeconds: 86_400,
   /** How long another server may still accept a revoked token or a deleted API key. */
   revocationSeconds: 5,

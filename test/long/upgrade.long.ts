@@ -1,51 +1,27 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { connectOnce } from '@parley/server/db/client'
 import { migrate } from '@parley/server/db/migrate'
 import { readMigrations } from '@parley/server/db/migration-files'
 import { expect, onTestFinished, test } from 'vitest'
 import { expectExactCounters } from '../imports/records.ts'
 import { root } from '../support/consumer.ts'
-import { createEmptyDatabase, migrateUpTo } from '../support/migrations.ts'
 import { refusal } from '../support/refusal.ts'
+import { createReleased, readRelease, releases, releasesFolder } from '../support/releases.ts'
 import { createWorld, type User } from '../support/world.ts'
-
-/**
- * Of each release there is a folder: the rows that a server of that version has written for a few
- * users, and every statement that its own tests sent. `last` is the last migration of its schema.
- * With `isFenced` its servers are stopped before the upgrade, as its changelog says.
- */
-const releases = [{ version: '0.1.0', last: '0004_indexes', isFenced: true }]
-
-const folder = join(root, 'test/releases')
-const read = (version: string, file: string) =>
-  readFileSync(join(folder, version, file), 'utf8').split('--> statement-breakpoint\n')
-
-/** A database as a server of that version has left it. */
-async function createReleased({ version, last }: (typeof releases)[number]) {
-  const url = await createEmptyDatabase()
-  await migrateUpTo(url, last)
-  const sql = connectOnce(url)
-  onTestFinished(() => sql.end())
-  // Each database is made with an epoch of its own.
-  await sql`delete from service`
-  for (const statement of read(version, 'data.sql')) await sql.unsafe(statement)
-  return { url, sql }
-}
 
 test('every version in the changelog is one that the upgrade is tested from', () => {
   const changelog = readFileSync(join(root, 'CHANGELOG.md'), 'utf8')
   const published = [...changelog.matchAll(/^## (\d+\.\d+\.\d+)/gm)].map(([, version]) => version)
   expect(releases.map(({ version }) => version)).toEqual(published.toReversed())
-  expect(readdirSync(folder).toSorted()).toEqual(published.toSorted())
+  expect(readdirSync(releasesFolder).toSorted()).toEqual(published.toSorted())
 })
 
 for (const release of releases) {
-  const { version, last, isFenced } = release
+  const { version, last, rev, isFenced } = release
 
   test(`statements of ${version} are understood after each later migration`, async () => {
     const { sql } = await createReleased(release)
-    const statements = read(version, 'statements.sql')
+    const statements = readRelease(version, 'statements.sql')
     expect(statements.length).toBeGreaterThan(100)
     const migrations = readMigrations()
     const later = migrations.slice(migrations.findIndex(({ name }) => name === last) + 1)
@@ -103,7 +79,7 @@ for (const release of releases) {
     expect(messages).toHaveLength(44)
     const [first, second] = messages
     expect(first).toMatchObject({
-      ...{ text: 'Soup today? https://example.com/soup', seq: 1, rev: 58, replyCount: 1 },
+      ...{ text: 'Soup today? https://example.com/soup', seq: 1, rev, replyCount: 1 },
       ...{ pinned: true, reactions: [{ type: '👍', count: 1, own: true }] },
     })
     expect(second).toMatchObject({ text: 'Yes, of course @ana', mentions: ['ana'] })
@@ -134,7 +110,9 @@ for (const release of releases) {
     test(`an old server of ${version} reads on, and writes nothing by half`, async () => {
       const { url, sql } = await createReleased(release)
       await migrate(url)
-      const emit = read(version, 'statements.sql').find((text) => /^insert into events/m.test(text))
+      const emit = readRelease(version, 'statements.sql').find((text) =>
+        /^insert into events/m.test(text),
+      )
       const [channel] = await sql`
         select c.id, c.rev, c.last_seq as "lastSeq"
         from channels c

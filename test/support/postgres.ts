@@ -14,7 +14,10 @@ declare module 'vitest' {
     databaseUrl: string
     /** A migrated database with the twin, which every test file clones. */
     template: string
-    /** A folder for the statements that the run sends, and those that the source declares. */
+    /**
+     * A folder for the statements that the run sends, and those that the source declares. That of
+     * `STATEMENTS_FOLDER` is kept.
+     */
     statements: string
   }
 }
@@ -34,13 +37,14 @@ export async function providePostgres(project: TestProject) {
   await installTwin(databaseUrl(server.url, template))
   project.provide('databaseUrl', server.url)
   project.provide('template', template)
-  const statements = mkdtempSync(join(tmpdir(), 'parley-statements-'))
+  const kept = process.env.STATEMENTS_FOLDER
+  const statements = kept ?? mkdtempSync(join(tmpdir(), 'parley-statements-'))
   project.provide('statements', statements)
   return async () => {
     await admin.unsafe(`drop database if exists ${template} with (force)`)
     await admin.end()
     await server.stop()
-    rmSync(statements, { recursive: true })
+    if (kept === undefined) rmSync(statements, { recursive: true })
   }
 }
 

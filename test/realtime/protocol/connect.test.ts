@@ -146,7 +146,7 @@ describe('connecting', () => {
     const raw = await connected()
     const { connect: result } = await raw.reply(1)
     expect(result).toMatchObject({
-      version: '0.1.0',
+      version: '0.2.0',
       expires: true,
       pong: true,
       data: { appId: world().appId, userId: 'ana', userTopic: userTopic(ana()) },
@@ -195,7 +195,7 @@ describe('tokens', () => {
     expect((await diligent.reply(1)).connect.ttl).toBe(1)
     const refreshed = await diligent.ask({ id: 2, refresh: { token: ana().minted.wsToken } })
     expect(refreshed.refresh).toMatchObject({
-      version: '0.1.0',
+      version: '0.2.0',
       expires: true,
       client: expect.any(String),
     })
