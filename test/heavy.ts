@@ -22,6 +22,7 @@ export const heavy = [
   'log-volume.test.ts',
   'lost-workers.test.ts',
   'messages/batch-order.test.ts',
+  'messages/reaction-removals.test.ts',
   'migrate.test.ts',
   'migrations.test.ts',
   'outage-lines.test.ts',
