@@ -42,6 +42,7 @@ export const heavy = [
   'realtime/recovery/bytes.test.ts',
   'realtime/send-memory.test.ts',
   'realtime/socket-memory.test.ts',
+  'realtime/strangers.test.ts',
   'refused-log.test.ts',
   'safe-messages.test.ts',
   'sdk/chat-pitfalls.test.ts',
