@@ -100,6 +100,38 @@ test('a push of another app comes before the later pages of many large channels'
   expect(order.indexOf('eve')).toBeLessThanOrEqual(8)
 })
 
+test('pushes of an app with which the provider has trouble put off none of another', async () => {
+  const { ben } = current()
+  const other = await world().stranger()
+  await other.users.sync({ users: [{ id: 'eve' }] })
+  const finn = await world().user('finn', {}, other)
+  const small = await finn.channels.create({ type: 'group', name: 'Two', memberIds: ['eve'] })
+  const [ours, theirs] = await Promise.all([
+    send('hi'),
+    finn.messages.send({ channelId: small.id, text: 'to eve' }),
+  ])
+  await settle()
+  let taken = ''
+  provider().behave((response, call) => {
+    const body = JSON.stringify(call.body)
+    if (body.includes(ben.id)) return provider().answer(503)(response, call)
+    taken += body
+    provider().accept(response, call)
+  })
+  const jobs = [
+    { appId: world().appId, messageId: ours.id },
+    { appId: finn.minted.appId, messageId: theirs.id },
+  ]
+  await world().db`
+    insert into staged_jobs (task, payload)
+    select 'push-message', job
+    from jsonb_array_elements(${world().db.json(jobs)}) with ordinality as staged (job, n)
+    order by n`
+  await until(() => taken.includes('to eve'))
+  provider().behave()
+  await idle(world())
+})
+
 test('an invite that the provider took for one user is sent again to the other alone', async () => {
   const { ana, ben, cleo } = current()
   const trouble = { status: 'error', error: ['connect ECONNREFUSED 10.0.0.7:6379'] }

@@ -15,8 +15,10 @@ export type RetentionContext = {
   batch: BatchSize
 }
 
+type StepContext = Pick<RetentionContext, 'db' | 'checkpoint' | 'batch'>
+
 export async function repeatUntilNone(
-  { db, checkpoint, batch }: RetentionContext,
+  { db, checkpoint, batch }: StepContext,
   remove: (db: DbConnection, limit: number) => PromiseLike<{ count: number }>,
 ) {
   const step = () => {
@@ -53,7 +55,7 @@ export function expireInOrder(context: RetentionContext, { table, select }: Expi
   })
 }
 
-/** Rows of a channel, an app or a topic. */
+/** Rows of a channel, an app, a message or a topic. */
 export type Owned = {
   table: string
   /** The columns of the index after the owner. Without them each step starts from the beginning. */
@@ -62,7 +64,13 @@ export type Owned = {
   /** Rows of this type are kept. */
   keptType?: string
 }
-type Owner = { column: 'channel_id' | 'app_id' | 'topic'; id: string }
+/** The reactions to one message. */
+export const reactionsOfOne: Owned = {
+  table: 'reactions',
+  order: ['emoji', 'user_id'],
+  skipsLocked: true,
+}
+type Owner = { column: 'channel_id' | 'app_id' | 'message_id' | 'topic'; id: string }
 type Position = (string | number)[]
 type Deleted = { count: number; last: Position }
 
@@ -70,7 +78,7 @@ type Deleted = { count: number; last: Position }
  * Deletes all of these rows, by the places (ctid) where a step has found them. Joined by keys
  * instead, a table that was small when the statement was prepared would be read whole by each step.
  */
-export function deleteOwned(context: RetentionContext, rows: Owned, owner: Owner) {
+export function deleteOwned(context: StepContext, rows: Owned, owner: Owner) {
   let after: Position = []
   return repeatUntilNone(context, async (db, limit) => {
     const [deleted] = await deleteSome(db, rows, { ...owner, after, limit })

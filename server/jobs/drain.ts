@@ -82,7 +82,8 @@ export function startDraining({ db, tasks, staging, timings, log }: DrainingOpti
 type Drained = { moved: number; unclaimed: QueuedTask[] }
 
 /**
- * Moves staged jobs to the queue, in batches by task. It is one statement, so no job is lost or
+ * Moves staged jobs to the queue, in batches by task and app: an app whose pushes are many, or make
+ * the provider fail, puts off none of another. It is one statement, so no job is lost or
  * duplicated, and several processes may drain at once. The named queues keep a user's own jobs in
  * order.
  */
@@ -103,7 +104,9 @@ const moveStagedJobs = (db: Db, tasks: QueuedTask[], most: number) =>
         returning id, task, payload, created_at
       ), batched as (
         select taken.*,
-          (row_number() over (partition by task order by id) - 1) / given.batch_size as batch,
+          payload->>'appId' as app_id,
+          (row_number() over (partition by task, payload->>'appId' order by id) - 1)
+            / given.batch_size as batch,
           case when task in ('subscriber', 'subscriber-removal', 'device')
             then 'subscribers-' || (hashtext(payload->>'userId') & 7)
           end as queue
@@ -117,7 +120,7 @@ const moveStagedJobs = (db: Db, tasks: QueuedTask[], most: number) =>
             'tries', 0
           ) as payload
         from batched
-        group by task, batch, queue
+        group by task, app_id, batch, queue
         order by min(id)
       ), added as (
         select from ${queueSchema(db)}.add_jobs(array(

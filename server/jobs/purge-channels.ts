@@ -14,6 +14,7 @@ import {
   type RetentionContext,
   repeatUntilNone,
 } from './delete-in-steps.ts'
+import { purgeMessages } from './purge-messages.ts'
 import { BATCH } from './retention.ts'
 
 type PurgeContext = RetentionContext & { publisher: EventPublisher }
@@ -96,7 +97,6 @@ const contentOfChannel: Owned[] = [
   { table: 'imported_rows' },
   { table: 'read_marks', order: ['user_id', 'seq'] },
   { table: 'tombstone_counts', order: ['user_id', 'part'] },
-  { table: 'messages', order: ['seq'], skipsLocked: true },
 ]
 const membersOfChannel: Owned[] = [
   { table: 'members', order: ['user_id'], skipsLocked: true },
@@ -168,6 +168,7 @@ function retireMembers(context: RetentionContext, id: string) {
 export async function purgeContent(context: RetentionContext, { id }: ChannelRef) {
   for (const rows of contentOfChannel)
     await deleteOwned(context, rows, { column: 'channel_id', id })
+  await purgeMessages(context, id)
 }
 
 /** Removes the other member's name from the event by which a member got a direct message. */

@@ -1,6 +1,8 @@
 import { runInTransaction } from '../core/context.ts'
 import { isTextToRemove, joinRemoval, shownEnvelope, shownType } from '../core/text-removals.ts'
 import type { Fragment, Tx } from '../db/client.ts'
+import { constant } from '../db/sql.ts'
+import { deleteOwned, reactionsOfOne } from './delete-in-steps.ts'
 import type { ErasureContext } from './erasure-context.ts'
 
 type RemovalContext = Pick<ErasureContext, 'db' | 'publisher' | 'checkpoint' | 'batch'>
@@ -9,8 +11,9 @@ type RemovalContext = Pick<ErasureContext, 'db' | 'publisher' | 'checkpoint' | '
 const FOUND = 100
 
 /**
- * Takes the texts of deleted messages out of stored events, where a deletion left that for later.
- * The next pass continues with the topic after the last one: a long one delays no other for good.
+ * Removes the reactions of deleted messages, and takes their texts out of stored events, where a
+ * deletion left that for later. The next pass continues with the topic after the last one: a long
+ * one delays no other for good.
  */
 export function createTextRemoval() {
   let last = ''
@@ -61,8 +64,33 @@ async function removeFromTopic(context: RemovalContext, { topic, appId }: Waitin
       ),
     )
   }
-  while ((await step()) > 0);
+  do await removeReactions(context, topic)
+  while ((await step()) > 0)
 }
+
+/** Nobody adds to them any more, so the channel is not locked. */
+async function removeReactions(context: RemovalContext, topic: string) {
+  const found = await context.db.use(
+    (db) => db<{ id: string }[]>`
+      select tr.message_id as id
+      from text_removals tr
+      where tr.topic = ${topic}
+        and ${hasReactions(db)}`,
+  )
+  for (const { id } of found)
+    await deleteOwned(context, reactionsOfOne, { column: 'message_id', id })
+}
+
+/** Asked in an order that only the key of reactions has. */
+const hasReactions = constant(
+  (db) => db`(
+    select true
+    from reactions r
+    where r.message_id = tr.message_id
+    order by r.emoji, r.user_id
+    limit 1
+  ) is not null`,
+)
 
 /**
  * Looks at the next events of the topic, for all of its removals that have come so far. Returns how
@@ -117,6 +145,7 @@ async function removeFromSlice(db: Tx, topic: string, limit: number) {
       where tr.topic = ${topic}
         and tr.after <= reached."to"
         and tr.rev <= reached."to" + 1
+        and not ${hasReactions(db)}
       returning tr.message_id
     ),
     passed as (

@@ -1,7 +1,9 @@
 import { topics } from '@parley/contract'
+import type { Tx } from '@parley/server/db/client'
 import { expect, onTestFinished, test } from 'vitest'
-import { erased } from '../support/cleanup.ts'
+import { cleanupElsewhere, erased } from '../support/cleanup.ts'
 import { copyLastMessage } from '../support/copies.ts'
+import { waitingForRows, whileRowLocked } from '../support/locks.ts'
 import { centrifugeOf, listen } from '../support/realtime.ts'
 import { until } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
@@ -103,6 +105,44 @@ test('a deleted message with 100 edits and quotes has lost its text for all read
   expect(new Set(types.map(({ type }) => type))).toEqual(new Set(['message.deleted']))
   const isOther = (event: unknown) => !JSON.stringify(event).includes(late.id)
   expect((await shown()).filter(isOther)).toEqual(masked.filter(isOther))
+})
+
+test('a removal of a text that is killed between two steps goes on, and shows it to nobody', async () => {
+  const { ana, channelId, secret, topic, heard } = await quotedOften(600)
+  const ref = { channelId, messageId: secret.id }
+  const killed = cleanupElsewhere(world(), { mayFail: true })
+  // It waits for an event of a later step, which somebody else is reading.
+  const lastQuote = (sql: Tx) => sql`
+    select
+    from events
+    where topic = ${topic}
+      and "offset" = ${secret.rev + 590}
+    for update`
+  await whileRowLocked(world(), lastQuote, async () => {
+    await ana.messages.delete(ref)
+    const pass = killed.run()
+    await waitingForRows(world(), 1)
+    const ended = await world().db`
+      select pg_terminate_backend(pid)
+      from pg_stat_activity
+      where application_name = 'parley-test-elsewhere'`
+    expect(ended.length).toBeGreaterThan(0)
+    await killed.stop()
+    await pass
+  })
+  const left = await storedWith(SECRET)
+  expect(left).toBeGreaterThan(100)
+  expect(left).toBeLessThan(500)
+  const shown = async () => {
+    const listener = await heard(secret.rev - 1)
+    await listener.untilType('message.deleted')
+    expect(JSON.stringify(listener.received)).not.toContain(SECRET)
+    return listener.received
+  }
+  const masked = await shown()
+  await allRemoved()
+  expect(await storedWith(SECRET)).toBe(0)
+  expect(await shown()).toEqual(masked)
 })
 
 test('a user is not erased before their text is gone from all quotes of it', async () => {

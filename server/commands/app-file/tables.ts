@@ -97,7 +97,7 @@ const tables: AppTable[] = [
     alias: 'r',
     rows: (db, appId) => db`
       reactions r
-      join messages msg on msg.id = r.message_id
+      join messages msg on msg.id = r.message_id and msg.deleted_at is null
       join channels c on c.id = msg.channel_id
       where r.app_id = ${appId}
         and c.deleted_at is null`,

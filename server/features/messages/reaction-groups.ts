@@ -5,10 +5,11 @@ import { userSummary } from '../users/view.ts'
 
 /**
  * The reactions of message row `msg` as JSON, if any: oldest emoji first, with first users. However
- * many users reacted, it reads those that it shows, and the counts that are kept of many.
+ * many users reacted, it reads those that it shows, and the counts that are kept of many. Those of
+ * a tombstone, which the cleanup may not have removed yet, are not shown.
  */
 export const reactionsOfMessage = (db: Tx, viewer: string | Fragment | null) => db`
-  case when (
+  case when msg.deleted_at is null and (
     select true
     from reactions
     where message_id = msg.id

@@ -6,11 +6,12 @@ import { userSummary } from '../users/view.ts'
 import type { Thread } from './batch-counters.ts'
 
 /**
- * From how many of its own events and how many of its quotes the text of a message is removed at
- * once. Thousands take seconds, in which nobody could write to the channel: if there are more, it
- * is left to the cleanup, and whoever reads events is shown them without it (`text_removals`).
+ * Up to how many of its own events, of its quotes and of its reactions are written with the
+ * tombstone of a message. Thousands take seconds, in which nobody could write to the channel: if
+ * there are more, the cleanup does it (`text_removals`). Whoever reads events is shown them without
+ * the text, and nobody is shown reactions to a tombstone.
  */
-const MOST_EVENTS = 100
+const MOST_ROWS = 100
 
 type Written = {
   appId: string
@@ -34,10 +35,6 @@ export function writeTombstones(db: Tx, { appId, topic, tombstones, threads }: W
       from jsonb_to_recordset(${db.json(tombstones)}) as tombstone (
         id uuid, rev int, "createdRev" int, "replyCount" int, "deletedAt" timestamptz, envelope text
       )
-    ),
-    reactions as (
-      delete from reactions
-      where message_id = ${ids}
     ),
     pins as (
       delete from pins
@@ -66,7 +63,7 @@ export function writeTombstones(db: Tx, { appId, topic, tombstones, threads }: W
         from events e
         where e.message_id = deleted.id
           and ${isStoredWhole(db)}
-        limit ${MOST_EVENTS + 1}
+        limit ${MOST_ROWS + 1}
       ) e
     ),
     quoting as (
@@ -76,7 +73,7 @@ export function writeTombstones(db: Tx, { appId, topic, tombstones, threads }: W
         select msg.id
         from messages msg
         where msg.quoted_id = deleted.id
-        limit ${MOST_EVENTS + 1}
+        limit ${MOST_ROWS + 1}
       ) msg
     ),
     quoting_events as (
@@ -91,18 +88,32 @@ export function writeTombstones(db: Tx, { appId, topic, tombstones, threads }: W
           where e.message_id = quoting.message_id
             and e.type in ('message.new', 'message.updated')
             and ${isStoredWhole(db)}
-          limit ${MOST_EVENTS + 1}
+          limit ${MOST_ROWS + 1}
         ) e
         where quoting.id = deleted.id
           and quoting.message_id not in (select id from deleted)
-        limit ${MOST_EVENTS + 1}
+        limit ${MOST_ROWS + 1}
       ) e
+    ),
+    reacted as materialized (
+      select deleted.id, r.place
+      from deleted
+      cross join lateral (
+        select r.ctid as place
+        from reactions r
+        where r.message_id = deleted.id
+        order by r.emoji, r.user_id -- of two indexes, the one that begins with the message
+        limit ${MOST_ROWS + 1}
+      ) r
     ),
     many as (
       select distinct id
       from (
         select id, 'own' as kind
         from own_events
+        union all
+        select id, 'reaction'
+        from reacted
         union all
         select id, 'message'
         from quoting
@@ -111,7 +122,7 @@ export function writeTombstones(db: Tx, { appId, topic, tombstones, threads }: W
         from quoting_events
       ) found
       group by id, kind
-      having count(*) > ${MOST_EVENTS}
+      having count(*) > ${MOST_ROWS}
     ),
     emptied as (
       select
@@ -137,6 +148,10 @@ export function writeTombstones(db: Tx, { appId, topic, tombstones, threads }: W
       from many
       join deleted using (id)
       join emptied using (id)
+    ),
+    reactions as (
+      delete from reactions
+      where ctid = any(array(select place from reacted where id not in (select id from many)))
     ),
     own as (
       update events e

@@ -22,7 +22,10 @@ export const selectReactions = (db: Tx, query: TargetQuery) => db<OwnReactions[]
   from (
     select
       r.app_id, msg.channel_id, r.user_id, r.message_id, r.emoji,
-      ${stateOfChannel(db)} as state
+      case
+        when msg.deleted_at is null then ${stateOfChannel(db)}
+        else 'deleted'
+      end as state
     from reactions r
     join users u
       on u.app_id = r.app_id
@@ -40,7 +43,8 @@ export const selectReactions = (db: Tx, query: TargetQuery) => db<OwnReactions[]
 
 /**
  * Removes at most `limit` of these reactions of a deleted user. Repeating it is harmless. Where
- * nobody sees the channel, yet or any more, there are no events of it.
+ * nobody sees the channel, yet or any more, there are no events of it, nor of reactions that a
+ * deleted message still has.
  */
 export async function eraseReactions(ctx: Transaction, own: OwnReactions, limit: number) {
   if (own.state !== 'live') {
@@ -56,15 +60,18 @@ export async function eraseReactions(ctx: Transaction, own: OwnReactions, limit:
     viewer: null,
     which: ctx.db`where msg.id = any(${messageIds}::uuid[])`,
   })
-  const messages = new Map(found.map((message) => [message.id, asBroadcast(message)]))
+  const live = found.filter(({ deletedAt }) => deletedAt === null)
+  const messages = new Map(live.map((message) => [message.id, asBroadcast(message)]))
   const revs = new Map<string, number>()
   for (const { messageId, emoji } of removed) {
+    const message = messages.get(messageId)
+    if (message === undefined) continue
     const payload = {
       channelId: channel.id,
       messageId,
       reaction: { type: emoji, userId: user.id },
       user,
-      reactions: messages.get(messageId)?.reactions ?? [],
+      reactions: message.reactions,
     }
     const withRev = (rev: number) => {
       revs.set(messageId, rev)

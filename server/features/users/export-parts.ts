@@ -101,7 +101,7 @@ export const exportParts: Part[] = [
             'createdAt', ${isoTime(db, db`r.created_at`)}
           ) as data
         from reactions r
-        join messages msg on msg.id = r.message_id
+        join messages msg on msg.id = r.message_id and msg.deleted_at is null
         join channels c on c.id = msg.channel_id and c.deleted_at is null
         where r.app_id = ${appId}
           and r.user_id = ${userId}
