@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { limits } from '@parley/contract'
 import { developmentOrigins, readConfig, Variables } from '@parley/server/config'
 import { warningsOf } from '@parley/server/config-warnings'
 import { describe, expect, test } from 'vitest'
@@ -93,12 +94,24 @@ test('without variables the server is in development and listens on this machine
     databaseUrl: undefined,
     poolSize: 10,
     allowedOrigins: developmentOrigins,
-    rateLimits: { tokens: 100, messages: 60, requests: 1_000 },
+    waitSeconds: 30,
+    migrateOnStart: true,
+    rateLimits: { tokens: 100, messages: 60, requests: 1_000, appends: 3_000, appRequests: 0 },
+    socketsPerUser: limits.realtime.socketsPerUser,
+    socketsPerApp: 0,
+    connectionsPerAddress: 0,
     userAdminAccess: 'bearer',
     presenceGraceSeconds: 15,
+    purgeEmptyAfterDays: 0,
+    auditRetentionDays: 365,
+    hasConsole: true,
+    webhooks: { allowedHosts: [], mustBeHttps: false },
+    sendsSpans: false,
+    workers: 1,
     jobs: 'on',
     metricsPort: undefined,
     logLevel: 'info',
+    logSample: 1,
     shutdownDelayMs: 0,
   })
 })
@@ -111,6 +124,8 @@ test('production listens on all addresses, but for metrics, and requires JWT_SEC
     metricsHost: '127.0.0.1',
     adminKey: undefined,
     userAdminAccess: 'server',
+    webhooks: { mustBeHttps: true },
+    logSample: 0.25,
     shutdownDelayMs: 5_000,
   })
   expect(complaint(production)).toBe('JWT_SECRET: required with NODE_ENV=production')
