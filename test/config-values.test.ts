@@ -1,4 +1,5 @@
-import { readConfig } from '@parley/server/config'
+import { readFileSync } from 'node:fs'
+import { readConfig, Variables } from '@parley/server/config'
 import { expect, test } from 'vitest'
 
 const secret = 'x'.repeat(32)
@@ -106,4 +107,15 @@ test('a password that is not encoded is refused, without a word of it', () => {
     )
   const encoded = 'postgres://ana:hunter%40two%2Fx@db:5432/chat?application_name=a%40b'
   expect(readConfig({ DATABASE_URL: encoded }).databaseUrl).toBe(encoded)
+})
+
+test('.env.example lists every variable and no other', () => {
+  const lines = readFileSync(new URL('../.env.example', import.meta.url), 'utf8')
+    .split('\n')
+    .filter((line) => /^\w+=/.test(line))
+  const listed = Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+  )
+  expect(Object.keys(listed).sort()).toEqual(Object.keys(Variables.shape).sort())
+  expect(readConfig(listed)).toEqual({ ...readConfig({}), trustProxy: false })
 })

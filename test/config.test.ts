@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs'
-import { limits } from '@parley/contract'
 import { developmentOrigins, readConfig, Variables } from '@parley/server/config'
 import { warningsOf } from '@parley/server/config-warnings'
 import { describe, expect, test } from 'vitest'
@@ -97,7 +95,6 @@ test('without variables the server is in development and listens on this machine
     waitSeconds: 30,
     migrateOnStart: true,
     rateLimits: { tokens: 100, messages: 60, requests: 1_000, appends: 3_000, appRequests: 0 },
-    socketsPerUser: limits.realtime.socketsPerUser,
     socketsPerApp: 0,
     connectionsPerAddress: 0,
     userAdminAccess: 'bearer',
@@ -250,15 +247,4 @@ test('DATABASE_SCHEMA is the search path of every connection, and needs DATABASE
   expect(complaint({ DATABASE_SCHEMA: 'mine' })).toBe(
     'DATABASE_SCHEMA: expected with DATABASE_URL only',
   )
-})
-
-test('.env.example lists every variable and no other', () => {
-  const lines = readFileSync(new URL('../.env.example', import.meta.url), 'utf8')
-    .split('\n')
-    .filter((line) => /^\w+=/.test(line))
-  const listed = Object.fromEntries(
-    lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
-  )
-  expect(Object.keys(listed).sort()).toEqual(Object.keys(Variables.shape).sort())
-  expect(readConfig(listed)).toEqual({ ...readConfig({}), trustProxy: false })
 })
