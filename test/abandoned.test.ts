@@ -82,6 +82,7 @@ test('an abandoned workspace is deleted once its channels are', async () => {
   const { backend } = world()
   const workspaceId = await createWorkspace({ isLeft: false })
   const channelId = await createChannel({ type: 'team', workspaceId, isLeft: false })
+  expect(await abandonedWorkspaces()).toEqual([])
   const refused = () => backend.abandoned.deleteWorkspace({ workspaceId })
   await expect(refused()).rejects.toMatchObject({ code: 'FORBIDDEN' })
   await ana.workspaces.removeMember({ workspaceId, userId: 'ana' })

@@ -1,7 +1,9 @@
 import { limits } from '@parley/contract'
 import { createKeyUses } from '@parley/server/core/key-uses'
+import type { Tx } from '@parley/server/db/client'
 import { expect, test, vi } from 'vitest'
 import { upTo } from './support/events.ts'
+import { whileRowLocked } from './support/locks.ts'
 import { forbidden, invalid, notFound, refusal, refusals, unauthorized } from './support/refusal.ts'
 import { patient } from './support/until.ts'
 import { createWorld, useWorld } from './support/world.ts'
@@ -144,6 +146,21 @@ test('a node writes when a key was last used once a minute, however often it is'
   await flush()
   const kept = await db`select last_used_at::text as at from api_keys where id = ${keyId}`
   expect(kept).toEqual(aged)
+})
+
+test('writing when keys were used does not wait for a key that is being changed', async () => {
+  const { db, pool } = world()
+  const [changing, free] = [await newKey(), await newKey()]
+  const { touch, flush } = createKeyUses(pool)
+  for (const { keyId } of [changing, free]) touch(keyId)
+  const lock = (sql: Tx) => sql`select from api_keys where id = ${changing.keyId} for update`
+  await whileRowLocked(world(), lock, flush)
+  const used = await db<{ id: string }[]>`
+    select id
+    from api_keys
+    where id = any(${[changing.keyId, free.keyId]}::uuid[])
+      and last_used_at is not null`
+  expect(used.map(({ id }) => id)).toEqual([free.keyId])
 })
 
 test('keys belong to their app, and unknown scopes and impossible times are refused', async () => {

@@ -1,4 +1,5 @@
-import { readConfig } from '@parley/server/config'
+import { readFileSync } from 'node:fs'
+import { readConfig, Variables } from '@parley/server/config'
 import { expect, test } from 'vitest'
 
 const secret = 'x'.repeat(32)
@@ -23,6 +24,12 @@ test('each variable decides the setting of its name, in its unit', () => {
     SEND_MEMORY_MB: '10',
     PRESENCE_GRACE_SECONDS: '11',
     PURGE_EMPTY_AFTER_DAYS: '12',
+    AUDIT_RETENTION_DAYS: '15',
+    SHUTDOWN_DELAY_SECONDS: '16',
+    CONSOLE: 'off',
+    LOG_SAMPLE: '0.5',
+    WEBHOOK_ALLOW_HOSTS: 'Hooks:8080',
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318',
     METRICS_PORT: '13',
     METRICS_HOST: '192.0.2.1',
     MIGRATE_ON_START: 'off',
@@ -48,6 +55,12 @@ test('each variable decides the setting of its name, in its unit', () => {
     sendMemoryBytes: 10 * 1024 * 1024,
     presenceGraceSeconds: 11,
     purgeEmptyAfterDays: 12,
+    auditRetentionDays: 15,
+    shutdownDelayMs: 16_000,
+    hasConsole: false,
+    logSample: 0.5,
+    webhooks: { allowedHosts: ['hooks:8080'], mustBeHttps: false },
+    sendsSpans: true,
     metricsPort: 13,
     metricsHost: '192.0.2.1',
     migrateOnStart: false,
@@ -94,4 +107,15 @@ test('a password that is not encoded is refused, without a word of it', () => {
     )
   const encoded = 'postgres://ana:hunter%40two%2Fx@db:5432/chat?application_name=a%40b'
   expect(readConfig({ DATABASE_URL: encoded }).databaseUrl).toBe(encoded)
+})
+
+test('.env.example lists every variable and no other', () => {
+  const lines = readFileSync(new URL('../.env.example', import.meta.url), 'utf8')
+    .split('\n')
+    .filter((line) => /^\w+=/.test(line))
+  const listed = Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+  )
+  expect(Object.keys(listed).sort()).toEqual(Object.keys(Variables.shape).sort())
+  expect(readConfig(listed)).toEqual({ ...readConfig({}), trustProxy: false })
 })

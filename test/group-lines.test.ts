@@ -68,10 +68,14 @@ test('commands of a failed batch that are run alone stop behind one that is refu
 
 const texts = Array.from({ length: 30 }, (_, index) => `${index + 1}`)
 
+const ignore = (_: unknown) => {}
+
 /** Carries out a call with all texts, in batches. Answers which were stored, and which refused. */
 async function runAll({
   prepare = async (input: string) => ({ input }),
   attempt = async (run: () => Promise<unknown>) => run(),
+  logFault = ignore,
+  noteRefusal = ignore,
 }) {
   const stored: string[] = []
   const commit = createGroupCommit<string, string>({
@@ -94,8 +98,7 @@ async function runAll({
     attempt: ({ input, line }) =>
       attempt(() => commit({ group: 'app', resource: 'channel', line }, input, later())),
   })
-  const ignore = () => {}
-  const call = { takeAnother: async () => undefined, logFault: ignore, noteRefusal: ignore }
+  const call = { takeAnother: async () => undefined, logFault, noteRefusal }
   const refused = await run({ ...call, caller: {}, input: {} } as never)
   return { stored, refused }
 }
@@ -107,6 +110,24 @@ test('only what is before a command that could not be prepared is carried out', 
   }
   const [one = '', two = '', ...others] = texts
   expect(await runAll({ prepare })).toEqual({ stored: [one, two], refused: others })
+})
+
+test('a bug in one command is logged, and stops none of the others', async () => {
+  const bug = new TypeError('bug')
+  const prepare = async (input: string) => {
+    if (input === '3') throw bug
+    return { input }
+  }
+  const logged: unknown[] = []
+  const noted: unknown[] = []
+  const ofLog = {
+    logFault: (error: unknown) => void logged.push(error),
+    noteRefusal: (error: unknown) => void noted.push(error),
+  }
+  const { stored, refused } = await runAll({ prepare, ...ofLog })
+  expect([stored.length, refused]).toEqual([texts.length - 1, ['3']])
+  expect(logged).toEqual([bug])
+  expect(noted).toMatchObject([{ code: 'INTERNAL_ERROR' }])
 })
 
 test('without the step that its first commands need, none of a call is carried out', async () => {

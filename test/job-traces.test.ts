@@ -35,6 +35,28 @@ test('messages stored in one batch have their pushes in their own traces', async
   expect(traces.map(({ id }) => byId.get(id))).toEqual(traces.map(({ trace }) => trace))
 })
 
+test('a reaction has its push in the trace of its call', async () => {
+  const { world, ana, channelId } = staging.current()
+  const { id: messageId } = await ana.messages.send({ channelId, text: 'liked' })
+  const ben = await world.user('ben')
+  const trace = 'f'.repeat(32)
+  const path = `api/channels/${channelId}/messages/${messageId}/reactions`
+  await fetch(`${world.url}/${path}`, {
+    method: 'POST',
+    headers: {
+      Authorization: `Bearer ${ben.token}`,
+      'Content-Type': 'application/json',
+      traceparent: `00-${trace}-${'d'.repeat(16)}-00`,
+    },
+    body: JSON.stringify({ emoji: '👍' }),
+  })
+  const staged = await world.db`
+    select payload ->> 'trace' as trace
+    from staged_jobs
+    where task = 'push-reaction'`
+  expect([...staged]).toEqual([{ trace }])
+})
+
 test('a trace of zeros, which names none, is replaced by a new one', async () => {
   const { world, ana, channelId } = staging.current()
   const traceparent = `00-${'0'.repeat(32)}-${'d'.repeat(16)}-00`

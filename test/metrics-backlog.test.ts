@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => server.stop())
 const scrape = async () => (await fetch(`http://127.0.0.1:${server.port}/metrics`)).text()
 
-test('the age of the oldest event is that of the first one that is kept', async () => {
+test('the oldest event and the oldest staged job are shown by their own ages', async () => {
   const { db, appId } = world()
   const ana = await world().user('ana')
   const { id } = await ana.channels.create({ type: 'group', name: 'Talk' })
@@ -27,8 +27,18 @@ test('the age of the oldest event is that of the first one that is kept', async 
     set created_at = now() - interval '1 hour'
     where topic = ${topics.channel(appId, id)}
       and "offset" = 1`
-  const shown = sample(await scrape(), 'parley_events_oldest_seconds')
-  expect(shown).toBeGreaterThan(3_000)
+  // No worker takes it, since none knows its task.
+  await db`
+    insert into staged_jobs (task, payload, created_at)
+    values ('unknown', '{}', now() - interval '10 minutes')`
+  onTestFinished(async () => void (await db`delete from staged_jobs where task = 'unknown'`))
+  const text = await scrape()
+  expect(sample(text, 'parley_events_oldest_seconds')).toBeGreaterThan(3_000)
+  const staged = ['parley_staged_jobs_oldest_seconds', 'parley_jobs_oldest_seconds{task="unknown"}']
+  for (const name of staged) {
+    expect(sample(text, name)).toBeGreaterThan(590)
+    expect(sample(text, name)).toBeLessThan(3_000)
+  }
 })
 
 test('nothing is shown as late that nobody waits for, and no connection of others', async () => {

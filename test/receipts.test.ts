@@ -129,6 +129,8 @@ test('at most 100 readers are shown, and all are counted', async () => {
   await db`update channels set member_count = 151 where id = ${channelId}`
   const early = await ana.receipts.get({ channelId, messageId: messages[0] ?? '' })
   expect([early.readBy.length, early.readCount, early.totalMembers]).toEqual([100, 150, 151])
+  // Those who have read farthest: 127 have read more than the others.
+  expect(early.readBy.filter(({ userId }) => userId < 'extra12')).toEqual([])
   const behind = extras.filter((id) => id < 'extra12').length
   const late = await ana.receipts.query({ channelId, messageIds: messages })
   expect(late.receipts[messages[1] ?? '']?.readCount).toBe(150 - behind)

@@ -61,7 +61,8 @@ test('a certificate is compared with an IPv6 address as it is written there', ()
 })
 
 test('only the parameters for encryption are taken out of the URL', () => {
-  const encryption = 'sslmode=require&channel_binding=require&uselibpqcompat=true'
+  const encryption =
+    'sslmode=require&channel_binding=require&gssencmode=disable&uselibpqcompat=true'
   const given = `${encryption}&target_session_attrs=read-write`
   const { url } = readTls(`${base}?${given}`)
   expect(url).toBe(`${base}?target_session_attrs=read-write`)

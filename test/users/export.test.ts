@@ -1,3 +1,4 @@
+import { limits } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { channel, member, message, post, user } from '../imports/records.ts'
 import { erased } from '../support/cleanup.ts'
@@ -73,6 +74,18 @@ test('an export has everything of the user, nothing of others and no secret', as
   expect(entries.filter(({ target }) => target.userId === 'ana')).toHaveLength(2)
 })
 
+test('what fills several pages of an export is in it once', async () => {
+  const { db, appId } = world()
+  await world().user('eli')
+  await db`
+    insert into devices (id, app_id, user_id, platform, provider, token)
+    select gen_random_uuid(), ${appId}, 'eli', 'ios', 'apns', 'of-eli-' || n
+    from generate_series(1, ${limits.exportPage + 5}) n`
+  const ids = of(await exportOf(world(), 'eli'), 'device').map(({ id }) => id)
+  expect(new Set(ids).size).toBe(limits.exportPage + 5)
+  expect(ids).toHaveLength(limits.exportPage + 5)
+})
+
 test('a page of an export has about a megabyte, and large messages are in it once', async () => {
   const cleo = await world().user('cleo')
   const { id: channelId } = await cleo.channels.create({ type: 'group', name: 'Large' })
@@ -143,7 +156,8 @@ test('no page of an export is read but with a cursor of one that was noted', asy
   for (const cursor of [
     ...[forged('8', key('0')), forged(':8', key('0')), forged(`${noted}:-1`, key('0'))],
     ...[forged(`${noted}:12`, key('0')), forged(`${noted}:5`, key('-1'))],
-    ...[forged(`${noted}:5`, key('99999999999')), forged(`${noted}:5`, 'x:1'), 'x'],
+    ...[forged(`${noted}:5`, key('99999999999')), forged(`${noted}:5`, key('9999999999'))],
+    ...[forged(`${noted}:5`, 'x:1'), 'x'],
   ])
     expect(await refusal(page(cursor)), cursor).toEqual(invalid)
 })
