@@ -38,8 +38,17 @@ const parley = (command: string, variables: Record<string, string>) =>
     })
   })
 
+type Case = [string, () => Record<string, string>, RegExp]
+
+/** Root may write there as far as the system says, but nobody makes a folder. */
+const IN_PROC: Case = [
+  'a data folder where the system makes none',
+  () => ({ DATA_DIR: '/proc/parley' }),
+  /^DATA_DIR: \/proc\/parley is not writable \(E\w+\)\. Set another folder$/,
+]
+
 /** What makes a start fail, with the line that both say. The database is that of the world. */
-const cases: [string, () => Record<string, string>, RegExp][] = [
+const cases: Case[] = [
   ['a port in use', () => ({ PORT: taken }), /^PORT: another program listens on \d+\. Set .+$/],
   [
     'a port in use, with several processes',
@@ -89,6 +98,7 @@ const cases: [string, () => Record<string, string>, RegExp][] = [
     () => ({ DATABASE_SCHEMA: 'nowhere' }),
     /^The database cannot be used: DATABASE_SCHEMA: the database \S+ has no schema nowhere /,
   ],
+  ...(process.platform === 'linux' ? [IN_PROC] : []),
   [
     'no place for secrets',
     () => ({ DATA_DIR: join(import.meta.filename, 'data') }),

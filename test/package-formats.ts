@@ -6,14 +6,15 @@ import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/co
 import { publint } from 'publint'
 
 // Of `npm run check:client`, after the build: how compilers and bundlers find the packed client.
-const pkgDir = join(import.meta.dirname, '../client-sdk')
+const root = join(import.meta.dirname, '..')
 const folder = mkdtempSync(join(tmpdir(), 'parley-packed-'))
 try {
-  const args = ['pack', '--ignore-scripts', '--json', '--pack-destination', folder]
-  const options = { cwd: pkgDir, shell: process.platform === 'win32' }
-  const [{ filename }] = JSON.parse(execFileSync('npm', args, options).toString())
-  const { messages } = await publint({ pkgDir, pack: 'npm', strict: true })
+  const args = ['pack.js', folder, 'client-sdk', '--ignore-scripts']
+  const output = execFileSync(process.execPath, args, { cwd: root }).toString()
+  const [{ filename }] = JSON.parse(output)
   const tarball = readFileSync(join(folder, filename))
+  const pack = { tarball: new Uint8Array(tarball).buffer }
+  const { messages } = await publint({ pack, strict: true })
   const analysed = await checkPackage(createPackageFromTarballData(tarball))
   const problems = [...messages, ...('problems' in analysed ? analysed.problems : ['no types'])]
   if (problems.length > 0) throw new Error(`the package: ${JSON.stringify(problems)}`)

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connectOnce } from '@parley/server/db/client'
@@ -40,14 +40,14 @@ try {
 /** What runs of the packages, in one file: without types, source maps, pages and readme. */
 function packServer(file: string) {
   const packed = mkdtempSync(join(tmpdir(), 'parley-release-'))
-  run('npm', 'run', 'build')
-  for (const name of ['contract', 'server']) {
-    const target = join(packed, 'node_modules/@parley', name)
+  const packages: { name: string; filename: string }[] = JSON.parse(
+    run(process.execPath, 'pack.js', packed, 'contract', 'server'),
+  )
+  const left = ['*.map', '*.d.ts', '*.md', 'package/dist/http'].map((each) => `--exclude=${each}`)
+  for (const { name, filename } of packages) {
+    const target = join(packed, 'node_modules', name)
     mkdirSync(target, { recursive: true })
-    run('npm', 'pack', '--ignore-scripts', '--workspace', name, '--pack-destination', packed)
-    const left = ['*.map', '*.d.ts', '*.md', 'package/dist/http'].map((each) => `--exclude=${each}`)
-    const [archive = ''] = readdirSync(packed).filter((each) => each.includes(`parley-${name}-`))
-    run('tar', '-xzf', join(packed, archive), '-C', target, '--strip-components=1', ...left)
+    run('tar', '-xzf', join(packed, filename), '-C', target, '--strip-components=1', ...left)
   }
   run('tar', '-czf', file, '-C', packed, 'node_modules')
   rmSync(packed, { recursive: true })

@@ -14,6 +14,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { createApi } from '@parley/client/api'
 import { readMigrations } from '@parley/server/db/migration-files'
+import { publint } from 'publint'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { root } from '../support/consumer.ts'
 import { type Packed, packages, unpack } from '../support/packed.ts'
@@ -63,6 +64,21 @@ test('each package has its licence, readme and source maps, and no sources or te
       expect(files).toContain(`${script}.map`)
       expect(readFileSync(join(root, folder, script), 'utf8')).toContain('//# sourceMappingURL=')
     }
+  }
+})
+
+test('each package names only files that it has, and publint finds nothing', async () => {
+  for (const name of Object.values(workspaces)) {
+    const pkgDir = join(project, 'node_modules', name)
+    const named: string[] = []
+    JSON.parse(readFileSync(join(pkgDir, 'package.json'), 'utf8'), (_key, value) => {
+      if (typeof value === 'string' && value.startsWith('./')) named.push(value.slice(2))
+      return value
+    })
+    expect(named.length).toBeGreaterThan(0)
+    expect(filesOf(name)).toEqual(expect.arrayContaining(named))
+    const { messages } = await publint({ pkgDir, pack: false, strict: true })
+    expect([name, ...messages]).toEqual([name])
   }
 })
 

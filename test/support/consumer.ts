@@ -138,7 +138,7 @@ function link(packages: string[], folder: string) {
   }
 }
 
-/** Installs in a consumer's folder what `npm publish` would publish of a workspace. */
+/** Installs in a consumer's folder what is published of a workspace. */
 export async function installPacked(workspace: keyof typeof names, folder: string) {
   const packed = (await packages()).find(({ name }) => name === names[workspace])
   if (!packed) throw new Error(`${workspace} was not packed`)

@@ -14,7 +14,6 @@ declare module 'vitest' {
 }
 
 const root = join(import.meta.dirname, '../..')
-const workspaces = ['contract', 'client-sdk', 'server']
 /** For a busy machine: everything is built first. */
 const patient = { timeout: 600_000, interval: 100 }
 const run = promisify(execFile)
@@ -29,7 +28,7 @@ export function providePacked(project: TestProject) {
 }
 
 /**
- * What `npm publish` would publish of each workspace. The first caller of a run builds and packs
+ * What is published of each workspace. The first caller of a run builds and packs
  * all of them, in whichever process it is; the others wait, since a build replaces what is packed.
  */
 export async function packages(): Promise<Packed[]> {
@@ -56,10 +55,8 @@ function isFirst(folder: string) {
 }
 
 async function pack(folder: string) {
-  const chosen = workspaces.flatMap((name) => ['--workspace', name])
-  const to = ['--pack-destination', folder, '--ignore-scripts=false', '--json']
-  const { stdout } = await run('npm', ['pack', ...chosen, ...to], { cwd: root })
-  return stdout.slice(stdout.search(/^\[/m))
+  const { stdout } = await run(process.execPath, ['pack.js', folder], { cwd: root })
+  return stdout
 }
 
 /** Puts a package into the modules of a project, as npm would. */

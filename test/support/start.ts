@@ -46,12 +46,17 @@ export const bundled = (...command: string[]) => [
 ]
 
 /**
- * What `npm start` runs, or another command, in a directory and an environment of its own. The
- * caller ends it; `useChildren` does so after each test.
+ * What `npm start` runs, or another command, or other arguments of Node.js, in a directory and an
+ * environment of its own. The caller ends it; `useChildren` does so after each test.
  */
-export function start(variables: Record<string, string>, cwd: string, command = 'start') {
+export function start(
+  variables: Record<string, string>,
+  cwd: string,
+  command: string | string[] = 'start',
+) {
   const environment = { PATH: process.env.PATH, PORT: '0', ...variables }
-  const child = spawn(process.execPath, bundled(command), { cwd, env: environment })
+  const args = typeof command === 'string' ? bundled(command) : command
+  const child = spawn(process.execPath, args, { cwd, env: environment })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data))
   const code = new Promise<number | null>((resolve) => child.on('close', resolve))

@@ -7,6 +7,7 @@ import {
   lstatSync,
   mkdirSync,
   realpathSync,
+  statfsSync,
   statSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -90,12 +91,17 @@ export function makeFolder(directory: string) {
     }
 }
 
+/** The file system /proc, in which nobody makes folders, although root may write to those there. */
+const PROC_TYPE = 0x9fa0
+
 /** Throws if it could not be made, or written to. It makes nothing. */
 export function requireWritable(directory: string) {
   const nearest = pathTo(directory).find((folder) => existsSync(folder)) ?? directory
   try {
     // The dot is refused of what is no folder.
     accessSync(`${nearest}/.`, constants.W_OK)
+    if (statfsSync(nearest).type === PROC_TYPE)
+      throw Object.assign(new Error('no folders are made in /proc'), { code: 'ENOENT' })
   } catch (error) {
     throw unwritable(directory, error)
   }

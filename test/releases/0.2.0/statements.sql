@@ -141,6 +141,11 @@
         where id = $2
 --> statement-breakpoint
 
+        update webhooks
+        set leased_until = null
+        where app_id in ($1,$2)
+--> statement-breakpoint
+
         with recursive found as (
           (
             select e.topic, 1 as number
@@ -309,6 +314,66 @@
 --> statement-breakpoint
 
       select
+        (
+          select coalesce(extract(epoch from now() - min(line.created_at)), 0)::float
+          from webhooks wh
+          cross join lateral (
+            select wd.created_at
+            from webhook_deliveries wd
+            where wd.webhook_id = wh.id
+              and wd.status = 'pending'
+            order by wd.id
+            limit 1
+          ) line
+          where wh.enabled
+        ) as oldest_delivery,
+        (
+          select count(*)::int
+          from webhooks wh
+          where wh.enabled
+            and wh.failing_since is not null
+        ) as failing
+--> statement-breakpoint
+
+      select
+        (
+          select count(*)::int
+          from (
+            select
+            from users u
+            where u.deleted_at is not null
+              and u.forgotten_at is null
+            limit $1
+          ) deleted
+        ) as users,
+        (
+          select count(*)::int
+          from (
+            select
+            from channels c
+            where c.deleted_at is not null
+              and c.deleted_at < 'infinity'
+            limit $2
+          ) deleted
+        ) as channels
+--> statement-breakpoint
+
+      select
+        (
+          select extract(epoch from now() - e.created_at)::float
+          from events e
+          order by e.created_at
+          limit 1
+        ) as event,
+        (
+          select extract(epoch from now() - sj.created_at)::float
+          from staged_jobs sj
+          order by sj.id
+          limit 1
+        ) as staged
+--> statement-breakpoint
+
+      select
         ak.app_id, ak.id as key_id, ak.scopes,
         
   a.disabled_at is not null as is_disabled,
@@ -468,6 +533,22 @@
   ) measured
   where measured.bytes <= $5 or measured.place = 1) m
       order by m.joined_at, m.user_id
+--> statement-breakpoint
+
+      select
+        task, state,
+        count(*)::int,
+        greatest(extract(epoch from now() - min(due)), 0)::float as oldest
+      from (
+        (
+          select sj.task, 'waiting' as state, sj.created_at as due
+          from staged_jobs sj
+          order by sj.id
+          limit $1
+        )
+        
+      ) jobs
+      group by task, state
 --> statement-breakpoint
 
       select
@@ -665,6 +746,20 @@
       where c.app_id = $3
         and c.id = $4
         and c.deleted_at is null
+--> statement-breakpoint
+
+      select coalesce(state, 'unknown') as state, count(*)::int
+      from pg_stat_activity
+      where datname = current_database() and application_name like 'parley%'
+      group by 1
+--> statement-breakpoint
+
+      select d.token
+      from devices d
+      where d.app_id = $1
+        and d.user_id = $2
+        and d.provider = $3
+      order by d.created_at, d.id
 --> statement-breakpoint
 
       select exists (
@@ -939,6 +1034,17 @@
       update messages
       set client_id = null
       where id = any($1::uuid[])
+--> statement-breakpoint
+
+      update service s
+      set value = 
+  jsonb_build_object(
+    'id', $1::text,
+    'until', clock_timestamp() + $2 * interval '1 millisecond'
+  )::text
+      where s.key = $3
+        and s.value::jsonb ->> 'id' = $4
+      returning s.key
 --> statement-breakpoint
 
       update service s
@@ -1539,6 +1645,62 @@
       from wanted
 --> statement-breakpoint
 
+    create policy "parley_role_4857_0"
+    on "graphile_worker"."_private_job_queues"
+    to "role_4857_0"
+    using (true)
+    with check (true)
+--> statement-breakpoint
+
+    create policy "parley_role_4857_0"
+    on "graphile_worker"."_private_jobs"
+    to "role_4857_0"
+    using (true)
+    with check (true)
+--> statement-breakpoint
+
+    create policy "parley_role_4857_0"
+    on "graphile_worker"."_private_known_crontabs"
+    to "role_4857_0"
+    using (true)
+    with check (true)
+--> statement-breakpoint
+
+    create policy "parley_role_4857_0"
+    on "graphile_worker"."_private_tasks"
+    to "role_4857_0"
+    using (true)
+    with check (true)
+--> statement-breakpoint
+
+    create policy "parley_role_4857_1"
+    on "graphile_worker"."_private_job_queues"
+    to "role_4857_1"
+    using (true)
+    with check (true)
+--> statement-breakpoint
+
+    create policy "parley_role_4857_1"
+    on "graphile_worker"."_private_jobs"
+    to "role_4857_1"
+    using (true)
+    with check (true)
+--> statement-breakpoint
+
+    create policy "parley_role_4857_1"
+    on "graphile_worker"."_private_known_crontabs"
+    to "role_4857_1"
+    using (true)
+    with check (true)
+--> statement-breakpoint
+
+    create policy "parley_role_4857_1"
+    on "graphile_worker"."_private_tasks"
+    to "role_4857_1"
+    using (true)
+    with check (true)
+--> statement-breakpoint
+
     delete from api_keys
     where id = $1
       and app_id = $2
@@ -1607,6 +1769,10 @@
     where wm.workspace_id = given.workspace_id
       and wm.user_id = given.user_id
     returning wm.workspace_id, wm.role
+--> statement-breakpoint
+
+    insert into "drizzle".__drizzle_migrations (hash, created_at)
+    values ($1, $2)
 --> statement-breakpoint
 
     insert into channels (
@@ -1829,6 +1995,339 @@
       where 
       msg.channel_id = $4
         and msg.user_id collate "C" = $5
+        and msg.seq < $6::bigint
+        and msg.seq < $7::int
+        and msg.seq >= $8
+        and msg.text ilike $9
+      order by msg.seq desc
+      limit $10) msg
+      cross join lateral (
+        select 
+  case when (
+    select true
+    from reactions
+    where message_id = msg.id
+    order by emoji, user_id -- of two indexes, the one that begins with the message
+    limit 1
+  ) then (
+    select
+      jsonb_agg(
+        jsonb_build_object(
+          'type', kind.emoji, 'count', kind.count, 'own', kind.own, 'users', kind.users
+        )
+        order by kind.first, kind.emoji
+      )
+    from (
+      select
+        r.emoji,
+        count(*),
+        coalesce(bool_or(r.user_id = $11), false) as own,
+        min(r.created_at) as first,
+        jsonb_agg(jsonb_build_object('id', u.id, 'name', u.display_name, 'image', u.image) order by r.rank)
+          filter (where r.rank <= $12) as users
+      from (
+        select
+          app_id, user_id, emoji, created_at,
+          row_number() over (partition by emoji order by created_at, user_id) as rank
+        from reactions
+        where message_id = msg.id
+      ) r
+      join users u on u.app_id = r.app_id and u.id = r.user_id
+      group by r.emoji
+    ) kind
+  ) end::text as reactions
+        offset 0 -- measured and answered, but made once
+      ) more
+      window page as (order by msg.seq desc)
+    ) msg
+    
+  join users author on author.app_id = msg.app_id and author.id = msg.user_id
+    where msg.bytes <= $13 or msg.place = 1
+    order by msg.seq desc, msg.seq
+--> statement-breakpoint
+
+    select
+      
+  msg.id, msg.channel_id, msg.type,
+  msg.user_id, author.display_name, author.image,
+  msg.text, msg.seq, msg.rev,
+  msg.reactions::text,
+  to_json(nullif(msg.mentions, '{}'))::text,
+  nullif(msg.attachments, '[]')::text,
+  msg.parent_id, nullif(msg.reply_count, 0),
+  
+  coalesce((
+    select true
+    from pins
+    where message_id = msg.id
+    limit 1
+  ), false),
+  
+  msg.client_id,
+  msg.created_at, nullif(msg.updated_at, msg.created_at), msg.edited_at, msg.deleted_at,
+  (
+  case when msg.quoted_id is not null then (
+    select 
+  json_build_object(
+    'id', quoted.id, 'seq', quoted.seq, 'rev', quoted.rev, 'userId', quoted.user_id,
+    'user', case
+      when quoted.user_id = $1 then $2::text::json
+      else json_build_object('id', quoted_author.id, 'name', quoted_author.display_name, 'image', quoted_author.image)
+    end,
+    'text', left(quoted.text, $3),
+    'attachmentCount', jsonb_array_length(quoted.attachments),
+    'attachmentType', quoted.attachments -> 0 ->> 'type',
+    'deletedAt', to_char(quoted.deleted_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+  )
+    from messages quoted
+    join users quoted_author
+      on quoted_author.app_id = quoted.app_id
+      and quoted_author.id = quoted.user_id
+    where quoted.id = msg.quoted_id
+      and quoted.app_id = msg.app_id
+      and quoted.channel_id = msg.channel_id
+  ) end)::text,
+  msg.link_previews::text, msg.custom::text,
+  msg.silent, msg.streaming, msg.interrupted,
+      msg.place, msg.has_next, null
+    from (
+      select
+        msg.*, more.reactions,
+        (rank() over page)::int as place,
+        lead(true) over page as has_next,
+        sum(
+  octet_length(msg.text)
+  + coalesce(octet_length(nullif(msg.attachments, '[]')::text), 0)
+  + coalesce(octet_length(msg.link_previews::text), 0)
+  + coalesce(octet_length(msg.custom::text), 0) + coalesce(octet_length(more.reactions), 0)) over page as bytes
+      from (
+      select msg.*
+      from messages msg
+      where 
+      msg.channel_id = $4
+        and msg.user_id collate "C" = $5
+        and true
+        and msg.seq < $6::int
+        and msg.seq >= $7
+        and msg.text ilike $8
+      order by msg.seq desc
+      limit $9) msg
+      cross join lateral (
+        select 
+  case when (
+    select true
+    from reactions
+    where message_id = msg.id
+    order by emoji, user_id -- of two indexes, the one that begins with the message
+    limit 1
+  ) then (
+    select
+      jsonb_agg(
+        jsonb_build_object(
+          'type', kind.emoji, 'count', kind.count, 'own', kind.own, 'users', kind.users
+        )
+        order by kind.first, kind.emoji
+      )
+    from (
+      select
+        r.emoji,
+        count(*),
+        coalesce(bool_or(r.user_id = $10), false) as own,
+        min(r.created_at) as first,
+        jsonb_agg(jsonb_build_object('id', u.id, 'name', u.display_name, 'image', u.image) order by r.rank)
+          filter (where r.rank <= $11) as users
+      from (
+        select
+          app_id, user_id, emoji, created_at,
+          row_number() over (partition by emoji order by created_at, user_id) as rank
+        from reactions
+        where message_id = msg.id
+      ) r
+      join users u on u.app_id = r.app_id and u.id = r.user_id
+      group by r.emoji
+    ) kind
+  ) end::text as reactions
+        offset 0 -- measured and answered, but made once
+      ) more
+      window page as (order by msg.seq desc)
+    ) msg
+    
+  join users author on author.app_id = msg.app_id and author.id = msg.user_id
+    where msg.bytes <= $12 or msg.place = 1
+    order by msg.seq desc, msg.seq
+--> statement-breakpoint
+
+    select
+      
+  msg.id, msg.channel_id, msg.type,
+  msg.user_id, author.display_name, author.image,
+  msg.text, msg.seq, msg.rev,
+  msg.reactions::text,
+  to_json(nullif(msg.mentions, '{}'))::text,
+  nullif(msg.attachments, '[]')::text,
+  msg.parent_id, nullif(msg.reply_count, 0),
+  
+  coalesce((
+    select true
+    from pins
+    where message_id = msg.id
+    limit 1
+  ), false),
+  
+  msg.client_id,
+  msg.created_at, nullif(msg.updated_at, msg.created_at), msg.edited_at, msg.deleted_at,
+  (
+  case when msg.quoted_id is not null then (
+    select 
+  json_build_object(
+    'id', quoted.id, 'seq', quoted.seq, 'rev', quoted.rev, 'userId', quoted.user_id,
+    'user', case
+      when quoted.user_id = $1 then $2::text::json
+      else json_build_object('id', quoted_author.id, 'name', quoted_author.display_name, 'image', quoted_author.image)
+    end,
+    'text', left(quoted.text, $3),
+    'attachmentCount', jsonb_array_length(quoted.attachments),
+    'attachmentType', quoted.attachments -> 0 ->> 'type',
+    'deletedAt', to_char(quoted.deleted_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+  )
+    from messages quoted
+    join users quoted_author
+      on quoted_author.app_id = quoted.app_id
+      and quoted_author.id = quoted.user_id
+    where quoted.id = msg.quoted_id
+      and quoted.app_id = msg.app_id
+      and quoted.channel_id = msg.channel_id
+  ) end)::text,
+  msg.link_previews::text, msg.custom::text,
+  msg.silent, msg.streaming, msg.interrupted,
+      msg.place, msg.has_next, null
+    from (
+      select
+        msg.*, more.reactions,
+        (rank() over page)::int as place,
+        lead(true) over page as has_next,
+        sum(
+  octet_length(msg.text)
+  + coalesce(octet_length(nullif(msg.attachments, '[]')::text), 0)
+  + coalesce(octet_length(msg.link_previews::text), 0)
+  + coalesce(octet_length(msg.custom::text), 0) + coalesce(octet_length(more.reactions), 0)) over page as bytes
+      from (
+      select msg.*
+      from messages msg
+      where 
+      msg.channel_id = $4
+        and msg.user_id collate "C" = $5
+        and true
+        and msg.seq < $6::int
+        and true
+        and true
+      order by msg.seq desc
+      limit $7) msg
+      cross join lateral (
+        select 
+  case when (
+    select true
+    from reactions
+    where message_id = msg.id
+    order by emoji, user_id -- of two indexes, the one that begins with the message
+    limit 1
+  ) then (
+    select
+      jsonb_agg(
+        jsonb_build_object(
+          'type', kind.emoji, 'count', kind.count, 'own', kind.own, 'users', kind.users
+        )
+        order by kind.first, kind.emoji
+      )
+    from (
+      select
+        r.emoji,
+        count(*),
+        coalesce(bool_or(r.user_id = $8), false) as own,
+        min(r.created_at) as first,
+        jsonb_agg(jsonb_build_object('id', u.id, 'name', u.display_name, 'image', u.image) order by r.rank)
+          filter (where r.rank <= $9) as users
+      from (
+        select
+          app_id, user_id, emoji, created_at,
+          row_number() over (partition by emoji order by created_at, user_id) as rank
+        from reactions
+        where message_id = msg.id
+      ) r
+      join users u on u.app_id = r.app_id and u.id = r.user_id
+      group by r.emoji
+    ) kind
+  ) end::text as reactions
+        offset 0 -- measured and answered, but made once
+      ) more
+      window page as (order by msg.seq desc)
+    ) msg
+    
+  join users author on author.app_id = msg.app_id and author.id = msg.user_id
+    where msg.bytes <= $10 or msg.place = 1
+    order by msg.seq desc, msg.seq
+--> statement-breakpoint
+
+    select
+      
+  msg.id, msg.channel_id, msg.type,
+  msg.user_id, author.display_name, author.image,
+  msg.text, msg.seq, msg.rev,
+  msg.reactions::text,
+  to_json(nullif(msg.mentions, '{}'))::text,
+  nullif(msg.attachments, '[]')::text,
+  msg.parent_id, nullif(msg.reply_count, 0),
+  
+  coalesce((
+    select true
+    from pins
+    where message_id = msg.id
+    limit 1
+  ), false),
+  
+  msg.client_id,
+  msg.created_at, nullif(msg.updated_at, msg.created_at), msg.edited_at, msg.deleted_at,
+  (
+  case when msg.quoted_id is not null then (
+    select 
+  json_build_object(
+    'id', quoted.id, 'seq', quoted.seq, 'rev', quoted.rev, 'userId', quoted.user_id,
+    'user', case
+      when quoted.user_id = $1 then $2::text::json
+      else json_build_object('id', quoted_author.id, 'name', quoted_author.display_name, 'image', quoted_author.image)
+    end,
+    'text', left(quoted.text, $3),
+    'attachmentCount', jsonb_array_length(quoted.attachments),
+    'attachmentType', quoted.attachments -> 0 ->> 'type',
+    'deletedAt', to_char(quoted.deleted_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+  )
+    from messages quoted
+    join users quoted_author
+      on quoted_author.app_id = quoted.app_id
+      and quoted_author.id = quoted.user_id
+    where quoted.id = msg.quoted_id
+      and quoted.app_id = msg.app_id
+      and quoted.channel_id = msg.channel_id
+  ) end)::text,
+  msg.link_previews::text, msg.custom::text,
+  msg.silent, msg.streaming, msg.interrupted,
+      msg.place, msg.has_next, null
+    from (
+      select
+        msg.*, more.reactions,
+        (rank() over page)::int as place,
+        lead(true) over page as has_next,
+        sum(
+  octet_length(msg.text)
+  + coalesce(octet_length(nullif(msg.attachments, '[]')::text), 0)
+  + coalesce(octet_length(msg.link_previews::text), 0)
+  + coalesce(octet_length(msg.custom::text), 0) + coalesce(octet_length(more.reactions), 0)) over page as bytes
+      from (
+      select msg.*
+      from messages msg
+      where 
+      msg.channel_id = $4
+        and msg.user_id collate "C" = $5
         and true
         and true
         and true
@@ -1941,6 +2440,228 @@
       msg.channel_id = $4
         and true
         and msg.seq < $5::bigint
+        and msg.seq < $6::int
+        and true
+        and true
+      order by msg.seq desc
+      limit $7) msg
+      cross join lateral (
+        select 
+  case when (
+    select true
+    from reactions
+    where message_id = msg.id
+    order by emoji, user_id -- of two indexes, the one that begins with the message
+    limit 1
+  ) then (
+    select
+      jsonb_agg(
+        jsonb_build_object(
+          'type', kind.emoji, 'count', kind.count, 'own', kind.own, 'users', kind.users
+        )
+        order by kind.first, kind.emoji
+      )
+    from (
+      select
+        r.emoji,
+        count(*),
+        coalesce(bool_or(r.user_id = $8), false) as own,
+        min(r.created_at) as first,
+        jsonb_agg(jsonb_build_object('id', u.id, 'name', u.display_name, 'image', u.image) order by r.rank)
+          filter (where r.rank <= $9) as users
+      from (
+        select
+          app_id, user_id, emoji, created_at,
+          row_number() over (partition by emoji order by created_at, user_id) as rank
+        from reactions
+        where message_id = msg.id
+      ) r
+      join users u on u.app_id = r.app_id and u.id = r.user_id
+      group by r.emoji
+    ) kind
+  ) end::text as reactions
+        offset 0 -- measured and answered, but made once
+      ) more
+      window page as (order by msg.seq desc)
+    ) msg
+    
+  join users author on author.app_id = msg.app_id and author.id = msg.user_id
+    where msg.bytes <= $10 or msg.place = 1
+    order by msg.seq desc, msg.seq
+--> statement-breakpoint
+
+    select
+      
+  msg.id, msg.channel_id, msg.type,
+  msg.user_id, author.display_name, author.image,
+  msg.text, msg.seq, msg.rev,
+  msg.reactions::text,
+  to_json(nullif(msg.mentions, '{}'))::text,
+  nullif(msg.attachments, '[]')::text,
+  msg.parent_id, nullif(msg.reply_count, 0),
+  
+  coalesce((
+    select true
+    from pins
+    where message_id = msg.id
+    limit 1
+  ), false),
+  
+  msg.client_id,
+  msg.created_at, nullif(msg.updated_at, msg.created_at), msg.edited_at, msg.deleted_at,
+  (
+  case when msg.quoted_id is not null then (
+    select 
+  json_build_object(
+    'id', quoted.id, 'seq', quoted.seq, 'rev', quoted.rev, 'userId', quoted.user_id,
+    'user', case
+      when quoted.user_id = $1 then $2::text::json
+      else json_build_object('id', quoted_author.id, 'name', quoted_author.display_name, 'image', quoted_author.image)
+    end,
+    'text', left(quoted.text, $3),
+    'attachmentCount', jsonb_array_length(quoted.attachments),
+    'attachmentType', quoted.attachments -> 0 ->> 'type',
+    'deletedAt', to_char(quoted.deleted_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+  )
+    from messages quoted
+    join users quoted_author
+      on quoted_author.app_id = quoted.app_id
+      and quoted_author.id = quoted.user_id
+    where quoted.id = msg.quoted_id
+      and quoted.app_id = msg.app_id
+      and quoted.channel_id = msg.channel_id
+  ) end)::text,
+  msg.link_previews::text, msg.custom::text,
+  msg.silent, msg.streaming, msg.interrupted,
+      msg.place, msg.has_next, null
+    from (
+      select
+        msg.*, more.reactions,
+        (rank() over page)::int as place,
+        lead(true) over page as has_next,
+        sum(
+  octet_length(msg.text)
+  + coalesce(octet_length(nullif(msg.attachments, '[]')::text), 0)
+  + coalesce(octet_length(msg.link_previews::text), 0)
+  + coalesce(octet_length(msg.custom::text), 0) + coalesce(octet_length(more.reactions), 0)) over page as bytes
+      from (
+      select msg.*
+      from messages msg
+      where 
+      msg.channel_id = $4
+        and true
+        and msg.seq < $5::bigint
+        and true
+        and msg.seq >= $6
+        and msg.text ilike $7
+      order by msg.seq desc
+      limit $8) msg
+      cross join lateral (
+        select 
+  case when (
+    select true
+    from reactions
+    where message_id = msg.id
+    order by emoji, user_id -- of two indexes, the one that begins with the message
+    limit 1
+  ) then (
+    select
+      jsonb_agg(
+        jsonb_build_object(
+          'type', kind.emoji, 'count', kind.count, 'own', kind.own, 'users', kind.users
+        )
+        order by kind.first, kind.emoji
+      )
+    from (
+      select
+        r.emoji,
+        count(*),
+        coalesce(bool_or(r.user_id = $9), false) as own,
+        min(r.created_at) as first,
+        jsonb_agg(jsonb_build_object('id', u.id, 'name', u.display_name, 'image', u.image) order by r.rank)
+          filter (where r.rank <= $10) as users
+      from (
+        select
+          app_id, user_id, emoji, created_at,
+          row_number() over (partition by emoji order by created_at, user_id) as rank
+        from reactions
+        where message_id = msg.id
+      ) r
+      join users u on u.app_id = r.app_id and u.id = r.user_id
+      group by r.emoji
+    ) kind
+  ) end::text as reactions
+        offset 0 -- measured and answered, but made once
+      ) more
+      window page as (order by msg.seq desc)
+    ) msg
+    
+  join users author on author.app_id = msg.app_id and author.id = msg.user_id
+    where msg.bytes <= $11 or msg.place = 1
+    order by msg.seq desc, msg.seq
+--> statement-breakpoint
+
+    select
+      
+  msg.id, msg.channel_id, msg.type,
+  msg.user_id, author.display_name, author.image,
+  msg.text, msg.seq, msg.rev,
+  msg.reactions::text,
+  to_json(nullif(msg.mentions, '{}'))::text,
+  nullif(msg.attachments, '[]')::text,
+  msg.parent_id, nullif(msg.reply_count, 0),
+  
+  coalesce((
+    select true
+    from pins
+    where message_id = msg.id
+    limit 1
+  ), false),
+  
+  msg.client_id,
+  msg.created_at, nullif(msg.updated_at, msg.created_at), msg.edited_at, msg.deleted_at,
+  (
+  case when msg.quoted_id is not null then (
+    select 
+  json_build_object(
+    'id', quoted.id, 'seq', quoted.seq, 'rev', quoted.rev, 'userId', quoted.user_id,
+    'user', case
+      when quoted.user_id = $1 then $2::text::json
+      else json_build_object('id', quoted_author.id, 'name', quoted_author.display_name, 'image', quoted_author.image)
+    end,
+    'text', left(quoted.text, $3),
+    'attachmentCount', jsonb_array_length(quoted.attachments),
+    'attachmentType', quoted.attachments -> 0 ->> 'type',
+    'deletedAt', to_char(quoted.deleted_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+  )
+    from messages quoted
+    join users quoted_author
+      on quoted_author.app_id = quoted.app_id
+      and quoted_author.id = quoted.user_id
+    where quoted.id = msg.quoted_id
+      and quoted.app_id = msg.app_id
+      and quoted.channel_id = msg.channel_id
+  ) end)::text,
+  msg.link_previews::text, msg.custom::text,
+  msg.silent, msg.streaming, msg.interrupted,
+      msg.place, msg.has_next, null
+    from (
+      select
+        msg.*, more.reactions,
+        (rank() over page)::int as place,
+        lead(true) over page as has_next,
+        sum(
+  octet_length(msg.text)
+  + coalesce(octet_length(nullif(msg.attachments, '[]')::text), 0)
+  + coalesce(octet_length(msg.link_previews::text), 0)
+  + coalesce(octet_length(msg.custom::text), 0) + coalesce(octet_length(more.reactions), 0)) over page as bytes
+      from (
+      select msg.*
+      from messages msg
+      where 
+      msg.channel_id = $4
+        and true
+        and msg.seq < $5::bigint
         and true
         and true
         and true
@@ -1988,6 +2709,228 @@
     
   join users author on author.app_id = msg.app_id and author.id = msg.user_id
     where msg.bytes <= $9 or msg.place = 1
+    order by msg.seq desc, msg.seq
+--> statement-breakpoint
+
+    select
+      
+  msg.id, msg.channel_id, msg.type,
+  msg.user_id, author.display_name, author.image,
+  msg.text, msg.seq, msg.rev,
+  msg.reactions::text,
+  to_json(nullif(msg.mentions, '{}'))::text,
+  nullif(msg.attachments, '[]')::text,
+  msg.parent_id, nullif(msg.reply_count, 0),
+  
+  coalesce((
+    select true
+    from pins
+    where message_id = msg.id
+    limit 1
+  ), false),
+  
+  msg.client_id,
+  msg.created_at, nullif(msg.updated_at, msg.created_at), msg.edited_at, msg.deleted_at,
+  (
+  case when msg.quoted_id is not null then (
+    select 
+  json_build_object(
+    'id', quoted.id, 'seq', quoted.seq, 'rev', quoted.rev, 'userId', quoted.user_id,
+    'user', case
+      when quoted.user_id = $1 then $2::text::json
+      else json_build_object('id', quoted_author.id, 'name', quoted_author.display_name, 'image', quoted_author.image)
+    end,
+    'text', left(quoted.text, $3),
+    'attachmentCount', jsonb_array_length(quoted.attachments),
+    'attachmentType', quoted.attachments -> 0 ->> 'type',
+    'deletedAt', to_char(quoted.deleted_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+  )
+    from messages quoted
+    join users quoted_author
+      on quoted_author.app_id = quoted.app_id
+      and quoted_author.id = quoted.user_id
+    where quoted.id = msg.quoted_id
+      and quoted.app_id = msg.app_id
+      and quoted.channel_id = msg.channel_id
+  ) end)::text,
+  msg.link_previews::text, msg.custom::text,
+  msg.silent, msg.streaming, msg.interrupted,
+      msg.place, msg.has_next, null
+    from (
+      select
+        msg.*, more.reactions,
+        (rank() over page)::int as place,
+        lead(true) over page as has_next,
+        sum(
+  octet_length(msg.text)
+  + coalesce(octet_length(nullif(msg.attachments, '[]')::text), 0)
+  + coalesce(octet_length(msg.link_previews::text), 0)
+  + coalesce(octet_length(msg.custom::text), 0) + coalesce(octet_length(more.reactions), 0)) over page as bytes
+      from (
+      select msg.*
+      from messages msg
+      where 
+      msg.channel_id = $4
+        and true
+        and true
+        and msg.seq < $5::int
+        and true
+        and true
+      order by msg.seq desc
+      limit $6) msg
+      cross join lateral (
+        select 
+  case when (
+    select true
+    from reactions
+    where message_id = msg.id
+    order by emoji, user_id -- of two indexes, the one that begins with the message
+    limit 1
+  ) then (
+    select
+      jsonb_agg(
+        jsonb_build_object(
+          'type', kind.emoji, 'count', kind.count, 'own', kind.own, 'users', kind.users
+        )
+        order by kind.first, kind.emoji
+      )
+    from (
+      select
+        r.emoji,
+        count(*),
+        coalesce(bool_or(r.user_id = $7), false) as own,
+        min(r.created_at) as first,
+        jsonb_agg(jsonb_build_object('id', u.id, 'name', u.display_name, 'image', u.image) order by r.rank)
+          filter (where r.rank <= $8) as users
+      from (
+        select
+          app_id, user_id, emoji, created_at,
+          row_number() over (partition by emoji order by created_at, user_id) as rank
+        from reactions
+        where message_id = msg.id
+      ) r
+      join users u on u.app_id = r.app_id and u.id = r.user_id
+      group by r.emoji
+    ) kind
+  ) end::text as reactions
+        offset 0 -- measured and answered, but made once
+      ) more
+      window page as (order by msg.seq desc)
+    ) msg
+    
+  join users author on author.app_id = msg.app_id and author.id = msg.user_id
+    where msg.bytes <= $9 or msg.place = 1
+    order by msg.seq desc, msg.seq
+--> statement-breakpoint
+
+    select
+      
+  msg.id, msg.channel_id, msg.type,
+  msg.user_id, author.display_name, author.image,
+  msg.text, msg.seq, msg.rev,
+  msg.reactions::text,
+  to_json(nullif(msg.mentions, '{}'))::text,
+  nullif(msg.attachments, '[]')::text,
+  msg.parent_id, nullif(msg.reply_count, 0),
+  
+  coalesce((
+    select true
+    from pins
+    where message_id = msg.id
+    limit 1
+  ), false),
+  
+  msg.client_id,
+  msg.created_at, nullif(msg.updated_at, msg.created_at), msg.edited_at, msg.deleted_at,
+  (
+  case when msg.quoted_id is not null then (
+    select 
+  json_build_object(
+    'id', quoted.id, 'seq', quoted.seq, 'rev', quoted.rev, 'userId', quoted.user_id,
+    'user', case
+      when quoted.user_id = $1 then $2::text::json
+      else json_build_object('id', quoted_author.id, 'name', quoted_author.display_name, 'image', quoted_author.image)
+    end,
+    'text', left(quoted.text, $3),
+    'attachmentCount', jsonb_array_length(quoted.attachments),
+    'attachmentType', quoted.attachments -> 0 ->> 'type',
+    'deletedAt', to_char(quoted.deleted_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+  )
+    from messages quoted
+    join users quoted_author
+      on quoted_author.app_id = quoted.app_id
+      and quoted_author.id = quoted.user_id
+    where quoted.id = msg.quoted_id
+      and quoted.app_id = msg.app_id
+      and quoted.channel_id = msg.channel_id
+  ) end)::text,
+  msg.link_previews::text, msg.custom::text,
+  msg.silent, msg.streaming, msg.interrupted,
+      msg.place, msg.has_next, null
+    from (
+      select
+        msg.*, more.reactions,
+        (rank() over page)::int as place,
+        lead(true) over page as has_next,
+        sum(
+  octet_length(msg.text)
+  + coalesce(octet_length(nullif(msg.attachments, '[]')::text), 0)
+  + coalesce(octet_length(msg.link_previews::text), 0)
+  + coalesce(octet_length(msg.custom::text), 0) + coalesce(octet_length(more.reactions), 0)) over page as bytes
+      from (
+      select msg.*
+      from messages msg
+      where 
+      msg.channel_id = $4
+        and true
+        and true
+        and true
+        and msg.seq >= $5
+        and msg.text ilike $6
+      order by msg.seq desc
+      limit $7) msg
+      cross join lateral (
+        select 
+  case when (
+    select true
+    from reactions
+    where message_id = msg.id
+    order by emoji, user_id -- of two indexes, the one that begins with the message
+    limit 1
+  ) then (
+    select
+      jsonb_agg(
+        jsonb_build_object(
+          'type', kind.emoji, 'count', kind.count, 'own', kind.own, 'users', kind.users
+        )
+        order by kind.first, kind.emoji
+      )
+    from (
+      select
+        r.emoji,
+        count(*),
+        coalesce(bool_or(r.user_id = $8), false) as own,
+        min(r.created_at) as first,
+        jsonb_agg(jsonb_build_object('id', u.id, 'name', u.display_name, 'image', u.image) order by r.rank)
+          filter (where r.rank <= $9) as users
+      from (
+        select
+          app_id, user_id, emoji, created_at,
+          row_number() over (partition by emoji order by created_at, user_id) as rank
+        from reactions
+        where message_id = msg.id
+      ) r
+      join users u on u.app_id = r.app_id and u.id = r.user_id
+      group by r.emoji
+    ) kind
+  ) end::text as reactions
+        offset 0 -- measured and answered, but made once
+      ) more
+      window page as (order by msg.seq desc)
+    ) msg
+    
+  join users author on author.app_id = msg.app_id and author.id = msg.user_id
+    where msg.bytes <= $10 or msg.place = 1
     order by msg.seq desc, msg.seq
 --> statement-breakpoint
 
@@ -3464,6 +4407,21 @@
     from audit aud
     where true
       and aud.id between $1::bigint and $2::bigint
+      and aud.operation = $3
+      and true
+      and true
+      and true
+    order by aud.id desc
+    limit $4
+--> statement-breakpoint
+
+    select
+      aud.id::text as id, aud.created_at, aud.app_id,
+      aud.actor, aud.key_id, aud.user_id,
+      aud.operation, aud.target, aud.request_id
+    from audit aud
+    where true
+      and aud.id between $1::bigint and $2::bigint
       and true
       and aud.actor = $3
       and true
@@ -3485,6 +4443,19 @@
       and true
     order by aud.id desc
     limit $3
+--> statement-breakpoint
+
+    select
+      bsh.url, bsh.on_error, bsh.timeout_ms,
+      array_remove(
+        array[
+          bsh.secret,
+          case when bsh.previous_secret_expires_at > now() then bsh.previous_secret end
+        ],
+        null
+      ) as secrets
+    from before_send_hooks bsh
+    where bsh.app_id = $1
 --> statement-breakpoint
 
     select
@@ -3922,6 +4893,32 @@
 --> statement-breakpoint
 
     select
+      m.channel_id, m.user_id, m.profile as "user", m.role,
+      coalesce(m.custom, '{}') as custom, m.joined_at, m.last_read_seq
+    from (
+      select
+        m.*, given.place, more.profile,
+        sum(
+  octet_length(more.profile::text) + octet_length(m.user_id) + $1 + coalesce(octet_length(m.custom::text), 0)) over (order by given.place) as bytes
+      from unnest($2::uuid[]) with ordinality as given (id, place)
+      cross join lateral (
+        select *
+        from members
+        where channel_id = given.id
+        order by joined_at, user_id
+        limit $3
+      ) m
+      join users u on u.app_id = m.app_id and u.id = m.user_id
+      cross join lateral (
+        select jsonb_build_object('id', u.id, 'name', u.display_name, 'image', u.image) as profile
+        offset 0 -- measured and answered, but made once
+      ) more
+    ) m
+    where m.bytes <= $4
+    order by m.place, m.joined_at, m.user_id
+--> statement-breakpoint
+
+    select
       m.node_id, m.app_id, m.user_id, m.channel_id,
       
   case
@@ -4269,6 +5266,13 @@
 --> statement-breakpoint
 
     select
+    from pg_policies
+    where schemaname = $1
+      and tablename = $2
+      and policyname = left($3, 63)
+--> statement-breakpoint
+
+    select
     from unnest($1::text[]) as given (line)
     cross join lateral (values (line::jsonb)) as parsed (row)
     where row ->> $2 is distinct from $3  
@@ -4310,6 +5314,10 @@
     where u.app_id = $1
       and u.id = $2
       and u.deleted_at is null
+--> statement-breakpoint
+
+    select
+    where to_regclass('service') is not null
 --> statement-breakpoint
 
     select 
@@ -4409,6 +5417,91 @@
     and c.app_id is not distinct from $11
     and num_nulls(c.deleted_at) = 1
 )
+--> statement-breakpoint
+
+    select 
+  msg.id, msg.channel_id, msg.type,
+  msg.user_id, author.display_name, author.image,
+  msg.text, msg.seq, msg.rev,
+  
+  case when (
+    select true
+    from reactions
+    where message_id = msg.id
+    order by emoji, user_id -- of two indexes, the one that begins with the message
+    limit 1
+  ) then (
+    select
+      jsonb_agg(
+        jsonb_build_object(
+          'type', kind.emoji, 'count', kind.count, 'own', kind.own, 'users', kind.users
+        )
+        order by kind.first, kind.emoji
+      )
+    from (
+      select
+        r.emoji,
+        count(*),
+        coalesce(bool_or(r.user_id = $1), false) as own,
+        min(r.created_at) as first,
+        jsonb_agg(jsonb_build_object('id', u.id, 'name', u.display_name, 'image', u.image) order by r.rank)
+          filter (where r.rank <= $2) as users
+      from (
+        select
+          app_id, user_id, emoji, created_at,
+          row_number() over (partition by emoji order by created_at, user_id) as rank
+        from reactions
+        where message_id = msg.id
+      ) r
+      join users u on u.app_id = r.app_id and u.id = r.user_id
+      group by r.emoji
+    ) kind
+  ) end::text,
+  to_json(nullif(msg.mentions, '{}'))::text,
+  nullif(msg.attachments, '[]')::text,
+  msg.parent_id, nullif(msg.reply_count, 0),
+  
+  coalesce((
+    select true
+    from pins
+    where message_id = msg.id
+    limit 1
+  ), false),
+  
+  msg.client_id,
+  msg.created_at, nullif(msg.updated_at, msg.created_at), msg.edited_at, msg.deleted_at,
+  (
+  case when msg.quoted_id is not null then (
+    select 
+  json_build_object(
+    'id', quoted.id, 'seq', quoted.seq, 'rev', quoted.rev, 'userId', quoted.user_id,
+    'user', case
+      when quoted.user_id = $3 then $4::text::json
+      else json_build_object('id', quoted_author.id, 'name', quoted_author.display_name, 'image', quoted_author.image)
+    end,
+    'text', left(quoted.text, $5),
+    'attachmentCount', jsonb_array_length(quoted.attachments),
+    'attachmentType', quoted.attachments -> 0 ->> 'type',
+    'deletedAt', to_char(quoted.deleted_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+  )
+    from messages quoted
+    join users quoted_author
+      on quoted_author.app_id = quoted.app_id
+      and quoted_author.id = quoted.user_id
+    where quoted.id = msg.quoted_id
+      and quoted.app_id = msg.app_id
+      and quoted.channel_id = msg.channel_id
+  ) end)::text,
+  msg.link_previews::text, msg.custom::text,
+  msg.silent, msg.streaming, msg.interrupted
+    from messages msg
+    
+  join users author on author.app_id = msg.app_id and author.id = msg.user_id
+    
+    where msg.app_id = $6
+      and msg.channel_id = $7
+      and msg.user_id = $8
+      and msg.client_id = $9
 --> statement-breakpoint
 
     select 
@@ -4718,6 +5811,26 @@
     order by "offset" asc
 --> statement-breakpoint
 
+    select "offset", type, envelope, message_id
+    from (
+      select
+        page.*,
+        sum(own_bytes) over (order by "offset" desc) as bytes
+      from (
+        select
+          e."offset", e.type, e.envelope, e.message_id,
+          octet_length(e.envelope)
+    + case when e.type = 'message.new' then $1::int else 0 end as own_bytes
+        from events e
+        where e.topic = $2 and e."offset" < $3
+        order by e."offset" desc
+        limit $4
+      ) page
+    ) measured
+    where bytes <= $5 or bytes = own_bytes
+    order by "offset" desc
+--> statement-breakpoint
+
     select ((to_jsonb(a)))::text as row
     from apps a where a.id = $1
 --> statement-breakpoint
@@ -4933,6 +6046,62 @@
     order by given.index
 --> statement-breakpoint
 
+    select coalesce(min(slice.seq), 0) as oldest, count(*)::int as count
+    from (
+      select msg.seq
+      from messages msg
+      where 
+      msg.channel_id = $1
+        and msg.user_id collate "C" = $2
+        and msg.seq < $3::bigint
+        and msg.seq < $4::int
+      order by msg.seq desc
+      limit $5
+    ) slice
+--> statement-breakpoint
+
+    select coalesce(min(slice.seq), 0) as oldest, count(*)::int as count
+    from (
+      select msg.seq
+      from messages msg
+      where 
+      msg.channel_id = $1
+        and msg.user_id collate "C" = $2
+        and true
+        and msg.seq < $3::int
+      order by msg.seq desc
+      limit $4
+    ) slice
+--> statement-breakpoint
+
+    select coalesce(min(slice.seq), 0) as oldest, count(*)::int as count
+    from (
+      select msg.seq
+      from messages msg
+      where 
+      msg.channel_id = $1
+        and true
+        and msg.seq < $2::bigint
+        and true
+      order by msg.seq desc
+      limit $3
+    ) slice
+--> statement-breakpoint
+
+    select coalesce(min(slice.seq), 0) as oldest, count(*)::int as count
+    from (
+      select msg.seq
+      from messages msg
+      where 
+      msg.channel_id = $1
+        and true
+        and true
+        and true
+      order by msg.seq desc
+      limit $2
+    ) slice
+--> statement-breakpoint
+
     select coalesce(sum(
   case
     when c.last_seq <= m.unread_after_seq then 0
@@ -5032,6 +6201,11 @@
     from devices
     where app_id = $1
       and user_id = $2
+--> statement-breakpoint
+
+    select count(*)::int
+    from nodes n
+    where n.beat_at > clock_timestamp() - $1::interval
 --> statement-breakpoint
 
     select count(*)::int as count
@@ -7986,6 +9160,33 @@
     limit $4
 --> statement-breakpoint
 
+    with recursive search as (
+      select 0 as low, c.last_seq + 1 as high
+      from channels c
+      where c.id = $1
+        and c.app_id is not distinct from $2
+      union all
+      select
+        case when probe.is_before then probe.seq else search.low end,
+        case when probe.is_before then search.high else middle.seq end
+      from search
+      cross join lateral (
+        select search.low + (search.high - search.low) / 2 as seq
+      ) middle
+      left join lateral (
+        select msg.seq, msg.created_at < $3::timestamptz as is_before
+        from messages msg
+        where msg.channel_id = $4
+          and msg.seq >= middle.seq
+        order by msg.seq
+        limit 1
+      ) probe on true
+      where search.high - search.low > 1
+    )
+    select min(search.high) as seq
+    from search
+--> statement-breakpoint
+
     with requested as (
   select id, seq, user_id as author_id, row_number() over (order by seq) as number
   from messages
@@ -8188,6 +9389,32 @@
       ) as ids
 --> statement-breakpoint
 
+    with slice as materialized (
+      select c.id, c.type, c.name
+      from channels c
+      where (
+    c.app_id = any(array[$1::uuid])
+    
+    and c.id < $2::uuid
+    
+  )
+        and c.deleted_at is null
+      order by c.app_id desc, c.id desc
+      limit $3
+    )
+    select
+      (select count(*)::int from slice) as count,
+      (select slice.id from slice order by slice.id limit 1) as oldest,
+      array(
+        select slice.id
+        from slice
+        where slice.type not in ('public', 'livestream')
+          and slice.name ilike $4
+        order by slice.id desc
+        limit $5
+      ) as ids
+--> statement-breakpoint
+
     with streams as (
     insert into message_streams (message_id, app_id, channel_id, user_id, length, characters)
     select *
@@ -8323,6 +9550,67 @@
       $23::uuid[],
       $24::text[],
       $25::timestamptz[]
+    ) as message (
+      id, channel_id, user_id, seq, rev, author_seq,
+      text, mentions, attachments, custom, type, silent, streaming,
+      parent_id, quoted_id, client_id, created_at
+    )
+--> statement-breakpoint
+
+    with threads as (
+    update messages msg
+    set reply_count = thread.reply_count, rev = thread.rev
+    from unnest($1::uuid[], $2::int[], $3::int[])
+      as thread (id, reply_count, rev)
+    where msg.id = thread.id), markers as (
+    update members m
+    set
+      last_read_seq = greatest(m.last_read_seq, marker.last_read_seq),
+      unread_after_seq = greatest(m.unread_after_seq, marker.unread_after_seq)
+    from unnest(
+      $4::uuid[], $5::text[], $6::int[], $7::int[]
+    ) as marker (channel_id, user_id, last_read_seq, unread_after_seq)
+    where m.channel_id = marker.channel_id
+      and m.user_id = marker.user_id), silent as (
+    insert into tombstone_counts as tc (app_id, channel_id, user_id, part, count)
+    select given.app_id, given.channel_id, author.id, given.seq / $8::int, count(*)
+    from unnest($9::uuid[], $10::uuid[], $11::text[], $12::int[])
+      as given (app_id, channel_id, user_id, seq)
+    cross join lateral (values (given.user_id), ($13)) as author (id)
+    group by 1, 2, 3, 4
+    on conflict (channel_id, user_id, part) do update
+    set count = tc.count + excluded.count)
+    insert into messages (
+      id, app_id, channel_id, user_id, seq, rev, created_rev, author_seq,
+      text, mentions, attachments, custom,
+      type, silent, streaming,
+      parent_id, quoted_id, client_id,
+      created_at, updated_at
+    )
+    select
+      id, $14::uuid, channel_id, user_id, seq, rev, rev, author_seq,
+      text, mentions::text[], attachments::jsonb, custom::jsonb,
+      type, silent = 1, streaming = 1,
+      parent_id, quoted_id, client_id,
+      created_at, created_at
+    from unnest(
+      $15::uuid[],
+      $16::uuid[],
+      $17::text[],
+      $18::int[],
+      $19::int[],
+      $20::int[],
+      $21::text[],
+      $22::text[],
+      $23::text[],
+      $24::text[],
+      $25::text[],
+      $26::int[],
+      $27::int[],
+      $28::uuid[],
+      $29::uuid[],
+      $30::text[],
+      $31::timestamptz[]
     ) as message (
       id, channel_id, user_id, seq, rev, author_seq,
       text, mentions, attachments, custom, type, silent, streaming,
@@ -8733,6 +10021,63 @@
     c.last_activity_at, c.created_at
   from channels c
   where c.id = any(array(
+    select named.id
+    from (
+    with first as materialized (
+      select listed.*
+      from (
+        
+    select newest.id, newest.name
+    from (
+      select c.id, c.name, c.type
+      from channels c
+      where (
+    c.app_id = any(array[$1::uuid])
+    
+    and c.id < $2::uuid
+    
+  )
+        and c.deleted_at is null
+      order by c.app_id desc, c.id desc
+      limit $3
+    ) newest
+    where newest.type in ('public', 'livestream')
+      ) listed
+      where listed.name ilike $4
+      order by id desc
+      limit $5
+    )
+    select first.*
+    from first
+    where (select count(*) from first) = $6
+    union all
+    (
+      select keyed.*
+      from (
+    select named.id, named.name
+    from (
+      select id, name
+      from channels_named($7, 'public', $8)
+      union all
+      select id, name
+      from channels_named($9, 'livestream', $10)
+    ) named
+    where id < $11) keyed
+      where (select count(*) from first) < $12
+        and keyed.name ilike $13
+      order by id desc
+      limit $14
+    )) named))
+    and c.app_id is not distinct from $15
+  order by c.id desc
+--> statement-breakpoint
+
+  select
+    c.id, c.cid, c.type, c.name, c.workspace_id, c.created_by,
+    coalesce(c.frozen, false) as frozen, c.member_count, c.last_seq,
+    c.last_activity_at, c.created_at
+  from channels c
+  where c.id = any(array(
     select own.id
     from (
       select m.channel_id as id
@@ -8763,6 +10108,24 @@
   where c.id = any(array(select unnest($1::uuid[])))
     and c.app_id is not distinct from $2
   order by c.id desc
+--> statement-breakpoint
+
+  select
+    c.relname as name,
+    c.relrowsecurity as "isGuarded",
+    to_json(array(
+      select s.relname::text
+      from pg_depend d
+      join pg_class s on s.oid = d.objid and s.relkind = 'S'
+      where d.refclassid = 'pg_class'::regclass
+        and d.refobjid = c.oid
+        and d.classid = 'pg_class'::regclass
+    )) as sequences
+  from pg_class c
+  where c.relnamespace = $1::regnamespace
+    and c.relkind in ('r', 'p', 'v')
+    and ($2 <> 'public' or c.relname = any(string_to_array($3, ',')))
+  order by c.relname
 --> statement-breakpoint
 
   select
@@ -9215,6 +10578,35 @@
         select *
         from users u
         where u.app_id = $13
+          and u.id = wanted.id
+          and u.deleted_at is null
+        limit 1
+      ) u
+      where true) u
+  order by u.display_name, u.id
+--> statement-breakpoint
+
+  select 
+  u.id, u.display_name as name, u.image, u.last_active_at,
+  coalesce((
+    select true
+    from connections con
+    join nodes n on n.id = con.node_id
+    where con.app_id = u.app_id
+      and con.user_id = u.id
+      and n.beat_at > now() - $1 * interval '1 second'
+    limit 1
+  ), false) as online
+  from (
+      select u.*
+      from (
+        select distinct id
+        from unnest(array[$2]::text[]) id
+      ) wanted
+      cross join lateral (
+        select *
+        from users u
+        where u.app_id = $3
           and u.id = wanted.id
           and u.deleted_at is null
         limit 1
@@ -15025,6 +16417,216 @@ delete from nodes where id = $1
 --> statement-breakpoint
 delete from service where key = $1
 --> statement-breakpoint
+discard plans
+--> statement-breakpoint
+grant select on "drizzle"."__drizzle_migrations" to "role_4857_0"
+--> statement-breakpoint
+grant select on "drizzle"."__drizzle_migrations" to "role_4857_1"
+--> statement-breakpoint
+grant select on "graphile_worker"."migrations" to "role_4857_0"
+--> statement-breakpoint
+grant select on "graphile_worker"."migrations" to "role_4857_1"
+--> statement-breakpoint
+grant select, insert, update, delete on "graphile_worker"."_private_job_queues" to "role_4857_0"
+--> statement-breakpoint
+grant select, insert, update, delete on "graphile_worker"."_private_job_queues" to "role_4857_1"
+--> statement-breakpoint
+grant select, insert, update, delete on "graphile_worker"."_private_jobs" to "role_4857_0"
+--> statement-breakpoint
+grant select, insert, update, delete on "graphile_worker"."_private_jobs" to "role_4857_1"
+--> statement-breakpoint
+grant select, insert, update, delete on "graphile_worker"."_private_known_crontabs" to "role_4857_0"
+--> statement-breakpoint
+grant select, insert, update, delete on "graphile_worker"."_private_known_crontabs" to "role_4857_1"
+--> statement-breakpoint
+grant select, insert, update, delete on "graphile_worker"."_private_tasks" to "role_4857_0"
+--> statement-breakpoint
+grant select, insert, update, delete on "graphile_worker"."_private_tasks" to "role_4857_1"
+--> statement-breakpoint
+grant select, insert, update, delete on "graphile_worker"."jobs" to "role_4857_0"
+--> statement-breakpoint
+grant select, insert, update, delete on "graphile_worker"."jobs" to "role_4857_1"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."active_users" to "role_4857_0"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."active_users" to "role_4857_1"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."api_keys" to "role_4857_0"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."api_keys" to "role_4857_1"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."app_imports" to "role_4857_0"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."app_imports" to "role_4857_1"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."apps" to "role_4857_0"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."apps" to "role_4857_1"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."audit" to "role_4857_0"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."audit" to "role_4857_1"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."before_send_hooks" to "role_4857_0"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."before_send_hooks" to "role_4857_1"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."channels" to "role_4857_0"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."channels" to "role_4857_1"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."connections" to "role_4857_0"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."connections" to "role_4857_1"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."devices" to "role_4857_0"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."devices" to "role_4857_1"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."events" to "role_4857_0"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."events" to "role_4857_1"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."former_members" to "role_4857_0"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."former_members" to "role_4857_1"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."imported_rows" to "role_4857_0"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."imported_rows" to "role_4857_1"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."imports" to "role_4857_0"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."imports" to "role_4857_1"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."job_workers" to "role_4857_0"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."job_workers" to "role_4857_1"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."link_previews" to "role_4857_0"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."link_previews" to "role_4857_1"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."members" to "role_4857_0"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."members" to "role_4857_1"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."message_streams" to "role_4857_0"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."message_streams" to "role_4857_1"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."messages" to "role_4857_0"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."messages" to "role_4857_1"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."nodes" to "role_4857_0"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."nodes" to "role_4857_1"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."pins" to "role_4857_0"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."pins" to "role_4857_1"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."preferences" to "role_4857_0"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."preferences" to "role_4857_1"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."reactions" to "role_4857_0"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."reactions" to "role_4857_1"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."read_marks" to "role_4857_0"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."read_marks" to "role_4857_1"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."service" to "role_4857_0"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."service" to "role_4857_1"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."staged_jobs" to "role_4857_0"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."staged_jobs" to "role_4857_1"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."tombstone_counts" to "role_4857_0"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."tombstone_counts" to "role_4857_1"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."user_streams" to "role_4857_0"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."user_streams" to "role_4857_1"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."users" to "role_4857_0"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."users" to "role_4857_1"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."webhook_deliveries" to "role_4857_0"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."webhook_deliveries" to "role_4857_1"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."webhooks" to "role_4857_0"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."webhooks" to "role_4857_1"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."workspace_invite_uses" to "role_4857_0"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."workspace_invite_uses" to "role_4857_1"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."workspace_invites" to "role_4857_0"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."workspace_invites" to "role_4857_1"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."workspace_members" to "role_4857_0"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."workspace_members" to "role_4857_1"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."workspaces" to "role_4857_0"
+--> statement-breakpoint
+grant select, insert, update, delete on "public"."workspaces" to "role_4857_1"
+--> statement-breakpoint
+grant usage on schema "drizzle" to "role_4857_0"
+--> statement-breakpoint
+grant usage on schema "drizzle" to "role_4857_1"
+--> statement-breakpoint
+grant usage on schema "graphile_worker" to "role_4857_0"
+--> statement-breakpoint
+grant usage on schema "graphile_worker" to "role_4857_1"
+--> statement-breakpoint
+grant usage on schema "public" to "role_4857_0"
+--> statement-breakpoint
+grant usage on schema "public" to "role_4857_1"
+--> statement-breakpoint
+grant usage, select on sequence "drizzle"."__drizzle_migrations_id_seq" to "role_4857_0"
+--> statement-breakpoint
+grant usage, select on sequence "drizzle"."__drizzle_migrations_id_seq" to "role_4857_1"
+--> statement-breakpoint
+grant usage, select on sequence "graphile_worker"."job_queues_id_seq" to "role_4857_0"
+--> statement-breakpoint
+grant usage, select on sequence "graphile_worker"."job_queues_id_seq" to "role_4857_1"
+--> statement-breakpoint
+grant usage, select on sequence "graphile_worker"."jobs_id_seq1" to "role_4857_0"
+--> statement-breakpoint
+grant usage, select on sequence "graphile_worker"."jobs_id_seq1" to "role_4857_1"
+--> statement-breakpoint
+grant usage, select on sequence "graphile_worker"."tasks_id_seq" to "role_4857_0"
+--> statement-breakpoint
+grant usage, select on sequence "graphile_worker"."tasks_id_seq" to "role_4857_1"
+--> statement-breakpoint
+grant usage, select on sequence "public"."audit_id_seq" to "role_4857_0"
+--> statement-breakpoint
+grant usage, select on sequence "public"."audit_id_seq" to "role_4857_1"
+--> statement-breakpoint
+grant usage, select on sequence "public"."imported_rows_position_seq" to "role_4857_0"
+--> statement-breakpoint
+grant usage, select on sequence "public"."imported_rows_position_seq" to "role_4857_1"
+--> statement-breakpoint
+grant usage, select on sequence "public"."staged_jobs_id_seq" to "role_4857_0"
+--> statement-breakpoint
+grant usage, select on sequence "public"."staged_jobs_id_seq" to "role_4857_1"
+--> statement-breakpoint
+grant usage, select on sequence "public"."webhook_deliveries_id_seq" to "role_4857_0"
+--> statement-breakpoint
+grant usage, select on sequence "public"."webhook_deliveries_id_seq" to "role_4857_1"
+--> statement-breakpoint
 reset lock_timeout
 --> statement-breakpoint
 rollback
@@ -15033,9 +16635,13 @@ select
 --> statement-breakpoint
 select 1
 --> statement-breakpoint
+select from pg_roles where rolname = $1
+--> statement-breakpoint
 select pg_advisory_unlock($1, hashtext(current_schema()))
 --> statement-breakpoint
 select pg_advisory_xact_lock($1, hashtext(current_schema()))
+--> statement-breakpoint
+select pg_advisory_xact_lock(hashtext('parley grant'))
 --> statement-breakpoint
 select pg_notify($1, $2)
 --> statement-breakpoint
@@ -15043,7 +16649,13 @@ select pg_stat_force_next_flush()
 --> statement-breakpoint
 select set_config('idle_in_transaction_session_timeout', $1::text, false)
 --> statement-breakpoint
+select set_config('lock_timeout', $1, false)
+--> statement-breakpoint
+select set_config('lock_timeout', $1, true)
+--> statement-breakpoint
 select set_config('parley.audit_retention', 'on', true)
+--> statement-breakpoint
+set plan_cache_mode = force_custom_plan
 --> statement-breakpoint
 set plan_cache_mode = force_generic_plan
 --> statement-breakpoint
