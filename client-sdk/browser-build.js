@@ -53,7 +53,8 @@ const internal = [
   ...['edge', 'cancel', 'redraw', 'userSession', 'tries'],
   ...['recordChanges', 'begin', 'halt', 'keeper', 'outboxApi', 'reopen', 'openFor', 'openSocket'],
   ...['(start|end)Reading', 'isShown', 'post', 'queued', 'link', 'emitter', 'withdraw'],
-  ...['span', 'shown', 'take', 'hold', 'check', 'answers', 'completion'],
+  ...['span', 'shown', 'take', 'hold', 'check', 'answers', 'completion', 'isHeld'],
+  ...['startRequest', 'share'],
 ]
 
 /**

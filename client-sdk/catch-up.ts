@@ -4,14 +4,15 @@ import type { Emitter } from './events.ts'
 import { createRetries } from './retry.ts'
 import type { ChannelChanges, User, UserApi } from './types.ts'
 
+type Changes = Record<string, ChannelChanges>
 type CatchUpOptions = {
   api: Pick<UserApi, 'sync'>
   link: Connection
   emitter: Emitter
   presences: () => {
     /** Lets a call ask for users, too. */
-    share: <Answer extends { users?: User[] | undefined }>(
-      call: (userIds: string[] | undefined) => Promise<Answer>,
+    share: <Answer extends { users?: User[] | undefined; channels: Changes }>(
+      call: (userIds: string[]) => Promise<Answer>,
     ) => Promise<Answer>
   }
 }
@@ -48,11 +49,11 @@ const CHANNEL_ONLY = 2_147_483_647
 export class CatchUp {
   #pending = new Map<string, ChangesRequest[]>()
   /** Takes the total of unread messages; undefined while it is not requested. */
-  #applyTotal: ((count: number) => void) | undefined
+  #applyTotal: ((count: number | undefined) => void) | undefined
   #running: Promise<void> | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
-  /** Requests wait for `run()`, which comes once the connection is there. */
-  #isHeld = true
+  /** Whether requests wait for `run()`, which comes once topics are subscribed. */
+  isHeld = true
   readonly #retries = createRetries(() => this.#runOrRetry())
 
   constructor(readonly options: CatchUpOptions) {}
@@ -62,7 +63,7 @@ export class CatchUp {
     this.#add(channelId, [request])
     // A request that may fail for good must not wait for those that are repeated.
     const isDue = request.fail || !this.#retries.isWaiting
-    if (this.#isHeld || !isDue) return
+    if (this.isHeld || !isDue) return
     // Delayed, so that topics subscribed in the same tick share a call.
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => this.#runOrRetry())
@@ -81,7 +82,7 @@ export class CatchUp {
   }
 
   /** Adds the total of unread messages to the next call. */
-  requestTotal(apply: (count: number) => void) {
+  requestTotal(apply: (count: number | undefined) => void) {
     this.#applyTotal = apply
   }
 
@@ -90,7 +91,7 @@ export class CatchUp {
    * which does not wait for one that may be lost.
    */
   hold() {
-    this.#isHeld = true
+    this.isHeld = true
     this.#running = undefined
     clearTimeout(this.#timer)
     this.#retries.end()
@@ -98,7 +99,7 @@ export class CatchUp {
 
   /** Resolves when no request is pending. */
   run(): Promise<void> {
-    this.#isHeld = false
+    this.isHeld = false
     if (this.#running) return this.#running
     const running = this.#run().finally(() => {
       if (this.#running === running) this.#running = undefined
@@ -110,7 +111,7 @@ export class CatchUp {
   /** Nothing is repeated while offline: the next connection runs it. */
   #runOrRetry() {
     this.run().then(this.#retries.end, (error) => {
-      if (!this.#isHeld) this.#retries.later(error)
+      if (!this.isHeld) this.#retries.later(error)
     })
   }
 
@@ -142,7 +143,7 @@ export class CatchUp {
         api.sync.pull({ channels, ...parts, total, userIds }),
       )
       if (applyTotal === this.#applyTotal) this.#applyTotal = undefined
-      applyTotal?.(response.totalUnread ?? 0)
+      applyTotal?.(response.totalUnread)
       const applied = batch.map(async ([channelId, requests]) => {
         const changes = response.channels[channelId]
         if (!changes) return []

@@ -3,7 +3,7 @@ import { keepIfEqual } from './equality.ts'
 import { type ChatError, toChatError } from './error.ts'
 import { createRetries } from './retry.ts'
 import { createStore, type Store, type WritableStore } from './store.ts'
-import type { User } from './types.ts'
+import type { ChannelChanges, User } from './types.ts'
 
 /** Whether a user is online, and when they were last active; null if that is not known. */
 export type Presence = {
@@ -12,41 +12,64 @@ export type Presence = {
   /** When they were last active, to the minute, in ISO 8601; null if that is not known. */
   lastActiveAt: string | null
 }
-type PresenceEntry = { store: WritableStore<Presence>; updates: number }
+type PresenceEntry = {
+  store: WritableStore<Presence>
+  /** How many updates of all users there had been with its last one. */
+  recordedAt: number
+}
+type WithUsers = { users?: User[] | undefined; channels: Record<string, ChannelChanges> }
 
 /** How many users one request asks for. */
 const USERS_PER_CALL = 100
+/** How long a call for users waits for another one that can ask for them. */
+const SHARE_MS = 250
+/** How long what has come is shown to new watchers without asking again. */
+const FRESH_MS = 1_000
 
 /** The presence of the users that something watches. */
 export class PresenceStores {
   readonly #users = new Map<string, PresenceEntry>()
   /** Users to ask for in the next request, with those whose last request failed. */
   readonly #wanted = new Set<string>()
+  /** Users who have come just now, asked for or not. */
+  readonly #fresh = new Set<string>()
+  #updates = 0
   readonly #retries = createRetries(() => this.#loadWanted())
 
   constructor(readonly context: ClientContext) {}
 
   get(userId: string): Store<Presence> {
+    return this.#entry(userId).store
+  }
+
+  #entry(userId: string): PresenceEntry {
     const known = this.#users.get(userId)
-    if (known) return known.store
-    const store = createStore<Presence>(
-      { isOnline: false, lastActiveAt: null },
-      { onError: this.context.onError, onWatched: () => this.#load(userId) },
-    )
-    this.#users.set(userId, { store, updates: 0 })
-    return store
+    if (known) return known
+    const onWatched = () => {
+      if (this.#fresh.has(userId) || !this.context.userSession()) return
+      if (!this.#wanted.has(userId)) this.#loadSoon()
+      this.#wanted.add(userId)
+    }
+    const initial: Presence = { isOnline: false, lastActiveAt: null }
+    const store = createStore(initial, { ...this.context, onWatched })
+    const entry = { store, recordedAt: 0 }
+    this.#users.set(userId, entry)
+    return entry
   }
 
   update(userId: string, presence: Presence) {
     const known = this.#users.get(userId)
     if (!known) return
-    known.updates += 1
+    this.#updates += 1
+    known.recordedAt = this.#updates
     known.store.set(keepIfEqual(known.store.getSnapshot(), presence))
   }
 
   /** Loads the watched users, after connecting again. */
   handleReconnect() {
-    for (const userId of this.#users.keys()) this.#load(userId)
+    this.#fresh.clear()
+    for (const userId of this.#users.keys()) this.#wanted.add(userId)
+    this.#loadSoon()
   }
 
   /** Asks for nobody until the next connection. */
@@ -55,64 +78,59 @@ export class PresenceStores {
     this.#retries.end()
   }
 
-  /** Lets a call that is made now ask for the users, too: those that there is room for. */
-  share<Answer extends { users?: User[] | undefined }>(
-    call: (ids: string[] | undefined) => Promise<Answer>,
-  ): Promise<Answer> {
+  /**
+   * Lets a call that is made now ask for the users, too. Takes the presence of members from it as
+   * well.
+   */
+  share<Answer extends WithUsers>(call: (ids: string[]) => Promise<Answer>): Promise<Answer> {
     const ids = this.#takeWanted()
-    for (const id of ids.splice(USERS_PER_CALL)) this.#wanted.add(id)
-    if (ids.length === 0) return call(undefined)
     const answer = call(ids)
-    void this.#fetch(ids, async () => (await answer).users ?? this.#loadAlone(ids))
+    void this.#fetch(ids, async () => {
+      const { users = this.#loadAlone(ids), channels } = await answer
+      const members = Object.values(channels).flatMap(({ members = [] }) => members)
+      return [...users, ...members.map((member) => ({ ...member.user, ...member }))]
+    })
     return answer
   }
 
-  /** Users who are asked for in the same tick share a request. */
-  #load(userId: string) {
-    if (!this.context.userSession()) return
-    if (!this.#wanted.has(userId)) queueMicrotask(() => this.#loadWanted())
-    this.#wanted.add(userId)
+  /** Users who are asked for soon after one another share a request. */
+  #loadSoon() {
+    setTimeout(() => this.#loadWanted(), SHARE_MS)
   }
 
+  /** Those that there is room for in a call; the others are wanted still. */
   #takeWanted() {
     const userIds = [...this.#wanted].filter((id) => this.#users.get(id)?.store.isWatched)
     this.#wanted.clear()
+    for (const id of userIds.splice(USERS_PER_CALL)) this.#wanted.add(id)
     return userIds
   }
 
   #loadWanted() {
-    this.#loadAlone(this.#takeWanted())
+    do this.#loadAlone(this.#takeWanted())
+    while (this.#wanted.size > 0)
   }
 
-  /** Loads users by calls of their own, which take them when they are answered. */
-  #loadAlone(userIds: string[]): User[] {
-    const { users } = this.context.api
-    // A query joins ids by commas: one that contains a comma goes into a path.
-    const joinable = userIds.filter((id) => !id.includes(','))
-    for (let start = 0; start < joinable.length; start += USERS_PER_CALL) {
-      const ids = joinable.slice(start, start + USERS_PER_CALL)
-      void this.#fetch(ids, () => this.#listAll(ids))
+  /** Loads users by a call of their own, which takes them when it is answered. */
+  #loadAlone(ids: string[]): User[] {
+    const load = async () => {
+      const { loadUsers } = await import('./room/own-calls.ts')
+      return loadUsers(this.context.api, ids)
     }
-    for (const userId of userIds.filter((id) => id.includes(',')))
-      void this.#fetch([userId], async () => [await users.get({ userId })])
+    if (ids.length > 0) void this.#fetch(ids, load)
     return []
   }
 
-  /** The users with these ids, in pages: long names and images leave room for fewer. */
-  async #listAll(ids: string[], cursor?: string): Promise<User[]> {
-    const { users, nextCursor } = await this.context.api.users.list({ ids, cursor })
-    return nextCursor ? [...users, ...(await this.#listAll(ids, nextCursor))] : users
-  }
-
-  async #fetch(ids: string[], load: () => Promise<User[]>) {
-    const updates = new Map(ids.map((id) => [id, this.#users.get(id)?.updates]))
+  async #fetch(ids: string[], load: () => Promise<Pick<User, 'id' | 'online' | 'lastActiveAt'>[]>) {
+    const before = this.#updates
     const users = await load().catch((error) => this.#retryLater(ids, toChatError(error)))
     if (users && this.#wanted.size === 0) this.#retries.end()
     for (const { id, online, lastActiveAt } of users ?? []) {
+      this.#fresh.add(id)
       // An event that arrived meanwhile is newer than the response.
-      if (this.#users.get(id)?.updates === updates.get(id))
-        this.update(id, { isOnline: online, lastActiveAt })
+      if (this.#entry(id).recordedAt <= before) this.update(id, { isOnline: online, lastActiveAt })
     }
+    setTimeout(() => this.#fresh.clear(), FRESH_MS)
   }
 
   #retryLater(ids: string[], error: ChatError) {

@@ -823,6 +823,8 @@ export interface Api {
       discover?: boolean | undefined
       /** Part of the name, case-insensitive. */
       q?: string | undefined
+      /** Whether to count all unread messages. */
+      total?: boolean | undefined
     }, options?: CallOptions): Promise<{
       /** Newest activity first. */
       channels: Channel[]
@@ -835,6 +837,8 @@ export interface Api {
        * events are in this response. Of two responses the one with the higher one is newer.
        */
       settingsVersion: number
+      /** With `total`: unread messages in all channels. */
+      totalUnread?: number | undefined
     }>
     /**
      * Creates a channel; you become its owner. `messaging` needs exactly one entry in `memberIds`,
@@ -856,7 +860,7 @@ export interface Api {
        * is sent.
        */
       memberIds?: string[] | undefined
-      /** The workspace it belongs to. */
+      /** The workspace it is in. */
       workspaceId?: string | undefined
       /**
        * Your own metadata: at most 8 KB of JSON, with all digits of numbers, nested at most 10
@@ -2280,7 +2284,7 @@ export interface UserEvents {
       image: string | null
       /** What the channel is about. */
       description: string | null
-      /** The workspace it belongs to. */
+      /** The workspace it is in. */
       workspaceId: string | null
       /** The user who created it. */
       createdBy: string
@@ -2676,7 +2680,7 @@ export interface WebhookEvents {
       image: string | null
       /** What the channel is about. */
       description: string | null
-      /** The workspace it belongs to. */
+      /** The workspace it is in. */
       workspaceId: string | null
       /** The user who created it. */
       createdBy: string
@@ -3037,7 +3041,7 @@ export interface Channel {
   image: string | null
   /** What the channel is about. */
   description: string | null
-  /** The workspace it belongs to. */
+  /** The workspace it is in. */
   workspaceId: string | null
   /** The user who created it. */
   createdBy: string
@@ -3128,7 +3132,7 @@ export interface ChannelProfile {
   image: string | null
   /** What the channel is about. */
   description: string | null
-  /** The workspace it belongs to. */
+  /** The workspace it is in. */
   workspaceId: string | null
   /** Whether only the backend may send messages. */
   frozen: boolean
@@ -3732,7 +3736,7 @@ export interface Success {
   success: boolean
 }
 
-/** A member, and how far they have read. */
+/** A member, how far they have read, and whether they are online. */
 export interface SyncMember {
   /** The user's id in your own system. */
   userId: string
@@ -3744,6 +3748,13 @@ export interface SyncMember {
   joinedAt: string
   /** `seq` of the read position; 0 if nothing was read. */
   lastReadSeq: number
+  /** Whether the user is connected. */
+  online: boolean
+  /**
+   * When the user last got a token, sent or read a message, or was connected; accurate to one
+   * minute.
+   */
+  lastActiveAt: string | null
 }
 
 /** The newest replies to a message, and the message. */

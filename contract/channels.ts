@@ -25,10 +25,7 @@ const image = <S extends z.ZodType>(schema: S) =>
 const description = <S extends z.ZodType>(schema: S) =>
   schema.meta({ description: 'What the channel is about.', examples: ['Recipes and leftovers'] })
 const workspaceId = <S extends z.ZodType>(schema: S) =>
-  schema.meta({
-    description: 'The workspace it belongs to.',
-    examples: [field.examples.workspaceId],
-  })
+  schema.meta({ description: 'The workspace it is in.', examples: [field.examples.workspaceId] })
 
 /** A channel as the caller sees it. */
 export const Channel = z
@@ -130,6 +127,7 @@ export const channels = {
         .text({ max: limits.nameLength })
         .optional()
         .meta({ description: 'Part of the name, case-insensitive.', examples: ['kitchen'] }),
+      total: field.wantsTotal(),
     }),
     output: z.object({
       channels: z.array(Channel).meta({ description: 'Newest activity first.' }),
@@ -138,6 +136,7 @@ export const channels = {
         description: 'For backends only: the `cursor` of the next page; null on the last page.',
       }),
       settingsVersion: field.settingsVersion(),
+      totalUnread: field.totalUnread(),
     }),
   }),
   create: operation({

@@ -187,6 +187,17 @@ export const Success = z
   })
   .meta({ id: 'Success', description: 'The call was carried out.' })
 
+export const wantsTotal = () =>
+  z
+    .boolean()
+    .default(false)
+    .meta({ description: 'Whether to count all unread messages.', examples: [false] })
+export const totalUnread = () =>
+  z
+    .int()
+    .optional()
+    .meta({ description: 'With `total`: unread messages in all channels.', examples: [3] })
+
 export const settingsVersion = () =>
   z.int().meta({
     description:

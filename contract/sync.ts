@@ -26,7 +26,11 @@ const SyncMember = Member.extend({
   lastReadSeq: z
     .int()
     .meta({ description: '`seq` of the read position; 0 if nothing was read.', examples: [12] }),
-}).meta({ id: 'SyncMember', description: 'A member, and how far they have read.' })
+  ...User.pick({ online: true, lastActiveAt: true }).shape,
+}).meta({
+  id: 'SyncMember',
+  description: 'A member, how far they have read, and whether they are online.',
+})
 
 /** What changed in a channel since a `rev`: either `removed`, or everything else. */
 export const ChannelChanges = z
@@ -174,10 +178,7 @@ export const sync = {
           `${grouped(limits.sync.members)} members.`,
       ),
       userIds,
-      total: z
-        .boolean()
-        .default(false)
-        .meta({ description: 'Whether to count all unread messages.', examples: [false] }),
+      total: field.wantsTotal(),
     }),
     output: z.object({
       channels: z.record(z.string(), ChannelChanges).meta({
@@ -192,10 +193,7 @@ export const sync = {
         .array(User)
         .optional()
         .meta({ description: 'With `userIds`: those who exist, by name.' }),
-      totalUnread: z
-        .int()
-        .optional()
-        .meta({ description: 'With `total`: unread messages in all channels.', examples: [3] }),
+      totalUnread: field.totalUnread(),
     }),
   }),
 }

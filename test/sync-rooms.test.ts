@@ -29,11 +29,17 @@ test('a sync returns the newest messages, members and reads of opened channels',
   expect(synced.channels[id]?.page).toEqual({ messages, hasMore })
   expect(messages.map(({ text }) => text)).toEqual(['one', 'three'])
   const { members } = await ana.members.list({ channelId: id })
-  expect(synced.channels[id]?.members).toEqual([
-    { ...members[0], lastReadSeq: 3 },
-    { ...members[1], lastReadSeq: 1 },
-    { ...members[2], lastReadSeq: 0 },
-  ])
+  const { users } = await ana.users.list({ ids: ['aaron', 'ana', 'ben'] })
+  const presenceOf = (userId: string | undefined) => {
+    const { online, lastActiveAt } = users.find((user) => user.id === userId) ?? {}
+    return { online, lastActiveAt }
+  }
+  expect(synced.channels[id]?.members).toEqual(
+    [3, 1, 0].map((lastReadSeq, index) => ({
+      ...{ ...members[index], lastReadSeq },
+      ...presenceOf(members[index]?.userId),
+    })),
+  )
   expect(members.map(({ userId }) => userId)).toEqual(['ana', 'ben', 'aaron'])
   expect(synced.channels[other]).toMatchObject({ page: { messages: [], hasMore: false } })
   expect(synced.channels[other]).not.toHaveProperty('members')
@@ -42,6 +48,17 @@ test('a sync returns the newest messages, members and reads of opened channels',
     totalUnread: (await ben.reads.unreadCount()).count,
   })
   expect(await ana.sync.pull({ channels: {} })).not.toHaveProperty('totalUnread')
+})
+
+test('a page of the list has the total of unread messages, if asked for', async () => {
+  const [gia, hal] = await world().users('gia', 'hal')
+  for (const text of ['one', 'two']) {
+    const channelId = await createTalk(gia, ['hal'])
+    await gia.messages.send({ channelId, text })
+  }
+  expect(await hal.channels.list({ limit: 1, total: true })).toMatchObject({ totalUnread: 2 })
+  expect(await hal.channels.list({ limit: 1 })).not.toHaveProperty('totalUnread')
+  expect(await refusal(world().backend.channels.list({ total: true }))).toEqual(invalid)
 })
 
 test('a page of a sync has 50 messages, and says that there are more', async () => {

@@ -21,18 +21,15 @@ const recount = async ({ id }: User, channelId: string) => {
 
 /** The unread counts of a user, which must be the same wherever they are shown. */
 const shownTo = async (user: User, channelIds: string[]) => {
-  const listed = new Map(
-    (await user.channels.list({ limit: 100 })).channels.map(({ id, unreadCount }) => [
-      id,
-      unreadCount,
-    ]),
-  )
+  const { channels, totalUnread } = await user.channels.list({ limit: 100, total: true })
+  const listed = new Map(channels.map(({ id, unreadCount }) => [id, unreadCount]))
   const counts = await Promise.all(
     channelIds.map(async (channelId) => (await user.channels.get({ channelId })).unreadCount),
   )
   expect(counts).toEqual(channelIds.map((id) => listed.get(id) ?? 0))
   const total = [...listed.values()].reduce((sum, count) => sum + count, 0)
   expect(await user.reads.unreadCount()).toEqual({ count: total })
+  expect(totalUnread).toBe(total)
   return counts
 }
 

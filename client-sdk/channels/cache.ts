@@ -48,9 +48,7 @@ export class ChannelsCache {
   }
 
   /** The record of a channel, if it was loaded. */
-  get(channelId: string): Channel | undefined {
-    return this.#channels.get(channelId)?.channel
-  }
+  readonly get = (channelId: string) => this.#channels.get(channelId)?.channel
 
   shown(channelId: string): Channel | undefined {
     const channel = this.get(channelId)
@@ -139,10 +137,13 @@ export class ChannelsCache {
   async handleReconnect({ hasGap }: { hasGap: boolean }) {
     // After a backup was restored, versions may be lower than before.
     if (hasGap) this.#parts.clear()
-    for (const list of this.#lists.values()) list.trim()
+    const [lists, merge] = [[...this.#lists.values()], this.#startFetch()]
+    for (const list of lists) list.trim()
     for (const channelId of this.#channels.keys()) this.#refetch(channelId)
-    this.#unread.requestTotal(this.context.catchUp, () => this.#refresh())
-    await Promise.all([...this.#lists.values()].map((list) => list.reload({ hasGap })))
+    // A list that loads from now on brings the total.
+    if (lists.every(({ currentLoad }) => currentLoad))
+      this.context.catchUp.requestTotal((total) => merge([], 0, total))
+    await Promise.all(lists.map((list) => list.reload({ hasGap })))
     this.context.keeper()?.list.end()
   }
 
@@ -237,8 +238,9 @@ export class ChannelsCache {
   }
 
   #startFetch(): Merge {
-    const since = this.#profiles.now
-    return (page, settingsVersion) => {
+    const [since, takeTotal] = [this.#profiles.now, this.#unread.startRequest()]
+    return (page, settingsVersion, totalUnread) => {
+      takeTotal(totalUnread)
       const [response, sortKeys] = [{ since, settingsVersion }, sortKeysOf(page)]
       for (const channel of page) this.#merge(channel, response, sortKeys.get(channel.id))
       this.#refresh()

@@ -3,7 +3,7 @@ import { keepIfEqual } from '../equality.ts'
 import { type ChatError, toChatError } from '../error.ts'
 import { createRetries } from '../retry.ts'
 import { createStore, type Store, type WritableStore } from '../store.ts'
-import type { Channel } from '../types.ts'
+import type { Channel, UserApi } from '../types.ts'
 import type { Merge } from './record-load.ts'
 import type { ListedChannel } from './reducer.ts'
 
@@ -157,7 +157,9 @@ export class ChannelList {
 
   #loadIfNeeded() {
     if (this.#status !== 'loading' || this.#loading || !this.options.context.userSession()) return
-    if (this.#connection !== 'connecting') this.reload({ hasGap: true }).catch(() => {})
+    // While connecting it is not loaded, because the connection does that once events arrive.
+    if (this.#connection === 'offline' || !this.options.context.catchUp.isHeld)
+      this.reload({ hasGap: true }).catch(() => {})
   }
 
   #run(load: () => Promise<void>): Promise<void> {
@@ -188,38 +190,34 @@ export class ChannelList {
   async #loadFirst(count: number) {
     const merge = this.options.startFetch()
     const channels: Channel[] = []
-    let hasMore = true
     let settingsVersion = Number.POSITIVE_INFINITY
-    while (hasMore && channels.length < count) {
+    let page: Awaited<ReturnType<UserApi['channels']['list']>>
+    do {
       const limit = Math.min(MAX_PAGE_SIZE, count - channels.length)
-      const page = await this.#fetchPage(channels.length, limit)
+      page = await this.#fetchPage(channels.length, limit)
       channels.push(...page.channels)
-      hasMore = page.more ?? false
       // The version of the oldest page counts for all. A page without channels has none.
       if (page.channels.length > 0)
         settingsVersion = Math.min(settingsVersion, page.settingsVersion)
-    }
-    const lastSortKey = merge(channels, settingsVersion)
+    } while (page.more && channels.length < count)
+    const lastSortKey = merge(channels, settingsVersion, page.totalUnread)
     // Channels that were paged to beyond the first page stay listed.
-    if (hasMore && lastSortKey > this.#lastSortKey && count === PAGE_SIZE) return
+    if (page.more && lastSortKey > this.#lastSortKey && count === PAGE_SIZE) return
     this.#lastSortKey = lastSortKey
-    this.#hasMore = hasMore
+    this.#hasMore = page.more ?? false
   }
 
   async #loadMore() {
     const merge = this.options.startFetch()
-    const {
-      channels,
-      more = false,
-      settingsVersion,
-    } = await this.#fetchPage(this.#listed().length, PAGE_SIZE)
-    this.#lastSortKey = Math.min(this.#lastSortKey, merge(channels, settingsVersion))
-    this.#hasMore = more
+    const page = await this.#fetchPage(this.#listed().length, PAGE_SIZE)
+    const lastSortKey = merge(page.channels, page.settingsVersion, page.totalUnread)
+    this.#lastSortKey = Math.min(this.#lastSortKey, lastSortKey)
+    this.#hasMore = page.more ?? false
   }
 
   #fetchPage(offset: number, limit: number) {
     const { context, filter } = this.options
-    return context.api.channels.list({ ...filter, limit, offset })
+    return context.api.channels.list({ ...filter, limit, offset, total: true })
   }
 
   get #connection() {

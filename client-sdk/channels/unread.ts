@@ -1,4 +1,3 @@
-import type { CatchUp } from '../catch-up.ts'
 import { keepIfEqual } from '../equality.ts'
 import { createStore, type Store, type WritableStore } from '../store.ts'
 import type { Channel } from '../types.ts'
@@ -41,13 +40,12 @@ export class UnreadCounts {
     this.total = total
   }
 
-  requestTotal(catchUp: Pick<CatchUp, 'requestTotal'>, onChange: () => void) {
+  /** Call before requesting the total; returns a function that takes it, if the response has it. */
+  startRequest() {
     const before = this.#brought
-    catchUp.requestTotal((total) => {
-      if (this.#brought !== before) return
-      this.total = total
-      onChange()
-    })
+    return (total = this.total) => {
+      if (this.#brought === before) this.total = total
+    }
   }
 
   redraw(channels: Iterable<Channel>) {

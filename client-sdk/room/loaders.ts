@@ -7,7 +7,7 @@ import { applyProfiles, profilesOf } from './profiles.ts'
 import { upsertMessages } from './reducer.ts'
 import type { Loader, ResourceName } from './resources.ts'
 import type { ChannelState, ReadPosition, Timeline } from './state.ts'
-import { addPage, cursorOf, type Direction, PAGE_SIZE, type Page, windowOf } from './timeline.ts'
+import { addPage, cursorOf, type Direction, type Page, windowOf } from './timeline.ts'
 
 const THREAD_PREFIX = 'thread:'
 /** The newest messages by a call of their own: for use while a shared call is being applied. */
@@ -36,8 +36,8 @@ export function createLoaders(
   find: (messageId: string) => Message | undefined,
 ) {
   const shared = (part: RoomPart, id?: string) => catchUp.load(channelId, part, id)
-  const listNewest = (filter?: typeof ONLY_ROOTS) =>
-    api.messages.list({ channelId, limit: PAGE_SIZE, ...filter })
+  const listNewest = async (timeline: Timeline = {}) =>
+    (await alone()).loadPage(api, { channelId, timeline })
   /** The members from the shared call, or else all that a list of the channel's has. */
   const membersOr = async <Each>(list: ListOfMembers<Each>) =>
     (await shared('members')).members ?? (await (await alone()).loadAll(channelId, list))
@@ -104,12 +104,9 @@ export function createPageLoader(
   const edge = isOlder ? window?.from : window?.to
   const end = isOlder ? 0 : Number.POSITIVE_INFINITY
   if (edge === undefined || edge === end || cursor === undefined) return undefined
-  const { parentId, replies } = timeline
-  const args = { channelId, limit: PAGE_SIZE, [isOlder ? 'before' : 'after']: cursor }
   return async () => {
-    const page = await (parentId === undefined
-      ? api.messages.list({ ...args, replies })
-      : api.messages.replies({ ...args, messageId: parentId }))
+    const query = { channelId, timeline, [isOlder ? 'before' : 'after']: cursor }
+    const page = await (await alone()).loadPage(api, query)
     return (state) => addPage(state, { ...page, position: direction, edge }, timeline)
   }
 }

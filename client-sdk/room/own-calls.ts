@@ -5,8 +5,8 @@ import type { ChannelState, Timeline } from './state.ts'
 import { PAGE_SIZE, withWindow } from './timeline.ts'
 
 /**
- * What rooms load by calls of their own: jumps, and what the shared call has no room for, or does
- * not return to readers who are no members.
+ * What is loaded by calls of its own: jumps, users for whom no other call asks, and what the shared
+ * call has no room for, or does not return to readers who are no members.
  */
 
 const MEMBERS_PER_PAGE = 1_000
@@ -16,16 +16,24 @@ export type ListOfMembers<Each> = (
   args: PageArgs,
 ) => Promise<{ members: Each[]; nextCursor: string | null }>
 
-/** Pages end early where metadata fills them. */
 export async function loadAll<Each>(channelId: string, list: ListOfMembers<Each>) {
-  const all: Each[] = []
+  const ofChannel = { channelId, limit: MEMBERS_PER_PAGE }
+  const pages = await loadPages((cursor) => list({ ...ofChannel, cursor }))
+  return pages.flatMap(({ members }) => members)
+}
+
+/** Pages end early where long names, images and metadata fill them. */
+async function loadPages<Each extends { nextCursor: string | null }>(
+  load: (cursor: string | undefined) => Promise<Each>,
+) {
+  const pages: Each[] = []
   let cursor: string | undefined
   do {
-    const page = await list({ channelId, limit: MEMBERS_PER_PAGE, cursor })
-    all.push(...page.members)
+    const page = await load(cursor)
+    pages.push(page)
     cursor = page.nextCursor ?? undefined
   } while (cursor !== undefined)
-  return all
+  return pages
 }
 
 export async function loadPins(api: UserApi, channelId: string) {
@@ -37,6 +45,21 @@ export async function loadPins(api: UserApi, channelId: string) {
   } while (page.more)
   // Messages pinned meanwhile have moved the last ones to the next page.
   return [...new Map(pins.map((pin) => [pin.id, pin])).values()]
+}
+
+/** A query joins ids by commas: one that contains a comma goes into a path. */
+export async function loadUsers({ users }: UserApi, ids: string[]) {
+  const joinable = ids.filter((id) => !id.includes(','))
+  const single = ids.filter((id) => id.includes(','))
+  const [pages, ...found] = await Promise.all([
+    joinable.length > 0 ? loadPages((cursor) => users.list({ ids: joinable, cursor })) : [],
+    ...single.map((userId) => users.get({ userId }).catch(ignoreUnknown)),
+  ])
+  return [...pages.flatMap((page) => page.users), ...found.flatMap((user) => user ?? [])]
+}
+
+function ignoreUnknown(error: unknown): undefined {
+  if (!isChatError(error, 'NOT_FOUND')) throw error
 }
 
 type Thread = {
@@ -51,12 +74,20 @@ export async function loadThread(api: UserApi, { channelId, parentId, find }: Th
   const [page, parent] = await Promise.all([
     api.messages.replies({ ...ref, limit: PAGE_SIZE }),
     // A thread stays although its first message was deleted.
-    find(parentId) ??
-      api.messages.get(ref).catch((error) => {
-        if (!isChatError(error, 'NOT_FOUND')) throw error
-      }),
+    find(parentId) ?? api.messages.get(ref).catch(ignoreUnknown),
   ])
   return { ...page, parent }
+}
+
+type PageQuery = { channelId: string; timeline: Timeline; before?: string; after?: string }
+
+/** A page of a timeline: the newest, or the one before or after a message. */
+export function loadPage({ messages }: UserApi, { timeline, ...query }: PageQuery) {
+  const { parentId: messageId, replies } = timeline
+  const args = { limit: PAGE_SIZE, ...query }
+  return messageId === undefined
+    ? messages.list({ ...args, replies })
+    : messages.replies({ ...args, messageId })
 }
 
 export type Jump = { channelId: string; messageId: string; timeline: Timeline }

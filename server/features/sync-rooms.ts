@@ -5,7 +5,7 @@ import { customBytes, profileBytes } from './members/view.ts'
 import { messagesOf, readMessagePage } from './messages/page.ts'
 import { isLive, isLiveRoot } from './messages/view.ts'
 import { type Fit, NOTHING, type Room, readPins, readThreads } from './sync-parts.ts'
-import { userSummary } from './users/view.ts'
+import { presenceFields, userSummary } from './users/view.ts'
 
 type RoomsQuery = {
   viewer: string
@@ -98,10 +98,10 @@ async function readMembers(db: Tx, channels: Channel[]): Promise<Fit<Room>> {
   const rows = await db<MemberRow[]>`
     select
       m.channel_id, m.user_id, m.profile as "user", m.role,
-      coalesce(m.custom, '{}') as custom, m.joined_at, m.last_read_seq
+      coalesce(m.custom, '{}') as custom, m.joined_at, m.last_read_seq, m.last_active_at, m.online
     from (
       select
-        m.*, given.place, more.profile,
+        m.*, given.place, more.profile, ${presenceFields(db)},
         sum(${profileBytes(db)} + ${customBytes(db)}) over (order by given.place) as bytes
       from unnest(${ids}::uuid[]) with ordinality as given (id, place)
       cross join lateral (

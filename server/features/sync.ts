@@ -67,6 +67,7 @@ const isRecoverable = ({ channel, since }: Pull) =>
 
 /** All of these users; undefined if an answer has no room for them. */
 async function readUsers(db: Tx, { appId, ids }: { appId: string; ids: string[] }) {
+  if (ids.length === 0) return []
   const { users, nextCursor } = await listUsersById(db, { appId, ids })
   return nextCursor === null ? users : undefined
 }

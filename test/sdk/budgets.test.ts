@@ -120,6 +120,31 @@ test('pins, threads and who is online cost no third call, whatever was missed', 
   expect(calls.toSorted()).toEqual(opening)
 })
 
+test('a room chosen from the list comes with its members and who is online', async () => {
+  const { ids, channelId } = await createTalk(world(), 'chosen', 3)
+  const [me, , other = ''] = ids
+  const { chat: others } = await liveChatOf(world(), other)
+  const dm = await others.dm(me ?? '')
+  await dm.send({ text: 'hello' }).sent
+  const { calls, fetch } = countCalls()
+  const { chat } = await chatOf(world(), me ?? '', { fetch })
+  const [list, room] = [chat.channels(), chat.channel(channelId)]
+  list.subscribe(() => {})
+  void chat.connect()
+  await until(list, ready)
+  // As an application does with what it shows of a list: a direct message, and an open channel.
+  const partner = chat.presence(other)
+  partner.subscribe(() => {})
+  for (const store of [room.messages, room.members]) store.subscribe(() => {})
+  expect(list.getSnapshot().totalUnread).toBe(1)
+  const { items } = await until(room.members, ready)
+  const members = items.map(({ userId }) => chat.presence(userId))
+  for (const store of members) store.subscribe(() => {})
+  await until(partner, ({ isOnline }) => isOnline)
+  expect(members.map((store) => store.getSnapshot().isOnline)).toEqual([true, false, true])
+  expect(calls.toSorted()).toEqual(['GET /api/channels', 'POST /api/sync'])
+})
+
 test('a message costs each of 12 watchers one call, and its author none', async () => {
   const { ids, owner, channelId } = await createTalk(world(), 'quiet', 12)
   await owner.messages.send({ channelId, text: 'first' })

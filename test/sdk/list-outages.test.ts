@@ -61,3 +61,13 @@ test('after an outage without a gap a list goes as far down as it was paged', as
   await isLive(chat)
   expect(list.getSnapshot().items).toHaveLength(100)
 })
+
+test('a list that is read before its topics are there costs one call, total included', async () => {
+  const { chat, channel, requests } = scriptedChat()
+  channel('a').send('hello')
+  const list = chat.channels()
+  chat.connection.subscribe(() => list.getSnapshot())
+  await chat.connect()
+  await until(list, ready)
+  expect(requests.map((request) => request.split('?')[0])).toEqual(['GET /api/channels'])
+})

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { isLive, isOffline } from '../support/chat.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
 
@@ -15,6 +14,7 @@ test('users whose page failed are asked for again although another page came lat
   for (let n = 0; n < 100; n++) chat.presence(`u${n}`).subscribe(() => {})
   const z = chat.presence('z')
   z.subscribe(() => {})
+  await clock.forward(250)
   await others.asked
   // The call has failed once all its attempts have: then it waits for its next turn.
   while (count(LAST) < 4) await clock.forward(100)
@@ -61,19 +61,21 @@ test('after a reconnect presence is asked for at once, whatever pause was left',
   expect(ana.getSnapshot().isOnline).toBe(true)
 })
 
-test('after an outage the call for all rooms asks for 100 users, another for others', async () => {
+test('after an outage the call for all rooms asks for 100 users, others for the rest', async () => {
+  const clock = stoppedClock()
   const { chat, cut, mend, requests, bodies } = scriptedChat()
   await chat.connect()
-  for (let n = 0; n < 150; n++) chat.presence(`u${n}`).subscribe(() => {})
-  await quiet()
+  for (let n = 0; n < 250; n++) chat.presence(`u${n}`).subscribe(() => {})
+  await clock.forward(250)
   cut()
-  await isOffline(chat)
+  await quiet()
   requests.length = 0
   mend()
-  await isLive(chat)
-  await quiet()
+  chat.wake()
+  await clock.forward(250)
   const asked = (from: number, to: number) =>
     Array.from({ length: to - from }, (_, index) => `u${from + index}`)
   expect(bodies.get('POST /api/sync')).toMatchObject({ userIds: asked(0, 100) })
-  expect(requests).toContain(`GET /api/users?ids=${asked(100, 150).join('%2C')}`)
+  for (const others of [asked(100, 200), asked(200, 250)])
+    expect(requests).toContain(`GET /api/users?ids=${others.join('%2C')}`)
 })

@@ -1,6 +1,6 @@
 import { ChatError, createChatServer } from '@parley/client/server'
 import { expect, test } from 'vitest'
-import { quiet, scriptedChat } from '../support/scripted/index.ts'
+import { scriptedChat } from '../support/scripted/index.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
 import { operations } from '../support/validated.ts'
 
@@ -115,6 +115,6 @@ test('presence that failed is asked for after growing pauses, and not once offli
   expect([clock.timers(), count(USERS)]).toEqual([0, ended])
   refuseRequests()
   await chat.connect()
-  await quiet()
+  await clock.forward(250)
   expect(count(USERS)).toBe(ended + 2)
 })

@@ -14,6 +14,7 @@ import { selectConnected } from '../connected.ts'
 import { decodeIdCursor, encodeCursor } from '../cursors.ts'
 import { mergeCustom } from '../custom.ts'
 import { isStaff } from '../members/index.ts'
+import { selectTotalUnread } from '../reads.ts'
 import { create, viewChannel } from './create.ts'
 import { markDeleted } from './delete.ts'
 import { type ChannelsQuery, selectOpenIds } from './open.ts'
@@ -22,9 +23,11 @@ import { atRev, selectChannels, selectChannelTexts } from './view.ts'
 
 const list = implementWithoutTransaction(
   contract.channels.list,
-  async ({ db, caller: { appId, userId } }, { limit, offset, cursor, type, discover, q }) => {
-    if (userId === null && (type !== undefined || discover || q !== undefined)) {
-      throw new ApiError('VALIDATION_ERROR', 'type, discover, q: expected none from a backend')
+  async ({ db, caller: { appId, userId } }, { limit, offset, cursor, ...ofUser }) => {
+    const { type, discover, q, total } = ofUser
+    if (userId === null && (type !== undefined || discover || q !== undefined || total)) {
+      const message = 'type, discover, q, total: expected none from a backend'
+      throw new ApiError('VALIDATION_ERROR', message)
     }
     if (userId === null) return listAll(db, { appId, limit, offset, cursor })
     if (cursor !== undefined) {
@@ -34,10 +37,13 @@ const list = implementWithoutTransaction(
     const wanted = { appId, userId, limit: limit + 1, offset, type, q }
     const ids = discover ? selectOpenIds(db, wanted) : selectOwnIds(db, wanted)
     const page = db`c.id = any(array(${ids}))`
-    const found = await selectChannelTexts(db, { appId, viewer: userId, page })
+    const [found, totalUnread] = await pipelined([
+      selectChannelTexts(db, { appId, viewer: userId, page }),
+      total ? selectTotalUnread(db, { appId, userId }) : undefined,
+    ])
     const { settingsVersion } = found
     const more: true | undefined = found.isCut || found.texts.length > limit || undefined
-    const rest = JSON.stringify({ more, settingsVersion })
+    const rest = JSON.stringify({ more, settingsVersion, totalUnread })
     return new JsonText(`{"channels":[${found.texts.slice(0, limit)}],${rest.slice(1)}`)
   },
 )

@@ -96,7 +96,12 @@ const listed = (db: Tx, rows: Fragment) => db<User[]>`
   order by u.display_name, u.id`
 
 const listedFields = (db: Tx) => db`
-  u.id, u.display_name as name, u.image, u.last_active_at,
+  u.id, u.display_name as name, u.image, ${presenceFields(db)}`
+
+/** Whether user row `u` is online, and when they were last active. */
+export const presenceFields = constant(
+  (db) => db`
+  u.last_active_at,
   coalesce((
     select true
     from connections con
@@ -105,4 +110,5 @@ const listedFields = (db: Tx) => db`
       and con.user_id = u.id
       and n.beat_at > now() - ${limits.realtime.nodeDeadSeconds} * interval '1 second'
     limit 1
-  ), false) as online`
+  ), false) as online`,
+)

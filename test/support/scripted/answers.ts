@@ -167,7 +167,7 @@ function existing({ channels }: ScriptedData, id: string) {
 
 const activityOf = ({ lastMessage, createdAt }: Channel) => lastMessage?.createdAt ?? createdAt
 
-function listOf({ channels, settingsVersion }: ScriptedData, query: URLSearchParams) {
+function listOf({ channels, settingsVersion, total }: ScriptedData, query: URLSearchParams) {
   const offset = Number(query.get('offset') ?? 0)
   const end = offset + Number(query.get('limit') ?? DEFAULT_LIMIT)
   const all = [...channels.values()]
@@ -177,6 +177,7 @@ function listOf({ channels, settingsVersion }: ScriptedData, query: URLSearchPar
     channels: all.slice(offset, end),
     ...(all.length > end && { more: true }),
     settingsVersion,
+    ...(query.get('total') === 'true' && { totalUnread: total }),
   }
 }
 
@@ -210,12 +211,16 @@ function changesOf(data: ScriptedData, body: Asked['body']) {
         channel: channel.record(),
         messages: channel.messages.filter(({ rev }) => rev > since),
         ...(pages.includes(id) && { page: pageOf(channel.messages, new URLSearchParams()) }),
-        ...(members.includes(id) && { members: membersOf(channel) }),
+        ...(members.includes(id) && { members: membersOf(data, channel) }),
       }
       return [id, changes]
     }),
   )
 }
 
-const membersOf = ({ members, reads }: ScriptedChannel) =>
-  members.map((member) => ({ ...member, lastReadSeq: reads.get(member.userId) ?? 0 }))
+const membersOf = (data: ScriptedData, { members, reads }: ScriptedChannel) =>
+  members.map((member) => {
+    const { online, lastActiveAt } = presenceOf(data, member.userId)
+    const lastReadSeq = reads.get(member.userId) ?? 0
+    return { ...member, lastReadSeq, online, lastActiveAt }
+  })
