@@ -139,4 +139,9 @@ test('the reactions to a message of a deleted channel are deleted in steps', asy
   await noneLeftOf(ref.messageId)
   expect((await deletions()).filter((count) => count > 0).length).toBeGreaterThan(2)
   expect(Math.max(...(await deletions()))).toBeLessThanOrEqual(1_000)
+  const messages = await world().db`
+    select
+    from messages
+    where channel_id = ${ref.channelId}`
+  expect(messages).toHaveLength(0)
 })
