@@ -17,6 +17,7 @@ export const heavy = [
   'hostile.test.ts',
   'import-rules.test.ts',
   'imports/command.test.ts',
+  'imports/crowds.test.ts',
   'imports/hostile.test.ts',
   'imports/lines.test.ts',
   'log-volume.test.ts',

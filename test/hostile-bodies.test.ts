@@ -118,6 +118,26 @@ test('a body that arrives byte by byte counts as what its pieces take', async ()
   await until(async () => ((await arrivingBodies.get()).values[0]?.value ?? 0) > 2 * MB)
 })
 
+test('a body of very many pieces that are tiny is cut, one of larger pieces is not', async () => {
+  const { hostname, port } = new URL(world().url)
+  const begin = async (piece: string, pieces: number) => {
+    const socket = connect(Number(port), hostname)
+    onTestFinished(() => void socket.destroy())
+    let answer = ''
+    socket.on('error', () => {}).on('data', (text) => (answer += text))
+    await once(socket, 'connect')
+    const lines = ['POST /api/users/sync HTTP/1.1', 'Host: x', 'Connection: close']
+    lines.push('Content-Type: application/json', 'Transfer-Encoding: chunked')
+    socket.write(`${lines.join('\r\n')}\r\n\r\n`)
+    socket.write(`${piece.length.toString(16)}\r\n${piece}\r\n`.repeat(pieces))
+    socket.write('0\r\n\r\n')
+    await new Promise((resolve) => socket.on('close', resolve))
+    return answer
+  }
+  expect(await begin(' ', 50_000)).toBe('')
+  expect(await begin(' '.repeat(20), 50_000)).toContain('HTTP/1.1 401')
+})
+
 test('of too many bodies that arrive the oldest are cut, and no more than needed', async () => {
   const small = await createWorld({ sendMemoryBytes: 8 * MB })
   onTestFinished(small.stop)

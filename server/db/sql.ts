@@ -3,8 +3,12 @@ import type { Fragment, Tx } from './client.ts'
 /** The name under which others see a deleted user. */
 export const DELETED_USER_NAME = 'Deleted user'
 
-/** A pattern for `ilike` that finds a text anywhere, even one with `%`, `_` or `\` in it. */
-export const containing = (text: string) => `%${text.replace(/[\\%_]/g, '\\$&')}%`
+/**
+ * Whether a text has a part, in upper or lower case. As `ilike` has it, which compares the whole
+ * part at each place of a text of repeated characters, in many times the time.
+ */
+export const hasPart = (db: Tx, text: Fragment, part: string) =>
+  db`strpos(lower(${text}), lower(${part})) > 0`
 
 /**
  * A piece of SQL without values of a call, made once: each piece is a promise to Postgres.js, and

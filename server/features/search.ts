@@ -1,5 +1,5 @@
 import type { Fragment, Tx } from '../db/client.ts'
-import { containing } from '../db/sql.ts'
+import { hasPart } from '../db/sql.ts'
 
 /** How many rows of a list are looked at, in its order, before its index of names is used. */
 const ROWS_IN_ORDER = 2_000
@@ -31,7 +31,7 @@ export function selectNamed(db: Tx, { q, inOrder, byKeys, order, count }: NameSe
       from (
         ${inOrder(ROWS_IN_ORDER)}
       ) listed
-      where listed.name ilike ${containing(q)}
+      where ${hasPart(db, db`listed.name`, q)}
       order by ${order}
       limit ${count}
     )
@@ -43,7 +43,7 @@ export function selectNamed(db: Tx, { q, inOrder, byKeys, order, count }: NameSe
       select keyed.*
       from (${byKeys}) keyed
       where (select count(*) from first) < ${count}
-        and keyed.name ilike ${containing(q)}
+        and ${hasPart(db, db`keyed.name`, q)}
       order by ${order}
       limit ${count}
     )`

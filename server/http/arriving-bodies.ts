@@ -14,11 +14,17 @@ type ArrivingBodiesOptions = {
 const SMALL_BYTES = 16 * 1024
 /** About what each received piece costs beside its bytes. A body may arrive byte by byte. */
 const PIECE_BYTES = 256
+/**
+ * A body of more pieces than this is cut if they are so small: each takes microseconds, as many of
+ * which are spent on a body of single bytes as on thousands of requests.
+ */
+const MOST_SMALL_PIECES = 16 * 1024
+const SMALL_PIECE_BYTES = 16
 
 /**
  * Bounds the memory of request bodies that are still arriving. Anybody can send one slowly, and its
  * sender is not known before its end. When all together take too much, the connections of the
- * oldest are closed: an honest client finishes soon.
+ * oldest are closed: an honest client finishes soon. So are those of bodies in tiny pieces.
  */
 export function boundArrivingBodies(
   app: FastifyInstance,
@@ -33,7 +39,12 @@ export function boundArrivingBodies(
     const { raw } = request
     if (isCounted(request) && !raw.destroyed) {
       arriving.add(raw, 0)
+      let [pieces, bytes] = [0, 0]
       raw.on('data', ({ length }: Buffer) => {
+        pieces += 1
+        bytes += length
+        const areSmall = bytes < pieces * SMALL_PIECE_BYTES
+        if (areSmall && pieces > MOST_SMALL_PIECES) return arriving.cut(raw)
         arriving.grow(raw, length + PIECE_BYTES)
         if (arriving.isFull()) arriving.cutOldest()
       })

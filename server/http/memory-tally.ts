@@ -26,6 +26,13 @@ export function createMemoryTally<Message extends IncomingMessage | ServerRespon
     count(-(counted.get(message) ?? 0))
     counted.delete(message)
   }
+  /** Closes the connection, once. */
+  const cut = (message: Message) => {
+    if (!counted.has(message)) return
+    forget(message)
+    message.destroy()
+    cuts.inc()
+  }
   return {
     isFull: () => total > mostBytes,
     add: (message: Message, bytes: number) => {
@@ -45,10 +52,9 @@ export function createMemoryTally<Message extends IncomingMessage | ServerRespon
       for (const [message, bytes] of counted) {
         if (total <= mostBytes) return
         if (bytes === 0) continue
-        forget(message)
-        message.destroy()
-        cuts.inc()
+        cut(message)
       }
     },
+    cut,
   }
 }

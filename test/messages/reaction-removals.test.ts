@@ -77,6 +77,12 @@ test('reactions of a crowd are deleted later than their message, and shown to no
   await ana.messages.delete(ref)
   expect(await deletions()).toEqual([0])
   expect(await leftOf(messageId)).toHaveLength(CROWD + 1)
+  // Who reads events looks at none of the messages that wait for this.
+  const waiting = await world().db<{ topic: string }[]>`
+    select topic
+    from text_removals
+    where message_id = ${messageId}`
+  expect(waiting).toEqual([{ topic: `reactions:${world().appId}:${channelId}` }])
 
   const { messages } = await ben.messages.list({ channelId, since_seq: 0 })
   const { channels } = await ben.sync.pull({ channels: { [channelId]: 1 } })
@@ -139,4 +145,9 @@ test('the reactions to a message of a deleted channel are deleted in steps', asy
   await noneLeftOf(ref.messageId)
   expect((await deletions()).filter((count) => count > 0).length).toBeGreaterThan(2)
   expect(Math.max(...(await deletions()))).toBeLessThanOrEqual(1_000)
+  const messages = await world().db`
+    select
+    from messages
+    where channel_id = ${ref.channelId}`
+  expect(messages).toHaveLength(0)
 })

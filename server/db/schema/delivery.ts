@@ -42,7 +42,8 @@ export const events = pgTable(
 /**
  * Messages that were deleted while many stored events had their text. Until a cleanup has taken it
  * out of all of them, readers are shown `tombstone` in place of the message's own events, and what
- * `quote` says in its quotes.
+ * `quote` says in its quotes. Also those to which many had reacted; where only the reactions are
+ * left, their topic is one without events, so that no reader looks at them.
  */
 export const textRemovals = pgTable(
   'text_removals',

@@ -1,6 +1,6 @@
 import type { ChannelType, contract, Input } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
-import { containing } from '../../db/sql.ts'
+import { hasPart } from '../../db/sql.ts'
 import { selectNamed } from '../search.ts'
 
 type ListInput = Input<typeof contract.channels.list>
@@ -54,7 +54,7 @@ export function selectOpenIds(
       and c.type = 'team'
       and c.app_id = ${appId}
       and c.deleted_at is null
-      and ${q === undefined ? db`true` : db`c.name ilike ${containing(q)}`}
+      and ${q === undefined ? db`true` : hasPart(db, db`c.name`, q)}
     order by c.last_activity_at desc, c.id desc
     limit ${count}`
   const none = db`select id, last_activity_at, name from channels where false`

@@ -1,5 +1,6 @@
 import { limits } from '@parley/contract'
 import type { Tx } from '../../db/client.ts'
+import { kindsOf } from '../messages/reaction-groups.ts'
 import { due, takeDue } from './number.ts'
 import type { Refusal } from './records.ts'
 
@@ -37,11 +38,11 @@ export async function storeReactions(db: Tx, { appId, channelIds }: Channels) {
       join messages msg on msg.id = (due."row" ->> 'messageId')::uuid
       join users u on u.app_id = ${appId} and u.id = due."row" ->> 'userId'
       cross join lateral (
+        with recursive kinds as (${kindsOf(db, db`msg.id`)})
         select
-          count(distinct r.emoji) as kinds,
-          coalesce(bool_or(r.emoji = due."row" ->> 'emoji'), false) as is_known
-        from reactions r
-        where r.message_id = msg.id
+          count(*) as kinds,
+          coalesce(bool_or(kinds.emoji = due."row" ->> 'emoji'), false) as is_known
+        from kinds
       ) existing
     ),
     stored as (

@@ -1,7 +1,7 @@
 import { contract, type Input, type InspectedChannel, limits } from '@parley/contract'
 import { implementWithoutTransaction } from '../../core/operation.ts'
 import type { Fragment, Tx } from '../../db/client.ts'
-import { containing, inApp, LAST_ID } from '../../db/sql.ts'
+import { hasPart, inApp, LAST_ID } from '../../db/sql.ts'
 import { requireApp } from '../apps/view.ts'
 import { decodeCursor, decodeIdCursor, encodeCursor, toPage } from '../cursors.ts'
 import { selectNamed } from '../search.ts'
@@ -76,7 +76,7 @@ async function searchOthers(db: Tx, { appId, q, limit, cursor }: Query & { q: st
         select slice.id
         from slice
         where slice.type not in ('public', 'livestream')
-          and slice.name ilike ${containing(q)}
+          and ${hasPart(db, db`slice.name`, q)}
         order by slice.id desc
         limit ${limit + 1}
       ) as ids`

@@ -3,7 +3,7 @@ import { noteAct } from '../../core/audit.ts'
 import { ApiError } from '../../core/errors.ts'
 import { implement } from '../../core/operation.ts'
 import type { Fragment, Tx } from '../../db/client.ts'
-import { containing } from '../../db/sql.ts'
+import { hasPart } from '../../db/sql.ts'
 import { isOpen, selectChannel } from '../access.ts'
 import { requireApp } from '../apps/view.ts'
 import { decodeNumberCursor, encodeCursor } from '../cursors.ts'
@@ -31,7 +31,7 @@ export const messages = implement(
       from messages msg
       where ${listed}
         and ${slice === undefined ? db`true` : db`msg.seq >= ${slice.oldest}`}
-        and ${q === undefined ? db`true` : db`msg.text ilike ${containing(q)}`}
+        and ${q === undefined ? db`true` : hasPart(db, db`msg.text`, q)}
       order by msg.seq desc
       limit ${limit + 1}`
     const order = db`msg.seq desc`

@@ -1,4 +1,4 @@
-import { contract, limits, topics } from '@parley/contract'
+import { contract, limits } from '@parley/contract'
 import { noteAct } from '../../core/audit.ts'
 import type { Transaction } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
@@ -61,9 +61,8 @@ export async function tombstone(
   if (tombstones.length === 0) return
   // A root that is deleted together with its replies has the counts of its thread.
   const merged = tombstones.map((each) => ({ ...each, ...threads.get(each.id) }))
-  const { appId } = channel
-  const topic = topics.channel(appId, channel.id)
-  const written = { appId, topic, tombstones: merged, threads: [...threads.values()] }
+  const { appId, id: channelId } = channel
+  const written = { appId, channelId, tombstones: merged, threads: [...threads.values()] }
   ctx.write(writeTombstones(ctx.db, written))
 }
 
@@ -86,8 +85,7 @@ export async function tombstoneUnseen(
     ...{ id, rev, createdRev: null, deletedAt, envelope: '' },
     replyCount: threads.get(id)?.replyCount ?? replyCount,
   }))
-  const topic = topics.channel(appId, channelId)
-  write(writeTombstones(db, { appId, topic, tombstones, threads: [...threads.values()] }))
+  write(writeTombstones(db, { appId, channelId, tombstones, threads: [...threads.values()] }))
 }
 
 /** The roots of the threads in which these messages are replies, by id. */

@@ -1,3 +1,4 @@
+import { topics } from '@parley/contract'
 import { isStoredWhole } from '../../core/stored-envelope.ts'
 import { withQuote } from '../../core/text-removals.ts'
 import type { Tx } from '../../db/client.ts'
@@ -15,7 +16,7 @@ const MOST_ROWS = 100
 
 type Written = {
   appId: string
-  topic: string
+  channelId: string
   tombstones: { id: string; createdRev: number | null }[]
   threads: Thread[]
 }
@@ -25,7 +26,8 @@ type Written = {
  * is also asked for the ids: joined alone, it may be read from end to end if it was small when the
  * statement was prepared.
  */
-export function writeTombstones(db: Tx, { appId, topic, tombstones, threads }: Written) {
+export function writeTombstones(db: Tx, { appId, channelId, tombstones, threads }: Written) {
+  const topic = topics.channel(appId, channelId)
   const ids = db`any(${tombstones.map(idOf)}::uuid[])`
   const createdRevs = tombstones.flatMap(({ createdRev }) => createdRev ?? [])
   const asDeleted = db`set type = 'message.deleted', envelope = deleted.envelope`
@@ -107,22 +109,26 @@ export function writeTombstones(db: Tx, { appId, topic, tombstones, threads }: W
       ) r
     ),
     many as (
-      select distinct id
+      select id, bool_or(kind <> 'reaction') as has_text
       from (
-        select id, 'own' as kind
-        from own_events
-        union all
-        select id, 'reaction'
-        from reacted
-        union all
-        select id, 'message'
-        from quoting
-        union all
-        select id, 'quote'
-        from quoting_events
-      ) found
-      group by id, kind
-      having count(*) > ${MOST_ROWS}
+        select id, kind
+        from (
+          select id, 'own' as kind
+          from own_events
+          union all
+          select id, 'reaction'
+          from reacted
+          union all
+          select id, 'message'
+          from quoting
+          union all
+          select id, 'quote'
+          from quoting_events
+        ) found
+        group by id, kind
+        having count(*) > ${MOST_ROWS}
+      ) kinds
+      group by id
     ),
     emptied as (
       select
@@ -143,7 +149,9 @@ export function writeTombstones(db: Tx, { appId, topic, tombstones, threads }: W
     removals as (
       insert into text_removals (message_id, app_id, topic, after, rev, tombstone, quote)
       select
-        deleted.id, ${appId}, ${topic}, coalesce(deleted."createdRev" - 1, 0),
+        deleted.id, ${appId},
+        case when many.has_text then ${topic} else ${crowdTopic(appId, channelId)} end,
+        coalesce(deleted."createdRev" - 1, 0),
         deleted.rev, deleted.envelope, emptied.quote
       from many
       join deleted using (id)
@@ -160,7 +168,7 @@ export function writeTombstones(db: Tx, { appId, topic, tombstones, threads }: W
       join deleted using (id)
       where e.topic = own_events.topic
         and e."offset" = own_events."offset"
-        and own_events.id not in (select id from many)
+        and own_events.id not in (select id from many where has_text)
     ),
     created as (
       update events e
@@ -179,7 +187,7 @@ export function writeTombstones(db: Tx, { appId, topic, tombstones, threads }: W
       join emptied using (id)
       where e.topic = quoting_events.topic
         and e."offset" = quoting_events."offset"
-        and quoting_events.id not in (select id from many)
+        and quoting_events.id not in (select id from many where has_text)
     ),
     threads as (
       update messages msg
@@ -201,5 +209,8 @@ export function writeTombstones(db: Tx, { appId, topic, tombstones, threads }: W
     where msg.id = deleted.id
       and msg.id = ${ids}`
 }
+
+/** A topic without events, where messages wait of which only the reactions are left. */
+const crowdTopic = (appId: string, channelId: string) => `reactions:${appId}:${channelId}`
 
 const idOf = ({ id }: { id: string }) => id
