@@ -181,6 +181,8 @@ test('a filter finds what is older than thousands of other entries', async () =>
   const second = await operator.audit.listOfApp({ appId, operation: 'apps.create', cursor })
   expect(second.entries.map(({ operation }) => operation)).toEqual(['apps.create'])
   expect(second.nextCursor).toBeNull()
+  const beginning = await operator.audit.listOfApp({ appId, operation: 'apps.creat', cursor })
+  expect(beginning.entries).toEqual([])
 })
 
 test('nobody changes or deletes an entry; those that are too old go', async () => {
