@@ -38,10 +38,11 @@ test('a URL of Redis names one server, a cluster, or the Sentinels of a server',
 
 test('connections use the database of their URL, by Sentinels too', async () => {
   for (const url of ['redis://127.0.0.1:1/2', 'redis+sentinel://127.0.0.1:1/chat/2']) {
-    const connect = await loadRedis(parseRedisUrl(url))
-    const { client, close } = connect({ name: 'test', commandMs: 100 })
-    close()
-    expect(client.options, url).toMatchObject({ db: 2 })
+    const target = parseRedisUrl(url)
+    const connect = target && (await loadRedis(target))
+    const connection = connect?.({ name: 'test', commandMs: 100 })
+    connection?.close()
+    expect(connection?.client.options, url).toMatchObject({ db: 2 })
   }
 })
 
