@@ -1,6 +1,7 @@
 import { limits } from '@parley/contract'
 import { type AdmissionRequest, createAdmission } from '@parley/server/core/admission'
 import { createMetrics } from '@parley/server/core/metrics'
+import { admissionRequestOf } from '@parley/server/http/runner'
 import { expect, onTestFinished, test, vi } from 'vitest'
 
 const { userWaiting, appWaiting } = limits.callsAtOnce
@@ -37,6 +38,22 @@ function callsTo(poolSize: number) {
     (await metrics.callsRefused.get()).values.map(({ labels, value }) => [labels.reason, value])
   return { call, many, end, started, waiting, refused }
 }
+
+test('each call waits as its caller, and leaves with its caller', () => {
+  const gone = { isOver: false, add: () => {}, delete: () => {} }
+  const call = { until: 1, gone }
+  const app = { appId: 'app' }
+  const ana = { ...app, userId: 'ana', isAdmin: false }
+  const asBackend = { ...app, lane: 'calls', ...call }
+  expect(admissionRequestOf({ ...call, caller: ana })).toEqual({ ...app, userId: 'ana', ...call })
+  expect(admissionRequestOf({ ...call, caller: { ...ana, keyHash: 'key' } })).toEqual(asBackend)
+  const backend = { ...app, keyHash: 'key', userId: null }
+  expect(admissionRequestOf({ ...call, caller: backend })).toEqual(asBackend)
+  const operator = { appId: 'operator', lane: 'calls', ...call }
+  expect(admissionRequestOf({ ...call, caller: {} })).toEqual(operator)
+  const shared = { appId: 'app', lane: 'sends', until: 1 }
+  expect(admissionRequestOf({ ...call, caller: ana, isShared: true })).toEqual(shared)
+})
 
 test.each([
   { poolSize: 2, app: 1, one: 1 },

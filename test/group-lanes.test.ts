@@ -1,6 +1,12 @@
+import { contract, limits } from '@parley/contract'
+import type { AdmissionRequest } from '@parley/server/core/admission'
+import { createMetrics } from '@parley/server/core/metrics'
+import { CONTENDED, implementShared } from '@parley/server/core/operation'
+import { createRunner } from '@parley/server/http/runner'
 import { expect, test, vi } from 'vitest'
 import { upTo } from './support/events.ts'
 import { recorded, startGroup } from './support/group-commit.ts'
+import { until } from './support/until.ts'
 
 /** Batches of one group that run at the same time. */
 const later = () => performance.now() + 60_000
@@ -72,4 +78,34 @@ test('a channel that is locked no more shares the batches of its group again', a
   ])
   await finish(3)
   await Promise.all(answers)
+})
+
+test('a batch is admitted as its app, as its caller if it waits, and refusals count', async () => {
+  const metrics = createMetrics()
+  const admitted: AdmissionRequest[] = []
+  const implementation = implementShared(contract.reads.mark, {
+    keysOf: () => ({ group: 'app', resource: 'channel' }),
+    bytesOf: () => 1,
+    run: (_, commands, { mayWait }) =>
+      mayWait ? new Promise(() => {}) : Promise.resolve(commands.map(() => CONTENDED)),
+  })
+  const dependencies = {
+    db: { use: (work: (db: object) => unknown) => work({}) },
+    admit: (request: AdmissionRequest, work: () => unknown) => {
+      admitted.push(request)
+      return work()
+    },
+    metrics,
+    batchRunners: new Map(),
+  }
+  const run = createRunner(dependencies as never, implementation as never)
+  const caller = { appId: 'app', userId: 'ana', isAdmin: false }
+  const call = { caller, input: {}, until: performance.now() + 60_000 } as never
+  const room = limits.sharedTransactions.waiting.commands / 2
+  for (let count = 0; count < room; count++) void run(call)
+  await expect(run(call)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+  const [refused] = (await metrics.callsRefused.get()).values
+  expect(refused).toMatchObject({ labels: { reason: 'full' }, value: 1 })
+  await until(() => admitted.length === 2)
+  expect(admitted).toMatchObject([{ appId: 'app', lane: 'sends' }, { userId: 'ana' }])
 })

@@ -1,4 +1,5 @@
 import { createLru } from '@parley/server/core/lru'
+import { createLookupCache } from '@parley/server/http/lookup-cache'
 import { createHostLimit } from '@parley/server/jobs/previews/fair-share'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { stopClock } from './support/clock.ts'
@@ -37,4 +38,20 @@ test('the window of a host ends after its first fetch, however many follow', () 
   countAt(900)
   expect(() => countAt(901)).toThrow('fetched 2 times')
   countAt(1_100)
+})
+
+test('what was looked up while anything was revoked is looked up again', async () => {
+  const cache = createLookupCache<string>()
+  const load = (key: string, select: () => Promise<string>) =>
+    cache.load(key, { inTurn: (look) => look(), select })
+  const revocations = { one: () => cache.drop('another'), all: cache.dropAll }
+  for (const [key, revoke] of Object.entries(revocations)) {
+    const first = load(key, async () => {
+      revoke()
+      return 'old'
+    })
+    expect(await first).toBe('old')
+    expect(await load(key, async () => 'new'), key).toBe('new')
+    expect(await load(key, async () => 'newer'), key).toBe('new')
+  }
 })

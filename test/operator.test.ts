@@ -168,6 +168,10 @@ test('a deleted app is gone at once, and a job leaves no row of it in any table'
     operator.apps.update({ appId, enabled: true }),
     operator.apps.updateKey({ appId, keyId, name: 'Late' }),
     operator.apps.deleteKey({ appId, keyId }),
+    operator.apps.listKeys({ appId }),
+    operator.apps.usage({ appId }),
+    operator.jobs.list({ appId }),
+    operator.inspect.channels({ appId }),
   ]
   expect(await refusals(acts)).toEqual(acts.map(() => notFound))
   const tables = await db<{ name: string }[]>`

@@ -1,4 +1,5 @@
 import { readConfig } from '@parley/server/config'
+import { loadRedis } from '@parley/server/core/redis'
 import { parseRedisUrl } from '@parley/server/core/redis-url'
 import { expect, test } from 'vitest'
 
@@ -33,6 +34,16 @@ test('a URL of Redis names one server, a cluster, or the Sentinels of a server',
     masterName: 'chat',
     database: 3,
   })
+})
+
+test('connections use the database of their URL, by Sentinels too', async () => {
+  for (const url of ['redis://127.0.0.1:1/2', 'redis+sentinel://127.0.0.1:1/chat/2']) {
+    const target = parseRedisUrl(url)
+    const connect = target && (await loadRedis(target))
+    const connection = connect?.({ name: 'test', commandMs: 100 })
+    connection?.close()
+    expect(connection?.client.options, url).toMatchObject({ db: 2 })
+  }
 })
 
 test.each([

@@ -106,6 +106,23 @@ test('no time of a record is in the future', async () => {
   )
 })
 
+test('a direct message with somebody who is not there is refused', async () => {
+  const report = await importInto(world(), [
+    user('ana'),
+    channel('half', { type: 'messaging', name: undefined, memberIds: ['ana', 'nobody'] }),
+  ])
+  expect(report.refusals).toEqual([{ line: 2, reason: 'memberIds: unknown user' }])
+})
+
+test('a reply may have the time of its root', async () => {
+  const reply = message('same2', 'same', { parentId: 'same1' })
+  const records = [user('ana'), channel('same'), message('same1', 'same'), reply]
+  expect(await importInto(world(), records)).toMatchObject({
+    refused: 0,
+    imported: { messages: 2 },
+  })
+})
+
 test('users and channels are as old as their file says', async () => {
   await importInto(world(), [
     user('old', { createdAt: at(7) }),

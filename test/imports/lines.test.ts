@@ -77,6 +77,19 @@ test('a body of which no line comes is ended', async () => {
   expect(state.isReturned).toBe(true)
 })
 
+test('a byte now and then does not keep a body open', async () => {
+  stopClock()
+  const { batches, send } = openBody()
+  let isEnded = false
+  batches.next().catch(() => {
+    isEnded = true
+  })
+  await vi.advanceTimersByTimeAsync((stalledSeconds - 1) * SECOND_MS)
+  send('{')
+  await vi.advanceTimersByTimeAsync(SECOND_MS)
+  expect(isEnded).toBe(true)
+})
+
 test('nothing of a line that is too long is kept in memory, however long it gets', async () => {
   const { lineBytes } = limits.imports
   const chunks: WeakRef<ArrayBufferLike>[] = []

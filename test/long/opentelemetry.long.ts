@@ -88,6 +88,8 @@ test.for(['1', '2'])(
     const receiver = await serveReceiver()
     const before = BigInt(Date.now()) * 1_000_000n
     const server = await startWith({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, WORKERS })
+    // Proxies ask for it every second.
+    expect((await fetch(`${server.url}/health/live`)).status).toBe(200)
     // Its caller has decided that this one is not recorded.
     expect((await server.send(from('00'))).status).toBe(201)
     expect((await server.send(from('01'))).status).toBe(201)
@@ -126,6 +128,9 @@ test.for(['1', '2'])(
     const pushed = server.provider.calls.map(({ traceparent }) => traceparent)
     expect(pushed).toContain(`00-${TRACE}-${push?.spanId}-01`)
     expect(await server.stop()).toBe(0)
+    expect(receiver.spans.filter(({ name }) => name.includes('/health'))).toEqual([])
+    // A refusal is no fault of the server.
+    expect(refused().find(({ name }) => name.startsWith('POST'))?.status.code).toBe(0)
     await receiver.stop()
   },
 )

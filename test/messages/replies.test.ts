@@ -66,8 +66,11 @@ describe('replies', () => {
       type: 'message.deleted',
       payload: { messageId: one.id, seq: 2, parent: { id: root.id, replyCount: 1 } },
     })
+    // With the rev of the deletion, so that a sync brings it.
+    const { rev } = await ana.channels.get({ channelId })
     expect(await ana.messages.get({ channelId, messageId: root.id })).toMatchObject({
       replyCount: 1,
+      rev,
     })
     await ana.messages.delete({ channelId, messageId: root.id })
     const three = await say('three', { parentId: two.id })

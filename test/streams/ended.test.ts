@@ -1,3 +1,5 @@
+import { runInTransaction } from '@parley/server/core/context'
+import { storeStream } from '@parley/server/features/streams/store'
 import { expect, test } from 'vitest'
 import { waitingForRows, whileRowLocked } from '../support/locks.ts'
 import { never, useStreams } from './fixture.ts'
@@ -58,4 +60,21 @@ test('what is appended while a message is finished is in its text, or is refused
     },
   )
   expect((await finished).text).toBe(await late)
+})
+
+test('a message that grows is stored anew only if it has grown', async () => {
+  const { append, get, ref } = await begin()
+  await append(0, 'Hi')
+  const { pool, appId } = world()
+  const publisher = { publish: () => {}, broadcast: () => {} }
+  const times = { storeMs: 0, quietMs: never, longestMs: never }
+  const store = async () => {
+    await pool.use((db) =>
+      runInTransaction(db, { appId, publisher }, (tx) => storeStream(tx, { appId, ...ref }, times)),
+    )
+    return get()
+  }
+  const stored = await store()
+  expect(stored).toMatchObject({ text: 'Hi', streaming: true })
+  expect(await store()).toEqual(stored)
 })

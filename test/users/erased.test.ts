@@ -133,6 +133,9 @@ test('after an erasure no table has a text or the name, of events kept for webho
   await ana.messages.edit({ channelId, messageId, text: `${MARKER} edited` })
   await ben.messages.send({ channelId, text: 'yes', quotedMessageId: messageId })
   await ana.reactions.add({ channelId, messageId, emoji: '👍' })
+  const words = 'the words of ben'
+  const { id: quotedMessageId } = await ben.messages.send({ channelId, text: words })
+  await ben.messages.send({ channelId, text: '@hook-ana', quotedMessageId })
   await db`
     insert into webhooks (id, app_id, url, events, enabled, secret)
     values (gen_random_uuid(), ${appId}, 'https://example.com', '{}', false, 'secret')`
@@ -150,8 +153,11 @@ test('after an erasure no table has a text or the name, of events kept for webho
   const joined = 'channel.member_joined'
   expect(types).toEqual([
     ...[joined, joined, 'message.deleted', 'message.deleted'],
-    ...['message.new', 'reaction.added', 'channel.deleted'],
+    ...['message.new', 'reaction.added', 'message.new', 'message.new', 'channel.deleted'],
   ])
+  // What others wrote stays, where they quote each other, too.
+  const theirs = db`select from events where topic = ${topic} and strpos(envelope, ${words}) > 0`
+  expect(await theirs).toHaveLength(2)
   // When they expire the rest goes.
   await db`delete from events where topic = ${topic}`
   await cleanup.run()

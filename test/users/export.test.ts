@@ -76,12 +76,19 @@ test('an export has everything of the user, nothing of others and no secret', as
 
 test('what fills several pages of an export is in it once', async () => {
   const { db, appId } = world()
-  await world().user('eli')
+  const eli = await world().user('eli')
   await db`
     insert into devices (id, app_id, user_id, platform, provider, token)
     select gen_random_uuid(), ${appId}, 'eli', 'ios', 'apns', 'of-eli-' || n
     from generate_series(1, ${limits.exportPage + 5}) n`
-  const ids = of(await exportOf(world(), 'eli'), 'device').map(({ id }) => id)
+  // Of a channel that one has left, and joined again, too.
+  const { id: channelId } = await eli.channels.create({ type: 'public', name: 'Back' })
+  await eli.messages.send({ channelId, text: 'once' })
+  await eli.members.leave({ channelId })
+  await eli.members.join({ channelId })
+  const items = await exportOf(world(), 'eli')
+  expect(of(items, 'message')).toHaveLength(1)
+  const ids = of(items, 'device').map(({ id }) => id)
   expect(new Set(ids).size).toBe(limits.exportPage + 5)
   expect(ids).toHaveLength(limits.exportPage + 5)
 })
