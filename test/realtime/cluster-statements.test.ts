@@ -1,5 +1,6 @@
 import { type Envelope, topics } from '@parley/contract'
 import { createMetrics } from '@parley/server/core/metrics'
+import type { Broker, NodeNote } from '@parley/server/realtime/broker'
 import { createNodeBroker } from '@parley/server/realtime/node-broker'
 import { createWorkerPublisher } from '@parley/server/realtime/worker-publisher'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -7,6 +8,7 @@ import { upTo } from '../support/events.ts'
 import { NEVER, quietTimings } from '../support/quiet.ts'
 import type { TopicListener } from '../support/realtime.ts'
 import { hasRedis, redisAt, startRedis } from '../support/redis.ts'
+import { sample } from '../support/scrape.ts'
 import { isElsewhere } from '../support/statements.ts'
 import { patient } from '../support/until.ts'
 import { createWorld, type User, useWorld, type World } from '../support/world.ts'
@@ -197,6 +199,28 @@ describe.each(['PostgreSQL', 'Redis'] as const)('on nodes connected by %s', (kin
     for (const listener of listeners)
       await listener.until(() => counts(listener, 'channel.unread_changed').length === 2)
     expect(statements).toEqual(statements.map(() => []))
+    expect(sample(await metrics.registry.metrics(), 'parley_events_total')).toBe(1)
+  })
+  check('a worker that stops tells an edit first, or leaves it to each node', async () => {
+    const { db, pool } = world()
+    const mover = await world().user('mover-last')
+    const channelId = await createGroup(mover)
+    await listenAs(mover, userTopic(mover), node(1))
+    await mover.channels.update({ channelId, name: 'Moved' })
+    const [event] = await db`
+      select topic, "offset", type, envelope, message_id
+      from events
+      where topic = ${topics.channel(world().appId, channelId)}
+        and type = 'channel.updated'`
+    const told: NodeNote[] = []
+    const broker = { send: (note: NodeNote) => void told.push(note), hasPeers: () => true }
+    const report = (error: unknown) => expect.unreachable(String(error))
+    const given = { nodeId: 'worker', report, metrics: createMetrics() }
+    const publishing = { ...given, db: pool, broker: broker as Broker } // all that it uses
+    const worker = createWorkerPublisher(publishing)
+    worker.publisher.publish([{ ...event, payload: {} } as never]) // the payload is not read
+    await worker.stop()
+    expect(told).toHaveLength(2)
   })
   check('a reconciliation counts no channel that nobody on its node has', async () => {
     const [ana, cem] = await world().users('ana-beside', 'cem-idle')

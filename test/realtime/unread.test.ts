@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createPostgresBroker } from '@parley/server/realtime/postgres-broker'
+import { selectCountsOfChannels } from '@parley/server/realtime/unread-counts'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { whileRowLocked } from '../support/locks.ts'
 import type { TopicListener } from '../support/realtime.ts'
@@ -185,6 +186,19 @@ test('a user who leaves or loses a channel receives the new total', async () => 
   await total(2)
   await ana.channels.delete({ channelId: deleted })
   await total(1)
+})
+
+test('a channel that was deleted before it is counted is told to nobody', async () => {
+  const [ana, ben] = await newUsers()
+  const channelId = await createGroup(ana, ben)
+  await listenAs(ben, userTopic(ben))
+  const counted = { nodeId: null, channelIds: [channelId] }
+  const count = async () => [
+    ...(await world().pool.use((db) => selectCountsOfChannels(db, counted))),
+  ]
+  expect((await count()).map(({ userId }) => userId)).toEqual([ben.id])
+  await ana.channels.delete({ channelId })
+  expect(await count()).toEqual([])
 })
 
 test('a user who rejoins a channel at once receives its new unread count', async () => {

@@ -157,12 +157,14 @@ test('an unsent message quotes what the other one says by now', async () => {
 
 test('an unsent reply is shown among all messages and in its thread only', async () => {
   const { chat, channel, refuseRequests } = scriptedChat()
-  channel('c').send('first')
+  const talk = channel('c')
+  for (const text of ['first', 'second']) talk.send(text)
   const room = chat.channel('c')
   room.watch()
   await chat.connect()
   await until(room.messages, ready)
-  const stores = [room.messages, room.thread('c-0001'), room.messages({ replies: false })]
+  const threads = ['c-0001', 'c-0002'].map((id) => room.thread(id))
+  const stores = [room.messages, ...threads, room.messages({ replies: false })]
   for (const store of stores) {
     store.subscribe(() => {})
     await until<MessagesSnapshot>(store, ready)
@@ -171,6 +173,6 @@ test('an unsent reply is shown among all messages and in its thread only', async
   room.send({ text: 'reply', parentId: 'c-0001' })
   await quiet()
   expect(stores.map((store) => texts(store.getSnapshot()))).toEqual([
-    ...[['first', 'reply'], ['reply'], ['first']],
+    ...[['first', 'second', 'reply'], ['reply'], [], ['first', 'second']],
   ])
 })

@@ -31,6 +31,15 @@ test('a channel that is left or deleted goes, and its topic with it', async () =
   expect(topics()).toEqual(['chat:app:two', 'user:app:me'])
 })
 
+test('a channel whose topic the server ends goes, and its count with it', async () => {
+  const { chat, refuse, topics, list } = await listed()
+  refuse('chat:app:one')
+  const { items } = await until(list, ({ items }) => items.length === 1)
+  expect(items.map(({ id }) => id)).toEqual(['two'])
+  expect(topics()).toEqual(['chat:app:two', 'user:app:me'])
+  expect(chat.unread.getSnapshot().byChannel).toEqual({ two: 0 })
+})
+
 test('a room and a list share one subscription, which lasts as long as either', async () => {
   const clock = stoppedClock()
   const { chat, tell, topics, count } = await listed()

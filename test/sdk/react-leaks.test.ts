@@ -104,15 +104,15 @@ test('a component that changes its channel leaves the old one', async () => {
   for (const id of ['c', 'd']) channel(id).send(`in ${id}`)
   const root = rootOf()
   const texts: string[] = []
+  let shown = ''
+  // Rendered again, not mounted again.
+  const Texts = () => {
+    const { items } = useMessages(shown)
+    texts.push(items.map(({ text }) => text).join())
+    return ''
+  }
   const render = (channelId: string) => {
-    const Texts = () => {
-      texts.push(
-        useMessages(channelId)
-          .items.map(({ text }) => text)
-          .join(),
-      )
-      return ''
-    }
+    shown = channelId
     return act(async () => root.render(strictly(chat, Texts)))
   }
   await render('c')
@@ -143,5 +143,18 @@ test('a key press in a component that changes its channel counts for the new one
   expect(requests.filter((request) => request.includes('typing'))).toEqual([
     'POST /api/channels/d/typing',
   ])
+  act(() => root.unmount())
+})
+
+test('a provider that is given another client connects that one', async () => {
+  const [one, two] = [scriptedChat().chat, scriptedChat().chat]
+  const root = rootOf()
+  const Nothing = () => ''
+  for (const chat of [one, two]) {
+    await act(async () => root.render(strictly(chat, Nothing)))
+    await act(quiet)
+  }
+  const statuses = [one, two].map(({ connection }) => connection.getSnapshot().status)
+  expect(statuses).toEqual(['live', 'live'])
   act(() => root.unmount())
 })

@@ -1,7 +1,7 @@
 import { memoryStorage } from '@parley/client'
 import { createSnapshots } from '@parley/client/snapshots'
 import { expect, test } from 'vitest'
-import { until } from '../support/chat.ts'
+import { texts, until } from '../support/chat.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
 
 const KEY = 'http://chat me'
@@ -23,8 +23,8 @@ function heldStorage() {
   return { storage: { ...storage, session: { ...sessions, load } }, release, stored }
 }
 
-/** A token of another app, which comes when it is minted. */
-function lateToken() {
+/** A token, by default of another app, which comes when it is minted. */
+function lateToken(appId = 'another') {
   let mint = () => {}
   const minted = new Promise<void>((resolve) => {
     mint = resolve
@@ -32,7 +32,7 @@ function lateToken() {
   const { scripted } = scriptedChat()
   const token = async () => {
     await minted
-    return { ...(await scripted.token()), appId: 'another' }
+    return { ...(await scripted.token()), appId }
   }
   return { token, mint }
 }
@@ -70,14 +70,22 @@ test('the session of another server with a user of the same id is not restored',
   expect(there.chat.me.getSnapshot()).toBeNull()
 })
 
-test('the list of another app is not shown any more once the token tells the app', async () => {
+test('nothing of another app is shown any more once the token tells the app', async () => {
   const storage = memoryStorage()
   await storage.session?.put(KEY, session as never)
-  const channel = scriptedChat().channel('c').record()
-  const listed = [{ channel, sortKey: 1 }]
-  const value = { version: 1, epoch: 'e', totalUnread: 0, listed }
+  const talk = scriptedChat().channel('c')
+  talk.send('of another app')
+  const { messages } = talk
+  const version = { version: 1, epoch: 'e' }
+  const value = { ...version, totalUnread: 0, listed: [{ channel: talk.record(), sortKey: 1 }] }
+  const room = { ...version, rev: 1, from: 0, messages }
+  const stored = [
+    { key: 'list', value },
+    { key: 'room opened before', value: room },
+    { key: 'room opened after', value: room },
+  ]
   const rows = {
-    load: async (owner: string) => (owner.endsWith(' app:me') ? [{ key: 'list', value }] : []),
+    load: async (owner: string) => (owner.endsWith(' app:me') ? stored : []),
     put: async () => {},
     delete: async () => {},
   }
@@ -89,9 +97,12 @@ test('the list of another app is not shown any more once the token tells the app
   list.subscribe(() => {})
   chat.connect().catch(() => {})
   await until(list, ({ items }) => items.length === 1)
+  const textsIn = (id: string) => texts(chat.channel(id).messages.getSnapshot())
+  expect(textsIn('opened before')).toEqual(['of another app'])
   late.mint()
   const shown = await until(list, ({ items }) => items.length === 0)
   expect(shown.status).toBe('loading')
+  expect(textsIn('opened after')).toEqual([])
 })
 
 test('what was done in another app is not sent once the token tells the app', async () => {
@@ -115,4 +126,34 @@ test('what was done in another app is not sent once the token tells the app', as
   expect(count(/\/pin$/)).toBe(0)
   const kept = await storage.load(owner)
   expect(kept.map(({ clientId }) => clientId)).toEqual(['c-0001', 'c-0002'])
+})
+
+test('what waits is sent, whether or not the address of its server ends in a slash', async () => {
+  const storage = memoryStorage()
+  const message = { type: 'send' as const, channelId: 'c', text: 'waits', attachments: [] }
+  const createdAt = new Date(0).toISOString()
+  await storage.put('http://chat app:me', { ...message, clientId: 'waits', createdAt })
+  const { chat, channel } = scriptedChat({ storage, url: 'http://chat/' })
+  const talk = channel('c')
+  await chat.connect()
+  await quiet()
+  expect(talk.messages.map(({ text }) => text)).toEqual(['waits'])
+})
+
+test('a message that waits has the name of its author that the token tells', async () => {
+  const storage = memoryStorage()
+  await storage.session?.put(KEY, session as never)
+  const late = lateToken('app')
+  const { chat, channel, hold } = scriptedChat({ storage, userId: 'me', token: late.token })
+  channel('c')
+  hold(/POST .*messages/)
+  const connected = chat.connect()
+  await until(chat.me, (me) => me?.name === session.user.name)
+  const room = chat.channel('c')
+  room.send({ text: 'waits' })
+  const nameOf = () => room.messages.getSnapshot().items.map(({ user }) => user?.name)
+  expect(nameOf()).toEqual(['As stored'])
+  late.mint()
+  await connected
+  expect(nameOf()).toEqual(['ME'])
 })

@@ -108,6 +108,23 @@ test('a renewal that failed is tried again, and pauses begin again once one work
   }
 })
 
+test('a token of another app is not used, though its user has the same id', async () => {
+  const clock = stoppedClock()
+  const { scripted } = scriptedChat()
+  let appId = 'app'
+  const token = async () => ({ ...(await scripted.token()), appId })
+  const { chat, count } = scriptedChat({ token })
+  await chat.connect()
+  chat.disconnect()
+  appId = 'another'
+  await clock.forward(25 * HOUR_MS)
+  await expect(chat.api.users.get({ userId: 'ana' })).rejects.toMatchObject({
+    code: 'TOKEN_PROVIDER_FAILED',
+    message: expect.stringContaining('the token provider changed users'),
+  })
+  expect(count(/users/)).toBe(0)
+})
+
 test('a provider that does not answer has failed after half a minute', async () => {
   const clock = stoppedClock()
   const tokens = new Tokens(

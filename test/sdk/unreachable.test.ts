@@ -57,6 +57,20 @@ test('the pause of a client that could not reach REST ends when it is woken', as
   expect(isRight()).toBe(true)
 })
 
+test('the pause of a client that could not reach REST ends with its connection', async () => {
+  const { cut, mend, clock, network, requests, isRight } = await unreachable()
+  for (let second = 0; second < 60; second++) await clock.forward(1_000)
+  // The next pause has just begun, of five seconds or more.
+  const made = requests.length
+  while (requests.length === made) await clock.forward(100)
+  cut()
+  await clock.forward(1)
+  mend()
+  network.isCut = false
+  for (let second = 0; second < 3; second++) await clock.forward(1_000)
+  expect(isRight()).toBe(true)
+})
+
 test('a call that was not sent is sent after the pause, also if none may be repeated', async () => {
   const clock = stoppedClock()
   const { chat, network, count, intercept } = scriptedChat()

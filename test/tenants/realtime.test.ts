@@ -1,4 +1,6 @@
 import { topics } from '@parley/contract'
+import { createMetrics } from '@parley/server/core/metrics'
+import { createEventLog } from '@parley/server/realtime/event-log'
 import { expect, test } from 'vitest'
 import { RawSocket, useSockets } from '../support/socket.ts'
 import { until } from '../support/until.ts'
@@ -123,6 +125,23 @@ test('namesakes in another app receive nothing of what happens in the first', as
   expect(positions).toEqual([await lastOffsetOf(ours, ana), await lastOffsetOf(theirs, theirs.ana)])
 })
 
+test('a comparison finds no missed events where only a namesake has newer ones', async () => {
+  const [ours, theirs] = await createTenants(world())
+  await ours.ana.channels.create({ type: 'group', name: 'Another' })
+  const log = createEventLog({
+    db: world().pool,
+    admit: (_, work) => work(),
+    interest: { settled: () => undefined },
+    metrics: createMetrics(),
+  })
+  const offsets = await Promise.all(
+    [ours, theirs].map(async (tenant): Promise<[string, number]> => {
+      return [topics.user(tenant.appId, tenant.ana.id), await lastOffsetOf(tenant, tenant.ana)]
+    }),
+  )
+  expect([...(await log.findAdvanced(offsets))]).toEqual([])
+})
+
 test('unread counts leave out the channels of a namesake in another app', async () => {
   const [ours, theirs] = await createTenants(world())
   const [our, their] = [await listen(ours, ours.ben), await listen(theirs, theirs.ben)]
@@ -160,7 +179,11 @@ test('a user may subscribe to nothing of a namesake in another app', async () =>
   const [ours, theirs] = await createTenants(world())
   const open = await ours.ana.channels.create({ type: 'public', name: 'Open' })
   const raw = await terminatedLater(RawSocket.connect(world(), theirs.ana))
-  const foreign = [...topicsOf(ours, ours.ana), topics.channel(ours.appId, open.id)]
+  // The channels also by names that their own app would have for them.
+  const channels = [ours.appId, theirs.appId].flatMap((appId) =>
+    [ours.channelId, open.id].map((id) => topics.channel(appId, id)),
+  )
+  const foreign = [topics.user(ours.appId, ours.ana.id), ...channels]
   for (const [index, channel] of foreign.entries()) {
     const { error } = await raw.ask({ id: 30 + index, subscribe: { channel } })
     expect(error).toMatchObject({ code: 103 })

@@ -19,9 +19,9 @@ test('a refused delivery is sent again, and those after it in the channel wait',
   const { receiver } = current()
   const { send, texts, newChannel, receive, deliveries } = await newScene()
   const other = await newChannel()
-  let refusals = 3
+  const refusals = [401, 404, 500]
   receiver.answerWith((response, one) =>
-    answering(textOf(one) === 'first' && refusals-- > 0 ? 500 : 200)(response, one),
+    answering((textOf(one) === 'first' && refusals.shift()) || 200)(response, one),
   )
   await send('first')
   await send('second')

@@ -129,3 +129,13 @@ test('all events of a channel that are not kept any more are given up in one tur
   await deliverDue(deliverContext(), await leaseOf(webhookId))
   expect((await deliveries()).map(({ status }) => status)).toEqual(['failed', 'failed', 'failed'])
 })
+
+test('a receiver that asks for a pause is not sent a delivery again before its end', async () => {
+  const { backend, webhookId, deliveries } = await newScene()
+  current().receiver.answerWith(answering(429, { 'retry-after': '600' }))
+  await backend.webhooks.test({ webhookId })
+  startWorker()
+  const tried = await until(async () => (await deliveries()).find(({ attempts }) => attempts === 1))
+  const pauseMs = Date.parse(tried.nextAttemptAt ?? '') - Date.parse(tried.createdAt)
+  expect(pauseMs).toBeGreaterThanOrEqual(600_000)
+})

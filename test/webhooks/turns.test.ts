@@ -3,6 +3,7 @@ import { createGuardedRequest } from '@parley/server/core/guarded-request'
 import { createCollector } from '@parley/server/jobs/webhooks/collect'
 import { deliverDue } from '@parley/server/jobs/webhooks/deliver'
 import { leaseWebhooks } from '@parley/server/jobs/webhooks/leases'
+import { endOf, eventsAfter, type PageRow, startOf } from '@parley/server/jobs/webhooks/log-pages'
 import { expect, onTestFinished, test } from 'vitest'
 import { upTo } from '../support/events.ts'
 import { answering } from '../support/receiver.ts'
@@ -61,6 +62,23 @@ test('a pass looks back a moment for events that were committed late', async () 
   expect([...made]).toEqual([{ offset: 901 }])
 })
 
+test('a page of the log ends with the last of several events of one moment', async () => {
+  const { world } = current()
+  const { appId, channelId } = await newScene()
+  const [{ at } = { at: '' }] = await world.db<{ at: string }[]>`
+    select (now() + interval '1 hour')::text as at`
+  await world.db`
+    insert into events (topic, "offset", type, envelope, created_at)
+    select ${topics.channel(appId, channelId)}, n, 'message.new', '{}', ${at}::timestamptz
+    from generate_series(901, 905) n`
+  const [end] = await world.pool.use(
+    (db) => db<PageRow[]>`
+      with page as materialized (${eventsAfter(db, { ...startOf(at), most: 4 })})
+      ${endOf(db)}`,
+  )
+  expect(end).toMatchObject({ offset: 904, count: 4 })
+})
+
 test('a process whose pass failed leaves the log of events to another one', async () => {
   await newScene()
   const { collect, fail } = newCollector()
@@ -105,14 +123,13 @@ test('a webhook with more than a turn takes is served again at once', async () =
   expect(await receive(110)).toHaveLength(110)
 })
 
-test('a turn ends when its webhook begins to fail', async () => {
+/** A turn of a webhook that has 20 deliveries: returns how many its receiver got. */
+async function turnOfTwenty({ appId, webhookId, received }: Scene) {
   const { world, receiver } = current()
-  const { appId, webhookId, received } = await newScene()
   await world.db`
     insert into webhook_deliveries (app_id, webhook_id, event_type)
     select ${appId}, ${webhookId}, 'webhook.test'
     from generate_series(1, 20)`
-  receiver.answerWith(answering(500))
   const query = { isFailing: false, most: 100, leaseMs: 60_000, restMs: 10_000, served: [] }
   const leases = await leaseWebhooks(world.pool, query)
   const lease = leases.find(({ id }) => id === webhookId) ?? expect.unreachable()
@@ -120,6 +137,23 @@ test('a turn ends when its webhook begins to fail', async () => {
     { ...deliverContext(), request: createGuardedRequest({ allowedHosts: [receiver.host] }) },
     lease,
   )
+  return received().length
+}
+type Scene = Awaited<ReturnType<typeof newScene>>
+
+test('a turn ends when its webhook begins to fail', async () => {
+  const scene = await newScene()
+  current().receiver.answerWith(answering(500))
   // As many as are sent side by side.
-  expect(upTo(4)).toContain(received().length)
+  expect(upTo(4)).toContain(await turnOfTwenty(scene))
+})
+
+test('a turn ends when its webhook is disabled', async () => {
+  const scene = await newScene()
+  const { backend, webhookId } = scene
+  current().receiver.answerWith(async (response, one) => {
+    await backend.webhooks.update({ webhookId, enabled: false })
+    answering(200)(response, one)
+  })
+  expect(upTo(4)).toContain(await turnOfTwenty(scene))
 })

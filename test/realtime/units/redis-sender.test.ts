@@ -43,11 +43,14 @@ test('a hint through Redis leaves its event to the log if it is long, or much wa
   sender.send({ kind: 'hint', topic: 'x'.repeat(1024 * 1024), offset: 1 })
   send('late', 'text')
   await sender.flushed()
+  send('later', 'text')
+  await sender.flushed()
   const envelopeOf = (topic: string) => {
     const payload = payloads.find((each) => each.includes(`"topic":"${topic}"`))
     return JSON.parse(payload?.split('\n')[2] ?? '').event?.envelope
   }
-  expect(['short', 'long', 'late'].map(envelopeOf)).toEqual(['text', undefined, undefined])
+  const envelopes = ['short', 'long', 'late', 'later'].map(envelopeOf)
+  expect(envelopes).toEqual(['text', undefined, undefined, 'text'])
 })
 
 test('only nodes that follow a topic are notified that its events were rewritten', async () => {

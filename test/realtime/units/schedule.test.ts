@@ -1,4 +1,4 @@
-import { createSchedule, oneAtATime } from '@parley/server/realtime/schedule'
+import { createSchedule, inTurn, oneAtATime } from '@parley/server/realtime/schedule'
 import { expect, onTestFinished, test, vi } from 'vitest'
 
 test('work that takes longer than its interval is never done twice at once', async () => {
@@ -25,12 +25,18 @@ test('work that takes longer than its interval is never done twice at once', asy
   expect(runs).toBe(4)
 })
 
-test('work that has failed is done again when it is asked for', async () => {
-  let runs = 0
-  const run = oneAtATime(async () => {
-    runs += 1
-    throw new Error('away')
-  })
-  for (const _ of ['first', 'second']) await expect(run()).rejects.toThrow('away')
-  expect(runs).toBe(2)
-})
+test.each([
+  ['with others', oneAtATime],
+  ['in turn', inTurn],
+])(
+  'work that is done %s and has failed is done again when it is asked for',
+  async (_, schedule) => {
+    let runs = 0
+    const run = schedule(async () => {
+      runs += 1
+      throw new Error('away')
+    })
+    for (const _ of ['first', 'second']) await expect(run()).rejects.toThrow('away')
+    expect(runs).toBe(2)
+  },
+)
