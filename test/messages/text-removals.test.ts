@@ -107,11 +107,7 @@ test('a deleted message with 100 edits and quotes has lost its text for all read
   expect((await shown()).filter(isOther)).toEqual(masked.filter(isOther))
 })
 
-<<<<<<< HEAD
-test('a killed removal of a text goes on where it was, and shows the text to nobody', async () => {
-=======
 test('a killed removal of a text goes on where it was, and shows it to nobody', async () => {
->>>>>>> h-abuse
   const { ana, channelId, secret, topic, heard } = await quotedOften(600)
   const ref = { channelId, messageId: secret.id }
   const killed = cleanupElsewhere(world(), { mayFail: true })

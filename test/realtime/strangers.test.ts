@@ -22,13 +22,9 @@ test.each(['http_stream', 'sse'] as const)(
     onTestFinished(() => stranger.terminate())
     await stranger.reply(1)
     let isCut = false
-<<<<<<< HEAD
     void stranger.closed.then(() => {
       isCut = true
     })
-=======
-    void stranger.closed.then(() => (isCut = true))
->>>>>>> h-abuse
     // Each is a frame that does not end, so its bytes stay in memory.
     for (const _ of upTo(strangersBytes / frameBytes)) {
       expect(isCut).toBe(false)
