@@ -26,6 +26,13 @@ test('a window lasts a minute from its first call', async () => {
   expect(await take()).toMatchObject({ isExceeded: false })
 })
 
+test('under a limit that was lowered nothing remains, and never less than nothing', async () => {
+  const { take } = createRateLimits({ tokens: 0, messages: 3, requests: 0 })
+  for (let call = 0; call < 3; call++) await take('messages', 'ana')
+  const lowered = await take('messages', 'ana', { messages: 1 })
+  expect(lowered).toMatchObject({ isExceeded: true, remaining: 0, limit: 1 })
+})
+
 test('a call that waits for Retry-After is in the next window', async () => {
   const take = underClock({ tokens: 0, messages: 1, requests: 0 })
   await take()

@@ -133,6 +133,7 @@ test('after an erasure no table has a text or the name, of events kept for webho
   await ana.messages.edit({ channelId, messageId, text: `${MARKER} edited` })
   await ben.messages.send({ channelId, text: 'yes', quotedMessageId: messageId })
   await ana.reactions.add({ channelId, messageId, emoji: '👍' })
+  await ana.channels.update({ channelId, description: 'Ours' })
   const words = 'the words of ben'
   const { id: quotedMessageId } = await ben.messages.send({ channelId, text: words })
   await ben.messages.send({ channelId, text: '@hook-ana', quotedMessageId })
@@ -153,11 +154,14 @@ test('after an erasure no table has a text or the name, of events kept for webho
   const joined = 'channel.member_joined'
   expect(types).toEqual([
     ...[joined, joined, 'message.deleted', 'message.deleted'],
-    ...['message.new', 'reaction.added', 'message.new', 'message.new', 'channel.deleted'],
+    ...['message.new', 'reaction.added', 'channel.updated'],
+    ...['message.new', 'message.new', 'channel.deleted'],
   ])
   // What others wrote stays, where they quote each other, too.
   const theirs = db`select from events where topic = ${topic} and strpos(envelope, ${words}) > 0`
   expect(await theirs).toHaveLength(2)
+  const named = db`select from events where topic = ${topic} and strpos(envelope, '"Kept"') > 0`
+  expect(await named).toHaveLength(1)
   // When they expire the rest goes.
   await db`delete from events where topic = ${topic}`
   await cleanup.run()
