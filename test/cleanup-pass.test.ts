@@ -1,6 +1,9 @@
+import { createEventBus } from '@parley/server/core/event-bus'
 import { createMetrics } from '@parley/server/core/metrics'
 import { createBatchSize } from '@parley/server/jobs/batch-size'
 import { createPass } from '@parley/server/jobs/cleanup-pass'
+import { createCleanupTasks } from '@parley/server/jobs/cleanup-tasks'
+import { createErasurePositions } from '@parley/server/jobs/erasure-context'
 import { expect, onTestFinished, test, vi } from 'vitest'
 
 type Options = Parameters<typeof createPass>[0]
@@ -48,4 +51,21 @@ test('a task with more to do than it has time for goes on at once in another pas
     '2 has failed',
     'task 3',
   ])
+})
+
+test('a task of once an hour that was cut short is due at once', async () => {
+  const tasks = createCleanupTasks({
+    ...{ publisher: createEventBus().publisher, positions: createErasurePositions() },
+    ...{ purgeEmptyAfterDays: 0, auditRetentionDays: 0, staging: undefined },
+  })
+  const task = tasks.find(({ name }) => name === 'active_users') ?? expect.unreachable()
+  let runs = 0
+  const checkpoint = () => {
+    runs += 1
+    throw new Error('the turn is over')
+  }
+  const context = { checkpoint, batch: task.batch } as unknown as Parameters<typeof task.run>[0]
+  for (const _ of ['first', 'second'])
+    await expect(task.run(context)).rejects.toThrow('the turn is over')
+  expect(runs).toBe(2)
 })

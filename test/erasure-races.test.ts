@@ -14,7 +14,7 @@ import { createErasurePositions } from '@parley/server/jobs/erasure-context'
 import { expect, onTestFinished, test } from 'vitest'
 import { cleanupElsewhere, erased, expectCompleteHistory } from './support/cleanup.ts'
 import { upTo } from './support/events.ts'
-import { whileLocked, withoutCleanup } from './support/locks.ts'
+import { waitingForRows, whileLocked, whileUserLocked, withoutCleanup } from './support/locks.ts'
 import { refusals } from './support/refusal.ts'
 import { createWorld, type User, useWorld } from './support/world.ts'
 
@@ -228,4 +228,20 @@ test('the erasure finds and erases nothing of users who are not deleted', async 
     const users = await Promise.all([gone.id, kept.id].map(locked))
     expect(users.map(({ user }) => user?.id)).toEqual([gone.id, undefined])
   })
+})
+
+test('an erasure that a call waits for waits for the locked row of a user', async () => {
+  const { appId, db, cleanup } = world()
+  const { id } = await world().user('locked-gone')
+  await db`
+    update users
+    set deleted_at = now()
+    where app_id = ${appId}
+      and id = ${id}`
+  const erasing = await whileUserLocked(world(), id, async () => {
+    const erasing = cleanup.erase({ appId, userIds: [id] }, performance.now() + 60_000)
+    await waitingForRows(world(), 1)
+    return [erasing]
+  })
+  await Promise.all(erasing)
 })

@@ -3,18 +3,22 @@ import { createBatchSize } from '@parley/server/jobs/batch-size'
 import { createChannelPurge } from '@parley/server/jobs/purge-channels'
 import { BATCH } from '@parley/server/jobs/retention'
 import { expect, test } from 'vitest'
+import { cleanupElsewhere } from './support/cleanup.ts'
 import { withoutCleanup } from './support/locks.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
 
+/** An app with a webhook: the events of its deleted channels are kept. */
+const insertWebhook = () => world().db`
+  insert into webhooks (id, app_id, url, events, enabled, secret)
+  values (gen_random_uuid(), ${world().appId}, 'https://example.com', '{}', false, 'secret')`
+
 /** Deletes more channels than a step looks at, of which the last one alone is to be purged. */
 async function deleteChannels() {
   const { db, appId } = world()
   await world().user('ana')
-  await db`
-    insert into webhooks (id, app_id, url, events, enabled, secret)
-    values (gen_random_uuid(), ${appId}, 'https://example.com', '{}', false, 'secret')`
+  await insertWebhook()
   await db`
     insert into channels (id, app_id, cid, type, created_by, deleted_at)
     select
@@ -76,4 +80,24 @@ test('a purge whose time is over goes on behind the channels that it has looked 
     await runTurn(50)
     expect(await left()).toBe(BATCH - 1)
   })
+})
+
+test('a deleted channel has no members left, though one had left it and come back', async () => {
+  const [una, ben] = await world().users('una', 'ben')
+  await insertWebhook()
+  const { id: channelId } = await una.channels.create({
+    type: 'group',
+    name: 'Talk',
+    memberIds: [ben.id],
+  })
+  await ben.members.leave({ channelId })
+  await una.members.add({ channelId, userIds: [ben.id] })
+  await una.channels.delete({ channelId })
+  await cleanupElsewhere(world()).pass()
+  const rows = await world().db`
+    select
+      (select count(*) from channels where id = ${channelId})::int as channels,
+      (select count(*) from members where channel_id = ${channelId})::int as members,
+      (select count(*) from former_members where channel_id = ${channelId})::int as former`
+  expect([...rows]).toEqual([{ channels: 1, members: 0, former: 2 }])
 })

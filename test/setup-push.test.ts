@@ -46,6 +46,7 @@ test('setup:push creates missing workflows by their configured ids, and keeps ot
   ])
   expect(created[0]?.body).toMatchObject({
     workflowId: 'new-message',
+    active: true,
     payloadSchema: {
       properties: { senderId: { type: 'string' }, messagePreview: { type: 'string' } },
     },

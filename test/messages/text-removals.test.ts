@@ -1,9 +1,19 @@
 import { topics } from '@parley/contract'
+<<<<<<< HEAD
 import type { Tx } from '@parley/server/db/client'
+=======
+import { createErasurePositions } from '@parley/server/jobs/erasure-context'
+import { createTextRemoval } from '@parley/server/jobs/text-removals'
+>>>>>>> h-exam-b
 import { expect, onTestFinished, test } from 'vitest'
 import { cleanupElsewhere, erased } from '../support/cleanup.ts'
 import { copyLastMessage } from '../support/copies.ts'
+<<<<<<< HEAD
 import { waitingForRows, whileRowLocked } from '../support/locks.ts'
+=======
+import { erasureContext } from '../support/erasing.ts'
+import { withoutCleanup } from '../support/locks.ts'
+>>>>>>> h-exam-b
 import { centrifugeOf, listen } from '../support/realtime.ts'
 import { until } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
@@ -151,4 +161,23 @@ test('a user is not erased before their text is gone from all quotes of it', asy
   await erased(world())
   expect(await storedWith(SECRET)).toBe(0)
   expect(await removals()).toEqual([])
+})
+
+test('a channel whose texts were removed once has later ones removed as well', async () => {
+  const { ana, ben, channelId, say, secret, quoting } = await quotedOften(300)
+  const positions = createErasurePositions()
+  const context = erasureContext(world(), { positions, rows: 1_000 })
+  await withoutCleanup(world(), async () => {
+    const remove = createTextRemoval()
+    await ana.messages.delete({ channelId, messageId: secret.id })
+    await remove(context)
+    expect(await removals()).toEqual([])
+    const { id: messageId } = await say(SECRET)
+    const quote = await ben.messages.send({ ...quoting, quotedMessageId: messageId })
+    await copyLastMessage(world(), quote, 299)
+    await ana.messages.delete({ channelId, messageId })
+    expect(await removals()).toHaveLength(1)
+    await remove(context)
+    expect(await removals()).toEqual([])
+  })
 })

@@ -15,6 +15,7 @@ async function openBroker({ isThere = true } = {}) {
   const listeners: EventEmitter[] = []
   const topics: number[] = []
   const missed: number[] = []
+  const connections = { areReady: true }
   const connect = ({ name }: { name: string }) => {
     const client = Object.assign(new EventEmitter(), {
       subscribe: async () => {},
@@ -22,7 +23,8 @@ async function openBroker({ isThere = true } = {}) {
       publish: async () => 0,
     })
     if (name === 'parley-listener') listeners.push(client)
-    const state = { isCluster: false, close: () => {}, isReady: () => true, problem: () => '' }
+    const isReady = () => connections.areReady
+    const state = { isCluster: false, close: () => {}, isReady, problem: () => '' }
     return { client, ...state } as unknown as RedisConnection // as much of one as is used
   }
   const broker = createRedisBroker({
@@ -43,7 +45,7 @@ async function openBroker({ isThere = true } = {}) {
   await quiet()
   await clock.forward(isThere ? 1_000 : 4_000)
   await started
-  return { broker, clock, listeners, topics, missed, lines }
+  return { broker, clock, listeners, topics, missed, lines, connections }
 }
 
 test('a connection is silent that has only own notes about topics, of one server', async () => {
@@ -58,6 +60,14 @@ test('a connection is silent that has only own notes about topics, of one server
     await clock.forward(1_000)
   }
   expect(listeners).toHaveLength(2)
+  void broker.stop()
+})
+
+test('a node that listens but cannot send is not said to be up', async () => {
+  const { broker, connections } = await openBroker()
+  expect(broker.isUp()).toBe(true)
+  connections.areReady = false
+  expect(broker.isUp()).toBe(false)
   void broker.stop()
 })
 
