@@ -1,19 +1,12 @@
 import { topics } from '@parley/contract'
-<<<<<<< HEAD
 import type { Tx } from '@parley/server/db/client'
-=======
 import { createErasurePositions } from '@parley/server/jobs/erasure-context'
 import { createTextRemoval } from '@parley/server/jobs/text-removals'
->>>>>>> h-exam-b
 import { expect, onTestFinished, test } from 'vitest'
 import { cleanupElsewhere, erased } from '../support/cleanup.ts'
 import { copyLastMessage } from '../support/copies.ts'
-<<<<<<< HEAD
-import { waitingForRows, whileRowLocked } from '../support/locks.ts'
-=======
 import { erasureContext } from '../support/erasing.ts'
-import { withoutCleanup } from '../support/locks.ts'
->>>>>>> h-exam-b
+import { waitingForRows, whileRowLocked, withoutCleanup } from '../support/locks.ts'
 import { centrifugeOf, listen } from '../support/realtime.ts'
 import { until } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
