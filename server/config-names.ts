@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
+import { distance } from 'fastest-levenshtein'
 import { Variables } from './config.ts'
 import { secretVariables } from './secret-files.ts'
 
@@ -31,7 +32,7 @@ export function settingMeantBy(name: string) {
 /** `LOGLEVEL`, `log_level` or `JWT_SECRT`. A short word is soon close to one of others. */
 function differsLittle(name: string, setting: string) {
   const [given, known] = [lettersOf(name), lettersOf(setting)]
-  return editsBetween(given, known) <= (known.length < 8 ? 1 : 2)
+  return distance(given, known) <= (known.length < 8 ? 1 : 2)
 }
 
 const lettersOf = (name: string) => name.toUpperCase().replaceAll('_', '')
@@ -41,18 +42,4 @@ function isShortFor(name: string, setting: string) {
   const words = setting.split('_')
   const given = name.toUpperCase().split('_')
   return given.length > 1 && given[0] === words[0] && given.every((word) => words.includes(word))
-}
-
-/** How many letters have to be put in, taken out or replaced: the distance of Levenshtein. */
-function editsBetween(given: string, known: string) {
-  let row = Array.from({ length: known.length + 1 }, (_, index) => index)
-  for (const [index, letter] of [...given].entries()) {
-    const next = [index + 1]
-    for (const [at, other] of [...known].entries()) {
-      const replaced = (row[at] ?? 0) + (letter === other ? 0 : 1)
-      next.push(Math.min(replaced, (row[at + 1] ?? 0) + 1, (next[at] ?? 0) + 1))
-    }
-    row = next
-  }
-  return row[known.length] ?? 0
 }
