@@ -62,7 +62,10 @@ export interface ChatClient {
    */
   channel(channelId: string): Room
 
-  /** The direct message with another user; it is created if it does not exist. */
+  /**
+   * The direct message with another user; it is created if it does not exist. Rejects with a
+   * ChatError: NOT_FOUND if there is no such user.
+   */
   dm(userId: string): Promise<Room>
 
   /** Whether a user is online. */

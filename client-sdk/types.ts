@@ -842,8 +842,9 @@ export interface Api {
     }>
     /**
      * Creates a channel; you become its owner. `messaging` needs exactly one entry in `memberIds`,
-     * and returns the existing channel if the two of you already have one. All other types need a
-     * `name`. A channel that a backend creates has no owner; it cannot be a direct message.
+     * and returns the existing channel if the two of you already have one; NOT_FOUND if there is no
+     * such user. All other types need a `name`. A channel that a backend creates has no owner; it
+     * cannot be a direct message.
      *
      * `POST /api/channels`
      */

@@ -147,9 +147,9 @@ export const channels = {
     summary: 'Create a channel',
     description:
       'Creates a channel; you become its owner. `messaging` needs exactly one entry in ' +
-      '`memberIds`, and returns the existing channel if the two of you already have one. All ' +
-      'other types need a `name`. A channel that a backend creates has no owner; it cannot be a ' +
-      'direct message.',
+      '`memberIds`, and returns the existing channel if the two of you already have one; ' +
+      'NOT_FOUND if there is no such user. All other types need a `name`. A channel that a ' +
+      'backend creates has no owner; it cannot be a direct message.',
     input: z
       .object({
         name: name(field.name()).optional(),

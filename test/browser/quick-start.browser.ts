@@ -47,7 +47,7 @@ for (const [index, command] of ['dev', 'preview'].entries())
   test(`two users of the pasted quick start talk under \`npm run ${command}\``, async () => {
     const [ana, ben] = [await open(index, 'Ana'), await open(index, 'Ben')]
     await write(ana, 'User id', 'nobody')
-    await expectVisible(ana.getByText('unknown users "nobody"'))
+    await expectVisible(ana.getByText('User not found: "nobody"'))
     await write(ana, 'User id', 'ben')
     await expectVisible(ana.getByPlaceholder('Message'))
     await write(ana, 'Message', `Hello from ${command}`)

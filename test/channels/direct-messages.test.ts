@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { channelEventsOf, userEventsOf } from '../support/events.ts'
-import { forbidden, invalid, refusal } from '../support/refusal.ts'
+import { forbidden, invalid, notFound, refusal } from '../support/refusal.ts'
 import { rest } from '../support/rest.ts'
 import { useWorld } from '../support/world.ts'
 
@@ -107,10 +107,12 @@ describe('direct messages', () => {
 
   test('a direct message requires exactly one other user', async () => {
     const [ana] = await world().users('ana', 'ben', 'cem')
-    for (const memberIds of [[], ['ben', 'cem'], ['ana'], ['ghost'], ['']]) {
+    for (const memberIds of [[], ['ben', 'cem'], ['ana'], ['']]) {
       expect(await refusal(ana.channels.create({ type: 'messaging', memberIds }))).toEqual(invalid)
     }
     expect(await refusal(ana.channels.create({ type: 'messaging' }))).toEqual(invalid)
+    const withGhost = ana.channels.create({ type: 'messaging', memberIds: ['ghost'] })
+    expect(await refusal(withGhost)).toEqual(notFound)
   })
 
   test('a direct message is never edited, and only its creator deletes it', async () => {

@@ -78,6 +78,19 @@ test('usePresence renders users coming and going', async () => {
   await vi.waitFor(() => expect(container.textContent).toBe('offline active'), patient)
 })
 
+test('a direct message that nobody can be in says why, by the id that was given', async () => {
+  await world().user('ana')
+  const { chat } = await liveChatOf(world(), 'ana')
+  await expect(chat.dm('nobody')).rejects.toMatchObject({
+    code: 'NOT_FOUND',
+    message: 'User not found: "nobody"',
+  })
+  await expect(chat.dm('ana')).rejects.toMatchObject({
+    code: 'VALIDATION_ERROR',
+    message: 'A direct message is with another user than yourself',
+  })
+})
+
 test('a new name and image show at once wherever the user appears', async () => {
   const { user: eve } = await friends('eve', 'gus')
   const { chat } = await liveChatOf(world(), 'gus')

@@ -19,11 +19,13 @@ export const create = implement(contract.channels.create, async (ctx, input) => 
   const isDirect = input.type === 'messaging'
   const others = input.memberIds.filter((id) => id !== userId)
   if (isDirect && others.length === 0) {
-    throw new ApiError('VALIDATION_ERROR', 'memberIds: expected a user other than yourself')
+    throw new ApiError('VALIDATION_ERROR', 'A direct message is with another user than yourself')
   }
   const user = { ...ctx, caller: { ...ctx.caller, userId } }
   if (input.workspaceId !== undefined) await workspaceForMember(user, input.workspaceId)
-  const users = await lockKnownUsers(ctx, { ids: [userId, ...others], field: 'memberIds' })
+  // Clients give only the id of the other user, and do not know the field.
+  const field = isDirect ? undefined : 'memberIds'
+  const users = await lockKnownUsers(ctx, { ids: [userId, ...others], field })
   const [peerId = ''] = others
   const dmKey = isDirect ? [userId, peerId].sort().join(' ') : null
 

@@ -17,11 +17,11 @@ type Addition = { members: Member[]; memberCount: number; rev: number }
 
 /**
  * The users with these ids, each once, who cannot be deleted before the transaction ends. The error
- * for unknown ones names them and the `field` of the input.
+ * for unknown ones names them and the `field` of the input; without a field it is NOT_FOUND.
  */
 export async function lockKnownUsers(
   { db, caller: { appId, userId } }: Pick<WriteContext<'userOrKey'>, 'db' | 'caller'>,
-  { ids, field }: { ids: string[]; field: string },
+  { ids, field }: { ids: string[]; field: string | undefined },
 ) {
   const wanted = [...new Set(ids)]
   const users = wanted.length === 0 ? [] : await lockUsersForShare(db, appId, wanted)
@@ -31,6 +31,7 @@ export async function lockKnownUsers(
     throw new ApiError('INVALID_TOKEN', 'The token has been revoked')
   if (unknown.length > 0) {
     const names = unknown.map((id) => JSON.stringify(id)).join(', ')
+    if (field === undefined) throw new ApiError('NOT_FOUND', `User not found: ${names}`)
     throw new ApiError('VALIDATION_ERROR', `${field}: unknown users ${names}`)
   }
   return users
