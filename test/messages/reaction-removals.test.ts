@@ -39,10 +39,12 @@ const noneLeftOf = (messageId: string) =>
     return (await leftOf(messageId)).length === 0
   })
 
-const reactedTo = async (userId: string) =>
-  (await exportOf(world(), userId)).flatMap(({ kind, data }) =>
-    kind === 'reaction' ? data.messageId : [],
-  )
+/** To which of these messages a user reacted, by their export. */
+async function reactedTo(userId: string, messageIds: string[]) {
+  const items = await exportOf(world(), userId)
+  const exported = items.flatMap(({ kind, data }) => (kind === 'reaction' ? data.messageId : []))
+  return messageIds.filter((id) => exported.includes(id))
+}
 
 /** Notes how many reactions each statement deletes from here on. */
 async function watchDeletions() {
@@ -89,7 +91,7 @@ test('reactions of a crowd are deleted later than their message, and shown to no
   const all = [...messages, ...(channels[channelId]?.messages ?? [])]
   const shown = all.filter(({ id }) => id === messageId)
   expect(shown.map(({ reactions }) => reactions)).toEqual([[], []])
-  expect(await reactedTo('ben')).toEqual([otherId])
+  expect(await reactedTo('ben', [messageId, otherId])).toEqual([otherId])
 
   await noneLeftOf(messageId)
   expect(Math.max(...(await deletions()))).toBeLessThanOrEqual(1_000)
