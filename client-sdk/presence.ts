@@ -16,7 +16,11 @@ type PresenceEntry = {
   store: WritableStore<Presence>
   /** How many updates of all users there had been with its last one. */
   recordedAt: number
+  /** Until when (`performance.now()`) new watchers are shown what has come, asked for or not. */
+  freshUntil: number
 }
+/** A user or a member. */
+type Seen = Pick<User, 'online' | 'lastActiveAt'> & { id?: string; userId?: string }
 type WithUsers = { users?: User[] | undefined; channels: Record<string, ChannelChanges> }
 
 /** How many users one request asks for. */
@@ -31,8 +35,6 @@ export class PresenceStores {
   readonly #users = new Map<string, PresenceEntry>()
   /** Users to ask for in the next request, with those whose last request failed. */
   readonly #wanted = new Set<string>()
-  /** Users who have come just now, asked for or not. */
-  readonly #fresh = new Set<string>()
   #updates = 0
   readonly #retries = createRetries(() => this.#loadWanted())
 
@@ -46,13 +48,12 @@ export class PresenceStores {
     const known = this.#users.get(userId)
     if (known) return known
     const onWatched = () => {
-      if (this.#fresh.has(userId) || !this.context.userSession()) return
-      if (!this.#wanted.has(userId)) this.#loadSoon()
-      this.#wanted.add(userId)
+      const isFresh = performance.now() < entry.freshUntil
+      if (!isFresh && this.context.userSession()) this.#want(userId)
     }
     const initial: Presence = { isOnline: false, lastActiveAt: null }
     const store = createStore(initial, { ...this.context, onWatched })
-    const entry = { store, recordedAt: 0 }
+    const entry = { store, recordedAt: 0, freshUntil: 0 }
     this.#users.set(userId, entry)
     return entry
   }
@@ -60,16 +61,16 @@ export class PresenceStores {
   update(userId: string, presence: Presence) {
     const known = this.#users.get(userId)
     if (!known) return
-    this.#updates += 1
-    known.recordedAt = this.#updates
+    known.recordedAt = ++this.#updates
     known.store.set(keepIfEqual(known.store.getSnapshot(), presence))
   }
 
   /** Loads the watched users, after connecting again. */
   handleReconnect() {
-    this.#fresh.clear()
-    for (const userId of this.#users.keys()) this.#wanted.add(userId)
-    this.#loadSoon()
+    for (const [userId, entry] of this.#users) {
+      entry.freshUntil = 0
+      this.#want(userId)
+    }
   }
 
   /** Asks for nobody until the next connection. */
@@ -87,20 +88,20 @@ export class PresenceStores {
     const answer = call(ids)
     void this.#fetch(ids, async () => {
       const { users = this.#loadAlone(ids), channels } = await answer
-      const members = Object.values(channels).flatMap(({ members = [] }) => members)
-      return [...users, ...members.map((member) => ({ ...member.user, ...member }))]
+      return [...users, ...Object.values(channels).flatMap(({ members = [] }) => members)]
     })
     return answer
   }
 
   /** Users who are asked for soon after one another share a request. */
-  #loadSoon() {
-    setTimeout(() => this.#loadWanted(), SHARE_MS)
+  #want(userId: string) {
+    if (!this.#wanted.has(userId)) setTimeout(() => this.#loadWanted(), SHARE_MS)
+    this.#wanted.add(userId)
   }
 
   /** Those that there is room for in a call; the others are wanted still. */
   #takeWanted() {
-    const userIds = [...this.#wanted].filter((id) => this.#users.get(id)?.store.isWatched)
+    const userIds = [...this.#wanted].filter((id) => this.#entry(id).store.isWatched)
     this.#wanted.clear()
     for (const id of userIds.splice(USERS_PER_CALL)) this.#wanted.add(id)
     return userIds
@@ -121,16 +122,16 @@ export class PresenceStores {
     return []
   }
 
-  async #fetch(ids: string[], load: () => Promise<Pick<User, 'id' | 'online' | 'lastActiveAt'>[]>) {
+  async #fetch(ids: string[], load: () => Promise<Seen[]>) {
     const before = this.#updates
     const users = await load().catch((error) => this.#retryLater(ids, toChatError(error)))
     if (users && this.#wanted.size === 0) this.#retries.end()
-    for (const { id, online, lastActiveAt } of users ?? []) {
-      this.#fresh.add(id)
+    for (const { id = '', userId = id, online, lastActiveAt } of users ?? []) {
+      const entry = this.#entry(userId)
+      entry.freshUntil = performance.now() + FRESH_MS
       // An event that arrived meanwhile is newer than the response.
-      if (this.#entry(id).recordedAt <= before) this.update(id, { isOnline: online, lastActiveAt })
+      if (entry.recordedAt <= before) this.update(userId, { isOnline: online, lastActiveAt })
     }
-    setTimeout(() => this.#fresh.clear(), FRESH_MS)
   }
 
   #retryLater(ids: string[], error: ChatError) {

@@ -174,7 +174,7 @@ test("a deleted id can be reused at once, and erasure spares the new user's data
     expect(await refusal(backend.users.delete({ userId: 'eve' }))).toEqual(notFound)
     expect(
       await refusal(fay.channels.create({ type: 'messaging', memberIds: ['eve'] })),
-    ).toMatchObject({ code: 'VALIDATION_ERROR' })
+    ).toMatchObject({ code: 'NOT_FOUND' })
     const { members } = await fay.members.list({ channelId })
     expect(members.find(({ userId }) => userId === 'eve')?.user.name).toBe('Deleted user')
   })

@@ -31,6 +31,27 @@ test('members who come with a room are shown as online without another call', as
   expect(requests.at(-1)).toBe('GET /api/users?ids=ana')
 })
 
+test('members who came before a connection was lost are asked for after it', async () => {
+  const clock = stoppedClock()
+  const { chat, channel, data, requests } = scriptedChat()
+  channel('c')
+  data.online.add('ana')
+  await chat.connect()
+  const room = chat.channel('c')
+  const stop = room.members.subscribe(() => {})
+  await clock.forward(1)
+  await until(room.members, ready)
+  stop()
+  data.online.delete('ana')
+  chat.disconnect()
+  await chat.connect()
+  const ana = chat.presence('ana')
+  ana.subscribe(() => {})
+  await clock.forward(250)
+  expect(requests.at(-1)).toBe('GET /api/users?ids=ana')
+  expect(ana.getSnapshot().isOnline).toBe(false)
+})
+
 test('whoever comes online while a room is loading is not shown as offline by it', async () => {
   const { chat, channel, tell, hold } = scriptedChat()
   channel('c')
