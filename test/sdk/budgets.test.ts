@@ -127,7 +127,12 @@ test('a room chosen from the list comes with its members and who is online', asy
   const dm = await others.dm(me ?? '')
   await dm.send({ text: 'hello' }).sent
   const { calls, fetch } = countCalls()
-  const { chat } = await chatOf(world(), me ?? '', { fetch })
+  let syncedAt = 0
+  const timed: typeof fetch = (url, init) => {
+    if (String(url).endsWith('/api/sync')) syncedAt = performance.now()
+    return fetch(url, init)
+  }
+  const { chat } = await chatOf(world(), me ?? '', { fetch: timed })
   const [list, room] = [chat.channels(), chat.channel(channelId)]
   list.subscribe(() => {})
   void chat.connect()
@@ -135,6 +140,7 @@ test('a room chosen from the list comes with its members and who is online', asy
   // As an application does with what it shows of a list: a direct message, and an open channel.
   const partner = chat.presence(other)
   partner.subscribe(() => {})
+  const watchedAt = performance.now()
   for (const store of [room.messages, room.members]) store.subscribe(() => {})
   expect(list.getSnapshot().totalUnread).toBe(1)
   const { items } = await until(room.members, ready)
@@ -142,7 +148,10 @@ test('a room chosen from the list comes with its members and who is online', asy
   for (const store of members) store.subscribe(() => {})
   await until(partner, ({ isOnline }) => isOnline)
   expect(members.map((store) => store.getSnapshot().isOnline)).toEqual([true, false, true])
-  expect(calls.toSorted()).toEqual(['GET /api/channels', 'POST /api/sync'])
+  // On a busy machine the room's call may come after the quarter of a second that they wait for it.
+  const isLate = syncedAt - watchedAt >= 250
+  const opening = calls.filter((call) => !isLate || call !== 'GET /api/users')
+  expect(opening.toSorted()).toEqual(['GET /api/channels', 'POST /api/sync'])
 })
 
 test('a message costs each of 12 watchers one call, and its author none', async () => {
