@@ -1,10 +1,11 @@
 import type { DbConnection } from '../db/client.ts'
+import { MOST_ROWS } from '../features/messages/write-tombstones.ts'
 import { deleteOwned, type RetentionContext, reactionsOfOne } from './delete-in-steps.ts'
 
-/** How many reactions a message may have when it is deleted: they go with it, in one statement. */
-const MOST_REACTIONS = 100
-
-/** Deletes the messages of a deleted channel, and before a message the many reactions to it. */
+/**
+ * Deletes the messages of a deleted channel, and before a message the many reactions to it: few go
+ * with it, in one statement.
+ */
 export async function purgeMessages(context: RetentionContext, channelId: string) {
   const { db, checkpoint, batch } = context
   let afterSeq = 0
@@ -39,7 +40,7 @@ async function selectSlice(db: DbConnection, { channelId, afterSeq, limit }: Nex
           from reactions r
           where r.message_id = msg.id
           order by r.emoji, r.user_id -- of two indexes, the one that begins with the message
-          offset ${MOST_REACTIONS}
+          offset ${MOST_ROWS}
           limit 1
         ) as is_crowded
       from messages msg

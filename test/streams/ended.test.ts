@@ -62,7 +62,7 @@ test('what is appended while a message is finished is in its text, or is refused
   expect((await finished).text).toBe(await late)
 })
 
-test('a message that grows is stored anew only if it has grown', async () => {
+test('a message that grows is stored again only if it has grown', async () => {
   const { append, get, ref } = await begin()
   await append(0, 'Hi')
   const { pool, appId } = world()

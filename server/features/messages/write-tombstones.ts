@@ -12,7 +12,7 @@ import type { Thread } from './batch-counters.ts'
  * there are more, the cleanup does it (`text_removals`). Whoever reads events is shown them without
  * the text, and nobody is shown reactions to a tombstone.
  */
-const MOST_ROWS = 100
+export const MOST_ROWS = 100
 
 type Written = {
   appId: string
