@@ -25,15 +25,12 @@ export type RequestFacts = {
   isAudited?: boolean
 }
 
-const known = new WeakMap<IncomingMessage, RequestFacts>()
+/** On the request itself: a weak map would be cleaned by every garbage collection. */
+const FACTS = Symbol('facts')
 
-export function factsOf(request: IncomingMessage): RequestFacts {
-  const facts = known.get(request) ?? {
-    operations: [],
-    trace: traceOf(request.headers.traceparent),
-  }
-  known.set(request, facts)
-  return facts
+export function factsOf(request: IncomingMessage & { [FACTS]?: RequestFacts }): RequestFacts {
+  request[FACTS] ??= { operations: [], trace: traceOf(request.headers.traceparent) }
+  return request[FACTS]
 }
 
 const MOST_ORIGIN = 200

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { levels } from 'pino'
 import type { Metrics } from '../core/metrics.ts'
 import { factsOf } from './request-facts.ts'
 
@@ -49,14 +50,19 @@ const hasOwnLine = ({ routeOptions: { config } }: FastifyRequest, { statusCode }
 function logAnswer(request: FastifyRequest, reply: FastifyReply, sample: number) {
   if (request.routeOptions.config.isEndless && reply.statusCode === 200) return
   const isProbe = PROBES.has(request.routeOptions.url ?? '')
+  const level = isProbe ? 'debug' : 'info'
+  if (!isWritten(request, level)) return
   const isSampled = !isProbe && !isNotable(request, reply)
   // Most requests are not logged, so this comes before the line is built.
   if (isSampled && Math.random() >= sample) return
   const line = lineOf(request, reply)
   if (isSampled && sample < 1 && !isDrawn({ ...line, id: request.id })) return
-  if (isProbe) request.log.debug(line, 'request completed')
-  else request.log.info(line, 'request completed')
+  request.log[level](line, 'request completed')
 }
+
+/** Whether the log has lines of a level. Most have none of probes, so none is built. */
+const isWritten = ({ log }: FastifyRequest, level: 'debug' | 'info') =>
+  (levels.values[level] ?? 0) >= (levels.values[log.level] ?? 0)
 
 function isNotable({ raw }: FastifyRequest, reply: FastifyReply) {
   const { code, isAudited } = factsOf(raw)
