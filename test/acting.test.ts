@@ -7,9 +7,9 @@ import { channelEventsOf, userEventsOf } from './support/events.ts'
 import { expectError, post } from './support/raw.ts'
 import { forbidden, notFound, refusal, refusals } from './support/refusal.ts'
 import { isElsewhere } from './support/statements.ts'
-import { createWorld, useWorld } from './support/world.ts'
+import { createWorld, useSharedWorld } from './support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 const as = (userId: string) => world().api({ apiKey: world().apiKey, userId })
 let groups = 0
 /** A group of its own, created by `ownerId`, of users who may be new. */

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { refusal } from './support/refusal.ts'
-import { useWorld } from './support/world.ts'
+import { useSharedWorld } from './support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 
 /** What the log has of the app, oldest first, without what jobs note in their own time. */
 const entries = async () => {

@@ -2,9 +2,9 @@ import { systemUserId } from '@parley/contract'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { channelEventsOf } from './support/events.ts'
 import { forbidden, invalid, notFound, refusals, unauthorized } from './support/refusal.ts'
-import { type User, useWorld } from './support/world.ts'
+import { type User, useSharedWorld } from './support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 let ana: User
 let ben: User
 beforeAll(async () => {

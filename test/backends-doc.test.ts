@@ -1,9 +1,9 @@
 import { createChatServer } from '@parley/client/server'
 import { expect, test } from 'vitest'
 import { examplesOf, runExamples } from './support/examples.ts'
-import { useWorld } from './support/world.ts'
+import { useSharedWorld } from './support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 
 test('the examples for backends work as they are', async () => {
   const { url, apiKey } = world()

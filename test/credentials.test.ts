@@ -4,9 +4,9 @@ import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { type Forgery, forge as forgeFrom } from './support/forge.ts'
 import { unknownId } from './support/ids.ts'
 import { expectError, post } from './support/raw.ts'
-import { ADMIN_KEY, SECRET, type User, useWorld } from './support/world.ts'
+import { ADMIN_KEY, SECRET, type User, useSharedWorld } from './support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 let ana: User
 beforeAll(async () => {
   ana = await world().user('ana')

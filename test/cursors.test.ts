@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { insertMembers, insertUsers } from './support/inserted.ts'
-import { useWorld } from './support/world.ts'
+import { useSharedWorld } from './support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 const refusal = { code: 'VALIDATION_ERROR' }
 
 type Page<Row> = { rows: Row[]; nextCursor: string | null }

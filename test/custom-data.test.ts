@@ -6,9 +6,9 @@ import { unknownId } from './support/ids.ts'
 import { insertUsers } from './support/inserted.ts'
 import { expectError, post } from './support/raw.ts'
 import { forbidden, invalid, refusal, refusals } from './support/refusal.ts'
-import { type User, useWorld } from './support/world.ts'
+import { type User, useSharedWorld } from './support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 let ana: User
 let ben: User
 beforeAll(async () => {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { invalid, notFound, refusal } from './support/refusal.ts'
 import { rest } from './support/rest.ts'
-import { useWorld } from './support/world.ts'
+import { useSharedWorld } from './support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 const android = { platform: 'android', provider: 'fcm' } as const
 
 type Device = { id: string; token: string; deviceId: string | null; appVersion: string | null }

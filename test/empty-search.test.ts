@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { useWorld } from './support/world.ts'
+import { useSharedWorld } from './support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 
 test('a search for nothing finds what the list without it has', async () => {
   const [ana] = await world().users('ana', 'ben')

@@ -2,9 +2,9 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { liveChatOf, until } from './support/chat.ts'
 import { channelEventsOf } from './support/events.ts'
 import { forbidden, refusal, refusals } from './support/refusal.ts'
-import { type User, useWorld } from './support/world.ts'
+import { type User, useSharedWorld } from './support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 let ana: User
 let ben: User
 beforeAll(async () => {

@@ -7,9 +7,9 @@ import { idOf } from '@parley/server/features/imports/records'
 import { expect, onTestFinished, test } from 'vitest'
 import { at } from './imports/records.ts'
 import { examplesOf, runExamples } from './support/examples.ts'
-import { useWorld } from './support/world.ts'
+import { useSharedWorld } from './support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 
 /** As of the package `uuid`, for the names that imports have. */
 const v5 = (name: string, appId: string) => {

@@ -3,9 +3,9 @@ import { expect, test } from 'vitest'
 import { unknownId } from './support/ids.ts'
 import { withoutCleanup } from './support/locks.ts'
 import { notFound, refusals } from './support/refusal.ts'
-import { useWorld } from './support/world.ts'
+import { useSharedWorld } from './support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 
 test('no list of channels has a deleted one, and each page follows the one before', async () => {
   const { operator, appId } = world()

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import { unknownId } from './support/ids.ts'
 import { withoutCleanup } from './support/locks.ts'
 import { invalid, refusal } from './support/refusal.ts'
-import { useWorld } from './support/world.ts'
+import { useSharedWorld } from './support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 
 test('a channel is found by its id, unless it is deleted or of another app', async () => {
   const { operator, appId } = world()

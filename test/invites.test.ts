@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { forbidden, invalid, notFound, refusal } from './support/refusal.ts'
-import { createWorld, PUBLIC_URL, useWorld } from './support/world.ts'
+import { createWorld, PUBLIC_URL, useSharedWorld } from './support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 
 async function workspaceOf(id: string) {
   const owner = await world().user(id)

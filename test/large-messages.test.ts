@@ -4,9 +4,9 @@ import { walkBounded } from './support/bounded-answer.ts'
 import { upTo } from './support/events.ts'
 import { insertUsers } from './support/inserted.ts'
 import { createTalk } from './support/large-answers.ts'
-import { type User, useWorld } from './support/world.ts'
+import { type User, useSharedWorld } from './support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 const { answerBytes } = limits
 
 let ana: User

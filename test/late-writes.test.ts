@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { waitingForRows, whileRowLocked, withoutCleanup } from './support/locks.ts'
 import { refusal } from './support/refusal.ts'
-import { useWorld } from './support/world.ts'
+import { useSharedWorld } from './support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 
 test('a deleted user gets nothing new on a node that missed the deletion', async () => {
   const { appId, db } = world()

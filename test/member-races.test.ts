@@ -3,9 +3,9 @@ import { channelEventsOf, upTo } from './support/events.ts'
 import { insertUsers } from './support/inserted.ts'
 import { whileLocked } from './support/locks.ts'
 import { outcome, rowsOf, talk } from './support/races.ts'
-import { useWorld } from './support/world.ts'
+import { useSharedWorld } from './support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 
 test('a deleted user acquires nothing, even before the node knows', async () => {
   const { ana, channelId } = await talk(world(), 'public')
@@ -154,6 +154,8 @@ test('adding the same users to many channels at once causes no deadlock', async 
   const streams = await world().db<{ userId: string }[]>`
     select user_id
     from user_streams
-    where user_id = any(${extras}) and last_offset = 8`
+    where app_id = ${world().appId}
+      and user_id = any(${extras})
+      and last_offset = 8`
   expect(streams).toHaveLength(40)
 })

@@ -3,9 +3,9 @@ import { inBatches } from './support/batches.ts'
 import { channelEventsOf } from './support/events.ts'
 import { forbidden, invalid, notFound, refusal, refusals } from './support/refusal.ts'
 import { rest } from './support/rest.ts'
-import { useWorld } from './support/world.ts'
+import { useSharedWorld } from './support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 
 /** A channel of ana's with ben; cem is outside. */
 const talk = async (type: 'group' | 'public' = 'group') => {

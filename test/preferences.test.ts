@@ -1,9 +1,9 @@
 import { defaultPreferences } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { invalid, refusal } from './support/refusal.ts'
-import { useWorld } from './support/world.ts'
+import { useSharedWorld } from './support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 
 test('a new user has the default preferences', async () => {
   const ana = await world().user('ana')

@@ -3,9 +3,9 @@ import { channelEventsOf } from './support/events.ts'
 import { insertUsers } from './support/inserted.ts'
 import { forbidden, invalid, notFound, refusal, refusals } from './support/refusal.ts'
 import { rest } from './support/rest.ts'
-import { useWorld } from './support/world.ts'
+import { useSharedWorld } from './support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 
 /** A message of ana's in a channel with ben; cem is outside. */
 const said = async (type: 'group' | 'public' = 'group') => {

@@ -5,9 +5,9 @@ import { channelEventsOf } from './support/events.ts'
 import { withoutCleanup } from './support/locks.ts'
 import { forbidden, invalid, notFound, refusal } from './support/refusal.ts'
 import { rest } from './support/rest.ts'
-import { type User, useWorld } from './support/world.ts'
+import { type User, useSharedWorld } from './support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 const unknownId = '019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81'
 
 /** A channel of ana's with ben in it, in which ana has said so much. */

@@ -4,9 +4,9 @@ import { payloads } from './realtime/listeners.ts'
 import { insertUsers } from './support/inserted.ts'
 import { centrifugeOf, listen } from './support/realtime.ts'
 import { forbidden, invalid, notFound, refusal } from './support/refusal.ts'
-import { type User, useWorld } from './support/world.ts'
+import { type User, useSharedWorld } from './support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 
 /** A group of these users, in which the first has sent so many messages. */
 async function talk(count: number, ...ids: string[]) {

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { root } from './support/consumer.ts'
 import { exchange, post } from './support/raw.ts'
-import { useWorld } from './support/world.ts'
+import { useSharedWorld } from './support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 
 const headersOf = async (path: string, request: Parameters<typeof post>[2]) =>
   (await post(world().url, path, request)).headers

@@ -2,9 +2,9 @@ import { limits } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { insertUsers } from './support/inserted.ts'
 import { invalid, refusal } from './support/refusal.ts'
-import { type User, useWorld } from './support/world.ts'
+import { type User, useSharedWorld } from './support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 const NOTHING_SINCE = limits.largestInteger
 
 /** A channel with a pin, a thread and a message besides. */

@@ -2,9 +2,9 @@ import { limits } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { insertMembers, insertUsers } from './support/inserted.ts'
 import { invalid, refusal } from './support/refusal.ts'
-import { type User, useWorld } from './support/world.ts'
+import { type User, useSharedWorld } from './support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 const NOTHING_SINCE = limits.largestInteger
 
 const createTalk = async (owner: User, memberIds: string[] = []) =>

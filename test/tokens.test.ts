@@ -4,9 +4,9 @@ import { stopClock } from './support/clock.ts'
 import { openProxy } from './support/proxy.ts'
 import { badToken, invalid, notFound, refusal, unauthorized } from './support/refusal.ts'
 import { until } from './support/until.ts'
-import { ADMIN_KEY, createWorld, useWorld, type World } from './support/world.ts'
+import { ADMIN_KEY, createWorld, useSharedWorld, type World } from './support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 
 test('a backend creates both tokens for a user, with what a front end needs', async () => {
   const { backend, appId, api } = world()

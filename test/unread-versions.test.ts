@@ -3,9 +3,9 @@ import { expect, test } from 'vitest'
 import { userEventsOf } from './support/events.ts'
 import { afterAnyHistory, createEverydayFixture, runConcurrently } from './support/histories.ts'
 import { centrifugeOf, listen } from './support/realtime.ts'
-import { type User, useWorld } from './support/world.ts'
+import { type User, useSharedWorld } from './support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 type Settings = Partial<UserEvent<'channel.settings_changed'>>
 
 /** Does something again and again until the work is done, and once after it. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { BaseSequencer, type CoverageV8Options, type TestSpecification } from 'vitest/node'
@@ -45,9 +46,16 @@ const placeOf = ({ moduleId }: TestSpecification) => {
   const index = slow.findIndex((name) => moduleId.endsWith(`/${name}`))
   return index < 0 ? slow.length : index
 }
+/** Files that share a server come one after the other: a worker that runs another stops it. */
+const sharingFirst = (files: TestSpecification[]) => {
+  const isSharing = new Map(
+    files.map((file) => [file, readFileSync(file.moduleId, 'utf8').includes('useSharedWorld(')]),
+  )
+  return files.toSorted((one, other) => Number(isSharing.get(other)) - Number(isSharing.get(one)))
+}
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]) {
-    const sorted = await super.sort(files)
+    const sorted = sharingFirst(await super.sort(files))
     return sorted.toSorted((one, other) => placeOf(one) - placeOf(other))
   }
 }

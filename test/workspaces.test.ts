@@ -3,9 +3,9 @@ import { userEventsOf } from './support/events.ts'
 import { insertWorkspace } from './support/inserted.ts'
 import { waitingForRows, whileRowLocked } from './support/locks.ts'
 import { forbidden, notFound, refusal } from './support/refusal.ts'
-import { type User, useWorld } from './support/world.ts'
+import { type User, useSharedWorld } from './support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 
 /** A workspace of the first user, into which the others came by invitation. */
 async function acme(...users: [User, ...User[]]) {

@@ -6,10 +6,10 @@ import { insertUsers, insertWorkspace } from '../support/inserted.ts'
 import { withoutCleanup } from '../support/locks.ts'
 import { complaint, forbidden, invalid, refusal } from '../support/refusal.ts'
 import { rest } from '../support/rest.ts'
-import { useWorld } from '../support/world.ts'
+import { useSharedWorld } from '../support/world.ts'
 import { otherAppIn } from './fixture.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 const otherApp = otherAppIn(world)
 
 describe('creating a channel', () => {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { withoutCleanup } from '../support/locks.ts'
-import { useWorld } from '../support/world.ts'
+import { useSharedWorld } from '../support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 
 test('deleted channels take no place in the pages of their members', async () => {
   const [ana] = await world().users('ana')

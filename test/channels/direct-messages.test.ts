@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { channelEventsOf, userEventsOf } from '../support/events.ts'
 import { forbidden, invalid, notFound, refusal } from '../support/refusal.ts'
 import { rest } from '../support/rest.ts'
-import { useWorld } from '../support/world.ts'
+import { useSharedWorld } from '../support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 
 describe('direct messages', () => {
   test('a direct message has the name and image of the other member', async () => {

@@ -4,10 +4,10 @@ import { unknownId } from '../support/ids.ts'
 import { insertWorkspace } from '../support/inserted.ts'
 import { complaint, forbidden, notFound, refusal, refusals } from '../support/refusal.ts'
 import { rest } from '../support/rest.ts'
-import { useWorld } from '../support/world.ts'
+import { useSharedWorld } from '../support/world.ts'
 import { otherAppIn } from './fixture.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 const otherApp = otherAppIn(world)
 
 describe('getting a channel', () => {

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { inBatches } from '../support/batches.ts'
 import { withoutCleanup } from '../support/locks.ts'
 import { rest } from '../support/rest.ts'
-import { useWorld } from '../support/world.ts'
+import { useSharedWorld } from '../support/world.ts'
 import { otherAppIn } from './fixture.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 const otherApp = otherAppIn(world)
 
 describe('listing channels', () => {

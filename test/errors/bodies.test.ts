@@ -1,10 +1,10 @@
 import { limits } from '@parley/contract'
 import { describe, expect, test } from 'vitest'
 import { exchange, expectError } from '../support/raw.ts'
-import { useWorld } from '../support/world.ts'
+import { useSharedWorld } from '../support/world.ts'
 import { channels, toLines, useRequests } from './fixture.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 const { authorization, json, messages, send, sendJson } = useRequests(world)
 const chunked = { Host: 'x', Connection: 'close', 'Transfer-Encoding': 'chunked' }
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { expectError } from '../support/raw.ts'
-import { useWorld } from '../support/world.ts'
+import { useSharedWorld } from '../support/world.ts'
 import { channels, useRequests } from './fixture.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 const { get, messages, sendJson } = useRequests(world)
 
 describe('malformed ids', () => {

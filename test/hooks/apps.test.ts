@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { notFound, refusals } from '../support/refusal.ts'
-import { useWorld } from '../support/world.ts'
+import { useSharedWorld } from '../support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 
 test('each app has a before-send hook of its own, and deletes no other', async () => {
   const { operator, api } = world()

@@ -3,10 +3,10 @@ import { convertFile } from '@parley/server/commands/convert/index'
 import { sendbirdExport } from '@parley/server/commands/convert/sendbird'
 import { streamExport } from '@parley/server/commands/convert/stream'
 import { expect, test } from 'vitest'
-import { useWorld } from '../support/world.ts'
+import { useSharedWorld } from '../support/world.ts'
 import { channelIdOf, post } from './records.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 
 /** Converts a text, in chunks of a few bytes, and counts those before the first line. */
 async function converted(format: Format, text: string) {

@@ -3,10 +3,10 @@ import { channelEventsOf } from '../support/events.ts'
 import { unknownId } from '../support/ids.ts'
 import { insertWorkspace } from '../support/inserted.ts'
 import { forbidden, notFound, refusal } from '../support/refusal.ts'
-import { useWorld } from '../support/world.ts'
+import { useSharedWorld } from '../support/world.ts'
 import { rolesIn, staffedChannelIn } from './fixture.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 const staffed = staffedChannelIn(world)
 
 describe('joining a channel', () => {

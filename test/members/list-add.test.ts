@@ -5,10 +5,10 @@ import { unknownId } from '../support/ids.ts'
 import { insertUsers } from '../support/inserted.ts'
 import { complaint, forbidden, invalid, notFound, refusal } from '../support/refusal.ts'
 import { rest } from '../support/rest.ts'
-import { ADMIN_KEY, useWorld } from '../support/world.ts'
+import { ADMIN_KEY, useSharedWorld } from '../support/world.ts'
 import { rolesIn, staffedChannelIn } from './fixture.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 const staffed = staffedChannelIn(world)
 
 describe('listing members', () => {

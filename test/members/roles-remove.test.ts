@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { channelEventsOf, userEventsOf } from '../support/events.ts'
 import { forbidden, invalid, notFound, refusal, refusals } from '../support/refusal.ts'
-import { useWorld } from '../support/world.ts'
+import { useSharedWorld } from '../support/world.ts'
 import { rolesIn, staffedChannelIn } from './fixture.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 const staffed = staffedChannelIn(world)
 
 describe('changing roles', () => {

@@ -4,10 +4,10 @@ import { channelEventsOf, upTo } from '../support/events.ts'
 import { whileLocked } from '../support/locks.ts'
 import { badToken, forbidden, notFound, refusal } from '../support/refusal.ts'
 import { patient } from '../support/until.ts'
-import { type User, useWorld } from '../support/world.ts'
+import { type User, useSharedWorld } from '../support/world.ts'
 import { talkIn } from './fixture.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 const talk = talkIn(world)
 
 /** How many requests have reached the server. */

@@ -3,10 +3,10 @@ import { channelEventsOf } from '../support/events.ts'
 import { withoutCleanup } from '../support/locks.ts'
 import { forbidden, notFound, refusal } from '../support/refusal.ts'
 import { rest } from '../support/rest.ts'
-import { useWorld } from '../support/world.ts'
+import { useSharedWorld, useWorld } from '../support/world.ts'
 import { talkIn } from './fixture.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 const limited = useWorld({ rateLimits: { tokens: 0, messages: 3, requests: 0 } })
 const talk = talkIn(world)
 

@@ -4,10 +4,10 @@ import { upTo } from '../support/events.ts'
 import { unknownId } from '../support/ids.ts'
 import { forbidden, notFound, refusal, refusals } from '../support/refusal.ts'
 import { rest } from '../support/rest.ts'
-import { ADMIN_KEY, useWorld } from '../support/world.ts'
+import { ADMIN_KEY, useSharedWorld } from '../support/world.ts'
 import { talkIn } from './fixture.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 const talk = talkIn(world)
 
 describe('listing messages', () => {

@@ -1,10 +1,10 @@
 import { limits } from '@parley/contract'
 import { describe, expect, test } from 'vitest'
 import { workedMs } from '../support/worked.ts'
-import { useWorld } from '../support/world.ts'
+import { useSharedWorld } from '../support/world.ts'
 import { talkIn } from './fixture.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 const talk = talkIn(world)
 
 describe('mentions', () => {

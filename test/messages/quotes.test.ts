@@ -7,10 +7,10 @@ import { channelEventsOf, upTo } from '../support/events.ts'
 import { unknownId } from '../support/ids.ts'
 import { centrifugeOf, listen } from '../support/realtime.ts'
 import { notFound, refusal } from '../support/refusal.ts'
-import { useWorld } from '../support/world.ts'
+import { useSharedWorld } from '../support/world.ts'
 import { talkIn } from './fixture.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 const talk = talkIn(world)
 const storedEvents = (text: string) =>
   world().db<{ type: string }[]>`

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { channelEventsOf } from '../support/events.ts'
 import { unknownId } from '../support/ids.ts'
 import { forbidden, invalid, notFound, refusal, refusals } from '../support/refusal.ts'
-import { useWorld } from '../support/world.ts'
+import { useSharedWorld } from '../support/world.ts'
 import { talkIn } from './fixture.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 const talk = talkIn(world)
 
 describe('replies', () => {

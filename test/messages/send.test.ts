@@ -3,10 +3,10 @@ import { channelEventsOf } from '../support/events.ts'
 import { unknownId } from '../support/ids.ts'
 import { complaint, forbidden, invalid, notFound, refusal } from '../support/refusal.ts'
 import { rest } from '../support/rest.ts'
-import { useWorld } from '../support/world.ts'
+import { useSharedWorld } from '../support/world.ts'
 import { talkIn } from './fixture.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 const talk = talkIn(world)
 
 describe('sending a message', () => {

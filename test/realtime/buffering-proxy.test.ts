@@ -8,9 +8,9 @@ import { freePort } from '../support/ports.ts'
 import { hasProgram } from '../support/proxy-program.ts'
 import { centrifugeOf, listen } from '../support/realtime.ts'
 import { until } from '../support/until.ts'
-import { useWorld } from '../support/world.ts'
+import { useSharedWorld } from '../support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 const isInstalled = hasProgram('nginx', ['-v'])
 if (!isInstalled) console.log('SKIPPED: nginx is not installed, so nothing is buffered')
 

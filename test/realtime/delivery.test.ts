@@ -1,9 +1,9 @@
 import { topics } from '@parley/contract'
 import { expect, onTestFinished, test } from 'vitest'
 import { centrifugeOf, framings, listen } from '../support/realtime.ts'
-import { useWorld } from '../support/world.ts'
+import { useSharedWorld } from '../support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 
 test.each(framings)(
   'an unmodified centrifuge client receives every message of a channel once and in order (%s)',

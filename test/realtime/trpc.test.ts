@@ -3,9 +3,9 @@ import { createTRPCClient, createWSClient, wsLink } from '@trpc/client'
 import { expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { openProxy } from '../support/proxy.ts'
-import { type User, useWorld } from '../support/world.ts'
+import { type User, useSharedWorld } from '../support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 
 function clientOf({ minted }: Pick<User, 'minted'>, { url }: { url: string } = world()) {
   const socket = createWSClient({

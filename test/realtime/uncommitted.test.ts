@@ -4,9 +4,9 @@ import { expect, onTestFinished, test } from 'vitest'
 import { whileRowLocked } from '../support/locks.ts'
 import { centrifugeOf, listen } from '../support/realtime.ts'
 import { until } from '../support/until.ts'
-import { useWorld } from '../support/world.ts'
+import { useSharedWorld } from '../support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 
 test('members hear that a channel was deleted once that is stored, not before', async () => {
   const [ana, ben] = await world().users('ana', 'ben')

@@ -2,48 +2,15 @@ import { randomUUID } from 'node:crypto'
 import { type Api, isChatError } from '@parley/client'
 import { errorStatus, type Operation } from '@parley/contract'
 import { insertSystemUser } from '@parley/server/features/system-user'
-import { afterEach, beforeAll, type MockInstance, vi } from 'vitest'
 import { forge } from '../support/forge.ts'
 import { insertGivenUpJob } from '../support/given-up-job.ts'
 import { insertWorkspace } from '../support/inserted.ts'
-import { TWIN_APP_ID } from '../support/twin/index.ts'
 import type { CallerCredentials } from '../support/validated.ts'
-import { ADMIN_KEY, useWorld, type World } from '../support/world.ts'
+import { ADMIN_KEY, type World } from '../support/world.ts'
+import type { Tenant } from './tenants.ts'
 
-/** Those whose rows a test may leave behind: of its scenes, and others. */
-const SCENES = ['channels', 'workspaces', 'users']
-const OTHERS = ['webhooks', 'webhook_deliveries', 'before_send_hooks']
 /** A word in everything that belongs to the group, and nowhere else. */
 export const SECRET_WORD = 'hush'
-export type Tenant = { appId: string; apiKey: string }
-
-/**
- * A world with two apps, `ours` and `theirs`, whose rows are deleted after each test, except those
- * of scenes if `areScenesShared`.
- */
-export function useTenants({ areScenesShared = false } = {}) {
-  // What grows is stored by no timer, whose writes would be taken for those of a call.
-  const timings = { streamStoreMs: 3_600_000 }
-  const world = useWorld({ userAdminAccess: 'server', timings })
-  let theirs: Tenant
-  let wake: MockInstance
-  beforeAll(async () => {
-    wake = vi.spyOn(world().cleanup, 'wake')
-    const { id: appId, apiKey } = await world().operator.apps.create({ name: 'Other' })
-    theirs = { appId, apiKey }
-  })
-  // What a test leaves behind would be compared in all that follow, and what its deletions have
-  // woken would change rows while the next one compares them.
-  afterEach(async () => {
-    const { db, cleanup } = world()
-    if (wake.mock.calls.length > 0) await cleanup.run()
-    wake.mockClear()
-    const tables = areScenesShared ? OTHERS : [...SCENES, ...OTHERS]
-    for (const table of tables) await db`delete from ${db(table)} where app_id <> ${TWIN_APP_ID}`
-    await db`delete from events where topic not like ${`%:${TWIN_APP_ID}:%`}`
-  })
-  return { world, ours: (): Tenant => world(), theirs: () => theirs }
-}
 
 let scenes = 0
 

@@ -4,17 +4,10 @@ import { expect, test } from 'vitest'
 import { changesBy } from '../support/dump.ts'
 import { operations } from '../support/validated.ts'
 import { ADMIN_KEY } from '../support/world.ts'
-import {
-  argsFor,
-  createScene,
-  outcomeOf,
-  type Scene,
-  SECRET_WORD,
-  statusOf,
-  useTenants,
-} from './fixture.ts'
+import { argsFor, createScene, outcomeOf, type Scene, SECRET_WORD, statusOf } from './fixture.ts'
+import { useTenants } from './tenants.ts'
 
-const { world, ours, theirs } = useTenants({ areScenesShared: true })
+const { world, ours, theirs } = useTenants()
 
 /** What is answered to an id of another channel, workspace or app, where it is not `404`. */
 const foreign: Record<string, string> = {

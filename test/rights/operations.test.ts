@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { changesBy } from '../support/dump.ts'
 import { type CallerCredentials, operations } from '../support/validated.ts'
 import {
@@ -10,10 +10,10 @@ import {
   type Scene,
   SECRET_WORD,
   statusOf,
-  useTenants,
 } from './fixture.ts'
+import { useTenants } from './tenants.ts'
 
-const { world, theirs } = useTenants()
+const { world, removeScenes, theirs } = useTenants()
 
 /**
  * Who may call what on a group of an app, on what belongs to it, and on its workspace. `ok`:
@@ -192,19 +192,22 @@ function nextKinds(auth: string) {
 }
 const kindsFor = new Map(operations.map(([id, { auth }]) => [id, nextKinds(auth)]))
 
-describe.each(operations)('%s', (id, op) => {
-  const expected = matrix[id] ?? {}
-  const isRefused = ([, verdict]: [string, string]) => /^\d/.test(verdict)
+const isRefused = ([, verdict]: [string, string]) => /^\d/.test(verdict)
 
-  test('callers without the right are refused, and nothing is revealed or changed', async () => {
-    const scene = await createScene(world())
+describe('callers without the right', () => {
+  // Refused calls leave it as it was.
+  let shared: Promise<Scene> | undefined
+
+  test.each(operations)('%s: they are refused, nothing is revealed or changed', async (id, op) => {
+    shared ??= createScene(world())
+    const scene = await shared
     const [callers, invalid, args] = [
       await callersOf(scene, theirs()),
       await invalidCredentials(scene),
       await argsFor(id, op, scene),
     ]
     expect(op.input.safeParse(args).error).toBeUndefined()
-    const refused = Object.entries(expected).filter(isRefused)
+    const refused = Object.entries(matrix[id] ?? {}).filter(isRefused)
     const ask = async (as: CallerCredentials | undefined) => {
       const { outcome, answer } = await outcomeOf(world().api(as), id, args)
       expect(answer).not.toContain(SECRET_WORD)
@@ -218,10 +221,15 @@ describe.each(operations)('%s', (id, op) => {
     })
     expect(changes).toEqual([])
   })
+})
 
-  test('callers with the right are served, and outsiders see nothing inside', async () => {
+describe('callers with the right', () => {
+  afterEach(removeScenes)
+
+  test.each(operations)('%s: they are served, outsiders see nothing inside', async (id, op) => {
     let scene: Scene | undefined
-    for (const [name, verdict] of Object.entries(expected).filter((cell) => !isRefused(cell))) {
+    const served = Object.entries(matrix[id] ?? {}).filter((cell) => !isRefused(cell))
+    for (const [name, verdict] of served) {
       if (!scene || takesAway.test(id)) scene = await createScene(world())
       const { outcome, answer } = await outcomeOf(
         world().api((await callersOf(scene, theirs()))[name]),

@@ -9,9 +9,9 @@ import {
   texts,
   until,
 } from '../support/chat.ts'
-import { useWorld } from '../support/world.ts'
+import { useSharedWorld } from '../support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 
 test.each(['refused', 'swallowed'] as const)(
   'where WebSockets are %s the client goes live over a stream, and loses nothing',

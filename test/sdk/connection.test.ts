@@ -18,9 +18,9 @@ import {
 import { openClock } from '../support/clock.ts'
 import { scriptedChat } from '../support/scripted/index.ts'
 import { patient } from '../support/until.ts'
-import { useWorld } from '../support/world.ts'
+import { useSharedWorld } from '../support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 
 const statusOf = (chat: ChatClient) => chat.connection.getSnapshot().status
 

@@ -9,9 +9,9 @@ import { describe, expect, test } from 'vitest'
 import { chatOf, GROUP, isOffline, liveChatOf, ready, texts, until } from '../support/chat.ts'
 import { scriptedChat } from '../support/scripted/index.ts'
 import { useGlobals } from '../support/use-globals.ts'
-import { useWorld } from '../support/world.ts'
+import { useSharedWorld } from '../support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 useGlobals({ indexedDB: new IDBFactory() })
 
 describe.each<[string, () => OutboxStorage]>([

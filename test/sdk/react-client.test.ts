@@ -18,9 +18,9 @@ import { useDom } from '../support/dom.ts'
 import { createProxy } from '../support/network.ts'
 import { scriptedChat } from '../support/scripted/index.ts'
 import { patient } from '../support/until.ts'
-import { useWorld } from '../support/world.ts'
+import { useSharedWorld } from '../support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 const window = useDom({ acts: true })
 
 function mount() {

@@ -14,9 +14,9 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { chatOf, GROUP, isLive } from '../support/chat.ts'
 import { useDom } from '../support/dom.ts'
 import { patient } from '../support/until.ts'
-import { useWorld } from '../support/world.ts'
+import { useSharedWorld } from '../support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 const window = useDom({ acts: true })
 
 let renders = 0

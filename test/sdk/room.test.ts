@@ -10,9 +10,9 @@ import {
   until,
 } from '../support/chat.ts'
 import { patient } from '../support/until.ts'
-import { useWorld } from '../support/world.ts'
+import { useSharedWorld } from '../support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 
 test('a watched room loads its current state and then follows events', async () => {
   const [ana] = await world().users('ana', 'ben')

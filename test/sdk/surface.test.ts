@@ -1,11 +1,11 @@
 import type { ChatClient } from '@parley/client'
 import { expect, test } from 'vitest'
 import { chatOf, GROUP, isLive, ready, texts, until } from '../support/chat.ts'
-import { useWorld } from '../support/world.ts'
+import { useSharedWorld } from '../support/world.ts'
 
 /** What an application sees of a room: its record, and stores that load when they are used. */
 
-const world = useWorld()
+const world = useSharedWorld()
 const UNKNOWN = '019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81'
 
 test('a subscription to a store loads it and keeps it live, without watch()', async () => {

@@ -3,11 +3,11 @@ import { createChatClient } from '@parley/client'
 import { expect, test } from 'vitest'
 import { chatOf, isLive, until } from '../support/chat.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
-import { useWorld } from '../support/world.ts'
+import { useSharedWorld } from '../support/world.ts'
 
 /** What a developer sees who has mistyped the address of the server, or the id of a channel. */
 
-const world = useWorld()
+const world = useSharedWorld()
 
 test.each(['', 'chat.example.com', '127.0.0.1:5501', 'localhost:5501', '//chat', 'ws://chat'])(
   'the url %o is refused when the client is made',

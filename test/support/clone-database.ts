@@ -4,13 +4,17 @@ import { databaseUrl } from './postgres.ts'
 import { expectTwinUntouched } from './twin/index.ts'
 
 let clones = 0
+/** Administers the server, for all files of this worker. */
+let admin: ReturnType<typeof connectOnce> | undefined
+
 /** A database of its own: a copy of the template, whose twin must be untouched in the end. */
 export async function cloneDatabase() {
   const server = inject('databaseUrl')
   const name = `${inject('template')}_${process.pid}_${++clones}`
-  const admin = connectOnce(server, { fetch_types: false })
+  admin ??= connectOnce(server, { fetch_types: false })
+  const connection = admin
   // A copy of files writes no log; the checkpoint that it needs costs little without fsync.
-  await admin.unsafe(`
+  await connection.unsafe(`
     create database ${name}
     template ${inject('template')}
     strategy file_copy`)
@@ -23,8 +27,7 @@ export async function cloneDatabase() {
         await expectTwinUntouched(db)
       } finally {
         await db.end()
-        await admin.unsafe(`drop database if exists ${name} with (force)`)
-        await admin.end()
+        await connection.unsafe(`drop database if exists ${name} with (force)`)
       }
     },
   }

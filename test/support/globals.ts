@@ -1,6 +1,7 @@
 import { jobTraces } from '@parley/server/jobs/job-trace'
-import { afterAll, expect } from 'vitest'
+import { afterAll, beforeAll, expect } from 'vitest'
 import { openWorlds } from './open-worlds.ts'
+import { sharing, stopUnlessShared } from './sharing.ts'
 
 /** The names on `globalThis`, except the private ones of libraries. */
 const names = () =>
@@ -18,3 +19,7 @@ afterAll(() => openWorlds.clear())
 // Once something has run in it, Node.js 20 tracks every promise of the worker, in all later files:
 // three times the cost of awaiting.
 afterAll(() => jobTraces.disable())
+
+// A file says while it is loaded, after this, whether it shares a server.
+sharing.isWanted = false
+beforeAll(stopUnlessShared)

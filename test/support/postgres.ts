@@ -6,6 +6,7 @@ import { startEmbeddedPostgres } from '@parley/server/db/embedded/index'
 import { migrate } from '@parley/server/db/migrate'
 import type { TestProject } from 'vitest/node'
 import { createDataFolder } from './folders.ts'
+import { changesOfTwin } from './twin/index.ts'
 import { installTwin } from './twin/install.ts'
 
 declare module 'vitest' {
@@ -41,10 +42,32 @@ export async function providePostgres(project: TestProject) {
   const statements = kept ?? mkdtempSync(join(tmpdir(), 'parley-statements-'))
   project.provide('statements', statements)
   return async () => {
-    await admin.unsafe(`drop database if exists ${template} with (force)`)
-    await admin.end()
-    await server.stop()
     if (kept === undefined) rmSync(statements, { recursive: true })
+    // Those of servers that files shared until the end, which no file has stopped.
+    const left = await admin<{ datname: string }[]>`
+      select datname
+      from pg_database
+      where starts_with(datname, ${template})`
+    try {
+      for (const { datname } of left) await expectUntouched(databaseUrl(server.url, datname))
+    } finally {
+      for (const { datname } of left)
+        await admin.unsafe(`drop database if exists ${datname} with (force)`)
+      await admin.end()
+      await server.stop()
+    }
+  }
+}
+
+async function expectUntouched(url: string) {
+  const db = connectOnce(url)
+  try {
+    const changes = await changesOfTwin(db)
+    if (changes.length === 0) return
+    process.exitCode = 1 // that of a run whose tests have passed
+    throw new Error(`changed rows of another app with the same user ids: ${changes.join('\n')}`)
+  } finally {
+    await db.end()
   }
 }
 

@@ -1,7 +1,8 @@
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 
-const agent = new Agent({ keepAlive: true })
+// Servers close connections that are idle for longer, maybe just as a request is sent.
+const agent = new Agent({ keepAlive: true, timeout: 30_000 })
 
 export type QuickRequest = {
   method?: string

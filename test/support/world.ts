@@ -1,163 +1,26 @@
 import type { Api } from '@parley/client'
 import type { TokenResult } from '@parley/contract'
-import { type AppOptions, buildApp } from '@parley/server/app'
-import { createEventBus } from '@parley/server/core/event-bus'
-import { acceptedTasks, createJobStaging } from '@parley/server/core/jobs'
-import { createMetrics } from '@parley/server/core/metrics'
-import { createShutdown } from '@parley/server/core/shutdown'
-import { createTokens } from '@parley/server/core/tokens'
-import { createDb, openConnection, type Patience } from '@parley/server/db/client'
-import { ownSchema } from '@parley/server/db/schema-name'
-import { createCleanup } from '@parley/server/jobs/cleanup'
-import { type JobsOptions, startJobs } from '@parley/server/jobs/index'
-import { createProviderPreferences } from '@parley/server/jobs/push/preferences'
-import { watchWorkers } from '@parley/server/jobs/watch-workers'
-import { afterAll, beforeAll, expect, inject } from 'vitest'
-import { cloneDatabase } from './clone-database.ts'
-import { keepAlive } from './keep-alive.ts'
+import { afterAll, beforeAll } from 'vitest'
 import { openWorlds } from './open-worlds.ts'
 import { serveProvider } from './provider.ts'
 import { ADMIN_KEY, PUBLIC_URL, SECRET } from './secrets.ts'
-import { noteStatement } from './sql/sent.ts'
-import { createNamesakes, watchForLeaks } from './twin/index.ts'
-import { unhurried } from './until.ts'
+import { createServer, type Server, type ServerOptions } from './server.ts'
+import { sharing } from './sharing.ts'
 import { type CallerCredentials, createValidatedApi } from './validated.ts'
 
 export { ADMIN_KEY, PUBLIC_URL, SECRET }
 
-const noLimits = { tokens: 0, messages: 0, requests: 0 }
 export type World = Awaited<ReturnType<typeof createWorld>>
 /** A user of the app: a validated client, and the user's id and tokens. */
 export type User = Api & { id: string; token: string; minted: TokenResult }
 
-type WorldOptions = Partial<
-  AppOptions['http'] &
-    Pick<AppOptions['access'], 'userAdminAccess'> &
-    Pick<AppOptions['urls'], 'inviteUrl' | 'wsUrl'> &
-    Omit<AppOptions['realtime'], 'databaseUrl'>
-> & {
-  poolSize?: number
-  webhooks?: Partial<AppOptions['webhooks']>
-  /** By default so long that no call fails because the machine is busy. */
-  patience?: Patience
-  onStatement?: (statement: string) => void
-  databaseUrl?: string
-  /** Notes between nodes pass through this Redis. */
-  redis?: AppOptions['redis']
-  /** Another URL of the database, for the notes between nodes. */
-  brokerUrl?: string
-  /** Without, no job is staged and none is run: JOBS=off. With `isElsewhere`: JOBS=external. */
-  jobs?: Partial<Pick<JobsOptions, 'previews' | 'push' | 'timings' | 'log'>> & {
-    isElsewhere?: boolean
-  }
+/** A running server with one app, on a database of its own or on a given one. */
+export async function createWorld(options?: ServerOptions) {
+  return withApp(await createServer(options))
 }
 
-/** A running server with one app, on a database of its own or on a given one. */
-export async function createWorld({
-  jobs,
-  onStatement,
-  patience = unhurried,
-  ...options
-}: WorldOptions = {}) {
-  const database =
-    options.databaseUrl === undefined
-      ? await cloneDatabase()
-      : { url: options.databaseUrl, drop: async () => {} }
-  const pool = createDb({
-    url: database.url,
-    poolSize: options.poolSize ?? 10,
-    applicationName: 'parley-test',
-    patience,
-    onStatement: (statement) => {
-      // Statements of a service in its own schema name the schema, and are otherwise the same.
-      if (!ownSchema(database.url)) noteStatement(inject('statements'), statement)
-      onStatement?.(statement)
-    },
-  })
-  const db = openConnection({
-    url: database.url,
-    applicationName: 'parley-test-direct',
-    max: 10,
-    statementMs: patience.statementMs,
-    idleInTransactionMs: patience.idleInTransactionMs,
-  })
-  const tokens = await createTokens([SECRET])
-  const bus = createEventBus()
-  const shutdown = createShutdown()
-  const metrics = createMetrics()
-  const staging = createJobStaging(
-    acceptedTasks({ isOn: jobs !== undefined, hasPush: jobs?.push !== undefined }),
-  )
-  const cleanup = createCleanup({
-    db: pool,
-    publisher: bus.publisher,
-    staging,
-    metrics,
-    onError: (error) => console.error(error),
-  })
-  const { presenceGraceSeconds = 15, socketsPerUser = 0 } = options
-  const { eventMemoryBytes = 2 ** 27, sendMemoryBytes = 2 ** 28 } = options
-  const { inviteUrl, userAdminAccess = 'bearer', webhooks } = options
-  const workers = jobs?.isElsewhere ? watchWorkers({ db: pool, timings: jobs.timings }) : undefined
-  const app = buildApp({
-    db: pool,
-    metrics,
-    bus,
-    shutdown,
-    http: {
-      rateLimits: noLimits,
-      allowedOrigins: [],
-      trustProxy: false,
-      hasDocsPage: false,
-      hasConsole: false,
-      logLevel: 'error',
-      logSample: 1,
-      ...options,
-    },
-    access: { tokens, adminKey: ADMIN_KEY, userAdminAccess },
-    urls: {
-      publicUrl: () => PUBLIC_URL,
-      wsUrl: options.wsUrl ?? (() => 'ws://test/connection/websocket'),
-      inviteUrl,
-    },
-    webhooks: { allowedHosts: [], mustBeHttps: false, ...webhooks },
-    jobs: {
-      erasure: cleanup,
-      staging,
-      workers: workers?.state,
-      providerPreferences: createProviderPreferences(jobs?.push),
-    },
-    realtime: {
-      databaseUrl: options.brokerUrl ?? database.url,
-      presenceGraceSeconds,
-      socketsPerUser,
-      socketsPerApp: options.socketsPerApp,
-      eventMemoryBytes,
-      sendMemoryBytes,
-      timings: { shutdownMs: 50, coMembersPauseMs: 20, ...options.timings },
-    },
-    redis: options.redis,
-  })
-  const leaks = watchForLeaks(app.server)
-  const addNamesakes = createNamesakes(db)
-  const url = await app.listen({ port: 0, host: '127.0.0.1' })
-  await keepAlive(db, options.timings)
-  const work = {
-    db: pool,
-    databaseUrl: database.url,
-    staging,
-    publisher: bus.publisher,
-    metrics,
-    cleanup,
-    log: app.log,
-    previews: { allowedHosts: [] },
-    push: undefined,
-    webhooks: { allowedHosts: webhooks?.allowedHosts ?? [] },
-  }
-  const timings = { gatherMs: 20, pollMs: 100, backOffMs: 250, graceMs: 500, ...jobs?.timings }
-  const stopWatching = workers?.start(jobs?.log ?? app.log)
-  const stopJobs = jobs && !jobs.isElsewhere && (await startJobs({ ...work, ...jobs, timings }))
-
+async function withApp(server: Server) {
+  const { url, addNamesakes } = server
   const api = (credentials: CallerCredentials = {}) => createValidatedApi({ url, ...credentials })
   const operator = api({ adminKey: ADMIN_KEY })
   const { id: appId, apiKey } = await operator.apps.create({ name: 'Test' })
@@ -179,43 +42,11 @@ export async function createWorld({
     const all = await Promise.all(ids.map((id) => user(id)))
     return all as { [Index in keyof Ids]: User } // one for each id
   }
-  openWorlds.add(app)
-  return {
-    url,
-    app,
-    appId,
-    apiKey,
-    api,
-    backend,
-    operator,
-    stranger,
-    user,
-    users,
-    db,
-    pool,
-    metrics,
-    cleanup,
-    shutdown,
-    sign: tokens.sign,
-    databaseUrl: database.url,
-    stop: async () => {
-      await app.close()
-      if (stopJobs) await stopJobs()
-      await stopWatching?.()
-      await cleanup.stop()
-      try {
-        expect(leaks, 'sent of another app with the same user ids').toEqual([])
-      } finally {
-        openWorlds.delete(app)
-        await Promise.all([pool.end({ timeout: 1 }), db.end({ timeout: 1 })])
-        await database.drop()
-      }
-    },
-  }
+  return { ...server, appId, apiKey, api, backend, operator, stranger, user, users }
 }
 
 /** The world of a test file, created before its tests and stopped after them. */
-export function useWorld(options?: Parameters<typeof createWorld>[0]) {
+export function useWorld(options?: ServerOptions) {
   let world: World | undefined
   beforeAll(async () => {
     world = await createWorld(options)
@@ -224,8 +55,27 @@ export function useWorld(options?: Parameters<typeof createWorld>[0]) {
   return () => existing(world)
 }
 
-/** The same with a push provider and running jobs. */
-export function useWorldWithProvider(jobs: NonNullable<WorldOptions['jobs']> = {}) {
+/**
+ * The same, where the server and its database also serve other files of the worker that share it,
+ * one after the other: each has an app of its own there. For tests that neither count what is in
+ * the whole database nor change, slow or stop the server: making one, and having its connections
+ * plan all statements anew, takes more than most files do.
+ */
+export function useSharedWorld() {
+  let world: World | undefined
+  sharing.isWanted = true
+  beforeAll(async () => {
+    sharing.server ??= await createServer()
+    const { server } = sharing
+    openWorlds.add(server.app)
+    world = await withApp(server)
+  })
+  afterAll(() => world?.expectIsolated())
+  return () => existing(world)
+}
+
+/** A world of its own with a push provider and running jobs. */
+export function useWorldWithProvider(jobs: NonNullable<ServerOptions['jobs']> = {}) {
   let provider: Awaited<ReturnType<typeof serveProvider>> | undefined
   let world: World | undefined
   beforeAll(async () => {

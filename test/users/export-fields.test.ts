@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { exportOf } from '../support/exported.ts'
-import { useWorld } from '../support/world.ts'
+import { useSharedWorld } from '../support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 const time = expect.stringMatching(/^\d{4}-.*Z$/)
 
 test('each item of an export says all that is stored of it, as its owner has set it', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { useWorld } from '../support/world.ts'
+import { useSharedWorld } from '../support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 
 test('each field of a profile is changed by itself, and the others stay', async () => {
   const { backend, db, appId } = world()

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { badToken, forbidden, invalid, notFound, refusal } from '../support/refusal.ts'
-import { createWorld, useWorld } from '../support/world.ts'
+import { createWorld, useSharedWorld } from '../support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 
 describe('syncing users', () => {
   test('rows of a user sync are validated one by one', async () => {

@@ -5,9 +5,9 @@ import { inBatches } from '../support/batches.ts'
 import { whileRowLocked } from '../support/locks.ts'
 import { refusal } from '../support/refusal.ts'
 import { until } from '../support/until.ts'
-import { useWorld } from '../support/world.ts'
+import { useSharedWorld } from '../support/world.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 const url = 'https://shop.example.com/parley'
 
 /** The backend of an app without webhooks. */

@@ -1,10 +1,10 @@
 import { topics } from '@parley/contract'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { until } from '../../support/until.ts'
-import { createWorld, useWorld } from '../../support/world.ts'
+import { createWorld, useSharedWorld } from '../../support/world.ts'
 import { useSocketUsers } from '../sockets.ts'
 
-const world = useWorld()
+const world = useSharedWorld()
 const { ana, ben, connected, createGroup, channelTopic, userTopic } = useSocketUsers(world)
 
 describe('topics and commands', () => {

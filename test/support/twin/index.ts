@@ -1,6 +1,6 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import type { DbConnection } from '@parley/server/db/client'
+import type { DbConnection, Tx } from '@parley/server/db/client'
 import { expect } from 'vitest'
 
 /**
@@ -50,24 +50,24 @@ const isSafeInJson = (id: string) => /^[\w.:@-]{1,200}$/.test(id)
 
 /** Expects that the rows of the twin are as they were, and that no other row names it. */
 export async function expectTwinUntouched(db: DbConnection) {
+  expect(await changesOfTwin(db), 'changed rows of another app with the same user ids').toEqual([])
+}
+
+/** Some rows of the twin that are not as they were, or others that name it. */
+export async function changesOfTwin(db: Tx) {
   const rows = await db<{ difference: string }[]>`
     select difference
     from twin.differences() difference
     limit 10`
-  expect(
-    rows.map(({ difference }) => difference.slice(0, 300)),
-    'changed rows of another app with the same user ids',
-  ).toEqual([])
+  return rows.map(({ difference }) => difference.slice(0, 300))
 }
 
 /** The part of a text that is about the twin. There is none if apps are isolated. */
 export function leakIn(data: string | Uint8Array): string | undefined {
-  const bytes =
-    typeof data === 'string'
-      ? Buffer.from(data)
-      : Buffer.from(data.buffer, data.byteOffset, data.byteLength)
-  const at = [MARKER, ID_PREFIX].map((text) => bytes.indexOf(text)).find((index) => index >= 0)
-  return at === undefined ? undefined : bytes.toString('utf8', Math.max(0, at - 200), at + 200)
+  const text =
+    typeof data === 'string' ? data : Buffer.from(data.buffer, data.byteOffset, data.byteLength)
+  const at = [MARKER, ID_PREFIX].map((part) => text.indexOf(part)).find((index) => index >= 0)
+  return at === undefined ? undefined : String(text.slice(Math.max(0, at - 200), at + 200))
 }
 
 /** Collects what a server sends of the twin, in whatever protocol. */
