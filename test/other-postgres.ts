@@ -58,12 +58,18 @@ run('pg_ctl', '-D', data, '-l', join(folder, 'log'), '-w', '-o', settings.join('
 try {
   const chosen = files.length > 0 ? files : SELECTION
   const config = ['--config', 'mutations/vitest.config.ts']
+  // Each worker loads everything, once for each project: for so few files more take longer.
+  const workers = ['--maxWorkers', '2']
   const projects = ['--project', 'shared', '--project', 'long']
-  const { status } = spawnSync('npx', ['vitest', 'run', ...config, ...projects, ...chosen], {
-    cwd: import.meta.dirname,
-    stdio: 'inherit',
-    env: { ...process.env, DATABASE_URL: `postgres://postgres@127.0.0.1:${port}/postgres` },
-  })
+  const { status } = spawnSync(
+    'npx',
+    ['vitest', 'run', ...config, ...workers, ...projects, ...chosen],
+    {
+      cwd: import.meta.dirname,
+      stdio: 'inherit',
+      env: { ...process.env, DATABASE_URL: `postgres://postgres@127.0.0.1:${port}/postgres` },
+    },
+  )
   process.exitCode = status ?? 1
 } finally {
   run('pg_ctl', '-D', data, '-m', 'immediate', 'stop')

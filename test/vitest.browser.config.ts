@@ -6,11 +6,12 @@ const { projects: _, ...test } = quick.test ?? {}
 export default mergeConfig(
   { ...quick, ...everywhere, test },
   defineConfig({
-    // Some build all packages first.
     test: {
       include: ['browser/**/*.browser.ts'],
-      maxWorkers: 1,
+      // Much of the time they wait for pages: each file has a server and a browser of its own.
+      maxWorkers: 2,
       bail: 1,
+      // Some build all packages first.
       hookTimeout: 600_000,
     },
   }),

@@ -25,11 +25,19 @@ const slow = [
   'long/generated.long.ts',
   'long/image.long.ts',
   'long/worker-processes.long.ts',
+  'long/talk.long.ts',
+  'long/rolling.long.ts',
   'long/imports.long.ts',
+  'long/lost-connections.long.ts',
   'long/opentelemetry.long.ts',
   'long/first-start.long.ts',
   'long/events-day.long.ts',
+  'long/app-files.long.ts',
   'long/outage.long.ts',
+  'long/http-stream.long.ts',
+  'long/sse.long.ts',
+  'browser/bot.browser.ts',
+  'browser/app.browser.ts',
   'realtime/broker.test.ts',
   'rights/operations.test.ts',
   'declared-queries.test.ts',
@@ -56,8 +64,16 @@ const sharingFirst = (files: TestSpecification[]) => {
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]) {
     const sorted = sharingFirst(await super.sort(files))
-    return sorted.toSorted((one, other) => placeOf(one) - placeOf(other))
+    return byProject(sorted.toSorted((one, other) => placeOf(one) - placeOf(other)))
   }
+}
+/**
+ * Those of each project follow each other: a worker whose next file is of another project ends, and
+ * the one that takes its place loads all modules again.
+ */
+function byProject(files: TestSpecification[]) {
+  const projects = new Set(files.map(({ project }) => project))
+  return [...projects].flatMap((project) => files.filter((file) => file.project === project))
 }
 /** Any order, except that of the last quarter those that take long come first of all. */
 class Shuffled extends BaseSequencer {

@@ -45,6 +45,8 @@ const compilerOptions = {
   strict: true,
   exactOptionalPropertyTypes: true,
   skipLibCheck: false,
+  // The declarations that come with the compiler are no matter of ours.
+  skipDefaultLibCheck: true,
   target: 'es2022',
   lib: ['es2022', 'dom', 'dom.iterable', 'dom.asynciterable', 'esnext.disposable'],
   types: [],

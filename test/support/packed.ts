@@ -20,16 +20,19 @@ const run = promisify(execFile)
 
 export type Packed = { name: string; filename: string; files: { path: string }[] }
 
-/** A folder for the packages of this run. */
+/** A folder for the packages of this run. That of `PACKED_FOLDER` is kept, for a later run. */
 export function providePacked(project: TestProject) {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-packed-'))
+  const kept = process.env.PACKED_FOLDER
+  const folder = kept ?? mkdtempSync(join(tmpdir(), 'parley-packed-'))
   project.provide('packed', folder)
-  return async () => rmSync(folder, { recursive: true })
+  return async () => {
+    if (kept === undefined) rmSync(folder, { recursive: true })
+  }
 }
 
 /**
- * What is published of each workspace. The first caller of a run builds and packs
- * all of them, in whichever process it is; the others wait, since a build replaces what is packed.
+ * What is published of each workspace. The first caller of a run builds and packs all of them, in
+ * whichever process it is; the others wait, since a build replaces what is packed.
  */
 export async function packages(): Promise<Packed[]> {
   const folder = inject('packed')
