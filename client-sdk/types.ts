@@ -112,10 +112,10 @@ export interface Api {
       appId: string
     }, options?: CallOptions): Promise<App>
     /**
-     * Changes the fields that are given. While an app is disabled, its sockets are closed and all
-     * calls of its keys and users are refused with APP_DISABLED, on every server at once; one that
-     * misses the note follows within 5 seconds. Nothing is lost: once it is enabled again, the same
-     * keys and tokens work.
+     * Changes the fields that are given; unknown names are an error. While an app is disabled, its
+     * sockets are closed and all calls of its keys and users are refused with APP_DISABLED, on
+     * every server at once; one that misses the note follows within 5 seconds. Nothing is lost:
+     * once it is enabled again, the same keys and tokens work.
      *
      * `PATCH /admin/apps/{appId}`
      */
@@ -246,7 +246,7 @@ export interface Api {
     /**
      * Creates another API key for the app, shown only in this response. The existing keys stay
      * valid until they expire or are deleted. An app has at most 100. A time of expiry that is over
-     * is refused with VALIDATION_ERROR.
+     * is refused with VALIDATION_ERROR, and so are unknown names.
      *
      * `POST /admin/apps/{appId}/keys`
      */
@@ -284,8 +284,8 @@ export interface Api {
       apiKey: string
     }>
     /**
-     * Changes the fields that are given. The server that handles this call applies them at once,
-     * and so do the others, or within 5 seconds if they miss the note.
+     * Changes the fields that are given; unknown names are an error. The server that handles this
+     * call applies them at once, and so do the others, or within 5 seconds if they miss the note.
      *
      * `PATCH /admin/apps/{appId}/keys/{keyId}`
      */
@@ -1803,7 +1803,7 @@ export interface Api {
   webhooks: {
     /**
      * From now on, the durable events of the app that match are sent to the URL, signed by the
-     * Standard Webhooks convention. An app has at most 20.
+     * Standard Webhooks convention. An app has at most 20. Unknown names are an error.
      *
      * `POST /webhooks`
      */
@@ -1828,8 +1828,8 @@ export interface Api {
       webhooks: Webhook[]
     }>
     /**
-     * Changes the fields that are given. `enabled: true` also enables a webhook that the server has
-     * disabled; what happened meanwhile is sent by a replay.
+     * Changes the fields that are given; unknown names are an error. `enabled: true` also enables a
+     * webhook that the server has disabled; what happened meanwhile is sent by a replay.
      *
      * `PATCH /webhooks/{webhookId}`
      */
@@ -1928,7 +1928,7 @@ export interface Api {
     /**
      * Within 5 seconds, each message that a user of the app sends or edits with a token goes to the
      * URL first, signed by the Standard Webhooks convention. It is stored, changed or refused as
-     * the endpoint answers. A hook that is set again keeps its secret.
+     * the endpoint answers. A hook that is set again keeps its secret. Unknown names are an error.
      *
      * `PUT /hooks/before-send`
      */

@@ -85,8 +85,8 @@ export const keyOperations = {
     description:
       'Creates another API key for the app, shown only in this response. The existing keys stay ' +
       `valid until they expire or are deleted. An app has at most ${limits.apiKeys}. A time of ` +
-      'expiry that is over is refused with VALIDATION_ERROR.',
-    input: z.object({ appId, ...given, scopes: given.scopes.default(['full']) }),
+      'expiry that is over is refused with VALIDATION_ERROR, and so are unknown names.',
+    input: z.strictObject({ appId, ...given, scopes: given.scopes.default(['full']) }),
     output: ApiKey.extend({ apiKey }),
     errors: ['NOT_FOUND'],
   }),
@@ -96,10 +96,10 @@ export const keyOperations = {
     auth: 'admin',
     summary: 'Change an API key',
     description:
-      'Changes the fields that are given. The server that handles this call applies them at ' +
-      `once, and so do the others, or within ${limits.revocationSeconds} seconds if they miss ` +
-      'the note.',
-    input: Ref.extend({ ...given, scopes: given.scopes.optional() }),
+      'Changes the fields that are given; unknown names are an error. The server that handles ' +
+      'this call applies them at once, and so do the others, or within ' +
+      `${limits.revocationSeconds} seconds if they miss the note.`,
+    input: Ref.extend({ ...given, scopes: given.scopes.optional() }).strict(),
     output: ApiKey,
     errors: ['NOT_FOUND'],
     idempotent: true,

@@ -146,19 +146,20 @@ export const apps = {
     auth: 'admin',
     summary: 'Rename, disable or configure an app',
     description:
-      'Changes the fields that are given. While an app is disabled, its sockets are closed and ' +
-      'all calls of its keys and users are refused with APP_DISABLED, on every server at once; ' +
-      `one that misses the note follows within ${limits.revocationSeconds} seconds. Nothing is ` +
-      'lost: once it is enabled again, the same keys and tokens work.',
+      'Changes the fields that are given; unknown names are an error. While an app is disabled, ' +
+      'its sockets are closed and all calls of its keys and users are refused with APP_DISABLED, ' +
+      'on every server at once; one that misses the note follows within ' +
+      `${limits.revocationSeconds} seconds. Nothing is lost: once it is enabled again, the same ` +
+      'keys and tokens work.',
     input: Ref.extend({
       name: name(field.name()).optional(),
       enabled: App.shape.enabled.optional(),
       settings: z
-        .object({
+        .strictObject({
           messageRetentionDays: settings.messageRetentionDays.optional(),
           userAdminAccess: settings.userAdminAccess.optional(),
           rateLimits: z
-            .object({
+            .strictObject({
               tokens: rateLimits.tokens.optional(),
               messages: rateLimits.messages.optional(),
               requests: rateLimits.requests.optional(),
@@ -173,7 +174,7 @@ export const apps = {
           description: 'The settings to change; null returns one to what the server has.',
           examples: [{ messageRetentionDays: 365 }],
         }),
-    }),
+    }).strict(),
     output: App,
     errors: ['NOT_FOUND'],
     idempotent: true,

@@ -118,8 +118,8 @@ export const hooks = {
       `Within ${limits.revocationSeconds} seconds, each message that a user of the app sends or ` +
       'edits with a token goes to the URL first, signed by the Standard Webhooks convention. It ' +
       'is stored, changed or refused as the endpoint answers. A hook that is set again keeps its ' +
-      'secret.',
-    input: z.object({
+      'secret. Unknown names are an error.',
+    input: z.strictObject({
       url,
       onError,
       timeoutMs: z

@@ -127,8 +127,8 @@ export const webhooks = {
     summary: 'Create a webhook',
     description:
       'From now on, the durable events of the app that match are sent to the URL, signed by the ' +
-      `Standard Webhooks convention. An app has at most ${most}.`,
-    input: z.object({ ...changes, description: description.optional() }),
+      `Standard Webhooks convention. An app has at most ${most}. Unknown names are an error.`,
+    input: z.strictObject({ ...changes, description: description.optional() }),
     output: WithSecret,
   }),
   list: operation({
@@ -146,14 +146,15 @@ export const webhooks = {
     auth: 'key',
     summary: 'Change a webhook',
     description:
-      'Changes the fields that are given. `enabled: true` also enables a webhook that the server ' +
-      'has disabled; what happened meanwhile is sent by a replay.',
+      'Changes the fields that are given; unknown names are an error. `enabled: true` also ' +
+      'enables a webhook that the server has disabled; what happened meanwhile is sent by a ' +
+      'replay.',
     input: Ref.extend({
       url: url.optional(),
       events: events.optional(),
       description: description.optional(),
       enabled: Webhook.shape.enabled.optional(),
-    }),
+    }).strict(),
     output: Webhook,
     errors: ['NOT_FOUND'],
     idempotent: true,

@@ -1,13 +1,13 @@
 import { format, type InspectOptions, inspect } from 'node:util'
-import { type Logger, pino } from 'pino'
+import type { Logger } from 'pino'
 import { isProductionProcess } from './config.ts'
 import { safeMessage } from './core/describe-error.ts'
-import { logFormat } from './core/log-format.ts'
+import { createLog } from './core/log-output.ts'
 
 type Level = 'info' | 'warn' | 'fatal'
 
 /** In production the reader is a program, which expects JSON in every line. */
-const write = (level: Level, line: string) => pino(logFormat('info'))[level](line)
+const write = (level: Level, line: string) => createLog('info')[level](line)
 
 /**
  * What a server or a worker says of itself before it has a log, or when it has none any more: plain
@@ -18,12 +18,12 @@ export const processLog = {
   warn: (line: string) =>
     isProductionProcess() ? write('warn', line) : console.warn(`Warning: ${line}`),
   /** Asked to end before there was a log, as in the middle of a start. */
-  stopped: (ms: number) => pino(logFormat('info')).info({ ms }, 'stopped'),
+  stopped: (ms: number) => createLog('info').info({ ms }, 'stopped'),
   fatal: (line: string) => (isProductionProcess() ? write('fatal', line) : console.error(line)),
   /** The end of the process by an error that nobody expected, with its stack. */
   uncaught: (error: unknown) =>
     isProductionProcess()
-      ? pino(logFormat('info')).fatal({ err: error }, 'uncaught error: the process ends')
+      ? createLog('info').fatal({ err: error }, 'uncaught error: the process ends')
       : console.error(error),
 }
 
@@ -47,7 +47,7 @@ type LevelOf = (error: unknown) => string
  * in production every line is one. What comes of an outage of the database is a debug line.
  */
 export function captureConsole(logLevel: string, levelOf: LevelOf) {
-  const log = pino(logFormat(logLevel))
+  const log = createLog(logLevel)
   capture(METHODS, { log, levelOf })
   console.dir = (given: unknown, options?: InspectOptions) =>
     log.info({ console: 'dir' }, inspect(given, { customInspect: false, ...options }))
@@ -60,7 +60,7 @@ export function captureConsole(logLevel: string, levelOf: LevelOf) {
  * lines of the log: the queue writes one of many lines for each connection that an outage ends.
  */
 export const captureTraces = (logLevel: string, levelOf: LevelOf) =>
-  capture(['trace'], { log: pino(logFormat(logLevel)), levelOf })
+  capture(['trace'], { log: createLog(logLevel), levelOf })
 
 type CaptureOptions = { log: Logger; levelOf: LevelOf }
 

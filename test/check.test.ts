@@ -41,11 +41,13 @@ const parley = (command: string, variables: Record<string, string>) =>
 type Case = [string, () => Record<string, string>, RegExp]
 
 /** Root may write there as far as the system says, but nobody makes a folder. */
-const IN_PROC: Case = [
-  'a data folder where the system makes none',
-  () => ({ DATA_DIR: '/proc/parley' }),
-  /^DATA_DIR: \/proc\/parley is not writable \(E\w+\)\. Set another folder$/,
-]
+const OF_SYSTEM = ['/proc/parley', '/sys/parley', '/sys'].map(
+  (folder): Case => [
+    `a data folder where the system makes none, ${folder}`,
+    () => ({ DATABASE_URL: '', DATA_DIR: folder }),
+    /^DATA_DIR: \S+ is not writable \(E\w+\)\. Set another folder$/,
+  ],
+)
 
 /** What makes a start fail, with the line that both say. The database is that of the world. */
 const cases: Case[] = [
@@ -98,11 +100,16 @@ const cases: Case[] = [
     () => ({ DATABASE_SCHEMA: 'nowhere' }),
     /^The database cannot be used: DATABASE_SCHEMA: the database \S+ has no schema nowhere /,
   ],
-  ...(process.platform === 'linux' ? [IN_PROC] : []),
+  ...(process.platform === 'linux' ? OF_SYSTEM : []),
   [
     'no place for secrets',
     () => ({ DATA_DIR: join(import.meta.filename, 'data') }),
     /^DATA_DIR: \S+ is not writable \(ENOTDIR\)\. Set another folder$/,
+  ],
+  [
+    'a file in place of the data folder',
+    () => ({ DATABASE_URL: '', DATA_DIR: import.meta.filename }),
+    /^DATA_DIR: \S+check\.test\.ts is not writable \(ENOTDIR\)\. Set another folder$/,
   ],
   [
     'no place for the embedded database',

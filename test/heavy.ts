@@ -11,6 +11,7 @@ export const heavy = [
   'demo-app.test.ts',
   'events.test.ts',
   'faults/options.test.ts',
+  'full-log.test.ts',
   'given-up-pushes.test.ts',
   'hostile-frames.test.ts',
   'hostile-pages.test.ts',

@@ -1,7 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import { hostname } from 'node:os'
 import { limits } from '@parley/contract'
-import { pino } from 'pino'
 import { buildApp } from '../app.ts'
 import { type Config, readConfig } from '../config.ts'
 import { nameWarnings } from '../config-names.ts'
@@ -9,7 +8,7 @@ import { warningsOf } from '../config-warnings.ts'
 import { databaseSpans } from '../core/database-spans.ts'
 import { createEventBus } from '../core/event-bus.ts'
 import { acceptedTasks, createJobStaging } from '../core/jobs.ts'
-import { logFormat } from '../core/log-format.ts'
+import { createLog } from '../core/log-output.ts'
 import { createMetrics } from '../core/metrics.ts'
 import { loadRedis } from '../core/redis.ts'
 import { createShutdown } from '../core/shutdown.ts'
@@ -65,7 +64,7 @@ async function startServer(stop: Stop) {
     config.databaseUrl ??
     (await startEmbedded(config, { stop, stopFunctions }))
   if (worker || config.workers === 1) return serve({ config, worker, databaseUrl, stop })
-  const log = pino(logFormat(config.logLevel))
+  const log = createLog(config.logLevel)
   onStopped = (ms) => log.info({ ms }, 'stopped')
   const pool = await startWorkers({ config, databaseUrl, stopFunctions, log })
   beforeStop = pool.stop

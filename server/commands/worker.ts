@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { pino } from 'pino'
 import { readConfig } from '../config.ts'
 import { databaseSpans } from '../core/database-spans.ts'
 import { acceptedTasks, createJobStaging } from '../core/jobs.ts'
-import { logFormat } from '../core/log-format.ts'
+import { createLog } from '../core/log-output.ts'
 import { createMetrics } from '../core/metrics.ts'
 import { loadRedis } from '../core/redis.ts'
 import { createDb } from '../db/client.ts'
@@ -47,7 +46,7 @@ async function start(stop: () => void) {
 
   const metrics = createMetrics()
   const nodeId = randomUUID()
-  const log = pino(logFormat(config.logLevel, nodeId))
+  const log = createLog(config.logLevel, nodeId)
   onStopped = (ms) => log.info({ ms }, 'stopped')
   logOutages(db.outages, log)
   const report = (error: unknown, problem: string) => log[levelOf(error)]({ err: error }, problem)

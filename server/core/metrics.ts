@@ -1,5 +1,6 @@
 import { limits } from '@parley/contract'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { logOutput } from './log-output.ts'
 import { countTopApps } from './top-apps.ts'
 
 export type Metrics = ReturnType<typeof createMetrics>
@@ -35,6 +36,15 @@ export function createMetrics() {
       help: 'Failed parts of the cleanup by task. The next cleanup tries them again.',
       labelNames: ['task'] as const,
       registers,
+    }),
+    logLinesLost: new Counter({
+      name: 'parley_log_lines_lost_total',
+      help: 'Lines of the log that were lost: its disk was full, or nobody read it.',
+      registers,
+      collect() {
+        this.reset()
+        this.inc(logOutput().lost())
+      },
     }),
     pushes: new Counter({
       name: 'parley_pushes_total',

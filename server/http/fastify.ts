@@ -9,6 +9,7 @@ import Fastify, {
 } from 'fastify'
 import { ApiError } from '../core/errors.ts'
 import { logFormat } from '../core/log-format.ts'
+import { logOutput } from '../core/log-output.ts'
 import type { Metrics } from '../core/metrics.ts'
 import { ForeignOriginError, isAllowedOrigin } from '../core/origins.ts'
 import { isTracing } from '../core/spans.ts'
@@ -103,7 +104,7 @@ const serverOptions = ({
   nodeId,
   worker,
 }: Pick<FastifyOptions, 'trustProxy' | 'logLevel' | 'nodeId' | 'worker'>) => ({
-  logger: logFormat(logLevel, nodeId, worker),
+  logger: { ...logFormat(logLevel, nodeId, worker), stream: logOutput() },
   logController: new LogController({
     disableRequestLogging: true,
     requestIdLogLabel: 'requestId',

@@ -172,3 +172,11 @@ test('an app that is not among the first thousand has its name in the log of all
   const page = await openConsole('#/audit')
   await expectVisible(rowOf(page, 'apps.create').getByRole('link', { name: 'The latest of all' }))
 })
+
+test('the log of all apps breaks no name of an app into pieces', async () => {
+  await createModerated()
+  const page = await openConsole('#/audit')
+  const shown = rowOf(page, 'members.update').getByRole('link', { name: 'Moderated' }).first()
+  await expectVisible(shown)
+  expect(await shown.evaluate((element) => element.getClientRects().length)).toBe(1)
+})

@@ -14,7 +14,8 @@ export const accountFor = (databaseFiles: string): Account | undefined => {
   if (me === 0) return owner?.uid ? accountOf(owner) : systemAccount()
   if (owner && me !== undefined && owner.uid !== me)
     throw new Error(
-      `Database files ${databaseFiles} belong to user ${owner.uid}, not to user ${me}`,
+      `DATA_DIR: ${databaseFiles} belongs to user ${owner.uid}, not to user ${me}. ` +
+        'Start as that user, or set another folder',
     )
   return undefined
 }

@@ -6,9 +6,12 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
+  mkdtempSync,
   realpathSync,
-  statfsSync,
+  rmdirSync,
+  rmSync,
   statSync,
+  writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
@@ -26,7 +29,7 @@ export const chooseDataDir = async ({ dataDir, onNotice }: DataDirOptions) => {
   const problem = account && (await accessProblem(requested, account))
   if (!account || !problem) return { dataDir: requested, account }
   if (existsSync(join(requested, 'postgres')))
-    throw new Error(`Database files ${requested} are ${problem}`)
+    throw new Error(`DATA_DIR: ${requested} is ${problem}`)
   const chosen = join(await privateDirectory(account), nameFor(requested))
   createDirectory(chosen)
   onNotice?.(`Database files: ${chosen} (${requested} is ${problem})`)
@@ -69,11 +72,11 @@ export const digest = (text: string) => createHash('sha256').update(text).digest
 const createWritable = (directory: string) => {
   try {
     makeFolder(directory)
-    accessSync(directory, constants.W_OK)
-    return realpathSync(directory)
   } catch (error) {
     throw unwritable(directory, error)
   }
+  requireWritable(directory)
+  return realpathSync(directory)
 }
 
 /**
@@ -91,19 +94,27 @@ export function makeFolder(directory: string) {
     }
 }
 
-/** The file system /proc, in which nobody makes folders, although root may write to those there. */
-const PROC_TYPE = 0x9fa0
-
-/** Throws if it could not be made, or written to. It makes nothing. */
+/**
+ * Throws if it could not be made, or written to. It tries, and leaves nothing: mode bits do not say
+ * that a mount is read-only, that its disk is full, or that it is /proc or /sys.
+ */
 export function requireWritable(directory: string) {
   const nearest = pathTo(directory).find((folder) => existsSync(folder)) ?? directory
   try {
-    // The dot is refused of what is no folder.
-    accessSync(`${nearest}/.`, constants.W_OK)
-    if (statfsSync(nearest).type === PROC_TYPE)
-      throw Object.assign(new Error('no folders are made in /proc'), { code: 'ENOENT' })
+    tryToWrite(nearest)
   } catch (error) {
     throw unwritable(directory, error)
+  }
+}
+
+function tryToWrite(folder: string) {
+  const inner = mkdtempSync(join(folder, '.parley-'))
+  const file = join(inner, 'tried')
+  try {
+    writeFileSync(file, 'tried')
+  } finally {
+    rmSync(file, { force: true })
+    rmdirSync(inner)
   }
 }
 

@@ -1,0 +1,54 @@
+import { execFileSync } from 'node:child_process'
+import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createLogOutput } from '@parley/server/core/log-output'
+import { expect, onTestFinished, test } from 'vitest'
+import { until } from './support/until.ts'
+
+/** A pipe that holds little, and is never waited for. */
+function openPipe() {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-log-'))
+  const path = join(folder, 'pipe')
+  execFileSync('mkfifo', [path])
+  const pipe = openSync(path, constants.O_RDWR | constants.O_NONBLOCK)
+  onTestFinished(() => {
+    closeSync(pipe)
+    rmSync(folder, { recursive: true })
+  })
+  return pipe
+}
+
+/** What the pipe holds now. */
+function read(pipe: number) {
+  const chunk = Buffer.alloc(1024 * 1024)
+  try {
+    return chunk.toString('utf8', 0, readSync(pipe, chunk))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return '' // of readSync
+    throw error
+  }
+}
+
+test.skipIf(process.platform === 'win32')(
+  'lines of the log that cannot be written wait, a megabyte of them, and others are counted',
+  async () => {
+    const pipe = openPipe()
+    const output = createLogOutput(pipe)
+    const lineOf = (n: number) => `${String(n).padStart(1023, '.')}\n`
+    const COUNT = 3_000
+    for (let n = 0; n < COUNT; n++) output.write(lineOf(n))
+    let text = ''
+    const last = await until(() => {
+      text += read(pipe)
+      return /\{.+\}\n$/.exec(text)?.[0]
+    })
+    const kept = text.slice(0, -last.length)
+    const count = kept.length / 1024
+    expect(count).toBeGreaterThanOrEqual(1024)
+    expect(kept).toBe(Array.from({ length: count }, (_, n) => lineOf(n)).join(''))
+    expect(JSON.parse(last)).toMatchObject({ level: 'warn', lines: COUNT - count })
+    output.write('once more\n')
+    await until(() => read(pipe) === 'once more\n')
+  },
+)
