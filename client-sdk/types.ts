@@ -401,8 +401,9 @@ export interface Api {
     }>
     /**
      * Lists messages of a channel, the newest first, tombstones included. With `q` a call looks at
-     * 1,000 messages, so a page may have few that match, or none, and a `nextCursor` all the same.
-     * Each call about a channel that is not open to everybody is noted in the audit log.
+     * 1,000 messages, or at 2 MB of texts, so a page may have few that match, or none, and a
+     * `nextCursor` all the same. Each call about a channel that is not open to everybody is noted
+     * in the audit log.
      *
      * `GET /admin/apps/{appId}/channels/{channelId}/messages`
      */

@@ -156,9 +156,9 @@ export const inspect = {
     summary: 'Read the messages of a channel',
     description:
       'Lists messages of a channel, the newest first, tombstones included. With `q` a call looks ' +
-      `at ${grouped(limits.inspectSlice)} messages, so a page may have few that match, or none, ` +
-      'and a `nextCursor` all the same. Each call about a channel that is not open to everybody ' +
-      'is noted in the audit log.',
+      `at ${grouped(limits.inspectSlice)} messages, or at 2 MB of texts, so a page may have few ` +
+      'that match, or none, and a `nextCursor` all the same. Each call about a channel that is ' +
+      'not open to everybody is noted in the audit log.',
     input: z.object({
       appId,
       channelId: field.channelId(),

@@ -73,6 +73,8 @@ export const limits = {
   auditSlice: 2_000,
   /** How many channels or messages a search of the operator looks at in a call. */
   inspectSlice: 1_000,
+  /** How many bytes of texts such a search looks at. One more text may begin within them. */
+  inspectSliceBytes: 2 * 1024 * 1024,
   /** The most things in one page of the export of a user. */
   exportPage: 200,
   /** For how many hours the pages after the first of an export can be read. */

@@ -15,6 +15,7 @@ import { createShutdown } from '../core/shutdown.ts'
 import { createTokens } from '../core/tokens.ts'
 import { createDb, type Db } from '../db/client.ts'
 import { developmentSecrets, type Secrets } from '../dev-secrets.ts'
+import { listen } from '../http/listen.ts'
 import { createCleanup } from '../jobs/cleanup.ts'
 import { startJobs } from '../jobs/index.ts'
 import { levelOf } from '../jobs/log.ts'
@@ -107,7 +108,7 @@ async function serve({ config, worker, databaseUrl, stop }: ServeOptions) {
   else stopFunctions.push(...(await serveMetrics({ config, metrics, db, databaseUrl })))
   // Last: a server that says "Server listening" has everything it needs.
   const { port, host } = config
-  await app.listen({ port, host }).catch(listenError({ port, host }))
+  await listen(app, { port, host }).catch(listenError({ port, host }))
   beforeStop = () => announceShutdown(config, server)
   announceStart(setup, server)
 }

@@ -99,13 +99,16 @@ async function requireInviter(ctx: Context<'user'>, workspaceId: string) {
 }
 
 /**
- * Whether invite `wi` has not expired and its creator could still create it: see mayInvite. With
- * `exists` PostgreSQL would join all members of the workspace, however many.
+ * Whether invite `wi` has not expired, and its creator has been a member since then who could still
+ * create it: see mayInvite. With `exists` PostgreSQL would join all members of the workspace,
+ * however many.
  */
 const isValid = (db: Tx) => db`(
   wi.expires_at > now()
   and (
-    select wm.role = 'owner' or (wm.role = 'admin' and wi.role <> 'owner')
+    select
+      wm.joined_at <= wi.created_at
+      and (wm.role = 'owner' or (wm.role = 'admin' and wi.role <> 'owner'))
     from workspace_members wm
     where wm.workspace_id = wi.workspace_id
       and wm.user_id = wi.created_by

@@ -1,6 +1,7 @@
 import { AsyncResource } from 'node:async_hooks'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { cutOff } from './cut-off.ts'
 
 /** How many requests may wait on a connection for the answers before them. */
 const MOST_WAITING = 64
@@ -23,7 +24,7 @@ export function createTurns() {
    */
   return ({ socket }: IncomingMessage, response: ServerResponse, begin: () => void) => {
     if (isItsTurn(response)) return begin()
-    if (count(socket, 1) > MOST_WAITING) socket.destroy()
+    if (count(socket, 1) > MOST_WAITING) cutOff(socket)
     // In the async context of its own request: its turn comes while another answer ends.
     const beginAsItself = AsyncResource.bind(begin)
     onTurn(response, () => {

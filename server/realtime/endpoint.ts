@@ -21,6 +21,12 @@ import { boundUnfinishedFrames } from './unfinished-frames.ts'
 /** The origin of each socket that is being opened. */
 const origins = new WeakMap<IncomingMessage, SocketOrigin>()
 
+/**
+ * How many fragments a message may have. Each takes microseconds, however short it is; clients that
+ * send fragments fill them with kilobytes.
+ */
+const MOST_FRAGMENTS = 1_024
+
 /** How long a client has to answer the closing handshake. */
 const HANDSHAKE_MS = 5_000
 
@@ -42,6 +48,7 @@ export function serveWebSockets(
   app.register(websocket, {
     options: {
       maxPayload: limits.realtime.frameBytes,
+      maxFragments: MOST_FRAGMENTS,
       perMessageDeflate: false,
       handleProtocols: chooseProtocol,
       WebSocket: CountedSocket as never, // the types want all of the module ws

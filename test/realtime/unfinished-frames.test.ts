@@ -29,3 +29,20 @@ test('of too many frames that do not end the largest are cut, whatever pings say
   expect(await other.ask({ id: 2, unsubscribe: { channel: 'none' } })).toHaveProperty('unsubscribe')
   expect(cut).toHaveLength(4)
 })
+
+test('a message of more fragments than clients send is refused before its end', async () => {
+  const ana = await world().user('ana')
+  const command = Buffer.from(JSON.stringify({ id: 2, unsubscribe: { channel: 'none' } }))
+  const padded = Buffer.concat([command, Buffer.alloc(1_100 - command.length, ' ')])
+  const send = ({ socket }: RawSocket, fragments: number) => {
+    for (const index of upTo(fragments - 1))
+      socket.send(padded.subarray(index - 1, index), { fin: false, binary: false })
+    return padded.subarray(fragments - 1)
+  }
+  const patient = await terminatedLater(RawSocket.connect(world(), ana))
+  patient.socket.send(send(patient, 1_024), { binary: false })
+  expect(await patient.reply(2)).toHaveProperty('unsubscribe')
+  const hostile = await terminatedLater(RawSocket.connect(world(), ana))
+  send(hostile, 1_026)
+  expect(await hostile.closed).toMatchObject({ code: 1008 })
+})

@@ -6,6 +6,7 @@ import { createShutdown } from '@parley/server/core/shutdown'
 import { createTokens } from '@parley/server/core/tokens'
 import { createDb, openConnection, type Patience } from '@parley/server/db/client'
 import { ownSchema } from '@parley/server/db/schema-name'
+import { listen } from '@parley/server/http/listen'
 import { createCleanup } from '@parley/server/jobs/cleanup'
 import { type JobsOptions, startJobs } from '@parley/server/jobs/index'
 import { createProviderPreferences } from '@parley/server/jobs/push/preferences'
@@ -132,7 +133,7 @@ export async function createServer({
   })
   const leaks = watchForLeaks(app.server)
   const addNamesakes = createNamesakes(db)
-  const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  const url = await listen(app, { port: 0, host: '127.0.0.1' })
   await keepAlive(db, options.timings)
   const work = {
     db: pool,

@@ -48,20 +48,32 @@ export const messages = implement(
   },
 )
 
-/** The newest of the messages, where a search goes on after them, if there are more. */
+type Slice = { oldest: number; hasMore: boolean }
+
+/**
+ * The newest of the messages: as many as a call looks at, and where a search goes on after them, if
+ * there are more.
+ */
 async function selectSlice(db: Tx, listed: Fragment) {
-  const [{ oldest, count } = { oldest: 0, count: 0 }] = await db<
-    { oldest: number; count: number }[]
-  >`
-    select coalesce(min(slice.seq), 0) as oldest, count(*)::int as count
+  const [{ oldest, hasMore } = { oldest: 0, hasMore: false }] = await db<Slice[]>`
+    select
+      coalesce(min(slice.seq) filter (where slice.is_seen), 0) as oldest,
+      count(*) filter (where slice.is_seen) < count(*)
+        or count(*) = ${limits.inspectSlice} as has_more
     from (
-      select msg.seq
-      from messages msg
-      where ${listed}
-      order by msg.seq desc
-      limit ${limits.inspectSlice}
+      select
+        newest.seq,
+        sum(newest.bytes) over (order by newest.seq desc) - newest.bytes
+          < ${limits.inspectSliceBytes} as is_seen
+      from (
+        select msg.seq, octet_length(msg.text) as bytes
+        from messages msg
+        where ${listed}
+        order by msg.seq desc
+        limit ${limits.inspectSlice}
+      ) newest
     ) slice`
-  return { oldest, next: count < limits.inspectSlice ? undefined : oldest }
+  return { oldest, next: hasMore ? oldest : undefined }
 }
 
 /**

@@ -5,8 +5,14 @@ import type { Tx } from '../../db/client.ts'
 type Membership = { workspaceId: string; userId: string }
 
 /**
- * Ends memberships of workspaces that are locked, and voids the invites of those who leave. A last
- * owner is followed by the oldest admin, else the oldest member.
+ * How many invites expire at once when their creators leave. All the others are void, too, but stay
+ * until their own end.
+ */
+const MOST_INVITES = 1_000
+
+/**
+ * Ends memberships of workspaces that are locked. The invites of those who leave are void with
+ * that. A last owner is followed by the oldest admin, else the oldest member.
  */
 export async function leaveWorkspaces({ db }: Pick<Transaction, 'db'>, ended: Membership[]) {
   if (ended.length === 0) return
@@ -21,12 +27,17 @@ export async function leaveWorkspaces({ db }: Pick<Transaction, 'db'>, ended: Me
       and wm.user_id = given.user_id
     returning wm.workspace_id, wm.role`
   await db`
-    update workspace_invites wi
+    update workspace_invites
     set expires_at = now()
-    from ${given}
-    where wi.workspace_id = given.workspace_id
-      and wi.created_by = given.user_id
-      and wi.expires_at > now()`
+    where id = any(array(
+      select wi.id
+      from ${given}
+      join workspace_invites wi
+        on wi.workspace_id = given.workspace_id
+        and wi.created_by = given.user_id
+        and wi.expires_at > now()
+      limit ${MOST_INVITES}
+    ))`
   // Only then: all members of a workspace are looked at.
   const ofOwners = left.filter(({ role }) => role === 'owner').map((each) => each.workspaceId)
   if (ofOwners.length > 0) await appointOwners(db, [...new Set(ofOwners)])
