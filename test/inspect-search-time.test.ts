@@ -2,9 +2,9 @@ import { limits } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { copyLastMessage } from './support/copies.ts'
 import { medianMs } from './support/median-ms.ts'
-import { useSharedWorld } from './support/world.ts'
+import { useWorld } from './support/world.ts'
 
-const world = useSharedWorld()
+const world = useWorld()
 
 test('a search takes no longer where texts and the part repeat one character', async () => {
   const { operator, appId } = world()

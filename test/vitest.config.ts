@@ -56,11 +56,11 @@ const placeOf = ({ moduleId }: TestSpecification) => {
 }
 /** Files that share a server come one after the other: a worker that runs another stops it. */
 const sharingFirst = (files: TestSpecification[]) => {
-  const isSharing = new Map(
-    files.map((file) => [file, readFileSync(file.moduleId, 'utf8').includes('useSharedWorld(')]),
-  )
-  return files.toSorted((one, other) => Number(isSharing.get(other)) - Number(isSharing.get(one)))
+  const sharing = files.filter(({ moduleId }) => SHARES.test(readFileSync(moduleId, 'utf8')))
+  return [...sharing, ...files.filter((file) => !sharing.includes(file))]
 }
+const SHARES = /\buseSharedWorld\(/
+
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]) {
     const sorted = sharingFirst(await super.sort(files))
@@ -75,13 +75,19 @@ function byProject(files: TestSpecification[]) {
   const projects = new Set(files.map(({ project }) => project))
   return [...projects].flatMap((project) => files.filter((file) => file.project === project))
 }
-/** Any order, except that of the last quarter those that take long come first of all. */
+/**
+ * Any order, except that files of a project, and of them those that share a server, stay together,
+ * and that of the last quarter those that take long come first of all.
+ */
 class Shuffled extends BaseSequencer {
   override async sort(files: TestSpecification[]) {
-    const shuffled = [...files].sort((one, other) => (drawn(one) < drawn(other) ? -1 : 1))
+    const drawnFirst = [...files].sort((one, other) => (drawn(one) < drawn(other) ? -1 : 1))
+    const isReversed = Number(seed) % 2 === 1
+    const shuffled = isReversed ? sharingFirst(drawnFirst).reverse() : sharingFirst(drawnFirst)
     const isLate = (file: TestSpecification, index: number) =>
       placeOf(file) < slow.length && index >= files.length * 0.75
-    return [...shuffled.filter(isLate), ...shuffled.filter((file, index) => !isLate(file, index))]
+    const others = shuffled.filter((file, index) => !isLate(file, index))
+    return byProject([...shuffled.filter(isLate), ...others])
   }
 }
 const drawn = ({ moduleId }: TestSpecification) =>
