@@ -54,7 +54,8 @@ const internal = [
   ...['recordChanges', 'begin', 'halt', 'keeper', 'outboxApi', 'reopen', 'openFor', 'openSocket'],
   ...['(start|end)Reading', 'isShown', 'post', 'queued', 'link', 'emitter', 'withdraw'],
   ...['span', 'shown', 'take', 'hold', 'check', 'answers', 'completion', 'isHeld'],
-  ...['startRequest', 'share', 'freshUntil'],
+  ...['startRequest', 'share', 'freshUntil', 'isExpected', 'isConnecting', 'areSettled'],
+  ...['replaced'],
 ]
 
 /**

@@ -58,6 +58,12 @@ export class CatchUp {
 
   constructor(readonly options: CatchUpOptions) {}
 
+  /** Whether a call is coming: what it depends on is under way, or its answer is. */
+  get isExpected() {
+    const { isConnecting } = this.options.link
+    return isConnecting || (!this.isHeld && (this.#pending.size > 0 || !!this.#running))
+  }
+
   /** Adds a request to the next call. */
   request(channelId: string, request: ChangesRequest) {
     this.#add(channelId, [request])

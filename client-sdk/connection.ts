@@ -71,6 +71,12 @@ export class Connection {
     return ['live', 'catching-up'].includes(this.#store.getSnapshot().status)
   }
 
+  /** Whether it is being made, or topics are being subscribed. */
+  get isConnecting() {
+    const { status } = this.#store.getSnapshot()
+    return status !== 'offline' && !(status === 'live' && this.#subscriptions.areSettled)
+  }
+
   /** Calls the listener each time the connection is lost. Returns the unsubscribe. */
   onOffline(listener: () => void): () => void {
     let before = this.#store.getSnapshot().status

@@ -27,6 +27,8 @@ type WithUsers = { users?: User[] | undefined; channels: Record<string, ChannelC
 const USERS_PER_CALL = 100
 /** How long a call for users waits for another one that can ask for them. */
 const SHARE_MS = 250
+/** How long it waits at most while such a call is about to be made, or answered. */
+const LONGEST_SHARE_MS = 5_000
 /** How long what has come is shown to new watchers without asking again. */
 const FRESH_MS = 1_000
 
@@ -35,6 +37,9 @@ export class PresenceStores {
   readonly #users = new Map<string, PresenceEntry>()
   /** Users to ask for in the next request, with those whose last request failed. */
   readonly #wanted = new Set<string>()
+  /** Since when (`performance.now()`) somebody has been wanted. */
+  #wantedSince = 0
+  #timer: ReturnType<typeof setTimeout> | undefined
   #updates = 0
   readonly #retries = createRetries(() => this.#loadWanted())
 
@@ -87,16 +92,29 @@ export class PresenceStores {
     const ids = this.#takeWanted()
     const answer = call(ids)
     void this.#fetch(ids, async () => {
-      const { users = this.#loadAlone(ids), channels } = await answer
+      const { users = await this.#loadAlone(ids), channels } = await answer
       return [...users, ...Object.values(channels).flatMap(({ members = [] }) => members)]
     })
     return answer
   }
 
-  /** Users who are asked for soon after one another share a request. */
   #want(userId: string) {
-    if (!this.#wanted.has(userId)) setTimeout(() => this.#loadWanted(), SHARE_MS)
+    if (this.#wanted.size === 0) this.#wantedSince = performance.now()
     this.#wanted.add(userId)
+    this.#loadSoon()
+  }
+
+  /**
+   * Users who are asked for soon after one another share a request: that of the rooms, if one is
+   * coming, which brings their members, too.
+   */
+  #loadSoon() {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined
+      const hasTime = performance.now() - this.#wantedSince < LONGEST_SHARE_MS
+      if (hasTime && this.context.catchUp.isExpected) this.#loadSoon()
+      else this.#loadWanted()
+    }, SHARE_MS)
   }
 
   /** Those that there is room for in a call; the others are wanted still. */
@@ -108,18 +126,16 @@ export class PresenceStores {
   }
 
   #loadWanted() {
-    do this.#loadAlone(this.#takeWanted())
-    while (this.#wanted.size > 0)
+    do {
+      const ids = this.#takeWanted()
+      if (ids.length > 0) void this.#fetch(ids, () => this.#loadAlone(ids))
+    } while (this.#wanted.size > 0)
   }
 
-  /** Loads users by a call of their own, which takes them when it is answered. */
-  #loadAlone(ids: string[]): User[] {
-    const load = async () => {
-      const { loadUsers } = await import('./room/own-calls.ts')
-      return loadUsers(this.context.api, ids)
-    }
-    if (ids.length > 0) void this.#fetch(ids, load)
-    return []
+  /** Loads users by a call of their own. */
+  async #loadAlone(ids: string[]): Promise<User[]> {
+    const { loadUsers } = await import('./room/own-calls.ts')
+    return loadUsers(this.context.api, ids)
   }
 
   async #fetch(ids: string[], load: () => Promise<Seen[]>) {
@@ -129,6 +145,7 @@ export class PresenceStores {
     for (const { id = '', userId = id, online, lastActiveAt } of users ?? []) {
       const entry = this.#entry(userId)
       entry.freshUntil = performance.now() + FRESH_MS
+      this.#wanted.delete(userId)
       // An event that arrived meanwhile is newer than the response.
       if (entry.recordedAt <= before) this.update(userId, { isOnline: online, lastActiveAt })
     }

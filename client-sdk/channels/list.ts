@@ -191,16 +191,18 @@ export class ChannelList {
     const merge = this.options.startFetch()
     const channels: Channel[] = []
     let settingsVersion = Number.POSITIVE_INFINITY
+    let totalUnread: number | undefined
     let page: Awaited<ReturnType<UserApi['channels']['list']>>
     do {
       const limit = Math.min(MAX_PAGE_SIZE, count - channels.length)
       page = await this.#fetchPage(channels.length, limit)
       channels.push(...page.channels)
+      totalUnread ??= page.totalUnread
       // The version of the oldest page counts for all. A page without channels has none.
       if (page.channels.length > 0)
         settingsVersion = Math.min(settingsVersion, page.settingsVersion)
     } while (page.more && channels.length < count)
-    const lastSortKey = merge(channels, settingsVersion, page.totalUnread)
+    const lastSortKey = merge(channels, settingsVersion, totalUnread)
     // Channels that were paged to beyond the first page stay listed.
     if (page.more && lastSortKey > this.#lastSortKey && count === PAGE_SIZE) return
     this.#lastSortKey = lastSortKey
@@ -210,14 +212,14 @@ export class ChannelList {
   async #loadMore() {
     const merge = this.options.startFetch()
     const page = await this.#fetchPage(this.#listed().length, PAGE_SIZE)
-    const lastSortKey = merge(page.channels, page.settingsVersion, page.totalUnread)
+    const lastSortKey = merge(page.channels, page.settingsVersion)
     this.#lastSortKey = Math.min(this.#lastSortKey, lastSortKey)
     this.#hasMore = page.more ?? false
   }
 
   #fetchPage(offset: number, limit: number) {
     const { context, filter } = this.options
-    return context.api.channels.list({ ...filter, limit, offset, total: true })
+    return context.api.channels.list({ ...filter, limit, offset, total: !offset })
   }
 
   get #connection() {

@@ -47,13 +47,13 @@ function OwnSettings() {
       <h4>For you</h4>
       <Setting
         name="Starred"
-        hint="marked in your list"
+        hint="Marked in your list"
         isOn={channel.starred}
         onChange={(starred) => set({ starred })}
       />
       <Setting
         name="Muted"
-        hint="no push for new messages"
+        hint="No notifications of new messages"
         isOn={channel.muted}
         onChange={(muted) => set({ muted })}
       />

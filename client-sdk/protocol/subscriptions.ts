@@ -84,6 +84,10 @@ export class Subscriptions {
     this.#checkSettled()
   }
 
+  get areSettled() {
+    return [...this.#topics.values()].every(({ status }) => status === 'subscribed')
+  }
+
   handlePush({ channel = '', pub, unsubscribe }: Push) {
     const topic = this.#topics.get(channel)
     // If not, it belongs to an earlier subscription, and the reply covers it.
@@ -154,8 +158,7 @@ export class Subscriptions {
   }
 
   #checkSettled() {
-    const topics = [...this.#topics.values()]
-    if (!this.#onSettled || topics.some(({ status }) => status !== 'subscribed')) return
+    if (!this.#onSettled || !this.areSettled) return
     this.#onSettled()
     this.#onSettled = undefined
   }

@@ -2,17 +2,14 @@ import type { RoomPart } from '../catch-up.ts'
 import { isId } from '../channels/record-load.ts'
 import type { ClientContext } from '../context.ts'
 import type { Member, Message, PinnedMessage } from '../types.ts'
-import type { Jump, ListOfMembers } from './own-calls.ts'
+import type { Beyond, Jump, ListOfMembers } from './own-calls.ts'
 import { applyProfiles, profilesOf } from './profiles.ts'
 import { upsertMessages } from './reducer.ts'
 import type { Loader, ResourceName } from './resources.ts'
 import type { ChannelState, ReadPosition, Timeline } from './state.ts'
-import { addPage, cursorOf, type Direction, type Page, windowOf } from './timeline.ts'
+import { addNewest, type Page } from './timeline.ts'
 
 const THREAD_PREFIX = 'thread:'
-/** The newest messages by a call of their own: for use while a shared call is being applied. */
-export const NEWEST_ALONE: ResourceName = 'newest'
-
 export const threadResource = (parentId: string): ResourceName => THREAD_PREFIX + parentId
 /** The messages that are no replies. */
 export const ROOTS: ResourceName = 'roots'
@@ -43,7 +40,6 @@ export function createLoaders(
     (await shared('members')).members ?? (await (await alone()).loadAll(channelId, list))
   const loaders: Record<string, Loader> = {
     messages: async () => putNewest((await shared('pages')).page ?? (await listNewest())),
-    [NEWEST_ALONE]: async () => putNewest(await listNewest()),
     [ROOTS]: async () =>
       putNewest((await shared('roots')).roots ?? (await listNewest(ONLY_ROOTS)), ONLY_ROOTS),
     members: async () => {
@@ -82,34 +78,14 @@ export function createLoaders(
   return (name: ResourceName): Loader => loaders[name] ?? threadLoader(timelineOf(name).parentId)
 }
 
-const putNewest =
-  (page: Pick<Page, 'messages' | 'hasMore'>, timeline?: Timeline) => (state: ChannelState) =>
-    addPage(state, { ...page, position: 'newest' }, timeline)
+const putNewest = (page: Page, timeline?: Timeline) => (state: ChannelState) =>
+  addNewest(state, page, timeline)
 
-type PageOf = {
-  state: ChannelState
-  channelId: string
-  timeline: Timeline
-  direction: Direction
-}
-
-/** Loads the next page of a timeline in one direction; undefined if there is none. */
-export function createPageLoader(
-  { api }: ClientContext,
-  { state, channelId, timeline, direction }: PageOf,
-): Loader | undefined {
-  const isOlder = direction === 'older'
-  const window = windowOf(state, timeline)
-  const cursor = cursorOf(state, timeline, direction)
-  const edge = isOlder ? window?.from : window?.to
-  const end = isOlder ? 0 : Number.POSITIVE_INFINITY
-  if (edge === undefined || edge === end || cursor === undefined) return undefined
-  return async () => {
-    const query = { channelId, timeline, [isOlder ? 'before' : 'after']: cursor }
-    const page = await (await alone()).loadPage(api, query)
-    return (state) => addPage(state, { ...page, position: direction, edge }, timeline)
-  }
-}
+/** Loads the next page of a timeline in one direction. */
+export const createPageLoader =
+  ({ api }: ClientContext, beyond: Beyond): Loader =>
+  async () =>
+    (await alone()).loadBeyond(api, beyond)
 
 /** Loads the messages around one, anywhere in the channel. */
 export const createJumpLoader =

@@ -1,8 +1,15 @@
 import { isChatError } from '../error.ts'
 import type { Message, PinnedMessage, UserApi } from '../types.ts'
 import { upsertMessages } from './reducer.ts'
-import type { ChannelState, Timeline } from './state.ts'
-import { PAGE_SIZE, withWindow } from './timeline.ts'
+import type { ChannelState, ChatMessage, Timeline, TimelineWindow } from './state.ts'
+import {
+  type Direction,
+  isOf,
+  messagesInWindow,
+  PAGE_SIZE,
+  windowOf,
+  withWindow,
+} from './timeline.ts'
 
 /**
  * What is loaded by calls of its own: jumps, users for whom no other call asks, and what the shared
@@ -88,6 +95,39 @@ export function loadPage({ messages }: UserApi, { timeline, ...query }: PageQuer
   return messageId === undefined
     ? messages.list({ ...args, replies })
     : messages.replies({ ...args, messageId })
+}
+
+/** What is beyond the window of a timeline, as it was when that was asked for. */
+export type Beyond = {
+  state: ChannelState
+  channelId: string
+  timeline: Timeline
+  direction: Direction
+}
+
+/**
+ * The next page of a timeline in one direction: its messages are known, and the window extends over
+ * them. If that has moved meanwhile, the two do not meet, and it stays.
+ */
+export async function loadBeyond(api: UserApi, { state, channelId, timeline, direction }: Beyond) {
+  const isOlder = direction === 'older'
+  const edgeOf = (window: TimelineWindow) => (isOlder ? window.from : window.to)
+  const asked = windowOf(state, timeline)
+  const all = messagesInWindow(state, timeline)
+  const isOwn = (message: ChatMessage) => isOf(message, timeline)
+  // It may be a deleted one.
+  const cursor = (isOlder ? all.find(isOwn) : all.findLast(isOwn))?.id
+  if (!asked || cursor === undefined) return (state: ChannelState) => state
+  const query = { channelId, timeline, [isOlder ? 'before' : 'after']: cursor }
+  const { messages, hasMore } = await loadPage(api, query)
+  return (state: ChannelState) => {
+    const window = windowOf(state, timeline)
+    const known = upsertMessages(state, messages)
+    if (!window || edgeOf(window) !== edgeOf(asked)) return known
+    const end = isOlder ? 0 : Number.POSITIVE_INFINITY
+    const edge = hasMore ? (messages.at(isOlder ? 0 : -1)?.seq ?? edgeOf(window)) : end
+    return withWindow(known, timeline, { ...window, [isOlder ? 'from' : 'to']: edge })
+  }
 }
 
 export type Jump = { channelId: string; messageId: string; timeline: Timeline }

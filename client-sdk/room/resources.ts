@@ -30,6 +30,8 @@ export class Resources {
   readonly buffer = new LoadBuffer()
   readonly #states = new Map<ResourceName, ResourceState>()
   readonly #loads = new Map<ResourceName, Promise<void>>()
+  /** Resolves when the messages have come that replace everything, to which the rest is added. */
+  replaced: Promise<void> | undefined
   readonly #retries = createRetries(() => {
     this.invalidate(this.#failed())
     this.loadWatched()
@@ -109,6 +111,7 @@ export class Resources {
     onChanged()
     try {
       const apply = await loader()
+      if (name !== 'messages') await this.replaced
       if (!isCurrent()) return
       this.#loads.delete(name)
       this.set(name, { status: loadedStatus() })

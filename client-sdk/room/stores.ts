@@ -186,13 +186,11 @@ export class RoomStores {
       return complete({ items, ...hasMore, ...sync.resources.get(resource) })
     }
     const loadMore = (direction: Direction) => async () => {
-      const loader = createPageLoader(context, {
-        state: sync.state,
-        channelId,
-        timeline,
-        direction,
-      })
-      if (loader) await sync.resources.load(`${direction}:${resource}`, loader)
+      const { state } = sync
+      const { hasOlder, hasNewer } = selectHasMore(state, timeline)
+      if (direction === 'older' ? !hasOlder : !hasNewer) return
+      const loader = createPageLoader(context, { state, channelId, timeline, direction })
+      await sync.resources.load(`${direction}:${resource}`, loader)
     }
     return {
       ...this.#derive(resource, compute),

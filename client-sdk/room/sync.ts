@@ -4,7 +4,7 @@ import type { ChatError } from '../error.ts'
 import type { ChannelEvent } from '../events.ts'
 import { spread } from '../timing.ts'
 import type { ChannelChanges } from '../types.ts'
-import { NEWEST_ALONE, timelineOf } from './loaders.ts'
+import { timelineOf } from './loaders.ts'
 import { applyEvent, upsertMessages } from './reducer.ts'
 import {
   type Loaded,
@@ -31,6 +31,8 @@ type ChannelSyncOptions = {
   onGapFilled: () => void
 }
 
+/** How many changes of a channel the server returns at most: beyond, it says to start over. */
+const MAX_CHANGES = 2_000
 /** How many messages the window may grow by after the user last paged. */
 const MAX_LIVE_MESSAGES = 1_000
 
@@ -214,13 +216,15 @@ export class ChannelSync {
     this.#isRestored = false
     this.#isSubscribed = true
     this.#position = position
-    if (isOfAnotherEpoch) return void this.#startOver(position.offset)
+    const { offset } = position
+    if (isOfAnotherEpoch) return this.#startOver(offset)
     if (!this.state.mainWindow) {
-      this.state = { ...this.state, rev: position.offset }
+      this.state = { ...this.state, rev: offset }
       return this.#markReady(['messages'])
     }
     // Reads and profiles come in ephemeral events, which are never recovered.
     if (isRecovered) return this.#markReady(['reads', 'members'])
+    if (offset - this.state.rev > MAX_CHANGES) return this.#startOver(offset)
     this.#requestChanges(this.state.rev)
     this.#reload(['reads', 'members', 'pins'])
   }
@@ -245,12 +249,12 @@ export class ChannelSync {
   }
 
   /** Fills a gap with the changes, or reloads everything if there are too many. */
-  async #fillGap(changes: ChannelChanges): Promise<boolean> {
+  #fillGap(changes: ChannelChanges): boolean {
     if (!this.#unsubscribe || changes.removed) return false
     const { rev = 0, messages = [] } = changes
     if (changes.resync) {
-      await this.#startOver(rev)
-      return true
+      this.#startOver(rev)
+      return false
     }
     this.apply((state) => ({ ...upsertMessages(state, messages), rev: Math.max(state.rev, rev) }))
     if (changes.more) this.#requestChanges(rev)
@@ -259,23 +263,25 @@ export class ChannelSync {
     return true
   }
 
-  /** Reloads everything; until then the old state is shown as stale. */
-  async #startOver(rev: number) {
-    this.resources.abandonLoads()
+  /** Reloads everything, by one call; until then the old state is shown as stale. */
+  #startOver(rev: number) {
+    const { resources } = this
+    const { context, channelId, loaderOf } = this.options
+    resources.abandonLoads()
     this.#jumped.clear()
-    const { names } = this.resources
-    for (const name of names) this.resources.set(name, { status: 'stale' })
-    const load = this.options.loaderOf(NEWEST_ALONE)
+    resources.set('messages', { status: 'stale' })
+    const load = loaderOf('messages')
     const replaceState = async () => {
       const apply = await load()
       return () => apply({ ...emptyState, rev })
     }
-    await this.resources.load('messages', replaceState).catch(() => {
-      this.state = { ...emptyState, rev }
-    })
-    this.resources.invalidate(names.filter((name) => name !== 'messages'))
-    this.options.onGapFilled()
-    this.resources.loadWatched(names)
+    // The others are put into the state that replaces this one.
+    resources.replaced = resources
+      .load('messages', replaceState)
+      .catch(() => this.update(() => ({ ...emptyState, rev })))
+    this.#reload(resources.names.filter((name) => name !== 'messages'))
+    const apply = () => resources.replaced?.then(() => true)
+    context.catchUp.request(channelId, { since: null, apply })
   }
 
   /**

@@ -11,14 +11,8 @@ import {
 } from './state.ts'
 
 export type Direction = 'older' | 'newer'
-/** A page of messages as the server returned it, and where it belongs in the timeline. */
-export type Page = {
-  messages: readonly Message[]
-  hasMore: boolean
-  position: 'newest' | Direction
-  /** For an older or newer page: the edge of the window when it was requested. */
-  edge?: number
-}
+/** A page of messages as the server returned it. */
+export type Page = { messages: readonly Message[]; hasMore: boolean }
 
 /** The messages that are no replies, among the threads. */
 const ROOTS = ''
@@ -45,23 +39,15 @@ export function withWindow(
     : { ...state, threadWindows: new Map(state.threadWindows).set(key, window) }
 }
 
-/**
- * Adds a page: its messages are known, and the timeline's window extends over them. If the window
- * has moved since an older or newer page was requested, the two do not meet, and it stays.
- */
-export function addPage(state: ChannelState, page: Page, timeline: Timeline = {}): ChannelState {
-  const { messages, hasMore, position, edge } = page
-  const window = windowOf(state, timeline) ?? { from: 0, to: Number.POSITIVE_INFINITY }
-  const isMoved = edge !== undefined && edge !== (position === 'older' ? window.from : window.to)
-  if (isMoved) return upsertMessages(state, messages)
-  const from = hasMore ? (messages[0]?.seq ?? window.from) : 0
-  const to = hasMore ? (messages.at(-1)?.seq ?? window.to) : Number.POSITIVE_INFINITY
-  const extended = {
-    newest: { from, to: Number.POSITIVE_INFINITY },
-    older: { ...window, from },
-    newer: { ...window, to },
-  }[position]
-  return withWindow(upsertMessages(state, messages), timeline, extended)
+/** Adds the newest page: its messages are known, and the timeline's window moves to them. */
+export function addNewest(
+  state: ChannelState,
+  { messages, hasMore }: Page,
+  timeline: Timeline = {},
+): ChannelState {
+  const from = hasMore ? (messages[0]?.seq ?? 0) : 0
+  const window = { from, to: Number.POSITIVE_INFINITY }
+  return withWindow(upsertMessages(state, messages), timeline, window)
 }
 
 /** How many messages a call loads, and how many are kept of a room that nobody watches. */
@@ -142,15 +128,6 @@ export const append = /* @__PURE__ */ memoize(
   isShallowEqual,
 )
 
-/** The id of the message from which to page on; it may be a deleted one. */
-export function cursorOf(state: ChannelState, timeline: Timeline, direction: Direction) {
-  const messages = messagesInWindow(state, timeline)
-  const isOfTimeline = (message: ChatMessage) => isOf(message, timeline)
-  const cursor =
-    direction === 'older' ? messages.find(isOfTimeline) : messages.findLast(isOfTimeline)
-  return cursor?.id
-}
-
 /** How many messages a timeline's window holds, tombstones and with them others included. */
 const sizeOf = (state: ChannelState, timeline: Timeline) => count(rangeOf(state, timeline))
 const count = (parts: readonly (readonly unknown[])[]) =>
@@ -214,10 +191,10 @@ function rangeOf(state: ChannelState, timeline: Timeline) {
   return window ? state.messages.range(window.from, window.to) : []
 }
 
-const messagesInWindow = (state: ChannelState, timeline: Timeline) =>
+export const messagesInWindow = (state: ChannelState, timeline: Timeline) =>
   concat(rangeOf(state, timeline))
 
-const isOf = ({ parentId }: ChatMessage, timeline: Timeline) =>
+export const isOf = ({ parentId }: ChatMessage, timeline: Timeline) =>
   timeline.replies === false
     ? parentId === null
     : timeline.parentId === undefined || parentId === timeline.parentId

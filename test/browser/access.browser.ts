@@ -132,12 +132,16 @@ test.each([
   await page.context().close()
 })
 
-test('the tools of a message that begins with its author cover no text at all', async () => {
+test('the tools of a message that begins with its author cover and dim no text', async () => {
   const page = await playground.open('', { viewport: wide })
   const ben = page.getByRole('region', { name: 'Chat of ben' })
   await expectVisible(ben.getByText(/^Sent$|^Seen by /))
   for (const text of ['Welcome to the playground', 'Ready when you are'])
     expect([text, await overlapsOfTools(message(ben, text))]).toEqual([text, { own: 0, all: 0 }])
+  const shadow = await ben
+    .getByRole('toolbar', { name: 'Message' })
+    .evaluate((tools) => getComputedStyle(tools).boxShadow)
+  expect(Math.max(...(shadow.match(/\d+(?=px)/g) ?? []).map(Number))).toBeLessThanOrEqual(2)
   await screenshot(page, 'tools-beside-author')
   await page.context().close()
 })

@@ -8,32 +8,18 @@ const playground = usePlayground()
 /** What a client makes, opening or coming back, whatever the page shows. */
 const BUDGET = ['GET /api/channels', 'POST /api/sync']
 
-type TimedCall = { call: string; at: number }
 /** The calls of a page's client. The list without a query is that of the demo's preparation. */
 function callsOf(page: Page) {
-  const calls: TimedCall[] = []
+  const calls: string[] = []
   page.on('request', (request) => {
     const { pathname, search } = new URL(request.url())
     const isSeed = pathname === '/api/channels' && search === ''
-    if (!pathname.startsWith('/api/') || isSeed) return
-    calls.push({ call: `${request.method()} ${pathname}`, at: performance.now() })
+    if (pathname.startsWith('/api/') && !isSeed) calls.push(`${request.method()} ${pathname}`)
   })
   return calls
 }
-/**
- * What counts: not that a message in view is marked as read, nor on a busy machine the call for who
- * is online, if the room's came after the quarter of a second that this waits for it.
- */
-function counted(calls: TimedCall[]) {
-  const [listedAt = 0, syncedAt = 0] = BUDGET.map((name) => calls.find(isNamed(name))?.at)
-  const isLate = syncedAt - listedAt >= 250
-  const left = calls.filter(({ call }) => !isLate || call !== 'GET /api/users')
-  return left.flatMap(({ call }) => (call.endsWith('/read') ? [] : call)).toSorted()
-}
-const isNamed =
-  (name: string) =>
-  ({ call }: TimedCall) =>
-    call === name
+/** What counts: not that a message in view is marked as read. */
+const counted = (calls: string[]) => calls.filter((call) => !call.endsWith('/read')).toSorted()
 const isShown = (page: Page, name: string) =>
   Promise.all([
     expectVisible(page.getByRole('navigation').getByRole('img', { name })),

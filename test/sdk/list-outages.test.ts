@@ -71,3 +71,25 @@ test('a list that is read before its topics are there costs one call, total incl
   await until(list, ready)
   expect(requests.map((request) => request.split('?')[0])).toEqual(['GET /api/channels'])
 })
+
+test('a list brings the total of unread messages with its first page alone', async () => {
+  const { chat, channel, data, cut, mend, loseEvents, requests } = scriptedChat()
+  for (let n = 100; n < 260; n++) channel(`c${n}`)
+  data.total = 3
+  await chat.connect()
+  const list = chat.channels()
+  await until(list, ready)
+  for (let page = 0; page < 3; page++) await list.loadMore()
+  cut()
+  await isOffline(chat)
+  data.total = 5
+  loseEvents()
+  mend()
+  chat.wake()
+  await isLive(chat)
+  const { items, totalUnread } = await until(list, ready)
+  expect([items.length, totalUnread]).toEqual([160, 5])
+  const pages = requests.flatMap((request) => LIST.test(request) || [])
+  const counted = requests.filter((request) => request.includes('total=true'))
+  expect([pages.length, counted.length]).toEqual([6, 2])
+})

@@ -83,6 +83,101 @@ test('who is watched just before a room is opened is asked for in its call', asy
   expect(bodies.get('POST /api/sync')).toMatchObject({ userIds: ['cem'] })
 })
 
+/** A client on a network where everything is as slow as the test makes it. */
+function slowChat() {
+  const clock = stoppedClock()
+  const scripted = scriptedChat()
+  scripted.channel('c')
+  scripted.data.online.add('ana')
+  const ana = scripted.chat.presence('ana')
+  return { ...scripted, clock, ana, asked: () => scripted.requests.filter(isForUsers) }
+}
+const isForUsers = (request: string) => request.includes('/users')
+
+test('a client opens with two calls, however long each answer takes', async () => {
+  const { chat, hold, holdReplies, clock, ana, requests } = slowChat()
+  const accept = holdReplies()
+  const [listed, synced] = [hold(/channels\?/), hold(SYNC)]
+  void chat.connect()
+  await quiet()
+  const stores = [chat.channels(), chat.channel('c').members, ana]
+  for (const store of stores) store.subscribe(() => {})
+  await clock.forward(4_500)
+  expect(requests).toEqual([])
+  accept()
+  await clock.forward(4_500)
+  listed.release()
+  await clock.forward(4_500)
+  synced.release()
+  await clock.forward(60_000)
+  expect(requests.map((request) => request.split('?')[0]).toSorted()).toEqual([
+    'GET /api/channels',
+    'POST /api/sync',
+  ])
+  expect([ana.getSnapshot().isOnline, chat.channel('c').members.getSnapshot().status]).toEqual([
+    true,
+    'ready',
+  ])
+})
+
+test('who is online comes with a room that is being opened, however long that takes', async () => {
+  const { chat, hold, holdReplies, clock, ana, asked, bodies } = slowChat()
+  await chat.connect()
+  const accept = holdReplies()
+  const synced = hold(SYNC)
+  ana.subscribe(() => {})
+  chat.channel('c').members.subscribe(() => {})
+  await clock.forward(4_500)
+  accept()
+  await clock.forward(1)
+  expect(bodies.get('POST /api/sync')).toMatchObject({ userIds: ['ana'] })
+  // Who is watched while the answer is on its way may be in it, as the members are.
+  const me = chat.presence('me')
+  me.subscribe(() => {})
+  await clock.forward(4_500)
+  synced.release()
+  await clock.forward(60_000)
+  expect([ana.getSnapshot().isOnline, asked()]).toEqual([true, []])
+})
+
+test('who is online is asked for after five seconds, although a room has not come', async () => {
+  const { chat, hold, clock, ana, asked } = slowChat()
+  await chat.connect()
+  hold(SYNC)
+  chat.channel('c').members.subscribe(() => {})
+  await clock.forward(1)
+  ana.subscribe(() => {})
+  await clock.forward(5_250)
+  expect([ana.getSnapshot().isOnline, asked()]).toEqual([true, ['GET /api/users?ids=ana']])
+})
+
+test('who is online is asked for at once where there is no connection to wait for', async () => {
+  const { chat, clock, ana } = slowChat()
+  await chat.api.users.get({ userId: 'me' })
+  ana.subscribe(() => {})
+  await clock.forward(250)
+  expect(ana.getSnapshot().isOnline).toBe(true)
+})
+
+test('who was asked for before an outage is asked for after it, answered or not', async () => {
+  const { chat, data, hold, cut, mend, clock, ana } = slowChat()
+  data.online.delete('ana')
+  await chat.connect()
+  const early = hold(/ids=ana/)
+  ana.subscribe(() => {})
+  await clock.forward(250)
+  await early.asked
+  cut()
+  await quiet()
+  data.online.add('ana')
+  mend()
+  chat.wake()
+  await quiet()
+  early.release()
+  await clock.forward(250)
+  expect(ana.getSnapshot().isOnline).toBe(true)
+})
+
 test('the presence of 300 users takes 3 requests, with any characters in their ids', async () => {
   const clock = stoppedClock()
   const { chat, data, requests } = scriptedChat()

@@ -9,7 +9,7 @@ import { shownPins, updatePins } from '@parley/client/internal/room/pins'
 import { applyProfiles, profilesOf } from '@parley/client/internal/room/profiles'
 import { applyEvent, upsertMessages } from '@parley/client/internal/room/reducer'
 import { type ChannelState, emptyState, toChatMessage } from '@parley/client/internal/room/state'
-import { addPage } from '@parley/client/internal/room/timeline'
+import { addNewest } from '@parley/client/internal/room/timeline'
 import { expect, test } from 'vitest'
 import { createChannel, timeOf } from '../support/scripted/channel.ts'
 
@@ -32,7 +32,7 @@ function followed() {
   Object.assign(talk.find('c-0002'), { mentions: ['ana'], attachments: [{ type: 'file' }] })
   const messages = structuredClone(talk.messages)
   state = {
-    ...addPage(emptyState, { messages, hasMore: false, position: 'newest' }),
+    ...addNewest(emptyState, { messages, hasMore: false }),
     members: new Map(talk.members.map((member) => [member.userId, member])),
     reads: { me: { lastReadSeq: 0, readAt: null }, ben: { lastReadSeq: 1, readAt: timeOf(1) } },
     pins: [],

@@ -1,5 +1,5 @@
 import { emptyState } from '@parley/client/internal/room/state'
-import { addPage, trimWindow } from '@parley/client/internal/room/timeline'
+import { addNewest, trimWindow } from '@parley/client/internal/room/timeline'
 import { expect, onTestFinished, test } from 'vitest'
 import { isLive, isOffline, ready, until } from '../support/chat.ts'
 import { createChannel, timeOf } from '../support/scripted/channel.ts'
@@ -127,9 +127,9 @@ test('pinned messages and those of open threads are kept above the window', () =
   const reply = talk.send('reply', { parentId: root.id })
   talk.pin(pinned.id)
   const others = Array.from({ length: 8 }, (_, index) => talk.send(`${index}`))
-  const page = { hasMore: false, position: 'newest' } as const
-  const whole = addPage(emptyState, { ...page, messages: talk.messages })
-  const state = addPage(whole, { ...page, messages: [reply] }, { parentId: root.id })
+  const page = { hasMore: false } as const
+  const whole = addNewest(emptyState, { ...page, messages: talk.messages })
+  const state = addNewest(whole, { ...page, messages: [reply] }, { parentId: root.id })
   const kept = trimWindow(state, 4).messages.values()
   expect(kept.map(({ id }) => id)).toEqual(
     [pinned, root, reply, ...others.slice(-2)].map(({ id }) => id),

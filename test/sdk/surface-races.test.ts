@@ -2,7 +2,7 @@ import { select } from '@parley/client'
 import { applyEvent, upsertMessages } from '@parley/client/internal/room/reducer'
 import { type ChannelState, emptyState } from '@parley/client/internal/room/state'
 import {
-  addPage,
+  addNewest,
   addSent,
   dropShownSent,
   trimWindow,
@@ -203,16 +203,16 @@ test('messages that arrive below a window into history are kept up to a limit', 
   expect(state.messages.size).toBeLessThanOrEqual(1_053)
   expect(texts({ items: visibleMessages(state) }).slice(-4)).toEqual(['100', '151', '152', '153'])
   expect(state.messages.range(51, 100).flat()).toHaveLength(50)
-  const newest = { messages: messages.slice(-50), hasMore: true, position: 'newest' } as const
-  expect(addPage(state, newest).mainWindow?.from).toBe(2_951)
+  const newest = { messages: messages.slice(-50), hasMore: true } as const
+  expect(addNewest(state, newest).mainWindow?.from).toBe(2_951)
 })
 
 test('sent messages wait for a timeline that nobody opens in a bounded number', () => {
   const { messages } = told(300)
-  const page = { messages: [], hasMore: false, position: 'newest' } as const
+  const page = { messages: [], hasMore: false } as const
   const sent = messages.reduce(
     (state, message) => dropShownSent(addSent(state, { ...message, parentId: 'root' })),
-    addPage(emptyState, page),
+    addNewest(emptyState, page),
   )
   expect(sent.justSent.length).toBeLessThanOrEqual(100)
   expect(sent.justSent.at(-1)?.messageId).toBe(messages.at(-1)?.id)

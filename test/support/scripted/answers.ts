@@ -26,6 +26,7 @@ const routes: [RegExp, Answer][] = [
       more: false,
       settingsVersion: data.settingsVersion,
       ...(body.total === true && { totalUnread: data.total }),
+      ...(Array.isArray(body.userIds) && { users: body.userIds.map((id) => presenceOf(data, id)) }),
     }),
   ],
   [

@@ -17,6 +17,7 @@ export function createRealtime() {
   const refused = new Set<string>()
   const network = { isCut: false, opened: 0, epoch: EPOCH, isHeld: false, refusesTokens: false }
   let held: (() => void)[] = []
+  let heldReplies: (() => void)[] | undefined
 
   const logOf = (topic: string) => {
     const log = logs.get(topic) ?? []
@@ -77,7 +78,9 @@ export function createRealtime() {
         const command = JSON.parse(line) as Command // the client's
         if (command.id === undefined) continue
         const reply = { id: command.id, ...replyTo(this, command) }
-        queueMicrotask(() => this.deliver(reply))
+        const answer = () => this.deliver(reply)
+        if (heldReplies) heldReplies.push(answer)
+        else queueMicrotask(answer)
       }
     }
 
@@ -114,6 +117,14 @@ export function createRealtime() {
         network.isHeld = false
         for (const send of held) send()
         held = []
+      }
+    },
+    /** Tokens and topics are accepted once the returned function is called. */
+    holdReplies: () => {
+      heldReplies = []
+      return () => {
+        for (const answer of heldReplies ?? []) queueMicrotask(answer)
+        heldReplies = undefined
       }
     },
     /** The user may not read these topics any more. */
