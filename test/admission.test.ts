@@ -1,6 +1,9 @@
+import { IncomingMessage, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
 import { limits } from '@parley/contract'
 import { type AdmissionRequest, createAdmission } from '@parley/server/core/admission'
 import { createMetrics } from '@parley/server/core/metrics'
+import { Departure } from '@parley/server/http/departure'
 import { admissionRequestOf } from '@parley/server/http/runner'
 import { expect, onTestFinished, test, vi } from 'vitest'
 
@@ -10,6 +13,13 @@ const user = (userId: string, appId = 'app') => ({ appId, userId, until: inAMinu
 const backend = (appId = 'app') => ({ appId, lane: 'calls' as const, until: inAMinute() })
 const lookUp = () => ({ appId: 'app', lane: 'tokens' as const, until: inAMinute() })
 const batch = () => ({ appId: 'app', lane: 'sends' as const, until: inAMinute() })
+
+/** A caller who has disconnected. */
+function departed() {
+  const response = new ServerResponse(new IncomingMessage(new Socket()))
+  response.destroy()
+  return new Departure(response)
+}
 
 /** Calls to a pool that last until they are told to end. */
 function callsTo(poolSize: number) {
@@ -149,10 +159,11 @@ test('a call whose caller goes away leaves the queue, and the next takes its pla
   gone.isOver = true
   await expect(left).rejects.toMatchObject({ code: 'UNAVAILABLE' })
   await expect(call('never', { ...user('ana'), gone })).rejects.toThrow('gone away')
+  await expect(call('nor', { ...user('ana'), gone: departed() })).rejects.toThrow('gone away')
   expect(await waiting()).toBe(1)
   await end('first')
   expect(started).toEqual(['first', 'next'])
-  expect(await refused()).toEqual([['gone', 2]])
+  expect(await refused()).toEqual([['gone', 3]])
 })
 
 test('a call that waits beyond its deadline is refused, and the queue goes on', async () => {

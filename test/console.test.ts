@@ -59,6 +59,12 @@ test('a sign-in is noted in the audit log, and a refused one is not', async () =
   expect(await noted()).toEqual(before)
 })
 
+test('the page of the console loads everything from this server', async () => {
+  const { status, headers } = await ask('/console/')
+  expect(status).toBe(200)
+  expect(headers['content-security-policy']).toContain("img-src 'self' data:; connect-src 'self';")
+})
+
 test('a session may change what the admin key may change', async () => {
   const given = { headers: await session(), method: 'POST', body: { name: 'From the console' } }
   const { status, body } = await ask('/console/admin/apps', given)

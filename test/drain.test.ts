@@ -3,6 +3,7 @@ import { createConnection } from 'node:net'
 import { endpointPath } from '@parley/contract'
 import { createShutdown } from '@parley/server/core/shutdown'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { whileLocked } from './support/locks.ts'
 import { exchange, post } from './support/raw.ts'
 import { RawSocket } from './support/socket.ts'
 import { createWorld, useWorld } from './support/world.ts'
@@ -119,18 +120,43 @@ test('a refusal by a stopping server says when to retry', async () => {
   await goOn()
 })
 
-test('a connection that sends no request does not keep a server from closing', async () => {
-  const { node, openLate, goOn } = await closingNode()
-  const { hostname, port } = new URL(node.url)
+/** A connection that sends no request. */
+async function connectSilently({ url }: { url: string }) {
+  const { hostname, port } = new URL(url)
   const silent = createConnection(Number(port), hostname)
   onTestFinished(() => void silent.destroy())
   silent.on('error', () => {})
   const closed = once(silent, 'close')
   await once(silent, 'connect')
+  return { closed }
+}
+
+test('a connection that sends no request does not keep a server from closing', async () => {
+  const { node, openLate, goOn } = await closingNode()
+  const { closed } = await connectSilently(node)
   // The server has accepted the connection before this one.
   await openLate()
   await goOn()
   await closed
+})
+
+test('a connection that sends no request is closed after the last answer', async () => {
+  const node = await createWorld({ databaseUrl: world().databaseUrl })
+  const [ana] = await node.users('ana')
+  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Busy' })
+  const { closed } = await connectSilently(node)
+  const socket = await RawSocket.connect(node, ana)
+  const { sent, stopped } = await whileLocked(node, channelId, async (waiting) => {
+    const sent = ana.messages.send({ channelId, text: 'last' })
+    await waiting(1)
+    const stopped = node.stop()
+    // It is closing by then.
+    await socket.closed
+    return { sent, stopped }
+  })
+  expect(await sent).toMatchObject({ text: 'last' })
+  await closed
+  await stopped
 })
 
 test('a process that hands over is no server that is about to stop', async () => {

@@ -225,3 +225,10 @@ test('a group that is never idle gets back the room of what it has done', () => 
   enter(of('large'), 99)
   expect(() => enter(of('one more'), 1)).toThrow('Too many calls are waiting')
 })
+
+test('a channel that is never idle gets back the room of what it has done', () => {
+  const { enter } = createWaitingRoom({ commands: 10, bytes: 100 }, () => {})
+  const talk = { group: 'app', resource: 'talk' }
+  enter(talk, 1)
+  for (const _ of upTo(5)) expect(() => enter(talk, 40)()).not.toThrow()
+})

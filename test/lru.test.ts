@@ -40,10 +40,15 @@ test('the window of a host ends after its first fetch, however many follow', () 
   countAt(1_100)
 })
 
-test('what was looked up while anything was revoked is looked up again', async () => {
+function lookUps() {
   const cache = createLookupCache<string>()
   const load = (key: string, select: () => Promise<string>) =>
     cache.load(key, { inTurn: (look) => look(), select })
+  return { cache, load }
+}
+
+test('what was looked up while anything was revoked is looked up again', async () => {
+  const { cache, load } = lookUps()
   const revocations = { one: () => cache.drop('another'), all: cache.dropAll }
   for (const [key, revoke] of Object.entries(revocations)) {
     const first = load(key, async () => {
@@ -53,5 +58,19 @@ test('what was looked up while anything was revoked is looked up again', async (
     expect(await first).toBe('old')
     expect(await load(key, async () => 'new'), key).toBe('new')
     expect(await load(key, async () => 'newer'), key).toBe('new')
+  }
+})
+
+test('a call that comes after a revocation shares no look-up from before it', async () => {
+  const { cache, load } = lookUps()
+  for (const revoke of [() => cache.drop('key'), cache.dropAll]) {
+    let answer = (_: string) => {}
+    const before = load('key', () => new Promise((resolve) => (answer = resolve)))
+    revoke()
+    const after = load('key', async () => 'new')
+    answer('old')
+    expect(await after).toBe('new')
+    expect(await before).toBe('old')
+    cache.dropAll()
   }
 })

@@ -53,3 +53,16 @@ test('a call that the app has no room for leaves the window of its caller as it 
   for (const _ of [1, 2, 3]) expect(await call('ana')).toMatchObject({ isExceeded: true, limit: 1 })
   expect(await take('requests', 'ana')).toMatchObject({ isExceeded: false, remaining: 0 })
 })
+
+test('a call that its caller has no room for takes none of the app', async () => {
+  const { take, takeForApp } = createRateLimits({
+    tokens: 0,
+    messages: 0,
+    requests: 1,
+    appRequests: 2,
+  })
+  const call = async (user: string) => takeForApp('app', await take('requests', user))
+  expect(await call('ana')).toMatchObject({ isExceeded: false })
+  for (const _ of [1, 2, 3]) expect(await call('ana')).toMatchObject({ isExceeded: true })
+  expect(await call('ben')).toMatchObject({ isExceeded: false })
+})

@@ -1,9 +1,15 @@
+import { connect } from 'node:net'
+import { contract } from '@parley/contract'
 import { logFormat } from '@parley/server/core/log-format'
 import { createMetrics } from '@parley/server/core/metrics'
 import { connectOnce } from '@parley/server/db/client'
+import { NDJSON } from '@parley/server/http/bodies'
 import { logError, toApiError } from '@parley/server/http/errors'
 import { createFastify } from '@parley/server/http/fastify'
-import { expect, inject, test } from 'vitest'
+import { streamedBody } from '@parley/server/http/streamed-body'
+import { serveTrpc } from '@parley/server/http/trpc'
+import { expect, inject, onTestFinished, test } from 'vitest'
+import { until } from '../support/until.ts'
 
 /** What is logged of an error that an operation threw. */
 function logged(error: unknown) {
@@ -58,7 +64,8 @@ test('a caller mistake is not logged, and a call that a lost database fails for 
   ])
 })
 
-test('a bug of a route is logged with its request', async () => {
+/** A server without routes, and what it logs of errors. */
+function serverWithLines() {
   const lines: object[] = []
   const error = (fields: object, message: string) => void lines.push({ ...fields, message })
   const app = createFastify({
@@ -71,13 +78,53 @@ test('a bug of a route is logged with its request', async () => {
     metrics: createMetrics(),
   })
   app.addHook('onRequest', async ({ log }) => void Object.assign(log, { error }))
-  app.get('/bug', () => {
-    throw new TypeError('a bug')
-  })
+  onTestFinished(() => app.close())
+  return { app, lines }
+}
+
+const bug = () => {
+  throw new TypeError('a bug')
+}
+const lineOfBug = { fault: { message: 'a bug' }, message: 'request failed' }
+
+test('a bug of a route is logged with its request', async () => {
+  const { app, lines } = serverWithLines()
+  app.get('/bug', bug)
   const { statusCode } = await app.inject('/bug')
   expect(statusCode).toBe(500)
-  expect(lines).toMatchObject([{ fault: { message: 'a bug' }, message: 'request failed' }])
-  await app.close()
+  expect(lines).toMatchObject([lineOfBug])
+})
+
+test('a bug of a tRPC call is logged with its request', async () => {
+  const { app, lines } = serverWithLines()
+  const get = { op: contract.channels.get, call: async () => bug() }
+  // No sockets come.
+  app.decorate('websocketServer', {} as never)
+  serveTrpc(app, { channels: { get } } as never, { timings: {} } as never)
+  const { statusCode } = await app.inject('/trpc/channels.get')
+  expect(statusCode).toBe(500)
+  expect(lines).toMatchObject([lineOfBug])
+})
+
+test('a client that leaves amid its streamed body is no bug', async () => {
+  const { app, lines } = serverWithLines()
+  const outcomes: unknown[] = []
+  app.post('/lines', { config: { streams: NDJSON } }, async (request, reply) => {
+    try {
+      for await (const _ of streamedBody(request, reply)) outcomes.push('part')
+    } catch (error) {
+      outcomes.push(toApiError(error).code)
+      throw error
+    }
+  })
+  const { port } = new URL(await app.listen())
+  const client = connect(Number(port))
+  client.write(`POST /lines HTTP/1.1\r\nContent-Type: ${NDJSON}\r\nContent-Length: 9\r\n\r\n{}`)
+  await until(() => outcomes.length === 1)
+  client.destroy()
+  await until(() => outcomes.length === 2)
+  expect(outcomes).toEqual(['part', 'VALIDATION_ERROR'])
+  expect(lines).toEqual([])
 })
 
 /** What a line of the log has of an error that a job or the realtime part met. */

@@ -21,3 +21,15 @@ test('each app has a before-send hook of its own, and deletes no other', async (
   expect((await other.getBeforeSend()).url).toBe('https://8.8.8.8/other')
   expect((await other.rotateBeforeSend()).secret).not.toBe(secret)
 })
+
+test('users of an app without a hook stream messages, whatever another app has', async () => {
+  const { operator, api } = world()
+  const { apiKey } = await operator.apps.create({ name: 'Judged' })
+  const url = 'https://8.8.8.8/judge'
+  await api({ apiKey }).hooks.setBeforeSend({ url, onError: 'allow', timeoutMs: 1_000 })
+  const ana = await world().user('streaming-ana')
+  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Unjudged' })
+  const { id: messageId } = await ana.messages.send({ channelId, text: '', streaming: true })
+  const appended = await ana.streams.append({ channelId, messageId, text: 'Hello', at: 0 })
+  expect(appended).toEqual({ length: 5 })
+})

@@ -131,6 +131,18 @@ describe.each(brokerKinds)('the broker over %s:', (kind) => {
     expect(patient.offsets).toEqual([1, 3])
   })
 
+  check('a node learns of notes that another one dropped since too many waited', async () => {
+    const [sender, receiver] = [await openBroker(), await openBroker()]
+    const before = receiver.missed.length
+    sender.send(hint(1))
+    sender.send(padded(2, 'x'.repeat(8 * 1024 * 1024)))
+    sender.send(hint(3))
+    await until(() => receiver.offsets.includes(3))
+    expect(sender.problems).toContain('lost')
+    await until(() => receiver.missed.length > before)
+    expect(receiver.offsets).toEqual([1, 3])
+  })
+
   check('every note about a followed topic arrives, whatever came before', async () => {
     const [sender, receiver] = [await openBroker(), await openBroker()]
     const names = upTo(40).map((index) => `${topic}${index}`)

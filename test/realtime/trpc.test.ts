@@ -101,6 +101,7 @@ test('a tRPC subscription has the rights of a socket, and ends with them', async
   const topic = topics.channel(world().appId, channelId)
   await expect(receive(clientOf(cem), { topic }, { count: 1 })).rejects.toMatchObject({
     data: { code: 'FORBIDDEN' },
+    shape: { code: -32_003 }, // tRPC's number for it
   })
   await expect(
     receive(clientOf({ minted: { ...ben.minted, wsToken: ben.token } }), { topic }, { count: 1 }),

@@ -36,3 +36,31 @@ test('members hear that a channel was deleted once that is stored, not before', 
   await deleted
   await bens.untilType('channel.deleted')
 })
+
+test('nobody hears of a change whose commit fails', async () => {
+  const ana = await world().user('ana')
+  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk' })
+  const client = centrifugeOf(world(), ana)
+  onTestFinished(() => client.disconnect())
+  const listener = await listen(client, topics.channel(world().appId, channelId))
+  await world().db.unsafe(`
+    create function refuse_commit() returns trigger language plpgsql as $$
+      begin
+        raise exception using errcode = 'deadlock_detected';
+      end
+    $$;
+    create constraint trigger refuse_commit after update on channels
+    deferrable initially deferred
+    for each row when (new.name = 'Refused') execute function refuse_commit()`)
+  onTestFinished(async () => {
+    await world().db`drop function refuse_commit cascade`
+  })
+  await expect(ana.channels.update({ channelId, name: 'Refused' })).rejects.toMatchObject({
+    code: 'UNAVAILABLE',
+  })
+  await ana.channels.update({ channelId, name: 'Stored' })
+  await listener.untilType('channel.updated')
+  expect(listener.received.map(({ envelope }) => envelope.payload)).toMatchObject([
+    { channel: { name: 'Stored' } },
+  ])
+})

@@ -4,6 +4,7 @@ import { finishChannels } from '@parley/server/features/imports/finish'
 import { expect, test } from 'vitest'
 import { at, channel, channelIdOf, member, message, post, user } from '../imports/records.ts'
 import { erased } from '../support/cleanup.ts'
+import { exportOf } from '../support/exported.ts'
 import { waitingForRows, whileRowLocked } from '../support/locks.ts'
 import { useWorld } from '../support/world.ts'
 
@@ -87,6 +88,23 @@ test('after an erasure no waiting reaction, pin or read position has the id', as
   const channelId = channelIdOf(world(), 'marks')
   const { messages } = await sam.messages.list({ channelId, since_seq: 0 })
   expect(messages[0]?.reactions).toMatchObject([{ type: '👍', count: 1 }])
+})
+
+test('a reaction that came to nothing makes nobody a former member', async () => {
+  const records: ImportRecord[] = [
+    ...[user('anna'), user('bob'), channel('gone'), member('gone', 'anna')],
+    message('g1', 'gone', { userId: 'anna' }),
+    { record: 'reaction', messageId: 'g1', emoji: '👍', userId: 'bob', createdAt: at(3) },
+  ]
+  await send(records, { isCut: true })
+  await erase('anna')
+  const { body } = await send(records)
+  expect(body.isFinished).toBe(true)
+  expect(body.refusals.map(({ reason }: { reason: string }) => reason)).toContain(
+    'messageId: the message or the user was deleted during the import',
+  )
+  const kinds = (await exportOf(world(), 'bob')).map(({ kind }) => kind)
+  expect(kinds).toEqual(['profile'])
 })
 
 test('the next user of an erased id gets no direct message that was imported for it', async () => {

@@ -1,10 +1,12 @@
 import { topics } from '@parley/contract'
 import { createErasureOfDeleted } from '@parley/server/jobs/erase-deleted'
 import { createErasurePositions } from '@parley/server/jobs/erasure-context'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { cleanupElsewhere } from '../support/cleanup.ts'
 import { erasureContext } from '../support/erasing.ts'
 import { insertUsers } from '../support/inserted.ts'
-import { withoutCleanup } from '../support/locks.ts'
+import { whileLocked, withoutCleanup } from '../support/locks.ts'
+import { patient } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
 
 const world = useWorld()
@@ -48,4 +50,33 @@ test('an app that deletes many users does not delay the erasure of those of anot
     for (let passes = 0; passes < 2; passes++) await pass().catch(() => {})
     expect(await waiting()).toEqual([second])
   })
+})
+
+test('deleted users whose reactions cannot be erased hold up no other user', async () => {
+  const { db, appId } = world()
+  const [anna, bert, clara, dora] = await world().users('anna', 'bert', 'clara', 'dora')
+  const memberIds = [anna.id, bert.id]
+  const { id: channelId } = await dora.channels.create({ type: 'group', name: 'Held', memberIds })
+  const { id: messageId } = await dora.messages.send({ channelId, text: 'hi' })
+  for (const user of [anna, bert]) await user.reactions.add({ channelId, messageId, emoji: '👍' })
+  const deleted = [...memberIds, clara.id]
+  await db`
+    update users
+    set deleted_at = now()
+    where app_id = ${appId}
+      and id = any(${deleted})`
+  const patience = { callMs: 60_000, statementMs: 400 }
+  const cleanup = cleanupElsewhere(world(), { patience, mayFail: true })
+  await whileLocked(world(), channelId, () =>
+    vi.waitFor(async () => {
+      await cleanup.run()
+      const forgotten = await db`
+        select id
+        from users
+        where app_id = ${appId}
+          and id = any(${deleted})
+          and forgotten_at is not null`
+      expect(forgotten).toEqual([{ id: clara.id }])
+    }, patient),
+  )
 })

@@ -1,8 +1,19 @@
+import { topics as topicNames } from '@parley/contract'
 import { createMetrics } from '@parley/server/core/metrics'
 import { Topics } from '@parley/server/realtime/topics'
 import { expect, test } from 'vitest'
 import { upTo } from '../../support/events.ts'
-import { anyEvent, chat, eventBytes, Listener, openHub, own, pass, stopTimers } from './fixture.ts'
+import {
+  anyEvent,
+  appId,
+  chat,
+  eventBytes,
+  Listener,
+  openHub,
+  own,
+  pass,
+  stopTimers,
+} from './fixture.ts'
 
 /** How long a topic stays, and what of it. */
 
@@ -143,4 +154,19 @@ test('a topic that nobody has subscribed to for half a minute is let go of', asy
   await pass(30_001)
   await hub.reconcile()
   expect(hub.topics.get(chat)).toBeUndefined()
+})
+
+test('of more topics than are compared at a time none is left out', async () => {
+  const { hub, memory } = await openHub()
+  const ana = new Listener()
+  const idOf = (n: number) => `019c9b1e-7a52-7cc1-8f0e-${String(n).padStart(12, '0')}`
+  const names = upTo(1_001).map((n) => topicNames.channel(appId, idOf(n)))
+  for (const name of names) await ana.join(hub, name)
+  for (const name of names) memory.append(name)
+  await hub.reconcile()
+  for (const _ of upTo(3)) await pass()
+  expect(ana.received).toEqual(names.map(() => 1))
+  memory.excluded.add(ana.userId)
+  await hub.recheck(ana, names)
+  expect(ana.ended).toEqual(names.map(() => 'no longer allowed'))
 })

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events'
 import type { RedisConnection } from '@parley/server/core/redis'
 import { createRedisSubscriptions } from '@parley/server/realtime/redis-subscriptions'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { upTo } from '../../support/events.ts'
 import { quiet } from '../../support/scripted/index.ts'
 
 /** A Redis that answers when it is told to. */
@@ -90,6 +91,25 @@ test('a connection that is lost listens no more until it has subscribed to all a
   client.emit('ready')
   await answer()
   expect([[...subscribed], isListening()]).toEqual([['everyone', 'topic talk'], true])
+})
+
+test('thousands of topics are all subscribed to, at first and after a loss', async () => {
+  const { open, client, follow, answer, subscribed, size } = subscriptionsToTest()
+  const answerAll = async () => {
+    for (const _ of upTo(4)) await answer()
+  }
+  open()
+  client.emit('ready')
+  await answerAll()
+  for (const n of upTo(2_500)) follow(String(n))
+  await quiet()
+  await answerAll()
+  expect([subscribed.size, size()]).toEqual([2_501, 2_500])
+  client.emit('close')
+  subscribed.clear()
+  client.emit('ready')
+  await answerAll()
+  expect(subscribed.size).toBe(2_501)
 })
 
 test('a late subscription reports that notes of its topic may have been missed', async () => {

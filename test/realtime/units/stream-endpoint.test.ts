@@ -2,6 +2,7 @@ import { EventEmitter, once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { streamPaths } from '@parley/contract'
 import { createMetrics } from '@parley/server/core/metrics'
+import { statusOf, toApiError } from '@parley/server/http/errors'
 import { json } from '@parley/server/realtime/protocol/json'
 import { serveStreams } from '@parley/server/realtime/stream-endpoint'
 import { StreamSocket } from '@parley/server/realtime/stream-socket'
@@ -47,4 +48,21 @@ test('a stream that ends frees the memory of frames it has not written', () => {
   response.emit('close')
   response.emit('close')
   expect([written, ended]).toEqual([['one', 'two'], [1005]])
+})
+
+test.each([
+  ['accepted', 204],
+  ['unknown', 404],
+  ['too many', 429],
+  ['busy', 503],
+])('commands whose outcome is "%s" are answered %i', async (outcome, status) => {
+  const app = Fastify()
+  onTestFinished(() => app.close())
+  app.setErrorHandler((error, _, reply) => reply.code(statusOf(toApiError(error))).send())
+  const node = { emulation: { receive: async () => outcome } }
+  const guards = { stream: async () => {}, origin: async () => {} }
+  serveStreams(app, { node, metrics: createMetrics(), guards } as never) // as much as is used
+  const payload = JSON.stringify({ session: 's', node: 'n', data: '{}' })
+  const answer = await app.inject({ method: 'POST', url: streamPaths.emulation, payload })
+  expect(answer.statusCode).toBe(status)
 })

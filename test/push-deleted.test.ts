@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest'
+import { idle } from './support/idle.ts'
+import { withoutCleanup } from './support/locks.ts'
+import { usePushChannel } from './support/push.ts'
+
+const { world, provider, current, settle, send } = usePushChannel()
+
+test('a reaction whose message or channel was deleted meanwhile is not pushed', async () => {
+  const { ana, ben, channelId } = current()
+  const { db, appId } = world()
+  const emoji = '👍'
+  const [gone, left] = [await send('deleted'), await send('in a deleted channel')]
+  for (const { id: messageId } of [gone, left])
+    await ben.reactions.add({ channelId, messageId, emoji })
+  await settle()
+  const push = async (messageId: string) => {
+    await db`
+      insert into staged_jobs (task, payload)
+      values ('push-reaction', ${db.json({ appId, messageId, userId: ben.id, emoji })})`
+    await idle(world())
+  }
+  // The cleanup removes the reactions: of a message alone only where a crowd has reacted.
+  await withoutCleanup(world(), async () => {
+    await db`
+      update messages
+      set deleted_at = now()
+      where app_id = ${appId}
+        and id = ${gone.id}`
+    await push(gone.id)
+    await ana.channels.delete({ channelId })
+    await push(left.id)
+  })
+  expect(provider().kindsFor(ana.id)).toEqual([])
+})
