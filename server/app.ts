@@ -76,7 +76,6 @@ export function buildApp(options: AppOptions) {
   const { db, metrics, bus, shutdown, http } = options
   const nodeId = randomUUID()
   const app = createFastify({ ...http, isStopping: shutdown.isEnding, metrics, nodeId })
-  boundMemory(app, { mostBytes: options.realtime.sendMemoryBytes, metrics })
   logOutages(db.outages, app.log)
   const shared: Shared = {
     admit: createAdmission({ poolSize: db.poolSize, metrics }),
@@ -87,6 +86,8 @@ export function buildApp(options: AppOptions) {
   }
   const report = reporter(app.log)
   const realtime = connectRealtime(options, { app, nodeId, report, ...shared })
+  const mostBytes = options.realtime.sendMemoryBytes
+  boundMemory(app, { mostBytes, metrics, turns: realtime.node.commandTurns })
   const streams = createStreams({
     db,
     publisher: bus.publisher,

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { limits, streamPaths } from '@parley/contract'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { processorMs } from './support/cpu.ts'
-import { expectError, post } from './support/raw.ts'
+import { exchange, expectError, post } from './support/raw.ts'
 import { until } from './support/until.ts'
 import { createWorld, useWorld } from './support/world.ts'
 
@@ -136,6 +136,31 @@ test('a body of very many pieces that are tiny is cut, one of larger pieces is n
   }
   expect(await begin(' ', 50_000)).toBe('')
   expect(await begin(' '.repeat(20), 50_000)).toContain('HTTP/1.1 401')
+})
+
+test('of thousands of short pieces of a body a few are taken in each turn', async () => {
+  const counted = vi.spyOn(world().metrics.arrivingBodies, 'set')
+  onTestFinished(() => counted.mockRestore())
+  let most = 0
+  let isOver = false
+  const nextTurn = () => {
+    most = Math.max(most, counted.mock.calls.length)
+    counted.mockClear()
+    if (!isOver) setImmediate(nextTurn)
+  }
+  nextTurn()
+  const piece = ' '.repeat(20)
+  const answers = await exchange(
+    world().url,
+    'POST /api/users/sync HTTP/1.1\r\nHost: x\r\nConnection: close\r\n',
+    'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n',
+    `14\r\n${piece}\r\n`.repeat(20_000),
+    '0\r\n\r\n',
+  )
+  isOver = true
+  expect(answers).toMatchObject([{ status: 401 }])
+  expect(most).toBeGreaterThan(50)
+  expect(most).toBeLessThan(500)
 })
 
 test('of too many bodies that arrive the oldest are cut, and no more than needed', async () => {

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { notFound, refusal } from './support/refusal.ts'
-import { useSharedWorld } from './support/world.ts'
+import { useWorld } from './support/world.ts'
 
-const world = useSharedWorld()
+const world = useWorld()
 
-test('all of many invites of a removed admin are void, and few are written', async () => {
-  const [owner, ben, cem] = await world().users('m-ana', 'm-ben', 'm-cem')
+test('of any number of invites of a removed admin all are void, and few are written', async () => {
+  const [owner, ben, cem] = await world().users('ana', 'ben', 'cem')
   const { id: workspaceId } = await owner.workspaces.create({ name: 'Acme', type: 'team' })
   const join = async () =>
     ben.invites.accept(await owner.invites.create({ workspaceId, role: 'admin' }))
@@ -16,7 +16,7 @@ test('all of many invites of a removed admin are void, and few are written', asy
     )
     select
       gen_random_uuid(), ${world().appId}, ${workspaceId},
-      encode(sha256(convert_to('many-' || n, 'utf8')), 'hex'), 'member', 'm-ben',
+      encode(sha256(convert_to('many-' || n, 'utf8')), 'hex'), 'member', 'ben',
       now() + interval '1 day'
     from generate_series(1, 1500) n`
   await cem.invites.accept({ token: 'many-1500' })
@@ -33,7 +33,7 @@ test('all of many invites of a removed admin are void, and few are written', asy
   await join()
   expect(await refusal(cem.invites.accept({ token }))).toEqual(notFound)
   const { invites } = await ben.invites.list({ workspaceId })
-  expect(invites.map(({ createdBy }) => createdBy)).toEqual(['m-ana', 'm-ana'])
+  expect(invites.map(({ createdBy }) => createdBy)).toEqual(['ana', 'ana'])
   expect(await cem.invites.accept(await ben.invites.create({ workspaceId }))).toHaveProperty(
     'workspace',
   )

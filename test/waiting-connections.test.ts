@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { connect } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -25,12 +26,23 @@ const client = `
     })
   setTimeout(end, 20_000)`
 
-test.runIf(isPossible)(
-  'a crowd that connects at once while the server is busy is not dropped',
-  () => {
-    const { hostname, port } = new URL(world().url)
-    // The server is in this process, which is busy until the client has ended.
-    const { stdout } = spawnSync(process.execPath, ['-e', client, port, hostname])
-    expect(String(stdout)).toBe(String(CONNECTIONS))
-  },
-)
+test.runIf(isPossible)('a crowd that connects at once to a busy server is not dropped', () => {
+  const { hostname, port } = new URL(world().url)
+  // The server is in this process, which is busy until the client has ended.
+  const { stdout } = spawnSync(process.execPath, ['-e', client, port, hostname])
+  expect(String(stdout)).toBe(String(CONNECTIONS))
+})
+
+test('of thousands of requests that arrive at once no more than may wait are begun', async () => {
+  const { hostname, port } = new URL(world().url)
+  let begun = 0
+  const count = () => void begun++
+  world().app.server.on('request', count)
+  onTestFinished(() => void world().app.server.off('request', count))
+  const socket = connect(Number(port), hostname).resume()
+  const closed = new Promise((resolve) => socket.once('close', resolve))
+  socket.on('error', () => {}).write('GET / HTTP/1.1\r\n\r\n'.repeat(3_000))
+  await closed
+  expect(begun).toBeGreaterThan(1)
+  expect(begun).toBeLessThan(100)
+})

@@ -8,7 +8,17 @@ type ArrivingBodiesOptions = {
   /** How many bytes of bodies this node may keep that have not arrived whole. */
   mostBytes: number
   metrics: Pick<Metrics, 'arrivingBodies' | 'bodiesCut'>
+  turns: Turns
 }
+
+/** Divides the turns of the event loop. */
+export type Turns = {
+  hasRoom: (taken: number) => boolean
+  take: () => void
+  wait: (appId: string, goOn: () => void) => void
+}
+/** Whose turn it is to send a body: its sender is not known yet. */
+const NO_APP = ''
 
 /** Bodies whose `Content-Length` is at most this are not counted: headers may take as much. */
 const SMALL_BYTES = 16 * 1024
@@ -20,15 +30,18 @@ const PIECE_BYTES = 256
  */
 const MOST_SMALL_PIECES = 16 * 1024
 const SMALL_PIECE_BYTES = 16
+/** A shorter piece takes a place in a turn of the event loop. Few bodies have any. */
+const SHORT_BYTES = 256
 
 /**
  * Bounds the memory of request bodies that are still arriving. Anybody can send one slowly, and its
  * sender is not known before its end. When all together take too much, the connections of the
- * oldest are closed: an honest client finishes soon. So are those of bodies in tiny pieces.
+ * oldest are closed: an honest client finishes soon. So are those of bodies in tiny pieces. Short
+ * pieces are taken a few in each turn of the event loop, so that others have theirs.
  */
 export function boundArrivingBodies(
   app: FastifyInstance,
-  { mostBytes, metrics }: ArrivingBodiesOptions,
+  { mostBytes, metrics, turns }: ArrivingBodiesOptions,
 ) {
   const arriving = createMemoryTally<IncomingMessage>({
     mostBytes,
@@ -47,10 +60,19 @@ export function boundArrivingBodies(
         if (areSmall && pieces > MOST_SMALL_PIECES) return arriving.cut(raw)
         arriving.grow(raw, length + PIECE_BYTES)
         if (arriving.isFull()) arriving.cutOldest()
+        if (length < SHORT_BYTES) takePlace(raw, turns)
       })
     }
     done(null, payload)
   })
+}
+
+/** Of thousands of short pieces that were read at once, the rest is taken in later turns. */
+function takePlace(body: IncomingMessage, turns: Turns) {
+  turns.take()
+  if (turns.hasRoom(0)) return
+  body.pause()
+  turns.wait(NO_APP, () => body.resume())
 }
 
 /** Whether a body is counted: not one that an operation reads as it arrives, nor a small one. */
