@@ -1,4 +1,5 @@
 import { topics } from '@parley/contract'
+import { countOtherNodes } from '@parley/server/realtime/queries'
 import { expect, onTestFinished, test } from 'vitest'
 import { upTo } from '../support/events.ts'
 import { whileRowLocked } from '../support/locks.ts'
@@ -39,4 +40,17 @@ test('who is subscribed to many topics is found out by few statements', async ()
   )
   for (const { presence_stats } of await Promise.all(asked)) expect(presence_stats).toEqual({})
   expect(surveys().length).toBeLessThan(TOPICS / 2)
+})
+
+test('a node that has died is waited for by nobody', async () => {
+  const { db, pool } = world()
+  const others = () => pool.use((sql) => countOtherNodes(sql, 'this node'))
+  const before = await others()
+  await db`
+    insert into nodes (id, beat_at)
+    values ('dead', now() - interval '50 seconds')`
+  onTestFinished(async () => {
+    await db`delete from nodes where id = 'dead'`
+  })
+  expect(await others()).toBe(before)
 })

@@ -2,7 +2,7 @@ import { topics } from '@parley/contract'
 import { createErasureOfDeleted } from '@parley/server/jobs/erase-deleted'
 import { createErasurePositions } from '@parley/server/jobs/erasure-context'
 import { expect, test, vi } from 'vitest'
-import { cleanupElsewhere } from '../support/cleanup.ts'
+import { cleanupElsewhere, erased } from '../support/cleanup.ts'
 import { erasureContext } from '../support/erasing.ts'
 import { insertUsers } from '../support/inserted.ts'
 import { whileLocked, withoutCleanup } from '../support/locks.ts'
@@ -79,4 +79,5 @@ test('deleted users whose reactions cannot be erased hold up no other user', asy
       expect(forgotten).toEqual([{ id: clara.id }])
     }, patient),
   )
+  await erased(world())
 })
