@@ -250,9 +250,10 @@ export class ChannelSync {
 
   /** Fills a gap with the changes, or reloads everything if there are too many. */
   #fillGap(changes: ChannelChanges): boolean {
-    if (!this.#unsubscribe || changes.removed) return false
-    const { rev = 0, messages = [] } = changes
-    if (changes.resync) {
+    if (!this.#unsubscribe) return false
+    const { rev = this.#position?.offset ?? 0, messages = [] } = changes
+    // Readers who are no members do not get the changes.
+    if (changes.resync || changes.removed) {
       this.#startOver(rev)
       return false
     }

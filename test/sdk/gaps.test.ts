@@ -24,3 +24,24 @@ test('a long gap is filled by as many answers as it takes', async () => {
   await isLive(chat)
   expect(texts(messages.getSnapshot())).toEqual(['1', '2', '3'])
 })
+
+test('a reader who is no member is shown what they missed', async () => {
+  const { chat, channel, cut, mend, loseEvents, intercept } = scriptedChat()
+  const talk = channel('c')
+  talk.send('1')
+  // Only members get what changed in a channel.
+  const answer = { channels: { c: { removed: true } }, more: false, settingsVersion: 0 }
+  intercept(/^POST \/api\/sync$/, () => Response.json(answer))
+  const { messages } = chat.channel('c')
+  messages.subscribe(() => {})
+  await chat.connect()
+  await until(messages, ready)
+  cut()
+  await isOffline(chat)
+  loseEvents()
+  talk.send('2')
+  mend()
+  chat.wake()
+  await isLive(chat)
+  await until(messages, (shown) => ready(shown) && texts(shown).join() === '1,2', 5_000)
+})

@@ -12,8 +12,7 @@ function watching(chat: ScriptedChat, { count = 0 } = {}) {
   const channel = chat.channel('c')
   for (let n = 1; n <= count; n++) channel.send(`${n}`)
   const room = chat.chat.channel('c')
-  const { messages, members, pins, reads } = room
-  for (const store of [messages, members, pins, reads]) store.subscribe(() => {})
+  for (const each of [room.messages, room.members, room.pins, room.reads]) each.subscribe(() => {})
   void chat.chat.connect()
   return { channel, room, stop: room.watch() }
 }
@@ -49,14 +48,15 @@ test('events during the first load are applied to its answer', async () => {
 
 test('events during the load of members, reads and pins are applied to their answers', async () => {
   const chat = scriptedChat()
-  const held = [FIRST_PAGE, /\/pins\?/].map((path) => chat.hold(path))
+  const [first, pins] = [chat.hold(FIRST_PAGE), chat.hold(/\/pins\?/)]
   const { channel, room } = watching(chat, { count: 2 })
-  await Promise.all(held.map(({ asked }) => asked))
+  await first.asked
   channel.join('ben')
   channel.read('ana', 2)
+  first.release()
+  await pins.asked
   channel.pin('c-0001')
-  await quiet()
-  for (const { release } of held) release()
+  pins.release()
   await until(room.members, (members) => ready(members) && members.items.length === 3)
   const { byUser } = await until(room.reads, ({ byUser }) => byUser.ana?.lastReadSeq === 2)
   expect(byUser.ben?.lastReadSeq).toBe(0)
