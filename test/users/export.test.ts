@@ -7,9 +7,9 @@ import { exportOf, type Item } from '../support/exported.ts'
 import { unknownId } from '../support/ids.ts'
 import { withoutCleanup } from '../support/locks.ts'
 import { complaint, invalid, notFound, refusal, unauthorized } from '../support/refusal.ts'
-import { useSharedWorld } from '../support/world.ts'
+import { useWorld } from '../support/world.ts'
 
-const world = useSharedWorld()
+const world = useWorld()
 
 const of = (items: Item[], kind: string) =>
   items.filter((item) => item.kind === kind).map(({ data }) => data)
