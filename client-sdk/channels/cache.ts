@@ -43,9 +43,8 @@ export class ChannelsCache {
     this.#subscriptions = new RecordSubscriptions(context.topics)
   }
 
-  list(filter: ChannelsFilter = {}): ChannelsStore {
-    return (this.#lists.get(filter.type ?? '') ?? this.#createList(filter)).store
-  }
+  readonly list = (filter: ChannelsFilter = {}): ChannelsStore =>
+    (this.#lists.get(filter.type ?? '') ?? this.#createList(filter)).store
 
   /** The record of a channel, if it was loaded. */
   readonly get = (channelId: string) => this.#channels.get(channelId)?.channel
@@ -101,9 +100,7 @@ export class ChannelsCache {
       case 'channel.deleted':
         return this.remove(payload.channelId)
       case 'channel.updated':
-        return this.#update(payload.channelId, (listed) =>
-          withChannelProfile(listed, payload.channel),
-        )
+        return this.#update(payload.channelId, withChannelProfile(payload.channel))
       case 'channel.settings_changed':
         return this.#show(payload.channelId, this.#parts.takeSettings(payload, offset))
       case 'user.updated':
@@ -147,13 +144,16 @@ export class ChannelsCache {
     this.context.keeper()?.list.end()
   }
 
-  #refetch(channelId: string) {
-    const since = this.#profiles.now
+  #refetch(channelId: string, isIncomplete?: boolean) {
+    const [since, rev] = [this.#profiles.now, this.get(channelId)?.rev]
     this.context.catchUp.request(channelId, {
       since: null,
       apply: ({ channel, removed }, settingsVersion) => {
         if (removed) this.remove(channelId)
         if (channel) this.#merge(channel, { since, settingsVersion })
+        // What it lacks no event brings, and an answer that events have overtaken is not taken.
+        const isOvertaken = channel && ![rev, channel.rev].includes(this.get(channelId)?.rev)
+        if (isIncomplete && isOvertaken) this.#refetch(channelId, true)
         this.#refresh()
       },
     })
@@ -163,7 +163,7 @@ export class ChannelsCache {
   #add(channel: UserEvents['channel.added']['channel'], settingsVersion: number) {
     this.#merge({ ...channel, lastMessage: null }, { since: this.#profiles.now, settingsVersion })
     this.#refresh()
-    this.#refetch(channel.id)
+    this.#refetch(channel.id, true)
   }
 
   #merge(channel: Channel, { since, settingsVersion }: Source, sortKey = 0) {
@@ -218,7 +218,7 @@ export class ChannelsCache {
   #subscribe({ id, rev }: Channel) {
     this.#subscriptions.add(id, ({ offset }) => {
       // Events between the record and the subscription were missed.
-      if (offset > (this.#channels.get(id)?.channel.rev ?? rev)) this.#refetch(id)
+      if (offset > (this.#channels.get(id)?.channel.rev ?? rev)) this.#refetch(id, true)
     })
   }
 

@@ -120,13 +120,12 @@ function withProfile(channel: Channel, profile: Profile): Channel {
 }
 
 /** Updates the name, image and description, unless known ones are newer. */
-export const withChannelProfile = (
-  { channel, sortKey }: ListedChannel,
-  profile: Profile,
-): ListedChannel => ({
-  channel: profile.updatedAt < channel.updatedAt ? channel : withProfile(channel, profile),
-  sortKey,
-})
+export const withChannelProfile =
+  (profile: Profile) =>
+  ({ channel, sortKey }: ListedChannel): ListedChannel => ({
+    channel: profile.updatedAt < channel.updatedAt ? channel : withProfile(channel, profile),
+    sortKey,
+  })
 
 /** Updates a user's name and image: in members, the last message and direct messages. */
 export function withUserProfile(

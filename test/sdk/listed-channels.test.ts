@@ -82,7 +82,7 @@ test('a new profile renames the direct messages with its user, and no group', ()
 test('a newer profile of a channel replaces the known one, and an older one does not', () => {
   const channel = { ...scriptedChat().channel('c').record(), name: 'Known' }
   const nameAfter = (updatedAt: string) =>
-    withChannelProfile({ channel, sortKey: 0 }, { ...channel, name: 'Told', updatedAt }).channel
+    withChannelProfile({ ...channel, name: 'Told', updatedAt })({ channel, sortKey: 0 }).channel
       .name
   const timeOf = (ms: number) => new Date(Date.parse(channel.updatedAt) + ms).toISOString()
   expect([timeOf(1), timeOf(-1)].map(nameAfter)).toEqual(['Told', 'Known'])

@@ -145,7 +145,7 @@ test('a listed direct message keeps the name of the other, and a page keeps its 
   const { talk } = followed()
   const channel = { ...talk.record(), type: 'messaging' as const, name: 'ANA' }
   const profile = { ...channel, name: 'ANA, BEN', image: 'x', updatedAt: timeOf(9) }
-  const changed = withChannelProfile({ channel, sortKey: 0 }, profile)
+  const changed = withChannelProfile(profile)({ channel, sortKey: 0 })
   expect(changed.channel).toMatchObject({ name: 'ANA', image: null, updatedAt: timeOf(9) })
   const page = ['first', 'second', 'third'].map((id) => ({ ...channel, id }))
   const keys = [...sortKeysOf(page)].sort(([, a], [, b]) => b - a)
