@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { Channel } from './channels.ts'
 import { Device } from './devices.ts'
 import * as field from './fields.ts'
-import { grouped, limits } from './limits.ts'
+import { grouped, limits, megabytes } from './limits.ts'
 import { Message } from './messages.ts'
 import { operation } from './operation.ts'
 import { Preferences } from './preferences.ts'
@@ -156,9 +156,10 @@ export const inspect = {
     summary: 'Read the messages of a channel',
     description:
       'Lists messages of a channel, the newest first, tombstones included. With `q` a call looks ' +
-      `at ${grouped(limits.inspectSlice)} messages, or at 2 MB of texts, so a page may have few ` +
-      'that match, or none, and a `nextCursor` all the same. Each call about a channel that is ' +
-      'not open to everybody is noted in the audit log.',
+      `at ${grouped(limits.inspectSlice)} messages, or at ` +
+      `${megabytes(limits.inspectSliceBytes)} of texts, so a page may have few that match, or ` +
+      'none, and a `nextCursor` all the same. Each call about a channel that is not open to ' +
+      'everybody is noted in the audit log.',
     input: z.object({
       appId,
       channelId: field.channelId(),

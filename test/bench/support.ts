@@ -13,6 +13,7 @@ import { createTokens } from '@parley/server/core/tokens'
 import { createDb } from '@parley/server/db/client'
 import { startEmbeddedPostgres } from '@parley/server/db/embedded/index'
 import { migrate } from '@parley/server/db/migrate'
+import { listen } from '@parley/server/http/listen'
 import { createCleanup } from '@parley/server/jobs/cleanup'
 import { createProviderPreferences } from '@parley/server/jobs/push/preferences'
 import { ADMIN_KEY } from './server.ts'
@@ -75,7 +76,7 @@ export async function startNode(databaseUrl: string) {
       timings: { shutdownMs: 0 },
     },
   })
-  const url = await server.listen({ port: 0, host: '127.0.0.1' })
+  const url = await listen(server, { port: 0, host: '127.0.0.1' })
   const app = await createApi({ url, adminKey: ADMIN_KEY }).apps.create({ name: 'Bench' })
   const user = await createApi({ url, apiKey: app.apiKey }).tokens.create({ userId: 'ana' })
   const ana = createApi({ url, token: user.token })

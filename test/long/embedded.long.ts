@@ -41,6 +41,20 @@ test('a server restarts a database of its own that ends, and last says why it en
   })
 })
 
+test('a server whose database files are gone gives up, and says so last', async () => {
+  const dataDir = createDataFolder('embedded-gone')
+  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }))
+  const settings = { ...production, EMBEDDED_DATABASE: 'yes', PUBLIC_URL: 'https://chat.example' }
+  const server = start({ ...settings, DATA_DIR: dataDir }, dataDir)
+  await server.address()
+  const database = databaseIn(dataDir)
+  rmSync(join(dataDir, 'postgres'), { recursive: true })
+  process.kill(database, 'SIGKILL')
+  expect(await server.code).toBe(1)
+  const last = JSON.parse(server.output().trimEnd().split('\n').at(-1) ?? '')
+  expect(last.msg).toMatch(/^The embedded PostgreSQL has ended 4 times within an hour: giving up/)
+})
+
 const databaseIn = (dataDir: string) => {
   const [pid] = readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8').split('\n')
   return Number(pid)

@@ -6,6 +6,7 @@ import { createMetrics } from '@parley/server/core/metrics'
 import { createShutdown } from '@parley/server/core/shutdown'
 import { createTokens } from '@parley/server/core/tokens'
 import { createDb } from '@parley/server/db/client'
+import { listen } from '@parley/server/http/listen'
 import { createCleanup } from '@parley/server/jobs/cleanup'
 import { createProviderPreferences } from '@parley/server/jobs/push/preferences'
 import { medianMs } from '../support/median-ms.ts'
@@ -157,4 +158,4 @@ const app = buildApp({
     sendMemoryBytes: 256 * 1024 * 1024,
   },
 })
-process.send?.(await app.listen({ port: 0, host: '127.0.0.1' }))
+process.send?.(await listen(app, { port: 0, host: '127.0.0.1' }))

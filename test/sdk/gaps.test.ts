@@ -1,11 +1,9 @@
 import { expect, test } from 'vitest'
 import { isLive, isOffline, ready, texts, until } from '../support/chat.ts'
-import { scriptedChat } from '../support/scripted/index.ts'
+import { type ScriptedChat, scriptedChat } from '../support/scripted/index.ts'
 
-test('a long gap is filled by as many answers as it takes', async () => {
-  const { chat, channel, cut, mend, loseEvents, hold } = scriptedChat()
-  const talk = channel('c')
-  talk.send('1')
+/** Shows a room, and cuts its client off: what happens from now on is missed. */
+async function missEvents({ chat, cut, loseEvents }: ScriptedChat) {
   const { messages } = chat.channel('c')
   messages.subscribe(() => {})
   await chat.connect()
@@ -13,6 +11,15 @@ test('a long gap is filled by as many answers as it takes', async () => {
   cut()
   await isOffline(chat)
   loseEvents()
+  return messages
+}
+
+test('a long gap is filled by as many answers as it takes', async () => {
+  const scripted = scriptedChat()
+  const { chat, channel, mend, hold } = scripted
+  const talk = channel('c')
+  talk.send('1')
+  const messages = await missEvents(scripted)
   for (const text of ['2', '3']) talk.send(text)
   const sync = hold(/^POST \/api\/sync$/)
   mend()
@@ -26,19 +33,14 @@ test('a long gap is filled by as many answers as it takes', async () => {
 })
 
 test('a reader who is no member is shown what they missed', async () => {
-  const { chat, channel, cut, mend, loseEvents, intercept } = scriptedChat()
+  const scripted = scriptedChat()
+  const { chat, channel, mend, intercept } = scripted
   const talk = channel('c')
   talk.send('1')
   // Only members get what changed in a channel.
   const answer = { channels: { c: { removed: true } }, more: false, settingsVersion: 0 }
   intercept(/^POST \/api\/sync$/, () => Response.json(answer))
-  const { messages } = chat.channel('c')
-  messages.subscribe(() => {})
-  await chat.connect()
-  await until(messages, ready)
-  cut()
-  await isOffline(chat)
-  loseEvents()
+  const messages = await missEvents(scripted)
   talk.send('2')
   mend()
   chat.wake()

@@ -59,7 +59,7 @@ export function useWorld(options?: ServerOptions) {
  * The same, where the server and its database also serve other files of the worker that share it,
  * one after the other: each has an app of its own there. For tests that neither count what is in
  * the whole database nor change, slow or stop the server: making one, and having its connections
- * plan all statements anew, takes more than most files do.
+ * plan all statements again, takes more than most files do.
  */
 export function useSharedWorld() {
   let world: World | undefined

@@ -1,4 +1,4 @@
-import { statfsSync } from 'node:fs'
+import { existsSync, statfsSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import type { Cluster } from './cluster.ts'
 import { type Postmaster, startPostmaster } from './postmaster.ts'
@@ -88,7 +88,9 @@ export function keepRunning(cluster: Cluster, first: Postmaster, options: WatchO
   }
 }
 
+/** Whether there is room on the disk, which is not asked about files that are gone. */
 function hasRoom({ directory }: Cluster) {
+  if (!existsSync(directory)) return true
   const { bavail, bsize } = statfsSync(directory)
   return bavail * bsize >= ROOM_BYTES
 }
