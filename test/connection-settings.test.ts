@@ -6,7 +6,7 @@ import { inspect } from '@parley/server/db/migrate'
 import { createQueuePool } from '@parley/server/jobs/queue-pool'
 import { createPostgresBroker } from '@parley/server/realtime/postgres-broker'
 import { expect, onTestFinished, test } from 'vitest'
-import { until } from './support/until.ts'
+import { unhurried, until } from './support/until.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -103,7 +103,8 @@ test('the server ends connections whose client is gone, or idle in a transaction
 
 test('a database that is closed keeps no connection', async () => {
   const name = 'parley-test-closed'
-  const db = createDb({ url: world().databaseUrl, poolSize: 2, applicationName: name })
+  const options = { poolSize: 2, applicationName: name, patience: unhurried }
+  const db = createDb({ url: world().databaseUrl, ...options })
   await Promise.all([
     db.use((connection) => connection`select`),
     db.useApart((connection) => connection`select`),

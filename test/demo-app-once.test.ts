@@ -3,6 +3,7 @@ import { newApiKey } from '@parley/server/core/api-keys'
 import { createDb } from '@parley/server/db/client'
 import { expect, test } from 'vitest'
 import { withRecordedDatabase } from './support/recorded-database.ts'
+import { unhurried } from './support/until.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -10,7 +11,8 @@ const world = useWorld()
 test('two nodes that start at once add one demo app', async () => {
   const apiKey = newApiKey()
   const added = await withRecordedDatabase(world().databaseUrl, async (url) => {
-    const nodes = [1, 2].map(() => createDb({ url, poolSize: 1, applicationName: 'parley-test' }))
+    const options = { url, poolSize: 1, applicationName: 'parley-test', patience: unhurried }
+    const nodes = [1, 2].map(() => createDb(options))
     try {
       return await Promise.all(nodes.map((db) => ensureDemoApp(db, { apiKey, isAsked: true })))
     } finally {

@@ -5,6 +5,7 @@ import { withSchema } from '@parley/server/db/schema-name'
 import { createQueuePool } from '@parley/server/jobs/queue-pool'
 import { expect, onTestFinished, test } from 'vitest'
 import { createSharedDatabase } from './support/roles.ts'
+import { unhurried } from './support/until.ts'
 
 test('services that share a database and a role count their own connections only', async () => {
   const shared = await createSharedDatabase()
@@ -20,7 +21,7 @@ test('services that share a database and a role count their own connections only
     await Promise.all(connections.map((sql) => sql`select 1`))
     const queue = createQueuePool(url, { onConnectionLost: () => {} })
     await queue.pgPool.query('select 1')
-    const db = createDb({ url, poolSize: 1, applicationName: 'parley' })
+    const db = createDb({ url, poolSize: 1, applicationName: 'parley', patience: unhurried })
     // Else the connection that it uses may be opened before or after the others are counted.
     await db.ping()
     onTestFinished(async () => {

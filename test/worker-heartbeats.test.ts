@@ -6,7 +6,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { useDatabaseClock } from './support/database-clock.ts'
 import { idle } from './support/idle.ts'
 import { silentLog, useStagingWorld } from './support/jobs.ts'
-import { until } from './support/until.ts'
+import { unhurried, until } from './support/until.ts'
 
 const staging = useStagingWorld()
 const { sendsOf, heartbeats } = staging
@@ -54,7 +54,8 @@ test('a worker keeps its job for as long as it lives', async () => {
 async function startInTurns() {
   const { db, databaseUrl, metrics } = staging.current().world
   // Its connections are opened after the clock was made one that can be set.
-  const pool = createDb({ url: databaseUrl, poolSize: 2, applicationName: 'parley-test' })
+  const options = { poolSize: 2, applicationName: 'parley-test', patience: unhurried }
+  const pool = createDb({ url: databaseUrl, ...options })
   onTestFinished(() => pool.end({ timeout: 1 }))
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   onTestFinished(() => void vi.useRealTimers())

@@ -4,6 +4,7 @@ import type { PresenceNote } from '@parley/server/realtime/broker'
 import { PresenceTracker } from '@parley/server/realtime/presence'
 import { type Session, Sessions } from '@parley/server/realtime/sessions'
 import { afterAll, beforeAll, onTestFinished } from 'vitest'
+import { unhurried } from '../support/until.ts'
 import type { World } from '../support/world.ts'
 
 export const DEAD_AFTER_MS = 60_000
@@ -12,8 +13,8 @@ export const DEAD_AFTER_MS = 60_000
 export function useTrackers(world: () => World) {
   let db: ReturnType<typeof createDb>
   beforeAll(() => {
-    const url = world().databaseUrl
-    db = createDb({ url, poolSize: 2, applicationName: 'parley-test' })
+    const options = { poolSize: 2, applicationName: 'parley-test', patience: unhurried }
+    db = createDb({ url: world().databaseUrl, ...options })
   })
   afterAll(() => db.end({ timeout: 1 }))
 

@@ -71,6 +71,7 @@ export function keepRunning(cluster: Cluster, first: Postmaster, options: WatchO
     restarting = restart()
       .then(
         () => {
+          options.onNotice('The embedded PostgreSQL serves again')
           failure = undefined
           pauseMs = 0
         },
