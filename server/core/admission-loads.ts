@@ -22,6 +22,9 @@ type CallerLoad = {
 /** The load of a caller and of their app. */
 export type Load = { app: AppLoad; caller: CallerLoad }
 
+/** A queue is long if so many calls wait for each connection of the app. */
+const LONG_QUEUE = 4
+
 /** How many tokens of an app are looked up at once: they wait for no locks, so few are enough. */
 const LOOK_UPS = 2
 
@@ -32,7 +35,10 @@ export class AdmissionLoads {
   readonly #perUser: number
   readonly #lookUps: number
 
-  constructor(poolSize: number) {
+  readonly #isLoopBusy: () => boolean
+
+  constructor(poolSize: number, isLoopBusy: () => boolean) {
+    this.#isLoopBusy = isLoopBusy
     this.#perApp = Math.max(1, Math.floor(poolSize / 2))
     this.#perUser = Math.min(limits.callsAtOnce.user, Math.ceil(this.#perApp / 2))
     this.#lookUps = Math.min(LOOK_UPS, this.#perUser)
@@ -62,7 +68,23 @@ export class AdmissionLoads {
 
   hasRoom({ app, caller }: Load) {
     if (caller.running >= caller.atOnce) return false
-    return caller.isApart || app.running < this.#perApp
+    return caller.isApart || app.running < this.#placesOf(app)
+  }
+
+  /**
+   * An app with a long queue takes more of the event loop than its connections show: its calls
+   * arrive, are checked and may be refused beside. While the loop is busy and other apps have calls,
+   * it leaves half of its connections unused.
+   */
+  #placesOf({ running, waiting }: AppLoad) {
+    const all = this.#perApp
+    const fewer = Math.ceil(all / 2)
+    const hasFewer =
+      running >= fewer &&
+      waiting >= LONG_QUEUE * all &&
+      this.#apps.size > 1 &&
+      this.#isLoopBusy()
+    return hasFewer ? fewer : all
   }
 
   isFull(who: AdmittedCaller, { app, caller }: Load) {
@@ -81,7 +103,13 @@ export class AdmissionLoads {
     if (!load.caller.isApart) load.app.running -= 1
     load.caller.running -= 1
     this.#admitNext(load.app)
+    this.admitWaiting(load.app)
     this.forgetIdle(who, load)
+  }
+
+  /** An app may have more places than when a call of it last ended. */
+  admitWaiting(app: AppLoad) {
+    while (app.waiting > 0 && app.running < this.#placesOf(app)) if (!this.#admitNext(app)) return
   }
 
   #admitNext(app: AppLoad) {
@@ -91,8 +119,10 @@ export class AdmissionLoads {
       // To the end: the others have their turn before the next call of this caller.
       app.callers.delete(name)
       app.callers.set(name, caller)
-      return admit()
+      admit()
+      return true
     }
+    return false
   }
 }
 

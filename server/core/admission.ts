@@ -1,6 +1,7 @@
 import { DeadlineError } from '../db/client.ts'
 import { AdmissionLoads, type AdmittedCaller, type Load } from './admission-loads.ts'
 import { ApiError } from './errors.ts'
+import { createLoopWatch } from './loop-watch.ts'
 import type { Metrics } from './metrics.ts'
 
 export type AdmissionRequest = AdmittedCaller & {
@@ -29,6 +30,7 @@ export class AdmissionError extends ApiError {
 type AdmissionOptions = {
   poolSize: number
   metrics: Pick<Metrics, 'callsWaiting' | 'callsRefused'>
+  isLoopBusy?: () => boolean
 }
 
 /**
@@ -39,8 +41,12 @@ type AdmissionOptions = {
  *
  * Work that was admitted must not ask for another admission: it could wait for itself.
  */
-export function createAdmission({ poolSize, metrics }: AdmissionOptions): Admit {
-  const loads = new AdmissionLoads(poolSize)
+export function createAdmission({
+  poolSize,
+  metrics,
+  isLoopBusy = createLoopWatch(),
+}: AdmissionOptions): Admit {
+  const loads = new AdmissionLoads(poolSize, isLoopBusy)
 
   const refuse = <E extends Error>(reason: 'full' | 'late' | 'gone', error: E) => {
     metrics.callsRefused.inc({ reason })
@@ -79,6 +85,7 @@ export function createAdmission({ poolSize, metrics }: AdmissionOptions): Admit 
 
   return async (request, work) => {
     const load = loads.of(request)
+    loads.admitWaiting(load.app)
     if (loads.hasRoom(load)) loads.start(load)
     else if (loads.isFull(request, load)) {
       loads.forgetIdle(request, load)

@@ -1,7 +1,10 @@
-/** How many commands are decoded or handled before other work gets the event loop. */
-const COMMANDS_PER_TURN = 100
+/**
+ * How many commands are decoded or handled before other work gets the event loop: about a
+ * millisecond of it, which other calls wait for several times.
+ */
+const COMMANDS_PER_TURN = 20
 /** How many of these one connection may decode while others wait. */
-const DECODED_AT_ONCE = 50
+const DECODED_AT_ONCE = 10
 
 /**
  * Divides the event loop between connections. In each turn of the loop a bounded number of commands
