@@ -1,16 +1,14 @@
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { limits } from '@parley/contract'
-import { type AdmissionRequest, createAdmission } from '@parley/server/core/admission'
+import { createAdmission } from '@parley/server/core/admission'
 import { createMetrics } from '@parley/server/core/metrics'
 import { Departure } from '@parley/server/http/departure'
 import { admissionRequestOf } from '@parley/server/http/runner'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { backend, callsTo, inAMinute, user } from './support/admitted-calls.ts'
 
 const { userWaiting, appWaiting } = limits.callsAtOnce
-const inAMinute = () => performance.now() + 60_000
-const user = (userId: string, appId = 'app') => ({ appId, userId, until: inAMinute() })
-const backend = (appId = 'app') => ({ appId, lane: 'calls' as const, until: inAMinute() })
 const lookUp = () => ({ appId: 'app', lane: 'tokens' as const, until: inAMinute() })
 const batch = () => ({ appId: 'app', lane: 'sends' as const, until: inAMinute() })
 
@@ -19,34 +17,6 @@ function departed() {
   const response = new ServerResponse(new IncomingMessage(new Socket()))
   response.destroy()
   return new Departure(response)
-}
-
-/** Calls to a pool that last until they are told to end. */
-function callsTo(poolSize: number, isLoopBusy = () => false) {
-  const metrics = createMetrics()
-  const admit = createAdmission({ poolSize, metrics, isLoopBusy })
-  const started: string[] = []
-  const ends = new Map<string, () => void>()
-  const call = (name: string, from: AdmissionRequest) => {
-    const work = () => {
-      started.push(name)
-      return new Promise<void>((resolve) => ends.set(name, resolve))
-    }
-    const done = admit(from, work)
-    done.catch(() => {})
-    return done
-  }
-  const many = (name: string, count: number, from: () => AdmissionRequest) =>
-    Array.from({ length: count }, (_, index) => call(`${name}${index + 1}`, from()))
-  /** Ends a call; resolves once those whom it made room for have started. */
-  const end = async (name: string) => {
-    ends.get(name)?.()
-    await new Promise(setImmediate)
-  }
-  const waiting = async () => (await metrics.callsWaiting.get()).values[0]?.value
-  const refused = async () =>
-    (await metrics.callsRefused.get()).values.map(({ labels, value }) => [labels.reason, value])
-  return { call, many, end, started, waiting, refused }
 }
 
 test('each call waits as its caller, and leaves with its caller', () => {
@@ -132,43 +102,6 @@ test('a user at their limit holds up nobody behind them', async () => {
   await end('ana1')
   await end('cleo1')
   expect(started).toEqual(['ana1', 'ben1', 'cleo1', 'ana2'])
-})
-
-test('an app with a long queue leaves connections unused while others want the loop', async () => {
-  const loop = { isBusy: true }
-  const { many, call, end, started } = callsTo(8, () => loop.isBusy)
-  many('many', 30, () => backend('loud'))
-  expect(started).toHaveLength(4)
-  // Until another app has calls it is alone.
-  await end('many1')
-  expect(started.at(-1)).toBe('many5')
-  call('quiet', backend('quiet'))
-  await end('many2')
-  await end('many3')
-  expect(started.slice(5)).toEqual(['quiet'])
-  await end('many4')
-  expect(started.slice(6)).toEqual(['many6'])
-  loop.isBusy = false
-  call('next', backend('loud'))
-  await new Promise(setImmediate)
-  expect(started.slice(7)).toEqual(['many7', 'many8'])
-  loop.isBusy = true
-  await end('many5')
-  await end('many6')
-  await end('many7')
-  expect(started.slice(9)).toEqual(['many9'])
-  await end('quiet')
-  await end('many8')
-  expect(started.slice(10)).toEqual(['many10', 'many11', 'many12'])
-})
-
-test('an app with a short queue has all its connections, however busy the loop is', async () => {
-  const { many, call, end, started } = callsTo(8, () => true)
-  call('quiet', backend('quiet'))
-  many('few', 4 + 15, () => backend('app'))
-  expect(started).toHaveLength(1 + 4)
-  await end('few1')
-  expect(started.at(-1)).toBe('few5')
 })
 
 test('failed work makes room for the next', async () => {

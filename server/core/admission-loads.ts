@@ -80,10 +80,7 @@ export class AdmissionLoads {
     const all = this.#perApp
     const fewer = Math.ceil(all / 2)
     const hasFewer =
-      running >= fewer &&
-      waiting >= LONG_QUEUE * all &&
-      this.#apps.size > 1 &&
-      this.#isLoopBusy()
+      running >= fewer && waiting >= LONG_QUEUE * all && this.#apps.size > 1 && this.#isLoopBusy()
     return hasFewer ? fewer : all
   }
 
@@ -109,7 +106,9 @@ export class AdmissionLoads {
 
   /** An app may have more places than when a call of it last ended. */
   admitWaiting(app: AppLoad) {
-    while (app.waiting > 0 && app.running < this.#placesOf(app)) if (!this.#admitNext(app)) return
+    let isAdmitted = true
+    while (isAdmitted && app.waiting > 0 && app.running < this.#placesOf(app))
+      isAdmitted = this.#admitNext(app)
   }
 
   #admitNext(app: AppLoad) {

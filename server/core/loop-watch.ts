@@ -4,7 +4,7 @@ import { performance } from 'node:perf_hooks'
 const LOOK_MS = 100
 const BUSY_SHARE = 0.9
 
-/** Returns whether the event loop was busy for most of the tenth of a second before the last look. */
+/** Returns whether the event loop was busy in the last tenth of a second or so. */
 export function createLoopWatch() {
   let last = performance.eventLoopUtilization()
   let lookedAt = performance.now()
