@@ -73,8 +73,8 @@ export class AdmissionLoads {
 
   /**
    * An app with a long queue takes more of the event loop than its connections show: its calls
-   * arrive, are checked and may be refused beside. While the loop is busy and other apps have calls,
-   * it leaves half of its connections unused.
+   * arrive, are checked and may be refused beside. While the loop is busy and other apps have
+   * calls, it leaves half of its connections unused.
    */
   #placesOf({ running, waiting }: AppLoad) {
     const all = this.#perApp
