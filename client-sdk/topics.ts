@@ -61,7 +61,7 @@ export class ChannelTopics {
   /** Subscribes again after the user regained access. */
   resubscribe(channelId: string) {
     const topic = this.#topics.get(channelId)
-    if (topic && !topic.unsubscribe) this.#open(channelId, topic)
+    if (topic) this.#open(channelId, topic)
   }
 
   #open(channelId: string, topic: SharedTopic) {

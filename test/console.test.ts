@@ -2,6 +2,7 @@ import type { ErrorCode } from '@parley/contract'
 import { createConsoleSessions } from '@parley/server/http/console-sessions'
 import { expect, test } from 'vitest'
 import { forge } from './support/forge.ts'
+import { limited, none } from './support/limited.ts'
 import { expectError, post } from './support/raw.ts'
 import { ADMIN_KEY, PUBLIC_URL, useWorld } from './support/world.ts'
 
@@ -127,6 +128,30 @@ test('a session reaches nothing but the operations of the operator, below /conso
   expectError(await ask('/admin/apps', { headers }), 'UNAUTHORIZED')
   for (const path of ['/console/api/users', '/console/tokens', '/console/health'])
     expectError(await ask(path, { headers }), 'NOT_FOUND')
+})
+
+test('what is asked of the console, and wrong keys, count by address', async () => {
+  const rateLimits = { ...none, tokens: 2, requests: 2 }
+  const { app } = await limited({ hasConsole: true, rateLimits })
+  const [cookie = ''] = (await createConsoleSessions(ADMIN_KEY).begin(true)).split(';')
+  const [here, there] = ['192.0.2.1', '192.0.2.2']
+  const list = async (remoteAddress: string) => {
+    const headers = { ...ownHeaders, cookie }
+    const asked = { method: 'GET', url: '/console/admin/apps', headers, remoteAddress } as const
+    return (await app.inject(asked)).statusCode
+  }
+  const guess = async (remoteAddress: string) => {
+    const payload = { adminKey: 'another-admin-key' }
+    const asked = { method: 'POST', url: '/console/session', headers: ownHeaders } as const
+    return (await app.inject({ ...asked, payload, remoteAddress })).statusCode
+  }
+  for (const [call, status] of [
+    [list, 200],
+    [guess, 401],
+  ] as const) {
+    for (const expected of [status, status, 429]) expect(await call(here)).toBe(expected)
+    expect(await call(there)).toBe(status)
+  }
 })
 
 test('signing out removes the cookie', async () => {

@@ -147,7 +147,6 @@ const selectChanged = (db: Tx, { milliseconds, from }: ChangedQuery) => db<Chang
   where u.profile_changed_at > now() - ${milliseconds} * interval '1 millisecond'
     and (u.profile_changed_at, u.app_id, u.id)
       > (${from?.changedAt ?? '-infinity'}, ${from?.appId ?? FIRST_ID}, ${from?.userId ?? ''})
-    and u.deleted_at is null
   order by u.profile_changed_at, u.app_id, u.id
   limit ${PAGE}`
 

@@ -1,6 +1,7 @@
 import { limits } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { upTo } from '../support/events.ts'
+import { whileLocked } from '../support/locks.ts'
 import { NEVER, quietTimings } from '../support/quiet.ts'
 import { forbidden, invalid, notFound, refusal } from '../support/refusal.ts'
 import { onStatement, statementsOf } from '../support/statements.ts'
@@ -101,4 +102,19 @@ test('a batch of 50 messages takes at most half a statement for each', async () 
   const statements = await statementsOf(() => sendAll('second'))
   // One checks the right to read. Of each half the first message starts, and the others share.
   expect(statements.length).toBeLessThanOrEqual(1 + 2 * 2 * 6)
+})
+
+test('a batch and a message wait for a locked channel together, on one connection', async () => {
+  const { ana, ben, channelId } = await newTalk()
+  const { sent } = await whileLocked(world(), channelId, async (waiting) => {
+    const batch = ana.messages.sendBatch({ channelId, messages: upTo(10).map((n) => draft(n)) })
+    await waiting(1)
+    const message = ben.messages.send({ channelId, text: 'after it' })
+    // By the time that later calls are answered it has come.
+    for (const _ of upTo(5)) await ben.channels.list()
+    await waiting(1)
+    return { sent: Promise.all([batch, message]) }
+  })
+  const [{ results }, last] = await sent
+  expect([...results.map(({ message }) => message?.seq), last.seq]).toEqual(upTo(11))
 })

@@ -137,6 +137,16 @@ test('a profile that was changed before a gap, and committed in it, is sent', as
   expect([told.includes(ana.id), told.includes(ben.id)]).toEqual([true, false])
 })
 
+test('of users renamed in a gap those who were deleted in it are not told', async () => {
+  const [ana, ben] = await world().users('deleted-ana', 'renamed-ben')
+  for (const { id } of [ana, ben]) await world().user(id, { name: 'Renamed' })
+  await world().backend.users.delete({ userId: ana.id })
+  const { profiles, told } = openProfiles()
+  profiles.missed(0)
+  await profiles.catchUp()
+  expect([told.includes(ana.id), told.includes(ben.id)]).toEqual([false, true])
+})
+
 test('a change that could not be sent is tried for ten minutes, and then given up', async () => {
   const { appId, db } = world()
   const [ana, ben, cleo] = await world().users('late-ana', 'late-ben', 'late-cleo')

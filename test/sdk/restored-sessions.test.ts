@@ -157,3 +157,32 @@ test('a message that waits has the name of its author that the token tells', asy
   await connected
   expect(nameOf()).toEqual(['ME'])
 })
+
+test('what is written before the token comes is sent after what its app has stored', async () => {
+  const storage = memoryStorage()
+  const message = { type: 'send' as const, channelId: 'c', text: 'stored', attachments: [] }
+  const createdAt = new Date(0).toISOString()
+  await storage.put('http://chat app:me', { ...message, clientId: 'stored', createdAt })
+  // Both loads take long: that of a user without an app, and the one after the token.
+  const release = new Map<string, () => void>()
+  const load = async (owner: string) => {
+    if (owner === ':me' || owner === 'http://chat app:me')
+      await new Promise<void>((resolve) => release.set(owner, resolve))
+    return storage.load(owner)
+  }
+  const { token, mint } = lateToken('app')
+  const { chat, channel } = scriptedChat({ storage: { ...storage, load }, userId: 'me', token })
+  const talk = channel('c')
+  const connected = chat.connect()
+  chat.channel('c').send({ text: 'written' })
+  await quiet()
+  mint()
+  await connected
+  await quiet()
+  release.get(':me')?.()
+  await quiet()
+  expect(talk.messages).toEqual([])
+  release.get('http://chat app:me')?.()
+  await quiet()
+  expect(talk.messages.map(({ text }) => text)).toEqual(['stored', 'written'])
+})

@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import {
   chatOf,
   GROUP,
@@ -164,4 +164,21 @@ test('a thread is loaded although its first message was deleted', async () => {
   thread.subscribe(() => {})
   expect(texts(await until(thread, ready))).toEqual(['reply'])
   expect(thread.getSnapshot().parent).toBeUndefined()
+})
+
+test('a public room stays open when its reader becomes a member by writing in it', async () => {
+  const [ana] = await world().users('ana', 'joining')
+  const { id: channelId } = await ana.channels.create({ type: 'public', name: 'Open' })
+  const { chat } = await liveChatOf(world(), 'joining')
+  const room = chat.channel(channelId)
+  onTestFinished(room.watch())
+  await until(room.messages, ready)
+  const statuses = new Set<string>()
+  onTestFinished(room.messages.subscribe(() => statuses.add(room.messages.getSnapshot().status)))
+  const added = new Promise((resolve) => chat.on('channel.added', resolve))
+  await room.send({ text: 'hello' }).sent
+  await added
+  await ana.messages.send({ channelId, text: 'welcome' })
+  await until(room.messages, (shown) => !ready(shown) || texts(shown).join() === 'hello,welcome')
+  expect([...statuses]).toEqual(['ready'])
 })

@@ -35,31 +35,51 @@ function newCollector() {
   return { ...collector, fail }
 }
 
-test('a pass looks back a moment for events that were committed late', async () => {
+/** A webhook that wants events since an hour, and events that are committed late. */
+async function lateScene() {
   const { world } = current()
   const { appId, webhookId, channelId } = await newScene()
-  const { collect } = newCollector()
   await world.db`
     update webhooks
     set active_since = now() - interval '1 hour'
     where app_id = ${appId}`
-  await collect()
   const commit = (offset: number, secondsAgo: number) => world.db`
     insert into events (topic, "offset", type, envelope, created_at)
     values (
       ${topics.channel(appId, channelId)}, ${offset}, 'message.new', '{}',
       now() - ${secondsAgo} * interval '1 second'
     )`
+  /** The offsets of the deliveries that were made. */
+  const made = async () => {
+    const rows = await world.db`
+      select wd."offset"
+      from webhook_deliveries wd
+      where wd.webhook_id = ${webhookId}
+        and wd.app_id = ${appId}`
+    return [...rows]
+  }
+  return { commit, made }
+}
+
+test('a pass looks back a moment for events that were committed late', async () => {
+  const { commit, made } = await lateScene()
+  const { collect } = newCollector()
+  await collect()
   await commit(901, 1)
   // This one is left to a pass that looks back for long.
   await commit(902, 50)
   await collect()
-  const made = await world.db`
-    select wd."offset"
-    from webhook_deliveries wd
-    where wd.webhook_id = ${webhookId}
-      and wd.app_id = ${appId}`
-  expect([...made]).toEqual([{ offset: 901 }])
+  expect(await made()).toEqual([{ offset: 901 }])
+})
+
+test('after a restart events are found that were committed late before it', async () => {
+  const { commit, made } = await lateScene()
+  const { collect, leave } = newCollector()
+  await collect()
+  await leave()
+  await commit(901, 50)
+  await newCollector().collect()
+  expect(await made()).toEqual([{ offset: 901 }])
 })
 
 test('a page of the log ends with the last of several events of one moment', async () => {
@@ -156,4 +176,33 @@ test('a turn ends when its webhook is disabled', async () => {
     answering(200)(response, one)
   })
   expect(upTo(4)).toContain(await turnOfTwenty(scene))
+})
+
+test('a webhook that is disabled while its receiver fails stays disabled', async () => {
+  const scene = await newScene()
+  const { backend, webhookId, webhook } = scene
+  let disabling: Promise<unknown> | undefined
+  current().receiver.answerWith(async (response, one) => {
+    disabling ??= backend.webhooks.update({ webhookId, enabled: false })
+    await disabling
+    answering(500)(response, one)
+  })
+  await turnOfTwenty(scene)
+  expect(await webhook()).toMatchObject({ enabled: false, disabledReason: null })
+})
+
+test('a worker whose lease another one has taken stores no outcome', async () => {
+  const { world, receiver } = current()
+  const scene = await newScene()
+  receiver.answerWith(async (response, one) => {
+    await world.db`
+      update webhooks
+      set leased_by = gen_random_uuid()
+      where id = ${scene.webhookId}
+        and app_id = ${scene.appId}`
+    answering(500)(response, one)
+  })
+  expect(await turnOfTwenty(scene)).toBeGreaterThan(0)
+  const states = (await scene.deliveries()).map(({ status, attempts }) => `${status} ${attempts}`)
+  expect(new Set(states)).toEqual(new Set(['pending 0']))
 })

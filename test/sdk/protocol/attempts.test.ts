@@ -160,16 +160,32 @@ test('an attempt made while a refused token is replaced is not put off by it', a
   expect([status(), sockets.length]).toEqual(['connecting', 2])
 })
 
-test('after sleep the network may be another one, where only streams get through', async () => {
+/** A connection to an address that has streams, too, but where none gets through. */
+async function withBlockedStreams() {
   await import('@parley/client/internal/protocol/stream-socket')
   const streams: string[] = []
-  const { connection, opened, reopened, clock } = connectionToTest({
+  const peer = connectionToTest({
     wsUrl: 'ws://chat/connection/websocket',
     fetch: async (address) => {
       streams.push(String(address))
       throw new TypeError('blocked')
     },
   })
+  return { ...peer, streams }
+}
+
+test('a client whose token is refused keeps to WebSockets, which get through', async () => {
+  const { opened, reopened, streams } = await withBlockedStreams()
+  const socket = await opened()
+  socket.onopen()
+  await quiet()
+  socket.say({ id: socket.asked('connect').id, error: { code: 109, message: 'token expired' } })
+  await (await reopened()).accept()
+  expect(streams).toEqual([])
+})
+
+test('after sleep the network may be another one, where only streams get through', async () => {
+  const { connection, opened, reopened, clock, streams } = await withBlockedStreams()
   await (await opened()).accept()
   connection.handleSleep()
   const blocked = await reopened()
