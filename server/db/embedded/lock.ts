@@ -34,7 +34,9 @@ export const requireUnlocked = (directory: string) => {
 
 const lockIn = (directory: string) => join(directory, 'parley.lock')
 const inUse = (directory: string, pid: number) =>
-  new Error(`DATA_DIR ${directory} is in use by process ${pid}`)
+  new Error(
+    `DATA_DIR: ${directory} is in use by process ${pid}. End that one, or set another folder`,
+  )
 
 class LockHeldError extends Error {
   override readonly name = 'LockHeldError'
