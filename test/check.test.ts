@@ -139,6 +139,10 @@ test('parley check fails as a start does where the embedded database is in use',
   expect(checked.lines.at(-1)).toBe(`${inUse}. End that one, or set another folder`)
   expect(checked.code).toBe(1)
   expect((await parley('start', environment)).lines).toEqual([checked.lines.at(-1)])
+  // Of a command the database of that server is meant, and none in another folder.
+  const { lines } = await parley('new-epoch', environment)
+  const hint = 'End that one, or set DATABASE_URL to the Database that it has printed'
+  expect(lines).toEqual([`The event epoch was not changed: ${inUse}. ${hint}`])
 })
 
 test('parley check fails as a start does for secrets that are none', async () => {
