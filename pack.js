@@ -8,16 +8,24 @@ import { parseArgs } from 'node:util'
 // is without the condition by which a clone finds TypeScript: packages have no sources. npm would
 // pack `package.json` as it is, and changing it there would break what runs in the clone meanwhile.
 const { values, positionals } = parseArgs({
-  options: { 'ignore-scripts': { type: 'boolean', default: false } },
+  options: {
+    'ignore-scripts': { type: 'boolean', default: false },
+    // What npm says of each, with its files, for programs.
+    json: { type: 'boolean', default: false },
+  },
   allowPositionals: true,
 })
 const [given, ...named] = positionals
-if (given === undefined) throw new Error('Name a folder for the packages: npm run pack -- FOLDER')
+if (given === undefined) {
+  console.error('Name a folder for the packages: npm run pack -- FOLDER')
+  process.exit(1)
+}
 const workspaces = named.length > 0 ? named : ['contract', 'client-sdk', 'server']
 const folder = resolve(given)
 mkdirSync(folder, { recursive: true })
 const packed = workspaces.map(pack)
-console.log(JSON.stringify(packed))
+if (values.json) console.log(JSON.stringify(packed))
+else for (const { filename } of packed) console.log(join(folder, filename))
 
 function pack(workspace) {
   const temporary = mkdtempSync(join(tmpdir(), 'parley-pack-'))

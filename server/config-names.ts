@@ -29,11 +29,13 @@ export function settingMeantBy(name: string) {
   return settings.find((setting) => differsLittle(name, setting) || isShortFor(name, setting))
 }
 
-/** `LOGLEVEL`, `log_level` or `JWT_SECRT`. A short word is soon close to one of others. */
+/** `LOGLEVEL`, `log_level`, `JWT_SECRT` or `PROT`. A short word is soon close to one of others. */
 function differsLittle(name: string, setting: string) {
   const [given, known] = [lettersOf(name), lettersOf(setting)]
-  return distance(given, known) <= (known.length < 8 ? 1 : 2)
+  return distance(given, known) <= (known.length < 8 ? 1 : 2) || sorted(given) === sorted(known)
 }
+
+const sorted = (letters: string) => [...letters].sort().join('')
 
 const lettersOf = (name: string) => name.toUpperCase().replaceAll('_', '')
 

@@ -27,9 +27,11 @@ export const secret = z
     'expected at least 32 bytes, blanks around them not counted',
   )
 export const list = z.string().transform(splitList)
+const NO_POSTGRES_URL = 'expected a postgres:// URL'
 /** Of several hosts, the driver tries one after the other without a pause while none accepts. */
 export const postgresUrl = z
   .string()
+  .regex(/^postgres(ql)?:\/\//, { error: NO_POSTGRES_URL, abort: true })
   .refine(isEncoded, {
     error: 'expected a password in percent-encoding: @ is %40, / %2F, ? %3F, # %23 and % %25',
     abort: true,
@@ -37,7 +39,7 @@ export const postgresUrl = z
   .refine(hasOneHost, 'expected one host, such as that of a proxy before several')
   .pipe(
     z
-      .url({ protocol: /^postgres(ql)?$/, error: 'expected a postgres:// URL' })
+      .url({ error: NO_POSTGRES_URL })
       .refine((url) => !/[?&]search_path=/.test(url), 'expected DATABASE_SCHEMA, not search_path'),
   )
 export const httpUrl = z.url({ protocol: /^https?$/, error: 'expected an http(s) URL' })

@@ -135,9 +135,14 @@ test('parley check fails as a start does where the embedded database is in use',
   onTestFinished(lockDirectory(dataDir))
   const environment = { DATABASE_URL: '', DATA_DIR: dataDir }
   const checked = await parley('check', environment)
-  expect(checked.lines.at(-1)).toBe(`DATA_DIR ${dataDir} is in use by process ${process.pid}`)
+  const inUse = `DATA_DIR: ${dataDir} is in use by process ${process.pid}`
+  expect(checked.lines.at(-1)).toBe(`${inUse}. End that one, or set another folder`)
   expect(checked.code).toBe(1)
   expect((await parley('start', environment)).lines).toEqual([checked.lines.at(-1)])
+  // Of a command the database of that server is meant, and none in another folder.
+  const { lines } = await parley('new-epoch', environment)
+  const hint = 'End that one, or set DATABASE_URL to the Database that it has printed'
+  expect(lines).toEqual([`The event epoch was not changed: ${inUse}. ${hint}`])
 })
 
 test('parley check fails as a start does for secrets that are none', async () => {

@@ -109,6 +109,14 @@ test('a password that is not encoded is refused, without a word of it', () => {
   expect(readConfig({ DATABASE_URL: encoded }).databaseUrl).toBe(encoded)
 })
 
+test('a DATABASE_URL that begins otherwise is not taken for one with a bad password', () => {
+  const others = ['postgres:/ana:two@db/chat', 'ana:two@db/chat', 'mysql://ana:t@wo@db/chat']
+  for (const DATABASE_URL of others)
+    expect(() => readConfig({ DATABASE_URL })).toThrow(
+      /^DATABASE_URL: expected a postgres:\/\/ URL$/,
+    )
+})
+
 test('.env.example lists every variable and no other', () => {
   const lines = readFileSync(new URL('../.env.example', import.meta.url), 'utf8')
     .split('\n')

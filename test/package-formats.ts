@@ -9,7 +9,7 @@ import { publint } from 'publint'
 const root = join(import.meta.dirname, '..')
 const folder = mkdtempSync(join(tmpdir(), 'parley-packed-'))
 try {
-  const args = ['pack.js', folder, 'client-sdk', '--ignore-scripts']
+  const args = ['pack.js', folder, 'client-sdk', '--ignore-scripts', '--json']
   const output = execFileSync(process.execPath, args, { cwd: root }).toString()
   const [{ filename }] = JSON.parse(output)
   const tarball = readFileSync(join(folder, filename))

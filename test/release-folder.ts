@@ -41,7 +41,7 @@ try {
 function packServer(file: string) {
   const packed = mkdtempSync(join(tmpdir(), 'parley-release-'))
   const packages: { name: string; filename: string }[] = JSON.parse(
-    run(process.execPath, 'pack.js', packed, 'contract', 'server'),
+    run(process.execPath, 'pack.js', packed, 'contract', 'server', '--json'),
   )
   const left = ['*.map', '*.d.ts', '*.md', 'package/dist/http'].map((each) => `--exclude=${each}`)
   for (const { name, filename } of packages) {

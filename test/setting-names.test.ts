@@ -20,7 +20,8 @@ test('a name that is close to that of a setting is taken for it, and others are 
     JWT_SECRT: 'JWT_SECRET',
     JWT_SECRET_FILES: 'JWT_SECRET_FILE',
     ALLOWED_ORIGIN: 'ALLOWED_ORIGINS',
-    PROT: undefined,
+    PROT: 'PORT',
+    HOTS: 'HOST',
     PORTS: 'PORT',
   }
   const others = ['PORT', 'JWT_SECRET_FILE', 'POSTGRES_PASSWORD', 'REDIS_PASSWORD', 'HOSTNAME']

@@ -66,7 +66,7 @@ const columnsOf = (appId: string): Column<Channel>[] => [
       </>
     ),
   },
-  { title: 'Type', cell: ({ type }) => type },
+  { title: 'Type', cell: ({ type }) => type, isMinor: true },
   { title: 'Members', cell: ({ memberCount }) => memberCount, isNumber: true },
   { title: 'Messages', cell: ({ lastSeq }) => lastSeq, isNumber: true, isMinor: true },
   { title: 'Last message', cell: ({ lastActivityAt }) => <When iso={lastActivityAt} /> },

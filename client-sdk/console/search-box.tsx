@@ -15,7 +15,10 @@ type Props = {
 }
 const PAUSE_MS = 250
 
-/** Searches while the operator types. The text is a part of the address. */
+/**
+ * Searches while the operator types. The text is a part of the address, and follows it where a link
+ * or the browser's Back has changed that.
+ */
 export function SearchBox({
   label,
   placeholder,
@@ -29,12 +32,21 @@ export function SearchBox({
   // Another box may have changed the address since the text was typed.
   const newestAddressOf = useRef(addressOf)
   newestAddressOf.current = addressOf
+  const ownValue = useRef(value)
   // biome-ignore lint/correctness/useExhaustiveDependencies: only what is typed is waited for
   useEffect(() => {
     if (text === value) return
-    const timer = setTimeout(() => replaceAddress(newestAddressOf.current(text)), PAUSE_MS)
+    const timer = setTimeout(() => {
+      ownValue.current = text.trim()
+      replaceAddress(newestAddressOf.current(text))
+    }, PAUSE_MS)
     return () => clearTimeout(timer)
   }, [text])
+  useEffect(() => {
+    if (value === ownValue.current) return
+    ownValue.current = value
+    setText(value)
+  }, [value])
   const input = (
     <input
       className="input"

@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts'
 import { startEmbeddedPostgres } from '../db/embedded/index.ts'
+import { InUseError } from '../db/embedded/lock.ts'
 import { migrate, requireMigrated } from '../db/migrate.ts'
 import { whenReady } from '../db/when-ready.ts'
 import { migrateQueue } from '../jobs/queue.ts'
@@ -56,6 +57,8 @@ export async function withDatabase(config: Config, work: (url: string) => Promis
   const embedded = await startEmbeddedPostgres({
     dataDir,
     onNotice: (line) => console.log(line),
+  }).catch((error) => {
+    throw error instanceof InUseError ? besideServer(error) : error
   })
   try {
     await work(embedded.url)
@@ -63,3 +66,7 @@ export async function withDatabase(config: Config, work: (url: string) => Promis
     await embedded.stop()
   }
 }
+
+/** The database of that server is meant, and none in another folder. */
+const besideServer = ({ problem }: InUseError) =>
+  new Error(`${problem}. End that one, or set DATABASE_URL to the Database that it has printed`)

@@ -180,3 +180,31 @@ test('the log of all apps breaks no name of an app into pieces', async () => {
   await expectVisible(shown)
   expect(await shown.evaluate((element) => element.getClientRects().length)).toBe(1)
 })
+
+test('on a phone a long name of a channel is shown to its end', async () => {
+  const { id: appId, apiKey } = await createApp('Long names')
+  const backend = createApi({ url: serverUrl(), apiKey })
+  const name = `The room for ${'Donaudampfschifffahrt'.repeat(3)}`
+  const { id } = await backend.channels.create({ type: 'group', name })
+  const page = await openConsole(`#/apps/${appId}/channels/${id}`, { viewport: phone })
+  const title = page.getByRole('heading', { name })
+  await expectVisible(title)
+  expect(await title.evaluate((element) => element.scrollWidth)).toBeLessThanOrEqual(362)
+  await link(page, 'Channels').first().click()
+  expect((await link(page, name).boundingBox())?.width).toBeGreaterThan(110)
+  await screenshot(page, 'console-long-name-phone')
+})
+
+test('a link or Back that leads to another search shows its text', async () => {
+  const app = await createApp('Searched')
+  const page = await openConsole(`#/apps/${app.id}/users`)
+  const field = page.getByRole('searchbox', { name: 'Search users' })
+  await field.fill('oka')
+  await expectHidden(rowOf(page, 'Ana Sousa'))
+  await link(page, 'Users').click()
+  await expectVisible(rowOf(page, 'Ana Sousa'))
+  expect(await field.inputValue()).toBe('')
+  await page.goBack()
+  await expectHidden(rowOf(page, 'Ana Sousa'))
+  expect(await field.inputValue()).toBe('oka')
+})

@@ -87,7 +87,7 @@ test('Ctrl-C in the terminal reaches the program, not its database server', asyn
 
 test('a start on a directory in use fails and names the process that uses it', async () => {
   const database = await start(used)
-  const refusal = `DATA_DIR ${used} is in use by process ${process.pid}`
+  const refusal = `DATA_DIR: ${used} is in use by process ${process.pid}`
   await expect(start(used)).rejects.toThrow(refusal)
   await expect((await program(used)).start()).rejects.toThrow(refusal)
   expect(await query(database, 'select 1 as one')).toEqual([{ one: 1 }])

@@ -58,7 +58,7 @@ function isFirst(folder: string) {
 }
 
 async function pack(folder: string) {
-  const { stdout } = await run(process.execPath, ['pack.js', folder], { cwd: root })
+  const { stdout } = await run(process.execPath, ['pack.js', folder, '--json'], { cwd: root })
   return stdout
 }
 

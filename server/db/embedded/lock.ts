@@ -34,7 +34,15 @@ export const requireUnlocked = (directory: string) => {
 
 const lockIn = (directory: string) => join(directory, 'parley.lock')
 const inUse = (directory: string, pid: number) =>
-  new Error(`DATA_DIR ${directory} is in use by process ${pid}`)
+  new InUseError(`DATA_DIR: ${directory} is in use by process ${pid}`)
+
+/** Another process owns the directory. */
+export class InUseError extends Error {
+  override readonly name = 'InUseError'
+  constructor(readonly problem: string) {
+    super(`${problem}. End that one, or set another folder`)
+  }
+}
 
 class LockHeldError extends Error {
   override readonly name = 'LockHeldError'
