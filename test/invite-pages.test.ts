@@ -30,7 +30,7 @@ async function createWorkspace() {
   return { ana, workspaceId, elsewhere: elsewhere.id }
 }
 
-test('a page of invites reads no more of them than it looks at, however many are void', async () => {
+test('a page of invites reads no more than it looks at, however many are void', async () => {
   const { ana, workspaceId, elsewhere } = await createWorkspace()
   await insertInvites({ workspaceId, createdBy: 'ana', count: VALID })
   await insertInvites({ workspaceId, createdBy: 'nobody', count: VOID })
