@@ -1625,7 +1625,8 @@ export interface Api {
     }>
     /**
      * Lists the invites of a workspace that are valid, those used up included. Owners and admins
-     * only.
+     * only. One call looks at 2,000 at most, void ones included: a page may be short, or empty, and
+     * not be the last.
      *
      * `GET /api/workspaces/{workspaceId}/invites`
      */
@@ -1636,9 +1637,16 @@ export interface Api {
       limit?: number | undefined
       /** How many entries to skip: as many as the pages before had; a page may be short. */
       offset?: number | undefined
+      /**
+       * `nextCursor` of an earlier page: the list goes on after it, whatever was added or removed
+       * meanwhile, and as fast on the last page as on the first. `offset` counts from there.
+       */
+      cursor?: string | undefined
     }, options?: CallOptions): Promise<{
       /** The newest first. */
       invites: Invite[]
+      /** The `cursor` of the next page; null on the last page. */
+      nextCursor: string | null
     }>
     /**
      * Nobody can join with the invite any more. Those who have joined stay members. Owners and

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import * as field from './fields.ts'
-import { limits } from './limits.ts'
+import { grouped, limits } from './limits.ts'
 import { operation } from './operation.ts'
 import { Workspace, WorkspaceRef, WorkspaceRole } from './workspaces.ts'
 
@@ -77,13 +77,16 @@ export const invites = {
     summary: 'List invites',
     description:
       'Lists the invites of a workspace that are valid, those used up included. Owners and ' +
-      'admins only.',
+      `admins only. One call looks at ${grouped(limits.invitesSlice)} at most, void ones ` +
+      'included: a page may be short, or empty, and not be the last.',
     input: WorkspaceRef.extend({
       limit: field.pageSize(limits.page.invites),
       offset: field.offset(),
+      cursor: field.cursor(),
     }),
     output: z.object({
       invites: z.array(Invite).meta({ description: 'The newest first.' }),
+      nextCursor: field.nextCursor(),
     }),
   }),
   revoke: operation({

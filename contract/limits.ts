@@ -173,6 +173,8 @@ export const limits = {
    */
   workspaceCounted: { each: 10_000, all: 100_000 },
   invite: { maxUses: 10_000, expiresInDays: { default: 7, max: 365 } },
+  /** How many invites a call looks at, to find those that are valid. */
+  invitesSlice: 2_000,
   /** How many channels or workspaces a call looks at, to find those without members. */
   abandoned: { slice: 1_000 },
   sync: {

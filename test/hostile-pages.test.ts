@@ -86,6 +86,35 @@ test('an endless page is read up to half a megabyte, and gets its preview from t
   expect(sent).toBeLessThan(20e6)
 })
 
+test('a page in thousands of tiny pieces is given up, one in small pieces is read', async () => {
+  const inPieces = (path: string, bytes: number) => {
+    web().pages[path] = ({ socket }) => {
+      const text = `${page('<title>In pieces</title>')}${' '.repeat(bytes * 10_000)}`
+      const pieces = text.match(new RegExp(`[^]{1,${bytes}}`, 'g')) ?? []
+      const chunks = pieces.map((piece) => `${piece.length.toString(16)}\r\n${piece}\r\n`)
+      const head = 'HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked'
+      socket?.on('error', () => {}).end(`${head}\r\n\r\n${chunks.join('')}0\r\n\r\n`)
+    }
+    return lookAt(path)
+  }
+  expect((await inPieces('/tiny', 1)).preview).toBeNull()
+  expect((await inPieces('/small', 20)).preview?.title).toBe('In pieces')
+})
+
+test('a page that is announced thousands of times is given up', async () => {
+  const announced = (path: string, times: number) => {
+    web().pages[path] = ({ socket }) => {
+      const content = page('<title>At last</title>')
+      const head = `HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: ${content.length}`
+      const hints = 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(times)
+      socket?.on('error', () => {}).end(`${hints}${head}\r\n\r\n${content}`)
+    }
+    return lookAt(path)
+  }
+  expect((await announced('/often', 50_000)).preview).toBeNull()
+  expect((await announced('/twice', 2)).preview?.title).toBe('At last')
+})
+
 test('a page is asked for as it is, and one that is compressed is not decompressed', async () => {
   let asked: string | undefined
   web().pages['/asked'] = (response, { headers }) => {

@@ -170,6 +170,7 @@ test('owners and admins list the valid invites, and members do not', async () =>
   ])
   expect(await owner.invites.list({ workspaceId, limit: 1, offset: 1 })).toEqual({
     invites: invites.slice(1),
+    nextCursor: null,
   })
   expect(await refusal(cem.invites.list({ workspaceId }))).toEqual(forbidden)
   expect(await refusal(cem.invites.revoke({ workspaceId, inviteId: first.id }))).toEqual(forbidden)

@@ -62,15 +62,29 @@ export function createGuardedRequest({
   }
 }
 
-/** The first bytes of a response. What comes after that many is cut off, with its connection. */
+/** A response in more pieces than this is cut if they are so small: each takes microseconds. */
+const MOST_SMALL_PIECES = 4 * 1024
+const SMALL_PIECE_BYTES = 16
+
+/**
+ * The first bytes of a response. What comes after that many is cut off, with its connection.
+ * Rejects if they come in thousands of tiny pieces.
+ */
 export async function readUpTo(response: IncomingMessage, mostBytes: number) {
   const chunks: Buffer[] = []
   let length = 0
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    chunks.push(chunk)
-    length += chunk.length
-    if (length >= mostBytes) break
-  }
+  await new Promise<void>((resolve, reject) => {
+    response
+      .on('data', (chunk: Buffer) => {
+        length += chunk.length
+        const pieces = chunks.push(chunk)
+        if (length >= mostBytes) response.destroy()
+        else if (pieces > MOST_SMALL_PIECES && length < pieces * SMALL_PIECE_BYTES)
+          response.destroy(new UnfetchableError('a body in tiny pieces'))
+      })
+      .on('error', reject)
+      .on('close', resolve)
+  })
   return Buffer.concat(chunks).subarray(0, mostBytes)
 }
 
@@ -107,6 +121,9 @@ const lookupReturning =
 
 type SendOptions = RequestOptions & { lookup?: LookupFunction }
 
+/** A client is told once or twice that its answer takes a while. */
+const MOST_INFORMATIONAL = 1_000
+
 const send = (url: URL, { method = 'GET', headers, body, signal, visits, lookup }: SendOptions) =>
   new Promise<IncomingMessage>((onResponse, reject) => {
     const { request } = url.protocol === 'https:' ? https : http
@@ -118,7 +135,12 @@ const send = (url: URL, { method = 'GET', headers, body, signal, visits, lookup 
     })
     if (lookup && visits)
       sent.on('socket', (socket) => socket.on('connectionAttempt', visits.count))
+    let informational = 0
     sent
+      .on('information', () => {
+        if (++informational === MOST_INFORMATIONAL)
+          sent.destroy(new UnfetchableError('too many informational responses'))
+      })
       .on('error', reject)
       // Node.js tells nobody else of 101, and the signal cannot end what is closed.
       .on('close', () => reject(new UnfetchableError('closed without an answer')))

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { contract, type Invite, type WorkspaceRole, workspaceRoles } from '@parley/contract'
+import { contract, type Invite, limits, type WorkspaceRole, workspaceRoles } from '@parley/contract'
 import { v7 as uuidv7 } from 'uuid'
 import { noteAct } from '../core/audit.ts'
 import type { Context, WriteContext } from '../core/context.ts'
@@ -8,7 +8,9 @@ import { sha256 } from '../core/hash.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../core/operation.ts'
 import type { Tx } from '../db/client.ts'
 import { pipelined } from '../db/pipelined.ts'
+import { LAST_ID } from '../db/sql.ts'
 import { lockCallerForShare } from './access.ts'
+import { decodeIdCursor, encodeCursor, toPage } from './cursors.ts'
 import { workspaceForMember } from './workspaces/access.ts'
 import { viewWorkspace } from './workspaces/index.ts'
 
@@ -43,21 +45,40 @@ const create = implement(
 
 const list = implementWithoutTransaction(
   contract.invites.list,
-  async (ctx, { workspaceId, limit, offset }) => {
+  async (ctx, { workspaceId, limit, offset, cursor }) => {
     await requireInviter(ctx, workspaceId)
-    const invites = await ctx.db<Invite[]>`
+    const { db } = ctx
+    const before = cursor === undefined ? LAST_ID : decodeIdCursor(cursor)
+    const older = newestFirst(db, { workspaceId, before })
+    const found = await db<Invite[]>`
       select
         wi.id, wi.role, wi.uses, wi.max_uses,
         wi.created_by, wi.created_at, wi.expires_at
-      from workspace_invites wi
-      where wi.workspace_id = ${workspaceId}
-        and ${isValid(ctx.db)}
+      from (select wi.* ${older} limit ${limits.invitesSlice}) wi
+      where ${isValid(db)}
       order by wi.id desc
-      limit ${limit}
+      limit ${limit + 1}
       offset ${offset}`
-    return { invites }
+    const { page, nextCursor } = toPage(found, limit, cursorOf)
+    if (nextCursor !== null) return { invites: page, nextCursor }
+    const [last] = await db<{ id: string }[]>`
+      select wi.id ${older}
+      limit 1
+      offset ${limits.invitesSlice - 1}`
+    return { invites: page, nextCursor: last ? cursorOf(last) : null }
   },
 )
+
+type Older = { workspaceId: string; before: string }
+
+/** The invites of a workspace in the order of an index. Any number of them may be void. */
+const newestFirst = (db: Tx, { workspaceId, before }: Older) => db`
+  from workspace_invites wi
+  where wi.workspace_id = ${workspaceId}
+    and wi.id < ${before}
+  order by wi.id desc`
+
+const cursorOf = ({ id }: { id: string }) => encodeCursor(id, '')
 
 /** The cleanup deletes the row later, because it may have any number of uses. */
 const revoke = implement(contract.invites.revoke, async (ctx, { workspaceId, inviteId }) => {

@@ -44,7 +44,14 @@ export function handleClientErrors(
     onRefused({ status: statusOf(error), reason: error.message, address, requestId })
     return toText(error, commonHeaders(requestId, headers))
   }
-  server.on('request', (request, response) => latest.set(request.socket, { request, response }))
+  server.on('request', (request, response) => {
+    const { socket } = request
+    latest.set(socket, { request, response })
+    // Of an idle connection nothing stays in memory.
+    response.once('close', () => {
+      if (latest.get(socket)?.response === response) latest.delete(socket)
+    })
+  })
 
   server.on('clientError', (error: ClientError, socket) => {
     const { request, response } = latest.get(socket) ?? {}

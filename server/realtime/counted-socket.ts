@@ -1,8 +1,15 @@
+import type { Socket } from 'node:net'
 import { WebSocket } from 'ws'
 import type { UserRef } from '../core/user-ref.ts'
+import { Credit } from './credit.ts'
+import { closings } from './protocol/codes.ts'
 import { StreamSocket } from './stream-socket.ts'
 
 type SendArguments = Parameters<WebSocket['send']>
+type Stream = Pick<Socket, 'bytesRead' | 'removeAllListeners' | 'resume' | 'end'>
+
+/** What reads the frames of a socket goes on while this is true. Not in the types of `ws`. */
+type Reading = { _receiver: { _loop: boolean } | null }
 
 /**
  * A WebSocket that collects what its log line will say, and knows how much of a frame has arrived.
@@ -18,12 +25,14 @@ export class CountedSocket extends WebSocket {
   /** Called once the user is known. */
   onOwned = () => {}
   readonly openedAt = performance.now()
-  #stream = { bytesRead: 0 }
+  #stream: Stream | undefined
   /** How many bytes had been read when the last message ended. */
   #bytesAtEnd = 0
+  /** For pings and pongs: few clients send any. */
+  #credit: Credit | undefined
 
   /** Its connection, which counts what is read. */
-  readsFrom(stream: { bytesRead: number }) {
+  readsFrom(stream: Stream) {
     this.#stream = stream
     this.#bytesAtEnd = stream.bytesRead
   }
@@ -33,7 +42,7 @@ export class CountedSocket extends WebSocket {
    * message count as well: each part keeps the whole chunk that it came in in memory.
    */
   get unfinishedBytes() {
-    return this.#stream.bytesRead - this.#bytesAtEnd
+    return this.#bytesRead - this.#bytesAtEnd
   }
 
   override send(
@@ -48,8 +57,9 @@ export class CountedSocket extends WebSocket {
   override emit(event: string, ...args: unknown[]) {
     if (event === 'message') {
       this.framesReceived += 1
-      this.#bytesAtEnd = this.#stream.bytesRead
+      this.#bytesAtEnd = this.#bytesRead
     }
+    if (event === 'ping' || event === 'pong') this.#pay()
     return super.emit(event, ...args)
   }
 
@@ -61,6 +71,35 @@ export class CountedSocket extends WebSocket {
   override close(code?: number, reason?: string | Buffer) {
     if (this.readyState === this.OPEN) this.closedWith = code
     super.close(code, reason)
+    this.#readNoMore()
+  }
+
+  override terminate() {
+    super.terminate()
+    this.#readNoMore()
+  }
+
+  get #bytesRead() {
+    return this.#stream?.bytesRead ?? 0
+  }
+
+  /** Pays for a ping or a pong. These are no commands, and `ws` accepts any number of them. */
+  #pay() {
+    this.#credit ??= new Credit()
+    this.#credit.take()
+    const { code, reason } = closings.tooManyRequests
+    if (this.#credit.isUsedUp) this.close(code, reason)
+  }
+
+  /**
+   * Drops the frames that have come and will come, unparsed: of those that are parsed, a closed
+   * socket takes thousands in a turn of the event loop. As the client's own close is among them,
+   * the connection ends on this side, which every client takes for the end.
+   */
+  #readNoMore() {
+    const { _receiver } = this as unknown as Reading
+    if (_receiver) _receiver._loop = false
+    this.#stream?.removeAllListeners('data').resume().end()
   }
 }
 

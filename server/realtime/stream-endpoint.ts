@@ -117,11 +117,21 @@ function openStream(
     originOf: () => ({ address: request.ip, requestId: request.id }),
   })
   strangers.add(socket, socket)
+  forgetGiven(request)
   const connection = new Connection({ socket, codec, node, handle: handleCommands })
   node.emulation.add(socket, connection)
   socket.once('close', () => connection.closed())
   socket.received(commands)
   connection.receive(commands, codec.isBinary)
+}
+
+/**
+ * Empties what a client has given in its request, which stays in memory as long as the stream, and
+ * may be ten times what a socket takes.
+ */
+function forgetGiven(request: FastifyRequest) {
+  Object.assign(request.raw, { headers: {}, rawHeaders: [], url: '' })
+  Object.assign(request, { query: {}, body: undefined })
 }
 
 /** Bodies are decoded by the protocol. */

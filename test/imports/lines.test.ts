@@ -45,6 +45,22 @@ test('a batch has as many lines and bytes as share a transaction, and no more', 
   expect(await sizes(quarter.repeat(5))).toEqual([4, 1])
 })
 
+test('a chunk of blank lines is read in many turns of the event loop', async () => {
+  let turns = 0
+  let isOver = false
+  const nextTurn = () => {
+    turns += 1
+    if (!isOver) setImmediate(nextTurn)
+  }
+  nextTurn()
+  const body = (async function* () {
+    yield Buffer.alloc(100 * batch.lines, '\n')
+  })()
+  for await (const lines of batchesOf(body)) expect(lines).toEqual([])
+  isOver = true
+  expect(turns).toBeGreaterThan(90)
+})
+
 test('lines that came are handed on after a second without another', async () => {
   stopClock()
   const { batches, send } = openBody()

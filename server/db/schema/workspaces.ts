@@ -76,6 +76,8 @@ export const workspaceInvites = pgTable(
     index().on(t.expiresAt),
     index().on(t.workspaceId, t.createdBy),
     index('invites_of_user').on(t.appId, t.createdBy, t.id).concurrently(),
+    // In the order of the list.
+    index('invites_of_workspace').on(t.workspaceId, t.id).concurrently(),
   ],
 )
 

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { limits } from '@parley/contract'
 import { ApiError } from '../../core/errors.ts'
 
@@ -11,13 +12,15 @@ const NEWLINE = 0x0a
 
 /**
  * The lines of a body in batches, read while it arrives: at most one batch and one chunk are in
- * memory. Throws if the next line takes too long.
+ * memory. Throws if the next line takes too long. Of a chunk of thousands of lines, however short,
+ * as many as a batch has are read in one turn of the event loop.
  */
 export async function* batchesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Line[]> {
   const splitter = createSplitter()
   const chunks = body[Symbol.asyncIterator]()
   let pending: Line[] = []
   let bytes = 0
+  let read = 0
   let lastLineAt = performance.now()
   try {
     for (let next = chunks.next(); ; ) {
@@ -26,9 +29,11 @@ export async function* batchesOf(body: AsyncIterable<Uint8Array>): AsyncGenerato
       if (chunk === undefined && pending.length === 0)
         throw new ApiError('VALIDATION_ERROR', `body: no line came for ${stalledSeconds} seconds`)
       if (chunk?.done) break
-      const lines = chunk ? splitter.split(chunk.value) : []
-      if (lines.length > 0) lastLineAt = performance.now()
-      for (const line of lines) {
+      for (const line of chunk ? splitter.split(chunk.value) : []) {
+        read += 1
+        if (read % batch.lines === 0) await setImmediate()
+        if (!line) continue
+        lastLineAt = performance.now()
         pending.push(line)
         bytes += 'text' in line ? line.text.length : 0
         if (pending.length < batch.lines && bytes < batch.bytes) continue
@@ -43,7 +48,8 @@ export async function* batchesOf(body: AsyncIterable<Uint8Array>): AsyncGenerato
         bytes = 0
       } else next = chunks.next()
     }
-    yield [...pending, ...splitter.end()]
+    const last = splitter.end()
+    yield last ? [...pending, last] : pending
   } finally {
     // Not awaited: a source that has stalled would not answer.
     void chunks.return?.()?.then(undefined, () => {})
@@ -74,33 +80,33 @@ function createSplitter() {
     if (length > lineBytes) parts = []
     else if (part.length > 0) parts.push(part)
   }
-  const take = (): Line[] => {
+  /** The line that ends here; undefined if it is blank. */
+  const take = (): Line | undefined => {
     number += 1
     const bytes = Buffer.concat(parts)
     const isTooLong = length > lineBytes
     parts = []
     length = 0
-    if (isTooLong) return [{ line: number, problem: `expected at most ${lineBytes} bytes` }]
+    if (isTooLong) return { line: number, problem: `expected at most ${lineBytes} bytes` }
     const text = decode(bytes)
-    if (text === undefined) return [{ line: number, problem: 'expected UTF-8' }]
-    return text.trim() === '' ? [] : [{ line: number, text }]
+    if (text === undefined) return { line: number, problem: 'expected UTF-8' }
+    return text.trim() === '' ? undefined : { line: number, text }
   }
-  const split = (chunk: Uint8Array) => {
-    const lines: Line[] = []
+  /** The lines that end in a chunk, each cut when it is asked for. */
+  function* split(chunk: Uint8Array) {
     let from = 0
     for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, from)) {
       add(chunk.subarray(from, at))
-      lines.push(...take())
+      yield take()
       from = at + 1
     }
     add(chunk.subarray(from))
-    return lines
   }
   /** The last line, which no newline ends. */
-  const end = () =>
-    length === 0
-      ? []
-      : take().map((line) => ('text' in line ? { ...line, isCutOff: true as const } : line))
+  const end = (): Line | undefined => {
+    const last = length === 0 ? undefined : take()
+    return last && 'text' in last ? { ...last, isCutOff: true } : last
+  }
   return { split, end }
 }
 

@@ -133,7 +133,6 @@ async function ofWorkspaces({ ana, ben, busy, team, counts }: Big): Promise<Oper
     },
     'invites.list': {
       returned: 50,
-      grows: { of: 'the invites, in no order of an index', count: counts.channelsOfBusy },
       run: () => ana.invites.list({ ...inTeam, limit: 50 }),
     },
     'invites.create and invites.revoke': {
