@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { run } from '../support/consumer.ts'
 import { packages, unpack } from '../support/packed.ts'
 
-test('the packed server has nothing to import, and so no types, which its README says', async () => {
+test('the packed server has nothing to import, hence no types, as its README says', async () => {
   const project = realpathSync(mkdtempSync(join(tmpdir(), 'parley-server-')))
   onTestFinished(() => rmSync(project, { recursive: true }))
   const packed = (await packages()).filter(({ name }) => name === '@parley/server')
