@@ -33,6 +33,7 @@ export const heavy = [
   'log-volume.test.ts',
   'logs.test.ts',
   'lost-connections.test.ts',
+  'lost-output.test.ts',
   'lost-workers.test.ts',
   'messages/batch-order.test.ts',
   'messages/reaction-removals.test.ts',

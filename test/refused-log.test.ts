@@ -111,3 +111,20 @@ test('the log names the user of a socket that is refused', async () => {
       user: 'pia',
     })
 })
+
+test('the log names the user of a token that is good for the other kind of request', async () => {
+  const backend = createApi({ url, apiKey: app.apiKey })
+  const [ren, sia] = [
+    await backend.tokens.create({ userId: 'ren' }),
+    await backend.tokens.create({ userId: 'sia' }),
+  ]
+  const socket = await RawSocket.open({ url })
+  socket.send({ id: 1, connect: { token: ren.token } })
+  expect((await socket.closed).code).toBe(3500)
+  await expect(createApi({ url, token: sia.wsToken }).channels.list()).rejects.toMatchObject({
+    code: 'INVALID_TOKEN',
+  })
+  const named = (user: string) => line((line) => line.user === user && line.app === app.id)
+  expect(await named('ren')).toMatchObject({ msg: 'socket closed', code: 3500 })
+  expect(await named('sia')).toMatchObject({ operation: 'channels.list', code: 'INVALID_TOKEN' })
+})

@@ -11,6 +11,8 @@ export type Command = {
   /** Its options: flags, and those with a value, which are required. */
   flags?: Record<string, string>
   values?: Record<string, string>
+  /** Whether it runs on when `run` has ended. */
+  isServer?: boolean
   run: (given: ParsedArguments) => Promise<void>
 }
 type ParsedArguments = {

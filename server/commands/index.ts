@@ -1,6 +1,8 @@
 import { parseArgs } from 'node:util'
+import { isProductionProcess } from '../config.ts'
 import { errorMessage } from '../lifecycle.ts'
 import { type Command, helpOf, overview, version } from './help.ts'
+import { outliveOutputs, requirePrinted } from './outputs.ts'
 
 const commands: Record<string, Command> = {
   start: {
@@ -8,6 +10,7 @@ const commands: Record<string, Command> = {
     details: `\
 Without DATABASE_URL it brings its own PostgreSQL, below DATA_DIR. It migrates the database, unless
 MIGRATE_ON_START=off. SIGTERM ends it when the calls in progress are answered.`,
+    isServer: true,
     run: async () => (await import('./start.ts')).start(),
   },
   migrate: {
@@ -37,6 +40,7 @@ The exit code is 0 if a start would succeed, and 1 otherwise.`,
   worker: {
     summary: 'Run the jobs of servers with JOBS=external',
     details: 'It needs the DATABASE_URL of its servers, and may run many times.',
+    isServer: true,
     run: async () => (await import('./worker.ts')).startWorker(),
   },
   'new-epoch': {
@@ -129,18 +133,24 @@ export async function runCommand(args: string[]): Promise<number> {
   const { isHelp, problem, ...given } = parse(command, isNamed ? rest : args)
   if (isHelp) return say(helpOf(name, command))
   if (problem !== undefined) return refuse(problem, `parley ${name} --help`)
+  const { run, isServer = false } = command
+  return attempt(() => run(given), isServer)
+}
+
+const say = (text: string) => attempt(async () => console.log(text))
+
+/** Runs something to its end: 0, or 1 after a line that says why not. A server runs on. */
+async function attempt(run: () => Promise<void>, isServer = false) {
+  // In production it only writes its log, which looks after itself.
+  if (!isServer || !isProductionProcess()) outliveOutputs()
   try {
-    await command.run(given)
+    await run()
+    if (!isServer) await requirePrinted()
     return 0
   } catch (error) {
     console.error(errorMessage(error))
     return 1
   }
-}
-
-function say(text: string) {
-  console.log(text)
-  return 0
 }
 
 function refuse(problem: string, help: string) {

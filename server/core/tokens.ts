@@ -94,6 +94,7 @@ export async function createTokens(secrets: readonly string[]) {
     } catch (error) {
       // Its signature was good, and its time is checked last.
       if (error instanceof joseErrors.JWTExpired) return expired(claimsOf(purpose, error.payload))
+      if (isMisused(error)) return misused(claimsOf(otherThan[purpose], error.payload))
       if (error instanceof joseErrors.JOSEError) return { refusal: 'invalid' }
       throw error
     }
@@ -133,6 +134,18 @@ function expired(claims: Claims | undefined): RefusedToken {
   if (!claims) return { refusal: 'invalid' }
   const { appId, userId } = claims
   return { refusal: 'expired', user: { appId, userId } }
+}
+
+/** A token that we did sign, for the other purpose: an easy mistake to make. */
+const isMisused = (error: unknown): error is joseErrors.JWTClaimValidationFailed =>
+  error instanceof joseErrors.JWTClaimValidationFailed && error.claim === 'aud'
+
+const otherThan = { api: 'ws', ws: 'api' } as const
+
+function misused(claims: Claims | undefined): RefusedToken {
+  if (!claims) return { refusal: 'invalid' }
+  const { appId, userId } = claims
+  return { refusal: 'invalid', user: { appId, userId } }
 }
 
 function claimsOf(purpose: Purpose, payload: unknown): Claims | undefined {

@@ -49,7 +49,7 @@ export async function exportApp({ appId, file, hasSecrets }: ExportCommand) {
         if (file !== '-') await rm(file, { force: true })
         throw error
       })
-      console.error(`Exported ${shown(written?.rows)}`)
+      console.error(`Rows exported: ${shown(written?.rows)}`)
       sayLeftOut(written?.leftOut, 'Left out: ', '. --with-secrets includes them')
     })
   })
@@ -67,12 +67,12 @@ export async function importApp(file: string) {
         hasPush: config.push !== undefined,
         onBatch: createProgress('rows'),
       })
-      console.log(`Imported ${shown(rows)}`)
+      console.log(`Rows imported: ${shown(rows)}`)
       sayLeftOut(leftOut, 'Not in the file: ', '. Create them here')
       if (rows.devices && !config.push)
         console.log(
-          `Without PUSH_SECRET_KEY the push provider is not told of ${grouped(rows.devices)} ` +
-            'devices: they get pushes once their clients register them again',
+          'Without PUSH_SECRET_KEY the push provider is told of no device: ' +
+            'they get pushes once their clients register them again',
         )
       if (hasNewEpoch) console.log('New event epoch: all clients load everything again')
       console.log(`The app ${appId} is ${isDisabled ? 'disabled, as it was' : 'open'}`)
@@ -139,10 +139,11 @@ async function requireExportable(db: DbConnection, appId: string) {
     throw new Error('An import into this app is not finished: its channels would be missing')
 }
 
+/** The name of a table comes before its rows, and so is right for one row, too. */
 const shown = (rows: Counts = {}) =>
   Object.entries(rows)
     .filter(([, count]) => count > 0)
-    .map(([table, count]) => `${grouped(count)} ${table}`)
+    .map(([table, count]) => `${table} ${grouped(count)}`)
     .join(', ')
 
 function sayLeftOut(leftOut: Counts | undefined, before: string, after: string) {

@@ -1,6 +1,7 @@
 import type { ImportRecordInput } from '@parley/contract'
 import { UNSAFE_KEYS } from '../../core/unsafe-keys.ts'
 import { bytesOf } from '../bytes-of.ts'
+import { printLine } from '../outputs.ts'
 import { entitiesOf, type Format } from './entities.ts'
 import { sendbirdExport } from './sendbird.ts'
 import { streamExport } from './stream.ts'
@@ -32,7 +33,7 @@ export async function convert({ format, file }: { format: string; file: string }
     open: () => bytesOf(file),
     print: (line) => {
       lines += 1
-      process.stdout.write(`${line}\n`)
+      printLine(line)
     },
   })
   for (const [problem, count] of problems) console.error(`${count} × ${problem}`)

@@ -3,6 +3,7 @@ import { performance } from 'node:perf_hooks'
 import type { Cluster } from './cluster.ts'
 import { type Postmaster, startPostmaster } from './postmaster.ts'
 import { isAlive } from './process.ts'
+import { trimLog } from './server-log.ts'
 
 const WATCH_MS = 1_000
 const MAX_RESTARTS = 3
@@ -22,7 +23,8 @@ type WatchOptions = {
 
 /**
  * Restarts a server that ends by itself, up to three times within an hour; one that has no room on
- * its disk, again and again until it has. Its `stop` ends this, and the server.
+ * its disk, again and again until it has. It keeps the server's log short. Its `stop` ends this,
+ * and the server.
  */
 export function keepRunning(cluster: Cluster, first: Postmaster, options: WatchOptions) {
   let current = first
@@ -64,6 +66,7 @@ export function keepRunning(cluster: Cluster, first: Postmaster, options: WatchO
     )
   }
   const timer = setInterval(() => {
+    if (!restarting) trimLog(cluster.log)
     if (restarting || isAlive(current.pid) || performance.now() - pausedAt < pauseMs) return
     restarts = restarts.filter((at) => performance.now() - at < COUNTED_MS)
     if (restarts.length === MAX_RESTARTS) return giveUp()

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs'
+import { closeSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
 import postgres from 'postgres'
@@ -15,6 +15,7 @@ import {
   recordedPostmaster,
   runningPostmaster,
 } from './process.ts'
+import { openLog } from './server-log.ts'
 
 /** A running server. It ends when it is stopped, or after our process has exited. */
 export type Postmaster = { pid: number; stop(): Promise<void> }
@@ -204,16 +205,4 @@ const sendSignal = (server: ServerProcess, name: string) => {
   } catch {
     // It has just ended.
   }
-}
-
-const LARGEST_LOG_BYTES = 10 * 1024 * 1024
-
-/** Appends to the log, or starts it over when it has grown too large. */
-const openLog = (path: string) => {
-  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
-  const start = size > LARGEST_LOG_BYTES ? 0 : size
-  const descriptor = openSync(path, start === size ? 'a' : 'w', 0o600)
-  const lastLines = () =>
-    readFileSync(path).subarray(start).toString().trimEnd().split('\n').slice(-5).join('\n')
-  return { descriptor, lastLines }
 }
