@@ -34,7 +34,6 @@ export class AdmissionLoads {
   readonly #perApp: number
   readonly #perUser: number
   readonly #lookUps: number
-
   readonly #isLoopBusy: () => boolean
 
   constructor(poolSize: number, isLoopBusy: () => boolean) {

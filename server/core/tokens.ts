@@ -73,7 +73,7 @@ export async function createTokens(secrets: readonly string[]) {
   ): Promise<Claims | RefusedToken> => {
     const cacheKey = `${purpose}:${token}`
     const known = verified.get(cacheKey)
-    if (known) return known.expiresAt * 1000 > now ? known : expired(known)
+    if (known) return known.expiresAt * 1000 > now ? known : refused('expired', known)
     try {
       const { payload } = await jwtVerify(
         token,
@@ -93,8 +93,9 @@ export async function createTokens(secrets: readonly string[]) {
       return claims
     } catch (error) {
       // Its signature was good, and its time is checked last.
-      if (error instanceof joseErrors.JWTExpired) return expired(claimsOf(purpose, error.payload))
-      if (isMisused(error)) return misused(claimsOf(otherThan[purpose], error.payload))
+      if (error instanceof joseErrors.JWTExpired)
+        return refused('expired', claimsOf(purpose, error.payload))
+      if (isMisused(error)) return refused('invalid', claimsOf(otherThan[purpose], error.payload))
       if (error instanceof joseErrors.JOSEError) return { refusal: 'invalid' }
       throw error
     }
@@ -130,10 +131,11 @@ function createSessionIds(secrets: readonly string[]) {
 }
 const SESSION = /^[\w-]{32}\.[\w-]{43}$/
 
-function expired(claims: Claims | undefined): RefusedToken {
+/** Of a token that we have signed, with its user. */
+function refused(refusal: 'expired' | 'invalid', claims: Claims | undefined): RefusedToken {
   if (!claims) return { refusal: 'invalid' }
   const { appId, userId } = claims
-  return { refusal: 'expired', user: { appId, userId } }
+  return { refusal, user: { appId, userId } }
 }
 
 /** A token that we did sign, for the other purpose: an easy mistake to make. */
@@ -141,12 +143,6 @@ const isMisused = (error: unknown): error is joseErrors.JWTClaimValidationFailed
   error instanceof joseErrors.JWTClaimValidationFailed && error.claim === 'aud'
 
 const otherThan = { api: 'ws', ws: 'api' } as const
-
-function misused(claims: Claims | undefined): RefusedToken {
-  if (!claims) return { refusal: 'invalid' }
-  const { appId, userId } = claims
-  return { refusal: 'invalid', user: { appId, userId } }
-}
 
 function claimsOf(purpose: Purpose, payload: unknown): Claims | undefined {
   const { data } = Payload.safeParse(payload)
