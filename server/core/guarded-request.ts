@@ -4,6 +4,7 @@ import http, { type IncomingMessage } from 'node:http'
 import https from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { hostAndPortOf, hostOf, isIpAddress, isPlainHttpUrl, isPublicAddress } from './addresses.ts'
+import { isInTinyPieces } from './tiny-pieces.ts'
 
 /** The URL must not be requested, or its response cannot be used. */
 export class UnfetchableError extends Error {
@@ -62,9 +63,8 @@ export function createGuardedRequest({
   }
 }
 
-/** A response in more pieces than this is cut if they are so small: each takes microseconds. */
-const MOST_SMALL_PIECES = 4 * 1024
-const SMALL_PIECE_BYTES = 16
+/** A response in more pieces than this is cut if they are tiny. */
+const MOST_TINY_PIECES = 4 * 1024
 
 /**
  * The first bytes of a response. What comes after that many is cut off, with its connection.
@@ -79,7 +79,7 @@ export async function readUpTo(response: IncomingMessage, mostBytes: number) {
         length += chunk.length
         const pieces = chunks.push(chunk)
         if (length >= mostBytes) response.destroy()
-        else if (pieces > MOST_SMALL_PIECES && length < pieces * SMALL_PIECE_BYTES)
+        else if (isInTinyPieces({ pieces, bytes: length }, MOST_TINY_PIECES))
           response.destroy(new UnfetchableError('a body in tiny pieces'))
       })
       .on('error', reject)

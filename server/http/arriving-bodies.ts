@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Metrics } from '../core/metrics.ts'
+import { isInTinyPieces } from '../core/tiny-pieces.ts'
 import { NDJSON } from './bodies.ts'
 import { createMemoryTally } from './memory-tally.ts'
 
@@ -24,12 +25,8 @@ const NO_APP = ''
 const SMALL_BYTES = 16 * 1024
 /** About what each received piece costs beside its bytes. A body may arrive byte by byte. */
 const PIECE_BYTES = 256
-/**
- * A body of more pieces than this is cut if they are so small: each takes microseconds, as many of
- * which are spent on a body of single bytes as on thousands of requests.
- */
-const MOST_SMALL_PIECES = 16 * 1024
-const SMALL_PIECE_BYTES = 16
+/** A body of more pieces than this is cut if they are tiny. */
+const MOST_TINY_PIECES = 16 * 1024
 /** A shorter piece takes a place in a turn of the event loop. Few bodies have any. */
 const SHORT_BYTES = 256
 
@@ -56,8 +53,7 @@ export function boundArrivingBodies(
       raw.on('data', ({ length }: Buffer) => {
         pieces += 1
         bytes += length
-        const areSmall = bytes < pieces * SMALL_PIECE_BYTES
-        if (areSmall && pieces > MOST_SMALL_PIECES) return arriving.cut(raw)
+        if (isInTinyPieces({ pieces, bytes }, MOST_TINY_PIECES)) return arriving.cut(raw)
         arriving.grow(raw, length + PIECE_BYTES)
         if (arriving.isFull()) arriving.cutOldest()
         if (length < SHORT_BYTES) takePlace(raw, turns)
