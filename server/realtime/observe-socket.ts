@@ -23,14 +23,26 @@ const KNOWN_CODES = new Set([
   ...[1000, 1001, 1005, 1006, 1007, 1009],
 ])
 
+/**
+ * A string that was cut out of another keeps all of that in memory: for as long as a socket is
+ * open, the query of its request, or a header of a proxy.
+ */
+function copyOf(text: string | undefined) {
+  return text === undefined ? undefined : Buffer.from(text).toString()
+}
+
 /** Counts a socket, and reports its facts when it ends. */
 export function observeSocket(
   socket: CountedSocket | StreamSocket,
   request: IncomingMessage,
   { metrics, onEnd, originOf }: ObserveOptions,
 ) {
-  const origin = originOf(request)
-  const path = request.url?.split('?')[0]
+  const { address, requestId } = originOf(request) ?? {}
+  const facts = {
+    path: copyOf(request.url?.split('?')[0]),
+    address: copyOf(address),
+    requestId: copyOf(requestId),
+  }
   const { socket: stream } = request
   const { transport } = socket
   metrics.sockets.inc({ transport })
@@ -47,13 +59,12 @@ export function observeSocket(
       user: socket.user?.userId,
       code,
       transport,
-      path,
       seconds: Math.round((performance.now() - socket.openedAt) / 1_000),
       framesIn: socket.framesReceived,
       framesOut: socket.framesSent,
       bytesIn: stream.bytesRead,
       bytesOut: stream.bytesWritten,
-      ...origin,
+      ...facts,
     })
   })
 }
