@@ -33,7 +33,7 @@ export async function selectGenerations(db: Tx, users: UserRef[]): Promise<(numb
  * whole day of events would be read for those of a moment.
  */
 export const recentEvents = (db: Tx, seconds: number) => db`(
-  select topic, "offset", type
+  select topic, "offset", type, created_at
   from events
   where created_at > now() - ${seconds} * interval '1 second'
   offset 0
@@ -41,10 +41,24 @@ export const recentEvents = (db: Tx, seconds: number) => db`(
 
 export type ChannelOffset = { channelId: string; offset: number }
 
-/** Channels whose unread counts changed in the last seconds, with the offset of the last change. */
-export async function selectUnreadChanges(db: Tx, seconds: number): Promise<ChannelOffset[]> {
+/**
+ * Channels whose unread counts changed in the last seconds, with the offset of the last change that
+ * is not younger than `leastMs`: 0 if all are. Changes from before the database's clock was set back
+ * are not young.
+ */
+export async function selectUnreadChanges(
+  db: Tx,
+  { seconds, leastMs }: { seconds: number; leastMs: number },
+): Promise<ChannelOffset[]> {
   const rows = await db<{ topic: string; offset: number }[]>`
-    select topic, max("offset") as "offset"
+    select
+      topic,
+      coalesce(
+        max("offset") filter (
+          where created_at not between now() - ${leastMs} * interval '1 millisecond' and now()
+        ),
+        0
+      ) as "offset"
     from ${recentEvents(db, seconds)} recent
     where topic like 'chat:%'
       and type = any(${UNREAD_EVENTS})

@@ -26,7 +26,7 @@ type ReconciliationOptions = {
   unread: UnreadNotifier
   recheck: (user: UserRef) => void
   report: (error: unknown, problem: string) => void
-  timings: Pick<Timings, 'beatMs' | 'lookMs' | 'steadyMs' | 'comparePresenceMs'>
+  timings: Pick<Timings, 'beatMs' | 'lookMs' | 'steadyMs' | 'comparePresenceMs' | 'othersCountMs'>
 }
 
 /**
@@ -144,7 +144,7 @@ export function createReconciliation(options: ReconciliationOptions) {
     // Counts are sent only to users who have a presence row.
     handleLostRows(await presence.compareRows())
     const [changes, removed] = await Promise.all([
-      db.use((db) => selectUnreadChanges(db, seconds)),
+      db.use((db) => selectUnreadChanges(db, { seconds, leastMs: timings.othersCountMs })),
       db.use((db) => selectRemoved(db, seconds)),
       hub.reconcile(),
       closeRevoked(),

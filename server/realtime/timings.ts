@@ -42,6 +42,11 @@ export const timings = {
   silentNodeMs: 5_000,
   typingMs: limits.typingSeconds * 1_000,
   unreadPauseMs: 250,
+  /**
+   * How long the node of a change may take to count it for the users of all nodes, before the
+   * others take its counts for missed.
+   */
+  othersCountMs: 1_000,
   /** How long the next reading of a user's co-members waits at least. */
   coMembersPauseMs: 1_000,
   /** How often a growing message is stored, how long its author may pause, how long it may grow. */

@@ -226,7 +226,7 @@ describe.each(['PostgreSQL', 'Redis'] as const)('on nodes connected by %s', (kin
     const [ana, cem] = await world().users('ana-beside', 'cem-idle')
     const own: string[] = []
     const { databaseUrl } = world()
-    const reconciled = { ...quiet, timings: { ...timings, reconcileMs: 100 } }
+    const reconciled = { ...quiet, timings: { ...timings, reconcileMs: 100, othersCountMs: 0 } }
     const onStatement = (statement: string) => void own.push(statement)
     const idle = await createWorld({ ...reconciled, ...shared, databaseUrl, onStatement })
     nodes.push(idle)

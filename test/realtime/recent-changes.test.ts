@@ -2,15 +2,18 @@ import { randomUUID } from 'node:crypto'
 import { createMetrics } from '@parley/server/core/metrics'
 import { MissedCopies } from '@parley/server/realtime/missed-copies'
 import { selectRemoved, selectUnreadChanges } from '@parley/server/realtime/queries'
-import { beforeAll, expect, test } from 'vitest'
-import { quietTimings } from '../support/quiet.ts'
+import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { NEVER, quietTimings } from '../support/quiet.ts'
 import { planAnew, rowsReadBy } from '../support/rows-read.ts'
-import { useWorld } from '../support/world.ts'
+import { patient } from '../support/until.ts'
+import { createWorld, useWorld } from '../support/world.ts'
+import { createGroup, useListeners } from './listeners.ts'
 
 const world = useWorld({
   poolSize: 1,
   timings: quietTimings,
 })
+const { listenAs, channelTopic } = useListeners(world)
 
 const EVENTS = 3_000
 
@@ -30,7 +33,8 @@ beforeAll(async () => {
 
 /** What a node reads of the events of the last seconds, each few seconds or after a gap. */
 const reads = {
-  'counts that changed': () => world().pool.use((db) => selectUnreadChanges(db, 20)),
+  'counts that changed': () =>
+    world().pool.use((db) => selectUnreadChanges(db, { seconds: 20, leastMs: 0 })),
   'users who were removed': () => world().pool.use((db) => selectRemoved(db, 20)),
   'channels that were edited': () => {
     const missed = new MissedCopies({
@@ -56,8 +60,33 @@ test('counts change by what is sent, what is deleted and who joins, by nothing e
     insert into events (topic, "offset", type, envelope)
     select 'chat:' || ${appId} || ':' || id, 7, type, '{}'
     from unnest(${channelIds}::text[], ${types}::text[]) given (id, type)`
-  const changed = await pool.use((tx) => selectUnreadChanges(tx, 20))
+  const changed = await pool.use((tx) => selectUnreadChanges(tx, { seconds: 20, leastMs: 0 }))
   expect(new Set(changed)).toEqual(
     new Set(channelIds.slice(0, 3).map((channelId) => ({ channelId, offset: 7 }))),
   )
+})
+
+test('a node does not count again what another one is about to count', async () => {
+  const { databaseUrl } = world()
+  const [ana, ben] = await world().users('ana', 'ben')
+  const channelId = await createGroup(ana, ben)
+  // It counts once when it starts, and then pauses.
+  const pausing = { ...quietTimings, unreadPauseMs: NEVER }
+  const sender = await createWorld({ databaseUrl, timings: pausing })
+  onTestFinished(sender.stop)
+  const own: string[] = []
+  const node = await createWorld({
+    databaseUrl,
+    timings: { ...quietTimings, reconcileMs: 100, othersCountMs: NEVER },
+    onStatement: (statement) => void own.push(statement),
+  })
+  onTestFinished(node.stop)
+  const listener = await listenAs(ben, channelTopic(channelId), node)
+  await sender.api({ token: ana.token }).messages.send({ channelId, text: 'hello' })
+  await listener.untilType('message.new')
+
+  const looked = () => own.filter((statement) => /from events\s+where created_at/.test(statement))
+  const before = looked().length
+  await vi.waitUntil(() => looked().length > before + 4, patient)
+  expect(own.filter((statement) => /m\.node_id, m\.app_id/.test(statement))).toEqual([])
 })
