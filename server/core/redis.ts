@@ -90,6 +90,8 @@ export async function loadRedis(target: RedisTarget): Promise<ConnectRedis> {
     })
     client.on('ready', () => {
       ends = 0
+      // One that is closed without an error says so, and not what went wrong before.
+      problem = 'the connection was lost'
     })
     // A client of Sentinels that hears of a fail-over while it connects ends for good.
     client.on('end', () => {

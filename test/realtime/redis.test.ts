@@ -156,11 +156,12 @@ describe.skipIf(!hasRedis)('two nodes with Redis', () => {
 
   test('a connection that its client ended by itself, in a fail-over, is made again', async () => {
     const { connect } = await redisAt(redis.url)
-    const { client, isReady, close } = connect({ name: 'ended', commandMs: 5_000 })
+    const { client, isReady, problem, close } = connect({ name: 'ended', commandMs: 5_000 })
     onTestFinished(close)
     await until(isReady)
     client.disconnect()
     await until(() => !isReady())
+    expect(problem()).toBe('the connection was lost')
     await until(isReady)
   })
 
