@@ -74,7 +74,7 @@ async function measureAll(databaseUrl: string) {
         profileDir,
       }
       const nodes = await startNodes(started)
-      const clients = startClients()
+      const clients = startClients(SOCKETS)
       try {
         const phases = createPhases({ nodes, clients, seeded, perSecond, seconds })
         const measured = await phases.measure()
@@ -95,18 +95,21 @@ async function measureAll(databaseUrl: string) {
 type Broker = { broker: string; own: Record<string, string>; redisPid: number | undefined }
 
 function figuresOf(measured: Measured, oneNode: Measured) {
-  const { socketKiB, idleCores, sends, deliveries, micros } = measured
+  const { socketKiB, idleCores, sends, deliveries, micros, statements } = measured
   const all = ({ micros: { nodes, database, redis } }: Measured) => nodes + database + redis
+  const beyondIdle = (measured: Measured) => all(measured) - measured.micros.idle
   return {
     sockets: SOCKETS,
     'KiB a socket': socketKiB.toFixed(1),
     'idle % of a core': (idleCores * 100).toFixed(1),
     'sends/s': sends.toFixed(0),
     'events/s': deliveries.toFixed(0),
+    'statements a message': statements.toFixed(2),
     'nodes µs an event': micros.nodes.toFixed(1),
     'pg µs': micros.database.toFixed(1),
     'redis µs': micros.redis.toFixed(1),
     'events/s a core': Math.round(1e6 / all(measured)),
     'of one node': (all(oneNode) / all(measured)).toFixed(2),
+    'of one node, beyond idle': (beyondIdle(oneNode) / beyondIdle(measured)).toFixed(2),
   }
 }

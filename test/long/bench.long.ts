@@ -103,6 +103,8 @@ test('the benchmark of several nodes kills one of them, and no event is lost', a
   expect(Object.keys(figures)).toEqual([...names, ...withRedis])
   for (const [name, row] of Object.entries(figures)) {
     expect(Number(row['nodes µs an event'])).toBeGreaterThan(0)
+    for (const figure of ['statements a message', 'of one node, beyond idle'])
+      expect(Number(row[figure])).not.toBeNaN()
     if (name.startsWith('2')) expect(row).toMatchObject({ cut: 10, 'lost, busy': 0 })
   }
   expect(machine?.cores).toBeGreaterThan(0)

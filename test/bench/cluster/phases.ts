@@ -11,8 +11,10 @@ export type Measured = {
   /** A second. */
   sends: number
   deliveries: number
-  /** Of CPU, for each delivered event. */
-  micros: { nodes: number; database: number; redis: number }
+  /** Of CPU, for each delivered event; `idle` is the part of it that nothing happening costs. */
+  micros: { nodes: number; database: number; redis: number; idle: number }
+  /** For each message, beyond those of the same time without messages. */
+  statements: number
 }
 type Options = {
   nodes: Nodes
@@ -86,12 +88,20 @@ export function createPhases({ nodes, clients, seeded, perSecond, seconds }: Opt
     const { messages, deliveries, took } = await roll(seconds, warm.deliveries)
     const after = await nodes.work()
     const micros = (kind: keyof Work) => (1e6 * (after[kind] - before[kind])) / deliveries
+    const idleCores = (coresOf(idled) - coresOf(opened)) / seconds
+    const idleStatements = ((idled.statements - opened.statements) * took) / seconds
     return {
-      socketKiB: (opened.rss - empty.rss) / 1024 / all.length,
-      idleCores: (coresOf(idled) - coresOf(opened)) / seconds,
+      socketKiB: (idled.rss - empty.rss) / 1024 / all.length,
+      idleCores,
       sends: messages / took,
       deliveries: deliveries / took,
-      micros: { nodes: micros('nodes'), database: micros('database'), redis: micros('redis') },
+      micros: {
+        nodes: micros('nodes'),
+        database: micros('database'),
+        redis: micros('redis'),
+        idle: (1e6 * idleCores * took) / deliveries,
+      },
+      statements: (after.statements - before.statements - idleStatements) / messages,
     }
   }
 

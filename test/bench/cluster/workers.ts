@@ -34,7 +34,7 @@ export async function measureWorkers(
     const variables = { DATABASE_URL: databaseUrl, SOCKETS_PER_USER: '0', WORKERS: `${workers}` }
     const database = await watchDatabase(databaseUrl)
     const nodes = await startNodes({ count: 1, variables, database, redisPid: undefined })
-    const clients = startClients()
+    const clients = startClients(sockets)
     try {
       const [url = ''] = nodes.urls()
       const seeded = await seedUsers(databaseUrl, { url, count: sockets })
