@@ -10,8 +10,6 @@ import { unhurried, until } from './support/until.ts'
 
 const staging = useStagingWorld()
 const { sendsOf, heartbeats } = staging
-/** A push may be held for as long as a test takes. */
-const heldTimings = { pushTimeoutMs: unhurried.callMs }
 
 test('a process that runs jobs says of all its workers that they live', async () => {
   const { db } = staging.current().world
@@ -40,7 +38,7 @@ async function sendHeld(text: string) {
 }
 
 test('a worker keeps its job for as long as it lives', async () => {
-  await staging.startNode({ timings: { ...heldTimings, heartbeatMs: 200 } })
+  await staging.startNode({ timings: { heartbeatMs: 200 } })
   const { id, answer } = await sendHeld('in progress for several heartbeats')
   await heartbeats(6)
   answer()
@@ -62,7 +60,7 @@ async function startInTurns() {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   onTestFinished(() => void vi.useRealTimers())
   const heartbeatMs = 60_000
-  await staging.startNode({ timings: { ...heldTimings, heartbeatMs } })
+  await staging.startNode({ timings: { heartbeatMs } })
   const held = await sendHeld('in progress when the clock is set')
   vi.advanceTimersByTime(heartbeatMs / 2)
   const looks = { begun: 0, done: 0 }

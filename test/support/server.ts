@@ -148,7 +148,12 @@ export async function createServer({
     push: undefined,
     webhooks: { allowedHosts: webhooks?.allowedHosts ?? [] },
   }
-  const timings = { gatherMs: 20, pollMs: 100, backOffMs: 250, graceMs: 500, ...jobs?.timings }
+  const timings = {
+    ...{ gatherMs: 20, pollMs: 100, backOffMs: 250, graceMs: 500 },
+    // Tests hold what the provider is sent, for as long as the machine takes.
+    pushTimeoutMs: unhurried.callMs,
+    ...jobs?.timings,
+  }
   const stopWatching = workers?.start(jobs?.log ?? app.log)
   const runsJobs = jobs && !jobs.isElsewhere
   const stopJobs = runsJobs ? await startJobs({ ...work, ...jobs, timings }) : undefined
