@@ -43,8 +43,8 @@ export type ChannelOffset = { channelId: string; offset: number }
 
 /**
  * Channels whose unread counts changed in the last seconds, with the offset of the last change that
- * is not younger than `leastMs`: 0 if all are. Changes from before the database's clock was set back
- * are not young.
+ * is not younger than `leastMs`: 0 if all are. Changes from before the clock of the database was set
+ * back are not young.
  */
 export async function selectUnreadChanges(
   db: Tx,
