@@ -43,7 +43,7 @@ export type ChannelOffset = { channelId: string; offset: number }
 
 /**
  * Channels whose unread counts changed in the last seconds, with the offset of the last change that
- * is not younger than `leastMs`: 0 if all are. Changes from before the clock of the database was set
+ * is not younger than `leastMs`: 0 if all are. Changes from before the database's clock was set
  * back are not young.
  */
 export async function selectUnreadChanges(
