@@ -10,6 +10,7 @@ import { RawSocket, useSockets } from '../support/socket.ts'
 import { createWorld, type User, useWorld, type World } from '../support/world.ts'
 import { parleyOn, useFolder } from './command.ts'
 import { populate, rowsOf, without } from './fixture.ts'
+import { changed } from './sealed.ts'
 
 // Nothing is stored of a message that grows, unless it is asked for.
 const never = 3_600_000
@@ -248,6 +249,9 @@ test('a file that was cut off is gone on with where it ended, by the same file o
     await parleyOn(databaseUrl, 'app:export', appId, folder.path('second'))
     const foreign = await parleyOn(database.url, 'app:import', folder.path('second'))
     expect(foreign.output).toContain('an import of another file of the app')
+    const altered = folder.copy('all', 'altered', changed('users', '"id": "ben"', { name: 'Eve' }))
+    const { output } = await parleyOn(database.url, 'app:import', altered)
+    expect(output).toContain('this is not the file that the import began with')
     const resumed = await parleyOn(database.url, 'app:import', folder.path('all'))
     expect(resumed.code, resumed.output).toBe(0)
     expect(await channels()).toEqual(stored)
