@@ -67,6 +67,9 @@ test('bodies of strangers have few values: whoever they are is known only from t
   const commands = `{"session":"a","node":"b","data":"c","more":[${values}0]}`
   const refused = await post(world().url, streamPaths.emulation, { headers: json, body: commands })
   expect(expectError(refused, 'VALIDATION_ERROR')).toMatch(/^body: expected session/)
+  const binary = { 'Content-Type': 'application/octet-stream' }
+  const fields = { headers: binary, body: Buffer.from('0a00'.repeat(100_000), 'hex') }
+  expectError(await post(world().url, streamPaths.emulation, fields), 'VALIDATION_ERROR')
   const headers = { ...json, Host: new URL(PUBLIC_URL).host }
   const signIn = { headers, body: `{"adminKey":"a","more":[${values}0]}` }
   expectError(await post(world().url, '/console/session', signIn), 'PAYLOAD_TOO_LARGE')

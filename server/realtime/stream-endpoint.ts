@@ -169,7 +169,7 @@ function emulationOf(request: FastifyRequest): EmulationRequest {
       if (hasMoreValues(body, MOST_VALUES)) throw new Error('expected few values')
       return { ...TextRequest.parse(JSON.parse(body.toString())), isBinary: false }
     }
-    const { data, ...rest } = BinaryRequest.parse(decodeEmulation(body))
+    const { data, ...rest } = BinaryRequest.parse(decodeEmulation(body, MOST_VALUES))
     return { ...rest, data: Buffer.from(data).toString('base64'), isBinary: true }
   } catch {
     throw new ApiError('VALIDATION_ERROR', 'body: expected session, node and data')
