@@ -13,27 +13,31 @@ test('a turn begins requests for a moment, in their order and each as itself', a
   const inTurn = createRequestTurns(() => clock)
   const begun: number[] = []
   const storage = new AsyncLocalStorage<number>()
-  const ask = (n: number) =>
+  const ask = (n: number): void =>
     storage.run(n, () =>
       inTurn(() => {
         expect(storage.getStore()).toBe(n)
         begun.push(n)
+        // As the next one of its connection, it comes behind those that wait.
+        if (n === 3) ask(8)
         clock += 1
       }),
     )
   for (const n of upTo(7)) ask(n)
   expect(begun).toEqual([1, 2])
   await nextTurn()
-  ask(8)
+  ask(9)
   expect(begun).toEqual([1, 2, 3, 4])
   await nextTurn()
   expect(begun).toEqual([1, 2, 3, 4, 5, 6])
   await nextTurn()
   expect(begun).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
   await nextTurn()
+  expect(begun).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9])
   await nextTurn()
-  ask(9)
-  expect(begun).toHaveLength(9)
+  await nextTurn()
+  ask(10)
+  expect(begun).toHaveLength(10)
 })
 
 const world = useWorld()

@@ -1,3 +1,5 @@
+import { AsyncResource } from 'node:async_hooks'
+
 /** For how long a turn of the event loop begins requests. */
 const TURN_MS = 2
 
@@ -7,7 +9,7 @@ const TURN_MS = 2
  * arrived, a few clients with many requests would keep everybody else from connecting.
  */
 export function createRequestTurns(now = () => performance.now()) {
-  let waiting = 0
+  const waiting: (() => void)[] = []
   let endsAt = 0
   let isUnderWay = false
 
@@ -17,20 +19,18 @@ export function createRequestTurns(now = () => performance.now()) {
     // Runs before those that wait: it was there first.
     setImmediate(() => {
       isUnderWay = false
-      if (waiting > 0) beginTurn()
+      if (waiting.length > 0) beginTurn()
     })
   }
-  const wait = (begin: () => void) => {
-    setImmediate(() => {
-      if (now() >= endsAt) return wait(begin)
-      waiting -= 1
-      begin()
-    })
+  /** Of each that waits one, which begins the first: what one causes comes behind the others. */
+  const beginFirst = () => {
+    if (now() >= endsAt) setImmediate(beginFirst)
+    else waiting.shift()?.()
   }
   return (begin: () => void) => {
     if (!isUnderWay) beginTurn()
-    if (waiting === 0 && now() < endsAt) return begin()
-    waiting += 1
-    wait(begin)
+    if (waiting.length === 0 && now() < endsAt) return begin()
+    waiting.push(AsyncResource.bind(begin))
+    setImmediate(beginFirst)
   }
 }
