@@ -2,6 +2,8 @@ import { AsyncResource } from 'node:async_hooks'
 
 /** For how long a turn of the event loop begins requests. */
 const TURN_MS = 2
+/** How many of those that wait a turn begins at most, however little time they take. */
+const MOST_BEGUN = 64
 
 /**
  * Begins requests for a moment of each turn of the event loop, in their order, and leaves the rest
@@ -10,6 +12,8 @@ const TURN_MS = 2
  */
 export function createRequestTurns(now = () => performance.now()) {
   const waiting: (() => void)[] = []
+  /** How many of them the next turn looks at. */
+  let due = 0
   let endsAt = 0
   let isUnderWay = false
 
@@ -22,15 +26,18 @@ export function createRequestTurns(now = () => performance.now()) {
       if (waiting.length > 0) beginTurn()
     })
   }
-  /** Of each that waits one, which begins the first: what one causes comes behind the others. */
+  /** Each apart, so that Node.js ends the promises of one, whose time counts, before the next. */
   const beginFirst = () => {
-    if (now() >= endsAt) setImmediate(beginFirst)
-    else waiting.shift()?.()
+    if (now() < endsAt) waiting.shift()?.()
+    if (waiting.length >= due) setImmediate(beginFirst)
+    else due -= 1
   }
   return (begin: () => void) => {
     if (!isUnderWay) beginTurn()
     if (waiting.length === 0 && now() < endsAt) return begin()
     waiting.push(AsyncResource.bind(begin))
+    if (due === MOST_BEGUN) return
+    due += 1
     setImmediate(beginFirst)
   }
 }
