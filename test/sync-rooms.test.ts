@@ -117,6 +117,10 @@ test('members are left out of a sync where there are more than a thousand in all
   })
   expect(both[full]?.members).toHaveLength(1_000)
   expect(both[small]).not.toHaveProperty('members')
+  // One more has joined since the channel was read.
+  await insertMembers(world(), full, crowd.slice(0, 1))
+  const { channels: grown } = await fay.sync.pull({ channels: { [full]: 0 }, members: [full] })
+  expect(grown[full]).not.toHaveProperty('members')
 })
 
 test('a sync with long messages stays within 1 MB and leaves out pages beyond it', async () => {

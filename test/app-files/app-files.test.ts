@@ -10,6 +10,7 @@ import { RawSocket, useSockets } from '../support/socket.ts'
 import { createWorld, type User, useWorld, type World } from '../support/world.ts'
 import { parleyOn, useFolder } from './command.ts'
 import { populate, rowsOf, without } from './fixture.ts'
+import { changed } from './sealed.ts'
 
 // Nothing is stored of a message that grows, unless it is asked for.
 const never = 3_600_000
@@ -56,6 +57,8 @@ async function moveApp() {
   }
   folder.copy('all', 'cut', (text) => text.slice(0, text.indexOf('"table":"members"')))
   rows = { before: await rowsOf(world(), appId), after: await rowsOf(target, appId) }
+  // It would be asked about each message.
+  await target.db`delete from before_send_hooks where app_id = ${appId}`
   const old = await RawSocket.connect(world(), ana)
   position = (await old.ask({ id: 2, subscribe: { channel: topic() } })).subscribe
   old.terminate()
@@ -81,10 +84,14 @@ test('an app is the same in its new deployment, to the last column', async () =>
     from audit
     where app_id = ${appId} and operation = 'apps.import'`
   expect(noted).toMatchObject([{ actor: 'operator' }])
-  for (const name of ['webhooks', 'devices', 'api_keys', 'pins', 'reactions', 'read_marks'])
+  const secrets = ['webhooks', 'before_send_hooks', 'devices', 'api_keys']
+  for (const name of [...secrets, 'pins', 'reactions', 'read_marks'])
     expect(after[name], name).not.toEqual([])
+  // It was to a message that is deleted.
+  expect(String(before.reactions)).toContain('👎')
+  expect(String(after.reactions)).not.toContain('👎')
   // Those of the commands, of the message that grew, and of the channel that was deleted.
-  const others = ['"apps.', growingId, `"${deletedId}"`]
+  const others = ['"apps.', growingId, `"${deletedId}"`, '👎']
   expect(without(after, others)).toEqual(without(before, others))
   expect(await target.db`select from channels where id = ${deletedId}`).toEqual([])
   expect(await target.db`select from app_imports`).toEqual([])
@@ -158,7 +165,9 @@ test('an app that exists is not imported, nor exported over a file, nor unknown'
 test('secrets are left out of a file, which says how many there were', async () => {
   const { appId } = world()
   expect(said.plain.output).toMatch(/^Rows exported: apps 1, users \d+, /)
-  expect(said.plain.output).toContain('Left out: api_keys 1, devices 1, webhooks 1. --with-secrets')
+  expect(said.plain.output).toContain(
+    'Left out: api_keys 1, devices 1, webhooks 1, before_send_hooks 1. --with-secrets',
+  )
   const text = folder.read('plain')
   expect(text).not.toMatch(/a-push-token|whsec_/)
   expect(folder.read('all')).toMatch(/a-push-token/)
@@ -240,6 +249,9 @@ test('a file that was cut off is gone on with where it ended, by the same file o
     await parleyOn(databaseUrl, 'app:export', appId, folder.path('second'))
     const foreign = await parleyOn(database.url, 'app:import', folder.path('second'))
     expect(foreign.output).toContain('an import of another file of the app')
+    const altered = folder.copy('all', 'altered', changed('users', '"id": "ben"', { name: 'Eve' }))
+    const { output } = await parleyOn(database.url, 'app:import', altered)
+    expect(output).toContain('this is not the file that the import began with')
     const resumed = await parleyOn(database.url, 'app:import', folder.path('all'))
     expect(resumed.code, resumed.output).toBe(0)
     expect(await channels()).toEqual(stored)

@@ -31,11 +31,17 @@ export async function populate({ users: addUsers, backend, operator, appId, db }
   await ana.preferences.update({ mentions: false })
   await ana.devices.create({ platform: 'ios', provider: 'apns', token: 'a-push-token' })
   await backend.webhooks.create({ url: 'https://8.8.8.8/hook', events: ['message.new'] })
+  // As set last: it would judge what these users send.
+  await backend.hooks.setBeforeSend({ url: 'https://8.8.8.8/hook', onError: 'allow' })
   await operator.apps.update({ appId, settings: { messageRetentionDays: 400 } })
   // As a server of an older version leaves it, that has shown an imported channel.
   await db`
     insert into imported_rows (app_id, record, key, channel_id, line, "row")
     values (${appId}, 'channel', ${channelId}, ${channelId}, 1, '{}')`
+  // As one of a crowd that has reacted, before the cleanup comes to it.
+  await db`
+    insert into reactions (app_id, message_id, emoji, user_id)
+    values (${appId}, ${late.id}, '👎', 'ben')`
   await db`update users set deleted_at = now() where app_id = ${appId} and id = 'gone'`
   return { ana, ben, channelId, growingId, deletedId }
 }

@@ -15,6 +15,8 @@ test('a record may name what came any number of lines before it', async () => {
   const before = [user('ana'), user('gil'), channel('long'), member('long', 'gil')]
   const later: ImportRecord[] = [
     message('long2', 'long', { quotedMessageId: 'long1', createdAt: at(2) }),
+    message('long3', 'long', { parentId: 'long1', createdAt: at(3) }),
+    message('long4', 'long', { parentId: 'long3', createdAt: at(4) }),
     { record: 'reaction', messageId: 'long1', emoji: '👍', ...by },
     { record: 'pin', messageId: 'long1', ...by },
     { record: 'read', channelId: 'long', messageId: 'long1', ...by, userId: 'gil' },
@@ -27,8 +29,10 @@ test('a record may name what came any number of lines before it', async () => {
   const gil = await world().user('gil')
   const { messages } = await gil.messages.list({ channelId: channelIdOf(world(), 'long') })
   expect(messages).toMatchObject([
-    { pinned: true, reactions: [{ type: '👍' }] },
+    { pinned: true, reactions: [{ type: '👍' }], replyCount: 2 },
     { quotedMessage: { text: 'long1' } },
+    { text: 'long3' },
+    { text: 'long4' },
   ])
 })
 

@@ -68,10 +68,11 @@ const streamEntities = [
       latest_reactions: [{ type: 'love', user: ben, user_id: 'ben', created_at: createdAt }],
     },
   },
-  {
+  // Only its author ever saw an ephemeral one.
+  ...['deleted', 'ephemeral'].map((type) => ({
     type: 'message',
-    item: { id: 'm3', cid: 'team:kitchen', type: 'deleted', created_at: createdAt },
-  },
+    item: { id: type, cid: 'team:kitchen', type, created_at: createdAt },
+  })),
   { type: 'poll', item: { id: 'p1' } },
   // As in the samples of their documents: a moderator by a flag, authors by their ids.
   {
@@ -94,7 +95,11 @@ const streamEntities = [
 test("an export of Stream's second version becomes records that can be imported", async () => {
   const text = streamEntities.map((entity) => JSON.stringify(entity)).join('\n')
   const { lines, problems } = await converted(streamExport, text)
-  expect(problems).toEqual({ 'message: it was deleted': 1, 'type poll: nothing like it here': 1 })
+  expect(problems).toEqual({
+    'message: it was deleted': 1,
+    'message: of type ephemeral': 1,
+    'type poll: nothing like it here': 1,
+  })
   const { body } = await post(world(), `${lines.join('\n')}\n`)
   const counts = { users: 2, channels: 1, members: 2, messages: 3, reactions: 2, pins: 1 }
   expect(body).toMatchObject({ refused: 0, isFinished: true, imported: counts })
@@ -161,7 +166,8 @@ const garage = {
 const image = 'https://example.com/dan.png'
 
 test("Sendbird's files of users, of messages and of channels become records", async () => {
-  const users = [{ user_id: 'cem', nickname: 'Cem', profile_url: '', metadata: { plan: 'pro' } }]
+  const cemThere = { user_id: 'cem', nickname: 'Cem', profile_url: '', phone_number: '+49 30 1' }
+  const users = [{ ...cemThere, metadata: { plan: 'pro' } }]
   const members = [
     { user_id: 'cem', nickname: 'Cem', role: 'operator', state: 'joined' },
     { user_id: 'dan', nickname: 'Dan', role: '', state: 'joined', is_muted: true, read_ts: 5 },
@@ -210,6 +216,7 @@ test("Sendbird's files of users, of messages and of channels become records", as
   expect(body).toMatchObject({ refused: 0, isFinished: true, imported: counts })
   const cem = await world().user('cem')
   expect(await cem.users.get({ userId: 'dan' })).toMatchObject({ name: 'Dan', custom: {} })
+  expect((await cem.users.get({ userId: 'cem' })).custom).toEqual({ plan: 'pro' })
   const channelId = channelIdOf(world(), 'sb_1')
   const channel = await cem.channels.get({ channelId })
   const facts = { name: 'Garage', type: 'group', role: 'moderator' }
@@ -217,7 +224,7 @@ test("Sendbird's files of users, of messages and of channels become records", as
   expect(channel.custom).toEqual({ data: '{"a":1}', custom_type: 'work' })
   expect((await cem.messages.list({ channelId })).messages).toMatchObject([
     { text: 'Tyres?', userId: 'fay', replyCount: 1, reactions: [{ type: '👍', count: 2 }] },
-    { text: 'Dan joined', type: 'system' },
+    { text: 'Dan joined', type: 'system', editedAt: null },
     { text: '', attachments: [{ type: 'image', name: 'a.png', size: 9 }] },
   ])
 })

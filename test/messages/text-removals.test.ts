@@ -160,7 +160,8 @@ test('a user is not erased before their text is gone from all quotes of it', asy
 test('a channel whose texts were removed once has later ones removed as well', async () => {
   const { ana, ben, channelId, say, secret, quoting } = await quotedOften(300)
   const positions = createErasurePositions()
-  const context = erasureContext(world(), { positions, rows: 1_000 })
+  // A step has a message and its quotes, and ends right before the deletion.
+  const context = erasureContext(world(), { positions, rows: 301, steps: 100 })
   await withoutCleanup(world(), async () => {
     const remove = createTextRemoval()
     await ana.messages.delete({ channelId, messageId: secret.id })

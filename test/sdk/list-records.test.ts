@@ -2,6 +2,7 @@ import { memoryStorage } from '@parley/client'
 import { createSnapshots } from '@parley/client/snapshots'
 import { expect, test } from 'vitest'
 import { isOffline, ready, until } from '../support/chat.ts'
+import { timeOf } from '../support/scripted/channel.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
 
 const LIST = /^GET \/api\/channels\?/
@@ -61,6 +62,24 @@ test('channels with messages of the same moment stay in the order of the server'
   await chat.connect()
   const { items } = await until(chat.channels(), ready)
   expect(items.map(({ id }) => id)).toEqual(['a', 'b', 'c'])
+})
+
+test('late news of a channel leaves the newer name of its record', async () => {
+  const { chat, channel, intercept, tell } = scriptedChat()
+  const record = channel('c').record()
+  const channels = [{ ...record, name: 'new', updatedAt: timeOf(2) }]
+  intercept(LIST, () => Response.json({ channels, settingsVersion: 0 }))
+  await chat.connect()
+  const list = chat.channels()
+  await until(list, ready)
+  const names = new Set<string | undefined>()
+  list.subscribe(() => void names.add(list.getSnapshot().items[0]?.name))
+  for (const [index, name] of ['late', 'newest'].entries()) {
+    const profile = { ...record, name, updatedAt: timeOf(2 * index + 1) }
+    tell('channel.updated', { channelId: 'c', channel: profile })
+  }
+  await until(list, ({ items }) => items[0]?.name === 'newest')
+  expect(names).not.toContain('late')
 })
 
 test('a list that is made after a start from what was stored is loaded', async () => {

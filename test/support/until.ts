@@ -1,6 +1,3 @@
-import { IDLE_IN_TRANSACTION_MS } from '@parley/server/db/connection'
-import { slowness } from './slowness.ts'
-
 /**
  * For `vi.waitFor` and `vi.waitUntil`, whose default of one second is too short on a busy machine.
  */
@@ -13,7 +10,7 @@ export const patient = { timeout: 120_000, interval: 10 }
 export const unhurried = {
   callMs: 120_000,
   statementMs: 120_000,
-  idleInTransactionMs: IDLE_IN_TRANSACTION_MS * slowness,
+  idleInTransactionMs: 120_000,
 }
 
 /**

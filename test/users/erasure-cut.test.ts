@@ -113,6 +113,23 @@ test('all messages in a channel that nobody sees yet are emptied, in small steps
   })
 })
 
+test('what follows a message that its author had deleted is emptied as well', async () => {
+  const { db } = world()
+  const [una, bea] = await world().users('gap-una', 'gap-bea')
+  const group = { name: 'Gap', memberIds: [una.id] }
+  const { id: channelId } = await bea.channels.create({ type: 'group', ...group })
+  const first = await una.messages.send({ channelId, text: 'first' })
+  await una.messages.send({ channelId, text: MARKER, clientId: 'gap' })
+  await una.messages.delete({ channelId, messageId: first.id })
+  await withoutCleanup(world(), async () => {
+    await world().backend.users.delete({ userId: una.id })
+    await erasing(createErasurePositions(), [una.id])
+    expect(await marked()).toEqual([])
+    // A new user of this id would get it as the answer to their own.
+    expect(await db`select from messages where client_id = 'gap'`).toEqual([])
+  })
+})
+
 test('an erasure that was cut goes on with the texts of a channel deleted since', async () => {
   const { db, appId } = world()
   await db`

@@ -83,11 +83,13 @@ describe('listing users', () => {
   })
 
   test('a page of users holds 50 by default and at most 100', async () => {
-    await insertUsers(world(), 'many', 101)
+    const ids = await insertUsers(world(), 'many', 101)
     const count = async (limit?: number) =>
       (await world().backend.users.list({ q: 'many', ...(limit && { limit }) })).users.length
     expect([await count(), await count(500)]).toEqual([50, 100])
     expect(await refusal(world().backend.users.list({ limit: 0 }))).toEqual(invalid)
+    const named = await world().backend.users.list({ ids: ids.slice(1) })
+    expect([named.users.length, named.nextCursor]).toEqual([100, null])
   })
 
   test('users are found by part of their name, in any case and without wildcards', async () => {

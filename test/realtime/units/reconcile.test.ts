@@ -1,5 +1,8 @@
+import { type Session, Sessions } from '@parley/server/realtime/sessions'
+import { createSteadiness } from '@parley/server/realtime/steadiness'
 import { timings as defaults } from '@parley/server/realtime/timings'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { appId } from '../hub/fixture.ts'
 import { openNode, pass } from './reconciliation.ts'
 
 beforeEach(() => {
@@ -86,6 +89,39 @@ test('reconciliations follow each other, also after one that failed', async () =
   await pass(1_000)
   expect((await both).map(({ status }) => status)).toEqual(['rejected', 'fulfilled'])
   expect(log).toEqual(['begins', 'ends', 'begins', 'ends'])
+})
+
+test('a comparison looks back to the start of the one before, however long this took', async () => {
+  const secondsBack: number[] = []
+  const sql = (_: TemplateStringsArray, ...values: unknown[]) => {
+    secondsBack.push(...values.filter((value) => typeof value === 'number'))
+    return []
+  }
+  const sessions = new Sessions()
+  sessions.add({ appId, userId: 'ana', close: () => {} } as unknown as Session) // all it reads
+  const { reconcile } = openNode({
+    sessions,
+    use: async (work) => work(sql),
+    compareTopics: () => new Promise((resolve) => setTimeout(resolve, 60_000)),
+  })
+  void reconcile()
+  await pass(60_000)
+  secondsBack.splice(0)
+  void reconcile()
+  await pass(0)
+  expect(Math.min(...secondsBack)).toBeGreaterThan(60)
+})
+
+test('a node that was frozen for some heartbeats gives others time for theirs', async () => {
+  const { worked, isSteady } = createSteadiness(defaults)
+  for (let beats = 0; beats < 20; beats++) {
+    worked()
+    await pass(defaults.beatMs)
+  }
+  expect(isSteady()).toBe(true)
+  await pass(3 * defaults.beatMs)
+  worked()
+  expect(isSteady()).toBe(false)
 })
 
 type Death = { diedAt: number; lostAt?: number; backAt?: number; returnMs?: number }
