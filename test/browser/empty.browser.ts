@@ -31,3 +31,20 @@ test('the tips of the demo hold for a touch screen, too', async () => {
   await tips.getByText('Point at a message').tap()
   await expectVisible(tips.getByRole('button', { name: 'Reply in thread' }))
 })
+
+test('the field for a message ends a name that is too long in an ellipsis', async () => {
+  const name = `The room for ${'everything '.repeat(7)}else`
+  const page = await playground.open('', { viewport: { width: 1280, height: 800 } })
+  await expectVisible(page.getByText('Live', { exact: true }))
+  const ana = playground.backend().as('ana')
+  await ana.channels.create({ type: 'group', name, memberIds: ['ben'] })
+  await page
+    .getByRole('button', { name: /^The room for/ })
+    .first()
+    .click()
+  const field = page.getByRole('textbox', { name: `Message ${name}` }).first()
+  await expectVisible(field)
+  expect(await field.getAttribute('placeholder')).toBe(`Message ${name}`)
+  expect(await field.evaluate((element) => getComputedStyle(element).textOverflow)).toBe('ellipsis')
+  await screenshot(page, 'long-placeholder')
+})
