@@ -47,7 +47,7 @@ export async function startJobs({ timings: overrides, ...options }: JobsOptions)
   const timings = { ...defaults, ...overrides }
   const handlers: Partial<Handlers> = {
     ...createPreviews({ db, metrics, publisher, fetchFor: createFetch(options.previews) }),
-    ...createPushes({ db, push: options.push, metrics, log }),
+    ...createPushes({ db, push: options.push, timings, metrics, log }),
   }
   // From 0: a counter that first appears at 1 shows no increase.
   for (const task of tasksOf(handlers)) metrics.jobs.inc({ task, outcome: 'given_up' }, 0)

@@ -29,6 +29,8 @@ export const timings = {
   webhookLeaseMs: 60_000,
   /** How long a replay may read before the deliveries that it has made are sent. */
   webhookReplayMs: 5_000,
+  /** How long the push provider may take to answer. */
+  pushTimeoutMs: 10_000,
   /** How long a receiver may take to answer. */
   webhookTimeoutMs: 10_000,
 }

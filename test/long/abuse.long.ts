@@ -11,7 +11,9 @@ import { useMeasuredNode } from './measured-node.ts'
 import { shortDelays } from './short-delays.ts'
 
 const world = useWorld()
-const { url: nodeUrl, delayDuring } = useMeasuredNode(world)
+const { url: nodeUrl, delayDuring } = useMeasuredNode(world, {
+  timings: { pingMs: 5_000, reconcileMs: 1_000 },
+})
 const expectShortDuring = shortDelays(delayDuring)
 
 const { frameBytes } = limits.realtime
@@ -121,7 +123,7 @@ test('nobody waits for 20 sockets of 1,000 topics, nor while they are idle', asy
     }
   }
   await expectShortDuring(subscribeAll, 1)
-  // The first ping comes after 12 to 25 s: reconciliation has run twice by then.
+  // The first ping comes after 2.5 to 5 s: reconciliation has run twice by then.
   const last = await connectLasting(ana)
   sockets.push(last)
   const idle = () => last.ping()

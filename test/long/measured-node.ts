@@ -1,7 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { afterAll, beforeAll } from 'vitest'
+import { unhurried } from '../support/until.ts'
 import type { World } from '../support/world.ts'
+import type { NodeOptions } from './node.ts'
 import type { Probed } from './probe.ts'
 
 /**
@@ -29,12 +31,16 @@ async function ask(child: ChildProcess, question: string): Promise<unknown> {
  * A node in a process of its own, on the database of a world: so the node is measured, and not its
  * clients.
  */
-export function useMeasuredNode(world: () => World) {
+export function useMeasuredNode(world: () => World, options: NodeOptions = {}) {
   let node: ChildProcess
   let probe: ChildProcess | undefined
   let url = ''
   beforeAll(async () => {
-    node = start('./node.ts', world().databaseUrl)
+    node = start(
+      './node.ts',
+      world().databaseUrl,
+      JSON.stringify({ patience: unhurried, ...options }),
+    )
     const [address] = await once(node, 'message')
     url = String(address)
   })

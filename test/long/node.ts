@@ -5,15 +5,21 @@ import { createJobStaging } from '@parley/server/core/jobs'
 import { createMetrics } from '@parley/server/core/metrics'
 import { createShutdown } from '@parley/server/core/shutdown'
 import { createTokens } from '@parley/server/core/tokens'
-import { createDb } from '@parley/server/db/client'
+import { createDb, type Patience } from '@parley/server/db/client'
 import { listen } from '@parley/server/http/listen'
 import { createCleanup } from '@parley/server/jobs/cleanup'
 import { createProviderPreferences } from '@parley/server/jobs/push/preferences'
+import type { Timings } from '@parley/server/realtime/timings'
 import { medianMs } from '../support/median-ms.ts'
 import { ADMIN_KEY, SECRET } from '../support/secrets.ts'
 
 /** What a test may choose: as JSON, after the URL of the database. */
-export type NodeOptions = { poolSize?: number; tokensAMinute?: number }
+export type NodeOptions = {
+  poolSize?: number
+  tokensAMinute?: number
+  timings?: Partial<Timings>
+  patience?: Patience
+}
 
 /**
  * A node in a process of its own. Once armed, it kills itself between commit and publish. On
@@ -22,7 +28,8 @@ export type NodeOptions = { poolSize?: number; tokensAMinute?: number }
  * after a garbage collection, its open sockets, and the statements that it has sent.
  */
 const [, , databaseUrl = '', given = '{}'] = process.argv
-const { poolSize = 4, tokensAMinute = 0 } = JSON.parse(given) as NodeOptions // by the test
+const options = JSON.parse(given) as NodeOptions // by the test
+const { poolSize = 4, tokensAMinute = 0, timings, patience } = options
 let isArmed = false
 const delays = watchDelays()
 process.on('message', async (message) => {
@@ -90,6 +97,7 @@ const pool = createDb({
   url: databaseUrl,
   poolSize,
   applicationName: 'parley-test-node',
+  ...(patience && { patience }),
   onStatement: (statement) => void statements.push(statement),
 })
 const use: typeof pool.use = async (work, deadline) => {
@@ -156,6 +164,7 @@ const app = buildApp({
     socketsPerUser: 0,
     eventMemoryBytes: 128 * 1024 * 1024,
     sendMemoryBytes: 256 * 1024 * 1024,
+    timings,
   },
 })
 process.send?.(await listen(app, { port: 0, host: '127.0.0.1' }))

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { Timings } from '@parley/server/jobs/timings'
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
+import { allInTurn } from './all-in-turn.ts'
 import { page, servePages } from './pages.ts'
 import { serveProvider } from './provider.ts'
 import { bundled } from './start.ts'
@@ -65,7 +66,7 @@ export function useStagingWorld() {
     provider.forget()
   })
   afterEach(async () => {
-    for (const { stop } of processes.splice(0)) await stop()
+    await allInTurn(...processes.splice(0).map(({ stop }) => stop))
     fixture?.provider.behave()
   })
   afterAll(async () => {

@@ -12,6 +12,7 @@ import { type JobsOptions, startJobs } from '@parley/server/jobs/index'
 import { createProviderPreferences } from '@parley/server/jobs/push/preferences'
 import { watchWorkers } from '@parley/server/jobs/watch-workers'
 import { expect, inject } from 'vitest'
+import { allInTurn } from './all-in-turn.ts'
 import { cloneDatabase } from './clone-database.ts'
 import { keepAlive } from './keep-alive.ts'
 import { openWorlds } from './open-worlds.ts'
@@ -147,9 +148,15 @@ export async function createServer({
     push: undefined,
     webhooks: { allowedHosts: webhooks?.allowedHosts ?? [] },
   }
-  const timings = { gatherMs: 20, pollMs: 100, backOffMs: 250, graceMs: 500, ...jobs?.timings }
+  const timings = {
+    ...{ gatherMs: 20, pollMs: 100, backOffMs: 250, graceMs: 500 },
+    // Tests hold what the provider is sent, for as long as the machine takes.
+    pushTimeoutMs: unhurried.callMs,
+    ...jobs?.timings,
+  }
   const stopWatching = workers?.start(jobs?.log ?? app.log)
-  const stopJobs = jobs && !jobs.isElsewhere && (await startJobs({ ...work, ...jobs, timings }))
+  const runsJobs = jobs && !jobs.isElsewhere
+  const stopJobs = runsJobs ? await startJobs({ ...work, ...jobs, timings }) : undefined
 
   openWorlds.add(app)
   const expectIsolated = () =>
@@ -170,18 +177,16 @@ export async function createServer({
       expectIsolated()
       await expectTwinUntouched(db)
     },
-    stop: async () => {
-      await app.close()
-      if (stopJobs) await stopJobs()
-      await stopWatching?.()
-      await cleanup.stop()
-      try {
-        expectIsolated()
-      } finally {
-        openWorlds.delete(app)
-        await Promise.all([pool.end({ timeout: 1 }), db.end({ timeout: 1 })])
-        await database.drop()
-      }
-    },
+    stop: () =>
+      allInTurn(
+        () => app.close(),
+        () => stopJobs?.(),
+        () => stopWatching?.(),
+        cleanup.stop,
+        expectIsolated,
+        () => openWorlds.delete(app),
+        () => Promise.all([pool.end({ timeout: 1 }), db.end({ timeout: 1 })]),
+        database.drop,
+      ),
   }
 }

@@ -8,6 +8,7 @@ import { excerptOf, type PushEvent, type PushTask } from './events.ts'
 import { limitKept } from './limit-kept.ts'
 import { inviteEvent, messageEvent, reactionEvent } from './payloads.ts'
 import { createProvider } from './provider.ts'
+import type { ProviderTimings } from './provider-call.ts'
 import {
   type MessageRecipient,
   type MessageRecipients,
@@ -21,7 +22,13 @@ import type { PushSettings } from './settings.ts'
 import { createSubscribers } from './subscribers.ts'
 
 type PushContext = Pick<HandlerContext<PushTask>, 'signal' | 'giveUp'>
-type PushesOptions = { db: Db; push: PushSettings | undefined; metrics: Metrics; log: Log }
+type PushesOptions = {
+  db: Db
+  push: PushSettings | undefined
+  timings: ProviderTimings
+  metrics: Metrics
+  log: Log
+}
 
 /**
  * Creates the handlers that send pushes. Without a provider there are none; other processes may
@@ -30,11 +37,12 @@ type PushesOptions = { db: Db; push: PushSettings | undefined; metrics: Metrics;
 export function createPushes({
   db,
   push,
+  timings,
   metrics,
   log,
 }: PushesOptions): Partial<Omit<Handlers, 'preview'>> {
   if (!push) return {}
-  const provider = createProvider(push)
+  const provider = createProvider(push, timings)
   const mayKeep = limitKept()
   const send = <T extends PushTask>(
     remaking: Remaking<T>,

@@ -3,6 +3,7 @@ import { traceparentOf } from '../../core/trace.ts'
 import { withTimeout } from '../../core/with-timeout.ts'
 import { jobTraces } from '../job-trace.ts'
 import { secondsUntil } from '../retry-after.ts'
+import { timings as defaults, type Timings } from '../timings.ts'
 import type { PushSettings } from './settings.ts'
 
 type Unavailable = { status?: number; retryAfterSeconds?: number; cause?: unknown }
@@ -30,17 +31,19 @@ export class ProviderRefusedError extends Error {
 /** The statuses that concern the content of a call: it is invalid, or too large. */
 const CONTENT_REFUSED = [400, 413, 422]
 
-const TIMEOUT_MS = 10_000
-
+export type ProviderTimings = Pick<Timings, 'pushTimeoutMs'>
 type CallOptions = { body?: object; timeoutMs?: number; signal?: AbortSignal }
 
 /** Calls the provider's API. Resolves with the body, or throws one of the two errors above. */
 export const createProviderCall =
-  ({ apiUrl, secretKey }: Pick<PushSettings, 'apiUrl' | 'secretKey'>) =>
+  (
+    { apiUrl, secretKey }: Pick<PushSettings, 'apiUrl' | 'secretKey'>,
+    { pushTimeoutMs }: ProviderTimings = defaults,
+  ) =>
   async (
     method: string,
     path: string,
-    { body, timeoutMs = TIMEOUT_MS, signal }: CallOptions = {},
+    { body, timeoutMs = pushTimeoutMs, signal }: CallOptions = {},
   ) => {
     const [trace] = jobTraces.getStore() ?? []
     const initOf = (place: string | undefined) =>

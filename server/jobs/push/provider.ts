@@ -1,7 +1,11 @@
 import { z } from 'zod'
 import { type PushEvent, subscriberId } from './events.ts'
 import { outcomesOf } from './outcomes.ts'
-import { createProviderCall, ProviderUnavailableError } from './provider-call.ts'
+import {
+  createProviderCall,
+  type ProviderTimings,
+  ProviderUnavailableError,
+} from './provider-call.ts'
 import type { PushSettings } from './settings.ts'
 
 /** Shorter than for other calls, because a request to our own API waits for it. */
@@ -21,8 +25,8 @@ type DeviceTokens = { provider: keyof typeof providerIds; tokens: string[]; sign
 export type Provider = ReturnType<typeof createProvider>
 
 /** The part of the push provider's API that we use. The provider is Novu. */
-export function createProvider(settings: PushSettings) {
-  const call = createProviderCall(settings)
+export function createProvider(settings: PushSettings, timings?: ProviderTimings) {
+  const call = createProviderCall(settings, timings)
   const pathId = (userId: string) => encodeURIComponent(subscriberId(settings, userId))
 
   return {
