@@ -77,8 +77,7 @@ export class CatchUp {
 
   /**
    * Fetches a part of a room with the next call. The response may lack it: if there was no room for
-   * it, for readers who are no members, from an older server, and without a connection. A thread
-   * has the `id` of its first message.
+   * it, from an older server, and without a connection. A thread has the `id` of its first message.
    */
   async load(channelId: string, part: RoomPart, id = channelId): Promise<ChannelChanges> {
     if (!this.options.link.isConnected) return {}

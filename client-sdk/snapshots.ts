@@ -33,7 +33,7 @@ export type SnapshotStorage = {
 export type SnapshotOptions = {
   /** How many rooms are kept, the last ones that changed; 20 by default. */
   rooms?: number | undefined
-  /** How many messages of a room; 50 by default. */
+  /** How many messages of a room, up to 100; 50 by default. */
   messages?: number | undefined
   /** How many channels of the list; 50 by default. */
   channels?: number | undefined

@@ -3090,7 +3090,10 @@ export interface Channel {
 
 /** What changed in a channel since a `rev`. */
 export interface ChannelChanges {
-  /** The channel was deleted, or the caller is no longer a member. No other field is set. */
+  /**
+   * The channel was deleted, or the caller is no member of it. Other fields are set only if they
+   * may read it all the same, such as a public one.
+   */
   removed?: true | undefined
   /** Too many changes: load the channel from scratch; `messages` is empty. */
   resync?: true | undefined

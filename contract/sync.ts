@@ -32,7 +32,7 @@ const SyncMember = Member.extend({
   description: 'A member, how far they have read, and whether they are online.',
 })
 
-/** What changed in a channel since a `rev`: either `removed`, or everything else. */
+/** What changed in a channel since a `rev`; `removed` alone if the caller may not read it. */
 export const ChannelChanges = z
   .object({
     removed: z
@@ -40,7 +40,8 @@ export const ChannelChanges = z
       .optional()
       .meta({
         description:
-          'The channel was deleted, or the caller is no longer a member. No other field is set.',
+          'The channel was deleted, or the caller is no member of it. Other fields are set only ' +
+          'if they may read it all the same, such as a public one.',
         examples: [true],
       }),
     resync: z

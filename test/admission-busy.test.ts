@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { backend, callsTo } from './support/admitted-calls.ts'
+import { backend, callsTo, user } from './support/admitted-calls.ts'
 
 test('an app with a long queue leaves connections unused while others want the loop', async () => {
   const loop = { isBusy: true }
@@ -36,4 +36,23 @@ test('an app with a short queue has all its connections, however busy the loop i
   expect(started).toHaveLength(1 + 4)
   await end('few1')
   expect(started.at(-1)).toBe('few5')
+})
+
+test('look-ups of keys, which anybody may cause, take no connections of an app', async () => {
+  const { many, call, end, started } = callsTo(8, () => true)
+  const lookUp = (network = 'one') => ({ ...user(network, 'unknown keys'), isKeyLookUp: true })
+  many('many', 30, () => backend('app'))
+  call('key', lookUp())
+  expect(started).toEqual(['many1', 'many2', 'many3', 'many4', 'key'])
+  for (const name of ['many1', 'many2', 'many3', 'many4']) await end(name)
+  expect(started.slice(5)).toEqual(['many5', 'many6', 'many7', 'many8'])
+  // A good key that is new to the process may wait among them.
+  call('other', backend('other'))
+  many('of one', 20, () => lookUp())
+  many('of two', 20, () => lookUp('two'))
+  expect(started.slice(9)).toEqual(['other', 'of one1', 'of two1', 'of two2'])
+  await end('key')
+  await end('of one1')
+  await end('of two1')
+  expect(started).toHaveLength(13 + 3)
 })

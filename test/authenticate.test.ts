@@ -218,9 +218,9 @@ test('API keys that were never good share one place in the pool, by network', as
   for (const index of networks.keys()) (await lookUp(index + 1))([])
   await Promise.all(calls)
   expect(admitted).toEqual([
-    { appId: 'unknown keys', userId: '192.0.2.1' },
-    { appId: 'unknown keys', userId: '2001:db8:0:0' },
-    { appId: 'unknown keys', userId: '2001:db8:0:0' },
+    { appId: 'unknown keys', userId: '192.0.2.1', isKeyLookUp: true },
+    { appId: 'unknown keys', userId: '2001:db8:0:0', isKeyLookUp: true },
+    { appId: 'unknown keys', userId: '2001:db8:0:0', isKeyLookUp: true },
   ])
   const first = callWithKey()
   ;(await lookUp(4))([{ appId }])
@@ -229,7 +229,7 @@ test('API keys that were never good share one place in the pool, by network', as
   const later = callWithKey()
   ;(await lookUp(5))([{ appId }])
   await later
-  expect(admitted.at(-1)).toEqual({ appId: sha256(apiKey), lane: 'calls' })
+  expect(admitted.at(-1)).toEqual({ appId: sha256(apiKey), lane: 'calls', isKeyLookUp: true })
 })
 
 test('wrong admin keys are counted by network, and stop no good key', async () => {

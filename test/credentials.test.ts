@@ -110,6 +110,11 @@ describe('credentials of the wrong kind are UNAUTHORIZED', () => {
   })
 })
 
+const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+/** Another spelling of the same bytes: the last digit has two bits that stand for none. */
+const withSpareBits = (token: string) =>
+  `${token.slice(0, -1)}${DIGITS[DIGITS.indexOf(token.slice(-1)) + 1]}`
+
 describe('an invalid bearer token is an INVALID_TOKEN', () => {
   const now = () => Math.floor(Date.now() / 1000)
   const unsigned = (alg: string) =>
@@ -124,6 +129,8 @@ describe('an invalid bearer token is an INVALID_TOKEN', () => {
     'an API key': () => world().apiKey,
     'one cut short': () => ana.token.slice(0, -1),
     'another signature': () => `${ana.token.slice(0, -4)}AAAA`,
+    'its signature with blanks': () => `${ana.token.slice(0, -4)}  ${ana.token.slice(-4)}`,
+    'the last digit of its signature with bits to spare': () => withSpareBits(ana.token),
     'one for the socket': () => ana.minted.wsToken,
     'no algorithm': () => unsigned('none'),
     'no algorithm, in capitals': () => unsigned('NONE'),

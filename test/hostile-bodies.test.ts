@@ -5,14 +5,14 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { processorMs } from './support/cpu.ts'
 import { exchange, expectError, post } from './support/raw.ts'
 import { until } from './support/until.ts'
-import { createWorld, useWorld } from './support/world.ts'
+import { createWorld, PUBLIC_URL, useWorld } from './support/world.ts'
 
 const MB = 2 ** 20
 const json = { 'Content-Type': 'application/json' }
 /** A few requests cost a tenth of this, and a lot on a slow machine. */
 const BOUND_MS = 1_000
 
-const world = useWorld({ userAdminAccess: 'server' })
+const world = useWorld({ userAdminAccess: 'server', hasConsole: true })
 
 test('the spaces in a content type are not searched from each of them', async () => {
   const headers = { 'Content-Type': `application/x${' '.repeat(15_000)}x` }
@@ -59,6 +59,24 @@ test('a body is not parsed before its caller is known, and within their limit', 
   await limited.backend.users.sync({ users: [] })
   expectError(await send({ 'X-API-Key': limited.apiKey }, limited.url), 'RATE_LIMITED')
   expect(parsed()).toBe(0)
+})
+
+test('bodies of strangers have few values: whoever they are is known only from these', async () => {
+  const parsed = watchParsing()
+  const values = '[],'.repeat(80_000)
+  const commands = `{"session":"a","node":"b","data":"c","more":[${values}0]}`
+  const refused = await post(world().url, streamPaths.emulation, { headers: json, body: commands })
+  expect(expectError(refused, 'VALIDATION_ERROR')).toMatch(/^body: expected session/)
+  const binary = { 'Content-Type': 'application/octet-stream' }
+  const fields = { headers: binary, body: Buffer.from('0a00'.repeat(100_000), 'hex') }
+  expectError(await post(world().url, streamPaths.emulation, fields), 'VALIDATION_ERROR')
+  const headers = { ...json, Host: new URL(PUBLIC_URL).host }
+  const signIn = { headers, body: `{"adminKey":"a","more":[${values}0]}` }
+  expectError(await post(world().url, '/console/session', signIn), 'PAYLOAD_TOO_LARGE')
+  expect(parsed()).toBe(0)
+  const most = `{"adminKey":"${'\\u0061'.repeat(1_000)}"}`
+  const wrong = await post(world().url, '/console/session', { headers, body: most })
+  expectError(wrong, 'UNAUTHORIZED')
 })
 
 test('a body has a value for each 12 bytes that it may have, and at most 100,000', async () => {

@@ -7,9 +7,12 @@ import { type User, useSharedWorld } from './support/world.ts'
 const world = useSharedWorld()
 const NOTHING_SINCE = limits.largestInteger
 
+type Create = Parameters<User['channels']['create']>[0]
+
 /** A channel with a pin, a thread and a message besides. */
-async function createTalk(owner: User, memberIds: string[] = []) {
-  const { id: channelId } = await owner.channels.create({ type: 'group', name: 'Talk', memberIds })
+async function createTalk(owner: User, memberIds: string[] = [], more: Partial<Create> = {}) {
+  const create = { type: 'group' as const, name: 'Talk', memberIds, ...more }
+  const { id: channelId } = await owner.channels.create(create)
   const send = async (text: string, parentId?: string) =>
     (await owner.messages.send({ channelId, text, parentId })).id
   const pinned = await send('pinned')
@@ -120,6 +123,36 @@ test('who may not read a channel gets none of its parts, whichever channel they 
   expect(found.users?.map(({ id }) => id)).toEqual(['eva'])
   expect((await eva.sync.pull({ channels: {}, userIds })).users).toHaveLength(2)
 })
+
+test.each(['public', 'livestream', 'team'] as const)(
+  'a reader who is no member of a %s channel gets its parts like a member',
+  async (type) => {
+    const [hana, ivo, jo] = await world().users('hana', 'ivo', 'jo')
+    const { id: workspaceId } = await hana.workspaces.create({ name: 'Team', type: 'team' })
+    const { token } = await hana.invites.create({ workspaceId })
+    await ivo.invites.accept({ token })
+    const team = type === 'team' ? { workspaceId } : {}
+    const { channelId, root } = await createTalk(hana, [], { type, ...team })
+    const all = allOf([channelId], [root])
+    const { channels } = await ivo.sync.pull(all)
+    const own = (await hana.sync.pull(all)).channels[channelId]
+    const { unreadCount, unreadVersion, lastReadSeq, lastMessage } =
+      channels[channelId]?.channel ?? {}
+    const record = { unreadCount, unreadVersion, lastReadSeq, lastMessage, role: null }
+    expect(unreadCount).toBe(0)
+    expect(channels[channelId]).toEqual({
+      ...own,
+      ...{ removed: true, channel: { ...own?.channel, ...record } },
+    })
+    // What happened since, as a member hears of it.
+    const since = { channels: { [channelId]: channels[channelId]?.rev ?? 0 } }
+    await hana.messages.send({ channelId, text: 'news' })
+    const { messages } = (await ivo.sync.pull(since)).channels[channelId] ?? {}
+    expect(messages?.map(({ text }) => text)).toEqual(['news'])
+    if (type === 'team')
+      expect((await jo.sync.pull(all)).channels).toEqual({ [channelId]: { removed: true } })
+  },
+)
 
 test('a sync that wants too many parts is refused; ids that no user has are left out', async () => {
   const gus = await world().user('gus')

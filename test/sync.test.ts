@@ -115,11 +115,12 @@ test('a sync marks deleted, left, foreign and unknown channels as removed', asyn
   const foreign = (await world().api({ token }).channels.create({ type: 'group', name: 'Foreign' }))
     .id
   const unknown = '019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81'
-  const ids = [deleted, left, kicked, alone, foreign, unknown]
-  const { channels } = await fay.sync.pull({
-    channels: Object.fromEntries(ids.map((id) => [id, 0])),
-  })
-  expect(channels).toEqual(Object.fromEntries(ids.map((id) => [id, { removed: true }])))
+  const gone = [deleted, kicked, foreign, unknown]
+  const known = Object.fromEntries([...gone, left, alone].map((id) => [id, 0]))
+  const { channels } = await fay.sync.pull({ channels: known })
+  for (const id of gone) expect(channels[id]).toEqual({ removed: true })
+  for (const id of [left, alone])
+    expect(channels[id]).toMatchObject({ removed: true, channel: { id, role: null }, messages: [] })
 })
 
 test('a client more than 2,000 changes behind, or ahead, must resync', async () => {

@@ -149,8 +149,8 @@ export class ChannelsCache {
     this.context.catchUp.request(channelId, {
       since: null,
       apply: ({ channel, removed }, settingsVersion) => {
-        if (removed) this.remove(channelId)
         if (channel) this.#merge(channel, { since, settingsVersion })
+        else if (removed) this.remove(channelId)
         // What it lacks no event brings, and an answer that events have overtaken is not taken.
         const isOvertaken = channel && ![rev, channel.rev].includes(this.get(channelId)?.rev)
         if (isIncomplete && isOvertaken) this.#refetch(channelId, true)

@@ -10,7 +10,7 @@ import { Overview } from './overview.tsx'
 import { addressOf } from './route.ts'
 import { api } from './server.ts'
 import { Settings } from './settings.tsx'
-import { ProblemNote } from './table.tsx'
+import { NotFound, ProblemNote } from './table.tsx'
 import type { AppRecord } from './types.ts'
 import { useData } from './use-data.ts'
 import { Users } from './users.tsx'
@@ -35,6 +35,8 @@ type Props = { appId: string; tab: string | undefined; path: readonly string[] }
 export function AppPage({ appId, tab: named, path }: Props) {
   const tab = isTab(named) ? named : 'overview'
   const { data: app, problem, reload } = useData(() => api.apps.get({ appId }), { key: appId })
+  if (problem?.code === 'NOT_FOUND' && !app)
+    return <NotFound what="app" list={{ title: 'All apps', address: addressOf([]) }} />
   if (problem && !app) return <ProblemNote problem={problem} onRetry={reload} />
   if (!app) return <Skeletons label="Loading the app" count={3} />
   return (

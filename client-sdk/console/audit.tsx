@@ -137,12 +137,7 @@ const columnsOf = ({ apps, appId }: Known): Column<AuditEntry>[] => [
   ...(appId === undefined
     ? [{ title: 'App', cell: (entry: AuditEntry) => <AppLink appId={entry.appId} apps={apps} /> }]
     : []),
-  { title: 'Of what', cell: ({ target }) => <Target target={target} />, isMinor: true },
-  {
-    title: 'Request',
-    cell: ({ requestId }) => <span className="id">{requestId ?? '–'}</span>,
-    isMinor: true,
-  },
+  { title: 'Of what', cell: (entry) => <Target entry={entry} />, isMinor: true },
 ]
 
 const AppLink = ({ appId, apps }: { appId: string | null; apps: AppRecord[] }) =>
@@ -168,15 +163,31 @@ const KeyName = ({ keyId, apps }: { keyId: string; apps: AppRecord[] }) => {
 
 const MOST_VALUES = 5
 
-const Target = ({ target }: { target: AuditEntry['target'] }) => (
+/** With the request that did it: its id leads to the lines of the log. */
+const Target = ({ entry: { target, requestId } }: { entry: AuditEntry }) => (
   <dl className="facts">
-    {Object.entries(target).map(([name, value]) => (
-      <div key={name}>
-        <dt>{name}</dt>
-        <dd>{Array.isArray(value) ? <Values values={value.map(textOf)} /> : textOf(value)}</dd>
-      </div>
-    ))}
+    {Object.entries({ ...target, ...(requestId !== null && { requestId }) }).map(
+      ([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>
+            {Array.isArray(value) ? (
+              <Values values={value.map(textOf)} />
+            ) : (
+              <Value text={textOf(value)} />
+            )}
+          </dd>
+        </div>
+      ),
+    )}
   </dl>
+)
+
+const ID_LENGTH = 36
+
+/** What is no longer than an id is not broken over lines: it could not be compared or found. */
+const Value = ({ text }: { text: string }) => (
+  <span className={text.length <= ID_LENGTH ? 'id nowrap' : 'id'}>{text}</span>
 )
 
 /** A list may have a thousand users. */

@@ -5,7 +5,7 @@ import { isId } from './is-id.ts'
 import { addressOf, useRoute } from './route.ts'
 import { SearchBox } from './search-box.tsx'
 import { api } from './server.ts'
-import { NOTHING_YET, ProblemNote, Refresh } from './table.tsx'
+import { NOTHING_YET, NotFound, ProblemNote, Refresh } from './table.tsx'
 import type { Message } from './types.ts'
 import { useData } from './use-data.ts'
 import { usePages } from './use-pages.ts'
@@ -26,11 +26,14 @@ export function Messages({ appId, channelId }: { appId: string; channelId: strin
   const filtered = (filter: Record<string, string>) =>
     addressOf(['apps', appId, 'channels', channelId], { q, author, before, ...filter })
   const { rows, isLoading, problem, hasMore } = pages
+  const channels = addressOf(['apps', appId, 'channels'])
+  if (problem?.code === 'NOT_FOUND' && rows.length === 0)
+    return <NotFound what="channel" list={{ title: 'All channels', address: channels }} />
   return (
     <>
       <header className="page-head">
         <p className="crumb">
-          <a href={addressOf(['apps', appId, 'channels'])}>Channels</a> /
+          <a href={channels}>Channels</a> /
         </p>
         <ChannelTitle appId={appId} channelId={channelId} />
         <Refresh reload={pages.reload} />

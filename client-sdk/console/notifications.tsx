@@ -1,6 +1,6 @@
 import { addressOf } from './route.ts'
 import { api } from './server.ts'
-import { type Column, ProblemNote, Refresh, Table } from './table.tsx'
+import { type Column, NotFound, ProblemNote, Refresh, Table } from './table.tsx'
 import type { NotificationSettings } from './types.ts'
 import { useData } from './use-data.ts'
 import { When } from './when.tsx'
@@ -10,12 +10,15 @@ export function Notifications({ appId, userId }: { appId: string; userId: string
   const { data, problem, reload } = useData(() => api.inspect.notifications({ appId, userId }), {
     key: `${appId} ${userId}`,
   })
+  const users = addressOf(['apps', appId, 'users'])
+  if (problem?.code === 'NOT_FOUND' && !data)
+    return <NotFound what="user" list={{ title: 'All users', address: users }} />
   if (problem && !data) return <ProblemNote problem={problem} onRetry={reload} />
   return (
     <>
       <header className="page-head">
         <p className="crumb">
-          <a href={addressOf(['apps', appId, 'users'])}>Users</a> / {userId}
+          <a href={users}>Users</a> / {userId}
         </p>
         <Refresh reload={reload} />
       </header>

@@ -98,6 +98,16 @@ export function PagedTable<Row>({ pages, empty, ...table }: PagedTableProps<Row>
   )
 }
 
+type NotFoundProps = { what: string; list: { title: string; address: string } }
+
+/** In the place of something that the address names, and that does not exist. */
+export const NotFound = ({ what, list }: NotFoundProps) => (
+  <p className="empty" role="alert">
+    There is no {what} with this id. It may have been deleted.{' '}
+    <a href={list.address}>{list.title}</a>
+  </p>
+)
+
 type ProblemProps = { problem: { text: string; code: string }; onRetry: () => void }
 
 /** Why something could not be loaded. */

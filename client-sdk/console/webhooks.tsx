@@ -1,7 +1,7 @@
 import { addressOf } from './route.ts'
 import { api } from './server.ts'
 import { ShortId } from './short-id.tsx'
-import { type Column, PagedTable, ProblemNote, Refresh, Table } from './table.tsx'
+import { type Column, NotFound, PagedTable, ProblemNote, Refresh, Table } from './table.tsx'
 import type { Delivery, Webhook } from './types.ts'
 import { useData } from './use-data.ts'
 import { usePages } from './use-pages.ts'
@@ -55,12 +55,14 @@ export function Deliveries({ appId, webhookId }: { appId: string; webhookId: str
   }, `${appId} ${webhookId}`)
   const { data } = useData(() => api.inspect.webhooks({ appId }), { key: appId })
   const webhook = data?.webhooks.find(({ id }) => id === webhookId)
+  const webhooks = addressOf(['apps', appId, 'webhooks'])
+  if (pages.problem?.code === 'NOT_FOUND' && pages.rows.length === 0)
+    return <NotFound what="webhook" list={{ title: 'All webhooks', address: webhooks }} />
   return (
     <>
       <header className="page-head">
         <p className="crumb">
-          <a href={addressOf(['apps', appId, 'webhooks'])}>Webhooks</a> /{' '}
-          {webhook?.url ?? 'deliveries'}
+          <a href={webhooks}>Webhooks</a> / {webhook?.url ?? 'deliveries'}
         </p>
         <Refresh reload={pages.reload} />
       </header>

@@ -1,5 +1,5 @@
 import { addressOf } from '../console/route.ts'
-import { guideNameOf } from './guides.ts'
+import { guideNamed, guideNameOf } from './guides.ts'
 
 const REPOSITORY = 'https://github.com/parley-chat/parley/blob/main'
 
@@ -18,6 +18,12 @@ export function linkOf(address: string, file: string) {
   if (path === 'openapi.json') return '../openapi.json'
   if (path === 'asyncapi.json') return 'asyncapi.json'
   return `${REPOSITORY}/${path}${target.hash}`
+}
+
+/** What a link says: here a guide has a title, where the text may have the name of its file. */
+export function linkTextOf(text: string, address: string) {
+  const [, name] = /^#\/guides\/([\w-]+)/.exec(address) ?? []
+  return /^[\w/-]+\.md$/.test(text) ? guideNamed(name)?.title : undefined
 }
 
 export const isOutside = (address: string) => /^[a-z]+:/i.test(address)

@@ -2,7 +2,7 @@ import { Lexer, lexer, type Token, type Tokens } from 'marked'
 import { withKeys } from '../playground/with-keys.ts'
 import { Code } from './code.tsx'
 import { anchorOf } from './guides.ts'
-import { isOutside, linkOf } from './links.ts'
+import { isOutside, linkOf, linkTextOf } from './links.ts'
 
 type Props = {
   tokens: readonly Token[]
@@ -125,7 +125,7 @@ function Inline({ token, file }: { token: Token; file: string }) {
     const outside = isOutside(address) ? { target: '_blank', rel: 'noreferrer' } : {}
     return (
       <a href={address} {...outside}>
-        {children}
+        {linkTextOf(text, address) ?? children}
       </a>
     )
   }

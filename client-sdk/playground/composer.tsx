@@ -91,7 +91,7 @@ export function Composer(props: Props) {
           aria-autocomplete="list"
           aria-controls={mentions.matches.length > 0 ? listId : undefined}
           aria-activedescendant={mentions.selected && `${listId}-${mentions.selected.userId}`}
-          placeholder={shortened(label)}
+          placeholder={label}
           value={text}
           onChange={(event) => {
             change(event.target.value)
@@ -133,10 +133,6 @@ export function Composer(props: Props) {
 const MAX_TEXT_LENGTH = 10_000
 /** How many characters are left when that is first shown. */
 const SHOWN_LEFT = 500
-const MAX_PLACEHOLDER_LENGTH = 26
-
-const shortened = (text: string) =>
-  text.length > MAX_PLACEHOLDER_LENGTH ? `${text.slice(0, MAX_PLACEHOLDER_LENGTH - 1)}…` : text
 
 /** A text that is kept while it is not sent. */
 function useDraft(key: string) {

@@ -4,14 +4,14 @@ import { Fragment } from 'react'
 import { dayOf, firstName, namesOf } from './format.ts'
 import { keyOf, MessageRow } from './message.tsx'
 import { useOpenChannel } from './open-channel.ts'
-import type { ActiveMessage } from './use-active-message.ts'
+import type { ActiveChange, ActiveMessage } from './use-active-message.ts'
 
 type Props = {
   items: readonly ChatMessage[]
   unreadSince: number | undefined
   target: { id: string } | undefined
   active: ActiveMessage
-  onActive: (change: ActiveMessage) => void
+  onActive: (change: ActiveChange) => void
 }
 
 /** Messages in order, with a divider per day and for new messages, and a receipt. */

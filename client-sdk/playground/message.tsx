@@ -14,7 +14,7 @@ import { useOpenChannel } from './open-channel.ts'
 import { LinkPreviews } from './previews.tsx'
 import { QuotedMessage } from './quoted-message.tsx'
 import { Reactions } from './reactions.tsx'
-import type { ActiveMessage } from './use-active-message.ts'
+import type { ActiveChange } from './use-active-message.ts'
 
 type Props = {
   message: ChatMessage
@@ -23,7 +23,7 @@ type Props = {
   isActive: boolean
   isInTabOrder: boolean
   isTarget: boolean
-  onActive: (change: ActiveMessage) => void
+  onActive: (change: ActiveChange) => void
 }
 
 /** A key that stays the same once an outgoing message is stored. */
@@ -61,7 +61,9 @@ export const MessageRow = memo(function MessageRow(props: Props) {
         if (target === currentTarget || target.matches(':focus-visible')) onActive({ focused: key })
       }}
       onBlur={({ currentTarget, relatedTarget }) => {
-        if (!currentTarget.contains(relatedTarget)) onActive({ focused: undefined })
+        if (currentTarget.contains(relatedTarget)) return
+        // Once the tap that takes the focus has reached its control: closing tools would move that.
+        setTimeout(() => onActive({ blurred: key }))
       }}
     >
       <div className="message-side">

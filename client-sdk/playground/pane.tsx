@@ -121,4 +121,6 @@ const NoChannel = ({ isKnown, wasOpen }: { isKnown: boolean; wasOpen: boolean })
 )
 
 const noChannelText = (wasOpen: boolean) =>
-  wasOpen ? 'You are no longer a member of this channel.' : 'Choose a channel, or create one.'
+  wasOpen
+    ? 'You are no longer a member of this channel.'
+    : 'Messages appear here once you are in a channel.'

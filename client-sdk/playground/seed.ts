@@ -118,8 +118,8 @@ async function seedWelcome(ana: UserApi, { ben, cleo }: Others) {
     'Welcome to the playground! You are both Ana and Ben: what one writes, the other sees.'
   const first = await cleo.messages.send({ channelId, text: hello, clientId: 'seed-welcome-1' })
   const tips =
-    'Point at a message to react, reply or pin it. Type @ to mention someone. Write *bold*, ' +
-    '_italic_, ~strike~ or `code`, and begin lines with > to quote or with - for a list.'
+    'Point at a message, or tap it, to react, reply or pin it. Type @ to mention someone. Write ' +
+    '*bold*, _italic_, ~strike~ or `code`, and begin lines with > to quote or with - for a list.'
   const second = await cleo.messages.send({ channelId, text: tips, clientId: 'seed-welcome-2' })
   await cleo.messages.send({
     channelId,

@@ -6,10 +6,18 @@ export type ActiveMessage = {
   focused?: string | undefined
   held?: string | undefined
 }
+/** What changes, and the key of a message that has lost the focus, unless another one has it. */
+export type ActiveChange = ActiveMessage & { blurred?: string }
 
 /** Tracks which message shows its tools: the held one, else the hovered, else the focused one. */
 export function useActiveMessage() {
   const [active, setActive] = useState<ActiveMessage>({})
-  const change = useRef((next: ActiveMessage) => setActive((before) => ({ ...before, ...next })))
+  const change = useRef(({ blurred, ...next }: ActiveChange) =>
+    setActive(({ focused, ...before }) => ({
+      ...before,
+      focused: focused === blurred ? undefined : focused,
+      ...next,
+    })),
+  )
   return [active, change.current] as const
 }

@@ -13,7 +13,7 @@ import {
 
 /**
  * What is loaded by calls of its own: jumps, users for whom no other call asks, and what the shared
- * call has no room for, or does not return to readers who are no members.
+ * call has no room for, or an older server does not return.
  */
 
 const MEMBERS_PER_PAGE = 1_000

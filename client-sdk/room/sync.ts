@@ -252,8 +252,8 @@ export class ChannelSync {
   #fillGap(changes: ChannelChanges): boolean {
     if (!this.#unsubscribe) return false
     const { rev = this.#position?.offset ?? 0, messages = [] } = changes
-    // Readers who are no members do not get the changes.
-    if (changes.resync || changes.removed) {
+    // Older servers tell readers who are no members nothing of it.
+    if (changes.resync || !changes.channel) {
       this.#startOver(rev)
       return false
     }

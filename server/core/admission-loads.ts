@@ -1,14 +1,24 @@
 import { limits } from '@parley/contract'
 
 /** Whom work is done for: a user, or an app, by its key or in batches. */
-export type AdmittedCaller = { appId: string } & ({ userId: string } | { lane: Lane })
+export type AdmittedCaller = {
+  appId: string
+  /** It looks up an API key, whose app is not known yet. */
+  isKeyLookUp?: boolean
+} & ({ userId: string } | { lane: Lane })
 /**
  * Calls and look-ups of tokens are refused for the length of their queue: few batches of an app
  * wait at a time.
  */
 type Lane = 'calls' | 'sends' | 'subscribes' | 'tokens'
 
-type AppLoad = { running: number; waiting: number; callers: Map<string, CallerLoad> }
+type AppLoad = {
+  /** False for look-ups of keys. */
+  isApp: boolean
+  running: number
+  waiting: number
+  callers: Map<string, CallerLoad>
+}
 /**
  * What a caller has running, and what waits, in the order in which it came. What runs `apart` takes
  * no place of the app.
@@ -30,7 +40,9 @@ const LOOK_UPS = 2
 
 /** What runs and waits for whom, and who comes next. */
 export class AdmissionLoads {
-  readonly #apps = new Map<string, AppLoad>()
+  readonly #loads = new Map<string, AppLoad>()
+  /** How many of them are of apps. */
+  #apps = 0
   readonly #perApp: number
   readonly #perUser: number
   readonly #lookUps: number
@@ -45,11 +57,17 @@ export class AdmissionLoads {
 
   of(who: AdmittedCaller): Load {
     const name = nameOf(who)
-    const app = this.#apps.get(who.appId) ?? { running: 0, waiting: 0, callers: new Map() }
+    const app = this.#loads.get(who.appId) ?? this.#beginApp(who)
     const caller = app.callers.get(name) ?? this.#begin(who)
-    this.#apps.set(who.appId, app)
     app.callers.set(name, caller)
     return { app, caller }
+  }
+
+  #beginApp({ appId, isKeyLookUp }: AdmittedCaller): AppLoad {
+    const load = { isApp: !isKeyLookUp, running: 0, waiting: 0, callers: new Map() }
+    this.#loads.set(appId, load)
+    if (load.isApp) this.#apps += 1
+    return load
   }
 
   #begin(who: AdmittedCaller): CallerLoad {
@@ -62,7 +80,8 @@ export class AdmissionLoads {
   forgetIdle(who: AdmittedCaller, { app, caller }: Load) {
     if (caller.running > 0 || caller.waiting.size > 0) return
     app.callers.delete(nameOf(who))
-    if (app.callers.size === 0) this.#apps.delete(who.appId)
+    if (app.callers.size > 0 || !this.#loads.delete(who.appId)) return
+    if (app.isApp) this.#apps -= 1
   }
 
   hasRoom({ app, caller }: Load) {
@@ -73,13 +92,14 @@ export class AdmissionLoads {
   /**
    * An app with a long queue takes more of the event loop than its connections show: its calls
    * arrive, are checked and may be refused beside. While the loop is busy and other apps have
-   * calls, it leaves half of its connections unused.
+   * calls, it leaves half of its connections unused. Anybody can have a key looked up: that is no
+   * call of another app.
    */
-  #placesOf({ running, waiting }: AppLoad) {
+  #placesOf({ isApp, running, waiting }: AppLoad) {
     const all = this.#perApp
     const fewer = Math.ceil(all / 2)
-    const hasFewer =
-      running >= fewer && waiting >= LONG_QUEUE * all && this.#apps.size > 1 && this.#isLoopBusy()
+    const isLong = running >= fewer && waiting >= LONG_QUEUE * all
+    const hasFewer = isApp && isLong && this.#apps > 1 && this.#isLoopBusy()
     return hasFewer ? fewer : all
   }
 

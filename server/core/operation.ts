@@ -133,7 +133,7 @@ export class RequiresFirstError extends Error {
     super('this operation requires another step first')
   }
 }
-type FirstStep = (tools: {
+export type FirstStep = (tools: {
   /** Runs work of the same caller in a transaction of its own. */
   inTransaction: (work: (ctx: WriteContext) => Promise<unknown>) => Promise<unknown>
   /** The deadline of the call. */

@@ -4,6 +4,7 @@ import * as joseErrors from 'jose/errors'
 import { SignJWT } from 'jose/jwt/sign'
 import { jwtVerify } from 'jose/jwt/verify'
 import { z } from 'zod'
+import { copyOf } from './copy-of.ts'
 import { sha256 } from './hash.ts'
 import { createLru } from './lru.ts'
 import type { UserRef } from './user-ref.ts'
@@ -35,6 +36,12 @@ const Payload = z
   })
   .refine(({ iat, exp }) => exp - iat <= limits.tokenLifetimeSeconds)
 const audience = { api: 'parley-api', ws: 'parley-ws' } as const
+
+/**
+ * The last part is the one spelling of 32 bytes. Base64 has others, of any length with blanks:
+ * whoever has a token could fill memory with tokens that are remembered as verified.
+ */
+const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]{42}[AEIMQUYcgkosw048]$/
 
 /**
  * Signs and verifies user tokens (HS256). The first secret signs; all secrets verify, and `kid`
@@ -74,6 +81,7 @@ export async function createTokens(secrets: readonly string[]) {
     const cacheKey = `${purpose}:${token}`
     const known = verified.get(cacheKey)
     if (known) return known.expiresAt * 1000 > now ? known : refused('expired', known)
+    if (!TOKEN.test(token)) return { refusal: 'invalid' }
     try {
       const { payload } = await jwtVerify(
         token,
@@ -89,7 +97,7 @@ export async function createTokens(secrets: readonly string[]) {
       )
       const claims = claimsOf(purpose, payload)
       if (!claims) return { refusal: 'invalid' }
-      verified.set(cacheKey, claims)
+      verified.set(copyOf(cacheKey), claims)
       return claims
     } catch (error) {
       // Its signature was good, and its time is checked last.

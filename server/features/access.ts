@@ -223,6 +223,12 @@ export const mayReadRow = (db: Tx) => db`(
   or c.type in ('public', 'livestream')
   or (c.type = 'team' and wm.user_id is not null)
 )`
+/** Whether a user whose member row is `m` may read `c`: their workspaces are looked up for each. */
+export const isReadableBy = (db: Tx, userId: string) => db`(
+  select ${mayReadRow(db)}
+  from (values (0)) one
+  left join workspace_members wm on wm.workspace_id = c.workspace_id and wm.user_id = ${userId}
+)`
 /** Everyone in the app reads it, and the first message makes its author a member. */
 export const isOpen = (type: ChannelType) => type === 'public' || type === 'livestream'
 

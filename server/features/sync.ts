@@ -3,6 +3,7 @@ import { type Implements, implementWithoutTransaction } from '../core/operation.
 import type { Tx } from '../db/client.ts'
 import { pipelined } from '../db/pipelined.ts'
 import { constant } from '../db/sql.ts'
+import { isReadableBy } from './access.ts'
 import { selectChannels } from './channels/view.ts'
 import { messagesOf, readMessagePage } from './messages/page.ts'
 import { selectTotalUnread } from './reads.ts'
@@ -20,8 +21,7 @@ const pull = implementWithoutTransaction(
   async ({ db, caller }, { channels: knownRevs, total, userIds, ...rooms }) => {
     const { appId, userId } = caller
     const ids = Object.keys(knownRevs)
-    // In a form that keeps the join an outer one: the channels are found first, by their ids.
-    const page = db`c.id = any(${ids}::uuid[]) and num_nulls(m.user_id) = 0`
+    const page = db`c.id = any(${ids}::uuid[]) and ${isReadableBy(db, userId)}`
     const [{ channels, isCut: isFull, settingsVersion, bytes }, totalUnread] = await Promise.all([
       selectChannels(db, { appId, viewer: userId, page }),
       total ? selectTotalUnread(db, caller) : undefined,
@@ -169,11 +169,12 @@ type PulledMessages = { messages: Message[]; cut: Message | undefined }
 
 /** The changes of one channel; `cut` is the last message if the response ends in it or before. */
 function changesOf({ channel, since }: Pull, { messages, cut }: PulledMessages): ChannelChanges {
+  const record = { channel, ...(channel.role === null && { removed: true as const }) }
   if (!isRecoverable({ channel, since })) {
-    return { resync: true, rev: channel.rev, channel, messages: [] }
+    return { resync: true, rev: channel.rev, ...record, messages: [] }
   }
   const own = messages.filter(({ channelId }) => channelId === channel.id)
-  if (!cut || since === channel.rev) return { rev: channel.rev, channel, messages: own }
+  if (!cut || since === channel.rev) return { rev: channel.rev, ...record, messages: own }
   const rev = cut.channelId === channel.id ? cut.rev : since
-  return { more: true, rev, channel, messages: own }
+  return { more: true, rev, ...record, messages: own }
 }

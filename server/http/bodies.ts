@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { grouped, limits } from '@parley/contract'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { hasMoreValues } from '../core/count-values.ts'
 import { ApiError } from '../core/errors.ts'
 import { parseJson } from '../core/json-text.ts'
 import { hasUnsafeKeys, UNSAFE_KEYS } from '../core/unsafe-keys.ts'
-import { hasMoreValues } from './count-values.ts'
 
 /** The media type of bodies that operations read while they arrive. */
 export const NDJSON = 'application/x-ndjson'

@@ -15,6 +15,8 @@ type ConsoleOptions = {
   db: Db
 }
 const SignIn = z.object({ adminKey: z.string().max(1_000) })
+/** Strangers send it: it is parsed before the key is known. */
+const SIGN_IN_BYTES = 8 * 1024
 
 /**
  * Serves /console: a page for the operator. Whoever signs in with the admin key gets a session, and
@@ -32,7 +34,8 @@ export function serveConsole(
     if (!isOwnPage(request, publicUrl()))
       throw new ApiError('FORBIDDEN', `The console is at ${publicUrl()}/console (PUBLIC_URL)`)
   }
-  app.post('/console/session', { onRequest: requireOwnPage }, async (request, reply) => {
+  const signIn = { onRequest: requireOwnPage, bodyLimit: SIGN_IN_BYTES }
+  app.post('/console/session', signIn, async (request, reply) => {
     const body = jsonOf(request)
     if (body instanceof ApiError) throw body
     const { data } = SignIn.safeParse(body)

@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 export type PageName = 'playground' | 'console' | 'docs'
-/** The content of a page's files, by name. */
-export type Bundle = ReadonlyMap<string, string>
+/** The content of a page's files, by name: bytes, of which no reader needs a copy. */
+export type Bundle = ReadonlyMap<string, Buffer>
 
 const pathOf = (file: string) => fileURLToPath(new URL(file, import.meta.url))
 
@@ -14,7 +14,8 @@ const pathOf = (file: string) => fileURLToPath(new URL(file, import.meta.url))
 export async function bundlePage(page: PageName): Promise<Bundle> {
   const built = pathOf(`./${page}.json`)
   const files = existsSync(built) ? await readFile(built, 'utf8') : await bundleSources(page)
-  return new Map(JSON.parse(files))
+  const texts: [string, string][] = JSON.parse(files)
+  return new Map(texts.map(([name, text]) => [name, Buffer.from(text)]))
 }
 
 /** In a separate process: it delays no calls, and its memory is freed. */

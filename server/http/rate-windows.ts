@@ -1,3 +1,5 @@
+import { copyOf } from '../core/copy-of.ts'
+
 /** What a caller has used of a window, which ends at `endsAt` of the monotonic clock. */
 export type RateWindow = { used: number; endsAt: number }
 
@@ -17,8 +19,10 @@ export function createRateWindows(seconds: number) {
   return (key: string): RateWindow => {
     const now = performance.now()
     dropEnded(now)
-    const window = open.get(key) ?? { used: 0, endsAt: now + 1_000 * seconds }
-    open.set(key, window)
+    const known = open.get(key)
+    if (known) return known
+    const window = { used: 0, endsAt: now + 1_000 * seconds }
+    open.set(copyOf(key), window)
     return window
   }
 }

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { type Operation, pathParameters } from '@parley/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { copyOf } from '../core/copy-of.ts'
 import { ApiError } from '../core/errors.ts'
 import { JsonText } from '../core/json-text.ts'
 import type { operations } from '../features/index.ts'
@@ -46,7 +47,7 @@ export function serveRest(
         const inputWith = (page?: object) => () => {
           const given = readInput(request)
           if (given instanceof ApiError) return given
-          return { ...toObject(given), ...toObject(request.params), ...page }
+          return { ...toObject(given), ...idsOf(request), ...page }
         }
         const callRequest = toCallRequest(request, reply, credentialsOf(request))
         const read = (page: object, isLater: boolean) =>
@@ -94,6 +95,12 @@ const credentialsIn = ({ headers, ip }: FastifyRequest): Credentials => ({
   ip,
 })
 const single = (value: string | string[] | undefined) => (Array.isArray(value) ? value[0] : value)
+
+/** The ids in the path. Events, which are kept, have some of them. */
+const idsOf = ({ params }: FastifyRequest) =>
+  Object.fromEntries(
+    Object.entries(toObject(params)).map(([name, id]) => [name, copyOf(String(id))]),
+  )
 
 const toObject = (value: unknown) => (typeof value === 'object' && value !== null ? value : {})
 

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import {
   type Envelope,
   type ErrorCode,
@@ -86,10 +87,8 @@ export function serveTrpc(
     })
     const options = { config: { hasSockets: true }, preHandler: guardSocket }
     scope.get('/trpc', { ...options, websocket: true }, (socket, request) => {
-      // tRPC parses it, and fails if it is no host.
-      request.raw.headers.host = 'trpc'
-      // The adapter uses no more of a socket than this.
-      handle(wrapSocket(socket) as unknown as WebSocket, request.raw)
+      // The adapter uses no more of a socket than this, nor of a request, which it retains.
+      handle(wrapSocket(socket) as unknown as WebSocket, openingOf(request) as IncomingMessage)
     })
   })
   app.route<{ Params: { path: string } }>({
@@ -122,6 +121,12 @@ export function serveTrpc(
       })
     },
   })
+}
+
+/** The request of a socket, as tRPC needs it: whether its token follows, and a host that is one. */
+const openingOf = ({ query }: FastifyRequest) => {
+  const { connectionParams } = query as { connectionParams?: unknown } // Fastify parses it
+  return { url: connectionParams === '1' ? '/?connectionParams=1' : '/', headers: { host: 'trpc' } }
 }
 
 /** What tRPC gets as a body: each call of a batch finds its place there, one alone all of it. */

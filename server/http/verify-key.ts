@@ -56,14 +56,15 @@ export function createVerifyKey({
    */
   const callerOf = (hash: string, ip: string) =>
     goodKeys.has(hash)
-      ? { appId: hash, lane: 'calls' as const }
-      : { appId: UNKNOWN_KEYS, userId: networkOf(ip) }
+      ? { appId: hash, lane: 'calls' as const, isKeyLookUp: true }
+      : { appId: UNKNOWN_KEYS, userId: networkOf(ip), isKeyLookUp: true }
 
   /** Reads them as a caller of its own, so that it never waits behind one network's flood. */
   const isKept = (hash: string, until: number) =>
     isRegistered(hash, {
       until,
-      inTurn: (read) => admit({ appId: UNKNOWN_KEYS, userId: 'all keys', until }, read),
+      inTurn: (read) =>
+        admit({ appId: UNKNOWN_KEYS, userId: 'all keys', isKeyLookUp: true, until }, read),
     })
 
   /**

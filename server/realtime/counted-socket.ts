@@ -103,6 +103,13 @@ export class CountedSocket extends WebSocket {
   }
 }
 
+/** Of a socket whose request is answered: the plugin's listener retains the request. */
+export function forgetRequest(socket: WebSocket) {
+  socket.removeAllListeners('error')
+  socket.on('error', ignore)
+}
+const ignore = () => {}
+
 /** Notes the user of a socket, whose token is good. */
 export function identify(socket: object, { appId, userId }: UserRef) {
   if (isCounted(socket)) socket.own({ appId, userId })

@@ -8,7 +8,7 @@ import type { Metrics } from '../core/metrics.ts'
 import { ForeignOriginError, mayConnect } from '../core/origins.ts'
 import { handleCommands } from './connection/commands.ts'
 import { Connection } from './connection/index.ts'
-import { CountedSocket } from './counted-socket.ts'
+import { CountedSocket, forgetRequest } from './counted-socket.ts'
 import type { RealtimeNode } from './node.ts'
 import { observeSocket, type SocketOrigin } from './observe-socket.ts'
 import type { Codec } from './protocol/codec.ts'
@@ -131,13 +131,10 @@ export type Guards = ReturnType<typeof createGuards>
 
 function openConnection(socket: WebSocket, codec: Codec, node: RealtimeNode) {
   const connection = new Connection({ socket, codec, node, handle: handleCommands })
-  // The plugin's listener retains the request.
-  socket.removeAllListeners('error')
-  socket.on('error', ignore)
+  forgetRequest(socket)
   socket.on('message', (frame: Buffer, isBinary: boolean) => connection.receive(frame, isBinary))
   socket.on('close', () => connection.closed())
 }
-const ignore = () => {}
 
 export const terminateLater = (socket: Transport) => {
   const timer = setTimeout(() => socket.terminate(), HANDSHAKE_MS)

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { copyOf } from '../core/copy-of.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { CountedSocket } from './counted-socket.ts'
 import { closings } from './protocol/codes.ts'
@@ -22,14 +23,6 @@ const KNOWN_CODES = new Set([
   ...Object.values(closings).map(({ code }) => code),
   ...[1000, 1001, 1005, 1006, 1007, 1009],
 ])
-
-/**
- * A string that was cut out of another keeps all of that in memory: for as long as a socket is
- * open, the query of its request, or a header of a proxy.
- */
-function copyOf(text: string | undefined) {
-  return text === undefined ? undefined : Buffer.from(text).toString()
-}
 
 /** Counts a socket, and reports its facts when it ends. */
 export function observeSocket(

@@ -1,6 +1,7 @@
 import { limits, streamPaths } from '@parley/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { hasMoreValues } from '../core/count-values.ts'
 import { ApiError } from '../core/errors.ts'
 import type { Metrics } from '../core/metrics.ts'
 import { handleCommands } from './connection/commands.ts'
@@ -152,6 +153,11 @@ function connectOf({ query }: FastifyRequest) {
   throw new ApiError('VALIDATION_ERROR', 'cf_connect: expected a connect command')
 }
 
+/**
+ * Of a request of commands: it has four. Anybody may send one, and its values take far longer to
+ * parse than its bytes.
+ */
+const MOST_VALUES = 16
 const address = { session: z.string(), node: z.string() }
 const TextRequest = z.object({ ...address, data: z.string() })
 const BinaryRequest = z.object({ ...address, data: z.instanceof(Uint8Array) })
@@ -159,9 +165,11 @@ const BinaryRequest = z.object({ ...address, data: z.instanceof(Uint8Array) })
 function emulationOf(request: FastifyRequest): EmulationRequest {
   const body = bodyOf(request)
   try {
-    if (request.headers['content-type'] !== PROTOBUF)
+    if (request.headers['content-type'] !== PROTOBUF) {
+      if (hasMoreValues(body, MOST_VALUES)) throw new Error('expected few values')
       return { ...TextRequest.parse(JSON.parse(body.toString())), isBinary: false }
-    const { data, ...rest } = BinaryRequest.parse(decodeEmulation(body))
+    }
+    const { data, ...rest } = BinaryRequest.parse(decodeEmulation(body, MOST_VALUES))
     return { ...rest, data: Buffer.from(data).toString('base64'), isBinary: true }
   } catch {
     throw new ApiError('VALIDATION_ERROR', 'body: expected session, node and data')

@@ -3,7 +3,7 @@ import { limits, type TopicInput } from '@parley/contract'
 import type { WebSocket } from 'ws'
 import { ApiError } from '../core/errors.ts'
 import { memoryOf } from './connection/frame-queue.ts'
-import { identify, nameRefused } from './counted-socket.ts'
+import { forgetRequest, identify, nameRefused } from './counted-socket.ts'
 import { Credit, Recoveries } from './credit.ts'
 import type { RealtimeNode } from './node.ts'
 import { type Closing, closings } from './protocol/codes.ts'
@@ -44,6 +44,7 @@ export class TrpcSocket extends EventEmitter {
   ) {
     super()
     this.#timer = setTimeout(() => this.#end(closings.stale), node.timings.connectMs)
+    forgetRequest(socket)
     socket.on('message', (frame: Buffer, isBinary: boolean) => this.#receive(frame, isBinary))
     socket.on('close', () => {
       clearTimeout(this.#timer)

@@ -194,6 +194,24 @@ test('on a touch screen one tap opens a channel, and the replies to a message', 
   await page.context().close()
 })
 
+test('on a touch screen a tap reaches its control although the tools elsewhere close', async () => {
+  const page = await playground.open('?user=ben', {
+    viewport: phone,
+    hasTouch: true,
+    isMobile: true,
+  })
+  await rowOf(page, 'Welcome').tap()
+  await message(page, 'Ready when you are').getByText('Ready when').tap()
+  const tools = message(page, 'Ready when you are').getByRole('toolbar', { name: 'Message' })
+  await expectVisible(tools)
+  const reaction = message(page, 'Welcome to the playground').getByRole('button', { name: '👋' })
+  const before = await reaction.getAttribute('aria-pressed')
+  await reaction.tap()
+  await expect.poll(() => reaction.getAttribute('aria-pressed')).not.toBe(before)
+  await expectHidden(tools)
+  await page.context().close()
+})
+
 test('a question mark shows the keyboard shortcuts, except while typing', async () => {
   const page = await playground.open('?user=ben')
   await expectVisible(page.getByText('Live', { exact: true }))

@@ -181,6 +181,26 @@ test('the log of all apps breaks no name of an app into pieces', async () => {
   expect(await shown.evaluate((element) => element.getClientRects().length)).toBe(1)
 })
 
+test('both audit logs show ids in one line, wide and on a phone', async () => {
+  const app = await createModerated()
+  const page = await openConsole()
+  const { entries } = await operator().audit.listOfApp({ appId: app.id, limit: 1 })
+  for (const viewport of [phone, { width: 1280, height: 860 }])
+    for (const address of ['audit', `apps/${app.id}/audit`]) {
+      await page.setViewportSize(viewport)
+      await page.goto(`${serverUrl()}console/#/${address}`)
+      const row = rowOf(page, entries[0]?.requestId ?? 'no request')
+      for (const id of [app.channelId, entries[0]?.requestId ?? '']) {
+        const shown = row.getByText(id, { exact: true })
+        await expectVisible(shown)
+        expect(await shown.evaluate((element) => element.getClientRects().length)).toBe(1)
+      }
+      await screenshot(page, `console-ids-${address.split('/').length}-${viewport.width}`)
+      const [frame] = await page.locator('.table-frame').all()
+      expect(await frame?.evaluate((element) => element.scrollWidth - element.clientWidth)).toBe(0)
+    }
+})
+
 test('on a phone a long name of a channel is shown to its end', async () => {
   const { id: appId, apiKey } = await createApp('Long names')
   const backend = createApi({ url: serverUrl(), apiKey })

@@ -134,6 +134,26 @@ test('the operator sees why a delivery failed, and what was audited in all apps'
   await screenshot(page, 'console-phone-audit-dark')
 })
 
+test('what an address names and nobody has is said to be missing, with a way back', async () => {
+  const app = await createApp('Known')
+  const page = await openConsole()
+  const id = '019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81'
+  const unknown = [
+    [`apps/${id}`, 'app', 'All apps'],
+    [`apps/${app.id}/channels/${id}`, 'channel', 'All channels'],
+    [`apps/${app.id}/users/nobody`, 'user', 'All users'],
+    [`apps/${app.id}/webhooks/${id}`, 'webhook', 'All webhooks'],
+  ]
+  for (const [address, what = '', list = ''] of unknown) {
+    await page.goto(`${serverUrl()}console/#/${address}`)
+    await expectVisible(page.getByRole('alert').getByText(`There is no ${what} with this id`))
+    expect(await page.getByText('NOT_FOUND').count()).toBe(0)
+    await link(page, list).click()
+    await expectHidden(page.getByRole('alert'))
+  }
+  expect(playground.problems.splice(0).every((problem) => problem.includes('404'))).toBe(true)
+})
+
 test('a disabled app refuses its backend until it is enabled again', async () => {
   const app = await createApp('Pause')
   const backend = createApi({ url: serverUrl(), apiKey: app.apiKey })

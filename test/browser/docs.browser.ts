@@ -82,7 +82,7 @@ test('on a phone the documentation is no wider than the screen, and has a menu',
   await expectVisible(docs.getByRole('link', { name: 'Real time' }))
   await screenshot(docs, 'docs-menu-phone')
   await expectAccessible(docs)
-  await docs.getByRole('link', { name: 'Real time' }).click()
+  await docs.getByRole('navigation').getByRole('link', { name: 'Real time' }).click()
   await expectHidden(docs.getByRole('navigation', { name: 'Documentation' }))
   await docs.setViewportSize(wide)
 })
@@ -153,7 +153,12 @@ test('links between guides stay on the page, and lead to sections that exist', a
     const found = await docs.locator('main').evaluate((main) => ({
       ids: [...main.querySelectorAll('[id]')].map(({ id }) => id),
       links: [...main.querySelectorAll('a')].map((link) => link.getAttribute('href') ?? ''),
+      files: [...main.querySelectorAll('a[href^="#"]')].filter((link) =>
+        link.textContent?.endsWith('.md'),
+      ).length,
     }))
+    // A reader of this page has no files: a guide is linked to by its title.
+    expect([name, found.files]).toEqual([name, 0])
     for (const id of found.ids) places.add(`${name}/${encodeURIComponent(id)}`)
     for (const link of found.links) links.add(link)
   }

@@ -3,7 +3,13 @@ import { type ChannelType, contract, type Member, type Role } from '@parley/cont
 import { noteAct } from '../../core/audit.ts'
 import type { WriteContext } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
-import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
+import {
+  type Implements,
+  implement,
+  implementWithoutTransaction,
+  RequiresFirstError,
+} from '../../core/operation.ts'
+import type { MemberRef } from '../../core/user-ref.ts'
 import type { Tx } from '../../db/client.ts'
 import { pipelined } from '../../db/pipelined.ts'
 import {
@@ -16,6 +22,7 @@ import {
 import { joinedAfter, memberCursor, toFittingPage } from '../cursors.ts'
 import { mergeCustom } from '../custom.ts'
 import { addMembers, lockKnownUsers, removeMember } from './change.ts'
+import { removeMarks, selectManyMarks } from './read-marks.ts'
 import { selectMemberPage, selectMembers } from './view.ts'
 
 const list = implementWithoutTransaction(
@@ -102,12 +109,11 @@ const update = implement(
 
 const remove = implement(contract.members.remove, async (ctx, ref) => {
   const isSelf = ref.userId === ctx.caller.userId
-  const { channel, member } = await lockedMember(
+  const { channel, member } = await lockedLeaver(
     ctx,
     ref,
     (own, theirs) => isSelf || mayRemove(own, theirs),
   )
-  requireNotDirect(channel.type)
   await removeMember(ctx, channel, member)
   if (!isSelf) noteAct(ctx, { operation: 'members.remove', target: ref })
   return { success: true }
@@ -115,8 +121,7 @@ const remove = implement(contract.members.remove, async (ctx, ref) => {
 
 const leave = implement(contract.members.leave, async (ctx, { channelId }) => {
   const ref = { channelId, userId: ctx.caller.userId }
-  const { channel, member } = await lockedMember(ctx, ref, () => true)
-  requireNotDirect(channel.type)
+  const { channel, member } = await lockedLeaver(ctx, ref, () => true)
   await removeMember(ctx, channel, member)
   return { success: true }
 })
@@ -145,7 +150,7 @@ type MemberRule = (own: Role | null, theirs: Role) => boolean
 /** A member of a locked channel, if the roles of both allow it. */
 async function lockedMember(
   ctx: WriteContext<'userOrKey'>,
-  { channelId, userId }: { channelId: string; userId: string },
+  { channelId, userId }: MemberRef,
   isAllowed: MemberRule,
 ) {
   const [{ channel, membership }, [member]] = await pipelined([
@@ -157,6 +162,17 @@ async function lockedMember(
     throw new ApiError('FORBIDDEN', 'Your role in this channel does not allow this')
   }
   return { channel, member }
+}
+
+/** A member of a locked channel, like `lockedMember`, who is about to leave it. */
+async function lockedLeaver(ctx: WriteContext<'userOrKey'>, ref: MemberRef, isAllowed: MemberRule) {
+  const [locked, [manyMarks]] = await pipelined([
+    lockedMember(ctx, ref, isAllowed),
+    selectManyMarks(ctx.db, ref),
+  ])
+  requireNotDirect(locked.channel.type)
+  if (manyMarks) throw new RequiresFirstError(removeMarks(ref))
+  return locked
 }
 
 const selectMembersById = (db: Tx, channelId: string, userIds: string[]) =>

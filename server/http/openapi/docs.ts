@@ -17,8 +17,9 @@ type DocsOptions = {
  * /docs with both of them and the guides, in which the operations can be tried out.
  */
 export function serveDocs(app: FastifyInstance, { hasPage, hasDemo, wsUrl }: DocsOptions) {
-  const openApi = once(loadOpenApiJson)
-  const asyncApi = once(() => asyncApiJson(wsUrl()))
+  // As bytes, of which no reader needs a copy.
+  const openApi = once(async () => Buffer.from(await loadOpenApiJson()))
+  const asyncApi = once(() => Buffer.from(asyncApiJson(wsUrl())))
   app.get('/openapi.json', async (_, reply) => reply.type(JSON_TYPE).send(await openApi()))
   // The second path is that of earlier versions.
   for (const path of ['/asyncapi.json', '/docs/asyncapi.json'])

@@ -67,6 +67,14 @@ const toPublication = ({ offset, envelope }: Publication) => ({
   ...(offset === null ? {} : { offset }),
 })
 
-/** The fields of an emulation request. Throws for anything malformed. */
-export const decodeEmulation = (body: Buffer): unknown =>
-  EmulationMessage.toObject(EmulationMessage.decode(body), { defaults: true })
+/** The fields of an emulation request. Throws for anything malformed, and for too many of them. */
+export const decodeEmulation = (body: Buffer, mostFields: number): unknown => {
+  const reader = protobufjs.Reader.create(body)
+  for (let count = 0; reader.pos < reader.len; count++) {
+    if (count === mostFields) throw new Error('expected few fields')
+    reader.skipType(reader.uint32() & WIRE_TYPE)
+  }
+  return EmulationMessage.toObject(EmulationMessage.decode(body), { defaults: true })
+}
+/** The bits of a field's tag that say how its value is encoded. */
+const WIRE_TYPE = 7

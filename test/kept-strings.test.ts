@@ -1,0 +1,72 @@
+import { topics } from '@parley/contract'
+import { createTokens } from '@parley/server/core/tokens'
+import { createRateWindows } from '@parley/server/http/rate-windows'
+import { expect, test } from 'vitest'
+import { upTo } from './support/events.ts'
+import { heapInUse } from './support/heap.ts'
+import { post } from './support/raw.ts'
+import { RawSocket, useSockets } from './support/socket.ts'
+import { SECRET, useSharedWorld } from './support/world.ts'
+
+const world = useSharedWorld()
+const terminatedLater = useSockets()
+/** What a header or a URL has beside what is cut out of it. */
+const REST = 12_000
+const KEPT = 100
+
+const cutOut = (text: string) => `${text}${' '.repeat(REST)}`.slice(0, text.length)
+
+/**
+ * Expects that each of these keeps little in memory, and surely not what it was cut out of. What a
+ * process does beside may look like memory that is kept, so the least of some rounds counts.
+ */
+async function expectLittleKept(keep: () => Promise<unknown>) {
+  const kept: unknown[] = []
+  let least = Number.POSITIVE_INFINITY
+  for (let round = 1; round <= 4 && least >= REST / 2; round++) {
+    const before = heapInUse()
+    kept.push(await keep())
+    least = Math.min(least, (heapInUse() - before) / KEPT)
+  }
+  expect(least).toBeLessThan(REST / 2)
+}
+
+test('a verified token keeps no header in memory', async () => {
+  const tokens = await createTokens([SECRET])
+  const claims = { appId: world().appId, generation: 0, isAdmin: false }
+  await expectLittleKept(async () => {
+    for (const n of upTo(KEPT)) {
+      const token = await tokens.sign('api', { ...claims, userId: `ana-${n}` })
+      expect(await tokens.verify('api', cutOut(token))).toMatchObject({ userId: `ana-${n}` })
+    }
+  })
+})
+
+test('an address whose calls are counted keeps no header in memory', async () => {
+  await expectLittleKept(async () => {
+    const windowOf = createRateWindows(60)
+    for (const n of upTo(KEPT)) windowOf(cutOut(`203.0.113.${100 + n}`))
+    return windowOf
+  })
+})
+
+test('an event of a message keeps nothing of the URL in memory', async () => {
+  const ana = await world().user('ana')
+  const headers = {
+    Authorization: `Bearer ${ana.token}`,
+    'Content-Type': 'application/json',
+  }
+  await expectLittleKept(async () => {
+    const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk' })
+    const channel = topics.channel(world().appId, channelId)
+    const socket = await terminatedLater(RawSocket.connect(world(), ana))
+    await socket.ask({ id: 2, subscribe: { channel } })
+    const { id } = await ana.messages.send({ channelId, text: 'first' })
+    const path = `/api/channels/${channelId}/messages/${id}?${'x'.repeat(REST)}`
+    for (const n of upTo(KEPT)) {
+      const body = JSON.stringify({ text: `edit ${n}` })
+      const { status } = await post(world().url, path, { method: 'PATCH', headers, body })
+      expect(status).toBe(200)
+    }
+  })
+})

@@ -1,0 +1,86 @@
+import { limits } from '@parley/contract'
+import { expect, test } from 'vitest'
+import { chatOf, isLive, isOffline, ready, texts, until } from '../support/chat.ts'
+import { countCalls } from '../support/talk.ts'
+import { useWorld } from '../support/world.ts'
+
+const { tokens, messages: sends, requests } = limits.rates
+const world = useWorld({ rateLimits: { tokens, messages: sends, requests, appRequests: 0 } })
+/** The calls of a client that opens or comes back. */
+const budget = ['GET /api/channels', 'POST /api/sync']
+
+/** A public channel with a thread and a pin, and a client that reads it and is no member. */
+async function createReader(userId: string) {
+  const [owner] = await world().users(`${userId}-owner`, userId)
+  if (!owner) throw new Error('a channel has an owner')
+  const { id: channelId } = await owner.channels.create({ type: 'public', name: 'News' })
+  const root = await owner.messages.send({ channelId, text: 'root' })
+  await owner.messages.send({ channelId, text: 'reply', parentId: root.id })
+  await owner.pins.pin({ channelId, messageId: root.id })
+  const { calls, fetch } = countCalls()
+  const { chat, proxy } = await chatOf(world(), userId, { fetch })
+  return { owner, channelId, root, calls, chat, proxy, room: chat.channel(channelId) }
+}
+
+test('a reader who is no member opens a channel, or comes back, with two calls', async () => {
+  const { owner, channelId, root, calls, chat, proxy, room } = await createReader('guest')
+  const [list, roots] = [chat.channels(), room.messages({ replies: false })]
+  const [thread, author] = [room.thread(root.id), chat.presence('guest-owner')]
+  const loaded = [
+    list,
+    roots,
+    thread,
+    room.info,
+    room.messages,
+    room.members,
+    room.reads,
+    room.pins,
+  ]
+  for (const store of [...loaded, author]) store.subscribe(() => {})
+  const allReady = () => Promise.all(loaded.map((store) => until<{ status: string }>(store, ready)))
+  const shown = () => ({
+    listed: list.getSnapshot().items,
+    name: room.info.getSnapshot().channel?.name,
+    messages: texts(room.messages.getSnapshot()),
+    roots: texts(roots.getSnapshot()),
+    thread: texts(thread.getSnapshot()),
+    pins: texts(room.pins.getSnapshot()),
+    members: room.members.getSnapshot().items.map(({ userId }) => userId),
+  })
+  await chat.connect()
+  await allReady()
+  const opened = {
+    ...{ listed: [], name: 'News', messages: ['root', 'reply'], roots: ['root'] },
+    ...{ thread: ['reply'], pins: ['root'], members: ['guest-owner'] },
+  }
+  expect([calls.toSorted(), shown()]).toEqual([budget, opened])
+
+  proxy.cut()
+  await isOffline(chat)
+  calls.length = 0
+  await owner.messages.send({ channelId, text: 'missed', parentId: root.id })
+  await world().db`update service set value = value || 'x' where key = 'epoch'`
+  proxy.mend()
+  await isLive(chat)
+  await until(thread, ({ items }) => items.length === 2)
+  await allReady()
+  const messages = ['root', 'reply', 'missed']
+  const missed = { ...opened, messages, thread: ['reply', 'missed'] }
+  expect([calls.toSorted(), shown()]).toEqual([budget, missed])
+})
+
+test('a reader who is no member sees the name of the channel all the time', async () => {
+  const { chat, proxy, room } = await createReader('visitor')
+  const nameNow = () => room.info.getSnapshot().channel?.name
+  room.watch()
+  await chat.connect()
+  await until(room.info, ready)
+  const names = new Set([nameNow()])
+  room.info.subscribe(() => names.add(nameNow()))
+  proxy.cut()
+  await isOffline(chat)
+  proxy.mend()
+  await isLive(chat)
+  await until(room.info, ready)
+  expect([...names]).toEqual(['News'])
+})
