@@ -55,13 +55,14 @@ test.each(Object.entries(reads))('%s are found without the events before', async
 test('counts change by what is sent, what is deleted and who joins, by nothing else', async () => {
   const { db, pool, appId } = world()
   const types = ['message.new', 'message.deleted', 'channel.member_joined', 'message.updated']
-  const channelIds = types.map(() => randomUUID())
+  const channelIds: string[] = types.map(() => randomUUID())
   await db`
     insert into events (topic, "offset", type, envelope)
     select 'chat:' || ${appId} || ':' || id, 7, type, '{}'
     from unnest(${channelIds}::text[], ${types}::text[]) given (id, type)`
   const changed = await pool.use((tx) => selectUnreadChanges(tx, { seconds: 20, leastMs: 0 }))
-  expect(new Set(changed)).toEqual(
+  const ours = changed.filter(({ channelId }) => channelIds.includes(channelId))
+  expect(new Set(ours)).toEqual(
     new Set(channelIds.slice(0, 3).map((channelId) => ({ channelId, offset: 7 }))),
   )
 })

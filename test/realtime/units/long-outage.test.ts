@@ -13,8 +13,9 @@ async function lookAfterAnHour(sessions: Sessions) {
   const looked: number[] = []
   const use = async (work: (db: unknown) => unknown) => {
     if (isAway) throw new Error('no database')
-    return work((_: unknown, value: unknown) => {
-      if (typeof value === 'number') looked.push(value)
+    return work((texts: string[], ...values: unknown[]) => {
+      for (const [index, value] of values.entries())
+        if (texts[index + 1]?.startsWith(" * interval '1 second'")) looked.push(Number(value))
       return []
     })
   }
