@@ -42,7 +42,7 @@ export async function timesWithin(seconds: number, news: () => Promise<string[]>
 
 /** A notifier for ana, ben and cem, on rows in memory that tests change. */
 export function openNotifier(...rows: Row[]) {
-  stopTimers()
+  const { timers } = stopTimers()
   const sessions = new Sessions()
   for (const userId of ['ana', 'ben', 'cem']) sessions.add(sessionOf(userId))
   const sent: string[] = []
@@ -129,5 +129,5 @@ export function openNotifier(...rows: Row[]) {
     await pass(milliseconds)
     return sent.splice(0)
   }
-  return { notifier, database, sessions, problems, notes, news }
+  return { notifier, database, sessions, problems, notes, news, timers }
 }

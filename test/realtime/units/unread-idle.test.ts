@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { watchTimers } from '../../support/watch-timers.ts'
 import { appId } from '../hub/fixture.ts'
 import { newsWithin, openNotifier, row, user } from './unread-fixture.ts'
 
@@ -13,8 +12,7 @@ test('a count for the users of this node that failed is tried again', async () =
 })
 
 test('a node that has told all totals does nothing until something happens', async () => {
-  const { notifier, news } = openNotifier(row('ben', 'one', 1))
-  const timers = watchTimers('realtime/paused-runs')
+  const { notifier, news, timers } = openNotifier(row('ben', 'one', 1))
   notifier.recordTotal(user('ben'), 5)
   expect(timers()).toBe(1)
   await newsWithin(5, news)
