@@ -205,14 +205,15 @@ test('nobody waits while the largest answers are given', async () => {
   ]
   const channel = topics.channel(world().appId, channelId)
   await fillEvents(world(), channelId)
-  const socket = await connectLasting(ana)
-  let asked = 1
-  const askOver = async (command: object) => {
-    const reply = JSON.stringify(await socket.ask({ id: ++asked, ...command }))
-    expect(reply.length, reply.slice(0, 200)).toBeGreaterThan(900_000)
-  }
-  const { epoch } = (await socket.ask({ id: ++asked, history: { channel } })).history
+  // Each time another one: a socket recovers no more than some megabytes at once.
   const overSockets = async () => {
+    const socket = await connectLasting(ana)
+    let asked = 1
+    const askOver = async (command: object) => {
+      const reply = JSON.stringify(await socket.ask({ id: ++asked, ...command }))
+      expect(reply.length, reply.slice(0, 200)).toBeGreaterThan(900_000)
+    }
+    const { epoch } = (await socket.ask({ id: ++asked, history: { channel } })).history
     for (let round = 0; round < 10; round++) {
       await askOver({ history: { channel, limit: -1 } })
       await askOver({ subscribe: { channel, recover: true, offset: 0, epoch } })
