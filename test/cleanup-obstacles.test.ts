@@ -1,5 +1,6 @@
 import { connectOnce } from '@parley/server/db/client'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { cancelLarge } from './support/cancel-large.ts'
 import { cleanupElsewhere, erased } from './support/cleanup.ts'
 import { channelEventsOf } from './support/events.ts'
 import { insertUsers } from './support/inserted.ts'
@@ -118,22 +119,7 @@ test('a member with more read marks than a statement can delete is purged in par
     insert into read_marks (app_id, channel_id, user_id, seq)
     select ${appId}, id, 'many-marks', n
     from unnest(${ids}::uuid[]) id, generate_series(1, 500) n`
-  // A database that cancels statements by their rows: by their time, a busy one cancels any.
-  await db.unsafe(`
-    create function cancel_large() returns trigger language plpgsql as $$
-      begin
-        if (select count(*) from gone) > 100 then
-          raise exception using errcode = 'query_canceled';
-        end if;
-        return null;
-      end
-    $$;
-    create trigger cancel_large after delete on read_marks
-    referencing old table as gone
-    for each statement execute function cancel_large()`)
-  onTestFinished(async () => {
-    await db`drop function cancel_large cascade`
-  })
+  await cancelLarge(world(), 100)
   await markDeleted('channels', ids.slice(0, 1))
   await markDeleted('users', ['many-marks'])
   const cleanup = cleanupElsewhere(world())

@@ -3,7 +3,7 @@ import { createTokens } from '@parley/server/core/tokens'
 import { createRateWindows } from '@parley/server/http/rate-windows'
 import { expect, test } from 'vitest'
 import { upTo } from './support/events.ts'
-import { heapInUse } from './support/heap.ts'
+import { heapInUse, leastGrowth } from './support/heap.ts'
 import { post } from './support/raw.ts'
 import { RawSocket, useSockets } from './support/socket.ts'
 import { SECRET, useSharedWorld } from './support/world.ts'
@@ -16,19 +16,15 @@ const KEPT = 100
 
 const cutOut = (text: string) => `${text}${' '.repeat(REST)}`.slice(0, text.length)
 
-/**
- * Expects that each of these keeps little in memory, and surely not what it was cut out of. What a
- * process does beside may look like memory that is kept, so the least of some rounds counts.
- */
+/** Expects that each of these keeps little in memory, and surely not what it was cut out of. */
 async function expectLittleKept(keep: () => Promise<unknown>) {
   const kept: unknown[] = []
-  let least = Number.POSITIVE_INFINITY
-  for (let round = 1; round <= 4 && least >= REST / 2; round++) {
+  const growth = await leastGrowth(REST / 2, async () => {
     const before = heapInUse()
     kept.push(await keep())
-    least = Math.min(least, (heapInUse() - before) / KEPT)
-  }
-  expect(least).toBeLessThan(REST / 2)
+    return (heapInUse() - before) / KEPT
+  })
+  expect(growth).toBeLessThan(REST / 2)
 }
 
 test('a verified token keeps no header in memory', async () => {

@@ -1,27 +1,8 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { cancelLarge } from '../support/cancel-large.ts'
 import { useWorld } from '../support/world.ts'
 
 const world = useWorld()
-
-/** A database that cancels statements by their rows: by their time, a busy one cancels any. */
-async function cancelLarge() {
-  const { db } = world()
-  await db.unsafe(`
-    create function cancel_large() returns trigger language plpgsql as $$
-      begin
-        if (select count(*) from gone) > 5000 then
-          raise exception using errcode = 'query_canceled';
-        end if;
-        return null;
-      end
-    $$;
-    create trigger cancel_large after delete on read_marks
-    referencing old table as gone
-    for each statement execute function cancel_large()`)
-  onTestFinished(async () => {
-    await db`drop function cancel_large cascade`
-  })
-}
 
 test('a member with more read marks than are deleted at once leaves, or is removed', async () => {
   const { db, appId } = world()
@@ -32,7 +13,7 @@ test('a member with more read marks than are deleted at once leaves, or is remov
     insert into read_marks (app_id, channel_id, user_id, seq)
     select ${appId}, ${channelId}, id, n
     from unnest(array['ana', 'ben', 'eve']) id, generate_series(1, 12000) n`
-  await cancelLarge()
+  await cancelLarge(world(), 5_000)
   await expect(eve.members.remove({ channelId, userId: 'ben' })).rejects.toMatchObject({
     code: 'FORBIDDEN',
   })

@@ -4,7 +4,7 @@ import { endpointPath, streamPaths } from '@parley/contract'
 import { expect, onTestFinished, test } from 'vitest'
 import { upTo } from '../support/events.ts'
 import { forge } from '../support/forge.ts'
-import { heapInUse } from '../support/heap.ts'
+import { heapInUse, leastGrowth } from '../support/heap.ts'
 import { NEVER } from '../support/quiet.ts'
 import { inSeconds } from '../support/socket.ts'
 import { useWorld } from '../support/world.ts'
@@ -35,16 +35,14 @@ async function heapOf(request: string) {
   return (heapInUse() - before) / CONNECTIONS
 }
 
-/** What a process does beside, such as to compile code, may look like memory that is kept. */
 async function expectSameHeap(short: string, long: string) {
   expect(long.length - short.length).toBeGreaterThan(2 * MOST_BYTES)
   await heapOf(short)
-  let least = Number.POSITIVE_INFINITY
-  for (let round = 1; round <= 4 && least >= MOST_BYTES; round++) {
+  const growth = await leastGrowth(MOST_BYTES, async () => {
     const ofShort = await heapOf(short)
-    least = Math.min(least, (await heapOf(long)) - ofShort)
-  }
-  expect(least).toBeLessThan(MOST_BYTES)
+    return (await heapOf(long)) - ofShort
+  })
+  expect(growth).toBeLessThan(MOST_BYTES)
 }
 
 test('a stream keeps no headers and no query of its request in memory', async () => {

@@ -38,7 +38,7 @@ test('a reader who is no member is shown what they missed', async () => {
   const talk = channel('c')
   talk.send('1')
   const { id } = talk.send('deleted')
-  // Only members get what changed in a channel.
+  // Older servers told only members what changed in a channel.
   const answer = { channels: { c: { removed: true } }, more: false, settingsVersion: 0 }
   intercept(/^POST \/api\/sync$/, () => Response.json(answer))
   const messages = await missEvents(scripted)
