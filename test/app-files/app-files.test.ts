@@ -25,6 +25,7 @@ let ben: User
 let channelId = ''
 let deletedId = ''
 let growingId = ''
+let endingId = ''
 /** What the commands said that moved the app, and its rows in both places right after. */
 let said: Record<'exported' | 'imported' | 'plain', Awaited<ReturnType<typeof parleyOn>>>
 let rows: Record<'before' | 'after', Awaited<ReturnType<typeof rowsOf>>>
@@ -45,7 +46,7 @@ beforeAll(async () => {
 afterAll(() => dropTarget())
 
 async function moveApp() {
-  ;({ ana, ben, channelId, growingId, deletedId } = await populate(world()))
+  ;({ ana, ben, channelId, growingId, deletedId, endingId } = await populate(world()))
   const { appId, databaseUrl } = world()
   const [all, plain] = [folder.path('all'), folder.path('plain')]
   const exported = await parleyOn(databaseUrl, 'app:export', appId, all, '--with-secrets')
@@ -90,8 +91,10 @@ test('an app is the same in its new deployment, to the last column', async () =>
   // It was to a message that is deleted.
   expect(String(before.reactions)).toContain('👎')
   expect(String(after.reactions)).not.toContain('👎')
-  // Those of the commands, of the message that grew, and of the channel that was deleted.
-  const others = ['"apps.', growingId, `"${deletedId}"`, '👎']
+  expect(String(after.workspace_invites)).not.toContain(endingId)
+  // Those of the commands, of the message that grew, of the channel that was deleted, and the
+  // invite that is about to end.
+  const others = ['"apps.', growingId, `"${deletedId}"`, '👎', endingId]
   expect(without(after, others)).toEqual(without(before, others))
   expect(await target.db`select from channels where id = ${deletedId}`).toEqual([])
   expect(await target.db`select from app_imports`).toEqual([])

@@ -23,6 +23,20 @@ test('a record that is shown, hidden and shown again while it loads is loaded on
   expect(count(SYNC) - before).toBe(1)
 })
 
+test('a record that was refused is not asked for again each time it is shown', async () => {
+  const { chat, requests } = scriptedChat()
+  await chat.connect()
+  const { info } = chat.channel(ID)
+  const hide = info.subscribe(() => {})
+  await until(info, ({ status }) => status === 'failed')
+  hide()
+  const before = [...requests]
+  info.subscribe(() => {})
+  await quiet()
+  expect(requests).toEqual(before)
+  expect(info.getSnapshot().status).toBe('failed')
+})
+
 test('a listener of a record is called when a list has news of it, and only then', async () => {
   const { chat, channel, tellSettings } = scriptedChat()
   for (const id of ['c', 'other']) channel(id)
