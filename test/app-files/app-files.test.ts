@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { appTables, leftOut } from '@parley/server/commands/app-file/tables'
 import { connectOnce } from '@parley/server/db/client'
 import { readMigrations } from '@parley/server/db/migration-files'
@@ -183,6 +184,19 @@ test('secrets are left out of a file, which says how many there were', async () 
     { actor: 'operator', target: { hasSecrets: true } },
     { actor: 'operator', target: { hasSecrets: false } },
   ])
+})
+
+test('an export that fails leaves no file behind', async () => {
+  const { appId, databaseUrl, db } = world()
+  const file = folder.path('failed')
+  await db`alter table before_send_hooks rename to hooks_elsewhere`
+  try {
+    const failed = await parleyOn(databaseUrl, 'app:export', appId, file, '--with-secrets')
+    expect(failed).toEqual({ code: 1, output: expect.stringContaining('before_send_hooks') })
+    expect(existsSync(file)).toBe(false)
+  } finally {
+    await db`alter table hooks_elsewhere rename to before_send_hooks`
+  }
 })
 
 test('a damaged, foreign, newer or empty file is refused, and nobody sees its app', async () => {
