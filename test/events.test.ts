@@ -109,10 +109,10 @@ test('events of a transaction for one user are stored in the order of delivery',
   const [ana, ben] = ['order-ana', 'order-ben']
   const published: { topic: string; offset: number; envelope: string }[] = []
   const publisher = { publish: (events: typeof published) => void published.push(...events) }
-  const emitted = [ana, ben, ana, ana].map((userId) => ({ userId, channelId: randomUUID() }))
   const work = async ({ emitToUser }: Pick<Transaction, 'emitToUser'>) => {
-    for (const { userId, channelId } of emitted)
-      emitToUser(userId, 'channel.removed', { channelId })
+    emitToUser(ana, 'workspace.removed', { workspaceId: randomUUID() })
+    for (const userId of [ben, ana, ana])
+      emitToUser(userId, 'channel.removed', { channelId: randomUUID() })
   }
   for (const _ of ['first', 'second'])
     await world().pool.use((db) =>

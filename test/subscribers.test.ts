@@ -1,7 +1,12 @@
 import { acceptedTasks } from '@parley/server/core/jobs'
+import { KEPT_AN_HOUR } from '@parley/server/jobs/push/limit-kept'
+import { createProvider } from '@parley/server/jobs/push/provider'
+import { ProviderRefusedError } from '@parley/server/jobs/push/provider-call'
+import { createSubscribers } from '@parley/server/jobs/push/subscribers'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { ageTriedJobs } from './support/aged-jobs.ts'
 import { idle } from './support/idle.ts'
+import { silentLog } from './support/jobs.ts'
 import { sample } from './support/scrape.ts'
 import { until } from './support/until.ts'
 import { useWorldWithProvider } from './support/world.ts'
@@ -195,6 +200,26 @@ test('a copy of a user that the provider refuses is counted, and kept until a re
   await idle(world())
   expect(provider().subscribers.has('auth0|dan')).toBe(false)
   expect((await operator.jobs.list({ appId, state: 'failed' })).jobs).toEqual([])
+})
+
+test('a removal is kept however many the provider has refused, and a copy is not', async () => {
+  const { appId, pool: db, metrics } = world()
+  const call = () => Promise.reject(new ProviderRefusedError('400'))
+  const refusing = {
+    ...createProvider(provider().settings),
+    saveSubscriber: call,
+    removeSubscriber: call,
+  }
+  const handlers = createSubscribers({ db, provider: refusing, metrics, log: silentLog })
+  const kept: string[] = []
+  const giveUp = async (task: string) => void kept.push(task)
+  const context = { signal: AbortSignal.timeout(60_000), takenAt: new Date(), giveUp }
+  const job = { appId, userId: 'nobody' }
+  for (let number = 0; number <= KEPT_AN_HOUR; number++)
+    for (const task of ['subscriber', 'subscriber-removal'] as const)
+      await handlers[task]([job], { ...context, continueWith: () => {} })
+  const of = (task: string) => kept.filter((each) => each === task).length
+  expect([of('subscriber'), of('subscriber-removal')]).toEqual([KEPT_AN_HOUR, KEPT_AN_HOUR + 1])
 })
 
 test('a user becomes a subscriber whatever users of the same id there are elsewhere', async () => {

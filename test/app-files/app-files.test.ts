@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { appTables, leftOut } from '@parley/server/commands/app-file/tables'
 import { connectOnce } from '@parley/server/db/client'
 import { readMigrations } from '@parley/server/db/migration-files'
@@ -25,6 +26,7 @@ let ben: User
 let channelId = ''
 let deletedId = ''
 let growingId = ''
+let endingId = ''
 /** What the commands said that moved the app, and its rows in both places right after. */
 let said: Record<'exported' | 'imported' | 'plain', Awaited<ReturnType<typeof parleyOn>>>
 let rows: Record<'before' | 'after', Awaited<ReturnType<typeof rowsOf>>>
@@ -45,7 +47,7 @@ beforeAll(async () => {
 afterAll(() => dropTarget())
 
 async function moveApp() {
-  ;({ ana, ben, channelId, growingId, deletedId } = await populate(world()))
+  ;({ ana, ben, channelId, growingId, deletedId, endingId } = await populate(world()))
   const { appId, databaseUrl } = world()
   const [all, plain] = [folder.path('all'), folder.path('plain')]
   const exported = await parleyOn(databaseUrl, 'app:export', appId, all, '--with-secrets')
@@ -90,8 +92,10 @@ test('an app is the same in its new deployment, to the last column', async () =>
   // It was to a message that is deleted.
   expect(String(before.reactions)).toContain('👎')
   expect(String(after.reactions)).not.toContain('👎')
-  // Those of the commands, of the message that grew, and of the channel that was deleted.
-  const others = ['"apps.', growingId, `"${deletedId}"`, '👎']
+  expect(String(after.workspace_invites)).not.toContain(endingId)
+  // Those of the commands, of the message that grew, of the channel that was deleted, and the
+  // invite that is about to end.
+  const others = ['"apps.', growingId, `"${deletedId}"`, '👎', endingId]
   expect(without(after, others)).toEqual(without(before, others))
   expect(await target.db`select from channels where id = ${deletedId}`).toEqual([])
   expect(await target.db`select from app_imports`).toEqual([])
@@ -180,6 +184,19 @@ test('secrets are left out of a file, which says how many there were', async () 
     { actor: 'operator', target: { hasSecrets: true } },
     { actor: 'operator', target: { hasSecrets: false } },
   ])
+})
+
+test('an export that fails leaves no file behind', async () => {
+  const { appId, databaseUrl, db } = world()
+  const file = folder.path('failed')
+  await db`alter table before_send_hooks rename to hooks_elsewhere`
+  try {
+    const failed = await parleyOn(databaseUrl, 'app:export', appId, file, '--with-secrets')
+    expect(failed).toEqual({ code: 1, output: expect.stringContaining('before_send_hooks') })
+    expect(existsSync(file)).toBe(false)
+  } finally {
+    await db`alter table hooks_elsewhere rename to before_send_hooks`
+  }
 })
 
 test('a damaged, foreign, newer or empty file is refused, and nobody sees its app', async () => {

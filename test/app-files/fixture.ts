@@ -7,6 +7,11 @@ export async function populate({ users: addUsers, backend, operator, appId, db }
   const { id: workspaceId } = await ana.workspaces.create({ name: 'Acme', type: 'team' })
   const { token } = await ana.invites.create({ workspaceId, maxUses: 3 })
   await ben.invites.accept({ token })
+  const { id: endingId } = await ana.invites.create({ workspaceId })
+  await db`
+    update workspace_invites
+    set expires_at = now() + interval '30 minutes'
+    where id = ${endingId}`
   const memberIds = ['ben', 'gone']
   const group = { type: 'group', name: 'Talk', memberIds, custom: { a: [1, null] } } as const
   const { id: channelId } = await ana.channels.create(group)
@@ -43,7 +48,7 @@ export async function populate({ users: addUsers, backend, operator, appId, db }
     insert into reactions (app_id, message_id, emoji, user_id)
     values (${appId}, ${late.id}, '👎', 'ben')`
   await db`update users set deleted_at = now() where app_id = ${appId} and id = 'gone'`
-  return { ana, ben, channelId, growingId, deletedId }
+  return { ana, ben, channelId, growingId, deletedId, endingId }
 }
 
 type Rows = Record<string, unknown[]>

@@ -53,6 +53,16 @@ describe('creating a channel', () => {
     },
   )
 
+  test.each(ChannelType.options.filter((type) => type !== 'messaging'))(
+    'a channel of type %s needs a name, and an image with an address for browsers',
+    async (type) => {
+      const ana = await world().user('ana')
+      expect(await complaint(ana.channels.create({ type }))).toBe('name: expected a name')
+      for (const image of ['javascript:alert(1)', 'data:image/png;base64,AA', 'c.png'])
+        expect(await refusal(ana.channels.create({ type, name: 'Shown', image }))).toEqual(invalid)
+    },
+  )
+
   test('optional fields left out of a new channel are null', async () => {
     const ana = await world().user('ana')
     expect(await ana.channels.create({ type: 'group', name: 'Bare' })).toMatchObject({

@@ -23,6 +23,26 @@ test('a record that is shown, hidden and shown again while it loads is loaded on
   expect(count(SYNC) - before).toBe(1)
 })
 
+test('a record that was refused is not asked for again each time it is shown', async () => {
+  const { chat, channel, refuseRequests, count } = scriptedChat()
+  const refused = /^GET .*\/refused$/
+  channel(ID)
+  await chat.connect()
+  refuseRequests(refused, { status: 404, code: 'NOT_FOUND' })
+  const { info } = chat.channel('refused')
+  const hide = info.subscribe(() => {})
+  await until(info, ({ status }) => status === 'failed')
+  hide()
+  info.subscribe(() => {})
+  // What is shown after it is loaded after it.
+  const later = chat.channel(ID).info
+  later.subscribe(() => {})
+  await until(later, ready)
+  await quiet()
+  expect(count(refused)).toBe(1)
+  expect(info.getSnapshot()).toMatchObject({ status: 'failed', error: { code: 'NOT_FOUND' } })
+})
+
 test('a listener of a record is called when a list has news of it, and only then', async () => {
   const { chat, channel, tellSettings } = scriptedChat()
   for (const id of ['c', 'other']) channel(id)

@@ -50,6 +50,16 @@ test('only the first page of a stream counts as a call; it resumes at each curso
   expect((await streamOf(app, 'ana')).status).toBe(429)
 })
 
+test('what is no export is answered as JSON, even to who asks for lines first', async () => {
+  await populate(world(), 'una')
+  for (const path of ['users/una', 'users'])
+    expect(
+      await fetch(`${world().url}/api/${path}`, {
+        headers: { 'X-API-Key': world().apiKey, Accept: 'application/x-ndjson' },
+      }).then(async (response) => [response.status, typeof (await response.json())]),
+    ).toEqual([200, 'object'])
+})
+
 test('a key has so many streams of exports at once, and more when they have ended', async () => {
   await populate(world(), 'eve')
   // Those that are refused take no place.

@@ -1,0 +1,46 @@
+import { randomUUID } from 'node:crypto'
+import { FORMAT } from '@parley/server/commands/app-file/format'
+import { noteBatch, noteFirstBatch, showApp } from '@parley/server/commands/app-file/store'
+import type { Tx } from '@parley/server/db/client'
+import { transaction } from '@parley/server/db/transaction'
+import { expect, onTestFinished, test } from 'vitest'
+import { useSharedWorld } from '../support/world.ts'
+
+const world = useSharedWorld()
+
+const inTransaction = <T>(work: (db: Tx) => Promise<T>) =>
+  world().pool.use((connection) => transaction(connection, work))
+
+/** The notes of an import whose first batch is stored. */
+async function begin() {
+  const { operator, db } = world()
+  const { id: appId } = await operator.apps.create({ name: 'Moved here' })
+  onTestFinished(() => operator.apps.delete({ appId }).then(() => {}))
+  onTestFinished(() => db`delete from app_imports where app_id = ${appId}`.then(() => {}))
+  const header = {
+    ...{ format: FORMAT, version: '1.0.0', schema: '', epoch: 'of another database' },
+    ...{ appId, exportId: randomUUID(), exportedAt: '', hasSecrets: false },
+  }
+  const first = { batches: 1, checksum: 'first' }
+  await inTransaction((db) => noteFirstBatch(db, header, first))
+  return { header, first }
+}
+
+test('of two imports of one file only the first to come stores a batch', async () => {
+  const { header } = await begin()
+  const second = { batches: 2, checksum: 'second' }
+  const note = () => inTransaction((db) => noteBatch(db, header, second))
+  expect((await Promise.all([note(), note()])).sort()).toEqual([false, true])
+  const other = { ...header, exportId: randomUUID() }
+  const third = { batches: 3, checksum: 'third' }
+  expect(await inTransaction((db) => noteBatch(db, other, third))).toBe(false)
+})
+
+test('an app is shown by the import that stored its last batch, and by no other', async () => {
+  const { header, first } = await begin()
+  const show = (given: Partial<typeof first>) =>
+    inTransaction((db) => showApp(db, header, { ...first, ...given }))
+  await expect(show({ batches: 2 })).rejects.toThrow('another import of this app is running')
+  await expect(show({ checksum: 'other' })).rejects.toThrow('another import of this app')
+  expect(await show({})).toEqual({ isDisabled: false, hasNewEpoch: false })
+})

@@ -1,0 +1,48 @@
+import { runInTransaction } from '@parley/server/core/context'
+import type { EventPublisher } from '@parley/server/core/event-bus'
+import { expect, onTestFinished, test } from 'vitest'
+import { useSharedWorld } from './support/world.ts'
+
+const world = useSharedWorld()
+
+const silent: EventPublisher = { publish: () => {}, broadcast: () => {} }
+
+test('a batch whose time was over before its commit was sent has stored nothing', async () => {
+  const { appId, db, pool } = world()
+  await db`create table overdue (name text)`
+  onTestFinished(() => db`drop table overdue`.then(() => {}))
+  for (const readsFirst of [true, false]) {
+    let isOver = false
+    const throwIfAborted = () => {
+      if (isOver) throw new Error('the time is over')
+    }
+    const options = { appId, publisher: silent, readsFirst, signal: { throwIfAborted } }
+    const work = pool.use((connection) =>
+      runInTransaction(connection, options, async ({ db, write }) => {
+        await db`select`
+        write(db`insert into overdue values ('late')`)
+        isOver = true
+      }),
+    )
+    await expect(work).rejects.toThrow('the time is over')
+  }
+  expect(await db`select * from overdue`).toEqual([])
+})
+
+test('what a call tells at once follows its events, and both its commit', async () => {
+  const { appId, pool } = world()
+  const user = await world().user('told')
+  const heard: string[] = []
+  const publish = (events: { type: string }[]) => void heard.push(...events.map(({ type }) => type))
+  await pool.use((connection) =>
+    runInTransaction(
+      connection,
+      { appId, publisher: { ...silent, publish } },
+      async ({ emitToUser, afterCommit }) => {
+        afterCommit(() => void heard.push('effect'))
+        emitToUser(user.id, 'workspace.removed', { workspaceId: appId })
+      },
+    ),
+  )
+  expect(heard).toEqual(['workspace.removed', 'effect'])
+})
