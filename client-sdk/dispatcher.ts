@@ -26,7 +26,7 @@ export class EventDispatcher {
 
   /** Subscribes to the topics of a user, whose session has just begun. */
   begin({ appId, user }: TokenResult) {
-    const { context, rooms, cache } = this.options
+    const { context, rooms, cache, presences } = this.options
     const { link, topics, emitter } = context
     const topic = userTopic(appId, user.id)
     link.subscribe(topic, {
@@ -38,8 +38,9 @@ export class EventDispatcher {
         for (const room of rooms.values()) room.handleAccessRegained()
         // The server has ended the topic while connected. In all other cases a catch-up follows
         // anyway.
-        if (link.state.getSnapshot().status === 'live')
-          cache.handleReconnect({ hasGap: true }).catch(() => {}) // each list shows its error
+        if (link.state.getSnapshot().status !== 'live') return
+        presences.handleReconnect(this)
+        cache.handleReconnect(this).catch(() => {}) // each list shows its error
       },
       onEvent: (envelope, rev) => {
         const event = envelope as UserEvent // the server validates events against the contract
@@ -72,10 +73,8 @@ export class EventDispatcher {
     cache.handleUserEvent(event, offset)
     const { type, payload } = event
     if (type === 'user.updated') this.#applyProfile(payload.user)
-    if (type === 'presence.online' || type === 'presence.offline') {
-      const { userId, lastActiveAt } = payload
-      presences.update(userId, { isOnline: type === 'presence.online', lastActiveAt })
-    }
+    if (type === 'presence.online' || type === 'presence.offline')
+      presences.update(payload, type === 'presence.online')
     if (type === 'channel.removed' || type === 'channel.deleted')
       this.handleAccessLost(payload.channelId)
     if (type === 'channel.added') {

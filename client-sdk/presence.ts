@@ -1,9 +1,8 @@
 import type { ClientContext } from './context.ts'
-import { keepIfEqual } from './equality.ts'
 import { type ChatError, toChatError } from './error.ts'
 import { createRetries } from './retry.ts'
-import { createStore, type Store, type WritableStore } from './store.ts'
-import type { ChannelChanges, User } from './types.ts'
+import { createStore, type Store, setIfChanged, type WritableStore } from './store.ts'
+import type { ChannelChanges, User, UserEvents } from './types.ts'
 
 /** Whether a user is online, and when they were last active; null if that is not known. */
 export type Presence = {
@@ -14,13 +13,18 @@ export type Presence = {
 }
 type PresenceEntry = {
   store: WritableStore<Presence>
-  /** How many updates of all users there had been with its last one. */
-  recordedAt: number
+  /** The version of what is shown. Without one, as from earlier servers, what comes is newer. */
+  version: number
   /** Until when (`performance.now()`) new watchers are shown what has come, asked for or not. */
   freshUntil: number
 }
 /** A user or a member. */
-type Seen = Pick<User, 'online' | 'lastActiveAt'> & { id?: string; userId?: string }
+type Seen = Pick<User, 'online' | 'presenceVersion' | 'lastActiveAt'> & {
+  id?: string
+  userId?: string
+}
+/** The payload of a presence event. */
+type Told = UserEvents['presence.online']
 type WithUsers = { users?: User[] | undefined; channels: Record<string, ChannelChanges> }
 
 /** How many users one request asks for. */
@@ -40,7 +44,6 @@ export class PresenceStores {
   /** Since when (`performance.now()`) somebody has been wanted. */
   #wantedSince = 0
   #timer: ReturnType<typeof setTimeout> | undefined
-  #updates = 0
   readonly #retries = createRetries(() => this.#loadWanted())
 
   constructor(readonly context: ClientContext) {}
@@ -58,21 +61,23 @@ export class PresenceStores {
     }
     const initial: Presence = { isOnline: false, lastActiveAt: null }
     const store = createStore(initial, { ...this.context, onWatched })
-    const entry = { store, recordedAt: 0, freshUntil: 0 }
+    const entry = { store, version: Number.NaN, freshUntil: 0 }
     this.#users.set(userId, entry)
     return entry
   }
 
-  update(userId: string, presence: Presence) {
+  update({ userId, lastActiveAt, version = Number.NaN }: Told, isOnline: boolean) {
     const known = this.#users.get(userId)
-    if (!known) return
-    known.recordedAt = ++this.#updates
-    known.store.set(keepIfEqual(known.store.getSnapshot(), presence))
+    if (!known || version < known.version) return
+    known.version = version
+    setIfChanged(known.store, { isOnline, lastActiveAt })
   }
 
-  /** Loads the watched users, after connecting again. */
-  handleReconnect() {
+  /** Connected again; `hasGap` if events of the user's topic were missed. Loads watched users. */
+  handleReconnect({ hasGap }: { hasGap: boolean }) {
     for (const [userId, entry] of this.#users) {
+      // After a backup was restored, versions may be lower than before.
+      if (hasGap) entry.version = Number.NaN
       entry.freshUntil = 0
       this.#want(userId)
     }
@@ -139,15 +144,14 @@ export class PresenceStores {
   }
 
   async #fetch(ids: string[], load: () => Promise<Seen[]>) {
-    const before = this.#updates
     const users = await load().catch((error) => this.#retryLater(ids, toChatError(error)))
     if (users && this.#wanted.size === 0) this.#retries.end()
-    for (const { id = '', userId = id, online, lastActiveAt } of users ?? []) {
+    for (const user of users ?? []) {
+      const { id = '', userId = id, online, presenceVersion: version, lastActiveAt } = user
       const entry = this.#entry(userId)
       entry.freshUntil = performance.now() + FRESH_MS
       this.#wanted.delete(userId)
-      // An event that arrived meanwhile is newer than the response.
-      if (entry.recordedAt <= before) this.update(userId, { isOnline: online, lastActiveAt })
+      this.update({ userId, lastActiveAt, version }, online)
     }
   }
 

@@ -1,3 +1,5 @@
+import { keepIfEqual } from './equality.ts'
+
 /** Live state: an immutable snapshot, and a way to subscribe to the next ones. */
 export interface Store<Snapshot> {
   /** The state now. The same object until something changes. */
@@ -56,6 +58,12 @@ export function createStore<Snapshot>(
     },
   }
 }
+
+/** Sets a store, unless that would change nothing. */
+export const setIfChanged = <Snapshot extends object>(
+  store: WritableStore<Snapshot>,
+  next: Snapshot,
+) => store.set(keepIfEqual(store.getSnapshot(), next))
 
 /** A store of a selected part of another store; it notifies only when that part changes. */
 export function select<Snapshot, Selected>(

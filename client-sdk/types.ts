@@ -2427,6 +2427,11 @@ export interface UserEvents {
     userId: string
     /** When the user was last active. */
     lastActiveAt: string | null
+    /**
+     * Version of whether the user is online: in events `version`, in users `presenceVersion`. What
+     * has a lower one than the last is older, and to be ignored.
+     */
+    version?: number | undefined
   }
   /**
    * The user, or another member of one of their channels, went offline: no connection for 15
@@ -2437,6 +2442,11 @@ export interface UserEvents {
     userId: string
     /** When the user was last active. */
     lastActiveAt: string | null
+    /**
+     * Version of whether the user is online: in events `version`, in users `presenceVersion`. What
+     * has a lower one than the last is older, and to be ignored.
+     */
+    version?: number | undefined
   }
 }
 
@@ -3764,6 +3774,11 @@ export interface SyncMember {
   /** Whether the user is connected. */
   online: boolean
   /**
+   * Version of whether the user is online: in events `version`, in users `presenceVersion`. What
+   * has a lower one than the last is older, and to be ignored.
+   */
+  presenceVersion: number
+  /**
    * When the user last got a token, sent or read a message, or was connected; accurate to one
    * minute.
    */
@@ -3820,6 +3835,11 @@ export interface User {
   lastActiveAt: string | null
   /** Whether the user is connected. */
   online: boolean
+  /**
+   * Version of whether the user is online: in events `version`, in users `presenceVersion`. What
+   * has a lower one than the last is older, and to be ignored.
+   */
+  presenceVersion: number
 }
 
 /** Who may administer users by a bearer token. */
@@ -3840,6 +3860,11 @@ export interface UserDetails {
   lastActiveAt: string | null
   /** Whether the user is connected. */
   online: boolean
+  /**
+   * Version of whether the user is online: in events `version`, in users `presenceVersion`. What
+   * has a lower one than the last is older, and to be ignored.
+   */
+  presenceVersion: number
   /** Your own metadata. */
   custom: CustomUser & Record<string, unknown>
   /** E-mail address: only for the user and for backends. */

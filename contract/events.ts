@@ -58,6 +58,8 @@ const presence = z.object({
     .timestamp()
     .nullable()
     .meta({ description: 'When the user was last active.', examples: [field.examples.time] }),
+  // Absent from servers of earlier versions.
+  version: field.presenceVersion().optional(),
 })
 
 /**

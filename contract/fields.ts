@@ -112,6 +112,14 @@ export const timestamp = () =>
       (value) => value.length <= '2026-01-01T00:00:00.123456789Z'.length,
       'expected at most 9 digits of a second',
     )
+export const presenceVersion = () =>
+  z.int().meta({
+    description:
+      'Version of whether the user is online: in events `version`, in users `presenceVersion`. ' +
+      'What has a lower one than the last is older, and to be ignored.',
+    examples: [12],
+  })
+
 /** A timestamp with its description. */
 export const time = (description: string, example = examples.time) =>
   timestamp().meta({ description, examples: [example] })

@@ -26,7 +26,7 @@ const SyncMember = Member.extend({
   lastReadSeq: z
     .int()
     .meta({ description: '`seq` of the read position; 0 if nothing was read.', examples: [12] }),
-  ...User.pick({ online: true, lastActiveAt: true }).shape,
+  ...User.pick({ online: true, presenceVersion: true, lastActiveAt: true }).shape,
 }).meta({
   id: 'SyncMember',
   description: 'A member, how far they have read, and whether they are online.',

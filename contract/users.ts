@@ -34,6 +34,7 @@ export const User = UserSummary.extend({
       examples: [field.examples.time],
     }),
   online: z.boolean().meta({ description: 'Whether the user is connected.', examples: [true] }),
+  presenceVersion: field.presenceVersion(),
 }).meta({ id: 'User', description: 'A user in lists.' })
 export type User = z.infer<typeof User>
 

@@ -31,8 +31,8 @@ test('a sync returns the newest messages, members and reads of opened channels',
   const { members } = await ana.members.list({ channelId: id })
   const { users } = await ana.users.list({ ids: ['aaron', 'ana', 'ben'] })
   const presenceOf = (userId: string | undefined) => {
-    const { online, lastActiveAt } = users.find((user) => user.id === userId) ?? {}
-    return { online, lastActiveAt }
+    const { online, presenceVersion, lastActiveAt } = users.find(({ id }) => id === userId) ?? {}
+    return { online, presenceVersion, lastActiveAt }
   }
   expect(synced.channels[id]?.members).toEqual(
     [3, 1, 0].map((lastReadSeq, index) => ({

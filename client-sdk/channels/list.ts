@@ -2,7 +2,7 @@ import type { SharedContext } from '../context.ts'
 import { keepIfEqual } from '../equality.ts'
 import { type ChatError, toChatError } from '../error.ts'
 import { createRetries } from '../retry.ts'
-import { createStore, type Store, type WritableStore } from '../store.ts'
+import { createStore, type Store, setIfChanged, type WritableStore } from '../store.ts'
 import type { Channel, UserApi } from '../types.ts'
 import type { Merge } from './record-load.ts'
 import type { ListedChannel } from './reducer.ts'
@@ -89,10 +89,9 @@ export class ChannelList {
   }
 
   redraw() {
-    const before = this.#inner.getSnapshot()
     const next = this.#compute()
-    const items = keepIfEqual(before.items, next.items)
-    this.#inner.set(keepIfEqual(before, { ...next, items }))
+    const items = keepIfEqual(this.#inner.getSnapshot().items, next.items)
+    setIfChanged(this.#inner, { ...next, items })
   }
 
   get isReady() {

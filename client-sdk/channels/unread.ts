@@ -1,5 +1,5 @@
 import { keepIfEqual } from '../equality.ts'
-import { createStore, type Store, type WritableStore } from '../store.ts'
+import { createStore, type Store, setIfChanged, type WritableStore } from '../store.ts'
 import type { Channel } from '../types.ts'
 import { PendingReads } from './pending-reads.ts'
 
@@ -56,8 +56,7 @@ export class UnreadCounts {
       counts[id] = unreadCount
       total -= channel.unreadCount - unreadCount
     }
-    const shown = this.#store.getSnapshot()
-    const byChannel = keepIfEqual(shown.byChannel, counts)
-    this.#store.set(keepIfEqual(shown, { total: Math.max(0, total), byChannel }))
+    const byChannel = keepIfEqual(this.#store.getSnapshot().byChannel, counts)
+    setIfChanged(this.#store, { total: Math.max(0, total), byChannel })
   }
 }

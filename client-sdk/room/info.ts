@@ -1,8 +1,7 @@
 import type { ClientContext } from '../context.ts'
-import { keepIfEqual } from '../equality.ts'
 import { type ChatError, toChatError } from '../error.ts'
 import { createRetries } from '../retry.ts'
-import { createStore, type Store } from '../store.ts'
+import { createStore, type Store, setIfChanged } from '../store.ts'
 import type { Channel } from '../types.ts'
 import type { LoadStatus } from './resources.ts'
 
@@ -42,7 +41,7 @@ export class RoomInfoStore {
   }
 
   redraw() {
-    this.#inner.set(keepIfEqual(this.#inner.getSnapshot(), this.#compute()))
+    setIfChanged(this.#inner, this.#compute())
   }
 
   /** Handles that the user may not, or no longer, read the channel. */

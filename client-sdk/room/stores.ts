@@ -1,7 +1,7 @@
 import { type ClientContext, currentUser, currentUserId } from '../context.ts'
 import { keepIfEqual, memoize } from '../equality.ts'
 import type { ChatError } from '../error.ts'
-import { createStore, type Store } from '../store.ts'
+import { createStore, type Store, setIfChanged } from '../store.ts'
 import type { Member, PinnedMessage, UserSummary } from '../types.ts'
 import { RoomInfoStore } from './info.ts'
 import { createJumpLoader, createPageLoader, ROOTS, threadResource, timelineOf } from './loaders.ts'
@@ -220,7 +220,7 @@ export class RoomStores {
     let isOutdated = false
     const recompute = () => {
       isOutdated = false
-      store.set(keepIfEqual(store.getSnapshot(), compute()))
+      setIfChanged(store, compute())
     }
     // Without a listener it is recomputed when it is read.
     const redraw = () => {

@@ -98,7 +98,8 @@ async function readMembers(db: Tx, channels: Channel[]): Promise<Fit<Room>> {
   const rows = await db<MemberRow[]>`
     select
       m.channel_id, m.user_id, m.profile as "user", m.role,
-      coalesce(m.custom, '{}') as custom, m.joined_at, m.last_read_seq, m.last_active_at, m.online
+      coalesce(m.custom, '{}') as custom, m.joined_at, m.last_read_seq,
+      m.last_active_at, m.online, m.presence_version
     from (
       select
         m.*, given.place, more.profile, ${presenceFields(db)},

@@ -105,6 +105,8 @@ export type PresenceNote = {
   userId: string
   isOnline: boolean
   lastActiveAt: string | null
+  /** Absent from servers of earlier versions. */
+  version?: number | undefined
 } & Announced
 export type ProfileChange = {
   appId: string

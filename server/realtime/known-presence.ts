@@ -1,7 +1,8 @@
-import { limits } from '@parley/contract'
+import { limits, type User } from '@parley/contract'
 import { type UserRef, userKey } from '../core/user-ref.ts'
 import type { Db, Tx } from '../db/client.ts'
 import { FIRST_ID } from '../db/sql.ts'
+import { presenceFields } from '../features/users/view.ts'
 import type { PresenceNote } from './broker.ts'
 import { inChunks } from './chunks.ts'
 
@@ -137,20 +138,19 @@ export class KnownPresence {
       const isKnown = stored.has(key) === this.#online.has(key) && !this.#lost.has(key)
       return isKnown || this.#noted.has(key) ? [] : [user]
     })
-    for (const some of inChunks(different, PAGE)) await this.#send(some, stored)
+    for (const some of inChunks(different, PAGE)) await this.#send(some)
   }
 
-  async #send(users: UserRef[], stored: Map<string, UserRef>) {
+  async #send(users: UserRef[]) {
     const { db, notify } = this.options
-    const active = await db.use((db) => selectLastActive(db, users))
+    const active = await db.use((db) => selectPresence(db, users))
     for (const key of users.map(userKey)) {
       // What was noted meanwhile may have been lost as well.
       if (!this.#noted.has(key)) this.#lost.delete(key)
     }
-    for (const { appId, userId, lastActiveAt } of active) {
-      const key = userKey({ appId, userId })
-      if (this.#noted.has(key)) continue
-      const change = { appId, userId, isOnline: stored.has(key), lastActiveAt }
+    for (const { appId, userId, online, presenceVersion, lastActiveAt } of active) {
+      if (this.#noted.has(userKey({ appId, userId }))) continue
+      const change = { appId, userId, isOnline: online, lastActiveAt, version: presenceVersion }
       this.record({ kind: 'presence', ...change })
       notify({ kind: 'presence', ...change })
     }
@@ -187,11 +187,13 @@ const selectOnline = (db: Tx, after: Connection) => db<Connection[]>`
   order by con.node_id, con.app_id, con.user_id
   limit ${PAGE}`
 
-const selectLastActive = (db: Tx, users: UserRef[]) => {
+type Presence = UserRef & Pick<User, 'online' | 'lastActiveAt' | 'presenceVersion'>
+
+const selectPresence = (db: Tx, users: UserRef[]) => {
   const appIds = users.map(({ appId }) => appId)
   const userIds = users.map(({ userId }) => userId)
-  return db<(UserRef & { lastActiveAt: string | null })[]>`
-    select given.app_id, given.user_id, u.last_active_at
+  return db<Presence[]>`
+    select u.app_id, u.id as user_id, ${presenceFields(db)}
     from unnest(${appIds}::uuid[], ${userIds}::text[]) as given (app_id, user_id)
     join users u on u.app_id = given.app_id and u.id = given.user_id`
 }

@@ -5,7 +5,8 @@ import { pipelined } from '../db/pipelined.ts'
 import { transaction } from '../db/transaction.ts'
 
 export type PresenceChange = { user: UserRef; isOnline: boolean }
-export type ActiveUser = UserRef & { lastActiveAt: string | null }
+/** A user whose presence is announced, with the version of it. */
+export type ActiveUser = UserRef & { lastActiveAt: string | null; version: number }
 type ChangedUser = ActiveUser & { isOnline: boolean }
 
 /** Writes the heartbeat. Returns its time, and whether any user of the node is stored. */
@@ -34,7 +35,7 @@ export const selectActive = (db: Tx, { nodeId, users }: { nodeId: string; users:
   const appIds = users.map(({ appId }) => appId)
   const userIds = users.map(({ userId }) => userId)
   return db<ActiveUser[]>`
-    select con.app_id, con.user_id, u.last_active_at
+    select con.app_id, con.user_id, u.last_active_at, u.presence_version as version
     from unnest(${appIds}::uuid[], ${userIds}::text[]) as given (app_id, user_id)
     join connections con on con.node_id = ${nodeId}
       and con.app_id = given.app_id
@@ -94,18 +95,23 @@ export const writePresence = (db: DbConnection, { nodeId, changes: given, mayWai
         union
         select app_id, user_id from given where is_uncertain
       )
-      select given.app_id, given.user_id, given.is_online, u.last_active_at
+      update users u
+      set presence_version = u.presence_version + 1
       from given
       join changed using (app_id, user_id)
-      join users u on u.app_id = given.app_id and u.id = given.user_id
-      where not exists (
-        select from connections other
-        join nodes n on n.id = other.node_id
-        where other.app_id = given.app_id
-          and other.user_id = given.user_id
-          and other.node_id <> ${nodeId}
-          and n.beat_at > now() - ${limits.realtime.nodeDeadSeconds} * interval '1 second'
-      )`
+      where u.app_id = given.app_id
+        and u.id = given.user_id
+        and not exists (
+          select from connections other
+          join nodes n on n.id = other.node_id
+          where other.app_id = given.app_id
+            and other.user_id = given.user_id
+            and other.node_id <> ${nodeId}
+            and n.beat_at > now() - ${limits.realtime.nodeDeadSeconds} * interval '1 second'
+        )
+      returning
+        u.app_id, u.id as user_id, given.is_online, u.last_active_at,
+        u.presence_version as version`
     return { changed, written: keys }
   })
 
@@ -168,14 +174,17 @@ export const removeDeadNode = (
           and con.app_id = given.app_id
           and con.user_id = given.user_id`,
       tx<ActiveUser[]>`
-        select given.app_id, given.user_id, u.last_active_at
+        update users u
+        set presence_version = u.presence_version + 1
         from unnest(${appIds}::uuid[], ${userIds}::text[]) as given (app_id, user_id)
-        join users u on u.app_id = given.app_id and u.id = given.user_id
-        where not exists (
-          select from connections other
-          join nodes n on n.id = other.node_id
-          where other.app_id = given.app_id and other.user_id = given.user_id
-        )`,
+        where u.app_id = given.app_id
+          and u.id = given.user_id
+          and not exists (
+            select from connections other
+            join nodes n on n.id = other.node_id
+            where other.app_id = u.app_id and other.user_id = u.id
+          )
+        returning u.app_id, u.id as user_id, u.last_active_at, u.presence_version as version`,
     ])
     return { offline, isMore }
   })

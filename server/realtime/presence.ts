@@ -238,8 +238,8 @@ export class PresenceTracker {
   }
 
   #publish(isOnline: boolean, users: ActiveUser[]) {
-    for (const { appId, userId, lastActiveAt } of users) {
-      this.options.onChange({ kind: 'presence', appId, userId, isOnline, lastActiveAt })
+    for (const { appId, userId, lastActiveAt, version } of users) {
+      this.options.onChange({ kind: 'presence', appId, userId, isOnline, lastActiveAt, version })
     }
   }
 }

@@ -137,12 +137,12 @@ export function createUserFanout(options: UserFanoutOptions & NodesOptions) {
     isOutdated: (note: PresenceNote | ProfileNote) =>
       note.failed !== undefined && order.isFollowed(subjectOf(note), note.failed),
     presenceChanged: (change: PresenceNote) => {
-      const { appId, userId, isOnline, lastActiveAt } = change
+      const { appId, userId, isOnline, lastActiveAt, version } = change
       const type = isOnline ? 'presence.online' : 'presence.offline'
       sendLater(
         { appId, userId },
         {
-          event: { type, payload: { userId, lastActiveAt } },
+          event: { type, payload: { userId, lastActiveAt, version } },
           announced: change,
           subject: subjectOf(change),
           leaveToEach: (failed) => send({ ...change, announcer: undefined, failed }),

@@ -1,5 +1,5 @@
 import { type ChatClient, createChatClient, type Message, type Room } from '@parley/client'
-import { answerOf } from '../support/scripted/answers.ts'
+import { answerOf, OnlineUsers } from '../support/scripted/answers.ts'
 import { createChannel, userOf } from '../support/scripted/channel.ts'
 import { createRealtime } from '../support/scripted/socket.ts'
 import { median } from './server.ts'
@@ -89,7 +89,7 @@ async function load(size: number) {
     const body = JSON.parse(text)
     if (request === 'POST /api/channels/c/messages')
       return talk.send(body.text, { by: 'me', clientId: body.clientId })
-    const data = { me: 'me', channels: new Map([['c', talk]]), online: new Set<string>() }
+    const data = { me: 'me', channels: new Map([['c', talk]]), online: new OnlineUsers() }
     return answerOf({ ...data, total: 0, settingsVersion: 0 }, { request, body })
   }
   let microseconds = 0

@@ -44,7 +44,13 @@ describe('presence', () => {
     expect(payloads(anas, 'presence.offline')[0]).toEqual({
       userId: ben.id,
       lastActiveAt: expect.any(String),
+      version: 2,
     })
+    expect(payloads(anas, 'presence.online')).toContainEqual(
+      expect.objectContaining({ userId: ben.id, version: 1 }),
+    )
+    const { users } = await ana.users.list({ ids: [ben.id] })
+    expect(users[0]).toMatchObject({ online: false, presenceVersion: 2 })
   })
 
   test('presence is sent once to its user and to each of their co-members', async () => {

@@ -21,7 +21,7 @@ test('members who come with a room are shown as online without another call', as
   await clock.forward(1_000)
   expect(ana.getSnapshot().isOnline).toBe(true)
   expect(requests.filter((request) => request.includes('/users'))).toEqual([])
-  tell('presence.offline', { userId: 'ana', lastActiveAt })
+  tell('presence.offline', { userId: 'ana', lastActiveAt, version: 2 })
   await quiet()
   expect(ana.getSnapshot().isOnline).toBe(false)
   // What came with the room is old by now.
@@ -62,7 +62,7 @@ test('whoever comes online while a room is loading is not shown as offline by it
   const room = chat.channel('c')
   room.members.subscribe(() => {})
   await held.asked
-  tell('presence.online', { userId: 'ana', lastActiveAt })
+  tell('presence.online', { userId: 'ana', lastActiveAt, version: 2 })
   await quiet()
   held.release()
   await until(room.members, ready)

@@ -6,23 +6,6 @@ import { stoppedClock } from '../support/scripted/time.ts'
 const SYNC = /POST \/api\/sync/
 const lastActiveAt = new Date(0).toISOString()
 
-test('presence from an event is not overwritten by an older answer', async () => {
-  const { chat, tell, hold } = scriptedChat()
-  await chat.connect()
-  const held = hold(/users\?ids=ana$/)
-  const presence = chat.presence('ana')
-  presence.subscribe(() => {})
-  await held.asked
-  tell('presence.online', { userId: 'ana', lastActiveAt })
-  await quiet()
-  held.release()
-  await quiet()
-  expect(presence.getSnapshot().isOnline).toBe(true)
-  tell('presence.offline', { userId: 'ana', lastActiveAt })
-  await quiet()
-  expect(presence.getSnapshot().isOnline).toBe(false)
-})
-
 test('presence is asked for once by any number of watchers, again after a reconnect', async () => {
   const clock = stoppedClock()
   const { chat, data, cut, mend, requests, bodies } = scriptedChat()

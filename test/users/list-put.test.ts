@@ -46,6 +46,7 @@ describe('listing users', () => {
         image: 'https://example.com/s.png',
         lastActiveAt: expect.any(String),
         online: false,
+        presenceVersion: 0,
       },
     ])
   })

@@ -37,6 +37,8 @@ export const users = pgTable(
     /** Tokens carry the generation they were minted in; older ones are revoked. */
     tokenGeneration: integer().notNull().default(0),
     lastActiveAt: instant(),
+    /** Grows with each change of whether they are online that is announced. */
+    presenceVersion: integer().notNull().default(0),
     createdAt: createdAt(),
     updatedAt: createdAt(),
     /** When the name or image last changed: nodes that missed the note find it by this. */

@@ -98,10 +98,10 @@ const listed = (db: Tx, rows: Fragment) => db<User[]>`
 const listedFields = (db: Tx) => db`
   u.id, u.display_name as name, u.image, ${presenceFields(db)}`
 
-/** Whether user row `u` is online, and when they were last active. */
+/** Whether user row `u` is online, the version of that, and when they were last active. */
 export const presenceFields = constant(
   (db) => db`
-  u.last_active_at,
+  u.last_active_at, u.presence_version,
   coalesce((
     select true
     from connections con

@@ -5,10 +5,30 @@ import { type ScriptedChannel, timeOf, userOf } from './channel.ts'
 export type ScriptedData = {
   me: string
   channels: Map<string, ScriptedChannel>
-  online: Set<string>
+  online: OnlineUsers
   total: number
   settingsVersion: number
 }
+
+/** Who is online, and how often that has changed. */
+export class OnlineUsers extends Set<string> {
+  readonly versions = new Map<string, number>()
+
+  override add(userId: string) {
+    this.#bump(userId)
+    return super.add(userId)
+  }
+
+  override delete(userId: string) {
+    this.#bump(userId)
+    return super.delete(userId)
+  }
+
+  #bump(userId: string) {
+    this.versions.set(userId, (this.versions.get(userId) ?? 0) + 1)
+  }
+}
+
 type Asked = { request: string; body: Record<string, unknown> }
 type Context = { data: ScriptedData; query: URLSearchParams; body: Asked['body'] }
 type Answer = (context: Context, ...ids: [string, string, string]) => object
@@ -150,6 +170,7 @@ export function answerOf(data: ScriptedData, { request, body }: Asked): object {
 const presenceOf = ({ online }: ScriptedData, id: string) => ({
   ...userOf(id),
   online: online.has(id),
+  presenceVersion: online.versions.get(id) ?? 0,
   lastActiveAt: timeOf(0),
 })
 
@@ -221,7 +242,7 @@ function changesOf(data: ScriptedData, body: Asked['body']) {
 
 const membersOf = (data: ScriptedData, { members, reads }: ScriptedChannel) =>
   members.map((member) => {
-    const { online, lastActiveAt } = presenceOf(data, member.userId)
+    const { online, presenceVersion, lastActiveAt } = presenceOf(data, member.userId)
     const lastReadSeq = reads.get(member.userId) ?? 0
-    return { ...member, lastReadSeq, online, lastActiveAt }
+    return { ...member, lastReadSeq, online, presenceVersion, lastActiveAt }
   })

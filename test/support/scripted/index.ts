@@ -2,7 +2,7 @@ import { type ChatClientOptions, createChatClient, type UserEvents } from '@parl
 // Loaded before: a client whose clock stands still would wait for it.
 import '@parley/client/internal/room/own-calls'
 import { onTestFinished } from 'vitest'
-import { answerOf, type ScriptedData } from './answers.ts'
+import { answerOf, OnlineUsers, type ScriptedData } from './answers.ts'
 import { createChannel, userOf } from './channel.ts'
 import { createRealtime } from './socket.ts'
 
@@ -18,7 +18,7 @@ export function scriptedChat(options: Partial<ChatClientOptions> = {}) {
   const data: ScriptedData = {
     me: ME,
     channels: new Map(),
-    online: new Set(),
+    online: new OnlineUsers(),
     total: 0,
     settingsVersion: 0,
   }

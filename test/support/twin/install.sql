@@ -82,11 +82,15 @@ begin
 end
 $define$;
 
--- Namesakes are about to connect. They were active just now, so that this is not written.
+-- Namesakes are about to connect. They were active just now, and are connected to another node, so
+-- that neither is written.
 create function twin.listen(ids text[]) returns void language plpgsql as $listen$
 begin
   insert into twin.listeners
   select unnest(ids);
+  insert into connections (node_id, app_id, user_id)
+  select 'c0ffee01-c0de-4002-8000-000000000000', 'c0ffee01-c0de-4000-8000-000000000000', unnest(ids)
+  on conflict do nothing;
   with active as (
     update users u
     set last_active_at = now() + interval '1 day'

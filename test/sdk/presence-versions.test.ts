@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest'
+import { isOffline, until } from '../support/chat.ts'
+import { quiet, scriptedChat } from '../support/scripted/index.ts'
+
+const lastActiveAt = new Date(0).toISOString()
+
+test('presence from an event is not overwritten by an older answer', async () => {
+  const { chat, tell, hold } = scriptedChat()
+  await chat.connect()
+  const held = hold(/users\?ids=ana$/)
+  const presence = chat.presence('ana')
+  presence.subscribe(() => {})
+  await held.asked
+  tell('presence.online', { userId: 'ana', lastActiveAt, version: 2 })
+  await quiet()
+  held.release()
+  await quiet()
+  expect(presence.getSnapshot().isOnline).toBe(true)
+  tell('presence.offline', { userId: 'ana', lastActiveAt, version: 3 })
+  await quiet()
+  expect(presence.getSnapshot().isOnline).toBe(false)
+})
+
+test('presence from an answer or event is not overwritten by an older event', async () => {
+  const { chat, data, tell } = scriptedChat()
+  data.online.add('ana')
+  await chat.connect()
+  const presence = chat.presence('ana')
+  await until(presence, ({ isOnline }) => isOnline)
+  tell('presence.offline', { userId: 'ana', lastActiveAt, version: 0 })
+  await quiet()
+  expect(presence.getSnapshot().isOnline).toBe(true)
+  tell('presence.offline', { userId: 'ana', lastActiveAt, version: 3 })
+  tell('presence.online', { userId: 'ana', lastActiveAt, version: 2 })
+  await quiet()
+  expect(presence.getSnapshot().isOnline).toBe(false)
+  // A server of an earlier version gives none: what it tells counts when it comes.
+  tell('presence.online', { userId: 'ana', lastActiveAt })
+  await quiet()
+  expect(presence.getSnapshot().isOnline).toBe(true)
+})
+
+test('presence with a lower version counts once a backup may have been restored', async () => {
+  const { chat, cut, mend, loseEvents, tell } = scriptedChat()
+  await chat.connect()
+  const presence = chat.presence('ana')
+  presence.subscribe(() => {})
+  tell('presence.online', { userId: 'ana', lastActiveAt, version: 9 })
+  await until(presence, ({ isOnline }) => isOnline)
+  cut()
+  await isOffline(chat)
+  loseEvents()
+  mend()
+  chat.wake()
+  await until(presence, ({ isOnline }) => !isOnline)
+})
