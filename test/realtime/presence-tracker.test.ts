@@ -11,7 +11,7 @@ const world = useWorld({ timings: quietTimings })
 const { db, openNode, newUser, age, moveBeat } = useTrackers(world)
 
 test('a user who was offline is online again when they return', async () => {
-  const { connect, changes, rows } = await openNode()
+  const { connect, changes, versions, rows } = await openNode()
   const user = await newUser('returning')
   for (let time = 1; time <= 2; time++) {
     const disconnect = await connect(user)
@@ -20,6 +20,7 @@ test('a user who was offline is online again when they return', async () => {
   }
   const cycle = ['returning online', 'returning offline']
   expect(changes).toEqual([...cycle, ...cycle])
+  expect(versions).toEqual([1, 2, 3, 4])
   expect(await rows()).toHaveLength(0)
 })
 
@@ -57,6 +58,7 @@ test('a user of a dead node stays online on another node', async () => {
   await age(dead.nodeId)
   await here.tracker.removeDeadNodes()
   expect(here.changes).toEqual(['on-both online', 'on-dead offline'])
+  expect([...dead.versions, here.versions.at(-1)]).toEqual([1, 2])
   expect([(await dead.rows()).length, (await here.rows()).length]).toEqual([0, 1])
 })
 

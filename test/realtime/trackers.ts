@@ -24,6 +24,7 @@ export function useTrackers(world: () => World) {
     const nodeId = `node-${++nodes}`
     const sessions = new Sessions()
     const changes: string[] = []
+    const versions: (number | undefined)[] = []
     const problems: string[] = []
     const tracker = new PresenceTracker({
       db: database,
@@ -32,8 +33,10 @@ export function useTrackers(world: () => World) {
       graceMs,
       deadAfterMs: DEAD_AFTER_MS,
       beatPatienceMs: 60_000,
-      onChange: ({ userId, isOnline }: PresenceNote) =>
-        void changes.push(`${userId} ${isOnline ? 'online' : 'offline'}`),
+      onChange: ({ userId, isOnline, version }: PresenceNote) => {
+        changes.push(`${userId} ${isOnline ? 'online' : 'offline'}`)
+        versions.push(version)
+      },
       report: (_, problem) => void problems.push(problem),
     })
     onTestFinished(async () => {
@@ -54,7 +57,7 @@ export function useTrackers(world: () => World) {
       select user_id
       from connections
       where node_id = ${nodeId}`
-    return { nodeId, tracker, connect, changes, problems, rows }
+    return { nodeId, tracker, connect, changes, versions, problems, rows }
   }
   async function newUser(userId: string): Promise<UserRef> {
     await world().user(userId)
