@@ -29,16 +29,20 @@ const dashboard = JSON.parse(read('ops/grafana-dashboard.json')) as {
 }
 const panelQueries = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr))
 
-/** The metrics of a server, with their labels. */
-function exported() {
+function registryOfServer() {
   const metrics = createMetrics()
   const { registry } = metrics
   const isReporter = async () => true
   observeDatabase(metrics, { db: {} as Db, poolSize: 1, isReporter }) // it is not asked
   observeListener(registry, createListenerWatch(1))
   onTestFinished(observeEventLoop(registry))
+  return registry
+}
+
+/** The metrics of a server, with their labels. */
+function exported() {
   const labels = new Map<string, string[]>()
-  for (const metric of registry.getMetricsAsArray()) {
+  for (const metric of registryOfServer().getMetricsAsArray()) {
     const {
       name,
       type,
@@ -214,6 +218,13 @@ const checks: { program: string; version: string; args: () => string[] }[] = [
     args: () => ['check', 'rules', join(root, 'ops/parley-alerts.yaml')],
   },
 ]
+const isPromtoolThere = hasProgram('promtool', ['--version'])
+test.skipIf(!isPromtoolThere)('promtool finds nothing wrong with our metrics', async () => {
+  const input = await registryOfServer().metrics()
+  const { stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], { input })
+  const said = `${stdout}${stderr}`.split('\n')
+  expect(said.filter((line) => line.startsWith('parley_'))).toEqual([])
+})
 for (const { program, version, args } of checks) {
   const isThere = hasProgram(program, [version])
   if (!isThere) console.log(`SKIPPED: ${program} is not installed, so it cannot check its file`)

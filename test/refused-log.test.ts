@@ -7,6 +7,7 @@ import { forge } from './support/forge.ts'
 import { unknownId } from './support/ids.ts'
 import { logLines } from './support/log-lines.ts'
 import { post } from './support/raw.ts'
+import { serveReceiver } from './support/receiver.ts'
 import { RawSocket } from './support/socket.ts'
 import { production, start } from './support/start.ts'
 import { until } from './support/until.ts'
@@ -14,17 +15,22 @@ import { useWorld } from './support/world.ts'
 
 const directory = createDataFolder('refused-log')
 const world = useWorld()
+let receiver: Awaited<ReturnType<typeof serveReceiver>>
 let node: ReturnType<typeof start>
 let url = ''
 let app: { id: string; apiKey: string }
 
 beforeAll(async () => {
-  node = start({ ...production, DATABASE_URL: world().databaseUrl }, directory)
+  receiver = await serveReceiver()
+  const { host } = new URL(receiver.url)
+  const variables = { DATABASE_URL: world().databaseUrl, WEBHOOK_ALLOW_HOSTS: host }
+  node = start({ ...production, ...variables }, directory)
   url = await node.address()
   app = await operator().apps.create({ name: 'Refused' })
 })
-afterAll(() => {
+afterAll(async () => {
   node?.kill('SIGKILL')
+  await receiver?.stop()
   rmSync(directory, { recursive: true, force: true })
 })
 
@@ -59,6 +65,48 @@ test('the log names the sender of a call whose token or app is refused', async (
       app: of.id,
       code,
     })
+})
+
+test('the log tells apart why sends are refused, and repeats nothing that was sent', async () => {
+  const { id, apiKey } = await operator().apps.create({ name: 'Refusing' })
+  await operator().apps.update({ appId: id, settings: { rateLimits: { messages: 1 } } })
+  const backend = createApi({ url, apiKey })
+  const as = async (userId: string) =>
+    createApi({ url, token: (await backend.tokens.create({ userId })).token })
+  const [owner, outsider, hasty, unlucky] = [
+    await as('owner'),
+    await as('outsider'),
+    await as('hasty'),
+    await as('unlucky'),
+  ]
+  const group = (name: string) =>
+    owner.channels.create({ type: 'group', name, memberIds: ['hasty', 'unlucky'] })
+  const [{ id: channelId }, { id: frozenId }] = [await group('Talk'), await group('Frozen')]
+  await backend.channels.update({ channelId: frozenId, frozen: true })
+  const refused = async (sender: typeof owner, message: { channelId: string; text: string }) => {
+    await expect(sender.messages.send(message)).rejects.toMatchObject({ name: 'ChatError' })
+  }
+  await refused(owner, { channelId: frozenId, text: 'anybody?' })
+  await refused(outsider, { channelId, text: 'let me in' })
+  await hasty.messages.send({ channelId, text: 'first' })
+  await refused(hasty, { channelId, text: 'second' })
+  receiver.answerWith((response) =>
+    response
+      .writeHead(200, { 'content-type': 'application/json' })
+      .end(JSON.stringify({ action: 'refuse', reason: 'Not the word turnip, please' })),
+  )
+  const hook = { url: `${receiver.url}/hook`, onError: 'allow' as const, timeoutMs: 2_000 }
+  await backend.hooks.setBeforeSend(hook)
+  await refused(unlucky, { channelId, text: 'a turnip' })
+  await refused(await as('wordy'), { channelId, text: 'turnip '.repeat(10_000) })
+  const reasonOf = async (user: string) =>
+    (await line((line) => line.app === id && line.user === user && line.code !== undefined)).reason
+  expect(await reasonOf('owner')).toBe('The channel is frozen')
+  expect(await reasonOf('outsider')).toBe('You are not a member of this channel')
+  expect(await reasonOf('hasty')).toMatch(/^Too many calls: at most 1 /)
+  expect(await reasonOf('unlucky')).toBe('The before-send hook of the app refused it')
+  expect(await reasonOf('wordy')).toBeUndefined()
+  expect(node.output()).not.toContain('turnip')
 })
 
 test('the log says that a body was too large', async () => {

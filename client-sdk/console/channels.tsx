@@ -69,6 +69,12 @@ const columnsOf = (appId: string): Column<Channel>[] => [
   { title: 'Type', cell: ({ type }) => type, isMinor: true },
   { title: 'Members', cell: ({ memberCount }) => memberCount, isNumber: true },
   { title: 'Messages', cell: ({ lastSeq }) => lastSeq, isNumber: true, isMinor: true },
-  { title: 'Last message', cell: ({ lastActivityAt }) => <When iso={lastActivityAt} /> },
+  {
+    title: 'Last message',
+    cell: ({ lastSeq, lastActivityAt }) => (
+      // Until somebody writes, the last activity is that the channel was created.
+      <When iso={lastSeq === 0 ? null : lastActivityAt} never="–" />
+    ),
+  },
   { title: 'Created by', cell: ({ createdBy }) => createdBy, isMinor: true },
 ]

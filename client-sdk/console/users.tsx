@@ -34,6 +34,7 @@ export function Users({ appId }: { appId: string }) {
         columns={columnsOf(appId)}
         pages={pages}
         keyOf={({ id }) => id}
+        isStacked
         empty={q === '' ? 'No users yet.' : `No user has “${q}” in their name, or as their id.`}
       />
     </>

@@ -86,9 +86,16 @@ const deliveryColumnsOf = (appId: string): Column<Delivery>[] => [
   { title: 'Answer', cell: ({ responseStatus }) => responseStatus ?? '–', isNumber: true },
   { title: 'Error', cell: ({ error }) => error ?? '–' },
   { title: 'Next attempt', cell: (delivery) => <NextAttempt delivery={delivery} /> },
-  { title: 'webhook-id', cell: ({ headerId }) => <ShortId id={headerId} />, isMinor: true },
+  {
+    title: 'webhook-id',
+    cell: ({ headerId }) => <ShortId id={headerId} end={endOfHeader(headerId)} />,
+    isMinor: true,
+  },
   { title: 'Event of', cell: ({ createdAt }) => <When iso={createdAt} isExact />, isMinor: true },
 ]
+
+/** What follows the webhook, which all share: the delivery, and its time. */
+const endOfHeader = (headerId: string) => headerId.split('_').slice(-2).join('_')
 
 /** The message of the event, in its channel. */
 function About({

@@ -15,4 +15,21 @@ export class ApiError extends Error {
   ) {
     super(message)
   }
+
+  /** Why, for the log: not where the message may quote what somebody has sent. */
+  get reason(): string | undefined {
+    const mayQuote = this.code === 'VALIDATION_ERROR' || this.code === 'INTERNAL_ERROR'
+    return mayQuote ? undefined : this.message
+  }
+}
+
+/** The app's before-send hook has refused a message, in words of its own. */
+export class HookRefusal extends ApiError {
+  constructor(message: string) {
+    super('FORBIDDEN', message)
+  }
+
+  override get reason() {
+    return 'The before-send hook of the app refused it'
+  }
 }

@@ -3,7 +3,7 @@ import { Gauge, type Registry } from 'prom-client'
 
 /** How often the delay is measured, in milliseconds. */
 const RESOLUTION_MS = 10
-const QUANTILES = [0.5, 0.9, 0.99, 0.999, 1]
+const PERCENTILES = [50, 90, 99, 99.9, 100]
 
 /**
  * Measures how late the event loop runs timers: while it is held up, nobody is answered. Each
@@ -13,15 +13,16 @@ export function observeEventLoop(registry: Registry) {
   const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
   new Gauge({
     name: 'parley_event_loop_delay_seconds',
-    help: 'Quantiles of the delay of the event loop since the last collection; 1 is the longest.',
-    labelNames: ['quantile'] as const,
+    help: 'Percentiles of the delay of the event loop since the last collection; 100: the longest.',
+    // Not `quantile`, which Prometheus keeps for summaries.
+    labelNames: ['percentile'] as const,
     aggregator: 'max',
     registers: [registry],
     collect() {
-      for (const quantile of QUANTILES) {
-        const nanoseconds = histogram.count === 0 ? 0 : histogram.percentile(quantile * 100)
+      for (const percentile of PERCENTILES) {
+        const nanoseconds = histogram.count === 0 ? 0 : histogram.percentile(percentile)
         const seconds = nanoseconds / 1e9 - RESOLUTION_MS / 1e3
-        this.set({ quantile: String(quantile) }, Math.max(0, seconds))
+        this.set({ percentile: String(percentile) }, Math.max(0, seconds))
       }
       histogram.reset()
     },

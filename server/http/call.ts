@@ -91,7 +91,7 @@ export function createCall(dependencies: CallDependencies, implementation: Imple
       return next?.isExceeded ? refusalOf(next) : undefined
     }
     const { body, logFault } = request
-    const noteRefusal = ({ code }: ApiError) => noteRefused(facts, code)
+    const noteRefusal = (error: ApiError) => noteRefused(facts, error)
     const onParts = { takeAnother, logFault, noteRefusal }
     const accepted = { caller, input, until, gone, onRepeat, body, ...onParts }
     if (!isActing(caller)) return run(accepted)

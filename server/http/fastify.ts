@@ -20,7 +20,7 @@ import { corsHeaders, isPreflight } from './cors.ts'
 import { logError, statusOf, toApiError, toErrorBody } from './errors.ts'
 import { noSchemas } from './no-schemas.ts'
 import { createTurns, onTurn } from './pipelining.ts'
-import { factsOf, noteForeignOrigin } from './request-facts.ts'
+import { factsOf, noteError, noteForeignOrigin } from './request-facts.ts'
 import { logRequests } from './request-log.ts'
 import { traceRequests } from './request-spans.ts'
 
@@ -126,7 +126,7 @@ function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply)
   const apiError = toApiError(error)
   logError(request.log, error, apiError)
   const facts = factsOf(request.raw)
-  facts.code ??= apiError.code
+  if (facts.code === undefined) noteError(facts, apiError)
   if (error instanceof ForeignOriginError) noteForeignOrigin(facts, request.headers.origin)
   const { retryAfterSeconds } = apiError
   if (retryAfterSeconds !== undefined) reply.header('Retry-After', String(retryAfterSeconds))

@@ -3,6 +3,7 @@ import { inSpan } from '../core/spans.ts'
 import type { Credentials } from './authenticate.ts'
 import type { Call } from './call.ts'
 import { toApiError } from './errors.ts'
+import { noteError } from './request-facts.ts'
 
 type CallMetrics = Pick<
   Metrics,
@@ -24,9 +25,10 @@ export const instrument =
       stopTimer({ outcome: 'ok' })
       return output
     } catch (error) {
-      const { code } = toApiError(error)
+      const apiError = toApiError(error)
+      const { code } = apiError
       stopTimer({ outcome: code })
-      facts.code = code
+      noteError(facts, apiError)
       if (code === 'UNAUTHORIZED' || code === 'INVALID_TOKEN')
         metrics.credentialsRefused.inc({ credential: givenIn(credentials), code })
       if (code === 'RATE_LIMITED' && facts.appId) metrics.countAppRateLimited(facts.appId)

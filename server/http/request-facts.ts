@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Caller } from '../core/context.ts'
+import type { ApiError } from '../core/errors.ts'
 import { activeSpan } from '../core/spans.ts'
 import { traceOf } from '../core/trace.ts'
 
@@ -17,6 +18,8 @@ export type RequestFacts = {
   userId?: string
   /** Of the last error. */
   code?: string
+  /** Why it was, in words of the service. */
+  reason?: string | undefined
   /** The origin of a page that may not call, cut to what a line has room for. */
   origin?: string
   /** How many parts of an answered call were refused. */
@@ -34,6 +37,14 @@ export function factsOf(request: IncomingMessage & { [FACTS]?: RequestFacts }): 
 }
 
 const MOST_ORIGIN = 200
+/** As much of a reason as a line has room for: it may name the users of a long list. */
+const MOST_REASON = 200
+
+/** Notes why the call failed. */
+export function noteError(facts: RequestFacts, { code, reason }: ApiError) {
+  facts.code = code
+  facts.reason = reason?.slice(0, MOST_REASON)
+}
 
 /** Notes the page that was refused: its own console is all else that would say so. */
 export function noteForeignOrigin(facts: RequestFacts, origin = '') {
@@ -42,8 +53,8 @@ export function noteForeignOrigin(facts: RequestFacts, origin = '') {
 }
 
 /** Notes that a part of the call was refused. */
-export function noteRefused(facts: RequestFacts, code: string) {
-  facts.code = code
+export function noteRefused(facts: RequestFacts, error: ApiError) {
+  noteError(facts, error)
   facts.refused = (facts.refused ?? 0) + 1
 }
 

@@ -79,13 +79,13 @@ function isDrawn(line: object) {
 /** It names the route, never the URL, which may contain secrets. */
 function lineOf({ method, routeOptions, ip, raw }: FastifyRequest, reply: FastifyReply) {
   const { operations, appId, targetApps, userId: user, trace, ...facts } = factsOf(raw)
-  const { code, origin, refused } = facts
+  const { code, reason, origin, refused } = facts
   const app = appId ?? (targetApps && [...targetApps].join(','))
   const names = [...new Set(operations)]
   const what =
     names.length > 0 ? { operation: names.join(',') } : { method, route: routeOptions.url ?? null }
   const calls = operations.length > 1 ? operations.length : undefined
   const ms = msOf(reply)
-  const outcome = { status: reply.statusCode, code, origin, refused }
+  const outcome = { status: reply.statusCode, code, reason, origin, refused }
   return { ...what, calls, app, user, ...outcome, ms, address: ip, trace }
 }

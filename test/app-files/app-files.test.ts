@@ -194,7 +194,8 @@ test('a damaged, foreign, newer or empty file is refused, and nobody sees its ap
     ['format', (text) => text.replace('"format":1', '"format":2'), /^the file has format 2, of/],
     ['schema', (text) => text.replace(schema, '9999_later'), /has the schema 9999_later, and this/],
     ['other', () => '{"record":"user"}\n', /^line 1: this is no file of parley app:export$/],
-    ['empty', () => '', /^the file is empty$/],
+    ['empty', () => '', /^the file is empty, or cut off in its first line$/],
+    ['begun', (text) => text.slice(0, 40), /^the file is empty, or cut off in its first line$/],
     [
       'header',
       (text) => text.replace(/"exportedAt":"2/, '"exportedAt":"1'),

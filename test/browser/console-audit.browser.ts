@@ -219,6 +219,7 @@ test('a link or Back that leads to another search shows its text', async () => {
   const app = await createApp('Searched')
   const page = await openConsole(`#/apps/${app.id}/users`)
   const field = page.getByRole('searchbox', { name: 'Search users' })
+  await expectVisible(rowOf(page, 'Ana Sousa'))
   await field.fill('oka')
   await expectHidden(rowOf(page, 'Ana Sousa'))
   await link(page, 'Users').click()

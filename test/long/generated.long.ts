@@ -3,7 +3,7 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { expect, onTestFinished, test } from 'vitest'
+import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { createConsumer, nodeStyle, root, run } from '../support/consumer.ts'
 import { findOpenApiGenerator } from '../support/openapi-generator.ts'
 import { tour } from '../support/tour.ts'
@@ -82,9 +82,9 @@ testWith(
   async () => {
     const folder = newFolder()
     await generate('python', join(folder, 'generated'), { packageName: 'parley_api' })
-    const install = await virtualEnvironment(folder)
-    await install('-r', 'generated/requirements.txt')
-    expect(await runPython(folder, 'tour.py', 'generated')).toEqual(tour)
+    const programs = await install(['-r', 'generated/requirements.txt'], folder)
+    const found = await runPython({ programs, folder, program: 'tour.py', path: 'generated' })
+    expect(found).toEqual(tour)
   },
 )
 
@@ -109,17 +109,17 @@ testWith(
   'a client of openapi-python-client has plain ids and carries out the tour',
   async () => {
     const folder = newFolder()
-    const install = await virtualEnvironment(folder)
-    await install(`openapi-python-client==${PYTHON_CLIENT_VERSION}`)
+    const programs = await install([`openapi-python-client==${PYTHON_CLIENT_VERSION}`], folder)
     const output = join(folder, 'parley_client')
     const args = ['generate', '--path', document, '--output-path', output, '--meta', 'none']
     writeFileSync(join(folder, 'config.yml'), 'post_hooks: []\n')
     await run(
-      join(folder, 'venv/bin/openapi-python-client'),
+      join(programs, 'openapi-python-client'),
       [...args, '--config', join(folder, 'config.yml')],
       { cwd: folder },
     )
-    expect(await runPython(folder, 'tour_attrs.py', '.')).toEqual(tour)
+    const found = await runPython({ programs, folder, program: 'tour_attrs.py', path: '.' })
+    expect(found).toEqual(tour)
   },
 )
 
@@ -148,18 +148,32 @@ async function generate(language: string, output: string, properties: Record<str
   ])
 }
 
-/** Answers what installs packages into a Python of the folder's own. */
-async function virtualEnvironment(folder: string) {
-  await run('python3', ['-m', 'venv', join(folder, 'venv')])
-  return (...packages: string[]) =>
-    run(join(folder, 'venv/bin/pip'), ['install', '--quiet', ...packages], { cwd: folder })
+/** A Python whose packages are those of the tests here. */
+let environment: Promise<string> | undefined
+async function createEnvironment() {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-python-'))
+  await run('python3', ['-m', 'venv', folder])
+  return folder
+}
+afterAll(async () => {
+  if (environment) rmSync(await environment, { recursive: true, force: true })
+})
+
+/** Installs packages, of which only those that run are compiled; answers where programs are. */
+async function install(packages: string[], cwd: string) {
+  environment ??= createEnvironment()
+  const programs = join(await environment, 'bin')
+  const options = ['install', '--quiet', '--no-compile']
+  await run(join(programs, 'pip'), [...options, ...packages], { cwd })
+  return programs
 }
 
-async function runPython(folder: string, program: string, path: string) {
+async function runPython({ programs, folder, program, path }: PythonRun) {
   const { stdout } = await run(
-    join(folder, 'venv/bin/python'),
+    join(programs, 'python'),
     [join(root, 'test/consumers', program), world().url, ADMIN_KEY],
     { cwd: folder, env: { ...process.env, PYTHONPATH: join(folder, path) } },
   )
   return JSON.parse(stdout)
 }
+type PythonRun = { programs: string; folder: string; program: string; path: string }

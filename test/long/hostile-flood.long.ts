@@ -88,7 +88,7 @@ const TOTAL = Number(process.env.HOSTILE_TOTAL ?? 100_000)
 const ROUNDS = 10
 const AT_ONCE = 8
 /** Fewer runs than requests and frames: half of them send frames, about two each. */
-const RUNS = Math.ceil((TOTAL * 0.7) / ROUNDS / AT_ONCE)
+const RUNS = Math.ceil((TOTAL * 0.6) / ROUNDS / AT_ONCE)
 const TALK_MS = 20
 const LONGEST_STALL_MS = 250
 const MOST_GROWTH_BYTES = 32 * 1024 * 1024

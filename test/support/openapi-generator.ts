@@ -10,7 +10,14 @@ const folder = join(root, 'node_modules/.cache/openapi-generator')
 const fetched = join(folder, 'openapi-generator-cli-7.25.0.jar')
 const DOWNLOAD_MS = 300_000
 
-const java = (jar: string): Command => ['java', '-jar', jar]
+/** It runs for seconds: to compile what is hot once more, with care, takes longer than it saves. */
+const java = (jar: string): Command => [
+  'java',
+  '-XX:TieredStopAtLevel=1',
+  '-XX:+UseSerialGC',
+  '-jar',
+  jar,
+]
 
 /**
  * The command of openapi-generator: of the jar in OPENAPI_GENERATOR_JAR, of a package manager, or

@@ -80,9 +80,19 @@ export function expectAnswer(op: Operation, { status, body }: { status: number; 
     return
   }
   const { error } = ErrorBody.parse(answer)
-  expect(answer).toStrictEqual({ error: { code: error.code, message: expect.stringMatching(/./) } })
-  expect(status, body).toBe(errorStatus[error.code])
-  expect(Object.keys(errorAnswers(op)), `${op.method} ${op.path} answers ${body}`).toContain(
-    String(status),
-  )
+  const { code, message } = error
+  const isKnown = status === errorStatus[code] && documented(op).has(String(status))
+  if (isKnown && /./.test(message) && isDeepStrictEqual(answer, { error: { code, message } }))
+    return
+  expect(answer).toStrictEqual({ error: { code, message: expect.stringMatching(/./) } })
+  expect(status, body).toBe(errorStatus[code])
+  expect([...documented(op)], `${op.method} ${op.path} answers ${body}`).toContain(String(status))
+}
+
+const statuses = new Map<Operation, Set<string>>()
+/** The refusals of an operation that its document names. */
+function documented(op: Operation) {
+  const known = statuses.get(op) ?? new Set(Object.keys(errorAnswers(op)))
+  statuses.set(op, known)
+  return known
 }

@@ -56,7 +56,7 @@ export async function readAppFile({ body, inTransaction, hasPush, onBatch }: Rea
     } else if (line?.kind === 'end' && reading.batch.length === 0) end = line
     else throw new Error(`line ${number}: no line of such a file. The file is damaged`)
   }
-  if (!reading) throw new Error('the file is empty')
+  if (!reading) throw new Error('the file is empty, or cut off in its first line')
   if (end) return finish(reading, end, { inTransaction, hasPush })
   throw new Error(
     `the file is cut off after line ${number}. Nobody sees the app yet; ` +

@@ -17,6 +17,8 @@ export const expectedCodes = Object.values(closings)
 /** What `ws` closes with by itself: frames that no WebSocket may send. */
 const PROTOCOL_CODES = [1002, 1003, 1007, 1009]
 export const socketCodes = [...expectedCodes, ...PROTOCOL_CODES]
+/** What a socket is told when the server failed. */
+export const FAULT = 'internal server error'
 /** The reply to it says that all before it was handled. */
 export const LAST = { id: 2_000_000_000, unsubscribe: { channel: 'none' } }
 
@@ -102,7 +104,9 @@ export async function withstandsFrames(target: Target, { encoding, isConnected, 
   send(JSON.stringify(LAST))
   const end = await Promise.race([closed, answered])
   socket.terminate()
-  if (end !== undefined) expect(socketCodes).toContain(end)
-  expect(received.join()).not.toContain('internal server error')
+  // Of each of 100,000 frames: `expect` takes many times longer than a comparison.
+  if (end !== undefined && !socketCodes.includes(end)) expect(socketCodes).toContain(end)
+  const text = received.join()
+  if (text.includes(FAULT)) expect(text).not.toContain(FAULT)
   return frames.length
 }

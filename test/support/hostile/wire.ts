@@ -70,6 +70,15 @@ export const percent = (text: string) =>
     )
     .join('')
 
+/** An error in a tRPC answer has the status of its code, and is no fault of the server. */
+export function expectStatus({ code, httpStatus }: TrpcError, answer: string) {
+  const isOfCode = Object.hasOwn(errorStatus, code) && errorStatus[code] === httpStatus
+  if (isOfCode && httpStatus < 500) return
+  expect(errorStatus, answer).toHaveProperty(code, httpStatus)
+  expect(httpStatus, answer).toBeLessThan(500)
+}
+type TrpcError = { code: ErrorCode; httpStatus: number }
+
 /** An answer that is no fault of the server; a refusal has the one form of errors. */
 export function expectForm(answer: Answer) {
   // Of each of 100,000 answers: `expect` takes many times longer than a comparison.

@@ -1,0 +1,79 @@
+import { createApi } from '@parley/client/api'
+import { connectOnce } from '@parley/server/db/client'
+import type { Locator } from 'playwright-core'
+import { expect, onTestFinished, test } from 'vitest'
+import { expectVisible, screenshot } from '../support/browser.ts'
+import { useConsole } from '../support/console.ts'
+import { until } from '../support/until.ts'
+
+const { createApp, databaseUrl, openConsole, operator, rowOf, serverUrl } = useConsole()
+const phone = { width: 390, height: 844 }
+
+/** An app whose webhook has had deliveries of two messages at the same moment. */
+async function createHooked() {
+  const app = await createApp('Two at once')
+  const backend = createApi({ url: serverUrl(), apiKey: app.apiKey })
+  const url = 'https://nowhere.invalid/hook'
+  const { id: webhookId } = await backend.webhooks.create({ url, events: ['message.new'] })
+  const { token } = await backend.tokens.create({ userId: 'ana' })
+  const ana = createApi({ url: serverUrl(), token })
+  const messages = ['One', 'Two'].map((text) => ({ clientId: crypto.randomUUID(), text }))
+  await ana.messages.sendBatch({ channelId: app.channelId, messages })
+  const deliveries = () => operator().inspect.deliveries({ appId: app.id, webhookId })
+  await until(async () => (await deliveries()).deliveries.length === 2)
+  return { address: `#/apps/${app.id}/webhooks/${webhookId}` }
+}
+
+const heightOf = async (locator: Locator) => (await locator.boundingBox())?.height
+
+test('deliveries of the same moment are told apart by what is shown of webhook-id', async () => {
+  const { address } = await createHooked()
+  const page = await openConsole(address)
+  await expectVisible(rowOf(page, 'message.new'))
+  const shown = await page.locator('[data-title="webhook-id"]').allTextContents()
+  expect(new Set(shown).size).toBe(2)
+  await screenshot(page, 'console-webhook-ids')
+})
+
+test('on a phone the deliveries of a webhook do not scroll sideways', async () => {
+  const { address } = await createHooked()
+  const page = await openConsole(address, { viewport: phone })
+  await expectVisible(rowOf(page, 'message.new'))
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(phone.width)
+})
+
+test('on a phone the id of a user is on one line', async () => {
+  const app = await createApp('Long ids')
+  const backend = createApi({ url: serverUrl(), apiKey: app.apiKey })
+  const userId = crypto.randomUUID()
+  await backend.tokens.create({ userId, name: 'Eve' })
+  const page = await openConsole(`#/apps/${app.id}/users`, { viewport: phone })
+  expect(await heightOf(page.getByText(userId))).toBeLessThan(24)
+  await screenshot(page, 'console-users-phone')
+})
+
+test('a channel that nobody has written in has no last message', async () => {
+  const app = await createApp('Quiet')
+  const page = await openConsole(`#/apps/${app.id}/channels`)
+  const lastOf = (name: string) => rowOf(page, name).locator('[data-title="Last message"]')
+  expect(await lastOf('Kitchen team').textContent()).toBe('–')
+  expect(await lastOf('Soup of the day').textContent()).toMatch(/ago|now/)
+})
+
+test('the message of a failed job is named on one line', async () => {
+  const app = await createApp('Long reason')
+  const { messages } = await operator().inspect.messages({
+    appId: app.id,
+    channelId: app.channelId,
+  })
+  const messageId = messages[0]?.id ?? ''
+  const db = connectOnce(databaseUrl())
+  onTestFinished(() => db.end())
+  const jobs = [{ appId: app.id, messageId }]
+  const payload = { jobs, since: new Date().toISOString(), tries: 0 }
+  await db`
+    select graphile_worker.permanently_fail_jobs(array[added.id], ${'refused '.repeat(30)})
+    from graphile_worker.add_job('push-message', ${db.json(payload)}::json) added`
+  const page = await openConsole(`#/apps/${app.id}/jobs`)
+  expect(await heightOf(page.getByText(messageId))).toBeLessThan(24)
+})
