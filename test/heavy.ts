@@ -68,6 +68,7 @@ export const heavy = [
   'realtime/strangers.test.ts',
   'realtime/trpc-limits.test.ts',
   'refused-log.test.ts',
+  'run-time-schemas.test.ts',
   'safe-messages.test.ts',
   'sdk/budgets.test.ts',
   'sdk/chat-pitfalls.test.ts',

@@ -178,6 +178,23 @@ test('compose passes on every setting of the server, and has a Redis for who wan
   expect(services.redis.profiles).toEqual(['redis'])
 })
 
+test('compose refuses to start without a setting that has no safe default', () => {
+  const { services } = parse(read('compose.yaml'))
+  const given = Object.entries<string | null>(services.parley.environment)
+  // With a colon it also refuses one that is empty.
+  const required = given.filter(([name, value]) => value?.includes(`\${${NAMED[name] ?? name}:?`))
+  expect(required.map(([name]) => name).sort()).toEqual([
+    'ADMIN_API_KEY',
+    'ALLOWED_ORIGINS',
+    'DATABASE_URL',
+    'JWT_SECRET',
+    'PUBLIC_URL',
+    'TRUST_PROXY',
+  ])
+})
+/** The variable of compose that a setting needs, where it has another name. */
+const NAMED: Record<string, string> = { DATABASE_URL: 'POSTGRES_PASSWORD' }
+
 const folder = () => {
   const path = mkdtempSync(join(tmpdir(), 'parley-ops-'))
   onTestFinished(() => rmSync(path, { recursive: true }))

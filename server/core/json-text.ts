@@ -11,9 +11,9 @@ export class JsonText<T = unknown> {
   }
 }
 
-/** A result as an object, where it is not answered as it is. */
-export const asObject = (result: unknown): unknown =>
-  result instanceof JsonText ? JSON.parse(result.text) : result
+/** A result as JSON. */
+export const asText = (result: unknown): string =>
+  result instanceof JsonText ? result.text : JSON.stringify(result)
 
 /** The value of JSON; undefined for any other text. */
 export function parseJson(text: string): unknown {

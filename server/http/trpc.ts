@@ -9,16 +9,18 @@ import {
   TopicInput,
 } from '@parley/contract'
 import { initTRPC, type TRPCDefaultErrorShape, TRPCError, tracked } from '@trpc/server'
-import { fastifyRequestHandler } from '@trpc/server/adapters/fastify'
+import { incomingMessageToRequest } from '@trpc/server/adapters/node-http'
 import { getWSConnectionHandler } from '@trpc/server/adapters/ws'
+import { resolveResponse } from '@trpc/server/http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { WebSocket } from 'ws'
 import { ApiError } from '../core/errors.ts'
-import { asObject } from '../core/json-text.ts'
+import { asText } from '../core/json-text.ts'
 import { jsonOf } from './bodies.ts'
 import type { Call, CallRequest } from './call.ts'
 import { logError, toApiError } from './errors.ts'
 import { type Calls, toCallRequest } from './rest.ts'
+import { type AnswerBudget, takeFromBudget, withAnswers } from './trpc-answers.ts'
 
 type CallContext = {
   request: CallRequest
@@ -27,8 +29,9 @@ type CallContext = {
   inputOf: (given: unknown) => unknown
   /** How many bytes of answers a batch may still have. */
   budget: AnswerBudget | undefined
+  /** Keeps an answer as JSON, and returns what tRPC gets for it. */
+  keep: (answer: string) => unknown
 }
-type AnswerBudget = { bytes: number }
 
 /**
  * A socket that holds its client to the limits of frames, and closes if the client does not read.
@@ -73,6 +76,8 @@ export function serveTrpc(
   { wrapSocket, guardSocket, timings: { pingMs, pongMs } }: TrpcOptions,
 ) {
   const router = createRouter(calls)
+  // Node.js loads these at the first use, which would keep everybody waiting for 25 ms.
+  new Headers()
   app.register(async (scope) => {
     const handle = getWSConnectionHandler({
       wss: scope.websocketServer,
@@ -94,31 +99,38 @@ export function serveTrpc(
   app.route<{ Params: { path: string } }>({
     method: ['GET', 'POST'],
     url: '/trpc/:path',
-    handler: (request, reply) => {
+    handler: async (request, reply) => {
       const inputOf = inputsIn(request)
-      request.body = PLACES
+      const answers: Buffer[] = []
       // Our rules for host and content type were applied already; these values satisfy tRPC's own.
       request.headers.host = 'trpc'
       // A request line may contain a whole URL, and tRPC fails at one with a password.
       request.raw.url = request.url.replace(/^[a-z]+:\/\/[^/?]*/i, '')
       if (request.method === 'POST') request.headers['content-type'] = 'application/json'
-      return fastifyRequestHandler({
-        req: request,
-        res: reply,
+      const raw = Object.assign(request.raw, { body: PLACES })
+      const response = await resolveResponse({
+        req: incomingMessageToRequest(raw, reply.raw, { maxBodySize: null }),
+        error: null,
         path: request.params.path,
         router,
         maxBatchSize: limits.callsPerBatch,
-        createContext: () => ({
+        createContext: async ({ info }) => ({
           request: toCallRequest(request, reply),
           log: request.log,
           inputOf,
           budget: request.params.path.includes(',')
             ? { bytes: limits.batchAnswerBytes }
             : undefined,
+          // Those that are streamed are written one by one.
+          keep: (answer) =>
+            info.accept === null ? answers.push(Buffer.from(answer)) - 1 : JSON.parse(answer),
         }),
-        // Without this, the adapter would replace our Vary header with its own.
+        // Without this, tRPC would replace our Vary header with its own.
         responseMeta: () => ({ headers: { vary: 'Origin, trpc-accept, accept' } }),
       })
+      if (answers.length === 0) return reply.send(response)
+      reply.code(response.status).headers(Object.fromEntries(response.headers))
+      return reply.send(withAnswers(await response.text(), answers))
     },
   })
 }
@@ -176,11 +188,11 @@ function createProcedure(op: Operation, call: Call) {
   // Parsed later, by the call itself.
   const procedure = calling.procedure.input((input: unknown) => input)
   const run = async ({ ctx, input }: { ctx: CallContext; input: unknown }) => {
-    const { request, log, inputOf, budget } = ctx
+    const { request, log, inputOf, budget, keep } = ctx
     try {
-      const answer = asObject(await call(request, () => inputOf(input) ?? {}))
+      const answer = asText(await call(request, () => inputOf(input) ?? {}))
       if (budget && isRepeatable) takeFromBudget(budget, answer)
-      return answer
+      return keep(answer)
     } catch (error) {
       const { retryAfterSeconds } = toApiError(error)
       if (retryAfterSeconds !== undefined)
@@ -189,19 +201,6 @@ function createProcedure(op: Operation, call: Call) {
     }
   }
   return op.method === 'GET' ? procedure.query(run) : procedure.mutation(run)
-}
-
-/**
- * Throws once the answers so far fill the budget of the batch: tRPC writes them as one text, which
- * blocks the process.
- */
-function takeFromBudget(budget: AnswerBudget, answer: unknown) {
-  if (budget.bytes <= 0) {
-    const most = limits.batchAnswerBytes / 1024 ** 2
-    const message = `The answers of a batch have at most ${most} MB: repeat this call alone`
-    throw new ApiError('PAYLOAD_TOO_LARGE', message)
-  }
-  budget.bytes -= Buffer.byteLength(JSON.stringify(answer))
 }
 
 function toTrpcError(log: FastifyRequest['log'], error: unknown) {

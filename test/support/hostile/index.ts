@@ -43,7 +43,7 @@ const isRead = ({ method }: Operation) => method === 'GET'
 type Trial = { id: string; op: Operation; request: Request; fixture: Fixture }
 
 /** Whether the request was carried out. */
-async function withstands(world: World, { id, op, request, fixture }: Trial) {
+export async function withstands(world: World, { id, op, request, fixture }: Trial) {
   const given = withIds(request.args, fixture)
   const args = request.via === 'rest' ? { ...given, ...inPath(op, given) } : given
   const callers = fixture.credentials[op.auth]

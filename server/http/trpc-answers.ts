@@ -1,0 +1,29 @@
+import { limits } from '@parley/contract'
+import { ApiError } from '../core/errors.ts'
+
+/** How many bytes of answers a batch may still have. */
+export type AnswerBudget = { bytes: number }
+
+/** Throws once the answers so far fill the budget of the batch: they are sent as one. */
+export function takeFromBudget(budget: AnswerBudget, answer: string) {
+  if (budget.bytes <= 0) {
+    const most = limits.batchAnswerBytes / 1024 ** 2
+    const message = `The answers of a batch have at most ${most} MB: repeat this call alone`
+    throw new ApiError('PAYLOAD_TOO_LARGE', message)
+  }
+  budget.bytes -= Buffer.byteLength(answer)
+}
+
+/** In the text of a response, the place of an answer. Quotes within strings are written as `\"`. */
+const PLACE = /(?<=\{"result":\{"data":)(\d+)(?=\}\})/
+
+/**
+ * The response with its answers, which are some megabytes. Written by tRPC, all of them would be
+ * parsed, made text, copied and encoded at once, while everybody waits.
+ */
+export const withAnswers = (text: string, answers: Buffer[]) =>
+  Buffer.concat(
+    text
+      .split(PLACE)
+      .map((part, index) => (index % 2 && answers[Number(part)]) || Buffer.from(part)),
+  )
