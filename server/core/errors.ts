@@ -24,7 +24,9 @@ export class ApiError extends Error {
 }
 
 /** The app's before-send hook has refused a message, in words of its own. */
-export class HookRefusal extends ApiError {
+export class HookRefusalError extends ApiError {
+  override readonly name = 'HookRefusalError'
+
   constructor(message: string) {
     super('FORBIDDEN', message)
   }

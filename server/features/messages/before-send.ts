@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { BeforeSendQuestion, contract, Input, Message } from '@parley/contract'
 import type { BeforeSendHook } from '../../core/before-send.ts'
 import type { ConnectionlessContext, UserCaller } from '../../core/context.ts'
-import { ApiError, HookRefusal } from '../../core/errors.ts'
+import { ApiError, HookRefusalError } from '../../core/errors.ts'
 import type { Tx } from '../../db/client.ts'
 import { pipelined } from '../../db/pipelined.ts'
 import type { MessageRow } from '../../db/rows.ts'
@@ -120,7 +120,7 @@ async function ask(
   question: BeforeSendQuestion,
 ) {
   const answer = await askBeforeSend(hook, question)
-  if (answer.action === 'refuse') throw new HookRefusal(answer.reason)
+  if (answer.action === 'refuse') throw new HookRefusalError(answer.reason)
   if (answer.action === 'allow') return {}
   const { action: _, ...changes } = answer
   return changes
