@@ -50,7 +50,14 @@ export function createFakeChat({ me: user = 'me', ...options }: FakeChatOptions 
   const events = createEmitter((error) => console.error(error))
   const isOnline = () => connection.getSnapshot().status === 'live'
 
-  const records = () => [...rooms.values()].map(({ record }) => record())
+  /** The channels in which something was sent, newest last. */
+  const active = new Set<string>()
+  const records = () => {
+    const order = [...active]
+    const compare = (a: Channel, b: Channel) =>
+      order.indexOf(b.id) - order.indexOf(a.id) || activityOf(b).localeCompare(activityOf(a))
+    return [...rooms.values()].map(({ record }) => record()).sort(compare)
+  }
   const refresh = () => {
     const counts = records().map(({ id, unreadCount }) => [id, unreadCount] as const)
     const total = counts.reduce((sum, [, count]) => sum + count, 0)
@@ -66,6 +73,10 @@ export function createFakeChat({ me: user = 'me', ...options }: FakeChatOptions 
       me,
       isOnline,
       onChannel: refresh,
+      onStored: () => {
+        active.delete(given.id)
+        active.add(given.id)
+      },
       onSent: (message) => {
         const payload = { channelId: given.id, message }
         events.emit({ type: 'message.new', topic: given.id, channelId: given.id, payload })
@@ -128,6 +139,8 @@ const channelOf = (given: Partial<Channel> & { id: string }, me: UserSummary): C
   ...{ frozen: false, custom: {}, createdAt: '2026-01-01T00:00:00.000Z' },
   ...{ updatedAt: '2026-01-01T00:00:00.000Z', ...given },
 })
+
+const activityOf = ({ lastMessage, createdAt }: Channel) => lastMessage?.createdAt ?? createdAt
 
 /** The calls of a test; any other rejects and says which one is missing. */
 function fakeApi(given: FakeApi): UserApi {

@@ -22,6 +22,8 @@ export interface FakeRoom extends Room {
 export type FakeContext = {
   me: UserSummary
   isOnline: () => boolean
+  /** A message is stored; the record of its channel shows it next. */
+  onStored: () => void
   onSent: (message: Message) => void
   onChannel: () => void
 }
@@ -83,6 +85,7 @@ export function createFakeRoom(channel: Channel, context: FakeContext): RoomPart
     const { status: _, error: __, waiting: ___, ...message } = find(clientId)
     const root = all.getSnapshot().find((each) => each.id === message.parentId)
     if (root) change(root.id, { replyCount: root.replyCount + 1 })
+    context.onStored()
     update({ lastMessage: message })
     context.onSent(message)
     return message
@@ -95,14 +98,19 @@ export function createFakeRoom(channel: Channel, context: FakeContext): RoomPart
     change(clientId, { status: 'failed', error: refusal })
     sent.reject(refusal)
   }
-  const retry = (clientId: string) => {
+  const start = (clientId: string) => {
     change(clientId, { status: 'pending', error: undefined })
     const sent = createDeferred<Message>()
     waiting.set(clientId, sent)
     attempt(clientId)
     return sent.promise
   }
+  const statusOf = (clientId: string) =>
+    all.getSnapshot().find((each) => each.clientId === clientId)?.status
+  const retry = (clientId: string) =>
+    statusOf(clientId) === 'failed' ? start(clientId) : undefined
   const discard = (clientId: string) => {
+    if (statusOf(clientId) === 'sent') return
     all.set(all.getSnapshot().filter((each) => each.clientId !== clientId))
     waiting.get(clientId)?.reject(new ChatError('discarded', { code: 'ABORTED' }))
     waiting.delete(clientId)
@@ -110,7 +118,7 @@ export function createFakeRoom(channel: Channel, context: FakeContext): RoomPart
   const send = (draft: Draft): OutgoingMessage => {
     const { clientId } = { clientId: newId(), ...draft }
     add({ ...draft, clientId }, me)
-    let sent = retry(clientId)
+    let sent = start(clientId)
     return {
       clientId,
       get message() {
@@ -120,7 +128,7 @@ export function createFakeRoom(channel: Channel, context: FakeContext): RoomPart
         return sent
       },
       retry: () => {
-        sent = retry(clientId)
+        sent = retry(clientId) ?? sent
       },
       discard: () => discard(clientId),
     }

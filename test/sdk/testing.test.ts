@@ -79,7 +79,8 @@ test('a fake client sends, waits while offline, is refused, retries and discards
   const four = room.send({ text: 'four', clientId: 'own' })
   room.discard('own')
   await four.sent
-  expect([texts(room.messages.getSnapshot()), heard.length]).toEqual([['one', 'two', 'three'], 2])
+  const shown = ['one', 'two', 'three', 'four'] // a message that is sent is no longer discarded
+  expect([texts(room.messages.getSnapshot()), heard.length]).toEqual([shown, 2])
 })
 
 test('a fake room changes messages at once, and refuses those it does not have', async () => {
@@ -132,6 +133,43 @@ test('a fake client refuses what is discarded, and metadata alone edits no messa
   message.discard()
   await expect(message.sent).rejects.toMatchObject({ code: 'ABORTED' })
   expect(texts(room.messages.getSnapshot())).toEqual(['two'])
+})
+
+test('a fake client retries only what was refused, as the real one does', async () => {
+  const fake = fakeOf()
+  const room = fake.channel('team')
+  const heard: string[] = []
+  fake.on('message.new', ({ payload }) => heard.push(payload.message.text))
+  const sent = room.send({ text: 'sent', clientId: 'sent' })
+  await sent.sent
+  sent.retry()
+  room.retry('sent')
+  sent.discard()
+  for (const act of [room.retry, room.discard]) expect(() => act('nothing')).not.toThrow()
+  fake.setOnline(false)
+  const pending = room.send({ text: 'pending', clientId: 'pending' })
+  const answer = pending.sent
+  room.retry('pending')
+  fake.setOnline(true)
+  expect((await answer).text).toBe('pending')
+  expect(heard).toEqual(['sent', 'pending'])
+  expect(texts(room.messages.getSnapshot())).toEqual(heard)
+})
+
+test('the channels of a fake client are in the order of their activity, newest first', async () => {
+  const dated = { id: 'newest', createdAt: '2026-02-01T00:00:00.000Z' }
+  const fake = createFakeChat({ channels: [{ id: 'team' }, { id: 'group' }, dated] })
+  const ids = () =>
+    fake
+      .channels()
+      .getSnapshot()
+      .items.map(({ id }) => id)
+  expect(ids()).toEqual(['newest', 'team', 'group'])
+  fake.channel('group').receive({ from: BEN, text: 'one' })
+  expect(ids()).toEqual(['group', 'newest', 'team'])
+  await fake.channel('team').send({ text: 'two' }).sent
+  await fake.channel('group').markRead()
+  expect(ids()).toEqual(['team', 'group', 'newest'])
 })
 
 test('a fake channel shows its last message, and a fake logout ends the user', async () => {
