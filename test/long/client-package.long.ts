@@ -32,7 +32,7 @@ declare module '@react-native-async-storage/async-storage' {
 }
 declare module 'react-native' {
   export const AppState: {
-    addEventListener(type: 'change', listener: (state: string) => void): void
+    addEventListener(type: 'change', listener: (state: string) => void): { remove(): void }
   }
 }`
 

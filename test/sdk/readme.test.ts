@@ -9,6 +9,7 @@ import {
   type Room,
 } from '@parley/client'
 import { type ChatServerOptions, createChatServer } from '@parley/client/server'
+import { createFakeChat } from '@parley/client/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { texts, until } from '../support/chat.ts'
 import { examplesOf, runExamples } from '../support/examples.ts'
@@ -49,6 +50,22 @@ test("the five minutes of the client's README work on a new app", async () => {
   const shown = await until(messages, ({ items }) => items[0]?.reactions.length === 1)
   expect(texts(shown)).toEqual(['Hello @ben'])
   expect(shown.items[0]?.mentions).toEqual(['ben'])
+})
+
+test('the client for React Native listens to the app until its user logs out', async () => {
+  const examples = examplesOf('client-sdk/README.md')
+  const native = examples.filter((block) => block.includes('createNativeChat'))
+  const listeners = new Set<() => void>()
+  const addEventListener = (_type: string, listener: () => void) => {
+    listeners.add(listener)
+    return { remove: () => listeners.delete(listener) }
+  }
+  const given = { createChatClient: createFakeChat, AppState: { addEventListener } }
+  const { createNativeChat } = await runExamples(native, given, ['createNativeChat'])
+  const chat = createNativeChat({})
+  expect(listeners.size).toBe(1)
+  await chat.logout()
+  expect(listeners.size).toBe(0)
 })
 
 test('the backend of the five minutes starts and answers while the server is down', async () => {
