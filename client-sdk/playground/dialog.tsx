@@ -10,6 +10,7 @@ type Props = { title: string; onClose: () => void; children: ReactNode }
  */
 export function Dialog({ title, onClose, children }: Props) {
   const dialog = useRef<HTMLDialogElement>(null)
+  const pressed = useRef<EventTarget>(null)
   const id = useId()
   // The focus returns when it is closed, but not after React has removed it: effects end too late.
   useLayoutEffect(() => {
@@ -25,8 +26,12 @@ export function Dialog({ title, onClose, children }: Props) {
       aria-labelledby={id}
       onCancel={onClose}
       onKeyDown={stopEscape}
+      onPointerDown={({ target }) => {
+        pressed.current = target
+      }}
       onClick={({ target }) => {
-        const isBackdrop = target === dialog.current
+        // A selection that ends on the backdrop is a click on what contains both.
+        const isBackdrop = target === dialog.current && pressed.current === target
         if (isBackdrop) onClose()
       }}
     >

@@ -1,0 +1,28 @@
+import type { Page } from 'playwright-core'
+import { beforeAll, expect, test } from 'vitest'
+import { expectHidden, expectVisible, screenshot } from '../support/browser.ts'
+import { composer, message, rowOf, say, usePlayground, useTool } from '../support/playground.ts'
+
+const playground = usePlayground()
+const TOO_LONG = 'x'.repeat(10_003)
+let page: Page
+beforeAll(async () => {
+  page = await playground.open('?user=ana')
+  await rowOf(page, 'Launch week').click()
+  await expectVisible(composer(page, 'Launch week'))
+})
+const editor = () => page.getByRole('textbox', { name: 'Edit message' })
+
+test('text that is selected beyond the edge of a dialog leaves the dialog open', async () => {
+  await page.getByRole('button', { name: 'New channel' }).click()
+  const dialog = page.getByRole('dialog', { name: 'New channel for Ana' })
+  const field = dialog.getByRole('textbox', { name: 'Name' })
+  await field.fill('Kitchen')
+  await field.hover()
+  await page.mouse.down()
+  await page.mouse.move(3, 3)
+  await page.mouse.up()
+  expect(await field.count()).toBe(1)
+  await page.mouse.click(3, 3)
+  await expectHidden(dialog)
+})
