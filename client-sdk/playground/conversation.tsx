@@ -71,6 +71,7 @@ export function Conversation({ channel, onBack }: { channel: Channel; onBack: ()
             unreadSince={unreadSince}
             target={target}
             unreadCount={channel.unreadCount}
+            unreadVersion={channel.unreadVersion}
             onRead={actions.markRead}
           />
           <Typing channelId={channel.id} />

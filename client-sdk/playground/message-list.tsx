@@ -26,6 +26,8 @@ type Props = {
   unreadSince?: number | undefined
   /** Of the whole channel: replies count, although a thread shows them. */
   unreadCount?: number
+  /** The version of that count. */
+  unreadVersion?: number
   /** The message to scroll to. */
   target?: { id: string } | undefined
   onRead?: () => Promise<void>
@@ -33,7 +35,7 @@ type Props = {
 
 /** A scrolling list of messages, which loads more at its edges and marks its end as read. */
 export function MessageList(props: Props) {
-  const { list, label, unreadSince, unreadCount, target, onRead } = props
+  const { list, label, unreadSince, unreadCount, unreadVersion, target, onRead } = props
   const { items, status, hasNewer } = list
   const { me, actions, isThread } = useOpenChannel()
   const { attempt } = useToasts()
@@ -46,7 +48,7 @@ export function MessageList(props: Props) {
   const [active, setActive] = useActiveMessage()
   const isLoading = useLoadingAtEdges(list, { box: scroll.box, top, end })
 
-  useReading({ list, unreadCount, isEndVisible, onRead })
+  useReading({ list, unreadCount, unreadVersion, isEndVisible, onRead })
   useScrollTo(target && rowIdOf(target.id, { me, isThread }), { request: target, items })
   const goToLatest = async () => {
     if (hasNewer) await attempt(actions.jumpToLatest())
@@ -90,22 +92,25 @@ export function MessageList(props: Props) {
   )
 }
 
-type Reading = Pick<Props, 'list' | 'unreadCount' | 'onRead'> & { isEndVisible: boolean }
+type Reading = Pick<Props, 'list' | 'unreadCount' | 'unreadVersion' | 'onRead'> & {
+  isEndVisible: boolean
+}
 
 /** Marks everything as read while the newest message is in view. */
-function useReading({ list, unreadCount, isEndVisible, onRead }: Reading) {
+function useReading(props: Reading) {
+  const { list, unreadCount = 0, unreadVersion = 0, isEndVisible, onRead } = props
   const { items, hasNewer } = list
   const lastSent = items.findLast(({ status }) => status === 'sent')
-  /** What was marked last. A mark that is refused shows the same count once more. */
-  const marked = useRef<{ lastSent: typeof lastSent; unreadCount: number }>(undefined)
+  /** What was marked last. A mark that is refused shows the same version of the count again. */
+  const marked = useRef<{ lastSent: typeof lastSent; unreadVersion: number }>(undefined)
   useEffect(() => {
     if (!isEndVisible || hasNewer || !lastSent) return
     // Replies are counted, but not listed.
-    const hasNews = (unreadCount ?? 0) > (marked.current?.unreadCount ?? 0)
+    const hasNews = unreadCount > 0 && unreadVersion > (marked.current?.unreadVersion ?? -1)
     if (marked.current?.lastSent === lastSent && !hasNews) return
-    marked.current = { lastSent, unreadCount: unreadCount ?? 0 }
+    marked.current = { lastSent, unreadVersion }
     onRead?.().catch(() => {}) // the next message to be read marks this one too
-  }, [isEndVisible, hasNewer, lastSent, unreadCount, onRead])
+  }, [isEndVisible, hasNewer, lastSent, unreadCount, unreadVersion, onRead])
 }
 
 type ScrollRequest = { request: unknown; items: readonly unknown[] }

@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core'
 import { beforeAll, expect, test } from 'vitest'
 import { expectAccessible, expectHidden, expectVisible, screenshot } from '../support/browser.ts'
 import { composer, message, rowOf, say, usePlayground } from '../support/playground.ts'
+import { patient } from '../support/until.ts'
 
 const playground = usePlayground()
 const phone = { width: 390, height: 844 }
@@ -97,6 +98,25 @@ test('a reply is in its thread alone, and read with the channel', async () => {
   const thread = ana.getByRole('complementary', { name: 'Thread' })
   await expectVisible(message(thread, 'And the date?'))
   for (const each of [ana, ben]) await each.context().close()
+})
+
+test('replies to an older message are read while the channel is open', async () => {
+  const page = await playground.open('?user=ana')
+  await rowOf(page, 'Launch week').click()
+  await expectVisible(composer(page, 'Launch week'))
+  const [ana, ben] = ['ana', 'ben'].map((user) => playground.backend().as(user))
+  const { channels = [] } = (await ana?.channels.list()) ?? {}
+  const { id: channelId = '' } = channels.find(({ name }) => name === 'Launch week') ?? {}
+  const unreadCount = async () => (await ana?.channels.get({ channelId }))?.unreadCount
+  const first = await ben?.messages.send({ channelId, text: 'The first of two' })
+  await ben?.messages.send({ channelId, text: 'The second of two' })
+  await expectVisible(message(page, 'The second of two'))
+  for (const text of ['One reply', 'Another reply']) {
+    await expect.poll(unreadCount, patient).toBe(0)
+    await ben?.messages.send({ channelId, text, parentId: first?.id })
+  }
+  await expect.poll(unreadCount, patient).toBe(0)
+  await page.context().close()
 })
 
 test('an invite link gives access to the channels of a team', async () => {
