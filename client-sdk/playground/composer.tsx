@@ -62,9 +62,11 @@ export function Composer(props: Props) {
     send()
   }
   const insert = (emoji: string) => {
-    const caret = field.current?.selectionStart ?? text.length
-    change(text.slice(0, caret) + emoji + text.slice(caret))
-    field.current?.focus()
+    const element = field.current
+    if (!element) return
+    element.focus()
+    element.setRangeText(emoji, element.selectionStart, element.selectionEnd, 'end')
+    element.dispatchEvent(new Event('input', { bubbles: true })) // what typing does
   }
   return (
     <>

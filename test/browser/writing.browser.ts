@@ -26,3 +26,20 @@ test('text that is selected beyond the edge of a dialog leaves the dialog open',
   await page.mouse.click(3, 3)
   await expectHidden(dialog)
 })
+
+test('an emoji takes the place of the selection, and the caret stays behind it', async () => {
+  const field = composer(page, 'Launch week')
+  await field.fill('ab')
+  await field.press('ArrowLeft')
+  const choose = async () => {
+    await page.getByRole('button', { name: 'Insert emoji' }).click()
+    await page.getByRole('button', { name: 'Insert grin' }).click()
+  }
+  await choose()
+  await page.keyboard.type('!')
+  expect(await field.inputValue()).toBe('a😀!b')
+  await field.press('Shift+ArrowLeft')
+  await choose()
+  expect(await field.inputValue()).toBe('a😀😀b')
+  await field.fill('')
+})
