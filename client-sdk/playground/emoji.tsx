@@ -29,10 +29,12 @@ export const EmojiButton = ({ label, verb, onChoose, onOpenChange }: Props) => (
 )
 
 function EmojiTable({ verb, onChoose }: Pick<Props, 'verb' | 'onChoose'>) {
-  const [query, setQuery] = useState('')
+  /** Undefined until the user searches: from then on the focus stays in the field. */
+  const [query, setQuery] = useState<string>()
   const field = useRef<HTMLInputElement>(null)
   const [all] = useState(recentFirst)
-  const found = all.filter(([, names]) => names.includes(query.trim().toLowerCase()))
+  const wanted = query?.trim().toLowerCase() ?? ''
+  const found = all.filter(([, names]) => names.includes(wanted))
   /** What is typed while an emoji has the focus is a search. */
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
     const isText = event.key.length === 1 && event.key !== ' ' && !event.ctrlKey && !event.metaKey
@@ -48,7 +50,7 @@ function EmojiTable({ verb, onChoose }: Pick<Props, 'verb' | 'onChoose'>) {
         type="search"
         aria-label="Search emojis"
         placeholder="Search"
-        value={query}
+        value={query ?? ''}
         onChange={(event) => setQuery(event.target.value)}
         onKeyDown={(event) => {
           if (event.key === 'ArrowDown') focusFirst(event)
@@ -64,7 +66,7 @@ function EmojiTable({ verb, onChoose }: Pick<Props, 'verb' | 'onChoose'>) {
             key={emoji}
             type="button"
             // biome-ignore lint/a11y/noAutofocus: the user opened it to choose one
-            autoFocus={index === 0 && query === ''}
+            autoFocus={index === 0 && query === undefined}
             aria-label={`${verb} ${nameOf(names)}`}
             title={nameOf(names)}
             onClick={() => onChoose(emoji)}

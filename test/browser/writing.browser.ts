@@ -43,3 +43,15 @@ test('an emoji takes the place of the selection, and the caret stays behind it',
   expect(await field.inputValue()).toBe('a😀😀b')
   await field.fill('')
 })
+
+test('the search for an emoji keeps the focus when its text is deleted', async () => {
+  await page.getByRole('button', { name: 'Insert emoji' }).click()
+  await expectVisible(page.getByRole('button', { name: /^Insert / }).and(page.locator(':focus')))
+  const search = page.getByRole('searchbox', { name: 'Search emojis' })
+  await search.fill('noodles')
+  await search.press('Control+A')
+  await search.press('Delete')
+  await expectVisible(page.getByRole('button', { name: 'Insert grin' }))
+  expect(await search.and(page.locator(':focus')).count()).toBe(1)
+  await page.keyboard.press('Escape')
+})
