@@ -17,10 +17,10 @@ import { IconButton } from './icon-button.tsx'
 import { Icon } from './icons.tsx'
 import { MentionList, useMentions } from './mentions.tsx'
 import { ComposerQuote } from './quoted-message.tsx'
-import { useSession } from './session.ts'
+import { type MessageDraft, useSession } from './session.ts'
 
 type Props = {
-  /** Text that was typed and not sent is kept under this key. */
+  /** What was written and not sent is kept under this key. */
   draftKey: string
   channelId: string
   label: string
@@ -28,18 +28,19 @@ type Props = {
   /** The message that this one quotes. */
   quoted?: ChatMessage | undefined
   onUnquote?: () => void
-  onSend: (draft: { text: string; attachments: Attachment[] }) => void
+  onSend: (draft: MessageDraft) => void
 }
 
 /** A message being written: Enter sends, Shift+Enter starts a line, @ offers members. */
 export function Composer(props: Props) {
   const { draftKey, channelId, label, hasFocus = false, quoted, onUnquote, onSend } = props
-  const [text, change] = useDraft(draftKey)
+  const [{ text, attachments }, setDraft] = useDraft(draftKey)
   const { keystroke } = useTyping(channelId)
   const field = useRef<HTMLTextAreaElement>(null)
-  const [attachments, setAttachments] = useState<Attachment[]>([])
   const [isAttaching, setAttaching] = useState(false)
   const listId = useId()
+  const change = (next: string) => setDraft({ text: next, attachments })
+  const setAttachments = (next: Attachment[]) => setDraft({ text, attachments: next })
   const mentions = useMentions(field, { text, onChange: change })
   useGrowingHeight(field, text)
   useEffect(() => {
@@ -51,8 +52,7 @@ export function Composer(props: Props) {
   const send = () => {
     if (isEmpty || left < 0) return
     onSend({ text: text.trim(), attachments })
-    change('')
-    setAttachments([])
+    setDraft(NO_DRAFT)
   }
   const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
     if (event.nativeEvent.isComposing || mentions.onKeyDown(event) || formatOnKey(event)) return
@@ -136,15 +136,17 @@ const MAX_TEXT_LENGTH = 10_000
 /** How many characters are left when that is first shown. */
 const SHOWN_LEFT = 500
 
-/** A text that is kept while it is not sent. */
+const NO_DRAFT: MessageDraft = { text: '', attachments: [] }
+
+/** What is kept while it is not sent. */
 function useDraft(key: string) {
   const { drafts } = useSession()
-  const [text, setText] = useState(() => drafts.get(key) ?? '')
-  const change = (next: string) => {
-    setText(next)
+  const [draft, setDraft] = useState(() => drafts.get(key) ?? NO_DRAFT)
+  const change = (next: MessageDraft) => {
+    setDraft(next)
     drafts.set(key, next)
   }
-  return [text, change] as const
+  return [draft, change] as const
 }
 
 const SendButton = ({ isEmpty }: { isEmpty: boolean }) => (

@@ -1,4 +1,5 @@
 import {
+  type Attachment,
   type ChatClient,
   createChatClient,
   indexedDbStorage,
@@ -20,6 +21,9 @@ export const serverUrl = new URL('..', location.href).href.replace(/\/$/, '')
 /** Its WebSocket. The address in the token may use another name for this machine. */
 const wsUrl = `${serverUrl.replace(/^http/, 'ws')}/connection/websocket`
 
+/** A message that was written and not sent. */
+export type MessageDraft = { text: string; attachments: Attachment[] }
+
 /** One of the users of this page. */
 export type Session = {
   userId: string
@@ -27,8 +31,8 @@ export type Session = {
   network: Network
   /** What waits to be sent, oldest first. */
   outbox: Store<readonly OutboxOperation[]>
-  /** Text that was typed and not sent, by the key of its composer. */
-  drafts: Map<string, string>
+  /** By the key of their composer. */
+  drafts: Map<string, MessageDraft>
 }
 
 /** The client of a user. What it does is recorded for the wire view. */
