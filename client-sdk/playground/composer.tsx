@@ -48,7 +48,7 @@ export function Composer(props: Props) {
   }, [quoted])
 
   const isEmpty = text.trim() === '' && attachments.length === 0
-  const left = MAX_TEXT_LENGTH - text.trim().length
+  const left = lengthLeft(text)
   const send = () => {
     if (isEmpty || left < 0) return
     onSend({ text: text.trim(), attachments })
@@ -110,11 +110,7 @@ export function Composer(props: Props) {
           onClick={() => setAttaching(true)}
         />
         <EmojiButton label="Insert emoji" verb="Insert" onChoose={insert} />
-        {left < SHOWN_LEFT && (
-          <span className={left < 0 ? 'left left-over' : 'left'} role="status">
-            {left < 0 ? `${-left} too many` : `${left} left`}
-          </span>
-        )}
+        <TextLengthLeft left={left} />
         <SendButton isEmpty={isEmpty || left < 0} />
       </form>
       {isAttaching && (
@@ -135,6 +131,16 @@ export function Composer(props: Props) {
 const MAX_TEXT_LENGTH = 10_000
 /** How many characters are left when that is first shown. */
 const SHOWN_LEFT = 500
+
+/** How many more characters a text may have: below zero, it is refused. */
+export const lengthLeft = (text: string) => MAX_TEXT_LENGTH - text.trim().length
+
+export const TextLengthLeft = ({ left }: { left: number }) =>
+  left < SHOWN_LEFT ? (
+    <span className={left < 0 ? 'left left-over' : 'left'} role="status">
+      {left < 0 ? `${-left} too many` : `${left} left`}
+    </span>
+  ) : null
 
 const NO_DRAFT: MessageDraft = { text: '', attachments: [] }
 

@@ -1,5 +1,6 @@
 import type { ChatMessage } from '@parley/client'
 import { type KeyboardEvent, useState } from 'react'
+import { lengthLeft, TextLengthLeft } from './composer.tsx'
 import { formatOnKey } from './formatting.ts'
 import { useOpenChannel } from './open-channel.ts'
 import { useToasts } from './toasts.tsx'
@@ -11,7 +12,9 @@ export function Editor({ message: { id, text: before, status }, onClose }: Props
   const { actions } = useOpenChannel()
   const { attempt } = useToasts()
   const [text, setText] = useState(before)
+  const left = lengthLeft(text)
   const save = () => {
+    if (left < 0) return
     if (text.trim() !== '' && text !== before) void attempt(change())
     onClose()
   }
@@ -21,9 +24,9 @@ export function Editor({ message: { id, text: before, status }, onClose }: Props
   }
   const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
     event.stopPropagation()
-    if (formatOnKey(event)) return
+    if (event.nativeEvent.isComposing || formatOnKey(event)) return
     if (event.key === 'Escape') onClose()
-    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
+    if (event.key !== 'Enter' || event.shiftKey) return
     event.preventDefault()
     save()
   }
@@ -41,12 +44,13 @@ export function Editor({ message: { id, text: before, status }, onClose }: Props
         onFocus={({ target }) => target.setSelectionRange(target.value.length, target.value.length)}
       />
       <p>
-        <button type="button" className="button button-small" onClick={save}>
+        <button type="button" className="button button-small" onClick={save} disabled={left < 0}>
           Save
         </button>
         <button type="button" className="button button-small button-quiet" onClick={onClose}>
           Cancel
         </button>
+        <TextLengthLeft left={left} />
         <span className="muted">Enter saves, Escape cancels</span>
       </p>
     </div>

@@ -73,3 +73,27 @@ test('text and attachments that are not sent are there again after another chann
   await expectHidden(attached)
   await expectVisible(message(page, 'The plan').getByRole('link', { name: 'plan.pdf' }))
 })
+
+test('an edit that is too long is not saved until it is shorter', async () => {
+  await say(page, 'Short', 'Message Launch week')
+  await useTool(message(page, 'Short'), 'Edit')
+  await editor().fill(TOO_LONG)
+  await editor().press('Enter')
+  expect(await editor().count()).toBe(1)
+  await expectVisible(page.getByText('3 too many'))
+  await screenshot(page, 'edit-too-long')
+  expect(await page.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true)
+  await editor().fill('Shorter')
+  await editor().press('Enter')
+  await expectVisible(message(page, 'Shorter (edited)'))
+})
+
+test('Escape of an input method leaves the editor open', async () => {
+  await useTool(message(page, 'Shorter'), 'Edit')
+  await editor().fill('Not saved yet')
+  const pressed = { key: 'Escape', bubbles: true }
+  await editor().dispatchEvent('keydown', { ...pressed, isComposing: true })
+  expect(await editor().count()).toBe(1)
+  await editor().dispatchEvent('keydown', pressed)
+  await expectHidden(editor())
+})
