@@ -223,6 +223,7 @@ describe('malformed tRPC requests cause no server error', () => {
     const [{ error }] = [JSON.parse(excessive.body)].flat()
     expect(error.message).toBe('batch: expected at most 20 calls')
     expect(error.data.code).toBe('VALIDATION_ERROR')
+    expect(excessive.headers['content-type']).toMatch(/^application\/json/)
     expect(excessive.body).not.toContain('result')
   })
   test('the answers of a tRPC batch have some megabytes, calls beyond are refused', async () => {
@@ -240,6 +241,10 @@ describe('malformed tRPC requests cause no server error', () => {
       expect(message).toBe('The answers of a batch have at most 4 MB: repeat this call alone')
       expect(data).toMatchObject({ code: 'PAYLOAD_TOO_LARGE', httpStatus: 413 })
     }
+    // However the path is encoded.
+    const again = await send(`${names.replaceAll(',', '%252C')}?batch=1&${input({ ...calls })}`)
+    expect(JSON.parse(again.body)).toHaveLength(8)
+    expect(Buffer.byteLength(again.body)).toBeLessThan(6 * 2 ** 20)
     const alone = await send(`messages.list?${input(calls[0])}`)
     expect(alone.status).toBe(200)
   })

@@ -118,18 +118,20 @@ export function serveTrpc(
           request: toCallRequest(request, reply),
           log: request.log,
           inputOf,
-          budget: request.params.path.includes(',')
-            ? { bytes: limits.batchAnswerBytes }
-            : undefined,
-          // Those that are streamed are written one by one.
+          budget: info.calls.length > 1 ? { bytes: limits.batchAnswerBytes } : undefined,
+          // Of answers as lines tRPC writes each by itself.
           keep: (answer) =>
-            info.accept === null ? answers.push(Buffer.from(answer)) - 1 : JSON.parse(answer),
+            info.accept === 'application/jsonl'
+              ? JSON.parse(answer)
+              : answers.push(Buffer.from(answer)) - 1,
         }),
         // Without this, tRPC would replace our Vary header with its own.
         responseMeta: () => ({ headers: { vary: 'Origin, trpc-accept, accept' } }),
       })
-      if (answers.length === 0) return reply.send(response)
-      reply.code(response.status).headers(Object.fromEntries(response.headers))
+      // Whole, also as lines: a stream that its client does not read does not end, nor is it counted.
+      const { 'transfer-encoding': _, ...headers } = Object.fromEntries(response.headers)
+      // Of requests that it refuses itself, tRPC leaves the type out.
+      reply.code(response.status).headers({ ...headers, 'content-type': 'application/json' })
       return reply.send(withAnswers(await response.text(), answers))
     },
   })

@@ -186,18 +186,21 @@ test('secrets are left out of a file, which says how many there were', async () 
   ])
 })
 
-test('an export that fails leaves no file behind', async () => {
-  const { appId, databaseUrl, db } = world()
-  const file = folder.path('failed')
-  await db`alter table before_send_hooks rename to hooks_elsewhere`
-  try {
-    const failed = await parleyOn(databaseUrl, 'app:export', appId, file, '--with-secrets')
-    expect(failed).toEqual({ code: 1, output: expect.stringContaining('before_send_hooks') })
-    expect(existsSync(file)).toBe(false)
-  } finally {
-    await db`alter table hooks_elsewhere rename to before_send_hooks`
-  }
-})
+test.each(['before_send_hooks', 'audit'])(
+  'an export that fails at the table %s leaves no file behind',
+  async (table) => {
+    const { appId, databaseUrl, db } = world()
+    const file = folder.path('failed')
+    await db`alter table ${db(table)} rename to elsewhere`
+    try {
+      const failed = await parleyOn(databaseUrl, 'app:export', appId, file, '--with-secrets')
+      expect(failed).toEqual({ code: 1, output: expect.stringContaining(table) })
+      expect(existsSync(file)).toBe(false)
+    } finally {
+      await db`alter table elsewhere rename to ${db(table)}`
+    }
+  },
+)
 
 test('a damaged, foreign, newer or empty file is refused, and nobody sees its app', async () => {
   const database = await cloneDatabase()
