@@ -219,11 +219,10 @@ describe('malformed tRPC requests cause no server error', () => {
     const full = await batch(20)
     expect([full.status, JSON.parse(full.body).length]).toEqual([200, 20])
     const excessive = await batch(21)
-    expect(excessive.status).toBe(400)
+    expect(excessive).toMatchObject({ status: 400, headers: { 'content-type': 'application/json' } })
     const [{ error }] = [JSON.parse(excessive.body)].flat()
     expect(error.message).toBe('batch: expected at most 20 calls')
     expect(error.data.code).toBe('VALIDATION_ERROR')
-    expect(excessive.headers['content-type']).toMatch(/^application\/json/)
     expect(excessive.body).not.toContain('result')
   })
   test('the answers of a tRPC batch have some megabytes, calls beyond are refused', async () => {

@@ -128,7 +128,7 @@ export function serveTrpc(
         // Without this, tRPC would replace our Vary header with its own.
         responseMeta: () => ({ headers: { vary: 'Origin, trpc-accept, accept' } }),
       })
-      // Whole, also as lines: a stream that its client does not read does not end, nor is it counted.
+      // Whole, also as lines: a stream that is not read does not end, and is not counted as unread.
       const { 'transfer-encoding': _, ...headers } = Object.fromEntries(response.headers)
       // Of requests that it refuses itself, tRPC leaves the type out.
       reply.code(response.status).headers({ ...headers, 'content-type': 'application/json' })
@@ -137,7 +137,7 @@ export function serveTrpc(
   })
 }
 
-/** The request of a socket, as tRPC needs it: whether its token follows, and a host that is one. */
+/** The request of a socket, as tRPC needs it: whether a token follows, and a valid host. */
 const openingOf = ({ query }: FastifyRequest) => {
   const { connectionParams } = query as { connectionParams?: unknown } // Fastify parses it
   return { url: connectionParams === '1' ? '/?connectionParams=1' : '/', headers: { host: 'trpc' } }

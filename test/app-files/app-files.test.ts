@@ -142,7 +142,7 @@ test('the erasure of a deleted user is completed where the app is imported', asy
   expect(texts.map(({ text }) => text)).not.toContain('Words of a user who is deleted')
 })
 
-test('an app that exists is not imported, nor exported over a file, nor unknown', async () => {
+test('an existing app or file is not overwritten, and an unknown app is refused', async () => {
   const { appId, databaseUrl } = world()
   const { id: deleted } = await world().operator.apps.create({ name: 'Deleted' })
   await world().db`update apps set deleted_at = now() where id = ${deleted}`

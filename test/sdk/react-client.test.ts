@@ -110,7 +110,7 @@ test('a login right after a logout gets another client', async () => {
   await vi.waitFor(() => act(() => expect(last()).toBe('live')), patient)
 })
 
-test('after a logout nobody is shown, and who is mounted then has a new client', async () => {
+test('after a logout no user is shown, and what is mounted then has a new client', async () => {
   await world().users('ana')
   const { page, clients } = await loginPage()
   const { container, root } = mount()
