@@ -67,8 +67,9 @@ export class PresenceStores {
   }
 
   update({ userId, lastActiveAt, version = Number.NaN }: Told, isOnline: boolean) {
-    const known = this.#users.get(userId)
-    if (!known || version < known.version) return
+    // Also of users whom nobody watches yet: an answer under way may be older.
+    const known = this.#entry(userId)
+    if (version < known.version) return
     known.version = version
     setIfChanged(known.store, { isOnline, lastActiveAt })
   }

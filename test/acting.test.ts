@@ -135,7 +135,7 @@ test('a bad user id, one without a key, and one beside a token are UNAUTHORIZED'
   expect(await ask({ ...bearer, ...key, 'X-User-Id': 'ana' })).toBe(both)
   expect(await ask({ 'X-User-Id': 'ana' })).toBe('X-API-Key: expected a valid API key')
   expect(await ask({ ...key, 'X-User-Id': 'ana' }, '/api/abandoned/channels')).toBe(
-    'X-User-Id: this operation is not one of a user',
+    'X-User-Id: this operation cannot be called as a user',
   )
   const { users } = await world().backend.users.list({ q: 'x'.repeat(200) })
   expect(users).toEqual([])

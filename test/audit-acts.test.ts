@@ -53,7 +53,7 @@ test('an invite that is revoked is noted with who did it', async () => {
   ])
 })
 
-test("users who are synchronized are noted as a number, profiles if they are others'", async () => {
+test('a sync of users is audited as a number, a profile only if another user put it', async () => {
   const { backend } = world()
   const [eve] = await world().users('noted-eve')
   const { length } = await entries()

@@ -124,7 +124,7 @@ test('the erasure of a user is noted when it is asked for and when nothing is le
   expect(asked).toMatchObject({ actor: { type: 'key' }, target: { userId: 'gone-ben' } })
 })
 
-test('an operator who reads a closed channel leaves a trace, in an open one none', async () => {
+test('an operator reading a closed channel is audited, reading an open one is not', async () => {
   const { operator, appId } = world()
   const { owner, ben, channelId } = await newGroup('read')
   const { id: openId } = await owner.channels.create({ type: 'public', name: 'Square' })

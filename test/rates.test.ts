@@ -133,6 +133,20 @@ describe('repeated sends', () => {
     await ana.members.remove({ channelId: id, userId: 'ben' })
     expectError(await send(ben, { text: 'hi', clientId: 'a' }), 'FORBIDDEN')
   })
+  test('a key repeats no send outside its scopes, even over the limit', async () => {
+    const world = await limited({ rateLimits: { ...none, requests: 5 } })
+    const { ana, path, send } = await talk(world)
+    const message = { text: 'hi', clientId: 'a' }
+    expect((await send(ana, message)).status).toBe(201)
+    const { operator, appId, url } = world
+    const { apiKey } = await operator.apps.createKey({ appId, scopes: ['read'] })
+    const headers = { 'X-API-Key': apiKey, 'Content-Type': 'application/json' }
+    for (const _ of [1, 2, 3, 4, 5])
+      expect((await post(url, '/api/users', { method: 'GET', headers })).status).toBe(200)
+    const body = JSON.stringify(message)
+    const acting = { ...headers, 'X-User-Id': 'ana' }
+    expectError(await post(url, path, { headers: acting, body }), 'FORBIDDEN')
+  })
 })
 
 test('health, unknown routes and preflights are not counted', async () => {

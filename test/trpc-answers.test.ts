@@ -35,7 +35,11 @@ test('the answers of a tRPC batch are neither parsed nor made text once more', a
   expect(answers.map(({ result }) => result.data.messages.length)).toEqual([21, 21])
 })
 
-test('the answer of a tRPC batch is given whole to a client that does not read', async () => {
+test.each([
+  ['as it is', ''],
+  ['as lines', 'trpc-accept: application/jsonl\r\n'],
+  ['in an unknown form', 'trpc-accept: x\r\n'],
+])('a tRPC batch %s is given whole to a client that does not read', async (_, accept) => {
   const talk = await createTalk(world(), ana, 26)
   const responses: ServerResponse[] = []
   const note = (_: unknown, response: ServerResponse) => void responses.push(response)
@@ -46,7 +50,7 @@ test('the answer of a tRPC batch is given whole to a client that does not read',
     world().app.server.off('request', note)
     socket.destroy()
   })
-  const head = `Host: parley\r\nAuthorization: Bearer ${ana.token}\r\n\r\n`
+  const head = `Host: parley\r\nAuthorization: Bearer ${ana.token}\r\n${accept}\r\n`
   // The buffers of the system have room for some.
   socket.write(`GET ${readingPath(talk.channelId, 6)} HTTP/1.1\r\n${head}`.repeat(8))
   // Unread answers are counted, and cut, by the bytes of those that were given.

@@ -50,6 +50,8 @@ export function useChatClient(options: UseChatClientOptions): ChatClient | undef
     return () => {
       unsubscribe()
       release(key, shared)
+      // It may have ended before this component asks for one of this user again.
+      setCurrent(undefined)
     }
   }, [key])
   useEffect(() => {

@@ -17,7 +17,7 @@ export class PendingMutations {
   #updates: readonly OptimisticUpdate[] = []
   /** How many gaps were filled. */
   #gaps = 0
-  /** How many there were when a change was sent. */
+  /** How many there were when a change was queued, or sent by this tab. */
   readonly #gapsBefore = new Map<unknown, number>()
 
   constructor(readonly options: PendingMutationsOptions) {}
@@ -35,7 +35,8 @@ export class PendingMutations {
   handleStep(step: OutboxStep) {
     const { op, kind } = step
     if (kind === 'queued') this.show(op)
-    else if (kind === 'started') this.#gapsBefore.set(op.clientId, this.#gaps)
+    // Another tab may send it: that it is started is known only there.
+    if (kind === 'queued' || kind === 'started') this.#gapsBefore.set(op.clientId, this.#gaps)
     else if (kind === 'refused') this.#remove(op.clientId)
     else this.#complete(op.clientId)
   }

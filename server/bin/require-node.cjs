@@ -1,5 +1,5 @@
-// What `npm start` runs first in a clone, whose options an old Node.js does not know. In words that
-// it understands.
+// `npm start` runs this first in a clone, because an old Node.js does not know the options of the
+// server. It is written in syntax that an old one understands.
 const [, oldest] = /(\d+\.\d+)/.exec(require('../package.json').engines.node)
 const [major, minor] = process.versions.node.split('.').map(Number)
 const [oldestMajor, oldestMinor] = oldest.split('.').map(Number)

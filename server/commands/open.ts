@@ -10,7 +10,7 @@ import { connectionWarnings, type Sizes } from './connections.ts'
 import { databaseError } from './database-error.ts'
 import { grantIfMigrated } from './grants.ts'
 
-/** What commands do alike with the database. */
+// How the commands open and prepare the database.
 
 /** How the queue's migrations are named, which are graphile-worker's. */
 export const QUEUE_MIGRATIONS = "the job queue's migrations"

@@ -1,4 +1,4 @@
-/** Why the first line was not printed that could not be. The stream itself forgets it at once. */
+/** The first error of a print, which the stream itself does not keep. */
 let failure: NodeJS.ErrnoException | undefined
 
 const note = (error: Error) => {
@@ -7,21 +7,21 @@ const note = (error: Error) => {
 const ignore = () => {}
 
 /**
- * What a command prints may find no room, or nobody who reads it any more. It goes on to its end: a
- * migration is not left half-way for want of a reader.
+ * Lets a command run to its end although its output has no room, or is no longer read: a migration
+ * must not stop half-way for want of a reader.
  */
 export function outliveOutputs() {
   process.stdout.off('error', note).on('error', note)
   process.stderr.off('error', ignore).on('error', ignore)
 }
 
-/** Throws if something that was printed found no room. Who stops to read has read enough. */
+/** Throws if output was lost for want of room. A reader that stopped has read enough. */
 export async function requirePrinted() {
   await new Promise((resolve) => process.stdout.write('', resolve))
   if (failure && failure.code !== 'EPIPE') throw lost(failure)
 }
 
-/** Prints a line of what is the purpose of a command, which ends if nobody gets it. */
+/** Prints a line of the result of a command. Throws if it was lost: the command ends then. */
 export function printLine(line: string) {
   process.stdout.write(`${line}\n`)
   const error = failure ?? process.stdout.errored

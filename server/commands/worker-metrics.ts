@@ -1,20 +1,20 @@
 import { AggregatorRegistry, type MetricObject } from 'prom-client'
 
-/** A worker process: it counts for ever under its id, also when it has ended. */
+/** A worker process whose counters are part of the sum, also after it has ended. */
 type Counted = { id: number; isDead: () => boolean }
 /** What a worker process has shown. Undefined: it was too busy. */
 export type Shown = { worker: Counted; metrics: MetricObject[] | undefined }
 
 /**
- * Sums up what worker processes show. Counters and histograms must not fall: Prometheus takes that
- * for a restart, and would count once more what they had. So those of a process that has ended
- * stay, and those of a busy one are its last. Gauges are only of who answers now.
+ * Sums up the metrics of worker processes. Counters and histograms must not fall: Prometheus would
+ * take that for a restart, and count them again. So those of a process that has ended are kept, and
+ * for a busy one its last ones are used. Gauges are only those of processes that answer now.
  */
 export function createMetricsSum() {
   const last = new Map<number, { worker: Counted; counters: MetricObject[] }>()
   let ended: MetricObject[] = []
 
-  /** The registry of all, from what those that run have shown now. One call at a time. */
+  /** A registry with the sum, given what running processes have shown. One call at a time. */
   return async (shown: Shown[]) => {
     for (const { worker, metrics } of shown)
       if (metrics) last.set(worker.id, { worker, counters: metrics.filter(isCounted) })

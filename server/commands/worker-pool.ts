@@ -5,7 +5,7 @@ import type { Log } from '../core/log.ts'
 import { closeUnaccepted } from './unaccepted.ts'
 import { environmentOf, type Handed, type Order } from './worker-link.ts'
 
-/** One that lived for so long has not crashed at once. */
+/** A worker process that lived this long is replaced without a pause. */
 const HEALTHY_MS = 10_000
 const FIRST_PAUSE_MS = 250
 const LONGEST_PAUSE_MS = 30_000

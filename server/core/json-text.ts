@@ -1,6 +1,6 @@
 /**
- * A result of this type that is JSON already. Answers of several parts are measured as JSON, and to
- * write them again would cost as much as to read them.
+ * A result of this type that is JSON text already. The parts of an answer are measured as text;
+ * to parse them and write them again would cost far more.
  */
 export class JsonText<T = unknown> {
   declare readonly type: T

@@ -22,7 +22,7 @@ export function constant(make: (db: Tx) => Fragment) {
   }
 }
 
-/** Ids that every other one is between. */
+/** The lowest and the highest id. */
 export const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 export const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
@@ -34,10 +34,10 @@ type IdRange = {
 }
 
 /**
- * Rows of an app whose ids are within a range, which a query then orders by app and id: they are
- * read by the index of both. Were the app compared with a value, the index of all ids would have
- * the same order, and the rows of all other apps. That would also be taken for ids between two
- * others, of which PostgreSQL expects a few: so `after` and `last` compare app and id.
+ * Rows of an app whose ids are within a range, for a query that orders by app and id, so that the
+ * index of both is used. With `app_id = …` PostgreSQL may use the index of ids alone, which has the
+ * same order then, and read the rows of all other apps. It would do so for a range of ids as well,
+ * from which it expects few rows: so `after` and `last` compare app and id.
  */
 export function inApp(db: Tx, row: Fragment, { appId, after, before, last }: IdRange) {
   const place = db`(${row}.app_id, ${row}.id)`

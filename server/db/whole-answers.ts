@@ -10,11 +10,11 @@ type Query = {
 const repaired = new WeakSet<Query>()
 
 /**
- * Repairs all clients of Postgres.js, given one of them: the place of a row in its answer is
- * counted by connection, and the count stays where it is when a statement fails after its first
- * rows. The rows of the next answer then came behind as many holes (its issues 1119 and 1181). Not
- * repaired are the first part of a cursor, and the first answer to several statements in one text:
- * only commands and migrations have these, and a failure ends them.
+ * Works around a bug of Postgres.js (its issues 1119 and 1181) in all clients, given one of them: a
+ * connection does not reset its count of rows when a statement fails after its first rows, so the
+ * next answer began with as many holes. Not repaired are the first part of a cursor, and the first
+ * answer to several statements in one text: only commands and migrations have these, and a failure
+ * ends them.
  */
 export function withWholeAnswers<Client extends Pick<postgres.Sql, 'unsafe'>>(sql: Client): Client {
   const queries: Query = Object.getPrototypeOf(sql.unsafe(''))

@@ -16,7 +16,7 @@ export const audit = { list, listOfApp } satisfies Implements<'audit'>
 type Filter = Input<typeof contract.audit.list> & { appId?: string }
 type Row = AuditEntry & { hasNext: true | null }
 
-/** What an answer says of an entry beside what others chose the length of, at most. */
+/** The most bytes of an entry in an answer, apart from texts whose length callers chose. */
 const AROUND_BYTES = 400
 
 /**
@@ -163,8 +163,8 @@ async function selectStart(
 }
 
 /**
- * By the index of app and id: were the app compared with a value, that of all ids would have the
- * same order, and the entries of all other apps.
+ * Makes PostgreSQL use the index of app and id. With `app_id = …` the index of ids alone has the
+ * same order, and it may read the entries of all other apps.
  */
 const ofApp = (db: Tx, appId: string | undefined) =>
   appId === undefined ? db`true` : db`aud.app_id = any(array[${appId}::uuid])`

@@ -115,7 +115,7 @@ const mayInvite = (own: WorkspaceRole, role: WorkspaceRole) =>
 async function requireInviter(ctx: Context<'user'>, workspaceId: string) {
   const own = await workspaceForMember(ctx, workspaceId)
   if (!mayInvite(own.role, 'member')) {
-    throw new ApiError('FORBIDDEN', 'Only owners and admins see and revoke invites')
+    throw new ApiError('FORBIDDEN', 'Only owners and admins can see and revoke invites')
   }
 }
 

@@ -10,7 +10,7 @@ const health = implementWithoutConnection(
     if (isOutage())
       throw new ApiError(
         'UNAVAILABLE',
-        'The server refuses sockets until the database is back for it',
+        'The server refuses sockets until it reaches the database again',
       )
     const checks = {
       database: 'ok' as const,

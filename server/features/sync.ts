@@ -120,9 +120,9 @@ async function readChanged(db: Tx, { viewer, pulls }: ChangedQuery): Promise<Fit
 }
 
 /**
- * The seq after which no message was sent up to the rev `known`, or an earlier one. Messages take
- * revs in their order, so a search by halves finds it, among as many of the newest messages as the
- * channel has had changes since. Of one whose first rev is not known the last will do: it is later.
+ * The seq of the last message that was sent up to the rev `known`, or an earlier one. Revs of
+ * messages grow with their seqs, so a binary search finds it among the newest messages: as many as
+ * the channel has had changes since. Where the first rev of one is unknown its last rev is used.
  */
 const firstSentAfter = constant(
   (db) => db`

@@ -70,7 +70,7 @@ export function createAuthenticate({ adminKey, ...options }: AuthenticateOptions
     if (auth === 'none') return {}
     if (auth === 'admin') return admin(credentials)
     if (auth === 'key' && credentials.userId !== undefined)
-      throw new ApiError('UNAUTHORIZED', 'X-User-Id: this operation is not one of a user')
+      throw new ApiError('UNAUTHORIZED', 'X-User-Id: this operation cannot be called as a user')
     if (auth === 'key') return verifyKey(credentials, until, onNamed)
     const token = bearerToken(credentials.authorization)
     if (credentials.userId !== undefined) return actingUser(credentials, token, until, onNamed)

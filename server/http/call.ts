@@ -163,6 +163,7 @@ async function answerRepeat(
 ) {
   if (implementation.kind === 'batch' && rateLimits.mayLookUp(key)) {
     const { findRepeated, op } = implementation
+    requireScope(op, caller)
     const { data } = op.input.safeParse(readInput())
     const find = () => db.use((db) => findRepeated({ db, caller, services }, data as never), until)
     const repeated = data && (await admit(admissionRequestOf({ caller, until, gone }), find))

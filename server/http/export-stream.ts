@@ -42,7 +42,7 @@ export function createExportStreams() {
     // HEAD would read all pages for nobody.
     if (request.method === 'HEAD') {
       reply.header('Allow', 'GET')
-      throw new ApiError('METHOD_NOT_ALLOWED', 'A stream has no HEAD')
+      throw new ApiError('METHOD_NOT_ALLOWED', 'HEAD is not served for a streamed export')
     }
     // A hash, since keys that are not valid come here too.
     const key = sha256(apiKey)

@@ -180,7 +180,7 @@ function closeRefusedUpgrade({ raw }: FastifyRequest, reply: FastifyReply) {
 
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 
-/** What a developer sees whose client was given the address of the API, or of a page. */
+/** For developers whose `url` is the address of the API or of a page, not of the server. */
 const NO_ROUTE =
   "No such route; a client's url is the server's address, without /api or another path"
 

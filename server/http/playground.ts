@@ -36,7 +36,7 @@ export function servePlayground(
   })
   app.post('/playground/token', async (request, reply) => {
     if (!isFromThisMachine(request))
-      throw new ApiError('FORBIDDEN', 'The playground is for the machine that the server runs on')
+      throw new ApiError('FORBIDDEN', 'The playground works only on the machine of the server')
     if (!isOwnPage(request, publicUrl()))
       throw new ApiError('FORBIDDEN', `These tokens are for ${publicUrl()}/playground`)
     const body = jsonOf(request)

@@ -18,8 +18,8 @@ export function takeFromBudget(budget: AnswerBudget, answer: string) {
 const PLACE = /(?<=\{"result":\{"data":)(\d+)(?=\}\})/
 
 /**
- * The response with its answers, which are some megabytes. Written by tRPC, all of them would be
- * parsed, made text, copied and encoded at once, while everybody waits.
+ * The response with its answers, which may be megabytes, in their places. If tRPC wrote them, it
+ * would parse, serialize, copy and encode all of them at once, while all other calls wait.
  */
 export const withAnswers = (text: string, answers: Buffer[]) =>
   Buffer.concat(

@@ -118,24 +118,26 @@ export function serveTrpc(
           request: toCallRequest(request, reply),
           log: request.log,
           inputOf,
-          budget: request.params.path.includes(',')
-            ? { bytes: limits.batchAnswerBytes }
-            : undefined,
-          // Those that are streamed are written one by one.
+          budget: info.calls.length > 1 ? { bytes: limits.batchAnswerBytes } : undefined,
+          // Of answers as lines tRPC writes each by itself.
           keep: (answer) =>
-            info.accept === null ? answers.push(Buffer.from(answer)) - 1 : JSON.parse(answer),
+            info.accept === 'application/jsonl'
+              ? JSON.parse(answer)
+              : answers.push(Buffer.from(answer)) - 1,
         }),
         // Without this, tRPC would replace our Vary header with its own.
         responseMeta: () => ({ headers: { vary: 'Origin, trpc-accept, accept' } }),
       })
-      if (answers.length === 0) return reply.send(response)
-      reply.code(response.status).headers(Object.fromEntries(response.headers))
+      // Whole, also as lines: a stream that is not read does not end, and is not counted as unread.
+      const { 'transfer-encoding': _, ...headers } = Object.fromEntries(response.headers)
+      // Of requests that it refuses itself, tRPC leaves the type out.
+      reply.code(response.status).headers({ ...headers, 'content-type': 'application/json' })
       return reply.send(withAnswers(await response.text(), answers))
     },
   })
 }
 
-/** The request of a socket, as tRPC needs it: whether its token follows, and a host that is one. */
+/** The request of a socket, as tRPC needs it: whether a token follows, and a valid host. */
 const openingOf = ({ query }: FastifyRequest) => {
   const { connectionParams } = query as { connectionParams?: unknown } // Fastify parses it
   return { url: connectionParams === '1' ? '/?connectionParams=1' : '/', headers: { host: 'trpc' } }

@@ -81,7 +81,7 @@ async function removeReactions(context: RemovalContext, topic: string) {
     await deleteOwned(context, reactionsOfOne, { column: 'message_id', id })
 }
 
-/** Asked in an order that only the key of reactions has. */
+/** The order makes PostgreSQL use the key of reactions, the only index with that order. */
 const hasReactions = constant(
   (db) => db`(
     select true

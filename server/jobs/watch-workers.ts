@@ -20,7 +20,7 @@ export function watchWorkers({ db, timings: overrides }: WatchOptions) {
   let current: WorkersState = 'ok'
 
   const start = (log: Log) => {
-    /** When a worker was last seen to live, or at first, until when it may begin. */
+    /** When a worker was last seen alive; at first a time ahead, so that one has time to begin. */
     let aliveAt = performance.now() + workerMissingMs - graceMs
     let looking: Promise<void> | undefined
     const look = async () => {

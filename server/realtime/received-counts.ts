@@ -7,7 +7,7 @@ import type { ConnectedCount, UnreadCount } from './unread-counts.ts'
 /** A count of a user of this node, and why it was read. */
 export type CausedCount = UnreadCount & ChannelChange
 
-/** Fits into a payload of PostgreSQL, however long user ids are. */
+/** The most bytes of counts in a note: they fit into a payload, however long user ids are. */
 const NOTE_BYTES = 7_500
 /** The bytes of a channel beside its counts. */
 const CHANNEL_BYTES = 250

@@ -142,7 +142,7 @@ test('the erasure of a deleted user is completed where the app is imported', asy
   expect(texts.map(({ text }) => text)).not.toContain('Words of a user who is deleted')
 })
 
-test('an app that exists is not imported, nor exported over a file, nor unknown', async () => {
+test('an existing app or file is not overwritten, and an unknown app is refused', async () => {
   const { appId, databaseUrl } = world()
   const { id: deleted } = await world().operator.apps.create({ name: 'Deleted' })
   await world().db`update apps set deleted_at = now() where id = ${deleted}`
@@ -186,18 +186,21 @@ test('secrets are left out of a file, which says how many there were', async () 
   ])
 })
 
-test('an export that fails leaves no file behind', async () => {
-  const { appId, databaseUrl, db } = world()
-  const file = folder.path('failed')
-  await db`alter table before_send_hooks rename to hooks_elsewhere`
-  try {
-    const failed = await parleyOn(databaseUrl, 'app:export', appId, file, '--with-secrets')
-    expect(failed).toEqual({ code: 1, output: expect.stringContaining('before_send_hooks') })
-    expect(existsSync(file)).toBe(false)
-  } finally {
-    await db`alter table hooks_elsewhere rename to before_send_hooks`
-  }
-})
+test.each(['before_send_hooks', 'audit'])(
+  'an export that fails at the table %s leaves no file behind',
+  async (table) => {
+    const { appId, databaseUrl, db } = world()
+    const file = folder.path('failed')
+    await db`alter table ${db(table)} rename to elsewhere`
+    try {
+      const failed = await parleyOn(databaseUrl, 'app:export', appId, file, '--with-secrets')
+      expect(failed).toEqual({ code: 1, output: expect.stringContaining(table) })
+      expect(existsSync(file)).toBe(false)
+    } finally {
+      await db`alter table elsewhere rename to ${db(table)}`
+    }
+  },
+)
 
 test('a damaged, foreign, newer or empty file is refused, and nobody sees its app', async () => {
   const database = await cloneDatabase()

@@ -58,7 +58,7 @@ test('a hook that is set during a rotation keeps both secrets, a deleted one non
   expect(await signedWith(asked(), newest)).toEqual([false, true])
 })
 
-test('a rotation is noted without its secret, and one of no hook is refused and not', async () => {
+test('a rotation is audited without its secret, and refused where no hook is set', async () => {
   const { operator, api } = current().world
   const { appId, apiKey, backend } = await newScene()
   const { id: otherId, apiKey: otherKey } = await operator.apps.create({ name: 'No hook' })

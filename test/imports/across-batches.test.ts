@@ -75,7 +75,7 @@ test('two users have one direct message, and another once it is deleted', async 
   expect(channels.map(({ id }) => id)).toEqual([channelIdOf(world(), 'pair2')])
 })
 
-test('a reply is compared with its parent, and not with a pin of that', async () => {
+test('the time of a reply is compared with its parent, not with a pin of the parent', async () => {
   const report = await importInto(world(), [
     ...[user('ana'), channel('pinned')],
     { record: 'pin', messageId: 'pinned1', userId: 'ana', createdAt: at(9) },

@@ -177,7 +177,7 @@ test('a message costs each of 12 watchers one call, and its author none', async 
   }
 })
 
-test('a pin and its removal cost none of those who show the pins a call', async () => {
+test('pinning and unpinning cost clients that show the pins no call', async () => {
   const { ids, owner, channelId } = await createTalk(world(), 'pins', 12)
   const sent = await Promise.all(
     ['old', 'new'].map((text) => owner.messages.send({ channelId, text })),

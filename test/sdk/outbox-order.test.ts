@@ -67,7 +67,7 @@ test('what another tab has done ahead of the clock is sent first, after reloads,
   await expectOrder()
 })
 
-test('a stored time that is none does not keep the next message from being sent', async () => {
+test('an invalid stored time does not keep the next message from being sent', async () => {
   const storage = indexedDbStorage('no-time')
   await storage.put(OWNER, fromAhead({ createdAt: 'yesterday' }))
   const { chat, channel } = scriptedChat({ storage })

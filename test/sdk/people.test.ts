@@ -87,7 +87,7 @@ test('a direct message that nobody can be in says why, by the id that was given'
   })
   await expect(chat.dm('ana')).rejects.toMatchObject({
     code: 'VALIDATION_ERROR',
-    message: 'A direct message is with another user than yourself',
+    message: 'A direct message needs a user other than yourself',
   })
 })
 

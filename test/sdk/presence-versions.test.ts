@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isOffline, until } from '../support/chat.ts'
+import { isOffline, ready, until } from '../support/chat.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
 
 const lastActiveAt = new Date(0).toISOString()
@@ -53,4 +53,22 @@ test('presence with a lower version counts once a backup may have been restored'
   mend()
   chat.wake()
   await until(presence, ({ isOnline }) => !isOnline)
+})
+
+test('who came online before anybody watched them is not offline by an older answer', async () => {
+  const { chat, channel, tell, hold } = scriptedChat()
+  channel('c')
+  await chat.connect()
+  const held = hold(/POST \/api\/sync/)
+  const room = chat.channel('c')
+  room.members.subscribe(() => {})
+  await held.asked
+  tell('presence.online', { userId: 'ana', lastActiveAt, version: 2 })
+  await quiet()
+  const ana = chat.presence('ana')
+  ana.subscribe(() => {})
+  held.release()
+  await until(room.members, ready)
+  await quiet()
+  expect(ana.getSnapshot().isOnline).toBe(true)
 })

@@ -80,6 +80,22 @@ test('components share one client of a user, which ends with them or another use
   await vi.waitFor(() => expect(statuses()).toEqual(['offline', 'offline']), patient)
 })
 
+test('a user who is back after a while has one client, and it is a new one', async () => {
+  await world().users('ana')
+  const { page, clients } = await loginPage()
+  const { root } = mount()
+  const become = (expected: string[]) => {
+    const statuses = () => [...clients].map((chat) => chat.connection.getSnapshot().status)
+    return vi.waitFor(() => act(() => expect(statuses()).toEqual(expected)), patient)
+  }
+  await act(() => root.render(page('ana')))
+  await become(['live'])
+  await act(() => root.render(page(undefined)))
+  await become(['offline'])
+  await act(() => root.render(page('ana')))
+  await become(['offline', 'live'])
+})
+
 test('a login right after a logout gets another client', async () => {
   await world().users('ana')
   const { page, clients } = await loginPage()
@@ -94,7 +110,7 @@ test('a login right after a logout gets another client', async () => {
   await vi.waitFor(() => act(() => expect(last()).toBe('live')), patient)
 })
 
-test('after a logout nobody is shown, and who is mounted then has a new client', async () => {
+test('after a logout no user is shown, and what is mounted then has a new client', async () => {
   await world().users('ana')
   const { page, clients } = await loginPage()
   const { container, root } = mount()

@@ -8,7 +8,7 @@ import { quiet, scriptedChat } from '../support/scripted/index.ts'
 
 const window = useDom({ acts: true })
 
-test('of a list of messages only the row is rendered that is new or changes', async () => {
+test('a message list renders only rows that are new or have changed', async () => {
   const { chat, channel } = scriptedChat()
   const talk = channel('c')
   for (let count = 0; count < 50; count++) talk.send(`message ${count}`)

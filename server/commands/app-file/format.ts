@@ -9,7 +9,7 @@ import { parseJson } from '../../core/json-text.ts'
  */
 export const FORMAT = 1
 
-/** How much is stored at once when the file is imported. A batch is over with what reaches it. */
+/** How much of a file is stored at once: the row that reaches one of these ends its batch. */
 export const BATCH = { rows: 1_000, characters: 4_000_000 }
 
 const header = z.object({

@@ -31,24 +31,26 @@ export async function exportApp({ appId, file, hasSecrets }: ExportCommand) {
     await withConnection(url, async (db) => {
       await requireExportable(db, appId)
       const target = file === '-' ? process.stdout : await create(file)
-      await noteCommand(db, { operation: 'apps.export', appId, target: { hasSecrets } })
       let written: { rows: Counts; leftOut: Counts } | undefined
       const lines = async function* () {
         written = yield* appFileLines(db, { appId, hasSecrets, onBatch: createProgress('rows') })
       }
-      await transaction(db, async (tx) => {
-        // One moment of the app. The pause is that of whoever takes the lines.
-        await tx`set transaction isolation level repeatable read, read only`
-        // The statement of a table lasts until its last row is taken.
-        await tx`
-          select
-            set_config('idle_in_transaction_session_timeout', '0', true),
-            set_config('statement_timeout', '0', true)`
-        await pipeline(Readable.from(lines()), target, { end: file !== '-' })
-      }).catch(async (error) => {
+      try {
+        await noteCommand(db, { operation: 'apps.export', appId, target: { hasSecrets } })
+        await transaction(db, async (tx) => {
+          // One moment of the app. The pause is that of whoever takes the lines.
+          await tx`set transaction isolation level repeatable read, read only`
+          // The statement of a table lasts until its last row is taken.
+          await tx`
+            select
+              set_config('idle_in_transaction_session_timeout', '0', true),
+              set_config('statement_timeout', '0', true)`
+          await pipeline(Readable.from(lines()), target, { end: file !== '-' })
+        })
+      } catch (error) {
         if (file !== '-') await rm(file, { force: true })
         throw error
-      })
+      }
       console.error(`Rows exported: ${shown(written?.rows)}`)
       sayLeftOut(written?.leftOut, 'Left out: ', '. --with-secrets includes them')
     })

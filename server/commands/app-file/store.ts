@@ -47,8 +47,8 @@ export async function noteBatch(
 }
 
 /**
- * If the app was here before and was deleted, clients may still know its numbers of events, which
- * are given to others now: then all clients have to load everything again. Returns whether.
+ * If the app was here before and was deleted, its new events get offsets that clients may already
+ * have seen. Then starts a new epoch, so that all clients load everything again. Returns whether.
  */
 export async function renewEpochFor(db: Tx, appId: string) {
   const { count } = await db`

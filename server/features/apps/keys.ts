@@ -34,7 +34,7 @@ export const createKey = implement(
         and num_nulls(a.deleted_at) = 1
       for no key update`
     if (!app) throw appNotFound()
-    if (app.isTooLate) throw new ApiError('VALIDATION_ERROR', 'expiresAt: expected a time to come')
+    if (app.isTooLate) throw new ApiError('VALIDATION_ERROR', 'expiresAt: expected a future time')
     const apiKey = newApiKey()
     const [key] = await db<Key[]>`
       insert into api_keys as ak (id, app_id, hash, name, scopes, expires_at)

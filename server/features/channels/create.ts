@@ -19,7 +19,7 @@ export const create = implement(contract.channels.create, async (ctx, input) => 
   const isDirect = input.type === 'messaging'
   const others = input.memberIds.filter((id) => id !== userId)
   if (isDirect && others.length === 0) {
-    throw new ApiError('VALIDATION_ERROR', 'A direct message is with another user than yourself')
+    throw new ApiError('VALIDATION_ERROR', 'A direct message needs a user other than yourself')
   }
   const user = { ...ctx, caller: { ...ctx.caller, userId } }
   if (input.workspaceId !== undefined) await workspaceForMember(user, input.workspaceId)

@@ -31,7 +31,7 @@ const list = implementWithoutTransaction(
     }
     if (userId === null) return listAll(db, { appId, limit, offset, cursor })
     if (cursor !== undefined) {
-      throw new ApiError('VALIDATION_ERROR', 'cursor: expected none from a user')
+      throw new ApiError('VALIDATION_ERROR', 'cursor: only backends can use it')
     }
     // Reads one more than the page, to know whether there are more.
     const wanted = { appId, userId, limit: limit + 1, offset, type, q }

@@ -50,7 +50,7 @@ export type ChannelView = [
   frozen: boolean,
   custom: string | null,
   createdAt: string,
-  /** Null: when it was created. */
+  /** Null: the same as `createdAt`. */
   updatedAt: string | null,
   members: string | null,
 ]

@@ -47,8 +47,8 @@ export async function appendText(
 type GrownText = { userId: string; text: string; streaming: boolean | null }
 
 /**
- * The length of a text that contains this append already. Throws for every other append that could
- * not be made, and for empty ones, which kept nothing alive.
+ * The length of the text if it contains this append already. Throws for every other append that
+ * could not be made, and for an empty one, which has not kept the stream alive.
  */
 export async function lengthIfRepeated(ctx: Context<'user'>, append: Append) {
   const { db, caller } = ctx

@@ -89,7 +89,7 @@ export const replay = implement(contract.webhooks.replay, async (ctx, { webhookI
       `since: expected a time of the last ${limits.eventsKeptHours} hours`,
     )
   if (!asked.isCovered)
-    throw new ApiError('CONFLICT', 'A replay of later events is running: wait for its end')
+    throw new ApiError('CONFLICT', 'A replay from a later time is running: wait until it has ended')
   await db`
     update service s
     set value = (

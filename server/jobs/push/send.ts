@@ -104,8 +104,8 @@ type Refusal<T extends PushTask> = {
 }
 
 /**
- * Counts pushes by outcome, logs and keeps refusals once a workflow and reason, and returns the
- * untaken.
+ * Counts pushes by outcome, logs and keeps refusals once for each workflow and reason, and returns
+ * the pushes that the provider had trouble with.
  */
 async function settle<T extends PushTask>(sent: Sent<T>[], context: SendContext<T>) {
   const { metrics, log, keepRefused } = context

@@ -111,7 +111,7 @@ test('a batch that takes too long costs only the call that caused it its result'
   expect(sizes).toEqual([16, 8, 8, 4, 4, 2, 2, 1, 1])
 })
 
-test('a half of a batch that took too long is answered before the other is done', async () => {
+test('half of a slow batch is answered before the other half is done', async () => {
   const answered: number[] = []
   const batches: number[][] = []
   const ask = coalesce<number, number>(

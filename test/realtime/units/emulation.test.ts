@@ -134,7 +134,7 @@ test('the requests that wait for all other nodes together are bounded', async ()
   expect(new Set(await Promise.all(waiting))).toEqual(new Set(['unknown']))
 })
 
-test('a session has few bytes on their way to another node, and so have all together', async () => {
+test('bytes on their way to another node are bounded, by session and in all', async () => {
   const [here, there] = [await createNode('here'), await createNode('there')]
   const half = 'x'.repeat(256 * 1024)
   for (const data of [half, half]) void here.emulation.receive(there.request(data), ADDRESS)

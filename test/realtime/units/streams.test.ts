@@ -72,7 +72,7 @@ async function lookAtLeft(ofApps: string[], work: () => Promise<number>) {
   return stores
 }
 
-test('a look at few apps stores many of their texts that were left', async () => {
+test('where few apps have streams that were left, one look stores many of each', async () => {
   expect(await lookAtLeft(Array(12).fill('busy'), async () => 0)).toBe(12)
 })
 

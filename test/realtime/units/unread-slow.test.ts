@@ -44,7 +44,7 @@ test('a channel that takes too long to count keeps back no other', async () => {
   expect(attempts.filter((keys) => keys === 'c')).toHaveLength(1)
 })
 
-test('a channel that takes too long for all nodes is counted for the own users', async () => {
+test('a channel too slow to count for all nodes is counted for those of this node', async () => {
   const elsewhere = { ...row('dan', 'c', 7), nodeId: 'other' }
   const { notifier, database, news, notes } = openNotifier(row('ben', 'c', 1), elsewhere)
   database.onStatement = (keys, isOwn) => {
@@ -131,7 +131,7 @@ test('a user whose counts take too long to load keeps back no other', async () =
   expect((await news()).filter((each) => each.startsWith('cem'))).toContain('cem total 2')
 })
 
-test('who left a channel, and another one during a load that is late, is told both', async () => {
+test('a user who leaves a channel, and another during a slow load, is told of both', async () => {
   const { notifier, database, news } = openNotifier(row('ben', 'one', 1), row('ben', 'two', 2))
   notifier.markDirty('one', { offset: 1 })
   expect(await news()).toContain('ben total 3')
