@@ -114,8 +114,8 @@ export interface Api {
     /**
      * Changes the fields that are given; unknown names are an error. While an app is disabled, its
      * sockets are closed and all calls of its keys and users are refused with APP_DISABLED, on
-     * every server at once; one that misses the note follows within 5 seconds. Nothing is lost:
-     * once it is enabled again, the same keys and tokens work.
+     * every server at once; one that misses the notification follows within 5 seconds. Nothing is
+     * lost: once it is enabled again, the same keys and tokens work.
      *
      * `PATCH /admin/apps/{appId}`
      */
@@ -285,7 +285,8 @@ export interface Api {
     }>
     /**
      * Changes the fields that are given; unknown names are an error. The server that handles this
-     * call applies them at once, and so do the others, or within 5 seconds if they miss the note.
+     * call applies them at once, and so do the others, or within 5 seconds if they miss the
+     * notification.
      *
      * `PATCH /admin/apps/{appId}/keys/{keyId}`
      */
@@ -371,9 +372,9 @@ export interface Api {
     }>
     /**
      * Lists channels of every type, the newest first. `q` finds them by a part of their name: first
-     * public channels and livestreams, then all others. Of these a call looks at 1,000, so a page
-     * may have few channels, or none, and a `nextCursor` all the same. `userId` finds those that a
-     * user is a member of, `channelId` the one with this id. Give one of the three.
+     * public channels and livestreams, then all others. One call looks at 1,000 of the others, so a
+     * page may have few channels, or none, and a `nextCursor` all the same. `userId` finds those
+     * that a user is a member of, `channelId` the one with this id. Give one of the three.
      *
      * `GET /admin/apps/{appId}/channels`
      */
@@ -777,8 +778,8 @@ export interface Api {
     /**
      * Everything personal that is stored about a user: profile, devices without their push tokens,
      * preferences, workspaces, memberships, messages, reactions, read positions, pins, channels
-     * that they left, and invites that they made or used; at most 200 things a page. With `Accept:
-     * application/x-ndjson` all pages from the cursor on are streamed, one thing a line. After each
+     * that they left, and invites that they made or used; at most 200 items a page. With `Accept:
+     * application/x-ndjson` all pages from the cursor on are streamed, one item a line. After each
      * page comes a line like `{"kind":"cursor","cursor":"…"}`, and the last line is
      * `{"kind":"end"}`: a stream without it was cut short, and goes on with the last cursor. A
      * stream counts as one call; a key has at most 4 at once with each process of the service. What
@@ -1155,11 +1156,11 @@ export interface Api {
     }, options?: CallOptions): Promise<Message>
     /**
      * Appends up to 50 messages to the channel, in the order in which they are given, as if each
-     * was sent by itself: for a client that was offline. One that is refused does not refuse the
-     * others, but behind one that is answered with UNAVAILABLE none is stored: repeated, it would
-     * come after them. Each has a `clientId`, so that the call may be repeated after a lost
-     * response. Each counts against the limit of messages; those for which there is no room are
-     * answered with RATE_LIMITED.
+     * were sent alone: for a client that was offline. One that is refused does not refuse the
+     * others, but after one that fails with UNAVAILABLE none is stored, so that a repeat keeps the
+     * order. Each has a `clientId`, so that the call may be repeated after a lost response. Each
+     * counts against the limit of messages; those for which there is no room are answered with
+     * RATE_LIMITED.
      *
      * `POST /api/channels/{channelId}/messages/batch`
      */
@@ -1229,8 +1230,8 @@ export interface Api {
      * the text is in the database: no crash of a server loses it. Subscribers are sent it at once
      * as `message.delta`; the message itself follows as `message.updated`, at most every 1 s.
      * Without an append for 30 s the message is interrupted, and after 3,600 s in any case; an
-     * empty text keeps it alive until then. An append that is there already changes nothing. Any
-     * other `at` than the length so far is a VALIDATION_ERROR that says this length. Once the
+     * empty text keeps it alive until then. Repeating an append changes nothing. Otherwise `at`
+     * must be the length so far: any other is a VALIDATION_ERROR that says this length. Once the
      * message is finished, edited or interrupted, it is FORBIDDEN. 3,000 a minute for each user,
      * also for a backend that acts as that user.
      *
@@ -1703,7 +1704,7 @@ export interface Api {
       channelId: string
     }, options?: CallOptions): Promise<Success>
     /**
-     * Lists the workspaces of the app without members. Channels of theirs may still have some.
+     * Lists the workspaces of the app without members. Their channels may still have members.
      *
      * `GET /api/abandoned/workspaces`
      */
@@ -1824,7 +1825,7 @@ export interface Api {
       url: string
       /** The events that it is sent. */
       events: EventPattern[]
-      /** What it is for; null: nothing was said. */
+      /** What it is for; null if not given. */
       description?: string | null | undefined
     }, options?: CallOptions): Promise<WebhookWithSecret>
     /**
@@ -1852,13 +1853,13 @@ export interface Api {
       url?: string | undefined
       /** The events that it is sent. */
       events?: EventPattern[] | undefined
-      /** What it is for; null: nothing was said. */
+      /** What it is for; null if not given. */
       description?: string | null | undefined
-      /** Whether it is sent events. Events while it is disabled are not sent later. */
+      /** Whether events are sent to it. While disabled it misses them for good. */
       enabled?: boolean | undefined
     }, options?: CallOptions): Promise<Webhook>
     /**
-     * Ends all deliveries to it, those that have not succeeded yet included.
+     * Deletes the webhook, and cancels its deliveries that have not succeeded yet.
      *
      * `DELETE /webhooks/{webhookId}`
      */
@@ -1867,8 +1868,8 @@ export interface Api {
       webhookId: string
     }, options?: CallOptions): Promise<Success>
     /**
-     * Makes a new secret. For 24 hours the one before signs too, so that a receiver with either
-     * accepts what it is sent.
+     * Makes a new secret. For 24 hours the previous one signs too, so that receivers with either
+     * secret accept deliveries.
      *
      * `POST /webhooks/{webhookId}/rotate`
      */
@@ -1907,7 +1908,7 @@ export interface Api {
       nextCursor: string | null
     }>
     /**
-     * Sends it again now, whatever became of it, with all its attempts. Its event is kept for 24
+     * Sends it again now, whatever its status, with all its attempts. Its event is kept for 24
      * hours.
      *
      * `POST /webhooks/{webhookId}/deliveries/{deliveryId}/retry`
@@ -1920,9 +1921,9 @@ export interface Api {
     }, options?: CallOptions): Promise<WebhookDelivery>
     /**
      * Sends all events that match and happened since a time, those already delivered and those from
-     * before the webhook included. Events are kept for 24 hours. While one runs, another that goes
-     * further back is refused with CONFLICT, and one of later events is made after it. Repeat a
-     * call that got no answer with the same `since`.
+     * before the webhook included. Events are kept for 24 hours. While one runs, another that
+     * starts further back is refused with CONFLICT, and one that starts later runs after it. Repeat
+     * a call that got no answer with the same `since`.
      *
      * `POST /webhooks/{webhookId}/replay`
      */
@@ -1958,14 +1959,14 @@ export interface Api {
      */
     getBeforeSend(args?: Record<string, never>, options?: CallOptions): Promise<BeforeSendHook>
     /**
-     * No message goes to it any more, within 5 seconds.
+     * Within 5 seconds no message is sent to it any more.
      *
      * `DELETE /hooks/before-send`
      */
     deleteBeforeSend(args?: Record<string, never>, options?: CallOptions): Promise<Success>
     /**
-     * Makes a new secret. For 24 hours the one before signs too, so that an endpoint with either
-     * accepts what it is asked.
+     * Makes a new secret. For 24 hours the previous one signs too, so that endpoints with either
+     * secret accept the requests.
      *
      * `POST /hooks/before-send/rotate`
      */
@@ -2243,9 +2244,9 @@ export interface ChannelEvents {
     readAt: string
   }
   /**
-   * The text of a message with `streaming: true` has grown. Whoever has its text up to `at` or
-   * further puts this in its place; with less text, a part was missed, and the `message.updated`
-   * that follows has it. In channels with more than 100 members, parts are joined for 100 ms.
+   * The text of a message with `streaming: true` has grown. A client that has it up to `at` or
+   * further puts this there; one with less has missed a part, which the `message.updated` that
+   * follows has. In channels with more than 100 members, parts are joined for 100 ms.
    */
   'message.delta': {
     /** Id of the channel. */
@@ -2428,8 +2429,8 @@ export interface UserEvents {
     /** When the user was last active. */
     lastActiveAt: string | null
     /**
-     * Version of whether the user is online: in events `version`, in users `presenceVersion`. What
-     * has a lower one than the last is older, and to be ignored.
+     * Version of whether the user is online: in events `version`, in users `presenceVersion`.
+     * Ignore what has a lower version than the last one: it is older.
      */
     version?: number | undefined
   }
@@ -2443,8 +2444,8 @@ export interface UserEvents {
     /** When the user was last active. */
     lastActiveAt: string | null
     /**
-     * Version of whether the user is online: in events `version`, in users `presenceVersion`. What
-     * has a lower one than the last is older, and to be ignored.
+     * Version of whether the user is online: in events `version`, in users `presenceVersion`.
+     * Ignore what has a lower version than the last one: it is older.
      */
     version?: number | undefined
   }
@@ -3199,7 +3200,7 @@ export interface ImportedChannel {
   record: 'channel'
   /** Id of the channel in the system that it comes from. */
   id: string
-  /** As of other channels. `messaging` is a direct message of `memberIds`. */
+  /** The type of the channel. `messaging` is a direct message of `memberIds`. */
   type: 'messaging' | 'group' | 'livestream' | 'public' | 'private'
   /** Required, except for direct messages. */
   name?: string | undefined
@@ -3209,7 +3210,7 @@ export interface ImportedChannel {
   image?: string | undefined
   /** The user who created it; default: the backend. */
   createdBy?: string | undefined
-  /** Only and always for direct messages: its two users. */
+  /** The two users of a direct message; not allowed for other types. */
   memberIds?: string[] | undefined
   /** Whether only the backend may send. */
   frozen?: boolean | undefined
@@ -3248,7 +3249,7 @@ export interface ImportedMessage {
   id: string
   /** Id of the channel in the system that it comes from. */
   channelId: string
-  /** The author; none of a system message. */
+  /** The author; absent for a system message. */
   userId?: string | undefined
   type?: MessageType | undefined
   /** At most 10,000 characters. */
@@ -3774,8 +3775,8 @@ export interface SyncMember {
   /** Whether the user is connected. */
   online: boolean
   /**
-   * Version of whether the user is online: in events `version`, in users `presenceVersion`. What
-   * has a lower one than the last is older, and to be ignored.
+   * Version of whether the user is online: in events `version`, in users `presenceVersion`. Ignore
+   * what has a lower version than the last one: it is older.
    */
   presenceVersion: number
   /**
@@ -3836,8 +3837,8 @@ export interface User {
   /** Whether the user is connected. */
   online: boolean
   /**
-   * Version of whether the user is online: in events `version`, in users `presenceVersion`. What
-   * has a lower one than the last is older, and to be ignored.
+   * Version of whether the user is online: in events `version`, in users `presenceVersion`. Ignore
+   * what has a lower version than the last one: it is older.
    */
   presenceVersion: number
 }
@@ -3861,8 +3862,8 @@ export interface UserDetails {
   /** Whether the user is connected. */
   online: boolean
   /**
-   * Version of whether the user is online: in events `version`, in users `presenceVersion`. What
-   * has a lower one than the last is older, and to be ignored.
+   * Version of whether the user is online: in events `version`, in users `presenceVersion`. Ignore
+   * what has a lower version than the last one: it is older.
    */
   presenceVersion: number
   /** Your own metadata. */
@@ -3909,16 +3910,16 @@ export interface Webhook {
   url: string
   /** The events that it is sent. */
   events: EventPattern[]
-  /** What it is for; null: nothing was said. */
+  /** What it is for; null if not given. */
   description: string | null
-  /** Whether it is sent events. Events while it is disabled are not sent later. */
+  /** Whether events are sent to it. While disabled it misses them for good. */
   enabled: boolean
   /**
    * Why the server disabled it: nothing succeeded for 5 days (`failing`), or it answered 410
    * (`gone`). Null if it did not.
    */
   disabledReason: WebhookDisabledReason | null
-  /** When the first delivery failed since one succeeded; null: the last did. */
+  /** Since when deliveries have failed; null if the last one succeeded. */
   failingSince: string | null
   /** When it was created. */
   createdAt: string
@@ -3969,16 +3970,16 @@ export interface WebhookWithSecret {
   url: string
   /** The events that it is sent. */
   events: EventPattern[]
-  /** What it is for; null: nothing was said. */
+  /** What it is for; null if not given. */
   description: string | null
-  /** Whether it is sent events. Events while it is disabled are not sent later. */
+  /** Whether events are sent to it. While disabled it misses them for good. */
   enabled: boolean
   /**
    * Why the server disabled it: nothing succeeded for 5 days (`failing`), or it answered 410
    * (`gone`). Null if it did not.
    */
   disabledReason: WebhookDisabledReason | null
-  /** When the first delivery failed since one succeeded; null: the last did. */
+  /** Since when deliveries have failed; null if the last one succeeded. */
   failingSince: string | null
   /** When it was created. */
   createdAt: string

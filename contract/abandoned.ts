@@ -71,7 +71,7 @@ export const abandoned = {
     auth: 'key',
     summary: 'List abandoned workspaces',
     description:
-      'Lists the workspaces of the app without members. Channels of theirs may still have some.',
+      'Lists the workspaces of the app without members. Their channels may still have members.',
     input: z.object(page),
     output: z.object({
       workspaces: z.array(AbandonedWorkspace).meta({ description: 'In no particular order.' }),

@@ -98,7 +98,7 @@ export const keyOperations = {
     description:
       'Changes the fields that are given; unknown names are an error. The server that handles ' +
       'this call applies them at once, and so do the others, or within ' +
-      `${limits.revocationSeconds} seconds if they miss the note.`,
+      `${limits.revocationSeconds} seconds if they miss the notification.`,
     input: Ref.extend({ ...given, scopes: given.scopes.optional() }).strict(),
     output: ApiKey,
     errors: ['NOT_FOUND'],

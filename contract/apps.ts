@@ -148,7 +148,7 @@ export const apps = {
     description:
       'Changes the fields that are given; unknown names are an error. While an app is disabled, ' +
       'its sockets are closed and all calls of its keys and users are refused with APP_DISABLED, ' +
-      'on every server at once; one that misses the note follows within ' +
+      'on every server at once; one that misses the notification follows within ' +
       `${limits.revocationSeconds} seconds. Nothing is lost: once it is enabled again, the same ` +
       'keys and tokens work.',
     input: Ref.extend({

@@ -195,9 +195,9 @@ export const ephemeralChannelEvents = {
     })
     .meta({
       description:
-        'The text of a message with `streaming: true` has grown. Whoever has its text up to `at` ' +
-        'or further puts this in its place; with less text, a part was missed, and the ' +
-        '`message.updated` that follows has it. ' +
+        'The text of a message with `streaming: true` has grown. A client that has it up to `at` ' +
+        'or further puts this there; one with less has missed a part, which the ' +
+        '`message.updated` that follows has. ' +
         `${inLargeChannels}, parts are joined for ${limits.streams.deltaSeconds * 1_000} ms.`,
     }),
   read_receipt: z

@@ -116,7 +116,7 @@ export const presenceVersion = () =>
   z.int().meta({
     description:
       'Version of whether the user is online: in events `version`, in users `presenceVersion`. ' +
-      'What has a lower one than the last is older, and to be ignored.',
+      'Ignore what has a lower version than the last one: it is older.',
     examples: [12],
   })
 

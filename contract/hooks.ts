@@ -150,7 +150,7 @@ export const hooks = {
     path: '/hooks/before-send',
     auth: 'key',
     summary: 'Delete the before-send hook',
-    description: `No message goes to it any more, within ${limits.revocationSeconds} seconds.`,
+    description: `Within ${limits.revocationSeconds} seconds no message is sent to it any more.`,
     input: z.object({}),
     output: field.Success,
     errors: ['NOT_FOUND'],
@@ -161,8 +161,8 @@ export const hooks = {
     auth: 'key',
     summary: "Replace the before-send hook's secret",
     description:
-      `Makes a new secret. For ${rotationHours} hours the one before signs too, so that an ` +
-      'endpoint with either accepts what it is asked.',
+      `Makes a new secret. For ${rotationHours} hours the previous one signs too, so that ` +
+      'endpoints with either secret accept the requests.',
     input: z.object({}),
     output: WithSecret,
     errors: ['NOT_FOUND'],

@@ -46,7 +46,7 @@ const ChannelRecord = z
     record: z.literal('channel').meta({ description: 'A channel.', examples: ['channel'] }),
     id: channelId(),
     type: z.enum(['messaging', 'group', 'livestream', 'public', 'private']).meta({
-      description: 'As of other channels. `messaging` is a direct message of `memberIds`.',
+      description: 'The type of the channel. `messaging` is a direct message of `memberIds`.',
       examples: ['group'],
     }),
     name: field
@@ -70,7 +70,7 @@ const ChannelRecord = z
       .length(2, 'expected exactly 2 entries')
       .refine(([one, other]) => one !== other, 'expected 2 different users')
       .optional()
-      .meta({ description: 'Only and always for direct messages: its two users.' }),
+      .meta({ description: 'The two users of a direct message; not allowed for other types.' }),
     frozen: z
       .boolean()
       .optional()
@@ -109,7 +109,7 @@ const MessageRecord = z
     userId: field
       .userId()
       .optional()
-      .meta({ description: 'The author; none of a system message.', examples: ['ana'] }),
+      .meta({ description: 'The author; absent for a system message.', examples: ['ana'] }),
     type: MessageType.default('regular'),
     text: field
       .text({ max: limits.textLength })

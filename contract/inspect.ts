@@ -118,10 +118,10 @@ export const inspect = {
     summary: 'List the channels of an app',
     description:
       'Lists channels of every type, the newest first. `q` finds them by a part of their name: ' +
-      'first public channels and livestreams, then all others. Of these a call looks at ' +
-      `${grouped(limits.inspectSlice)}, so a page may have few channels, or none, and a ` +
-      '`nextCursor` all the same. `userId` finds those that a user is a member of, `channelId` ' +
-      'the one with this id. Give one of the three.',
+      'first public channels and livestreams, then all others. One call looks at ' +
+      `${grouped(limits.inspectSlice)} of the others, so a page may have few channels, or none, ` +
+      'and a `nextCursor` all the same. `userId` finds those that a user is a member of, ' +
+      '`channelId` the one with this id. Give one of the three.',
     input: z
       .object({
         appId,

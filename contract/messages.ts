@@ -268,12 +268,11 @@ export const messages = {
     summary: 'Send several messages',
     description:
       `Appends up to ${limits.messageBatch.messages} messages to the channel, in the order in ` +
-      'which they are given, as if each was sent by itself: for a client that was offline. One ' +
-      'that is refused does not refuse the others, but behind one that is answered with ' +
-      'UNAVAILABLE none is stored: repeated, it would come after them. Each has a `clientId`, so ' +
-      'that the call may ' +
-      'be repeated after a lost response. Each counts against the limit of messages; those for ' +
-      'which there is no room are answered with RATE_LIMITED.',
+      'which they are given, as if each were sent alone: for a client that was offline. One ' +
+      'that is refused does not refuse the others, but after one that fails with UNAVAILABLE ' +
+      'none is stored, so that a repeat keeps the order. Each has a `clientId`, so that the ' +
+      'call may be repeated after a lost response. Each counts against the limit of messages; ' +
+      'those for which there is no room are answered with RATE_LIMITED.',
     input: z.object({
       channelId: field.channelId(),
       messages: z

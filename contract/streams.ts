@@ -21,8 +21,8 @@ export const streams = {
       'at once as `message.delta`; the message itself follows as `message.updated`, at most ' +
       `every ${storeSeconds} s. Without an append for ${quietSeconds} s the message is ` +
       `interrupted, and after ${grouped(longestSeconds)} s in any case; an empty text keeps it ` +
-      'alive until then. An append that is there already changes nothing. Any other `at` than ' +
-      'the length so far is a VALIDATION_ERROR that says this length. Once the message is ' +
+      'alive until then. Repeating an append changes nothing. Otherwise `at` must be the length ' +
+      'so far: any other is a VALIDATION_ERROR that says this length. Once the message is ' +
       'finished, edited or interrupted, it is FORBIDDEN. ' +
       `${grouped(limits.rates.appends)} a minute for each user, also for a backend that acts as ` +
       'that user.',

@@ -41,8 +41,8 @@ export const exportUser = operation({
     'Everything personal that is stored about a user: profile, devices without their push ' +
     'tokens, preferences, workspaces, memberships, messages, reactions, read positions, pins, ' +
     'channels that they left, and invites that they made or used; at most ' +
-    `${limits.exportPage} things a page. With ` +
-    '`Accept: application/x-ndjson` all pages from the cursor on are streamed, one thing a line. ' +
+    `${limits.exportPage} items a page. With ` +
+    '`Accept: application/x-ndjson` all pages from the cursor on are streamed, one item a line. ' +
     'After each page comes a line like `{"kind":"cursor","cursor":"…"}`, and the last line is ' +
     '`{"kind":"end"}`: a stream without it was cut short, and goes on with the last cursor. A ' +
     `stream counts as one call; a key has at most ${limits.exportsAtOnce} at once with each ` +

@@ -161,7 +161,7 @@ export const users = {
     path: '/api/users/sync',
     auth: 'userOrKey',
     bodyLimit: limits.syncBodyBytes,
-    summary: 'Synchronise users',
+    summary: 'Synchronize users',
     description:
       `Creates and updates up to ${grouped(limits.usersPerCall)} users at once. Omitted fields ` +
       'keep their value, `null` clears a field, `custom` is replaced as a whole. An invalid row ' +

@@ -20,7 +20,7 @@ const events = z
 const description = field
   .text({ max: limits.descriptionLength })
   .nullable()
-  .meta({ description: 'What it is for; null: nothing was said.', examples: ['Order mails'] })
+  .meta({ description: 'What it is for; null if not given.', examples: ['Order mails'] })
 const secret = z.string().meta({
   description: 'The key of its signatures. Shown only in this response.',
   examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
@@ -34,7 +34,7 @@ export const Webhook = z
     events,
     description,
     enabled: z.boolean().meta({
-      description: 'Whether it is sent events. Events while it is disabled are not sent later.',
+      description: 'Whether events are sent to it. While disabled it misses them for good.',
       examples: [true],
     }),
     disabledReason: z
@@ -55,7 +55,7 @@ export const Webhook = z
       .timestamp()
       .nullable()
       .meta({
-        description: 'When the first delivery failed since one succeeded; null: the last did.',
+        description: 'Since when deliveries have failed; null if the last one succeeded.',
         examples: [null],
       }),
     createdAt: field.time('When it was created.'),
@@ -164,7 +164,7 @@ export const webhooks = {
     path: '/webhooks/{webhookId}',
     auth: 'key',
     summary: 'Delete a webhook',
-    description: 'Ends all deliveries to it, those that have not succeeded yet included.',
+    description: 'Deletes the webhook, and cancels its deliveries that have not succeeded yet.',
     input: Ref,
     output: field.Success,
     errors: ['NOT_FOUND'],
@@ -175,8 +175,8 @@ export const webhooks = {
     auth: 'key',
     summary: 'Replace the secret',
     description:
-      `Makes a new secret. For ${rotationHours} hours the one before signs too, so that a ` +
-      'receiver with either accepts what it is sent.',
+      `Makes a new secret. For ${rotationHours} hours the previous one signs too, so that ` +
+      'receivers with either secret accept deliveries.',
     input: Ref,
     output: WithSecret,
     errors: ['NOT_FOUND'],
@@ -213,7 +213,7 @@ export const webhooks = {
     auth: 'key',
     summary: 'Send a delivery again',
     description:
-      'Sends it again now, whatever became of it, with all its attempts. Its event is kept for ' +
+      'Sends it again now, whatever its status, with all its attempts. Its event is kept for ' +
       `${limits.eventsKeptHours} hours.`,
     input: Ref.extend({ deliveryId: field.deliveryId() }),
     output: WebhookDelivery,
@@ -228,8 +228,8 @@ export const webhooks = {
     description:
       'Sends all events that match and happened since a time, those already delivered and those ' +
       `from before the webhook included. Events are kept for ${limits.eventsKeptHours} hours. ` +
-      'While one runs, another that goes further back is refused with CONFLICT, and one of later ' +
-      'events is made after it. Repeat a call that got no answer with the same `since`.',
+      'While one runs, another that starts further back is refused with CONFLICT, and one that ' +
+      'starts later runs after it. Repeat a call that got no answer with the same `since`.',
     input: Ref.extend({
       since: field
         .timestamp()

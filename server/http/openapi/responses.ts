@@ -26,7 +26,7 @@ export const headers: Components['headers'] = {
   'RateLimit-Limit': header(
     'integer',
     `Calls allowed in a window of ${limits.rateWindowSeconds} seconds, to each user and to each ` +
-      'API key; to the app as a whole if it has a limit of its own that is nearer.',
+      'API key; of the app as a whole, if that has a limit of which fewer calls are left.',
     limits.rates.requests,
   ),
   'RateLimit-Remaining': header('integer', 'Calls left in this window.', limits.rates.requests - 1),
