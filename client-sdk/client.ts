@@ -242,7 +242,7 @@ class LiveClient implements ChatClient {
   async #catchUp() {
     const { catchUp, outbox } = this.#context
     outbox.flush()
-    this.#presences.handleReconnect(this.#dispatcher)
+    this.#presences.handleReconnect()
     await Promise.all([this.#cache.handleReconnect(this.#dispatcher), catchUp.run()])
     await catchUp.run()
   }

@@ -39,7 +39,7 @@ export class EventDispatcher {
         // The server has ended the topic while connected. In all other cases a catch-up follows
         // anyway.
         if (link.state.getSnapshot().status !== 'live') return
-        presences.handleReconnect(this)
+        presences.handleReconnect()
         cache.handleReconnect(this).catch(() => {}) // each list shows its error
       },
       onEvent: (envelope, rev) => {

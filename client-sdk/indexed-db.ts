@@ -21,7 +21,7 @@ export function openDatabase(name: string, create: (database: IdbDatabase) => vo
   const open = () => {
     opened ??= new Promise<IdbDatabase>((resolve, reject) => {
       const request = browser.indexedDB?.open(name, 1)
-      if (!request) return reject(new Error('IndexedDB is not available here'))
+      if (!request) return reject(new Error('no IndexedDB here'))
       const timer = setTimeout(() => {
         request.onsuccess = () => {
           // Too late for this use, but the next one will work.

@@ -74,11 +74,11 @@ export class PresenceStores {
     setIfChanged(known.store, { isOnline, lastActiveAt })
   }
 
-  /** Connected again; `hasGap` if events of the user's topic were missed. Loads watched users. */
-  handleReconnect({ hasGap }: { hasGap: boolean }) {
+  /** Loads the watched users, after connecting again. */
+  handleReconnect() {
     for (const [userId, entry] of this.#users) {
       // After a backup was restored, versions may be lower than before.
-      if (hasGap) entry.version = Number.NaN
+      entry.version = Number.NaN
       entry.freshUntil = 0
       this.#want(userId)
     }

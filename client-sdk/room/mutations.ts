@@ -35,10 +35,10 @@ export class PendingMutations {
   handleStep(step: OutboxStep) {
     const { op, kind } = step
     if (kind === 'queued') this.show(op)
-    // Another tab may send it: that it is started is known only there.
-    if (kind === 'queued' || kind === 'started') this.#gapsBefore.set(op.clientId, this.#gaps)
+    if (kind === 'done') this.#complete(op.clientId)
     else if (kind === 'refused') this.#remove(op.clientId)
-    else this.#complete(op.clientId)
+    // Queued, too: that another tab has started it is known only there.
+    else this.#gapsBefore.set(op.clientId, this.#gaps)
   }
 
   /** Shows an operation of the outbox, which may have changed since it was last shown. */
