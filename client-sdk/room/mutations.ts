@@ -17,7 +17,7 @@ export class PendingMutations {
   #updates: readonly OptimisticUpdate[] = []
   /** How many gaps were filled. */
   #gaps = 0
-  /** How many there were when a change was queued, or sent by this tab. */
+  /** How many there were when a change was sent. */
   readonly #gapsBefore = new Map<unknown, number>()
 
   constructor(readonly options: PendingMutationsOptions) {}
@@ -35,10 +35,9 @@ export class PendingMutations {
   handleStep(step: OutboxStep) {
     const { op, kind } = step
     if (kind === 'queued') this.show(op)
-    if (kind === 'done') this.#complete(op.clientId)
+    else if (kind === 'started') this.#gapsBefore.set(op.clientId, this.#gaps)
     else if (kind === 'refused') this.#remove(op.clientId)
-    // Queued, too: that another tab has started it is known only there.
-    else this.#gapsBefore.set(op.clientId, this.#gaps)
+    else this.#complete(op.clientId)
   }
 
   /** Shows an operation of the outbox, which may have changed since it was last shown. */

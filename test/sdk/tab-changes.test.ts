@@ -76,14 +76,6 @@ test('a message that another tab has sent is shown as sent before its event come
   expect(items.at(-1)).toMatchObject({ text: 'new', status: 'sent' })
 })
 
-test('a reaction that another tab has sent stays shown until its event comes', async () => {
-  const [, two] = await openTabs('reaction')
-  const room = two.chat.channel('c')
-  await room.react('c-0001', '👍')
-  await quiet()
-  expect(room.messages.getSnapshot().items[0]?.reactions).toMatchObject([{ own: true }])
-})
-
 test('a failed message that another tab sends again is sent by the tab that sends', async () => {
   const SEND = /^POST .*\/messages$/
   const [one, two] = await openTabs('again')
