@@ -12,7 +12,7 @@ import {
 } from 'react'
 import { AttachDialog, Attached } from './attach.tsx'
 import { EmojiButton } from './emoji.tsx'
-import { formatOnKey } from './formatting.ts'
+import { formatOnKey, reportChange } from './formatting.ts'
 import { IconButton } from './icon-button.tsx'
 import { Icon } from './icons.tsx'
 import { MentionList, useMentions } from './mentions.tsx'
@@ -66,7 +66,7 @@ export function Composer(props: Props) {
     if (!element) return
     element.focus()
     element.setRangeText(emoji, element.selectionStart, element.selectionEnd, 'end')
-    element.dispatchEvent(new Event('input', { bubbles: true })) // what typing does
+    reportChange(element)
   }
   return (
     <>

@@ -24,5 +24,9 @@ function toggle(field: HTMLTextAreaElement, marker: string) {
   else field.setRangeText(marker + selected + marker, start, end)
   const shift = isSet ? -1 : 1
   field.setSelectionRange(start + shift, end + shift)
-  field.dispatchEvent(new Event('input', { bubbles: true })) // what typing does
+  reportChange(field)
 }
+
+/** Reports that the text was changed by code, as typing does. */
+export const reportChange = (field: HTMLTextAreaElement) =>
+  field.dispatchEvent(new Event('input', { bubbles: true }))

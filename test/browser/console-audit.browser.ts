@@ -5,7 +5,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { expectHidden, expectVisible, screenshot } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 
-const { createApp, operator, serverUrl, openConsole, link, rowOf, databaseUrl } = useConsole()
+const { createApp, operator, serverUrl, openConsole, link, rowOf, databaseUrl, failPush } =
+  useConsole()
 const phone = { width: 390, height: 844 }
 
 /** An app in which two members of a channel were made moderators, and one of them removed. */
@@ -85,18 +86,7 @@ test('a channel is shown by its name, and found by its id', async () => {
 
 test('a failed job names its message, and leads to the channel', async () => {
   const app = await createApp('Refused pushes')
-  const { messages } = await operator().inspect.messages({
-    appId: app.id,
-    channelId: app.channelId,
-  })
-  const messageId = messages[0]?.id ?? ''
-  const db = connectOnce(databaseUrl())
-  onTestFinished(() => db.end())
-  const jobs = [{ appId: app.id, messageId }]
-  const payload = { jobs, since: new Date().toISOString(), tries: 0 }
-  await db`
-    select graphile_worker.permanently_fail_jobs(array[added.id], 'push refused: answered 422')
-    from graphile_worker.add_job('push-message', ${db.json(payload)}::json) added`
+  const messageId = await failPush(app, 'push refused: answered 422')
   const page = await openConsole(`#/apps/${app.id}/jobs`, { viewport: phone })
   const row = rowOf(page, 'push refused: answered 422')
   await expectVisible(row.getByText(messageId))

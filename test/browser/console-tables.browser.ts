@@ -1,12 +1,11 @@
 import { createApi } from '@parley/client/api'
-import { connectOnce } from '@parley/server/db/client'
 import type { Locator } from 'playwright-core'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { expectVisible, screenshot } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { until } from '../support/until.ts'
 
-const { createApp, databaseUrl, openConsole, operator, rowOf, serverUrl } = useConsole()
+const { createApp, failPush, openConsole, operator, rowOf, serverUrl } = useConsole()
 const phone = { width: 390, height: 844 }
 
 /** An app whose webhook has had deliveries of two messages at the same moment. */
@@ -62,18 +61,7 @@ test('a channel that nobody has written in has no last message', async () => {
 
 test('the message of a failed job is named on one line', async () => {
   const app = await createApp('Long reason')
-  const { messages } = await operator().inspect.messages({
-    appId: app.id,
-    channelId: app.channelId,
-  })
-  const messageId = messages[0]?.id ?? ''
-  const db = connectOnce(databaseUrl())
-  onTestFinished(() => db.end())
-  const jobs = [{ appId: app.id, messageId }]
-  const payload = { jobs, since: new Date().toISOString(), tries: 0 }
-  await db`
-    select graphile_worker.permanently_fail_jobs(array[added.id], ${'refused '.repeat(30)})
-    from graphile_worker.add_job('push-message', ${db.json(payload)}::json) added`
+  const messageId = await failPush(app, 'refused '.repeat(30))
   const page = await openConsole(`#/apps/${app.id}/jobs`)
   expect(await heightOf(page.getByText(messageId))).toBeLessThan(24)
 })

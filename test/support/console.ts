@@ -1,6 +1,7 @@
 import { createApi } from '@parley/client/api'
+import { connectOnce } from '@parley/server/db/client'
 import type { Page } from 'playwright-core'
-import { expect } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { expectHidden } from './browser.ts'
 import { usePlayground } from './playground.ts'
 import { ADMIN_KEY } from './secrets.ts'
@@ -9,15 +10,28 @@ import { ADMIN_KEY } from './secrets.ts'
 export function useConsole() {
   const playground = usePlayground()
   const serverUrl = () => new URL('..', `${playground.url()}/`).href
+  const operator = () => createApi({ url: serverUrl(), adminKey: ADMIN_KEY })
   const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
   return {
     ...playground,
     serverUrl,
-    operator: () => createApi({ url: serverUrl(), adminKey: ADMIN_KEY }),
+    operator,
     createApp: (name: string) => createConsoleApp(serverUrl(), name),
     button,
     link: (page: Page, name: string | RegExp) => page.getByRole('link', { name, exact: true }),
     rowOf: (page: Page, text: string | RegExp) => page.getByRole('row').filter({ hasText: text }),
+    /** Fails the push of a message of the app for good; returns the message's id. */
+    failPush: async ({ id: appId, channelId }: { id: string; channelId: string }, why: string) => {
+      const { messages } = await operator().inspect.messages({ appId, channelId })
+      const messageId = messages[0]?.id ?? ''
+      const db = connectOnce(playground.databaseUrl())
+      onTestFinished(() => db.end())
+      const payload = { jobs: [{ appId, messageId }], since: new Date().toISOString(), tries: 0 }
+      await db`
+        select graphile_worker.permanently_fail_jobs(array[added.id], ${why})
+        from graphile_worker.add_job('push-message', ${db.json(payload)}::json) added`
+      return messageId
+    },
     /** A page that is signed in. */
     openConsole: async (hash = '', options: Parameters<typeof playground.open>[1] = {}) => {
       const viewport = { width: 1280, height: 860 }

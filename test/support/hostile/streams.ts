@@ -1,10 +1,9 @@
 import { type IncomingMessage, request } from 'node:http'
 import { streamPaths } from '@parley/contract'
 import fc from 'fast-check'
-import { expect } from 'vitest'
-import { expectedCodes, FAULT, type Frames, framesFor, LAST } from './frames.ts'
+import { expectedCodes, type Frames, framesFor, LAST } from './frames.ts'
 import { broken, poison } from './requests.ts'
-import { ask, expectForm, percent } from './wire.ts'
+import { ask, expectForm, expectNoFault, expectOneOf, percent } from './wire.ts'
 
 type Damage = { choice: number; poison: unknown }
 /** A stream that begins with the first frame; each other one is sent in a request of its own. */
@@ -89,8 +88,8 @@ export async function withstandsStream({ url, wsToken }: Target, streamed: Strea
     await emulate(url, 'application/json', JSON.stringify({ session, node, data: last }))
     await (isConnected ? answered.until(new RegExp(`"id":${LAST.id}`)) : answered.ended)
     for (const [, code] of answered.text.matchAll(/"disconnect":\{"code":(\d+)/g))
-      if (!expectedCodes.includes(Number(code))) expect(expectedCodes).toContain(Number(code))
-    if (answered.text.includes(FAULT)) expect(answered.text).not.toContain(FAULT)
+      expectOneOf(expectedCodes, Number(code))
+    expectNoFault(answered.text)
     return frames.length + 1
   } finally {
     response.destroy()

@@ -70,6 +70,17 @@ export const percent = (text: string) =>
     )
     .join('')
 
+/** Of each of 100,000 answers and frames: `expect` takes many times longer than a comparison. */
+export function expectOneOf<Each>(allowed: readonly Each[], given: Each) {
+  if (!allowed.includes(given)) expect(allowed).toContain(given)
+}
+
+const FAULT = 'internal server error'
+/** What a socket is told does not say that the server failed. */
+export function expectNoFault(text: string) {
+  if (text.includes(FAULT)) expect(text).not.toContain(FAULT)
+}
+
 /** An error in a tRPC answer has the status of its code, and is no fault of the server. */
 export function expectStatus({ code, httpStatus }: TrpcError, answer: string) {
   const isOfCode = Object.hasOwn(errorStatus, code) && errorStatus[code] === httpStatus
