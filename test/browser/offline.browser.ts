@@ -3,6 +3,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { expectHidden, expectVisible, screenshot } from '../support/browser.ts'
 import { networkOf } from '../support/browser-network.ts'
 import { composer, message, rowOf, usePlayground } from '../support/playground.ts'
+import { storedOperations, storedSnapshots } from './storage.ts'
 
 const playground = usePlayground()
 let ana: Page
@@ -24,10 +25,11 @@ test('after an offline reload the page shows what it had, and what waits to be s
   await ana.reload()
   await expectVisible(ana.getByText('Live', { exact: true }))
   // What is shown is stored now and then.
-  await expect.poll(() => storedKeys(ana)).toEqual(expect.arrayContaining(['list', 'room']))
+  await expect.poll(() => storedSnapshots(ana)).toEqual(expect.arrayContaining(['list', 'room']))
   await network.cut()
   await expectHidden(ana.getByText('Live', { exact: true }))
   await sayInWelcome(ana, 'Written without a network')
+  await expect.poll(() => storedOperations(ana, 'parley-playground')).toHaveLength(1)
   await ana.reload()
   await expectVisible(rowOf(ana, 'Launch week'))
   await rowOf(ana, 'Welcome').click()
@@ -88,20 +90,3 @@ test('a first visit says why nothing is there, covers nothing, and can try again
   playground.problems.length = 0
   await page.context().close()
 })
-
-/** What there is of a user in the store of snapshots, by kind. */
-const storedKeys = (page: Page) =>
-  page.evaluate(
-    () =>
-      new Promise<string[]>((resolve, reject) => {
-        const opening = indexedDB.open('parley-snapshots')
-        opening.onerror = () => reject(opening.error)
-        opening.onsuccess = () => {
-          const rows = opening.result.transaction('messages').objectStore('messages').getAllKeys()
-          rows.onsuccess = () => {
-            opening.result.close()
-            resolve(rows.result.map((key) => `${(key as string[])[1]}`.split(' ')[0] ?? ''))
-          }
-        }
-      }),
-  )
