@@ -60,8 +60,8 @@ test('a tRPC socket has its user before the database was asked for their generat
   const { node } = await createNode()
   // As a server creates one; the types know that of clients only.
   const socket = new CountedSocket(...([null, undefined, {}] as unknown as [null]))
-  const generation = () => new Promise<never>(() => {})
-  const trpc = new TrpcSocket(socket, { ...node, generation })
+  const register = () => new Promise<never>(() => {})
+  const trpc = new TrpcSocket(socket, { ...node, register })
   void trpc.authenticate('ana')
   await pass()
   expect(socket.user).toMatchObject({ userId: 'ana' })
@@ -90,7 +90,7 @@ test('frames that wait for a token count with what it takes to keep them', async
 
 test('a tRPC socket of a revoked token passes one message and is closed at the next', async () => {
   const { node, connect, receive, passed, closed, bare } = await openSocket()
-  vi.spyOn(node, 'generation').mockResolvedValue(1)
+  vi.spyOn(node, 'register').mockResolvedValue(1)
   await connect()
   receive(frame(commandBytes))
   expect([passed, closed]).toEqual([[10, commandBytes], []])
@@ -123,6 +123,45 @@ test('a tRPC socket that closes while its token is verified is not counted', asy
   verify()
   await verified
   expect(node.userSockets.take(ana)).toBe(true)
+})
+
+test('a tRPC socket is a session of its user until it closes, with no subscription', async () => {
+  const { connect, sessions, closed, bare } = await openSocket()
+  await connect()
+  for (const session of sessions.of(ana)) session.close(closings.forced)
+  expect(closed).toEqual([closings.forced.code])
+  bare.emit('close')
+  expect(sessions.has(ana)).toBe(false)
+})
+
+test('a tRPC socket that is refused is no session', async () => {
+  const revoked = await openSocket()
+  const { node, sessions } = revoked
+  const { register } = node
+  vi.spyOn(node, 'register').mockImplementation(async (session) => {
+    await register(session)
+    return 1
+  })
+  await revoked.connect()
+  expect(sessions.has(ana)).toBe(false)
+  const closing = await openSocket()
+  closing.bare.readyState = 3
+  closing.bare.emit('close')
+  await closing.trpc.authenticate('ana')
+  expect(closing.sessions.has(ana)).toBe(false)
+})
+
+test('a tRPC socket that closes while its generation is read is not counted', async () => {
+  const { node, sessions, connect, bare } = await openSocket()
+  const { register } = node
+  vi.spyOn(node, 'register').mockImplementation((session) => {
+    const registered = register(session)
+    bare.readyState = 3
+    bare.emit('close')
+    return registered
+  })
+  await connect()
+  expect([node.userSockets.take(ana), sessions.has(ana)]).toEqual([true, false])
 })
 
 test('a tRPC socket is closed in time without a token, and after its token expired', async () => {
