@@ -64,12 +64,10 @@ export class TrpcSocket extends EventEmitter {
     else identify(this.socket, claims)
     const isGood = !('refusal' in claims) && (await this.#register(claims))
     if (this.readyState !== this.socket.OPEN) return
-    if (isGood && !this.node.userSockets.take(claims)) return this.#end(closings.tooManySockets)
     this.#stage = isGood ? 'accepted' : 'refused'
     if (isGood) {
       this.#appId = claims.appId
       this.#closeAt(claims.expiresAt)
-      this.socket.once('close', () => this.node.userSockets.release(claims))
     }
     const waiting = this.#waiting
     this.#waiting = []
@@ -102,14 +100,26 @@ export class TrpcSocket extends EventEmitter {
    * Makes the socket a session of its user, which a revocation closes although it has no
    * subscription. Returns whether its token is still good.
    */
-  async #register({ appId, userId, generation }: Claims) {
-    if (this.readyState !== this.socket.OPEN) return false
+  async #register(claims: Claims) {
+    const { node, socket } = this
+    if (socket.readyState !== socket.OPEN) return false
+    if (!node.userSockets.take(claims)) {
+      this.#end(closings.tooManySockets)
+      return false
+    }
+    const { appId, userId, generation } = claims
     const close = (closing: Closing) => this.#end(closing)
     const session: Session = { appId, userId, generation, topics: [], close }
-    const leave = () => this.node.unregister(session)
-    this.socket.once('close', leave)
+    let isRegistered = true
+    const leave = () => {
+      if (!isRegistered) return
+      isRegistered = false
+      node.userSockets.release(claims)
+      node.unregister(session)
+    }
+    socket.once('close', leave)
     // Registered before the generation is read, so that no revocation is missed in between.
-    const isGood = (await this.node.register(session)) === generation
+    const isGood = (await node.register(session)) === generation
     if (!isGood) leave()
     return isGood
   }

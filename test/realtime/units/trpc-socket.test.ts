@@ -111,6 +111,8 @@ test('a tRPC socket counts until it is closed, and one too many is refused', asy
   await second.connect()
   expect([closed, second.closed]).toEqual([[], [closings.tooManySockets.code]])
   expect(second.terminated).toHaveLength(1)
+  // Their user is not shown as online for it.
+  expect(second.sessions.has(ana)).toBe(false)
 })
 
 test('a tRPC socket that closes while its token is verified is not counted', async () => {
@@ -144,6 +146,10 @@ test('a tRPC socket that is refused is no session', async () => {
   })
   await revoked.connect()
   expect(sessions.has(ana)).toBe(false)
+  // Its place is free again, once.
+  expect(node.userSockets.take(ana)).toBe(true)
+  revoked.bare.emit('close')
+  expect(node.userSockets.take(ana)).toBe(false)
   const closing = await openSocket()
   closing.bare.readyState = 3
   closing.bare.emit('close')
@@ -152,6 +158,7 @@ test('a tRPC socket that is refused is no session', async () => {
 })
 
 test('a tRPC socket that closes while its generation is read is not counted', async () => {
+  const { timers } = stopTimers()
   const { node, sessions, connect, bare } = await openSocket()
   const { register } = node
   vi.spyOn(node, 'register').mockImplementation((session) => {
@@ -162,6 +169,7 @@ test('a tRPC socket that closes while its generation is read is not counted', as
   })
   await connect()
   expect([node.userSockets.take(ana), sessions.has(ana)]).toEqual([true, false])
+  expect(timers()).toBe(0)
 })
 
 test('a tRPC socket is closed in time without a token, and after its token expired', async () => {
