@@ -1,6 +1,7 @@
 import type { UserInput } from '@parley/contract'
 import { countActive, isToday } from '../../core/active-users.ts'
 import type { WriteContext } from '../../core/context.ts'
+import { ApiError } from '../../core/errors.ts'
 import { RequiresFirstError } from '../../core/operation.ts'
 import type { Tx } from '../../db/client.ts'
 import { profileVersion } from './view.ts'
@@ -23,15 +24,18 @@ type UpsertedUser = {
   /** The push provider gets users once they have been active, and the changes after that. */
   needsProviderSync: boolean
 }
-type UpsertContext = Pick<WriteContext, 'db' | 'write' | 'services' | 'enqueue' | 'afterCommit'>
+type UpsertContext = Pick<
+  WriteContext,
+  'db' | 'caller' | 'write' | 'services' | 'enqueue' | 'afterCommit'
+>
 
 /**
  * Creates and updates users in one statement, in the order of their ids so that two of these never
  * wait for each other. Absent fields keep their value, `null` clears. The id of a deleted user
- * makes a new one, once the old one is erased.
+ * makes a new one, once the old one is erased; never that of the caller, who was deleted meanwhile.
  */
 export async function upsertUsers(
-  { db, write, services, enqueue, afterCommit }: UpsertContext,
+  { db, caller, write, services, enqueue, afterCommit }: UpsertContext,
   appId: string,
   drafts: UserDraft[],
 ): Promise<UpsertedUser[]> {
@@ -50,6 +54,9 @@ export async function upsertUsers(
   }
   const upsertedIds = new Set(upserted.map(({ id }) => id))
   const pending = Object.keys(draftById).filter((id) => !upsertedIds.has(id))
+  const newIds = upserted.filter(({ isNew }) => isNew).map(({ id }) => id)
+  if ('userId' in caller && [...pending, ...newIds].some((id) => id === caller.userId))
+    throw new ApiError('INVALID_TOKEN', 'The token has been revoked')
   if (pending.length > 0) {
     throw new RequiresFirstError(({ until }) =>
       services.erasure.erase({ appId, userIds: pending }, until),
