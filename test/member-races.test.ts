@@ -1,8 +1,9 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { channelEventsOf, upTo } from './support/events.ts'
 import { insertUsers } from './support/inserted.ts'
 import { waitingForRows, whileLocked, whileUserLocked } from './support/locks.ts'
 import { outcome, rowsOf, talk } from './support/races.ts'
+import { patient } from './support/until.ts'
 import { type User, useSharedWorld } from './support/world.ts'
 
 const world = useSharedWorld()
@@ -62,6 +63,26 @@ test('a user who is erased meanwhile does not come back by a change of their own
       and id = 'eko'`
   expect(await outcome(eko.users.put({ userId: 'eko', name: 'Eko again' }))).toBe('INVALID_TOKEN')
   expect(await outcome(backend.users.get({ userId: 'eko' }))).toBe('NOT_FOUND')
+})
+
+test('a user who is deleted meanwhile takes no reaction back unheard', async () => {
+  const { ana, channelId } = await talk(world(), 'public')
+  const rik = await world().user('rik')
+  const { id: messageId } = await ana.messages.send({ channelId, text: 'hi' })
+  const reaction = { channelId, messageId, emoji: '👍' }
+  await rik.members.join({ channelId })
+  await rik.reactions.add(reaction)
+  const { removed } = await whileLocked(world(), channelId, async (waiting) => {
+    const removed = outcome(rik.reactions.remove(reaction))
+    await waiting(1)
+    await world().backend.users.delete({ userId: 'rik' })
+    return { removed }
+  })
+  expect(await removed).toBe('INVALID_TOKEN')
+  await vi.waitFor(async () => {
+    const types = (await channelEventsOf(world(), channelId)).map(({ type }) => type)
+    expect(types).toContain('reaction.removed')
+  }, patient)
 })
 
 test('no message of a removed member is stored after a concurrent removal', async () => {
