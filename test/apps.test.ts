@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { waitingForRows, whileRowLocked, whileUserLocked } from './support/locks.ts'
 import { invalid, notFound, refusal, refusals, unauthorized } from './support/refusal.ts'
 import { TWIN_APP_ID } from './support/twin/index.ts'
 import { ADMIN_KEY, useWorld } from './support/world.ts'
@@ -130,6 +131,27 @@ test('the usage counts what there is, and the users who were active each day', a
   expect((await operator.apps.usage({ appId, days: 3 })).activeUsers).toEqual([])
   expect((await operator.apps.usage({ appId, days: 4 })).activeUsers).toMatchObject([{ users: 2 }])
   expect(await refusal(operator.apps.usage({ appId, days: 91 }))).toEqual(invalid)
+})
+
+test('a user who logs in twice at once counts as one active user', async () => {
+  const { operator, api, databaseUrl } = world()
+  const { id: appId, apiKey } = await operator.apps.create({ name: 'Twice' })
+  const backend = api({ apiKey })
+  const logIns = (userId: string) => async () => {
+    const both = ['1', '2'].map(() => backend.tokens.create({ userId }))
+    await waitingForRows(world(), both.length)
+    return { both }
+  }
+  await backend.users.sync({ users: [{ id: 'known' }] })
+  const known = await whileUserLocked({ databaseUrl, appId }, 'known', logIns('known'))
+  await Promise.all(known.both)
+  const made = await whileRowLocked(
+    world(),
+    (sql) => sql`insert into users (app_id, id) values (${appId}, 'new')`,
+    logIns('new'),
+  )
+  await Promise.all(made.both)
+  expect((await operator.apps.usage({ appId })).activeUsers).toMatchObject([{ users: 2 }])
 })
 
 test('an app that is disabled once more is disabled since the first time', async () => {

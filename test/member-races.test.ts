@@ -1,9 +1,10 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { channelEventsOf, upTo } from './support/events.ts'
 import { insertUsers } from './support/inserted.ts'
-import { whileLocked } from './support/locks.ts'
+import { waitingForRows, whileLocked, whileUserLocked } from './support/locks.ts'
 import { outcome, rowsOf, talk } from './support/races.ts'
-import { useSharedWorld } from './support/world.ts'
+import { patient } from './support/until.ts'
+import { type User, useSharedWorld } from './support/world.ts'
 
 const world = useSharedWorld()
 
@@ -29,6 +30,59 @@ test('a deleted user acquires nothing, even before the node knows', async () => 
     dan.preferences.update({ mentions: false }),
   ]
   for (const result of await Promise.all(calls.map(outcome))) expect(result).toBe('INVALID_TOKEN')
+})
+
+test('a user who is deleted meanwhile does not come back by a change of their own', async () => {
+  const { backend, users } = world()
+  for (const [userId, change] of [
+    ['eva', (eva: User) => eva.users.put({ userId: 'eva', name: 'Eva again' })],
+    ['eda', (eda: User) => eda.users.sync({ users: [{ id: 'eda', name: 'Eda again' }] })],
+  ] as const) {
+    const [user] = await users(userId)
+    const { deleted, changed } = await whileUserLocked(world(), userId, async () => {
+      const deleted = outcome(backend.users.delete({ userId }))
+      await waitingForRows(world(), 1)
+      const changed = outcome(change(user))
+      await waitingForRows(world(), 2)
+      return { deleted, changed }
+    })
+    expect(await deleted).toBe('done')
+    expect(await changed).toBe('INVALID_TOKEN')
+    expect(await outcome(backend.users.get({ userId }))).toBe('NOT_FOUND')
+  }
+})
+
+test('a user who is erased meanwhile does not come back by a change of their own', async () => {
+  const eko = await world().user('eko')
+  await eko.channels.list()
+  const { db, appId, backend } = world()
+  await db`
+    update users
+    set deleted_at = now(), forgotten_at = now()
+    where app_id = ${appId}
+      and id = 'eko'`
+  expect(await outcome(eko.users.put({ userId: 'eko', name: 'Eko again' }))).toBe('INVALID_TOKEN')
+  expect(await outcome(backend.users.get({ userId: 'eko' }))).toBe('NOT_FOUND')
+})
+
+test('a user who is deleted meanwhile takes no reaction back unheard', async () => {
+  const { ana, channelId } = await talk(world(), 'public')
+  const rik = await world().user('rik')
+  const { id: messageId } = await ana.messages.send({ channelId, text: 'hi' })
+  const reaction = { channelId, messageId, emoji: '👍' }
+  await rik.members.join({ channelId })
+  await rik.reactions.add(reaction)
+  const { removed } = await whileLocked(world(), channelId, async (waiting) => {
+    const removed = outcome(rik.reactions.remove(reaction))
+    await waiting(1)
+    await world().backend.users.delete({ userId: 'rik' })
+    return { removed }
+  })
+  expect(await removed).toBe('INVALID_TOKEN')
+  await vi.waitFor(async () => {
+    const types = (await channelEventsOf(world(), channelId)).map(({ type }) => type)
+    expect(types).toContain('reaction.removed')
+  }, patient)
 })
 
 test('no message of a removed member is stored after a concurrent removal', async () => {

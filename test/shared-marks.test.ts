@@ -6,7 +6,7 @@ import { waitingForRows, whileLocked, whileRowLocked } from './support/locks.ts'
 import { quietTimings } from './support/quiet.ts'
 import { centrifugeOf, listen } from './support/realtime.ts'
 import { onStatement, statementsOf, tripsOf } from './support/statements.ts'
-import { type User, useWorld } from './support/world.ts'
+import { createWorld, type User, useWorld } from './support/world.ts'
 
 const world = useWorld({
   onStatement,
@@ -106,6 +106,32 @@ test('a read that waits for its row delays no other, and is carried out after al
     return { marked }
   })
   expect(await marked).toMatchObject({ lastReadSeq: 1, unreadCount: 0 })
+})
+
+test('while a row stays locked, other reads of the app are answered first', async () => {
+  const { databaseUrl } = world()
+  const patience = { callMs: 60_000, statementMs: 10_000 }
+  const impatient = await createWorld({ databaseUrl, patience })
+  try {
+    const users = await impatient.users('stuck-ana', 'stuck-ben')
+    const [ana, ben] = users
+    const { channelId } = await talk(users)
+    const answered = (who: string, call: Promise<unknown>) =>
+      call.then(
+        () => who,
+        () => `${who} refused`,
+      )
+    const { first, stuck } = await whileMemberLocked({ channelId, userId: ben.id }, async () => {
+      const stuck = answered('ben', ben.reads.mark({ channelId }))
+      await waitingForRows(world(), 1)
+      const first = await Promise.race([stuck, answered('ana', ana.reads.mark({ channelId }))])
+      return { first, stuck }
+    })
+    expect(first).toBe('ana')
+    expect(await stuck).toBe('ben')
+  } finally {
+    await impatient.stop()
+  }
 })
 
 test('a channel that others have locked delays no read of it', async () => {

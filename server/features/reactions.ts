@@ -12,10 +12,7 @@ import { asBroadcast } from './messages/view.ts'
 import { selectUsers } from './users/view.ts'
 
 const add = implement(contract.reactions.add, async (ctx, { emoji, ...ref }) => {
-  const [{ channel, message }] = await pipelined([
-    lockedMessageForMember(ctx, ref),
-    lockCallerForShare(ctx),
-  ])
+  const { channel, message } = await lockedMessageAndCaller(ctx, ref)
   const { appId, userId } = ctx.caller
   const [before] = await ctx.db<{ kinds: number; isKnown: boolean; isOwn: boolean }[]>`
     with recursive kinds as (${kindsOf(ctx.db, message.id)}),
@@ -58,7 +55,7 @@ const add = implement(contract.reactions.add, async (ctx, { emoji, ...ref }) => 
 })
 
 const remove = implement(contract.reactions.remove, async (ctx, { emoji, ...ref }) => {
-  const { channel, message } = await lockedMessageForMember(ctx, ref)
+  const { channel, message } = await lockedMessageAndCaller(ctx, ref)
   const removed = await ctx.db`
     delete from reactions
     where message_id = ${message.id}
@@ -69,6 +66,15 @@ const remove = implement(contract.reactions.remove, async (ctx, { emoji, ...ref 
 })
 
 export const reactions = { add, remove } satisfies Implements<'reactions'>
+
+/** The events show the caller, who stays until this transaction ends. */
+async function lockedMessageAndCaller(
+  ctx: WriteContext<'user'>,
+  ref: { channelId: string; messageId: string },
+) {
+  const [locked] = await pipelined([lockedMessageForMember(ctx, ref), lockCallerForShare(ctx)])
+  return locked
+}
 
 type ReactionChange = {
   /** Null: nothing has changed. */

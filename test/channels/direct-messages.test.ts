@@ -1,7 +1,8 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { channelEventsOf, userEventsOf } from '../support/events.ts'
 import { forbidden, invalid, notFound, refusal } from '../support/refusal.ts'
 import { rest } from '../support/rest.ts'
+import { patient } from '../support/until.ts'
 import { useSharedWorld } from '../support/world.ts'
 
 const world = useSharedWorld()
@@ -40,6 +41,17 @@ describe('direct messages', () => {
         },
       },
     })
+  })
+
+  test('a direct message with a deleted user is found by the name that it shows', async () => {
+    const [ana, ben] = await world().users('left-ana', 'left-ben')
+    const { id: channelId } = await ana.channels.create({ type: 'messaging', memberIds: [ben.id] })
+    await world().backend.users.delete({ userId: ben.id })
+    await vi.waitFor(async () => {
+      expect(await ana.channels.get({ channelId })).toMatchObject({ memberCount: 1 })
+    }, patient)
+    const { channels } = await ana.channels.list({ q: 'deleted' })
+    expect(channels).toMatchObject([{ id: channelId, name: 'Deleted user' }])
   })
 
   test('both users receive a new direct message under the name of the other', async () => {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { waitingForRows, whileUserLocked } from '../support/locks.ts'
 import { useTwinSockets } from '../support/twin/sockets.ts'
 import { useWorld } from '../support/world.ts'
 import { createGroup, payloads, useListeners } from './listeners.ts'
@@ -30,4 +31,25 @@ test('co-members receive a changed profile, with a version that grows by any clo
     (payload) => ('user' in payload && 'version' in payload && payload.version) || undefined,
   )
   expect(second).toBe(first + 3_600_000_001)
+})
+
+test('a name that is changed and changed back at once is received as it is', async () => {
+  const [ana, ben] = await newUsers()
+  await createGroup(ana, ben)
+  const anas = await listenAs(ana, userTopic(ana))
+  const { name } = await ben.users.get({ userId: ben.id })
+  const { put } = world().backend.users
+  const changes = await whileUserLocked(world(), ben.id, async () => {
+    const away = put({ userId: ben.id, name: 'Benedict' })
+    await waitingForRows(world(), 1)
+    const back = put({ userId: ben.id, name })
+    await waitingForRows(world(), 2)
+    return { both: [away, back] }
+  })
+  await Promise.all(changes.both)
+  await anas.until(() =>
+    payloads(anas, 'user.updated').some(
+      (payload) => 'user' in payload && payload.user.name === name,
+    ),
+  )
 })

@@ -8,7 +8,7 @@ import { type Implements, implement, implementWithoutTransaction } from '../../c
 import type { Tx } from '../../db/client.ts'
 import { pipelined } from '../../db/pipelined.ts'
 import type { ChannelRow } from '../../db/rows.ts'
-import { hasPart, inApp } from '../../db/sql.ts'
+import { DELETED_USER_NAME, hasPart, inApp } from '../../db/sql.ts'
 import { channelForReader, isReadable, lockedChannelForMember } from '../access.ts'
 import { selectConnected } from '../connected.ts'
 import { decodeIdCursor, encodeCursor } from '../cursors.ts'
@@ -79,7 +79,8 @@ async function listAll(db: Tx, { appId, limit, offset, cursor }: AllChannels) {
  * the statement was prepared.
  */
 function selectOwnIds(db: Tx, { appId, userId, limit, offset, type, q }: ChannelsQuery) {
-  const peerName = db`(select display_name from (${peerOf(db, userId)}) peer)`
+  const peerName = db`
+    coalesce((select display_name from (${peerOf(db, userId)}) peer), ${DELETED_USER_NAME})`
   const hasType = type === undefined ? db`true` : db`c.type = ${type}`
   const isNamed = q === undefined ? db`true` : hasPart(db, db`coalesce(c.name, ${peerName})`, q)
   return db`

@@ -1,6 +1,7 @@
 import type { UserInput } from '@parley/contract'
 import { countActive, isToday } from '../../core/active-users.ts'
 import type { WriteContext } from '../../core/context.ts'
+import { ApiError } from '../../core/errors.ts'
 import { RequiresFirstError } from '../../core/operation.ts'
 import type { Tx } from '../../db/client.ts'
 import { profileVersion } from './view.ts'
@@ -15,6 +16,8 @@ type UpsertedUser = {
   custom: Record<string, unknown>
   tokenGeneration: number
   isNew: boolean
+  /** Whether they were there when this began. */
+  wasKnown: boolean
   hasProfileChanged: boolean
   /** Grows with each change of the name or image. */
   profileVersion: number
@@ -23,15 +26,19 @@ type UpsertedUser = {
   /** The push provider gets users once they have been active, and the changes after that. */
   needsProviderSync: boolean
 }
-type UpsertContext = Pick<WriteContext, 'db' | 'write' | 'services' | 'enqueue' | 'afterCommit'>
+type UpsertContext = Pick<
+  WriteContext,
+  'db' | 'caller' | 'write' | 'services' | 'enqueue' | 'afterCommit'
+>
 
 /**
  * Creates and updates users in one statement, in the order of their ids so that two of these never
- * wait for each other. Absent fields keep their value, `null` clears. The id of a deleted user
- * makes a new one, once the old one is erased.
+ * wait for each other. What it answers about a single user is true even if others have changed them
+ * since it began. Absent fields keep their value, `null` clears. The id of a deleted user makes a
+ * new one, once the old one is erased; never that of the caller, who was deleted meanwhile.
  */
 export async function upsertUsers(
-  { db, write, services, enqueue, afterCommit }: UpsertContext,
+  { db, caller, write, services, enqueue, afterCommit }: UpsertContext,
   appId: string,
   drafts: UserDraft[],
 ): Promise<UpsertedUser[]> {
@@ -50,6 +57,11 @@ export async function upsertUsers(
   }
   const upsertedIds = new Set(upserted.map(({ id }) => id))
   const pending = Object.keys(draftById).filter((id) => !upsertedIds.has(id))
+  if ('userId' in caller && upserted.some(({ id, isNew }) => isNew && id === caller.userId))
+    throw new ApiError('INVALID_TOKEN', 'The token has been revoked')
+  // Others have made them since this began: only when repeated does it know what it changes.
+  if (upserted.some(({ isNew, wasKnown }) => !isNew && !wasKnown))
+    throw new RequiresFirstError(async () => {})
   if (pending.length > 0) {
     throw new RequiresFirstError(({ until }) =>
       services.erasure.erase({ appId, userIds: pending }, until),
@@ -66,13 +78,16 @@ function upsert(db: Tx, appId: string, draftById: Record<string, UserDraft>) {
   const replaces = (field: keyof UserDraft) =>
     db`(u.deleted_at is not null or (select drafts from given) -> u.id ? ${field})`
   // By an array of keys: no index can look up the keys of a JSON object.
+  const ids = Object.keys(draftById)
+  // Of several, those who exist would be locked before the others are made: not in order.
+  const lock = ids.length === 1 ? db`for no key update` : db``
   return db<UpsertedUser[]>`
     with given as (
       select ${db.json(draftById as never)}::jsonb as drafts
     ),
     before as (
       select existing.*
-      from unnest(${Object.keys(draftById)}::text[]) as given_id
+      from unnest(${ids}::text[]) as given_id
       cross join lateral (
         select *
         from users
@@ -80,6 +95,7 @@ function upsert(db: Tx, appId: string, draftById: Record<string, UserDraft>) {
           and id = given_id
           and deleted_at is null
         limit 1
+        ${lock}
       ) existing
     )
     insert into users as u (
@@ -93,7 +109,9 @@ function upsert(db: Tx, appId: string, draftById: Record<string, UserDraft>) {
       value ->> 'name', value ->> 'email', value ->> 'image',
       coalesce(nullif(value -> 'custom', 'null'), '{}'),
       case when value ? 'isActive' then now() end
-    from given, jsonb_each(drafts)
+    from given
+    cross join jsonb_each(drafts)
+    left join before on before.id = key -- so that it is locked before it is written
     order by key
     on conflict (app_id, id) do update set
       name = case when ${replaces('name')} then excluded.name else u.name end,
@@ -120,6 +138,7 @@ function upsert(db: Tx, appId: string, draftById: Record<string, UserDraft>) {
     returning
       id, display_name as name, image, email, custom, token_generation,
       created_at = updated_at as is_new,
+      exists (select from before where before.id = u.id) as was_known,
       exists (
         select from before
         where before.id = u.id
