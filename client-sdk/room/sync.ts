@@ -194,7 +194,7 @@ export class ChannelSync {
     this.#stop()
     this.#jumped.clear()
     this.state = newestPage(this.state)
-    const kept = ['messages', 'members', 'reads', 'pins']
+    const kept = ['messages', 'reads', 'members', 'pins']
     this.resources.invalidate(this.resources.names.filter((name) => !kept.includes(name)))
     if (!this.state.mainWindow) this.#position = undefined
     this.handleDisconnect()
@@ -220,7 +220,7 @@ export class ChannelSync {
     if (isOfAnotherEpoch) return this.#startOver(offset)
     if (!this.state.mainWindow) {
       this.state = { ...this.state, rev: offset }
-      return this.#markReady(['messages'])
+      return this.#markReady(['messages', 'reads', 'members', 'pins'])
     }
     // Reads and profiles come in ephemeral events, which are never recovered.
     if (isRecovered) return this.#markReady(['reads', 'members'])
