@@ -52,6 +52,8 @@ export class ChannelSync {
   #position: TopicPosition | undefined
   /** Whether the server has confirmed the subscription, and the connection is there. */
   #isSubscribed = false
+  /** Whether changes that were missed have been requested and not been applied. */
+  #hasGap = false
   /** Whether the state was stored by an earlier page. */
   #isRestored = false
   /** The size of the window above which the oldest messages are dropped. */
@@ -193,7 +195,8 @@ export class ChannelSync {
   #leave() {
     this.#stop()
     this.#jumped.clear()
-    this.state = newestPage(this.state)
+    // A gap would stay: the changes that fill it are ignored once nobody watches.
+    this.state = this.#hasGap ? emptyState : newestPage(this.state)
     const kept = ['messages', 'reads', 'members', 'pins']
     this.resources.invalidate(this.resources.names.filter((name) => !kept.includes(name)))
     if (!this.state.mainWindow) this.#position = undefined
@@ -242,6 +245,7 @@ export class ChannelSync {
   }
 
   #requestChanges(since: number) {
+    this.#hasGap = true
     this.options.context.catchUp.request(this.options.channelId, {
       since,
       apply: (changes) => this.#fillGap(changes),
@@ -250,6 +254,7 @@ export class ChannelSync {
 
   /** Fills a gap with the changes, or reloads everything if there are too many. */
   #fillGap(changes: ChannelChanges): boolean {
+    this.#hasGap = false
     if (!this.#unsubscribe) return false
     const { rev = this.#position?.offset ?? 0, messages = [] } = changes
     // Older servers tell readers who are no members nothing of it.
