@@ -88,3 +88,15 @@ test('what has loaded before the stored snapshots is stored, if nothing changes'
   await quiet()
   expect(stored).toContain('room c')
 })
+
+test('a snapshot that is read once access was lost shows nothing', async () => {
+  const { chat, room, release, refuse, refuseRequests } = lateSnapshot()
+  refuse('chat:app:c')
+  refuseRequests(/^GET \/api\/channels\/c$/, { status: 404, code: 'NOT_FOUND' })
+  room.watch()
+  await chat.connect()
+  await until(room.messages, ({ status }) => status === 'failed')
+  release()
+  await quiet()
+  expect(room.messages.getSnapshot()).toMatchObject({ status: 'failed', items: [] })
+})
