@@ -226,7 +226,7 @@ export class ChannelSync {
       return this.#markReady(['messages', 'reads', 'members', 'pins'])
     }
     // Reads and profiles come in ephemeral events, which are never recovered.
-    if (isRecovered) return this.#markReady(['reads', 'members'])
+    if (isRecovered && !this.#hasGap) return this.#markReady(['reads', 'members'])
     if (offset - this.state.rev > MAX_CHANGES) return this.#startOver(offset)
     this.#requestChanges(this.state.rev)
     this.#reload(['reads', 'members', 'pins'])
