@@ -119,6 +119,14 @@ test('metadata has at most 8 KB and 10 levels, and nothing that cannot be stored
     )
 })
 
+test('the contract refuses the key __proto__ for those who check a message themselves', () => {
+  const { input } = contract.messages.send
+  const draft = { channelId: unknownId, text: 'x' }
+  for (const custom of ['{"__proto__":{"x":1}}', '{"a":[{"__proto__":1}]}'])
+    expect(input.safeParse({ ...draft, custom: JSON.parse(custom) }).success).toBe(false)
+  expect(input.safeParse({ ...draft, custom: { a: '__proto__' } }).success).toBe(true)
+})
+
 test('numbers in metadata count with all the digits that the database writes', async () => {
   const { id: channelId } = await createGroup()
   const send = (numbers: number[]) =>

@@ -103,7 +103,11 @@ export function createDispatcher(options: DispatcherOptions) {
     if (note.kind === 'presence' && !note.isOnline) options.presence.announcedOffline(note)
   }
   const broadcast = (note: EphemeralNote) => {
-    if (note.kind === 'event' && !typing.track(note, { isOwn: true })) return
+    if (note.kind === 'event' && !typing.track(note, { isOwn: true })) {
+      // With Redis, a node without subscribers of the topic does not hear who is typing.
+      if (!hub.topics.get(note.topic)) broker.send(note)
+      return
+    }
     announce(note.kind === 'profile' ? userFanout.announced(note) : note)
   }
   const announce = (note: NodeNote) => {

@@ -3,6 +3,7 @@ import type { Recoveries } from './credit.ts'
 import { EarlyPublications } from './early-publications.ts'
 import { type DurablePublication, OutgoingPublication, type Publication } from './publication.ts'
 import { RecentEvents } from './recent-events.ts'
+import { Subscriptions } from './subscriptions.ts'
 
 /** How many ephemeral publications may wait for a gap. With one more, all are sent. */
 const HELD_ENTRIES = 1_000
@@ -33,7 +34,7 @@ export class Topic {
   deliveredOffset: number | null = null
   /** When the last subscription left. */
   idleSince: number | null = null
-  readonly subscriptions = new Set<Subscription>()
+  readonly subscriptions = new Subscriptions<Subscription>()
   readonly #early = new EarlyPublications()
   /** Ephemeral publications that came during a gap, in order. */
   #held: HeldPublication[] = []
@@ -103,7 +104,7 @@ export class Topic {
     const outgoing = new OutgoingPublication(this.name, publication, onlyFor)
     if (!this.hasGap) return this.#send(outgoing)
     if (this.#held.length >= HELD_ENTRIES) this.#sendHeld(this.#lastOffset)
-    this.#held.push({ outgoing, after: this.#lastOffset, to: [...this.subscriptions] })
+    this.#held.push({ outgoing, after: this.#lastOffset, to: [...this.subscriptions.of(onlyFor)] })
     this.#heldCharacters += publication.envelope.length
     this.#account()
   }
@@ -131,9 +132,7 @@ export class Topic {
   }
 
   endFor(userId: string, reason: EndReason) {
-    for (const subscription of this.subscriptions) {
-      if (subscription.subscriber.userId === userId) subscription.end(reason)
-    }
+    for (const subscription of this.subscriptions.of(userId)) subscription.end(reason)
   }
 
   #deliverEarly() {
@@ -167,7 +166,8 @@ export class Topic {
   }
 
   #send(outgoing: OutgoingPublication) {
-    for (const subscription of this.subscriptions) subscription.receive(outgoing)
+    for (const subscription of this.subscriptions.of(outgoing.onlyFor))
+      subscription.receive(outgoing)
   }
 
   #account() {
@@ -209,7 +209,6 @@ export class Subscription {
   }
 
   receive(outgoing: OutgoingPublication) {
-    if (outgoing.onlyFor !== undefined && outgoing.onlyFor !== this.subscriber.userId) return
     if (this.#buffered) this.#buffered.push(outgoing)
     else this.#deliver(outgoing)
   }

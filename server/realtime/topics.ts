@@ -54,7 +54,10 @@ export class Topics {
 
   remove(topic: Topic) {
     this.#memory.use(topic, 0)
-    if (this.#topics.delete(topic.name)) this.options.interest.unfollow(topic.name)
+    // It may have been removed before, and another one have its name now.
+    if (this.get(topic.name) !== topic) return
+    this.#topics.delete(topic.name)
+    this.options.interest.unfollow(topic.name)
   }
 
   removeIdle(now: number) {

@@ -104,6 +104,37 @@ test('an ephemeral event for one user reaches no other, even after a gap', async
   expect(ben.received).toEqual([1, total.type])
 })
 
+test('an event for one user costs nothing for each other subscription', async () => {
+  const { hub } = await openHub()
+  let asked = 0
+  const counted = () => {
+    const get = () => {
+      asked += 1
+      return 'ana'
+    }
+    return Object.defineProperty(new Listener(), 'userId', { get })
+  }
+  const ben = new Listener('ben')
+  for (const each of [...upTo(100).map(counted), ben]) await each.join(hub, chat)
+  hub.broadcast([chat], total, 'ben')
+  asked = 0
+  hub.broadcast([chat], total, 'ben')
+  expect([asked, ben.received]).toEqual([0, [total.type, total.type]])
+})
+
+test('an event for one user reaches those of their subscriptions that are there now', async () => {
+  const { hub } = await openHub()
+  const [first, second, third] = [new Listener(), new Listener(), new Listener()]
+  const [leaving] = [await first.join(hub, chat), await second.join(hub, chat)]
+  hub.broadcast([chat], total, 'ana')
+  await third.join(hub, chat)
+  leaving.subscription.leave()
+  hub.broadcast([chat], total, 'ana')
+  const counts = [first, second, third].map(({ received }) => received.length)
+  expect(counts).toEqual([1, 2, 1])
+  expect([...(hub.topics.get(chat)?.subscriptions.of('ana') ?? [])]).toHaveLength(2)
+})
+
 test('ephemeral events that precede the answer to a subscribe are delivered after', async () => {
   const { memory, hub } = await openHub()
   const listener = new Listener()

@@ -61,6 +61,28 @@ test('a gap that the log no longer covers ends the subscriptions, which start ag
   expect(listener.received).toEqual([4])
 })
 
+test('a topic that is removed twice leaves the one that has its name now', async () => {
+  const { hub, memory } = await openHub()
+  const listener = new Listener()
+  await listener.join(hub, chat)
+  memory.appendSeveral(chat, 3)
+  memory.forget(chat, 1)
+  const readFirst = memory.hold()
+  hub.handleHint(chat, 3)
+  await pass()
+  // It is missing still while the first read is under way.
+  hub.handleHint(chat, 3)
+  readFirst()
+  const readSecond = memory.hold()
+  await pass()
+  expect(listener.ended).toEqual(['insufficient state'])
+  const joined = listener.join(hub, chat)
+  readSecond()
+  await joined
+  hub.publish([memory.append(chat)])
+  expect(listener.received).toEqual([4])
+})
+
 test('a gap that could not be read is read at the next reconciliation', async () => {
   const { hub, memory, problems } = await openHub()
   const listener = new Listener()

@@ -50,6 +50,16 @@ test('the node of the typist announces the stop; other nodes stop it only locall
   expect(sent).toHaveLength(3)
 })
 
+test('a stop of typing passes through a node that has not heard of the start', async () => {
+  const { dispatcher, hub, sent } = await openDispatcher()
+  dispatcher.publisher.broadcast(typing('typing.stop'))
+  expect(sent).toMatchObject([{ type: 'typing.stop' }])
+  // With subscribers it would have heard.
+  await new Listener().join(hub, chat)
+  dispatcher.publisher.broadcast(typing('typing.stop'))
+  expect(sent).toHaveLength(1)
+})
+
 test('an event for one user reaches nobody else, here or from another node', async () => {
   const { dispatcher, hub } = await openDispatcher()
   const [anas, bens] = [new Listener(), new Listener('ben')]
@@ -62,15 +72,15 @@ test('an event for one user reaches nobody else, here or from another node', asy
 
 test('a right that changed ends the subscriptions that relied on it', async () => {
   const { dispatcher, hub, memory } = await openDispatcher()
-  const listener = new Listener()
-  await listener.join(hub, chat)
+  const [listener, ben] = [new Listener(), new Listener('ben')]
+  for (const each of [listener, ben]) await each.join(hub, chat)
   dispatcher.receive({ kind: 'rights', ...ana })
   await pass()
   expect(listener.ended).toEqual([])
   memory.excluded.add('ana')
   dispatcher.receive({ kind: 'rights', ...ana })
   await pass()
-  expect(listener.ended).toEqual(['no longer allowed'])
+  expect([listener.ended, ben.ended]).toEqual([['no longer allowed'], []])
 })
 
 test('stored events are delivered here and announced to the other nodes', async () => {

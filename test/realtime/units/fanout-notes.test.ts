@@ -18,6 +18,17 @@ test('the users of another node come in notes that fit into a payload', () => {
   for (const note of [...notes, ...counted]) expect(JSON.stringify(note).length).toBeLessThan(7_800)
 })
 
+test('the counts of one user in many channels come in notes that fit into a payload', () => {
+  const rows = upTo(200).map((n) => {
+    const channelId = `${n}`.padStart(36, '0')
+    return { nodeId: 'other', appId, userId: 'ben', channelId, count: n, version: n }
+  })
+  const notes = countsNotes(rows, () => ({ offset: 3, author: 'ana', isDeletion: false }))
+  const counts = notes.flatMap(({ channels }) => channels.flatMap(({ users }) => users))
+  expect(counts).toEqual(upTo(200).map((n) => ['ben', n, n]))
+  for (const note of notes) expect(JSON.stringify(note).length).toBeLessThan(7_800)
+})
+
 /** Users in ten channels of a hundred each, and their co-members on another node. */
 function arrivals(count: number) {
   const channels = Array.from({ length: count / 10 }, (): string[] => [])
