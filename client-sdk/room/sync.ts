@@ -52,8 +52,8 @@ export class ChannelSync {
   #position: TopicPosition | undefined
   /** Whether the server has confirmed the subscription, and the connection is there. */
   #isSubscribed = false
-  /** Whether changes that were missed have been requested and not been applied. */
-  #hasGap = false
+  /** The rev after which changes are missing: they are requested and not applied yet. */
+  #gapAfter: number | undefined
   /** Whether the state was stored by an earlier page. */
   #isRestored = false
   /** The size of the window above which the oldest messages are dropped. */
@@ -195,8 +195,7 @@ export class ChannelSync {
   #leave() {
     this.#stop()
     this.#jumped.clear()
-    // A gap would stay: the changes that fill it are ignored once nobody watches.
-    this.state = this.#hasGap ? emptyState : newestPage(this.state)
+    this.state = newestPage(this.state)
     const kept = ['messages', 'reads', 'members', 'pins']
     this.resources.invalidate(this.resources.names.filter((name) => !kept.includes(name)))
     if (!this.state.mainWindow) this.#position = undefined
@@ -226,9 +225,10 @@ export class ChannelSync {
       return this.#markReady(['messages', 'reads', 'members', 'pins'])
     }
     // Reads and profiles come in ephemeral events, which are never recovered.
-    if (isRecovered && !this.#hasGap) return this.#markReady(['reads', 'members'])
-    if (offset - this.state.rev > MAX_CHANGES) return this.#startOver(offset)
-    this.#requestChanges(this.state.rev)
+    if (isRecovered && this.#gapAfter === undefined) return this.#markReady(['reads', 'members'])
+    const since = this.#gapAfter ?? this.state.rev
+    if (offset - since > MAX_CHANGES) return this.#startOver(offset)
+    this.#requestChanges(since)
     this.#reload(['reads', 'members', 'pins'])
   }
 
@@ -245,7 +245,7 @@ export class ChannelSync {
   }
 
   #requestChanges(since: number) {
-    this.#hasGap = true
+    this.#gapAfter = since
     this.options.context.catchUp.request(this.options.channelId, {
       since,
       apply: (changes) => this.#fillGap(changes),
@@ -254,8 +254,8 @@ export class ChannelSync {
 
   /** Fills a gap with the changes, or reloads everything if there are too many. */
   #fillGap(changes: ChannelChanges): boolean {
-    this.#hasGap = false
     if (!this.#unsubscribe) return false
+    this.#gapAfter = undefined
     const { rev = this.#position?.offset ?? 0, messages = [] } = changes
     // Older servers tell readers who are no members nothing of it.
     if (changes.resync || !changes.channel) {

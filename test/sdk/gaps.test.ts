@@ -69,13 +69,15 @@ test('a room that was left before its gap was filled has no hole when it is show
   mend()
   chat.wake()
   await sync.asked
+  talk.send('3')
   leave()
   await clock.forward(2_000)
   sync.release()
   await isLive(chat)
+  expect(messages.getSnapshot()).toMatchObject({ status: 'stale', items: [{ text: '1' }, {}] })
   messages.subscribe(() => {})
   await clock.forward(10)
-  expect(texts(await until(messages, ready))).toEqual(['1', '2'])
+  expect(texts(await until(messages, ready))).toEqual(['1', '2', '3'])
 })
 
 test('a room that started over after a gap keeps its newest page when it is left', async () => {
