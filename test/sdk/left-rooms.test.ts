@@ -159,7 +159,7 @@ test('a thread of a room that was left is whole when the room is shown again', a
   expect(items.map(({ text }) => text)).toEqual(['first', 'second'])
 })
 
-test('members and pins that changed after a jump are shown when the room is watched again', async () => {
+test('members and pins that changed after a jump and a leave are loaded', async () => {
   const clock = stoppedClock()
   const { chat, channel } = scriptedChat()
   const talk = channel('c')
