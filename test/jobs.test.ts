@@ -127,6 +127,31 @@ test('pushes older than six hours are given up, younger ones are sent', async ()
   expect(provider.triggered()).toMatchObject([{ to: 'ben', payload: { messageId: young.id } }])
 })
 
+test.each([
+  ['push-reaction', { userId: 'ben', emoji: '👍' }, 6],
+  ['push-invite', { invitedBy: 'ana', userIds: ['ben'] }, 6],
+  ['device', { userId: 'ben', provider: 'fcm' }, 24],
+  ['subscriber', { userId: 'ben' }, 24],
+  ['preview', {}, 24],
+] as const)('a job of the task %s is of use for so many hours', async (task, fields, hours) => {
+  const { world } = staging.current()
+  const errors: string[] = []
+  await startNode({ log: { ...silentLog, error: (_, message) => void errors.push(message) } })
+  const { id, channelId } = await send('hours ago')
+  await idle(world)
+  const stage = async (minutes: number) => {
+    const payload = world.db.json({ appId: world.appId, messageId: id, channelId, ...fields })
+    await world.db`
+      insert into staged_jobs (task, payload, created_at)
+      values (${task}, ${payload}, now() - make_interval(mins => ${minutes}))`
+    await idle(world)
+  }
+  await stage(60 * hours - 1)
+  expect(errors).toEqual([])
+  await stage(60 * hours + 1)
+  expect(errors).toEqual(['job given up: too old'])
+})
+
 test('each staged job is run once, even when several processes drain', async () => {
   const { world, provider } = staging.current()
   await Promise.all([startNode(), startNode(), startNode()])

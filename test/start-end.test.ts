@@ -3,6 +3,7 @@ import { existsSync, rmSync } from 'node:fs'
 import { connect as connectSocket } from 'node:net'
 import { join } from 'node:path'
 import { createApi } from '@parley/client/api'
+import { createTokens } from '@parley/server/core/tokens'
 import { afterAll, expect, test, vi } from 'vitest'
 import { root } from './support/consumer.ts'
 import { createDataFolder } from './support/folders.ts'
@@ -14,6 +15,7 @@ import { useWorld } from './support/world.ts'
 const directory = createDataFolder('start-end')
 const world = useWorld()
 const children = useChildren()
+const secretBefore = 'the secret before of 32 bytes or more'
 
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
@@ -51,6 +53,7 @@ test('SIGTERM lets calls in progress finish, and no secret is in the output', as
       ...production,
       DATA_DIR: dataDir,
       DATABASE_URL: world().databaseUrl,
+      JWT_PREVIOUS_SECRETS: secretBefore,
       LOG_LEVEL: 'trace',
       SHUTDOWN_DELAY_SECONDS: '0',
       LOG_SAMPLE: '1',
@@ -68,12 +71,22 @@ test('SIGTERM lets calls in progress finish, and no secret is in the output', as
   })
   const api = createApi({ url, token })
   const { id } = await api.channels.create({ type: 'group', name: 'secret-name' })
+  // There is no push provider, so nothing waits for one.
+  const waiting = await world().db`
+    select from staged_jobs where task = 'subscriber'
+    union all
+    select from graphile_worker.jobs where task_identifier = 'subscriber'`
+  expect(waiting).toHaveLength(0)
   const everything = {
     Authorization: `Bearer ${token}`,
     'X-API-Key': apiKey,
     'X-Admin-Key': production.ADMIN_API_KEY,
     'Content-Type': 'application/json',
   }
+  const claims = await (await createTokens([production.JWT_SECRET])).verify('api', token)
+  if ('refusal' in claims) throw new Error(claims.refusal)
+  const early = await (await createTokens([secretBefore])).sign('api', claims)
+  expect(await createApi({ url, token: early }).reads.unreadCount()).toEqual({ count: 0 })
   const forged = `${token.slice(0, -6)}secret`
   await world().db`alter table pins rename to renamed`
   for (const [path, status] of [
@@ -118,13 +131,14 @@ test('SIGTERM lets calls in progress finish, and no secret is in the output', as
   for (const secret of [
     ...Object.values(everything).slice(0, 3),
     production.JWT_SECRET,
+    secretBefore,
     token,
     wsToken,
     forged,
     'secret-',
   ])
     expect(node.output()).not.toContain(secret)
-  expect(node.output()).not.toMatch(/Demo API key|Admin key/)
+  expect(node.output()).not.toMatch(/Demo API key|Admin key|stopping soon/)
   expect(existsSync(dataDir)).toBe(false)
 })
 

@@ -2,7 +2,7 @@ import { parseTopic } from '@parley/contract'
 import type { EphemeralEvent, EphemeralNote, EventPublisher } from '../core/event-bus.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { Revocations } from '../core/revocations.ts'
-import type { UserRef } from '../core/user-ref.ts'
+import { type UserRef, userKey } from '../core/user-ref.ts'
 import type { Broker, NodeNote, PresenceNote, RevokedNote } from './broker.ts'
 import type { Emulation } from './emulation.ts'
 import { fanoutsIn, type NodeFanout } from './fanout-notes.ts'
@@ -123,10 +123,20 @@ export function createDispatcher(options: DispatcherOptions) {
       broker.send(sentHint(hint, { event, broker }))
     }
   }
+  /** Users whose subscriptions could not be checked. */
+  const unchecked = new Map<string, UserRef>()
   /** Ends the user's subscriptions, pending ones included, to topics that they may not read. */
   const recheck = (user: UserRef) => {
     const names = new Set(sessions.of(user).flatMap(({ topics }) => [...topics]))
-    hub.recheck(user, [...names]).catch((error) => report(error, 'subscription recheck failed'))
+    hub.recheck(user, [...names]).catch((error) => {
+      unchecked.set(userKey(user), user)
+      report(error, 'subscription recheck failed')
+    })
+  }
+  const recheckFailed = () => {
+    const users = [...unchecked.values()]
+    unchecked.clear()
+    users.forEach(recheck)
   }
   const stop = () => {
     revocations.stop()
@@ -138,6 +148,8 @@ export function createDispatcher(options: DispatcherOptions) {
     presenceChanged: (change: PresenceNote) => announce(userFanout.announced(change)),
     receive,
     recheck,
+    /** Repeats the rechecks that have failed since the last time. */
+    recheckFailed,
     stop,
   }
 }

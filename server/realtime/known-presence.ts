@@ -34,6 +34,7 @@ export class KnownPresence {
   #online = new Map<string, UserRef>()
   /** Users whose note arrived during a comparison. It may be newer than what that reads. */
   readonly #noted = new Set<string>()
+  #isComparing = false
   /** Users whose last change could not be sent. */
   readonly #lost = new Map<string, UserRef>()
   /** Users whose last change may have reached nobody, with its time, the latest last. */
@@ -54,7 +55,7 @@ export class KnownPresence {
     const user = { appId: change.appId, userId: change.userId }
     if (change.isOnline) this.#online.set(key, user)
     else this.#online.delete(key)
-    this.#noted.add(key)
+    this.#note(key)
     this.#lost.delete(key)
     this.#unsure.delete(key)
     this.#unsure.set(key, { user, at: performance.now() })
@@ -85,7 +86,11 @@ export class KnownPresence {
     const key = userKey({ appId, userId })
     if (isOnline) this.#online.set(key, { appId, userId })
     else this.#online.delete(key)
-    this.#noted.add(key)
+    this.#note(key)
+  }
+
+  #note(key: string) {
+    if (this.#isComparing) this.#noted.add(key)
   }
 
   /**
@@ -131,7 +136,16 @@ export class KnownPresence {
 
   /** Sends the users of this node the presence that differs from what they were last sent. */
   async compare() {
-    this.#noted.clear()
+    this.#isComparing = true
+    try {
+      await this.#sendDifferent()
+    } finally {
+      this.#isComparing = false
+      this.#noted.clear()
+    }
+  }
+
+  async #sendDifferent() {
     const stored = await this.#select()
     const users = new Map([...this.#online, ...stored, ...this.#lost])
     const different = [...users].flatMap(([key, user]) => {

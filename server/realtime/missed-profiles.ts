@@ -33,6 +33,7 @@ export class MissedProfiles {
   #since: number | undefined
   /** Users whose note arrived during the search. It may be newer than what the search finds. */
   readonly #noted = new Set<string>()
+  #isSearching = false
   /** Users whose last change could not be sent. */
   #lost = new Map<string, UserRef>()
   /** How many changes were given up and not yet reported. */
@@ -42,7 +43,7 @@ export class MissedProfiles {
 
   /** Notes that the users of this node are being sent this change. */
   record({ appId, user }: ProfileChange) {
-    this.#noted.add(userKey({ appId, userId: user.id }))
+    if (this.#isSearching) this.#noted.add(userKey({ appId, userId: user.id }))
   }
 
   /** The change could not be sent to the users of this node: the next search finds it. */
@@ -63,7 +64,7 @@ export class MissedProfiles {
     if (since === undefined && lost.size === 0) return
     this.#since = undefined
     this.#lost = new Map()
-    this.#noted.clear()
+    this.#isSearching = true
     try {
       const sent = since === undefined ? [] : await this.#sendChanged(since)
       for (const user of sent) lost.delete(user)
@@ -74,6 +75,9 @@ export class MissedProfiles {
       this.#lost = lost
       this.#keep([...later.values()])
       throw error
+    } finally {
+      this.#isSearching = false
+      this.#noted.clear()
     }
     this.#reportGivenUp()
   }

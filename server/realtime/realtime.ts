@@ -217,9 +217,10 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
     typingMs,
     report,
   })
-  const { recheck } = dispatcher
+  const { recheck, recheckFailed } = dispatcher
   const missedCopies = new MissedCopies({ ...local, metrics, copy: userFanout.copyMissed })
   const missed = { ...parts, missedCopies }
-  const reconciliation = createReconciliation({ ...missed, db, recheck, report, timings })
+  const rechecks = { recheck, recheckFailed }
+  const reconciliation = createReconciliation({ ...missed, ...rechecks, db, report, timings })
   return { ...parts, userFanout, dispatcher, reconciliation }
 }

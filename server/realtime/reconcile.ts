@@ -25,6 +25,7 @@ type ReconciliationOptions = {
   missedCopies: MissedCopies
   unread: UnreadNotifier
   recheck: (user: UserRef) => void
+  recheckFailed: () => void
   report: (error: unknown, problem: string) => void
   timings: Pick<Timings, 'beatMs' | 'lookMs' | 'steadyMs' | 'comparePresenceMs' | 'othersCountMs'>
 }
@@ -150,6 +151,7 @@ export function createReconciliation(options: ReconciliationOptions) {
       closeRevoked(),
     ])
     unread.handleChanges(changes)
+    options.recheckFailed()
     for (const user of removed) {
       if (sessions.has(user)) recheck(user)
     }

@@ -2,7 +2,7 @@ import { type UserRef, userKey } from '../core/user-ref.ts'
 import { type Closing, closings } from './protocol/codes.ts'
 import type { Transport } from './transport.ts'
 
-/** A user's connection of either kind: one of the protocol, or a tRPC subscription. */
+/** A connected socket of a user, of the protocol or of tRPC, or a tRPC subscription. */
 export interface Session {
   readonly appId: string
   readonly userId: string

@@ -2,11 +2,13 @@ import { EventEmitter } from 'node:events'
 import { limits, type TopicInput } from '@parley/contract'
 import type { WebSocket } from 'ws'
 import { ApiError } from '../core/errors.ts'
+import type { Claims } from '../core/tokens.ts'
 import { memoryOf } from './connection/frame-queue.ts'
 import { forgetRequest, identify, nameRefused } from './counted-socket.ts'
 import { Credit, Recoveries } from './credit.ts'
 import type { RealtimeNode } from './node.ts'
 import { type Closing, closings } from './protocol/codes.ts'
+import type { Session } from './sessions.ts'
 import { untilExpiry } from './timings.ts'
 import { COMMANDS_PER_MESSAGE, TrpcFrames } from './trpc-frames.ts'
 import { subscribeToTopic } from './trpc-subscription.ts'
@@ -60,15 +62,12 @@ export class TrpcSocket extends EventEmitter {
     // From here its frames count for the user, however long the database takes.
     if ('refusal' in claims) nameRefused(this.socket, claims.user)
     else identify(this.socket, claims)
-    const isGood =
-      !('refusal' in claims) && (await this.node.generation(claims)) === claims.generation
+    const isGood = !('refusal' in claims) && (await this.#register(claims))
     if (this.readyState !== this.socket.OPEN) return
-    if (isGood && !this.node.userSockets.take(claims)) return this.#end(closings.tooManySockets)
     this.#stage = isGood ? 'accepted' : 'refused'
     if (isGood) {
       this.#appId = claims.appId
       this.#closeAt(claims.expiresAt)
-      this.socket.once('close', () => this.node.userSockets.release(claims))
     }
     const waiting = this.#waiting
     this.#waiting = []
@@ -95,6 +94,34 @@ export class TrpcSocket extends EventEmitter {
       this.#subscriptions -= 1
       this.#leave(input.topic)
     }
+  }
+
+  /**
+   * Makes the socket a session of its user, which a revocation closes although it has no
+   * subscription. Returns whether its token is still good.
+   */
+  async #register(claims: Claims) {
+    const { node, socket } = this
+    if (socket.readyState !== socket.OPEN) return false
+    if (!node.userSockets.take(claims)) {
+      this.#end(closings.tooManySockets)
+      return false
+    }
+    const { appId, userId, generation } = claims
+    const close = (closing: Closing) => this.#end(closing)
+    const session: Session = { appId, userId, generation, topics: [], close }
+    let isRegistered = true
+    const leave = () => {
+      if (!isRegistered) return
+      isRegistered = false
+      node.userSockets.release(claims)
+      node.unregister(session)
+    }
+    socket.once('close', leave)
+    // Registered before the generation is read, so that no revocation is missed in between.
+    const isGood = (await node.register(session)) === generation
+    if (!isGood) leave()
+    return isGood
   }
 
   get readyState() {

@@ -42,6 +42,8 @@ export function createWorkerPublisher({ db, nodeId, broker, metrics, report }: W
         applyHint(hint, { unread, userFanout, count: (...given) => unread.markDirty(...given) })
         broker.send(sentHint(hint, { event, broker }))
       }
+      // Unlike a node, it compares nothing with the database: what it counted need not be kept.
+      unread.invalidateAll()
     },
     broadcast: broker.send,
   }

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { appTables, leftOut } from '@parley/server/commands/app-file/tables'
 import { connectOnce } from '@parley/server/db/client'
 import { readMigrations } from '@parley/server/db/migration-files'
@@ -66,6 +66,10 @@ async function moveApp() {
   old.terminate()
 }
 const topic = () => `chat:${world().appId}:${channelId}`
+
+test.skipIf(process.platform === 'win32')('nobody else on the machine may read the file', () => {
+  expect(statSync(folder.path('all')).mode & 0o777).toBe(0o600)
+})
 
 test('every table of the schema is exported, or said to be left out', async () => {
   const tables = await world().db`select tablename from pg_tables where schemaname = 'public'`

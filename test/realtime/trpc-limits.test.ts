@@ -98,6 +98,18 @@ test('a bad token is refused once, and then its socket is closed', async () => {
   expect(await closed).toBe(3500)
 })
 
+test('a revocation closes a tRPC socket, subscribed or not', async () => {
+  const ana = await world().user('revoked')
+  const idle = await open(world(), ana.minted.wsToken)
+  idle.send({ id: 1, method: 'query', params: { path: 'service.health' } })
+  await idle.reply(1) // its token is verified
+  const subscribed = await open(world(), ana.minted.wsToken)
+  subscribed.send(subscription(1, topicOf(ana.id)))
+  await subscribed.reply(1, 'started')
+  await world().backend.tokens.revoke({ userId: ana.id })
+  expect([await idle.closed, await subscribed.closed]).toEqual([3503, 3503])
+})
+
 test('before its token a tRPC socket may send 4 KB', async () => {
   const { send, closed } = await open()
   send({ method: 'connectionParams', data: { token: 'x'.repeat(4_096) } })

@@ -118,3 +118,16 @@ test('a tRPC subscription has the rights of a socket, and ends with them', async
   )
   await expect(removed).rejects.toMatchObject({ data: { code: 'FORBIDDEN' } })
 })
+
+test('a tRPC subscription ends when its token is revoked, and its client learns why', async () => {
+  const ben = await world().user('ben4')
+  const topic = topics.user(world().appId, ben.id)
+  await ben.channels.create({ type: 'group', name: 'Talk' })
+  const revoke = () => world().backend.tokens.revoke({ userId: ben.id })
+  const revoked = receive(
+    clientOf(ben),
+    { topic, since: 0 },
+    { count: 9, onFirst: () => void revoke() },
+  )
+  await expect(revoked).rejects.toMatchObject({ data: { code: 'INVALID_TOKEN' } })
+})

@@ -20,3 +20,17 @@ export async function leastGrowth(bound: number, measure: () => Promise<number>)
     least = Math.min(least, await measure())
   return least
 }
+
+const CALLS = 20_000
+
+/** How many bytes each of many calls keeps, or fewer than the bound, once the last has settled. */
+export const keptPerCall = (
+  bound: number,
+  { call, settled = async () => {} }: { call: () => void; settled?: () => Promise<unknown> },
+) =>
+  leastGrowth(bound, async () => {
+    const before = heapInUse()
+    for (let count = 0; count < CALLS; count++) call()
+    await settled()
+    return (heapInUse() - before) / CALLS
+  })

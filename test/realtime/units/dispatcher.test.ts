@@ -83,6 +83,28 @@ test('a right that changed ends the subscriptions that relied on it', async () =
   expect([listener.ended, ben.ended]).toEqual([['no longer allowed'], []])
 })
 
+test('a user who lost a right during a failure loses their subscription after it', async () => {
+  const { dispatcher, hub, memory, calls } = await openDispatcher()
+  const listener = new Listener()
+  await listener.join(hub, chat)
+  memory.excluded.add('ana')
+  memory.failure = new Error('busy')
+  dispatcher.receive({ kind: 'rights', ...ana })
+  await pass()
+  dispatcher.recheckFailed()
+  await pass()
+  expect([listener.ended, calls.length]).toEqual([[], 2])
+  memory.failure = undefined
+  dispatcher.recheckFailed()
+  await pass()
+  expect(listener.ended).toEqual(['no longer allowed'])
+  // That was the last time.
+  memory.failure = new Error('busy')
+  dispatcher.recheckFailed()
+  await pass()
+  expect(calls).toHaveLength(2)
+})
+
 test('stored events are delivered here and announced to the other nodes', async () => {
   const { dispatcher, hub, memory, sent, events } = await openDispatcher()
   const listener = new Listener()

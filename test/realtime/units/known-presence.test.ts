@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto'
 import type { Db } from '@parley/server/db/client'
 import type { PresenceNote } from '@parley/server/realtime/broker'
 import { KnownPresence } from '@parley/server/realtime/known-presence'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { upTo } from '../../support/events.ts'
+import { keptPerCall } from '../../support/heap.ts'
 import { ana } from './fixture.ts'
 
 const change = (isOnline: boolean): PresenceNote => ({
@@ -61,10 +63,10 @@ test('a change that is lost during a comparison is left to the next one', async 
 
 const openKnown = (options = {}) =>
   new KnownPresence({
-    ...options,
-    db: {} as unknown as Db, // not used
+    db: { use: async () => [] } as unknown as Db, // what it calls of it
     nodeId: 'node',
     notify: () => {},
+    ...options,
   })
 
 test('changes that another node sends are sent again after notes were missed', () => {
@@ -80,6 +82,18 @@ test('changes that another node sends are sent again after notes were missed', (
   known.record({ ...change(true), announcer: { id: 'other', number: 1 } })
   known.handleMissedNotes(0)
   expect(known.hasLost).toBe(true)
+})
+
+test('users who have come and gone take no memory', async () => {
+  const known = openKnown()
+  await known.compare()
+  const comeAndGo = () => {
+    const userId = randomUUID()
+    known.record({ ...change(true), userId })
+    known.recordSent({ ...ana, userId }, false)
+    known.rowsWereThere(performance.now())
+  }
+  expect(await keptPerCall(30, { call: comeAndGo })).toBeLessThan(30)
 })
 
 test('a user whose last change is from after the last complete rows hides no others', () => {

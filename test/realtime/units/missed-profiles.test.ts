@@ -1,9 +1,11 @@
+import { randomUUID } from 'node:crypto'
 import { createMetrics } from '@parley/server/core/metrics'
 import type { Db } from '@parley/server/db/client'
 import type { ProfileChange } from '@parley/server/realtime/broker'
 import { MissedProfiles } from '@parley/server/realtime/missed-profiles'
 import { expect, test } from 'vitest'
 import { upTo } from '../../support/events.ts'
+import { keptPerCall } from '../../support/heap.ts'
 import { ana } from './fixture.ts'
 
 const stored = [{ ...ana, name: 'Old', image: null, version: 7, isRecent: true }]
@@ -47,6 +49,28 @@ test('a change that was told before a gap keeps no later one from being found', 
   profiles.missed(0)
   await profiles.catchUp()
   expect(names).toEqual(['Old'])
+})
+
+test('a change that was told during a search keeps no later one from being found', async () => {
+  let isFirst = true
+  const { profiles, names } = openProfiles(async () => {
+    if (isFirst) profiles.record(renamed)
+    isFirst = false
+    return stored
+  })
+  profiles.missed(0)
+  await profiles.catchUp()
+  profiles.missed(0)
+  await profiles.catchUp()
+  expect(names).toEqual(['Old'])
+})
+
+test('users whose changes were sent take no memory', async () => {
+  const { profiles } = openProfiles(async () => [])
+  profiles.missed(0)
+  await profiles.catchUp()
+  const rename = () => profiles.record({ ...renamed, user: { ...renamed.user, id: randomUUID() } })
+  expect(await keptPerCall(30, { call: rename })).toBeLessThan(30)
 })
 
 test('profiles are searched once after each gap, and again if that failed', async () => {

@@ -75,6 +75,12 @@ test('users who could not be announced again are announced within 15 s', async (
   expect(presence.announcements).toBeGreaterThan(before)
 })
 
+test('rights whose check failed are checked again by the next comparison', async () => {
+  const { repairs, reconcile } = openNode()
+  await reconcile()
+  expect(repairs).toEqual(['rights'])
+})
+
 test('reconciliations follow each other, also after one that failed', async () => {
   const log: string[] = []
   const { reconcile } = openNode({

@@ -75,6 +75,7 @@ export function openNode({
       invalidateAll: () => repairs.push('counts'),
     },
     recheck: () => {},
+    recheckFailed: () => repairs.push('rights'),
     report: () => {},
     timings: defaults,
   } as unknown as Parameters<typeof createReconciliation>[0]) // what it calls of them

@@ -60,8 +60,8 @@ test('a tRPC socket has its user before the database was asked for their generat
   const { node } = await createNode()
   // As a server creates one; the types know that of clients only.
   const socket = new CountedSocket(...([null, undefined, {}] as unknown as [null]))
-  const generation = () => new Promise<never>(() => {})
-  const trpc = new TrpcSocket(socket, { ...node, generation })
+  const register = () => new Promise<never>(() => {})
+  const trpc = new TrpcSocket(socket, { ...node, register })
   void trpc.authenticate('ana')
   await pass()
   expect(socket.user).toMatchObject({ userId: 'ana' })
@@ -90,7 +90,7 @@ test('frames that wait for a token count with what it takes to keep them', async
 
 test('a tRPC socket of a revoked token passes one message and is closed at the next', async () => {
   const { node, connect, receive, passed, closed, bare } = await openSocket()
-  vi.spyOn(node, 'generation').mockResolvedValue(1)
+  vi.spyOn(node, 'register').mockResolvedValue(1)
   await connect()
   receive(frame(commandBytes))
   expect([passed, closed]).toEqual([[10, commandBytes], []])
@@ -111,6 +111,8 @@ test('a tRPC socket counts until it is closed, and one too many is refused', asy
   await second.connect()
   expect([closed, second.closed]).toEqual([[], [closings.tooManySockets.code]])
   expect(second.terminated).toHaveLength(1)
+  // Their user is not shown as online for it.
+  expect(second.sessions.has(ana)).toBe(false)
 })
 
 test('a tRPC socket that closes while its token is verified is not counted', async () => {
@@ -123,6 +125,42 @@ test('a tRPC socket that closes while its token is verified is not counted', asy
   verify()
   await verified
   expect(node.userSockets.take(ana)).toBe(true)
+})
+
+test('a tRPC socket is a session of its user until it closes, with no subscription', async () => {
+  const { connect, sessions, closed, bare } = await openSocket()
+  await connect()
+  for (const session of sessions.of(ana)) session.close(closings.forced)
+  expect(closed).toEqual([closings.forced.code])
+  bare.emit('close')
+  expect(sessions.has(ana)).toBe(false)
+})
+
+test('a tRPC socket of a revoked token is no session, and gives up its place once', async () => {
+  const { node, sessions, connect, bare } = await openSocket()
+  const { register } = node
+  vi.spyOn(node, 'register').mockImplementation(
+    async (session) => Number(await register(session)) + 1,
+  )
+  await connect()
+  expect([sessions.has(ana), node.userSockets.take(ana)]).toEqual([false, true])
+  bare.emit('close')
+  expect(node.userSockets.take(ana)).toBe(false)
+})
+
+test('a tRPC socket that closes while its generation is read is not counted', async () => {
+  const { timers } = stopTimers()
+  const { node, sessions, connect, bare } = await openSocket()
+  const { register } = node
+  vi.spyOn(node, 'register').mockImplementation((session) => {
+    const registered = register(session)
+    bare.readyState = 3
+    bare.emit('close')
+    return registered
+  })
+  await connect()
+  expect([node.userSockets.take(ana), sessions.has(ana)]).toEqual([true, false])
+  expect(timers()).toBe(0)
 })
 
 test('a tRPC socket is closed in time without a token, and after its token expired', async () => {
