@@ -49,7 +49,9 @@ async function age(days: number) {
   const { db, appId } = world()
   await db`
     update channels
-    set last_activity_at = last_activity_at - ${days} * interval '1 day'
+    set
+      last_activity_at = last_activity_at - ${days} * interval '1 day',
+      updated_at = updated_at - ${days} * interval '1 day'
     where app_id = ${appId}`
   await db`
     update workspaces
@@ -117,7 +119,9 @@ test('the purge leaves an app alone that is being imported', async () => {
   await dora.workspaces.removeMember({ workspaceId, userId: 'dora' })
   const show = (deletedAt: string | null) => db`
     with old as (
-      update channels set last_activity_at = now() - interval '2 days' where app_id = ${app.id}
+      update channels
+      set last_activity_at = now() - interval '2 days', updated_at = now() - interval '2 days'
+      where app_id = ${app.id}
     ), older as (
       update workspaces set updated_at = now() - interval '2 days' where app_id = ${app.id}
     )
@@ -230,8 +234,12 @@ test('the purge walks over all channels, however many there are', async () => {
     from generate_series(1, ${2 * limits.abandoned.slice}) n`
   const [first, last] = [randomUUID().replace(/^./, '0'), randomUUID().replace(/^./, 'f')]
   await db`
-    insert into channels (id, app_id, cid, type, created_by, member_count, last_activity_at)
-    select id, ${appId}, 'group:' || id, 'group', 'ana', 0, now() - interval '8 days'
+    insert into channels (
+      id, app_id, cid, type, created_by, member_count, last_activity_at, updated_at
+    )
+    select
+      id, ${appId}, 'group:' || id, 'group', 'ana', 0,
+      now() - interval '8 days', now() - interval '8 days'
     from unnest(${[first, last]}::uuid[]) id`
   await purge(7)
   const left = await stored()

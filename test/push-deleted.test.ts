@@ -32,3 +32,33 @@ test('a reaction whose message or channel was deleted meanwhile is not pushed', 
   })
   expect(provider().kindsFor(ana.id)).toEqual([])
 })
+
+test('what waits is not pushed once its app is deleted, also before it is purged', async () => {
+  const { operator, db, api } = world()
+  const { id: appId, apiKey } = await operator.apps.create({ name: 'Gone' })
+  await api({ apiKey }).users.sync({ users: [{ id: 'dan' }, { id: 'eve' }] })
+  const [dan, eve] = [api({ apiKey, userId: 'dan' }), api({ apiKey, userId: 'eve' })]
+  const { id: channelId } = await dan.channels.create({
+    ...{ type: 'group', name: 'Talk', memberIds: ['eve'] },
+  })
+  const { id: messageId } = await dan.messages.send({ channelId, text: 'Hello' })
+  await eve.reactions.add({ channelId, messageId, emoji: '👍' })
+  await settle()
+  const jobs = {
+    'push-message': { appId, messageId },
+    'push-reaction': { appId, messageId, userId: 'eve', emoji: '👍' },
+    'push-invite': { appId, channelId, invitedBy: 'dan', userIds: ['eve'] },
+  }
+  const push = async () => {
+    for (const [task, payload] of Object.entries(jobs))
+      await db`insert into staged_jobs (task, payload) values (${task}, ${db.json(payload)})`
+    await idle(world())
+    return ['dan', 'eve'].map((id) => provider().kindsFor(id).toSorted())
+  }
+  expect(await push()).toEqual([['reaction'], ['channel-invite', 'new-message']])
+  provider().forget()
+  await withoutCleanup(world(), async () => {
+    await operator.apps.delete({ appId })
+    expect(await push()).toEqual([[], []])
+  })
+})

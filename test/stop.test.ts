@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { createApi } from '@parley/client/api'
 import { afterAll, expect, test } from 'vitest'
 import { parleyOn } from './app-files/command.ts'
@@ -63,4 +63,22 @@ test('a stop while worker processes start ends all of them, and says so', async 
     msg: 'stopped',
   })
   expect(await parleyOn(url, 'new-epoch')).toMatchObject({ code: 0 })
+})
+
+test('worker processes that end at the same moment are all started again', async () => {
+  const variables = { ...production, DATABASE_URL: await createEmptyDatabase(), WORKERS: '2' }
+  const node = children.start(variables, directory)
+  const listening = async (count: number) => {
+    const isDone = () => node.output().split('"Server listening at ').length > count
+    await until(() => isDone() || node.child.exitCode !== null)
+    expect(node.child.exitCode).toBeNull()
+  }
+  await listening(2)
+  const { pid } = node.child
+  const workers = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
+  expect(workers).toHaveLength(2)
+  for (const worker of workers) process.kill(Number(worker), 'SIGKILL')
+  await listening(4)
+  node.kill('SIGTERM')
+  expect(await node.code).toBe(0)
 })

@@ -61,7 +61,8 @@ export function createWorkerPool({ count, databaseUrl, delayMs, log }: PoolOptio
     crashes.set(number, failures)
     const ms = failures === 0 ? 0 : Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS)
     log.warn({ worker: number, ...end, pauseMs: ms }, 'worker process ended: starting another')
-    await pause(ms, undefined, { ref: false })
+    // It holds this process open: when none is left, nothing else does.
+    await pause(ms)
     // A rolling restart may have put another in its place, or its predecessor back.
     if (!isStopping && current.get(number) === worker) fork(number)
   }

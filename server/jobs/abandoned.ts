@@ -32,9 +32,9 @@ type Purge = {
 }
 
 /**
- * Deletes channels, and then workspaces, whose last member left more than `days` days ago. Walks
- * over all of them once an hour, and continues in the next pass when its time is over. 0 turns it
- * off.
+ * Deletes channels, and then workspaces, whose last member left more than `days` days ago, and that
+ * have not changed since then. Walks over all of them once an hour, and continues in the next pass
+ * when its time is over. 0 turns it off.
  */
 export function createAbandonedPurge(days: number) {
   const walks = purgesAfter(days).map((purge) => ({
@@ -82,7 +82,7 @@ const purgesAfter = (days: number): Purge[] => [
       from channels c
       where ${isWithin(db, slice)}
         and ${isAbandonedChannel(db)}
-        and last_activity_at < now() - ${days} * interval '1 day'
+        and greatest(last_activity_at, updated_at) < now() - ${days} * interval '1 day'
         and ${isOfShownApp(db)}
       order by id`,
     remove: removeChannel,

@@ -263,7 +263,7 @@ test('a file that was cut off is gone on with where it ended, by the same file o
     // Members come after their channels, which the cleanup must not take for abandoned.
     await db`
       update channels
-      set last_activity_at = '2020-01-01', member_count = 0
+      set last_activity_at = '2020-01-01', updated_at = '2020-01-01', member_count = 0
       where app_id = ${appId}`
     const channels = () => db`select id, xmin::text from channels where app_id = ${appId}`
     const stored = await channels()

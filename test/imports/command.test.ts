@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parleyOn } from '../app-files/command.ts'
 import { bundled, useChildren } from '../support/start.ts'
+import { until } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
 import { at, channel, channelIdOf, expectExactCounters, member, message, user } from './records.ts'
 
@@ -84,6 +85,34 @@ test('an import that is killed goes on where it was when its file is sent again'
   const times = messages.map(({ createdAt }) => createdAt)
   expect(times).toEqual(times.toSorted())
   await expectExactCounters(world())
+})
+
+/** The time in which an import over HTTP gives up is over at once. */
+const stalled = `
+  const { setTimeout } = globalThis
+  const isLimit = (ms) => ms > 19_000 && ms <= 20_000
+  globalThis.setTimeout = (work, ms, ...rest) => setTimeout(work, isLimit(ms) ? 0 : ms, ...rest)`
+
+test('a pipe that is silent for longer than a request may be is waited for', async () => {
+  const { db, operator, databaseUrl } = world()
+  const { id: appId } = await operator.apps.create({ name: 'Piped' })
+  const child = spawn(process.execPath, bundled('import', '-', '--app', appId), {
+    cwd: folder,
+    env: {
+      PATH: process.env.PATH,
+      DATABASE_URL: databaseUrl,
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(stalled)}`,
+    },
+  })
+  const end = ended(child)
+  const began = () => db`
+    select
+    from audit
+    where app_id = ${appId}
+      and operation = 'imports.run'`
+  await until(async () => (await began()).length > 0)
+  child.stdin.end(`${JSON.stringify(user('ana'))}\n`)
+  expect(await end).toMatchObject({ code: 0, stdout: expect.stringContaining('"users": 1') })
 })
 
 test('parley import refuses an unknown app and an empty file in one line', async () => {

@@ -12,7 +12,7 @@ function stopClock() {
 }
 
 /** A body whose chunks come when they are sent. */
-function openBody() {
+function openBody(...stalledMs: number[]) {
   const waiting: ((chunk: string) => void)[] = []
   const send = (chunk: string) => waiting.shift()?.(chunk)
   const state = { isReturned: false }
@@ -28,7 +28,7 @@ function openBody() {
     },
   }
   const body = { [Symbol.asyncIterator]: () => iterator }
-  return { batches: batchesOf(body), send, state }
+  return { batches: batchesOf(body, ...stalledMs), send, state }
 }
 
 test('a batch has as many lines and bytes as share a transaction, and no more', async () => {
@@ -91,6 +91,16 @@ test('a body of which no line comes is ended', async () => {
   await vi.advanceTimersByTimeAsync(stalledSeconds * SECOND_MS)
   await stalled
   expect(state.isReturned).toBe(true)
+})
+
+test('a body that may stall is waited for, however long no line comes', async () => {
+  stopClock()
+  const { batches, send } = openBody(Number.POSITIVE_INFINITY)
+  const first = batches.next()
+  await vi.advanceTimersByTimeAsync(10 * stalledSeconds * SECOND_MS)
+  send('{}\n')
+  await vi.advanceTimersByTimeAsync(SECOND_MS)
+  expect((await first).value).toEqual([{ line: 1, text: '{}' }])
 })
 
 test('a byte now and then does not keep a body open', async () => {

@@ -2,10 +2,12 @@ import type { ImportRecord } from '@parley/client/server'
 import { limits } from '@parley/contract'
 import { selectChannelFacts, selectUserFacts } from '@parley/server/features/imports/facts'
 import { expect, test } from 'vitest'
+import { cleanupElsewhere } from '../support/cleanup.ts'
 import { upTo } from '../support/events.ts'
 import { waitingForRows, whileRowLocked } from '../support/locks.ts'
+import { refusal } from '../support/refusal.ts'
 import { useWorld } from '../support/world.ts'
-import { at, channel, message, post, user } from './records.ts'
+import { at, channel, channelIdOf, importInto, message, post, user } from './records.ts'
 
 const world = useWorld()
 
@@ -76,6 +78,26 @@ test('a channel whose records are being stored is purged after that', async () =
   )
   await purged
   expect(await db`select from channels where id = ${id}`).toEqual([])
+})
+
+test('a channel imported without members is not purged before it could be joined', async () => {
+  const { db, backend, appId } = world()
+  await importInto(world(), [
+    user('ana'),
+    channel('stage', { type: 'livestream' }),
+    message('welcome', 'stage'),
+  ])
+  const channelId = channelIdOf(world(), 'stage')
+  const purge = () => cleanupElsewhere(world(), { purgeEmptyAfterDays: 30 }).pass()
+  await purge()
+  expect((await backend.messages.list({ channelId })).messages).toMatchObject([{ text: 'welcome' }])
+  await db`
+    update channels
+    set updated_at = updated_at - interval '31 days'
+    where id = ${channelId}
+      and app_id = ${appId}`
+  await purge()
+  expect(await refusal(backend.messages.list({ channelId }))).toMatchObject({ code: 'NOT_FOUND' })
 })
 
 test('refusals found at the end are listed by line among the many before them', async () => {

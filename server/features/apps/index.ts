@@ -76,6 +76,8 @@ const remove = implement(contract.apps.delete, async (ctx, { appId }) => {
     where a.id = ${appId}
       and num_nulls(a.deleted_at) = 1`
   if (count === 0) throw appNotFound()
+  // The purge takes its time, and their deliveries do not ask for the app.
+  await db`update webhooks set enabled = false where app_id = ${appId}`
   noteAct(ctx, { operation: 'apps.delete', appId, target: {} })
   ctx.afterCommit(() => {
     services.revocations.publish({ appId, isClosed: true })

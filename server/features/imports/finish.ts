@@ -106,7 +106,7 @@ async function publish(db: Tx, { appId, channels }: Publish): Promise<Refusal[]>
     update channels c
     set
       deleted_at = null,
-      updated_at = c.created_at,
+      updated_at = ${changedWhenShown(db)},
       rev = c.last_seq + 1,
       member_count = (
         select count(*)
@@ -135,6 +135,16 @@ async function publish(db: Tx, { appId, channels }: Publish): Promise<Refusal[]>
   const ids = new Set(hidden.map(({ id }) => id))
   return channels.flatMap(({ id, line }) => (ids.has(id) ? { line, reason: TAKEN_PAIR } : []))
 }
+
+/**
+ * A channel is as old as its file says. One without members would be purged as abandoned if its
+ * last message is old, so the time until then starts now.
+ */
+const changedWhenShown = (db: Tx) => db`
+  case
+    when exists (select from members m where m.channel_id = c.id) then c.created_at
+    else now()
+  end`
 
 /**
  * Appoints owners where one was erased before the channel was shown: only now all members are

@@ -12,10 +12,13 @@ const NEWLINE = 0x0a
 
 /**
  * The lines of a body in batches, read while it arrives: at most one batch and one chunk are in
- * memory. Throws if the next line takes too long. Of a chunk of thousands of lines, however short,
- * as many as a batch has are read in one turn of the event loop.
+ * memory. Throws if the next line takes longer than `stalledMs`. Of a chunk of thousands of lines,
+ * however short, as many as a batch has are read in one turn of the event loop.
  */
-export async function* batchesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Line[]> {
+export async function* batchesOf(
+  body: AsyncIterable<Uint8Array>,
+  stalledMs = stalledSeconds * 1_000,
+): AsyncGenerator<Line[]> {
   const splitter = createSplitter()
   const chunks = body[Symbol.asyncIterator]()
   let pending: Line[] = []
@@ -24,7 +27,7 @@ export async function* batchesOf(body: AsyncIterable<Uint8Array>): AsyncGenerato
   let lastLineAt = performance.now()
   try {
     for (let next = chunks.next(); ; ) {
-      const leftMs = lastLineAt + stalledSeconds * 1_000 - performance.now()
+      const leftMs = lastLineAt + stalledMs - performance.now()
       const chunk = await within(next, pending.length > 0 ? Math.min(PAUSE_MS, leftMs) : leftMs)
       if (chunk === undefined && pending.length === 0)
         throw new ApiError('VALIDATION_ERROR', `body: no line came for ${stalledSeconds} seconds`)
@@ -58,6 +61,7 @@ export async function* batchesOf(body: AsyncIterable<Uint8Array>): AsyncGenerato
 
 /** The value of a promise, or undefined if that takes longer. */
 async function within<T>(promise: Promise<T>, milliseconds: number): Promise<T | undefined> {
+  if (milliseconds === Number.POSITIVE_INFINITY) return promise
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<undefined>((resolve) => {
     timer = setTimeout(() => resolve(undefined), Math.max(0, milliseconds))

@@ -13,6 +13,8 @@ import { isJson, type ParsedRecord, parseLine, plurals, type Refusal, timesOf } 
 type ImportOptions = {
   appId: string
   body: AsyncIterable<Uint8Array>
+  /** How long no line may come; by default as long as over HTTP. */
+  stalledMs?: number
   /** Runs a short transaction. No connection is held between two. */
   inTransaction: <T>(work: (db: Tx) => Promise<T>) => Promise<T>
   /** Notes in the audit log who imports. */
@@ -41,7 +43,7 @@ export async function runImport(options: ImportOptions): Promise<ImportReport> {
 }
 
 async function readImport(options: ImportOptions): Promise<ImportReport> {
-  const { appId, body, inTransaction, note, metrics, onProgress } = options
+  const { appId, body, stalledMs, inTransaction, note, metrics, onProgress } = options
   const report = emptyReport()
   const runId = randomUUID()
   await inTransaction(async (db) => {
@@ -56,7 +58,7 @@ async function readImport(options: ImportOptions): Promise<ImportReport> {
   }
   try {
     let isCutOff = false
-    for await (const lines of batchesOf(body)) {
+    for await (const lines of batchesOf(body, stalledMs)) {
       const { parsed, refusals } = parse(lines)
       const outcomes = await step((db, now) => {
         const { past, refusals } = withoutFuture(parsed, now)

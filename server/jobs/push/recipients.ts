@@ -1,6 +1,6 @@
 import { limits, type Preferences } from '@parley/contract'
 import type { Job } from '../../core/jobs.ts'
-import type { Db, Tx } from '../../db/client.ts'
+import type { Db, Fragment, Tx } from '../../db/client.ts'
 import { SYSTEM_USER } from '../../features/system-user.ts'
 import type { MessageRelation } from './rules.ts'
 
@@ -31,6 +31,10 @@ export type MessageRecipients = {
 const senderName = (db: Tx) => db`
   case when msg.type = 'system' then ${SYSTEM_USER.name} else author.display_name end`
 
+/** Of a deleted app nothing is pushed while its purge goes on. */
+const joinShownApp = (db: Tx, of: Fragment) => db`
+  join apps a on a.id = ${of}.app_id and num_nulls(a.deleted_at) = 1`
+
 /** How many members one job looks at, divided among the job's messages. */
 const MEMBERS_PER_JOB = 1_000
 
@@ -59,6 +63,7 @@ export const selectMessageRecipients = (db: Db, jobs: Job<'push-message'>[]) => 
         on msg.app_id = given.app_id
         and msg.id = given.message_id
         and msg.deleted_at is null
+      ${joinShownApp(db, db`msg`)}
       join channels c on c.id = msg.channel_id and c.deleted_at is null
       join users author
         on author.app_id = msg.app_id
@@ -175,6 +180,7 @@ export const selectReactionRecipients = (db: Db, jobs: Job<'push-reaction'>[]) =
         on msg.app_id = given.app_id
         and msg.id = given.message_id
         and msg.deleted_at is null
+      ${joinShownApp(db, db`msg`)}
       join channels c on c.id = msg.channel_id and c.deleted_at is null
       join reactions r
         on r.message_id = msg.id
@@ -214,6 +220,7 @@ export async function selectInviteRecipients(
         inviter.id as invited_by, inviter.display_name as invited_by_name,
         m.user_id, m.joined_at, pref.chosen
       from channels c
+      ${joinShownApp(db, db`c`)}
       join users inviter
         on inviter.app_id = c.app_id
         and inviter.id = ${invitedBy}
