@@ -28,7 +28,7 @@ export const shared = {
 // Nothing outside of the client has these names, which an application's minifier cannot know.
 const internal = [
   ...['options', 'handle\\w+', '(main|thread)Windows?', 'justSent', 'was(Tried|Reflected)'],
-  ...['isReflected(In|By)', 'isConfirmedByResponse', 'isSender', 'currentLoad', 'areFetched'],
+  ...['isReflected(In|By)', 'isSender', 'currentLoad', 'areFetched'],
   ...['arePinsStale', 'abandonLoads', 'loadWatched', 'loadedStatus', 'pendingReads', 'restorable'],
   ...['serverFailures', 'stopWaiting', 'onTrimmed', 'onAccessLost', 'onGapFilled', 'needsRefetch'],
   ...['take(Settings|Count|Read|ReadAnswer|Result|Profile)', 'requestTotal', 'loadIfIdle'],

@@ -95,10 +95,7 @@ export class Outbox {
   readonly get = (clientId: string) => this.#entries.get(clientId)
 
   add(made: NewOperation): OutboxEntry {
-    const { sharedAs } = this.options.storage
-    const isShared = sharedAs !== undefined && this.#journal.owner !== undefined
-    // Another tab may have sent it before this one does.
-    const entry = createEntry(dated(made), { wasTried: isShared && !this.#tabs.isSender })
+    const entry = createEntry(dated(made))
     if (!this.#isClosed) this.#enqueue(entry)
     else entry.completion.reject(loggedOut())
     return entry
@@ -176,6 +173,10 @@ export class Outbox {
 
   #enqueue(entry: OutboxEntry) {
     const { op } = entry
+    const { sharedAs } = this.options.storage
+    const isShared = sharedAs !== undefined && this.#journal.owner !== undefined
+    // Another tab may send it before this one does.
+    entry.wasTried = isShared && !this.#tabs.isSender
     this.#entries.set(op.clientId, entry)
     this.#update(entry, op)
     if (this.#tabs.isSender) this.#sender.run(op)

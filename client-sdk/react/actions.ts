@@ -48,7 +48,10 @@ export const useThreadActions = (
     const actions = actionsOf(room)
     return {
       ...actions,
-      send: (draft) => actions.send({ ...draft, parentId }),
+      send: (draft) => {
+        if (room && !thread) throw new Error('unable to send; no thread is chosen')
+        return actions.send({ ...draft, parentId })
+      },
       loadOlder: async () => thread?.loadOlder(),
       loadNewer: async () => thread?.loadNewer(),
     }

@@ -55,11 +55,12 @@ export class PendingMutations {
 
   /** Handles that the server has carried it out. */
   #complete(key: string) {
-    const update = this.#updates.find((each) => each.key === key)
     // Without events, or if they fell into a gap, nothing would ever confirm the update.
     const hasEvents = this.options.isActive() && this.#gapsBefore.get(key) === this.#gaps
-    if (hasEvents && update && !update.isConfirmedByResponse) this.#markResponded(key)
-    else this.#remove(key)
+    if (!hasEvents) return this.#remove(key)
+    this.#updates = this.#updates.map((update) =>
+      update.key === key ? { ...update, hasResponse: true } : update,
+    )
     this.#gapsBefore.delete(key)
     this.options.onChanged()
   }
@@ -89,12 +90,6 @@ export class PendingMutations {
     this.#gaps += 1
     this.#updates = this.#updates.filter(({ hasResponse }) => !hasResponse)
     this.options.onChanged()
-  }
-
-  #markResponded(key: string) {
-    this.#updates = this.#updates.map((update) =>
-      update.key === key ? { ...update, hasResponse: true } : update,
-    )
   }
 }
 

@@ -18,8 +18,6 @@ export type OptimisticUpdate = {
   apply: (message: ChatMessage) => ChatMessage
   isReflectedIn: (message: ChatMessage | undefined) => boolean
   isReflectedBy: (event: ChannelEvent) => boolean
-  /** The response contains the changed message: there is nothing else to wait for. */
-  isConfirmedByResponse?: boolean
   hasResponse?: boolean
   wasReflected?: boolean
 }
@@ -33,9 +31,9 @@ export const optimistic = {
   edit: (messageId: string, edit: MessageEdit): OptimisticUpdate => ({
     messageId,
     apply: (message) => withEdit(message, edit),
-    isReflectedIn: () => false,
-    isReflectedBy: () => false,
-    isConfirmedByResponse: true,
+    // The response contains the changed message: there is nothing else to wait for.
+    isReflectedIn: () => true,
+    isReflectedBy: () => true,
   }),
   delete: (messageId: string): OptimisticUpdate => ({
     messageId,

@@ -17,6 +17,8 @@ export function snapshotOf({ state, currentAt }: ChannelSync): RoomSnapshot | un
 
 /** Shows what was stored, as stale, unless something has loaded. */
 export function restoreRoom(sync: ChannelSync, { epoch, rev, from, messages }: RoomSnapshot) {
+  // The user may not read it any more.
+  if (!sync.isActive && sync.resources.get('messages').status === 'failed') return
   const mainWindow = { from, to: Number.POSITIVE_INFINITY }
   const stored = { rev, messages: OrderedMessages.of(messages), mainWindow }
   sync.restore(stored, { epoch, offset: rev })

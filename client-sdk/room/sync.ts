@@ -52,6 +52,8 @@ export class ChannelSync {
   #position: TopicPosition | undefined
   /** Whether the server has confirmed the subscription, and the connection is there. */
   #isSubscribed = false
+  /** The rev after which changes are missing: they are requested and not applied yet. */
+  #gapAfter: number | undefined
   /** Whether the state was stored by an earlier page. */
   #isRestored = false
   /** The size of the window above which the oldest messages are dropped. */
@@ -194,7 +196,7 @@ export class ChannelSync {
     this.#stop()
     this.#jumped.clear()
     this.state = newestPage(this.state)
-    const kept = ['messages', 'members', 'reads', 'pins']
+    const kept = ['messages', 'reads', 'members', 'pins']
     this.resources.invalidate(this.resources.names.filter((name) => !kept.includes(name)))
     if (!this.state.mainWindow) this.#position = undefined
     this.handleDisconnect()
@@ -220,12 +222,13 @@ export class ChannelSync {
     if (isOfAnotherEpoch) return this.#startOver(offset)
     if (!this.state.mainWindow) {
       this.state = { ...this.state, rev: offset }
-      return this.#markReady(['messages'])
+      return this.#markReady(['messages', 'reads', 'members', 'pins'])
     }
     // Reads and profiles come in ephemeral events, which are never recovered.
-    if (isRecovered) return this.#markReady(['reads', 'members'])
-    if (offset - this.state.rev > MAX_CHANGES) return this.#startOver(offset)
-    this.#requestChanges(this.state.rev)
+    if (isRecovered && this.#gapAfter === undefined) return this.#markReady(['reads', 'members'])
+    const since = this.#gapAfter ?? this.state.rev
+    if (offset - since > MAX_CHANGES) return this.#startOver(offset)
+    this.#requestChanges(since)
     this.#reload(['reads', 'members', 'pins'])
   }
 
@@ -242,6 +245,7 @@ export class ChannelSync {
   }
 
   #requestChanges(since: number) {
+    this.#gapAfter = since
     this.options.context.catchUp.request(this.options.channelId, {
       since,
       apply: (changes) => this.#fillGap(changes),
@@ -251,6 +255,7 @@ export class ChannelSync {
   /** Fills a gap with the changes, or reloads everything if there are too many. */
   #fillGap(changes: ChannelChanges): boolean {
     if (!this.#unsubscribe) return false
+    this.#gapAfter = undefined
     const { rev = this.#position?.offset ?? 0, messages = [] } = changes
     // Older servers tell readers who are no members nothing of it.
     if (changes.resync || !changes.channel) {

@@ -194,7 +194,10 @@ export function createFakeRoom(channel: Channel, context: FakeContext): RoomPart
       change(id, { ...withEdit(find(id), edit), editedAt })
       return find(id)
     },
-    delete: async (id) => change(id, { text: '', deletedAt: TIME }),
+    delete: async (id) => {
+      if (find(id).status !== 'sent') discard(id)
+      else change(id, { text: '', deletedAt: TIME, pinned: false })
+    },
     react: async (id, emoji) => react(id, emoji, true),
     unreact: async (id, emoji) => react(id, emoji, false),
     pin: async (id) => change(id, { pinned: true }),

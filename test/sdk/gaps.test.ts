@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { isLive, isOffline, ready, texts, until } from '../support/chat.ts'
 import { type ScriptedChat, scriptedChat } from '../support/scripted/index.ts'
+import { stoppedClock } from '../support/scripted/time.ts'
 
 /** Shows a room, and cuts its client off: what happens from now on is missed. */
 async function missEvents({ chat, cut, loseEvents }: ScriptedChat) {
@@ -48,4 +49,60 @@ test('a reader who is no member is shown what they missed', async () => {
   chat.wake()
   await isLive(chat)
   await until(messages, (shown) => ready(shown) && texts(shown).join() === '1,2', 5_000)
+})
+
+test('a room that was left before its gap was filled has no hole later', async () => {
+  const clock = stoppedClock()
+  const { chat, channel, cut, mend, hold, loseEvents } = scriptedChat()
+  const talk = channel('c')
+  talk.send('1')
+  const { messages } = chat.channel('c')
+  const leave = messages.subscribe(() => {})
+  void chat.connect()
+  await clock.forward(10)
+  await until(messages, ready)
+  cut()
+  await isOffline(chat)
+  loseEvents()
+  talk.send('2')
+  const sync = hold(/^POST \/api\/sync$/)
+  mend()
+  chat.wake()
+  await sync.asked
+  talk.send('3')
+  leave()
+  await clock.forward(2_000)
+  sync.release()
+  await isLive(chat)
+  expect(messages.getSnapshot()).toMatchObject({ status: 'stale', items: [{ text: '1' }, {}] })
+  messages.subscribe(() => {})
+  await clock.forward(10)
+  expect(texts(await until(messages, ready))).toEqual(['1', '2', '3'])
+})
+
+test('a room that started over after a gap keeps its newest page when it is left', async () => {
+  const clock = stoppedClock()
+  const { chat, channel, cut, mend, loseEvents, intercept, refuseRequests } = scriptedChat()
+  const talk = channel('c')
+  talk.send('1')
+  const { messages } = chat.channel('c')
+  const leave = messages.subscribe(() => {})
+  void chat.connect()
+  await clock.forward(10)
+  await until(messages, ready)
+  cut()
+  await isOffline(chat)
+  loseEvents()
+  talk.send('2')
+  const answer = { channels: { c: { removed: true } }, more: false, settingsVersion: 0 }
+  intercept(/^POST \/api\/sync$/, () => Response.json(answer))
+  mend()
+  chat.wake()
+  await clock.forward(10)
+  refuseRequests()
+  await clock.forward(60_000)
+  await until(messages, ready)
+  leave()
+  await clock.forward(2_000)
+  expect(texts(messages.getSnapshot())).toEqual(['1', '2'])
 })

@@ -22,9 +22,13 @@ test('a change that the server has reflected once is confirmed, even if it was u
 })
 
 test('an answer confirms an edit, and other changes wait for their event', () => {
-  expect(optimistic.edit('m', { text: 'new' }).isConfirmedByResponse).toBe(true)
+  const edit = optimistic.edit('m', { text: 'new' })
+  const shown = knowing({ pinned: false, deletedAt: null })
+  const left = (update: OptimisticUpdate) => withoutConfirmed([update], shown)
+  expect(left(edit)).toMatchObject([{ messageId: 'm' }])
+  expect(left({ ...edit, hasResponse: true })).toEqual([])
   for (const update of [optimistic.delete('m'), optimistic.pin('m', true)])
-    expect(update.isConfirmedByResponse).toBeUndefined()
+    expect(left({ ...update, hasResponse: true })).toHaveLength(1)
 })
 
 test('only the event of the same change by the same user confirms a change', () => {

@@ -1,7 +1,8 @@
 import { createSnapshots } from '@parley/client/snapshots'
 import { expect, test } from 'vitest'
-import { ready, texts, until } from '../support/chat.ts'
+import { isLive, isOffline, ready, texts, until } from '../support/chat.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
+import { stoppedClock } from '../support/scripted/time.ts'
 
 /** The numbering of the scripted server. */
 const EPOCH = 'first'
@@ -87,4 +88,62 @@ test('what has loaded before the stored snapshots is stored, if nothing changes'
   chat.disconnect()
   await quiet()
   expect(stored).toContain('room c')
+})
+
+test('a snapshot that is read once access was lost shows nothing', async () => {
+  const { chat, room, release, refuse, refuseRequests } = lateSnapshot()
+  refuse('chat:app:c')
+  refuseRequests(/^GET \/api\/channels\/c$/, { status: 404, code: 'NOT_FOUND' })
+  room.watch()
+  await chat.connect()
+  await until(room.messages, ({ status }) => status === 'failed')
+  release()
+  await quiet()
+  expect(room.messages.getSnapshot()).toMatchObject({ status: 'failed', items: [] })
+})
+
+test('a room with a gap is not stored until the gap is filled', async () => {
+  const clock = stoppedClock()
+  const rows = new Map<string, object>()
+  const storage = {
+    load: async () => [...rows].map(([key, value]) => ({ key, value })),
+    put: async (_: string, key: string, value: object) => void rows.set(key, value),
+    delete: async (_: string, key: string) => void rows.delete(key),
+  }
+  const server = scriptedChat({ snapshots: createSnapshots(storage) })
+  const { chat, cut, mend, loseEvents, refuseRequests } = server
+  const talk = server.channel('c')
+  talk.send('1')
+  const { messages } = chat.channel('c')
+  messages.subscribe(() => {})
+  void chat.connect()
+  await clock.forward(10)
+  await until(messages, ready)
+  await clock.forward(2_500)
+  expect(rows.get('room c')).toMatchObject({ messages: [{ text: '1' }] })
+  cut()
+  await isOffline(chat)
+  loseEvents()
+  talk.send('2')
+  refuseRequests(/^POST \/api\/sync$/, { status: 503, code: 'UNAVAILABLE' })
+  mend()
+  chat.wake()
+  await clock.forward(10)
+  talk.send('3')
+  // The events since are recovered, and the gap is still there.
+  cut({ isCut: false })
+  await isOffline(chat)
+  chat.wake()
+  await clock.forward(3_000)
+  // What is stored of an earlier numbering is removed.
+  expect(rows.get('room c')).toBeUndefined()
+  expect(messages.getSnapshot().status).toBe('stale')
+  refuseRequests()
+  await clock.forward(60_000)
+  await isLive(chat)
+  expect(texts(messages.getSnapshot())).toEqual(['1', '2', '3'])
+  await clock.forward(2_500)
+  expect(rows.get('room c')).toMatchObject({
+    messages: [{ text: '1' }, { text: '2' }, { text: '3' }],
+  })
 })

@@ -116,7 +116,7 @@ function openClient() {
   const parts = { channels, lists: new Map(), unread, onChange: () => {} }
   const shown = { channels: parts, rooms: new Map(), onError: () => {} }
   const restore = vi.fn()
-  const opened = { id: 'c', sync: { restore } } as never // a room is asked for no more
+  const opened = { id: 'c', sync: { restore, isActive: true } } as never // it is asked for no more
   return { shown: shown as never, channels, unread, restore, opened } // nor are the counts
 }
 

@@ -36,6 +36,29 @@ test('a message that a closed tab may have sent is sent as it was, and edited th
   two.chat.disconnect()
 })
 
+test('a message that a closed tab may have sent again is sent as it was, too', async () => {
+  const storage = indexedDbStorage('sent-again')
+  const [one, two] = [scriptedChat({ storage }), scriptedChat({ storage })]
+  two.data.channels = one.data.channels
+  const talk = one.channel('c')
+  for (const { chat } of [one, two]) await chat.connect()
+  const room = two.chat.channel('c')
+  room.watch()
+  await until(room.messages, ready)
+  one.refuseRequests(SEND, { status: 403, code: 'FORBIDDEN' })
+  const refused = room.send({ text: 'typo' })
+  await expect(refused.sent).rejects.toMatchObject({ code: 'FORBIDDEN' })
+  one.refuseRequests()
+  const lost = one.hold(SEND)
+  refused.retry()
+  await lost.asked
+  const edited = room.edit(refused.clientId, { text: 'fixed' })
+  one.chat.disconnect()
+  await edited
+  expect(talk.messages.map(({ text }) => text)).toEqual(['fixed'])
+  two.chat.disconnect()
+})
+
 test('a tab that asked to send, and was closed, keeps no other from sending', async () => {
   const storage = indexedDbStorage('asked-often')
   const [one, two, three] = [1, 2, 3].map(() => scriptedChat({ storage }))

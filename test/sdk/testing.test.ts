@@ -102,6 +102,21 @@ test('a fake room changes messages at once, and refuses those it does not have',
   await expect(room.edit('nothing', { text: '' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
 })
 
+test('a fake room deletes unsent messages unsent, and pinned ones with their pins', async () => {
+  const fake = fakeOf()
+  const room = fake.channel('team')
+  const { id } = await room.send({ text: 'pinned' }).sent
+  await room.pin(id)
+  await room.delete(id)
+  expect(room.pins.getSnapshot().items).toEqual([])
+  fake.setOnline(false)
+  const unsent = room.send({ text: 'unsent' })
+  await room.delete(unsent.clientId)
+  fake.setOnline(true)
+  await expect(unsent.sent).rejects.toMatchObject({ code: 'ABORTED' })
+  expect(room.messages.getSnapshot().items).toEqual([])
+})
+
 test('a fake client answers the calls of a test, and names the one that is missing', async () => {
   const list = async () => ({ users: [], nextCursor: null })
   const fake = createFakeChat({ api: { users: { list } } })
