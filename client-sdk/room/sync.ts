@@ -253,15 +253,12 @@ export class ChannelSync {
   }
 
   /** Fills a gap with the changes, or reloads everything if there are too many. */
-  #fillGap(changes: ChannelChanges): boolean {
-    if (!this.#unsubscribe) return false
+  #fillGap(changes: ChannelChanges): true | undefined {
+    if (!this.#unsubscribe) return
     this.#gapAfter = undefined
     const { rev = this.#position?.offset ?? 0, messages = [] } = changes
     // Older servers tell readers who are no members nothing of it.
-    if (changes.resync || !changes.channel) {
-      this.#startOver(rev)
-      return false
-    }
+    if (changes.resync || !changes.channel) return this.#startOver(rev)
     this.apply((state) => ({ ...upsertMessages(state, messages), rev: Math.max(state.rev, rev) }))
     if (changes.more) this.#requestChanges(rev)
     else this.#markReady([])
@@ -270,7 +267,7 @@ export class ChannelSync {
   }
 
   /** Reloads everything, by one call; until then the old state is shown as stale. */
-  #startOver(rev: number) {
+  #startOver(rev: number): undefined {
     const { resources } = this
     const { context, channelId, loaderOf } = this.options
     resources.abandonLoads()
@@ -279,6 +276,7 @@ export class ChannelSync {
     const load = loaderOf('messages')
     const replaceState = async () => {
       const apply = await load()
+      this.#gapAfter = undefined
       return () => apply({ ...emptyState, rev })
     }
     // The others are put into the state that replaces this one.
