@@ -137,6 +137,28 @@ test('what a drawer covers is unread until the drawer is closed', async () => {
   await page.context().close()
 })
 
+test('a message that is sent from among older ones is shown with the newest', async () => {
+  const ana = playground.backend().as('ana')
+  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Archive' })
+  const { id: messageId } = await ana.messages.send({ channelId, text: 'Line 0.' })
+  for (let number = 1; number < 130; number++)
+    await ana.messages.send({ channelId, text: `Line ${number}.` })
+  await ana.pins.pin({ channelId, messageId })
+  const page = await playground.open('?user=ana')
+  await rowOf(page, 'Archive').click()
+  await page.getByRole('button', { name: 'Pinned messages: 1' }).click()
+  await page.getByRole('button', { name: 'Show' }).click()
+  await expectVisible(message(page, 'Line 0.'))
+  const toLatest = page.getByRole('button', { name: 'Latest' })
+  await expectVisible(toLatest)
+  await say(page, 'And now', 'Message Archive')
+  await expectVisible(message(page, 'Line 129.'))
+  await expectHidden(toLatest)
+  expect(await page.getByRole('article').last().innerText()).toContain('And now')
+  await screenshot(page, 'sent-from-older')
+  await page.context().close()
+})
+
 test('an invite link gives access to the channels of a team', async () => {
   const [ana, ben] = await openBoth()
   await ana.getByRole('button', { name: 'New channel' }).click()
