@@ -15,6 +15,7 @@ import { EmojiButton } from './emoji.tsx'
 import { formatOnKey, reportChange } from './formatting.ts'
 import { IconButton } from './icon-button.tsx'
 import { Icon } from './icons.tsx'
+import { isForInputMethod } from './input-method.ts'
 import { MentionList, useMentions } from './mentions.tsx'
 import { ComposerQuote } from './quoted-message.tsx'
 import { type MessageDraft, useSession } from './session.ts'
@@ -55,7 +56,7 @@ export function Composer(props: Props) {
     setDraft(NO_DRAFT)
   }
   const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
-    if (event.nativeEvent.isComposing || mentions.onKeyDown(event) || formatOnKey(event)) return
+    if (isForInputMethod(event) || mentions.onKeyDown(event) || formatOnKey(event)) return
     if (event.key === 'Escape' && quoted) return onUnquote?.()
     if (event.key !== 'Enter' || event.shiftKey) return
     event.preventDefault()

@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { Icon } from './icons.tsx'
+import { isForInputMethod } from './input-method.ts'
 import { useOpenChannel } from './open-channel.ts'
 
 type Props = { title: string; onClose: () => void; children: ReactNode }
@@ -28,8 +29,8 @@ export function Drawer({ title, onClose, children }: Props) {
       className="drawer"
       tabIndex={-1}
       aria-label={title}
-      onKeyDown={({ key }) => {
-        if (key === 'Escape') onClose()
+      onKeyDown={(event) => {
+        if (event.key === 'Escape' && !isForInputMethod(event)) onClose()
       }}
     >
       <header className="room-header">

@@ -45,6 +45,11 @@ function Channels() {
   useEffect(() => {
     if (!openId && first) setOpenId(first.id)
   }, [openId, first])
+  const isLost = !channel && channelStatus === 'failed'
+  useEffect(() => {
+    // On a narrow screen nothing else leads back to the list.
+    if (isLost && !isListShown) setListShown(true)
+  }, [isLost, isListShown])
   useJumpKey(rooms, () => setOpened({ kind: 'jump' }))
   const close = () => setOpened(undefined)
   const navigation = useMemo<Navigation>(

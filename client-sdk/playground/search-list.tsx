@@ -1,4 +1,5 @@
 import { type KeyboardEvent, type ReactNode, useId, useState } from 'react'
+import { isForInputMethod } from './input-method.ts'
 
 type Props<Entry> = {
   /** What the field searches. */
@@ -19,8 +20,9 @@ export function SearchList<Entry>(props: Props<Entry>) {
   const listId = useId()
   const chosen = Math.min(at, found.length - 1)
   const onKeyDown = (event: KeyboardEvent) => {
+    if (isForInputMethod(event)) return
     const entry = found[chosen]
-    if (event.key === 'Enter' && !event.nativeEvent.isComposing && entry) onChoose(entry)
+    if (event.key === 'Enter' && entry) onChoose(entry)
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     if (!step) return
     event.preventDefault()

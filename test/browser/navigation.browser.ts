@@ -104,18 +104,58 @@ test('replies to an older message are read while the channel is open', async () 
   const page = await playground.open('?user=ana')
   await rowOf(page, 'Launch week').click()
   await expectVisible(composer(page, 'Launch week'))
-  const [ana, ben] = ['ana', 'ben'].map((user) => playground.backend().as(user))
-  const { channels = [] } = (await ana?.channels.list()) ?? {}
-  const { id: channelId = '' } = channels.find(({ name }) => name === 'Launch week') ?? {}
-  const unreadCount = async () => (await ana?.channels.get({ channelId }))?.unreadCount
-  const first = await ben?.messages.send({ channelId, text: 'The first of two' })
-  await ben?.messages.send({ channelId, text: 'The second of two' })
+  const { channelId, ben, unreadCount } = await launchWeek()
+  const first = await ben.messages.send({ channelId, text: 'The first of two' })
+  await ben.messages.send({ channelId, text: 'The second of two' })
   await expectVisible(message(page, 'The second of two'))
   for (const text of ['One reply', 'Another reply']) {
     await expect.poll(unreadCount, patient).toBe(0)
-    await ben?.messages.send({ channelId, text, parentId: first?.id })
+    await ben.messages.send({ channelId, text, parentId: first.id })
   }
   await expect.poll(unreadCount, patient).toBe(0)
+  await page.context().close()
+})
+
+test('what a drawer covers is unread until the drawer is closed', async () => {
+  const page = await playground.open('?user=ana', { viewport: { width: 900, height: 760 } })
+  await rowOf(page, 'Launch week').click()
+  const { channelId, ben, unreadCount } = await launchWeek()
+  await expect.poll(unreadCount, patient).toBe(0)
+  await page.getByRole('button', { name: 'Channel details' }).click()
+  const toLatest = page.locator('.pill')
+  await toLatest.waitFor({ state: 'attached' })
+  for (const text of ['Under cover', 'Under cover too']) {
+    await ben.messages.send({ channelId, text })
+    await expectVisible(rowOf(page, `${text}$`))
+  }
+  expect(await unreadCount()).toBe(2)
+  await screenshot(page, 'covered')
+  await page.getByRole('button', { name: 'Close details' }).click()
+  await expect.poll(unreadCount, patient).toBe(0)
+  await expectVisible(message(page, 'Under cover too'))
+  await expectHidden(toLatest)
+  await page.context().close()
+})
+
+test('a message that is sent from among older ones is shown with the newest', async () => {
+  const ana = playground.backend().as('ana')
+  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Archive' })
+  const { id: messageId } = await ana.messages.send({ channelId, text: 'Line 0.' })
+  for (let number = 1; number < 130; number++)
+    await ana.messages.send({ channelId, text: `Line ${number}.` })
+  await ana.pins.pin({ channelId, messageId })
+  const page = await playground.open('?user=ana')
+  await rowOf(page, 'Archive').click()
+  await page.getByRole('button', { name: 'Pinned messages: 1' }).click()
+  await page.getByRole('button', { name: 'Show' }).click()
+  await expectVisible(message(page, 'Line 0.'))
+  const toLatest = page.getByRole('button', { name: 'Latest' })
+  await expectVisible(toLatest)
+  await say(page, 'And now', 'Message Archive')
+  await expectVisible(message(page, 'Line 129.'))
+  await expectHidden(toLatest)
+  expect(await page.getByRole('article').last().innerText()).toContain('And now')
+  await screenshot(page, 'sent-from-older')
   await page.context().close()
 })
 
@@ -140,6 +180,15 @@ test('an invite link gives access to the channels of a team', async () => {
   await expectVisible(composer(ben, 'Cooks'))
   for (const each of [ana, ben]) await each.context().close()
 })
+
+/** The channel, with how much of it Ana has not read. */
+async function launchWeek() {
+  const ana = playground.backend().as('ana')
+  const { channels } = await ana.channels.list()
+  const { id: channelId = '' } = channels.find(({ name }) => name === 'Launch week') ?? {}
+  const unreadCount = async () => (await ana.channels.get({ channelId })).unreadCount
+  return { channelId, ben: playground.backend().as('ben'), unreadCount }
+}
 
 const openBoth = () =>
   Promise.all([playground.open('?user=ana'), playground.open('?user=ben')] as const)

@@ -97,3 +97,28 @@ test('Escape of an input method leaves the editor open', async () => {
   await editor().dispatchEvent('keydown', pressed)
   await expectHidden(editor())
 })
+
+test('a key of an input method neither sends nor chooses, and closes no thread', async () => {
+  // Safari ends the composition before the key: only its code tells.
+  const enter = { key: 'Enter', keyCode: 229, bubbles: true }
+  const field = composer(page, 'Launch week')
+  await field.fill('にほんご')
+  await field.dispatchEvent('keydown', enter)
+  expect(await field.inputValue()).toBe('にほんご')
+  await page.getByRole('button', { name: 'Insert emoji' }).click()
+  const search = page.getByRole('searchbox', { name: 'Search emojis' })
+  await search.fill('noodles')
+  await search.dispatchEvent('keydown', enter)
+  expect(await search.count()).toBe(1)
+  await search.press('Enter')
+  expect(await field.inputValue()).toBe('にほんご🍜')
+  await field.fill('')
+
+  await page.getByRole('button', { name: '2 replies' }).click()
+  const reply = page.getByRole('textbox', { name: 'Reply' })
+  const pressed = { key: 'Escape', bubbles: true }
+  await reply.dispatchEvent('keydown', { ...pressed, isComposing: true })
+  expect(await reply.count()).toBe(1)
+  await reply.dispatchEvent('keydown', pressed)
+  await expectHidden(reply)
+})
