@@ -59,6 +59,7 @@ function Channels() {
     [],
   )
   const openDirect = async (userId: string) => {
+    close() // below a dialog nobody would read why it failed
     const room = await attempt(chat.dm(userId))
     if (room) navigation.openChannel(room.id)
   }
@@ -106,6 +107,7 @@ function useJumpKey(rooms: RefObject<HTMLElement | null>, onJump: () => void) {
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey)) return
       event.preventDefault() // browsers have a search of their own
+      if (document.querySelector('dialog[open]')) return // it may have a form
       const focused = document.activeElement?.closest('.pane')
       const pane = focused ?? document.querySelector('.pane:not(.pane-behind)')
       if (pane?.contains(rooms.current)) jump.current()
