@@ -88,6 +88,14 @@ test('an edit that is too long is not saved until it is shorter', async () => {
   await expectVisible(message(page, 'Shorter (edited)'))
 })
 
+test('a text may be as long as the server allows, which counts an emoji as one', async () => {
+  await say(page, `${'😀'.repeat(9_991)} are so many`, 'Message Launch week')
+  await expectVisible(page.getByText('3 too many'))
+  await say(page, `${'😀'.repeat(9_991)} in a row`, 'Message Launch week')
+  const sent = message(page, 'in a row').and(page.locator('[data-status=sent]'))
+  await expectVisible(sent)
+})
+
 test('Escape of an input method leaves the editor open', async () => {
   await useTool(message(page, 'Shorter'), 'Edit')
   await editor().fill('Not saved yet')
