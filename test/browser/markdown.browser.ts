@@ -105,6 +105,22 @@ test('keys set and remove a style around the selected text of the composer', asy
   await expectVisible(message(ana, 'nice').locator('strong'))
 })
 
+test('on a Mac ⌘ is the key of shortcuts, and Ctrl edits the text as everywhere', async () => {
+  const userAgent = 'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7)'
+  const mac = await playground.open('?user=ana', { userAgent })
+  const field = composer(mac, 'Welcome')
+  await field.fill('nice')
+  await field.selectText()
+  for (const key of ['b', 'i', 'e', 'k']) await field.press(`Control+${key}`)
+  expect(await field.inputValue()).toBe('nice')
+  expect(await mac.getByRole('dialog').count()).toBe(0)
+  await field.press('Meta+b')
+  expect(await field.inputValue()).toBe('*nice*')
+  await field.press('Meta+k')
+  await expectVisible(mac.getByRole('dialog', { name: 'Jump to' }))
+  await mac.context().close()
+})
+
 test('a long message of marks or brackets is parsed quickly', () => {
   const marks = ['*a '.repeat(3_333), '**_~'.repeat(2_500), '`'.repeat(10_000)]
   const brackets = ['('.repeat(9_990), 'a('.repeat(4_995), `${'(a)'.repeat(3_330)}.`]
