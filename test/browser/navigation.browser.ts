@@ -63,6 +63,21 @@ test('the name of an author opens their profile, and from there direct messages'
   await page.keyboard.press('Escape')
 })
 
+test('Enter opens what was found, and does not press the button below the dialog', async () => {
+  const button = paneOf('ana').getByRole('button', { name: /Jump to/ })
+  for (const [query, found] of [
+    ['launch', 'Launch week'],
+    ['cleo', 'Cleo Martin'],
+  ] as const) {
+    await button.press('Enter')
+    await jump().getByRole('combobox').fill(query)
+    await expectVisible(jump().getByRole('option', { name: found }))
+    await page.keyboard.press('Enter')
+    await expectVisible(paneOf('ana').getByRole('textbox', { name: `Message ${found}` }))
+    expect([found, await jump().count()]).toEqual([found, 0])
+  }
+})
+
 test('Ctrl+K leaves a form alone that is being filled in', async () => {
   await paneOf('ana').getByRole('button', { name: 'New channel' }).click()
   const field = page.getByRole('dialog').getByRole('textbox', { name: 'Name' })
