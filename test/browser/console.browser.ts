@@ -206,6 +206,10 @@ test('failed jobs are shown page by page, none left out when one is retried', as
   await expectHidden(button(page, 'Show more'))
 })
 
+const overflowOf = () => {
+  const { scrollWidth, clientWidth } = document.documentElement
+  return scrollWidth - clientWidth
+}
 const isInView = (elements: Element[]) =>
   elements.every((element) => element.getBoundingClientRect().right <= innerWidth)
 
@@ -225,12 +229,11 @@ test.each(['light', 'dark'] as const)(
       await page.waitForFunction(() => document.querySelector('.skeletons') === null)
       for (const [size, viewport] of Object.entries({ wide, phone })) {
         await page.setViewportSize(viewport)
+        // The page has its new width a frame later.
+        await expect
+          .poll(() => page.evaluate(overflowOf), { message: `${name}, ${size}` })
+          .toBeLessThanOrEqual(0)
         await screenshot(page, `console-${name}-${size}-${colorScheme}`)
-        const overflow = await page.evaluate(() => {
-          const { scrollWidth, clientWidth } = document.documentElement
-          return scrollWidth - clientWidth
-        })
-        expect(overflow, `${name}, ${size}`).toBeLessThanOrEqual(0)
         await expect
           .poll(() => page.locator('.tabs [aria-current]').evaluateAll(isInView))
           .toBe(true)
