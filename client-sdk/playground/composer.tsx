@@ -133,8 +133,8 @@ const MAX_TEXT_LENGTH = 10_000
 /** How many characters are left when that is first shown. */
 const SHOWN_LEFT = 500
 
-/** How many more characters a text may have: below zero, it is refused. */
-export const lengthLeft = (text: string) => MAX_TEXT_LENGTH - text.trim().length
+/** How many more characters a text may have, an emoji being one: below zero, it is refused. */
+export const lengthLeft = (text: string) => MAX_TEXT_LENGTH - [...text.trim()].length
 
 export const TextLengthLeft = ({ left }: { left: number }) =>
   left < SHOWN_LEFT ? (

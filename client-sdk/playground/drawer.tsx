@@ -11,7 +11,11 @@ type Props = { title: string; onClose: () => void; children: ReactNode }
  */
 export function Drawer({ title, onClose, children }: Props) {
   const { channel } = useOpenChannel()
-  const [opener] = useState(() => document.activeElement)
+  // The tools of a message are gone once it has lost the focus: then the message gets it back.
+  const [openers] = useState(() => {
+    const { activeElement } = document
+    return [activeElement, activeElement?.closest('[data-row]')]
+  })
   const drawer = useRef<HTMLElement>(null)
   // So that Escape closes it, wherever it was opened from.
   useEffect(() => {
@@ -19,9 +23,10 @@ export function Drawer({ title, onClose, children }: Props) {
   }, [])
   useEffect(
     () => () => {
+      const opener = openers.find((element) => element?.isConnected)
       if (opener instanceof HTMLElement && document.activeElement === document.body) opener.focus()
     },
-    [opener],
+    [openers],
   )
   return (
     <aside

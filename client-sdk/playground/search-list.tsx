@@ -24,6 +24,8 @@ export function SearchList<Entry>(props: Props<Entry>) {
     const entry = found[chosen]
     if (event.key === 'Enter' && entry) onChoose(entry)
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    // Enter would go on to press the button that has the focus next.
+    if (event.key === 'Enter') event.preventDefault()
     if (!step) return
     event.preventDefault()
     const next = Math.min(Math.max(chosen + step, 0), found.length - 1)

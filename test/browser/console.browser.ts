@@ -33,6 +33,16 @@ test('the session survives a reload and ends when the operator signs out', async
   expect(playground.problems.splice(0).every((problem) => problem.includes('401'))).toBe(true)
 })
 
+test('an operator whose session could not be ended is told so, and stays signed in', async () => {
+  const page = await openConsole()
+  await page.route('**/console/session', (route) => route.abort('connectionrefused'))
+  await button(page, 'Sign out').click()
+  await expectVisible(page.getByText('That needs the network'))
+  expect(await page.getByLabel('Admin key').count()).toBe(0)
+  const problems = playground.problems.splice(0)
+  expect(problems.every((problem) => problem.includes('ERR_CONNECTION_REFUSED'))).toBe(true)
+})
+
 test('an app and a key are made, the key works, and it is revoked', async () => {
   const page = await openConsole()
   await button(page, 'New app').click()

@@ -63,6 +63,46 @@ test('the name of an author opens their profile, and from there direct messages'
   await page.keyboard.press('Escape')
 })
 
+test('Enter opens what was found, and does not press the button below the dialog', async () => {
+  const button = paneOf('ana').getByRole('button', { name: /Jump to/ })
+  for (const [query, found] of [
+    ['launch', 'Launch week'],
+    ['cleo', 'Cleo Martin'],
+  ] as const) {
+    await button.press('Enter')
+    await jump().getByRole('combobox').fill(query)
+    await expectVisible(jump().getByRole('option', { name: found }))
+    await page.keyboard.press('Enter')
+    await expectVisible(paneOf('ana').getByRole('textbox', { name: `Message ${found}` }))
+    expect([found, await jump().count()]).toEqual([found, 0])
+  }
+})
+
+test('Ctrl+K leaves a form alone that is being filled in', async () => {
+  await paneOf('ana').getByRole('button', { name: 'New channel' }).click()
+  const field = page.getByRole('dialog').getByRole('textbox', { name: 'Name' })
+  await field.fill('Half a na')
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('me')
+  expect(await field.inputValue()).toBe('Half a name')
+  expect(await page.getByRole('dialog').count()).toBe(1)
+  await page.keyboard.press('Escape')
+})
+
+test('why no message to a person can be written is said where one sees it', async () => {
+  const ana = paneOf('ana')
+  await rowOf(page, 'Welcome').first().click()
+  await ana.getByRole('log').getByRole('button', { name: 'Cleo Martin' }).first().click()
+  await expectVisible(profile().getByText('@cleo'))
+  await page.route('**/api/channels', (route) => route.abort('connectionrefused'))
+  await profile().getByRole('button', { name: 'Message' }).click()
+  await expectVisible(ana.getByText('That needs the network'))
+  await expectHidden(profile())
+  await page.unroute('**/api/channels')
+  const problems = playground.problems.splice(0)
+  expect(problems.every((problem) => problem.includes('ERR_CONNECTION_REFUSED'))).toBe(true)
+})
+
 test.each(['light', 'dark'] as const)(
   'the %s jump dialog and profiles are accessible, also on a phone',
   async (colorScheme) => {

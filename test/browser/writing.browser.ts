@@ -74,6 +74,30 @@ test('text and attachments that are not sent are there again after another chann
   await expectVisible(message(page, 'The plan').getByRole('link', { name: 'plan.pdf' }))
 })
 
+test('the focus is back on a message once its editor, question or thread is closed', async () => {
+  await say(page, 'In focus', 'Message Launch week')
+  const row = message(page.getByRole('log', { name: 'Messages in Launch week' }), 'In focus')
+  const focused = page.locator(':focus')
+  for (const key of ['Enter', 'Escape']) {
+    await useTool(row, 'Edit')
+    await editor().fill(`In focus until ${key}`)
+    await editor().press(key)
+    await expectHidden(editor())
+    expect([key, await row.and(focused).count()]).toEqual([key, 1])
+  }
+  await useTool(row, 'Delete')
+  await page.getByRole('button', { name: 'Keep' }).press('Enter')
+  await expectHidden(page.getByRole('dialog'))
+  expect(await row.getByRole('button', { name: 'Delete' }).and(focused).count()).toBe(1)
+  await useTool(row, 'Reply in thread')
+  const reply = page.getByRole('textbox', { name: 'Reply' })
+  await reply.hover()
+  await expectHidden(row.getByRole('toolbar', { name: 'Message' }))
+  await reply.press('Escape')
+  await expectHidden(reply)
+  await expectVisible(row.and(focused))
+})
+
 test('an edit that is too long is not saved until it is shorter', async () => {
   await say(page, 'Short', 'Message Launch week')
   await useTool(message(page, 'Short'), 'Edit')
@@ -86,6 +110,14 @@ test('an edit that is too long is not saved until it is shorter', async () => {
   await editor().fill('Shorter')
   await editor().press('Enter')
   await expectVisible(message(page, 'Shorter (edited)'))
+})
+
+test('a text may be as long as the server allows, which counts an emoji as one', async () => {
+  await say(page, `${'😀'.repeat(9_991)} are so many`, 'Message Launch week')
+  await expectVisible(page.getByText('3 too many'))
+  await say(page, `${'😀'.repeat(9_991)} in a row`, 'Message Launch week')
+  const sent = message(page, 'in a row').and(page.locator('[data-status=sent]'))
+  await expectVisible(sent)
 })
 
 test('Escape of an input method leaves the editor open', async () => {
