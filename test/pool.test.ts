@@ -176,6 +176,7 @@ test('an error of the database means that it is unavailable, or that a query is 
     'DEADLINE_EXCEEDED', 'CONNECTION_CLOSED', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED',
     'CONNECT_TIMEOUT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH',
     'ENETUNREACH', 'ENOENT', 'ENOTFOUND', 'EAI_AGAIN',
+    'EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS', 'ENETDOWN',
     '08006', '53300', '57014', '57P01', '58030', '55P03', '40001', '40P01', '25006', '55000',
   ]
   for (const code of unavailable) expect(isDatabaseUnavailable(withCode(code)), code).toBe(true)

@@ -6,6 +6,7 @@ import { waitingForRows, whileLocked, whileRowLocked } from './support/locks.ts'
 import { quietTimings } from './support/quiet.ts'
 import { centrifugeOf, listen } from './support/realtime.ts'
 import { onStatement, statementsOf, tripsOf } from './support/statements.ts'
+import { unhurried } from './support/until.ts'
 import { createWorld, type User, useWorld } from './support/world.ts'
 
 const world = useWorld({
@@ -110,7 +111,7 @@ test('a read that waits for its row delays no other, and is carried out after al
 
 test('while a row stays locked, other reads of the app are answered first', async () => {
   const { databaseUrl } = world()
-  const patience = { callMs: 60_000, statementMs: 10_000 }
+  const patience = { ...unhurried, statementMs: 30_000 }
   const impatient = await createWorld({ databaseUrl, patience })
   try {
     const users = await impatient.users('stuck-ana', 'stuck-ben')

@@ -1,11 +1,15 @@
+import { copyFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { databaseError } from '@parley/server/commands/database-error'
 import { createMetrics } from '@parley/server/core/metrics'
 import { createDb } from '@parley/server/db/client'
 import { migrate } from '@parley/server/db/migrate'
 import { openQueue } from '@parley/server/jobs/queue'
 import { timings } from '@parley/server/jobs/timings'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { certificates } from './support/certificates/index.ts'
+import { upTo } from './support/events.ts'
+import { createDataFolder } from './support/folders.ts'
 import { silentLog } from './support/jobs.ts'
 import { openTlsProxy } from './support/tls-proxy.ts'
 import { unhurried } from './support/until.ts'
@@ -70,6 +74,20 @@ test.each([
 ] as const)('a certificate %s is refused with what to look at', async (_, host, given, advice) => {
   const error = await migrate(proxy.url(host, given)).catch((reason: unknown) => reason)
   expect(databaseError(error).message).toMatch(advice)
+})
+
+test('a pool works as soon as the file of its certificate is there again', async () => {
+  const folder = createDataFolder('tls')
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'ca.crt')
+  const url = proxy.url('localhost', `sslmode=require&sslrootcert=${encodeURIComponent(file)}`)
+  const settings = { poolSize: 1, applicationName: 'parley-test-tls', patience: unhurried }
+  const db = createDb({ url, ...settings })
+  onTestFinished(() => db.end({ timeout: 0 }))
+  const use = () => db.use((connection) => connection`select`)
+  for (const _ of upTo(2)) await expect(use()).rejects.toThrow('cannot be read (ENOENT)')
+  copyFileSync(certificates.path('ca.crt'), file)
+  expect(await use()).toHaveLength(1)
 })
 
 test('no driver falls back to TLS that was not asked for, nor from it to plain text', async () => {

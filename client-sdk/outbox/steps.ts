@@ -15,7 +15,7 @@ export type Unplaced<Operation> = Operation extends object
 
 /** What happens to an operation; `refused` ends what was shown of it. */
 export type OutboxStep = { op: OutboxOperation } & (
-  | { kind: 'queued' | 'started' }
+  | { kind: 'queued' | 'started'; result?: undefined }
   | { kind: 'done'; result: unknown }
-  | { kind: 'refused'; error: ChatError }
+  | { kind: 'refused'; error: ChatError; result?: undefined }
 )

@@ -27,17 +27,16 @@ export class PendingMutations {
   }
 
   /** The message as a completed edit has left it. */
-  editedBy(step: OutboxStep): Message | undefined {
-    if (step.op.type !== 'edit' || !('result' in step)) return undefined
-    return step.result as Message | undefined // the answer of an edit
+  editedBy({ op, result }: OutboxStep): Message | undefined {
+    return op.type === 'edit' ? (result as Message | undefined) : undefined // the answer of an edit
   }
 
-  handleStep(step: OutboxStep) {
-    const { op, kind } = step
+  handleStep({ op, kind, result }: OutboxStep) {
     if (kind === 'queued') this.show(op)
     else if (kind === 'started') this.#gapsBefore.set(op.clientId, this.#gaps)
-    else if (kind === 'refused') this.#remove(op.clientId)
-    else this.#complete(op.clientId)
+    // Without a result it was refused, or another operation has its effect.
+    else if (result) this.#complete(op.clientId)
+    else this.#remove(op.clientId)
   }
 
   /** Shows an operation of the outbox, which may have changed since it was last shown. */

@@ -118,11 +118,10 @@ export class Resources {
       if (this.#failed().length === 0) this.#retries.end()
       onLoaded(name, { apply, changes: recording.changes() })
     } catch (cause) {
+      if (!isCurrent()) return
       const error = toChatError(cause)
-      if (isCurrent()) {
-        this.set(name, { status: 'failed', error })
-        if (error.retryable && this.options.canLoad()) this.#retries.later(error)
-      }
+      this.set(name, { status: 'failed', error })
+      if (error.retryable && this.options.canLoad()) this.#retries.later(error)
       throw error
     } finally {
       recording.halt()

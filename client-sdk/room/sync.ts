@@ -277,15 +277,20 @@ export class ChannelSync {
     const replaceState = async () => {
       const apply = await load()
       this.#gapAfter = undefined
-      return () => apply({ ...emptyState, rev })
+      return () => {
+        // What was jumped to since then is put into this state, not into the one before.
+        this.state = { ...emptyState, rev }
+        return apply(this.state)
+      }
     }
     // The others are put into the state that replaces this one.
-    resources.replaced = resources
+    const replaced = resources
       .load('messages', replaceState)
       .catch(() => this.update(() => ({ ...emptyState, rev })))
+    resources.replaced = replaced
     this.#reload(resources.names.filter((name) => name !== 'messages'))
-    const apply = () => resources.replaced?.then(() => true)
-    context.catchUp.request(channelId, { since: null, apply })
+    // Not a later one, which may wait for the call after this one.
+    context.catchUp.request(channelId, { since: null, apply: () => replaced.then(() => true) })
   }
 
   /**

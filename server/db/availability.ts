@@ -42,6 +42,8 @@ const CONNECTION_CODES = new Set([
   'CONNECTION_CLOSED', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED', 'CONNECT_TIMEOUT',
   'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH',
   'ENOENT', 'ENOTFOUND', 'EAI_AGAIN',
+  // This process has no descriptor, port or memory left for another connection.
+  'EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS', 'ENETDOWN',
 ])
 const BLOCKED_SQLSTATES = new Set(['57014', '55P03', '40001', '40P01'])
 /**

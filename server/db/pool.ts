@@ -52,6 +52,15 @@ export function createPool({
 }: PoolOptions) {
   const { acquire, release, waiting } = createSlots(poolSize)
   const connections = createConnections({ ...options, statementMs, idleInTransactionMs })
+  const lend: typeof connections.lend = (onClosed) => {
+    try {
+      return connections.lend(onClosed)
+    } catch (error) {
+      // It could not be opened: the file of a certificate is missing, for example.
+      release()
+      throw error
+    }
+  }
 
   /** The time, by `performance.now()`, by which a call that starts now must be answered. */
   const newDeadline = () => performance.now() + callMs
@@ -65,7 +74,7 @@ export function createPool({
       // Work like a cleanup ends at its deadline although the database answers.
       const isLong = until > newDeadline()
       await acquire(failed)
-      const connection = connections.lend(fail)
+      const connection = lend(fail)
       try {
         const result = await around((note) => {
           connection.note = note

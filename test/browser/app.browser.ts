@@ -8,7 +8,7 @@ import { createApp } from '../support/consumer.ts'
 import { serveLocally } from '../support/local-server.ts'
 import { wsUrlOf } from '../support/realtime.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { storedOperations } from './storage.ts'
+import { storedTexts } from './storage.ts'
 
 // An app as a developer makes it, outside the repository: Vite, React, TypeScript, and the packed
 // client. Its pages are served by a server of its own, which also hands out tokens.
@@ -57,7 +57,7 @@ test('two users of the fresh app talk, and what is written offline survives a re
   await network.cut()
   await expectStatus(ana, 'offline')
   await say(ana, 'Then soup')
-  await expect.poll(() => storedOperations(ana)).toHaveLength(1)
+  await expect.poll(() => storedTexts(ana)).toEqual(['Then soup'])
   await ana.reload()
   for (const text of ['ana: Soup?', 'ben: Salad']) await expectVisible(shown(ana, text))
   await expectVisible(shown(ana, 'ana: Then soup').and(ana.locator('[data-status=pending]')))

@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { expectHidden, expectVisible, screenshot } from '../support/browser.ts'
 import { networkOf } from '../support/browser-network.ts'
 import { composer, message, rowOf, usePlayground } from '../support/playground.ts'
-import { storedOperations, storedSnapshots } from './storage.ts'
+import { storedSnapshots, storedTexts } from './storage.ts'
 
 const playground = usePlayground()
 let ana: Page
@@ -29,7 +29,8 @@ test('after an offline reload the page shows what it had, and what waits to be s
   await network.cut()
   await expectHidden(ana.getByText('Live', { exact: true }))
   await sayInWelcome(ana, 'Written without a network')
-  await expect.poll(() => storedOperations(ana, 'parley-playground')).toHaveLength(1)
+  const stored = () => storedTexts(ana, 'parley-playground')
+  await expect.poll(stored).toEqual(['Written without a network'])
   await ana.reload()
   await expectVisible(rowOf(ana, 'Launch week'))
   await rowOf(ana, 'Welcome').click()

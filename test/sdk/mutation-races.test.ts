@@ -35,6 +35,19 @@ test('every change is shown at once, and taken back if it is refused', async () 
   expect(room.messages.getSnapshot().items).toEqual(before.items)
 })
 
+test('a reaction that a limit refused and that was taken back is gone', async () => {
+  const { room, item, count, refuseRequests } = await opened()
+  refuseRequests(/reactions$/, { status: 429, code: 'RATE_LIMITED' })
+  const reacted = room.react('c-0001', '👍')
+  await expect.poll(() => count(/reactions$/)).toBe(1)
+  await quiet()
+  const removed = room.unreact('c-0001', '👍')
+  refuseRequests()
+  await Promise.all([reacted, removed])
+  await quiet()
+  expect(item()?.reactions).toEqual([])
+})
+
 test('an unpinned message leaves the list of pins at once, and is back if refused', async () => {
   const { chat, room, talk, cut, mend, refuseRequests } = await opened()
   for (const id of ['c-0001', 'c-0002']) talk.pin(id)

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { withoutCleanup } from '../support/locks.ts'
+import { waitingForRows, whileRowLocked, withoutCleanup } from '../support/locks.ts'
+import { refusal } from '../support/refusal.ts'
 import { useWebhooks } from './fixture.ts'
 
 const { current, startWorker, newScene } = useWebhooks()
@@ -18,4 +19,27 @@ test('the webhooks of a deleted app are sent nothing more, also before it is pur
     }
   })
   expect(gone.received()).toEqual([])
+})
+
+test('a webhook of an app that is deleted meanwhile is not enabled again', async () => {
+  const { world } = current()
+  const { appId, webhookId, backend } = await newScene()
+  await withoutCleanup(world, async () => {
+    const { deleted, enabled } = await whileRowLocked(
+      world,
+      (sql) => sql`select from webhooks where id = ${webhookId} for update`,
+      async () => {
+        const deleted = world.operator.apps.delete({ appId })
+        await waitingForRows(world, 1)
+        const enabled = refusal(backend.webhooks.update({ webhookId, enabled: true }))
+        await waitingForRows(world, 2)
+        return { deleted, enabled }
+      },
+    )
+    await deleted
+    expect(await enabled).toMatchObject({ code: 'NOT_FOUND' })
+    expect(await world.db`select enabled from webhooks where id = ${webhookId}`).toEqual([
+      { enabled: false },
+    ])
+  })
 })

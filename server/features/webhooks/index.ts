@@ -78,6 +78,11 @@ const update = implement(
         end
       where wh.id = ${webhookId}
         and wh.app_id = ${caller.appId}
+        and (
+          select num_nulls(a.deleted_at) = 1
+          from apps a
+          where a.id = wh.app_id
+        )
       returning ${webhookColumns(db)}`
     if ([url, events, description, enabled].some((given) => given !== undefined))
       noteAct(ctx, {

@@ -54,7 +54,7 @@ test('a stop of typing passes through a node that has not heard of the start', a
   const { dispatcher, hub, sent } = await openDispatcher()
   dispatcher.publisher.broadcast(typing('typing.stop'))
   expect(sent).toMatchObject([{ type: 'typing.stop' }])
-  // With subscribers it would have heard.
+  // With subscribers since then it would have heard.
   await new Listener().join(hub, chat)
   dispatcher.publisher.broadcast(typing('typing.stop'))
   expect(sent).toHaveLength(1)

@@ -1,0 +1,56 @@
+import { Resources } from '@parley/client/internal/room/resources'
+import { expect, test } from 'vitest'
+import { isOffline, ready, until } from '../support/chat.ts'
+import { scriptedChat } from '../support/scripted/index.ts'
+
+const SYNC = /^POST \/api\/sync$/
+
+test('a jump that fails while a room starts over leaves what is older within reach', async () => {
+  const { chat, channel, hold, cut, mend, loseEvents, intercept } = scriptedChat()
+  const talk = channel('c')
+  talk.send('1')
+  const { messages } = chat.channel('c')
+  messages.subscribe(() => {})
+  await chat.connect()
+  await until(messages, ready)
+  cut()
+  await isOffline(chat)
+  loseEvents()
+  for (let n = 2; n <= 63; n++) talk.send(`${n}`)
+  const changes = { c: { rev: talk.rev, channel: talk.record(), resync: true } }
+  const answer = { channels: changes, more: false, settingsVersion: 0 }
+  intercept(SYNC, () => Response.json(answer))
+  const page = hold(/GET .*\/messages\?limit=50$/)
+  const jump = hold(/GET .*\/messages\/c-0001$/)
+  mend()
+  chat.wake()
+  await page.asked
+  const jumped = messages.jumpTo('c-0001')
+  await jump.asked
+  const error = { code: 'NOT_FOUND', message: 'gone' }
+  jump.release(Response.json({ error }, { status: 404 }))
+  await expect(jumped).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  page.release()
+  await until(messages, ready)
+  expect(messages.getSnapshot().hasOlder).toBe(true)
+})
+
+test('a load that was given up and fails later says nothing of it', async () => {
+  const resources = new Resources({
+    loaderOf: () => async () => (state) => state,
+    watched: () => [],
+    canLoad: () => false,
+    loadedStatus: () => 'ready',
+    onLoaded: () => {},
+    onChanged: () => {},
+  })
+  let fail = () => {}
+  const loader = () =>
+    new Promise<never>((_, reject) => {
+      fail = () => reject(new Error('late'))
+    })
+  const load = resources.load('messages', loader)
+  resources.abandonLoads()
+  fail()
+  expect(await load).toBeUndefined()
+})
