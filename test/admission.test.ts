@@ -11,6 +11,7 @@ import { backend, callsTo, inAMinute, user } from './support/admitted-calls.ts'
 const { userWaiting, appWaiting } = limits.callsAtOnce
 const lookUp = () => ({ appId: 'app', lane: 'tokens' as const, until: inAMinute() })
 const batch = () => ({ appId: 'app', lane: 'sends' as const, until: inAMinute() })
+const waits = (first: string) => ({ ...batch(), lane: 'waits' as const, first })
 
 /** A caller who has disconnected. */
 function departed() {
@@ -33,6 +34,10 @@ test('each call waits as its caller, and leaves with its caller', () => {
   expect(admissionRequestOf({ ...call, caller: {} })).toEqual(operator)
   const shared = { appId: 'app', lane: 'sends', until: 1 }
   expect(admissionRequestOf({ ...call, caller: ana, isShared: true })).toEqual(shared)
+  const waits = { appId: 'app', lane: 'waits', until: 1 }
+  const waiting = { until: 1, isShared: false, isWaiting: true }
+  expect(admissionRequestOf({ ...waiting, caller: ana })).toEqual({ ...waits, first: 'ana' })
+  expect(admissionRequestOf({ ...waiting, caller: backend })).toEqual(waits)
 })
 
 test.each([
@@ -63,6 +68,17 @@ test.each([
   expect(started).toHaveLength(uses.lookUps)
   many('backend', 60, backend)
   expect(started).toHaveLength(uses.lookUps + uses.app)
+})
+
+test('batches that wait for locks wait behind no call of who wrote first', () => {
+  const { many, started } = callsTo(40)
+  many('ana', 60, () => user('ana'))
+  many('waits', 60, () => waits('ana'))
+  many('others', 60, () => waits('ben'))
+  const counts = ['ana', 'waits', 'others'].map(
+    (name) => started.filter((call) => call.startsWith(name)).length,
+  )
+  expect(counts).toEqual([8, 4, 4])
 })
 
 test('a look-up of a token waits behind no call, and its queue is bounded', async () => {
@@ -184,7 +200,8 @@ test('the queues of users and apps are bounded; batches are not refused', async 
   for (const from of [backend(), user('ben')])
     await expect(call('late', from)).rejects.toThrow('Too many calls are waiting; try again later')
   call('batch', batch())
-  expect(await waiting()).toBe(appWaiting + 1)
+  call('waits', waits('ana'))
+  expect(await waiting()).toBe(appWaiting + 2)
   expect(await refused()).toEqual([['full', 3]])
 })
 

@@ -107,5 +107,8 @@ test('a batch is admitted as its app, as its caller if it waits, and refusals co
   const [refused] = (await metrics.callsRefused.get()).values
   expect(refused).toMatchObject({ labels: { reason: 'full' }, value: 1 })
   await until(() => admitted.length === 2)
-  expect(admitted).toMatchObject([{ appId: 'app', lane: 'sends' }, { userId: 'ana' }])
+  expect(admitted).toMatchObject([
+    { appId: 'app', lane: 'sends' },
+    { appId: 'app', lane: 'waits', first: 'ana' },
+  ])
 })

@@ -54,6 +54,9 @@ export async function prepareSchema(url: string, config: Migrating) {
 export async function withDatabase(config: Config, work: (url: string) => Promise<void>) {
   const { databaseUrl, dataDir } = config
   if (databaseUrl !== undefined) return work(databaseUrl)
+  // Otherwise Node.js would end without its event `exit`, at which PostgreSQL is interrupted.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.once(signal, () => process.exit(1))
   const embedded = await startEmbeddedPostgres({
     dataDir,
     onNotice: (line) => console.log(line),

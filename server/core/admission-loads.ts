@@ -5,12 +5,13 @@ export type AdmittedCaller = {
   appId: string
   /** It looks up an API key, whose app is not known yet. */
   isKeyLookUp?: boolean
-} & ({ userId: string } | { lane: Lane })
+} & ({ userId: string } | { lane: Lane } | { lane: 'waits'; first: string })
 /**
  * Calls and look-ups of tokens are refused for the length of their queue: few batches of an app
- * wait at a time.
+ * wait at a time. Batches that wait for a lock (`waits`) carry calls of several users. They are
+ * counted for the one whose call came first, but do not wait behind that user's other calls.
  */
-type Lane = 'calls' | 'sends' | 'subscribes' | 'tokens'
+type Lane = 'calls' | 'sends' | 'waits' | 'subscribes' | 'tokens'
 
 type AppLoad = {
   /** False for look-ups of keys. */
@@ -73,6 +74,7 @@ export class AdmissionLoads {
   #begin(who: AdmittedCaller): CallerLoad {
     const load = { isApart: false, running: 0, waiting: new Set<() => void>() }
     if ('userId' in who) return { ...load, atOnce: this.#perUser }
+    if ('first' in who) return { ...load, atOnce: Math.ceil(this.#perUser / 2) }
     if (who.lane === 'tokens') return { ...load, atOnce: this.#lookUps, isApart: true }
     return { ...load, atOnce: this.#perApp }
   }
@@ -144,4 +146,7 @@ export class AdmissionLoads {
   }
 }
 
-const nameOf = (who: AdmittedCaller) => ('userId' in who ? `user ${who.userId}` : who.lane)
+const nameOf = (who: AdmittedCaller) => {
+  if ('userId' in who) return `user ${who.userId}`
+  return 'first' in who ? `${who.lane} of ${who.first}` : who.lane
+}

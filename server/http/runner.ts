@@ -32,13 +32,16 @@ export function admissionRequestOf({
   until,
   gone,
   isShared,
+  isWaiting,
 }: RunningCall): AdmissionRequest {
   if (!('appId' in caller)) return { appId: 'operator', lane: 'calls', until, gone }
   const { appId } = caller
   if (isShared) return { appId, lane: 'sends', until }
-  if ('userId' in caller && caller.userId !== null && !hasKey(caller))
+  if ('userId' in caller && caller.userId !== null && !hasKey(caller)) {
+    if (isWaiting) return { appId, lane: 'waits', first: caller.userId, until }
     return { appId, userId: caller.userId, until, gone }
-  return { appId, lane: 'calls', until, gone }
+  }
+  return { appId, lane: isWaiting ? 'waits' : 'calls', until, gone }
 }
 
 export function createRunner(
@@ -181,7 +184,7 @@ function createGroupRunner(
       if (!first) return []
       // A batch that waits for a lock counts as its first caller's, so that it holds up no other
       // resource.
-      const call = { caller: first.caller, until, isShared: !mayWait }
+      const call = { caller: first.caller, until, isWaiting: mayWait, isShared: !mayWait }
       return run(commands, { call, mayWait })
     },
   })

@@ -11,10 +11,12 @@ export type RunningCall = {
   gone?: Gone | undefined
   /** Whether it is a batch of several callers of the app. */
   isShared?: boolean
+  /** Whether it is such a batch that waits for a lock. */
+  isWaiting?: boolean
 }
 
 /** An admitted call with its input. */
-export type AcceptedCall = Omit<RunningCall, 'isShared'> & {
+export type AcceptedCall = Omit<RunningCall, 'isShared' | 'isWaiting'> & {
   input: never
   onRepeat: () => Promise<void>
   /** The commands of the same call, in their order. */

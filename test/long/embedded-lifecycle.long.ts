@@ -2,13 +2,15 @@ import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { isAlive } from '@parley/server/db/embedded/process'
+import { isAlive, recordedPostmaster } from '@parley/server/db/embedded/process'
 import postgres from 'postgres'
 import { expect, test, vi } from 'vitest'
 import { isRoot, query, serverOf, settings, useLauncher } from '../support/embedded.ts'
+import { bundled, useChildren } from '../support/start.ts'
 import { patient } from '../support/until.ts'
 
 const { used, dataDirectory, start, program, orphan, endAfterTest } = useLauncher()
+const children = useChildren()
 
 test('a first start answers queries, and ILIKE treats É and é as equal', async () => {
   const database = await start(used)
@@ -84,6 +86,23 @@ test('Ctrl-C in the terminal reaches the program, not its database server', asyn
   expect(await owner.nextLine()).toBe('interrupted')
   expect(await query(database, 'select 1 as one')).toEqual([{ one: 1 }])
 })
+
+test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+  '%s during a command leaves neither a server nor a lock behind',
+  async (signal) => {
+    const command = children.start({ DATA_DIR: used }, used, bundled('app:import', '-'))
+    const server = await vi.waitUntil(() => {
+      const recorded = recordedPostmaster(join(used, 'postgres'))
+      return recorded?.status === 'ready' && recorded.pid
+    }, patient)
+    endAfterTest(() => isAlive(server) && process.kill(server, 'SIGQUIT'))
+    command.kill(signal)
+    const code = await command.code
+    expect(existsSync(join(used, 'parley.lock'))).toBe(false)
+    await vi.waitUntil(() => !isAlive(server), patient)
+    expect(code).toBe(1)
+  },
+)
 
 test('a start on a directory in use fails and names the process that uses it', async () => {
   const database = await start(used)
