@@ -1,6 +1,12 @@
 import type { Locator, Page } from 'playwright-core'
 import { beforeAll, expect, test } from 'vitest'
-import { expectAccessible, expectHidden, expectVisible, screenshot } from '../support/browser.ts'
+import {
+  expectAccessible,
+  expectHidden,
+  expectVisible,
+  resize,
+  screenshot,
+} from '../support/browser.ts'
 import { composer, message, rowOf, say, usePlayground } from '../support/playground.ts'
 
 const playground = usePlayground()
@@ -70,7 +76,7 @@ test.each(['light', 'dark'] as const)(
     await expectVisible(message(page, 'Welcome to the playground'))
     await screenshot(page, `desktop-${colorScheme}`)
     await expectAccessible(page)
-    await page.setViewportSize(phone)
+    await resize(page, phone)
     await expectVisible(page.getByRole('button', { name: 'Ana', exact: true }))
     await screenshot(page, `phone-room-${colorScheme}`)
     const width = await page.evaluate(() => document.documentElement.scrollWidth)

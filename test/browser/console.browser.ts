@@ -1,7 +1,13 @@
 import { createApi } from '@parley/client/api'
 import { connectOnce } from '@parley/server/db/client'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { expectAccessible, expectHidden, expectVisible, screenshot } from '../support/browser.ts'
+import {
+  expectAccessible,
+  expectHidden,
+  expectVisible,
+  resize,
+  screenshot,
+} from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { ADMIN_KEY } from '../support/secrets.ts'
 import { patient } from '../support/until.ts'
@@ -61,11 +67,11 @@ test('an app and a key are made, the key works, and it is revoked', async () => 
   expect((await backend.tokens.create({ userId: 'ana' })).user.id).toBe('ana')
   await button(page, 'Done').click()
   await expectVisible(rowOf(page, /Billing.*Mint/))
-  await page.setViewportSize(phone)
+  await resize(page, phone)
   const keyIds = await page.locator('td .id:visible').all()
   expect(keyIds).toHaveLength(2)
   for (const id of keyIds) expect((await id.boundingBox())?.height).toBeLessThan(24)
-  await page.setViewportSize(wide)
+  await resize(page, wide)
   await rowOf(page, 'Billing').getByRole('button', { name: 'Revoke' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
   await expectHidden(rowOf(page, 'Billing'))
@@ -133,7 +139,7 @@ test('the operator sees why a delivery failed, and what was audited in all apps'
   await screenshot(page, 'console-deliveries')
   await page.goto(`${serverUrl()}console/#/audit`)
   await expectVisible(rowOf(page, /Operator.*apps.create/).first())
-  await page.setViewportSize(phone)
+  await resize(page, phone)
   // An id that is broken over lines cannot be compared with another one.
   const ids = page.locator('td .id:visible')
   expect(await ids.count()).toBeGreaterThan(3)
@@ -206,10 +212,6 @@ test('failed jobs are shown page by page, none left out when one is retried', as
   await expectHidden(button(page, 'Show more'))
 })
 
-const overflowOf = () => {
-  const { scrollWidth, clientWidth } = document.documentElement
-  return scrollWidth - clientWidth
-}
 const isInView = (elements: Element[]) =>
   elements.every((element) => element.getBoundingClientRect().right <= innerWidth)
 
@@ -228,12 +230,13 @@ test.each(['light', 'dark'] as const)(
       await page.goto(new URL(hash, page.url()).href)
       await page.waitForFunction(() => document.querySelector('.skeletons') === null)
       for (const [size, viewport] of Object.entries({ wide, phone })) {
-        await page.setViewportSize(viewport)
-        // The page has its new width a frame later.
-        await expect
-          .poll(() => page.evaluate(overflowOf), { message: `${name}, ${size}` })
-          .toBeLessThanOrEqual(0)
+        await resize(page, viewport)
         await screenshot(page, `console-${name}-${size}-${colorScheme}`)
+        const overflow = await page.evaluate(() => {
+          const { scrollWidth, clientWidth } = document.documentElement
+          return scrollWidth - clientWidth
+        })
+        expect(overflow, `${name}, ${size}`).toBeLessThanOrEqual(0)
         await expect
           .poll(() => page.locator('.tabs [aria-current]').evaluateAll(isInView))
           .toBe(true)

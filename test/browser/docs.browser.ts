@@ -1,6 +1,12 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, expect, test } from 'vitest'
-import { expectAccessible, expectHidden, expectVisible, screenshot } from '../support/browser.ts'
+import {
+  expectAccessible,
+  expectHidden,
+  expectVisible,
+  resize,
+  screenshot,
+} from '../support/browser.ts'
 import { usePlayground } from '../support/playground.ts'
 
 const playground = usePlayground()
@@ -47,7 +53,7 @@ test('the page of an event shows the fields of its payload, and an example of th
 })
 
 test('the sample of an event is not cut off where the page has two columns', async () => {
-  await docs.setViewportSize({ width: 1300, height: 900 })
+  await resize(docs, { width: 1300, height: 900 })
   for (const event of ['channel/message.updated', 'user/channel.total_unread_changed']) {
     await show(`#/events/${event}`)
     const sample = docs.getByRole('region', { name: 'SDK sample' })
@@ -55,7 +61,7 @@ test('the sample of an event is not cut off where the page has two columns', asy
     await screenshot(docs, `docs-event-${event.replace('/', '-')}`)
     expect(await sample.evaluate((frame) => frame.scrollWidth - frame.clientWidth)).toBe(0)
   }
-  await docs.setViewportSize(wide)
+  await resize(docs, wide)
 })
 
 test('the page of an import shows the fields of each record that a line may be', async () => {
@@ -71,7 +77,7 @@ test('the page of an import shows the fields of each record that a line may be',
 })
 
 test('on a phone the documentation is no wider than the screen, and has a menu', async () => {
-  await docs.setViewportSize(phone)
+  await resize(docs, phone)
   for (const address of ['', 'api/messages/messages.send', 'guides/operations', 'guides/parley']) {
     await show(`#/${address}`)
     await expectVisible(docs.locator('main h2'))
@@ -84,7 +90,7 @@ test('on a phone the documentation is no wider than the screen, and has a menu',
   await expectAccessible(docs)
   await docs.getByRole('navigation').getByRole('link', { name: 'Real time' }).click()
   await expectHidden(docs.getByRole('navigation', { name: 'Documentation' }))
-  await docs.setViewportSize(wide)
+  await resize(docs, wide)
 })
 
 test('a search finds operations, events and parts of guides', async () => {

@@ -76,6 +76,13 @@ export async function openPage(
   return page
 }
 
+/** Resizes the window, and waits until the page has its new size: a frame or two later. */
+export async function resize(page: Page, size: { width: number; height: number }) {
+  await page.setViewportSize(size)
+  const frame = 'new Promise((resolve) => requestAnimationFrame(() => resolve()))'
+  for (const _ of [1, 2]) await page.evaluate(frame)
+}
+
 /** Waits until an element is visible. */
 export const expectVisible = (locator: Locator) => locator.first().waitFor()
 /** Waits until an element is gone or hidden. */
