@@ -1,6 +1,6 @@
 import { Icon } from '../playground/icons.tsx'
 import { ThemeSwitch } from '../playground/theme.tsx'
-import { Toasts } from '../playground/toasts.tsx'
+import { Toasts, useToasts } from '../playground/toasts.tsx'
 import { AppPage } from './app-page.tsx'
 import { Apps } from './apps.tsx'
 import { AuditOfAll } from './audit.tsx'
@@ -31,6 +31,7 @@ function Content() {
 
 function Bar() {
   const { end } = useSession()
+  const { attempt } = useToasts()
   const { path } = useRoute()
   const [section] = path
   return (
@@ -58,7 +59,11 @@ function Bar() {
           API
         </a>
         <ThemeSwitch />
-        <button type="button" className="button button-quiet button-small" onClick={end}>
+        <button
+          type="button"
+          className="button button-quiet button-small"
+          onClick={() => void attempt(end())}
+        >
           Sign out
         </button>
       </div>

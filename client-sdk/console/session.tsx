@@ -5,8 +5,8 @@ import { signOut } from './server.ts'
 import { SignIn } from './sign-in.tsx'
 
 type Session = {
-  /** Ends the session, and shows the form to sign in. */
-  end: () => void
+  /** Ends the session, and shows the form to sign in. Rejects if it goes on. */
+  end: () => Promise<void>
   /** Shows the form again if a call failed because the session has ended. */
   noteFailure: (error: unknown) => void
 }
@@ -18,9 +18,7 @@ export function SessionGate({ children }: { children: ReactNode }) {
   const noteFailure = useCallback((error: unknown) => {
     if (isChatError(error) && error.code === 'UNAUTHORIZED') setEnded(true)
   }, [])
-  const end = useCallback(() => {
-    void signOut().finally(() => setEnded(true))
-  }, [])
+  const end = useCallback(() => signOut().then(() => setEnded(true)), [])
   const session = useMemo(() => ({ end, noteFailure }), [end, noteFailure])
   if (isEnded) return <SignIn onDone={() => setEnded(false)} />
   return <Context.Provider value={session}>{children}</Context.Provider>

@@ -1,8 +1,10 @@
 import { type FormEvent, useState } from 'react'
+import { Refusal } from '../playground/dialog.tsx'
+import { describeError } from './describe-error.ts'
 import { FormDialog, TextField } from './form-dialog.tsx'
 import { addressOf } from './route.ts'
 import { api } from './server.ts'
-import { useAttempt } from './session.tsx'
+import { useAttempt, useSession } from './session.tsx'
 import type { AppRecord } from './types.ts'
 
 type Props = { app: AppRecord; onChange: () => void }
@@ -34,12 +36,13 @@ type FieldsProps = Props & { isSaved: boolean; setSaved: (isSaved: boolean) => v
 
 function Fields({ app, onChange, isSaved, setSaved }: FieldsProps) {
   const { settings } = app
-  const attempt = useAttempt()
+  const { noteFailure } = useSession()
   const [name, setName] = useState(app.name)
   const [days, setDays] = useState(textOf(settings.messageRetentionDays))
   const [access, setAccess] = useState(settings.userAdminAccess)
   const [limits, setLimits] = useState(() => mapRates((rate) => textOf(settings.rateLimits[rate])))
   const [isConfirming, setConfirming] = useState(false)
+  const [refusal, setRefusal] = useState<ReturnType<typeof describeError>>()
   const keptDays = numberOf(days)
   const save = async () => {
     const rateLimits = mapRates((rate) => numberOf(limits[rate]))
@@ -55,11 +58,16 @@ function Fields({ app, onChange, isSaved, setSaved }: FieldsProps) {
     setSaved(true)
     onChange()
   }
+  const refuse = (error: unknown) => {
+    noteFailure(error)
+    setRefusal(describeError(error))
+  }
   const submit = (event: FormEvent) => {
     event.preventDefault()
     setSaved(false)
+    setRefusal(undefined)
     if (isShorter(keptDays, settings.messageRetentionDays)) setConfirming(true)
-    else void attempt(save())
+    else save().catch(refuse)
   }
   return (
     <>
@@ -116,6 +124,7 @@ function Fields({ app, onChange, isSaved, setSaved }: FieldsProps) {
             ))}
             <span className="muted hint">0 turns a limit off.</span>
           </fieldset>
+          <Refusal refusal={refusal} />
           <div className="actions">
             {isSaved && <span className="badge badge-good">Saved</span>}
             <button type="submit" className="button">

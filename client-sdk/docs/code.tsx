@@ -11,7 +11,8 @@ export const Code = ({ text, language, label = 'Code' }: Props) => (
         <code>{!language || language === 'text' ? text : highlighted(text)}</code>
       </pre>
     </section>
-    <CopyButton text={text} />
+    {/* Pages without TLS have no clipboard. */}
+    {'clipboard' in navigator && <CopyButton text={text} />}
   </div>
 )
 
@@ -28,7 +29,7 @@ function CopyButton({ text }: { text: string }) {
     <button
       type="button"
       className="copy"
-      onClick={() => void navigator.clipboard?.writeText(text).then(() => setCopied(true))}
+      onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(true))}
     >
       {isCopied ? 'Copied' : 'Copy'}
     </button>

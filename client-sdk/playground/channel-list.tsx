@@ -10,6 +10,7 @@ import { useNavigation } from './navigation.ts'
 import { Nothing } from './nothing.tsx'
 import { useSession } from './session.ts'
 import { commandKey } from './shortcuts.tsx'
+import { useToasts } from './toasts.tsx'
 
 type Props = {
   openId: string | undefined
@@ -21,6 +22,7 @@ type Props = {
 /** The user's channels, newest activity first. Arrow keys move between them. */
 export function ChannelList({ openId, onJump, onCreate, onBrowse }: Props) {
   const { items, status, error, hasMore, loadMore } = useChannels()
+  const { attempt } = useToasts()
   const { openChannel } = useNavigation()
   const { userId } = useSession()
   return (
@@ -49,7 +51,7 @@ export function ChannelList({ openId, onJump, onCreate, onBrowse }: Props) {
         <button
           type="button"
           className="button button-quiet"
-          onClick={() => loadMore().catch(() => {})}
+          onClick={() => void attempt(loadMore())}
         >
           More channels
         </button>

@@ -15,6 +15,7 @@ import { EmojiButton } from './emoji.tsx'
 import { formatOnKey, reportChange } from './formatting.ts'
 import { IconButton } from './icon-button.tsx'
 import { Icon } from './icons.tsx'
+import { isForInputMethod } from './input-method.ts'
 import { MentionList, useMentions } from './mentions.tsx'
 import { ComposerQuote } from './quoted-message.tsx'
 import { type MessageDraft, useSession } from './session.ts'
@@ -55,7 +56,7 @@ export function Composer(props: Props) {
     setDraft(NO_DRAFT)
   }
   const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
-    if (event.nativeEvent.isComposing || mentions.onKeyDown(event) || formatOnKey(event)) return
+    if (isForInputMethod(event) || mentions.onKeyDown(event) || formatOnKey(event)) return
     if (event.key === 'Escape' && quoted) return onUnquote?.()
     if (event.key !== 'Enter' || event.shiftKey) return
     event.preventDefault()
@@ -132,8 +133,8 @@ const MAX_TEXT_LENGTH = 10_000
 /** How many characters are left when that is first shown. */
 const SHOWN_LEFT = 500
 
-/** How many more characters a text may have: below zero, it is refused. */
-export const lengthLeft = (text: string) => MAX_TEXT_LENGTH - text.trim().length
+/** How many more characters a text may have, an emoji being one: below zero, it is refused. */
+export const lengthLeft = (text: string) => MAX_TEXT_LENGTH - [...text.trim()].length
 
 export const TextLengthLeft = ({ left }: { left: number }) =>
   left < SHOWN_LEFT ? (

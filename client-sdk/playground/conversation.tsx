@@ -84,6 +84,8 @@ export function Conversation({ channel, onBack }: { channel: Channel; onBack: ()
             onSend={(draft) => {
               actions.send({ ...draft, quotedMessageId: quoted?.id })
               unquote()
+              // Without a network it stays below what is shown.
+              if (messages.hasNewer) actions.jumpToLatest().catch(() => {})
             }}
           />
         </section>

@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { Icon } from './icons.tsx'
+import { isForInputMethod } from './input-method.ts'
 import { useOpenChannel } from './open-channel.ts'
 
 type Props = { title: string; onClose: () => void; children: ReactNode }
@@ -10,7 +11,11 @@ type Props = { title: string; onClose: () => void; children: ReactNode }
  */
 export function Drawer({ title, onClose, children }: Props) {
   const { channel } = useOpenChannel()
-  const [opener] = useState(() => document.activeElement)
+  // The tools of a message are gone once it has lost the focus: then the message gets it back.
+  const [openers] = useState(() => {
+    const { activeElement } = document
+    return [activeElement, activeElement?.closest('[data-row]')]
+  })
   const drawer = useRef<HTMLElement>(null)
   // So that Escape closes it, wherever it was opened from.
   useEffect(() => {
@@ -18,9 +23,10 @@ export function Drawer({ title, onClose, children }: Props) {
   }, [])
   useEffect(
     () => () => {
+      const opener = openers.find((element) => element?.isConnected)
       if (opener instanceof HTMLElement && document.activeElement === document.body) opener.focus()
     },
-    [opener],
+    [openers],
   )
   return (
     <aside
@@ -28,8 +34,8 @@ export function Drawer({ title, onClose, children }: Props) {
       className="drawer"
       tabIndex={-1}
       aria-label={title}
-      onKeyDown={({ key }) => {
-        if (key === 'Escape') onClose()
+      onKeyDown={(event) => {
+        if (event.key === 'Escape' && !isForInputMethod(event)) onClose()
       }}
     >
       <header className="room-header">

@@ -2,6 +2,7 @@ import type { ChatMessage } from '@parley/client'
 import { type KeyboardEvent, useState } from 'react'
 import { lengthLeft, TextLengthLeft } from './composer.tsx'
 import { formatOnKey } from './formatting.ts'
+import { isForInputMethod } from './input-method.ts'
 import { useOpenChannel } from './open-channel.ts'
 import { useToasts } from './toasts.tsx'
 
@@ -24,7 +25,7 @@ export function Editor({ message: { id, text: before, status }, onClose }: Props
   }
   const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
     event.stopPropagation()
-    if (event.nativeEvent.isComposing || formatOnKey(event)) return
+    if (isForInputMethod(event) || formatOnKey(event)) return
     if (event.key === 'Escape') onClose()
     if (event.key !== 'Enter' || event.shiftKey) return
     event.preventDefault()

@@ -1,5 +1,6 @@
 import { type KeyboardEvent, useRef, useState } from 'react'
 import { emojiNames } from './emoji-names.ts'
+import { isForInputMethod } from './input-method.ts'
 import { PopoverButton } from './popover.tsx'
 
 const COLUMNS = 8
@@ -53,6 +54,7 @@ function EmojiTable({ verb, onChoose }: Pick<Props, 'verb' | 'onChoose'>) {
         value={query ?? ''}
         onChange={(event) => setQuery(event.target.value)}
         onKeyDown={(event) => {
+          if (isForInputMethod(event)) return
           if (event.key === 'ArrowDown') focusFirst(event)
           if (event.key !== 'Enter') return
           event.preventDefault() // it may be in a form

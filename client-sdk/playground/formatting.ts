@@ -1,4 +1,5 @@
 import type { KeyboardEvent } from 'react'
+import { hasCommandKey } from './shortcuts.tsx'
 
 /** Keys that are pressed with Ctrl, or with ⌘ on a Mac, and the marker around the selection. */
 const markers: Record<string, string> = { b: '*', i: '_', e: '`', 'shift+x': '~' }
@@ -8,7 +9,7 @@ const markers: Record<string, string> = { b: '*', i: '_', e: '`', 'shift+x': '~'
  * that.
  */
 export function formatOnKey(event: KeyboardEvent<HTMLTextAreaElement>): boolean {
-  if (!event.ctrlKey && !event.metaKey) return false
+  if (!hasCommandKey(event)) return false
   const marker = markers[(event.shiftKey ? 'shift+' : '') + event.key.toLowerCase()]
   if (!marker || event.altKey) return false
   event.preventDefault()

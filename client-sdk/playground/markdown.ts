@@ -17,7 +17,8 @@ export type Block =
 
 const CODE_BLOCK = /(```[\s\S]*?```)/u
 const CODE = /`[^`\n]+`/u
-const LINK = /https?:\/\/[^\s<]+[^\s<.,:;!?)\]'"*_~]/u
+/** Brackets belong to it in pairs: those around it do not. */
+const LINK = /https?:\/\/(?:[^\s<()]|\([^\s<()]*\))+(?:\([^\s<()]*\)|[^\s<.,:;!?()\]'"*_~])/u
 const MENTION = /(?<![\p{L}\p{N}_])@[\p{L}\p{N}_.-]*[\p{L}\p{N}_]/u
 const MARKER = /\*{1,2}|~{1,2}|_/u
 /** Splits a text: parts with an even index are plain text, the others are one of the above. */

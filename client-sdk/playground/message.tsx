@@ -1,5 +1,5 @@
 import type { ChatMessage } from '@parley/client'
-import { memo, useState } from 'react'
+import { memo, useRef, useState } from 'react'
 import { Attachments } from './attachments.tsx'
 import { Avatar } from './avatar.tsx'
 import { DeleteDialog } from './delete.tsx'
@@ -40,11 +40,17 @@ export const MessageRow = memo(function MessageRow(props: Props) {
   const { me, isThread } = useOpenChannel()
   const { id, user, createdAt, status, mentions } = message
   const [mode, setMode] = useState<'edit' | 'delete'>()
+  const row = useRef<HTMLElement>(null)
+  const closeEditor = () => {
+    row.current?.focus({ preventScroll: true })
+    setMode(undefined)
+  }
   const key = keyOf(message)
   const grouped = isGrouped ? 'message-grouped' : ''
   const targeted = isTarget ? 'message-target' : ''
   return (
     <article
+      ref={row}
       id={rowIdOf(id, { me, isThread })}
       className={`message ${grouped} ${targeted}`}
       data-row
@@ -77,7 +83,7 @@ export const MessageRow = memo(function MessageRow(props: Props) {
         {!isGrouped && <MessageHeader message={message} isActive={isActive} />}
         {message.quotedMessage && <QuotedMessage quoted={message.quotedMessage} />}
         {mode === 'edit' ? (
-          <Editor message={message} onClose={() => setMode(undefined)} />
+          <Editor message={message} onClose={closeEditor} />
         ) : (
           <MessageBody message={message} isGrouped={isGrouped} />
         )}
@@ -87,7 +93,8 @@ export const MessageRow = memo(function MessageRow(props: Props) {
         <ThreadLink message={message} />
         {mode !== 'edit' && <DeliveryStatus message={message} onEdit={() => setMode('edit')} />}
       </div>
-      {isActive && status === 'sent' && mode === undefined && (
+      {/* They stay while the dialog asks: the focus returns to them. */}
+      {isActive && status === 'sent' && mode !== 'edit' && (
         <MessageTools
           message={message}
           onMode={setMode}

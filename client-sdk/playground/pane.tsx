@@ -9,6 +9,7 @@ import { type Navigation, NavigationContext } from './navigation.ts'
 import { PaneHeader } from './pane-header.tsx'
 import { Profile } from './profile.tsx'
 import { type Session, SessionContext } from './session.ts'
+import { hasCommandKey } from './shortcuts.tsx'
 import { Toasts, useToasts } from './toasts.tsx'
 
 type Props = { session: Session; isShown: boolean; isAlone: boolean }
@@ -45,6 +46,11 @@ function Channels() {
   useEffect(() => {
     if (!openId && first) setOpenId(first.id)
   }, [openId, first])
+  const isLost = !channel && channelStatus === 'failed'
+  useEffect(() => {
+    // On a narrow screen nothing else leads back to the list.
+    if (isLost && !isListShown) setListShown(true)
+  }, [isLost, isListShown])
   useJumpKey(rooms, () => setOpened({ kind: 'jump' }))
   const close = () => setOpened(undefined)
   const navigation = useMemo<Navigation>(
@@ -59,6 +65,7 @@ function Channels() {
     [],
   )
   const openDirect = async (userId: string) => {
+    close() // below a dialog nobody would read why it failed
     const room = await attempt(chat.dm(userId))
     if (room) navigation.openChannel(room.id)
   }
@@ -98,14 +105,15 @@ function Channels() {
   )
 }
 
-/** Ctrl+K, or ⌘K: in the pane that has the focus, else in the first one that is shown. */
+/** Ctrl+K, or ⌘K on a Mac: in the pane that has the focus, else in the first one that is shown. */
 function useJumpKey(rooms: RefObject<HTMLElement | null>, onJump: () => void) {
   const jump = useRef(onJump)
   jump.current = onJump
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
-      if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey)) return
+      if (event.key.toLowerCase() !== 'k' || !hasCommandKey(event)) return
       event.preventDefault() // browsers have a search of their own
+      if (document.querySelector('dialog[open]')) return // it may have a form
       const focused = document.activeElement?.closest('.pane')
       const pane = focused ?? document.querySelector('.pane:not(.pane-behind)')
       if (pane?.contains(rooms.current)) jump.current()

@@ -1,4 +1,5 @@
 import { type KeyboardEvent, type ReactNode, useId, useState } from 'react'
+import { isForInputMethod } from './input-method.ts'
 
 type Props<Entry> = {
   /** What the field searches. */
@@ -19,9 +20,12 @@ export function SearchList<Entry>(props: Props<Entry>) {
   const listId = useId()
   const chosen = Math.min(at, found.length - 1)
   const onKeyDown = (event: KeyboardEvent) => {
+    if (isForInputMethod(event)) return
     const entry = found[chosen]
-    if (event.key === 'Enter' && !event.nativeEvent.isComposing && entry) onChoose(entry)
+    if (event.key === 'Enter' && entry) onChoose(entry)
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    // Enter would go on to press the button that has the focus next.
+    if (event.key === 'Enter') event.preventDefault()
     if (!step) return
     event.preventDefault()
     const next = Math.min(Math.max(chosen + step, 0), found.length - 1)

@@ -5,6 +5,11 @@ import { isTyping } from './is-typing.ts'
 
 /** The key of shortcuts on this machine. */
 export const commandKey = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘' : 'Ctrl'
+type Modifiers = { ctrlKey: boolean; metaKey: boolean }
+/** Whether that key is held. With Ctrl a Mac moves the caret and deletes text. */
+export const hasCommandKey = ({ ctrlKey, metaKey }: Modifiers) =>
+  commandKey === '⌘' ? metaKey : ctrlKey
+
 const groups = [
   {
     title: 'Writing',

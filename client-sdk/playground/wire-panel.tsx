@@ -1,5 +1,6 @@
 import { useStore } from '@parley/client/react'
 import { useCallback, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import { isForInputMethod } from './input-method.ts'
 import { filterEntries, type WireFilter } from './wire-filter.ts'
 import type { WireEntry, WireLog } from './wire-log.ts'
 import { WireRow } from './wire-row.tsx'
@@ -28,8 +29,8 @@ export function WirePanel({ log, onClose }: { log: WireLog; onClose: () => void 
     <section
       className="wire"
       aria-label="Wire"
-      onKeyDown={({ key }) => {
-        if (key === 'Escape') onClose()
+      onKeyDown={(event) => {
+        if (event.key === 'Escape' && !isForInputMethod(event)) onClose()
       }}
     >
       <WireToolbar

@@ -46,6 +46,8 @@ export class PresenceTracker {
   readonly #uncertain = new Map<string, UserRef>()
   /** Users announced as offline by another node, whom a failure kept from being announced again. */
   readonly #unannounced = new Map<string, UserRef>()
+  /** Whether rows were missing, and the comparison that restored them failed to tell. */
+  #wereRowsLost = false
   readonly #write: (change: PresenceChange) => Promise<unknown>
   readonly #announceAgain: (user: UserRef) => Promise<unknown>
   readonly #clock = createClockSteps()
@@ -137,11 +139,14 @@ export class PresenceTracker {
     const departed = [...new Map([...stored, ...this.#uncertain])].flatMap(([key, user]) =>
       before.has(key) || this.#present.has(key) ? [] : [user],
     )
+    this.#wereRowsLost ||= lost.length > 0
     await Promise.all([
       ...lost.map((user) => this.#write({ user, isOnline: true })),
       ...departed.map((user) => this.#write({ user, isOnline: false })),
     ])
-    return lost.length > 0
+    const wereRowsLost = this.#wereRowsLost
+    this.#wereRowsLost = false
+    return wereRowsLost
   }
 
   /**

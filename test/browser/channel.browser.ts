@@ -153,6 +153,20 @@ test('a user leaves a channel, and an owner deletes it once they confirm', async
   await expectHidden(rowOf(ana, 'Launch day'))
 })
 
+test('on a phone the list is shown again once the open channel is left', async () => {
+  const page = await playground.open('?user=cleo', { viewport: phone })
+  await rowOf(page, 'Word chain').click()
+  await page.getByRole('button', { name: 'Channel details' }).click()
+  await detailsOf(page).getByRole('button', { name: 'Leave' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Leave' }).click()
+  await expectVisible(rowOf(page, 'Welcome'))
+  await expectHidden(rowOf(page, 'Word chain'))
+  await screenshot(page, 'left-phone')
+  await rowOf(page, 'Welcome').click()
+  await expectVisible(composer(page, 'Welcome'))
+  await page.context().close()
+})
+
 /** A picture of one point. */
 const PNG =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { expectAccessible, expectHidden, expectVisible, screenshot } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 
-const { button, createApp, openConsole, operator, rowOf, serverUrl } = useConsole()
+const { button, createApp, openConsole, operator, problems, rowOf, serverUrl } = useConsole()
 const settingsOf = async ({ id: appId }: { id: string }) =>
   (await operator().apps.get({ appId })).settings
 const openSettings = ({ id }: { id: string }) => openConsole(`#/apps/${id}/settings`)
@@ -60,6 +60,21 @@ test('settings are saved, and an app is deleted once its name is typed', async (
   await confirm.click()
   await expectVisible(page.getByRole('heading', { name: 'Apps' }))
   await expectHidden(page.getByRole('link', { name: 'Short life' }))
+})
+
+test('the operator reads which setting was refused, and why', async () => {
+  const app = await createApp('Refused')
+  const page = await openSettings(app)
+  await page.getByLabel('Messages of a user').fill('123456789123')
+  await button(page, 'Save').click()
+  const refusal = page.getByRole('alert')
+  await expectVisible(refusal.getByText('settings.rateLimits.messages'))
+  await screenshot(page, 'console-settings-refused')
+  await page.getByLabel('Messages of a user').fill('7')
+  await button(page, 'Save').click()
+  await expectVisible(page.getByText('Saved', { exact: true }))
+  expect(await refusal.count()).toBe(0)
+  expect(problems.splice(0).every((problem) => problem.includes('400'))).toBe(true)
 })
 
 test('the focus is back on what opened a dialog, however that is closed', async () => {

@@ -33,6 +33,16 @@ test('the session survives a reload and ends when the operator signs out', async
   expect(playground.problems.splice(0).every((problem) => problem.includes('401'))).toBe(true)
 })
 
+test('an operator whose session could not be ended is told so, and stays signed in', async () => {
+  const page = await openConsole()
+  await page.route('**/console/session', (route) => route.abort('connectionrefused'))
+  await button(page, 'Sign out').click()
+  await expectVisible(page.getByText('That needs the network'))
+  expect(await page.getByLabel('Admin key').count()).toBe(0)
+  const problems = playground.problems.splice(0)
+  expect(problems.every((problem) => problem.includes('ERR_CONNECTION_REFUSED'))).toBe(true)
+})
+
 test('an app and a key are made, the key works, and it is revoked', async () => {
   const page = await openConsole()
   await button(page, 'New app').click()
@@ -196,6 +206,10 @@ test('failed jobs are shown page by page, none left out when one is retried', as
   await expectHidden(button(page, 'Show more'))
 })
 
+const overflowOf = () => {
+  const { scrollWidth, clientWidth } = document.documentElement
+  return scrollWidth - clientWidth
+}
 const isInView = (elements: Element[]) =>
   elements.every((element) => element.getBoundingClientRect().right <= innerWidth)
 
@@ -215,12 +229,11 @@ test.each(['light', 'dark'] as const)(
       await page.waitForFunction(() => document.querySelector('.skeletons') === null)
       for (const [size, viewport] of Object.entries({ wide, phone })) {
         await page.setViewportSize(viewport)
+        // The page has its new width a frame later.
+        await expect
+          .poll(() => page.evaluate(overflowOf), { message: `${name}, ${size}` })
+          .toBeLessThanOrEqual(0)
         await screenshot(page, `console-${name}-${size}-${colorScheme}`)
-        const overflow = await page.evaluate(() => {
-          const { scrollWidth, clientWidth } = document.documentElement
-          return scrollWidth - clientWidth
-        })
-        expect(overflow, `${name}, ${size}`).toBeLessThanOrEqual(0)
         await expect
           .poll(() => page.locator('.tabs [aria-current]').evaluateAll(isInView))
           .toBe(true)

@@ -140,6 +140,18 @@ test('samples show a call with curl, with the SDK, and by a backend', async () =
   expect(await sample('SDK for backends').innerText()).toContain("chat.as('ana').messages.send({")
 })
 
+test('code has a button to copy it only where the page has a clipboard', async () => {
+  const page = await playground.open('../docs#/api/messages/messages.send')
+  const copy = page.getByRole('button', { name: 'Copy', exact: true })
+  await expectVisible(copy)
+  // What a browser leaves out of a page that is not served securely.
+  await page.addInitScript('delete Navigator.prototype.clipboard')
+  await page.reload()
+  await expectVisible(page.getByRole('region', { name: 'curl sample' }))
+  expect(await copy.count()).toBe(0)
+  await page.context().close()
+})
+
 test('links between guides stay on the page, and lead to sections that exist', async () => {
   const names = await docs
     .locator('.navigation a[href^="#/guides/"]')

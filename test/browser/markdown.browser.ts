@@ -66,6 +66,18 @@ test('HTML in a message is text, and links and mentions work within a style', as
   await expectVisible(text.locator('strong .mention').getByText('@Ben'))
 })
 
+test('brackets belong to a link in pairs, and those around it do not', async () => {
+  const text = await rendered(
+    'See https://example.com/Slack_(software), (or https://example.com/b).',
+    'See example.com/Slack_(software), (or example.com/b).',
+  )
+  const links = text.getByRole('link')
+  expect(await links.evaluateAll((all) => all.map((link) => link.getAttribute('href')))).toEqual([
+    'https://example.com/Slack_(software)',
+    'https://example.com/b',
+  ])
+})
+
 test('the list of channels shows the last message without its marks', async () => {
   await rendered('*Lunch* at `12`', 'Lunch at 12')
   await expectVisible(rowOf(ana, 'You: Lunch at 12'))
@@ -93,8 +105,26 @@ test('keys set and remove a style around the selected text of the composer', asy
   await expectVisible(message(ana, 'nice').locator('strong'))
 })
 
-test('a long message of marks is parsed quickly', () => {
-  for (const text of ['*a '.repeat(3_333), '**_~'.repeat(2_500), '`'.repeat(10_000)]) {
+test('on a Mac ⌘ is the key of shortcuts, and Ctrl edits the text as everywhere', async () => {
+  const userAgent = 'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7)'
+  const mac = await playground.open('?user=ana', { userAgent })
+  const field = composer(mac, 'Welcome')
+  await field.fill('nice')
+  await field.selectText()
+  for (const key of ['b', 'i', 'e', 'k']) await field.press(`Control+${key}`)
+  expect(await field.inputValue()).toBe('nice')
+  expect(await mac.getByRole('dialog').count()).toBe(0)
+  await field.press('Meta+b')
+  expect(await field.inputValue()).toBe('*nice*')
+  await field.press('Meta+k')
+  await expectVisible(mac.getByRole('dialog', { name: 'Jump to' }))
+  await mac.context().close()
+})
+
+test('a long message of marks or brackets is parsed quickly', () => {
+  const marks = ['*a '.repeat(3_333), '**_~'.repeat(2_500), '`'.repeat(10_000)]
+  const brackets = ['('.repeat(9_990), 'a('.repeat(4_995), `${'(a)'.repeat(3_330)}.`]
+  for (const text of [...marks, ...brackets.map((path) => `https://${path}`)]) {
     const start = performance.now()
     expect(plainText(text)).not.toBe('')
     expect(performance.now() - start).toBeLessThan(2_000)

@@ -63,6 +63,46 @@ test('the name of an author opens their profile, and from there direct messages'
   await page.keyboard.press('Escape')
 })
 
+test('Enter opens what was found, and does not press the button below the dialog', async () => {
+  const button = paneOf('ana').getByRole('button', { name: /Jump to/ })
+  for (const [query, found] of [
+    ['launch', 'Launch week'],
+    ['cleo', 'Cleo Martin'],
+  ] as const) {
+    await button.press('Enter')
+    await jump().getByRole('combobox').fill(query)
+    await expectVisible(jump().getByRole('option', { name: found }))
+    await page.keyboard.press('Enter')
+    await expectVisible(paneOf('ana').getByRole('textbox', { name: `Message ${found}` }))
+    expect([found, await jump().count()]).toEqual([found, 0])
+  }
+})
+
+test('Ctrl+K leaves a form alone that is being filled in', async () => {
+  await paneOf('ana').getByRole('button', { name: 'New channel' }).click()
+  const field = page.getByRole('dialog').getByRole('textbox', { name: 'Name' })
+  await field.fill('Half a na')
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('me')
+  expect(await field.inputValue()).toBe('Half a name')
+  expect(await page.getByRole('dialog').count()).toBe(1)
+  await page.keyboard.press('Escape')
+})
+
+test('why no message to a person can be written is said where one sees it', async () => {
+  const ana = paneOf('ana')
+  await rowOf(page, 'Welcome').first().click()
+  await ana.getByRole('log').getByRole('button', { name: 'Cleo Martin' }).first().click()
+  await expectVisible(profile().getByText('@cleo'))
+  await page.route('**/api/channels', (route) => route.abort('connectionrefused'))
+  await profile().getByRole('button', { name: 'Message' }).click()
+  await expectVisible(ana.getByText('That needs the network'))
+  await expectHidden(profile())
+  await page.unroute('**/api/channels')
+  const problems = playground.problems.splice(0)
+  expect(problems.every((problem) => problem.includes('ERR_CONNECTION_REFUSED'))).toBe(true)
+})
+
 test.each(['light', 'dark'] as const)(
   'the %s jump dialog and profiles are accessible, also on a phone',
   async (colorScheme) => {
@@ -104,18 +144,58 @@ test('replies to an older message are read while the channel is open', async () 
   const page = await playground.open('?user=ana')
   await rowOf(page, 'Launch week').click()
   await expectVisible(composer(page, 'Launch week'))
-  const [ana, ben] = ['ana', 'ben'].map((user) => playground.backend().as(user))
-  const { channels = [] } = (await ana?.channels.list()) ?? {}
-  const { id: channelId = '' } = channels.find(({ name }) => name === 'Launch week') ?? {}
-  const unreadCount = async () => (await ana?.channels.get({ channelId }))?.unreadCount
-  const first = await ben?.messages.send({ channelId, text: 'The first of two' })
-  await ben?.messages.send({ channelId, text: 'The second of two' })
+  const { channelId, ben, unreadCount } = await launchWeek()
+  const first = await ben.messages.send({ channelId, text: 'The first of two' })
+  await ben.messages.send({ channelId, text: 'The second of two' })
   await expectVisible(message(page, 'The second of two'))
   for (const text of ['One reply', 'Another reply']) {
     await expect.poll(unreadCount, patient).toBe(0)
-    await ben?.messages.send({ channelId, text, parentId: first?.id })
+    await ben.messages.send({ channelId, text, parentId: first.id })
   }
   await expect.poll(unreadCount, patient).toBe(0)
+  await page.context().close()
+})
+
+test('what a drawer covers is unread until the drawer is closed', async () => {
+  const page = await playground.open('?user=ana', { viewport: { width: 900, height: 760 } })
+  await rowOf(page, 'Launch week').click()
+  const { channelId, ben, unreadCount } = await launchWeek()
+  await expect.poll(unreadCount, patient).toBe(0)
+  await page.getByRole('button', { name: 'Channel details' }).click()
+  const toLatest = page.locator('.pill')
+  await toLatest.waitFor({ state: 'attached' })
+  for (const text of ['Under cover', 'Under cover too']) {
+    await ben.messages.send({ channelId, text })
+    await expectVisible(rowOf(page, `${text}$`))
+  }
+  expect(await unreadCount()).toBe(2)
+  await screenshot(page, 'covered')
+  await page.getByRole('button', { name: 'Close details' }).click()
+  await expect.poll(unreadCount, patient).toBe(0)
+  await expectVisible(message(page, 'Under cover too'))
+  await expectHidden(toLatest)
+  await page.context().close()
+})
+
+test('a message that is sent from among older ones is shown with the newest', async () => {
+  const ana = playground.backend().as('ana')
+  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Archive' })
+  const { id: messageId } = await ana.messages.send({ channelId, text: 'Line 0.' })
+  for (let number = 1; number < 130; number++)
+    await ana.messages.send({ channelId, text: `Line ${number}.` })
+  await ana.pins.pin({ channelId, messageId })
+  const page = await playground.open('?user=ana')
+  await rowOf(page, 'Archive').click()
+  await page.getByRole('button', { name: 'Pinned messages: 1' }).click()
+  await page.getByRole('button', { name: 'Show' }).click()
+  await expectVisible(message(page, 'Line 0.'))
+  const toLatest = page.getByRole('button', { name: 'Latest' })
+  await expectVisible(toLatest)
+  await say(page, 'And now', 'Message Archive')
+  await expectVisible(message(page, 'Line 129.'))
+  await expectHidden(toLatest)
+  expect(await page.getByRole('article').last().innerText()).toContain('And now')
+  await screenshot(page, 'sent-from-older')
   await page.context().close()
 })
 
@@ -140,6 +220,15 @@ test('an invite link gives access to the channels of a team', async () => {
   await expectVisible(composer(ben, 'Cooks'))
   for (const each of [ana, ben]) await each.context().close()
 })
+
+/** The channel, with how much of it Ana has not read. */
+async function launchWeek() {
+  const ana = playground.backend().as('ana')
+  const { channels } = await ana.channels.list()
+  const { id: channelId = '' } = channels.find(({ name }) => name === 'Launch week') ?? {}
+  const unreadCount = async () => (await ana.channels.get({ channelId })).unreadCount
+  return { channelId, ben: playground.backend().as('ben'), unreadCount }
+}
 
 const openBoth = () =>
   Promise.all([playground.open('?user=ana'), playground.open('?user=ben')] as const)

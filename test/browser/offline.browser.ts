@@ -72,6 +72,24 @@ test('a channel that was never loaded is not said to be empty without a network'
   await page.context().close()
 })
 
+test('more channels that cannot be loaded are said to need the network', async () => {
+  const cleo = playground.backend().as('cleo')
+  for (let count = 0; count < 51; count++)
+    await cleo.channels.create({ type: 'group', name: `Room ${count}` })
+  const page = await playground.open('?user=cleo')
+  await expectVisible(page.getByText('Live', { exact: true }))
+  const nextPage = /api\/channels\?.*offset=50/
+  await page.route(nextPage, (route) => route.abort('connectionrefused'))
+  await page.getByRole('button', { name: 'More channels' }).click()
+  await expectVisible(page.getByRole('status').getByText('That needs the network'))
+  await page.unroute(nextPage)
+  // The list is loaded again by itself.
+  await page.getByRole('button', { name: 'More channels' }).click()
+  await expectVisible(rowOf(page, 'Launch week'))
+  playground.problems.length = 0
+  await page.context().close()
+})
+
 test('a first visit says why nothing is there, covers nothing, and can try again', async () => {
   const page = await playground.open('../health')
   const token = /playground\/token$/

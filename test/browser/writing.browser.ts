@@ -74,6 +74,30 @@ test('text and attachments that are not sent are there again after another chann
   await expectVisible(message(page, 'The plan').getByRole('link', { name: 'plan.pdf' }))
 })
 
+test('the focus is back on a message once its editor, question or thread is closed', async () => {
+  await say(page, 'In focus', 'Message Launch week')
+  const row = message(page.getByRole('log', { name: 'Messages in Launch week' }), 'In focus')
+  const focused = page.locator(':focus')
+  for (const key of ['Enter', 'Escape']) {
+    await useTool(row, 'Edit')
+    await editor().fill(`In focus until ${key}`)
+    await editor().press(key)
+    await expectHidden(editor())
+    expect([key, await row.and(focused).count()]).toEqual([key, 1])
+  }
+  await useTool(row, 'Delete')
+  await page.getByRole('button', { name: 'Keep' }).press('Enter')
+  await expectHidden(page.getByRole('dialog'))
+  expect(await row.getByRole('button', { name: 'Delete' }).and(focused).count()).toBe(1)
+  await useTool(row, 'Reply in thread')
+  const reply = page.getByRole('textbox', { name: 'Reply' })
+  await reply.hover()
+  await expectHidden(row.getByRole('toolbar', { name: 'Message' }))
+  await reply.press('Escape')
+  await expectHidden(reply)
+  await expectVisible(row.and(focused))
+})
+
 test('an edit that is too long is not saved until it is shorter', async () => {
   await say(page, 'Short', 'Message Launch week')
   await useTool(message(page, 'Short'), 'Edit')
@@ -88,6 +112,14 @@ test('an edit that is too long is not saved until it is shorter', async () => {
   await expectVisible(message(page, 'Shorter (edited)'))
 })
 
+test('a text may be as long as the server allows, which counts an emoji as one', async () => {
+  await say(page, `${'😀'.repeat(9_991)} are so many`, 'Message Launch week')
+  await expectVisible(page.getByText('3 too many'))
+  await say(page, `${'😀'.repeat(9_991)} in a row`, 'Message Launch week')
+  const sent = message(page, 'in a row').and(page.locator('[data-status=sent]'))
+  await expectVisible(sent)
+})
+
 test('Escape of an input method leaves the editor open', async () => {
   await useTool(message(page, 'Shorter'), 'Edit')
   await editor().fill('Not saved yet')
@@ -96,4 +128,29 @@ test('Escape of an input method leaves the editor open', async () => {
   expect(await editor().count()).toBe(1)
   await editor().dispatchEvent('keydown', pressed)
   await expectHidden(editor())
+})
+
+test('a key of an input method neither sends nor chooses, and closes no thread', async () => {
+  // Safari ends the composition before the key: only its code tells.
+  const enter = { key: 'Enter', keyCode: 229, bubbles: true }
+  const field = composer(page, 'Launch week')
+  await field.fill('にほんご')
+  await field.dispatchEvent('keydown', enter)
+  expect(await field.inputValue()).toBe('にほんご')
+  await page.getByRole('button', { name: 'Insert emoji' }).click()
+  const search = page.getByRole('searchbox', { name: 'Search emojis' })
+  await search.fill('noodles')
+  await search.dispatchEvent('keydown', enter)
+  expect(await search.count()).toBe(1)
+  await search.press('Enter')
+  expect(await field.inputValue()).toBe('にほんご🍜')
+  await field.fill('')
+
+  await page.getByRole('button', { name: '2 replies' }).click()
+  const reply = page.getByRole('textbox', { name: 'Reply' })
+  const pressed = { key: 'Escape', bubbles: true }
+  await reply.dispatchEvent('keydown', { ...pressed, isComposing: true })
+  expect(await reply.count()).toBe(1)
+  await reply.dispatchEvent('keydown', pressed)
+  await expectHidden(reply)
 })

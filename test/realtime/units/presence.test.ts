@@ -99,3 +99,14 @@ test.each([
     expect(writes() - before).toBe(2)
   },
 )
+
+test('lost rows are told of although another write of the comparison failed', async () => {
+  const ben = { ...ana, userId: 'ben' }
+  const fail = () => {
+    throw new Error('locked')
+  }
+  // The row of ana is missing and restored; that of ben, who has left, is locked.
+  const { tracker } = await openPresence([undefined, () => [ben], undefined, fail, () => [ana]])
+  await expect(tracker.compareRows()).rejects.toThrow('locked')
+  expect(await tracker.compareRows()).toBe(true)
+})
