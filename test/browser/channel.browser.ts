@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, expect, test } from 'vitest'
 import { expectAccessible, expectHidden, expectVisible, screenshot } from '../support/browser.ts'
-import { composer, rowOf, usePlayground } from '../support/playground.ts'
+import { composer, message, rowOf, usePlayground } from '../support/playground.ts'
 
 const playground = usePlayground()
 const phone = { width: 390, height: 844 }
@@ -139,6 +139,22 @@ test('a text that is too long is counted, and kept rather than sent', async () =
   await field.fill('')
 })
 
+test('on a phone the list is shown again once the open channel is left', async () => {
+  const page = await playground.open('?user=cleo', { viewport: phone })
+  await rowOf(page, 'Word chain').click()
+  await expectVisible(message(page, 'ember'))
+  await page.getByRole('button', { name: 'Channel details' }).click()
+  await expectVisible(detailsOf(page).getByText('3 members'))
+  await detailsOf(page).getByRole('button', { name: 'Leave' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Leave' }).click()
+  await expectVisible(rowOf(page, 'Welcome'))
+  await expectHidden(rowOf(page, 'Word chain'))
+  await screenshot(page, 'left-phone')
+  await rowOf(page, 'Welcome').click()
+  await expectVisible(composer(page, 'Welcome'))
+  await page.context().close()
+})
+
 test('a user leaves a channel, and an owner deletes it once they confirm', async () => {
   await ben.getByRole('button', { name: 'Channel details' }).click()
   await detailsOf(ben).getByRole('button', { name: 'Leave' }).click()
@@ -151,20 +167,6 @@ test('a user leaves a channel, and an owner deletes it once they confirm', async
   await detailsOf(ana).getByRole('button', { name: 'Delete channel' }).click()
   await ana.getByRole('dialog').getByRole('button', { name: 'Delete channel' }).click()
   await expectHidden(rowOf(ana, 'Launch day'))
-})
-
-test('on a phone the list is shown again once the open channel is left', async () => {
-  const page = await playground.open('?user=cleo', { viewport: phone })
-  await rowOf(page, 'Word chain').click()
-  await page.getByRole('button', { name: 'Channel details' }).click()
-  await detailsOf(page).getByRole('button', { name: 'Leave' }).click()
-  await page.getByRole('dialog').getByRole('button', { name: 'Leave' }).click()
-  await expectVisible(rowOf(page, 'Welcome'))
-  await expectHidden(rowOf(page, 'Word chain'))
-  await screenshot(page, 'left-phone')
-  await rowOf(page, 'Welcome').click()
-  await expectVisible(composer(page, 'Welcome'))
-  await page.context().close()
 })
 
 /** A picture of one point. */
