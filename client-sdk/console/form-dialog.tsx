@@ -14,6 +14,17 @@ type Props = {
   children: ReactNode
 }
 
+/** Why the server refused a form, until that is sent again. */
+export function useRefusal() {
+  const { noteFailure } = useSession()
+  const [refusal, setRefusal] = useState<ReturnType<typeof describeError>>()
+  const refuse = (error: unknown) => {
+    noteFailure(error)
+    setRefusal(describeError(error))
+  }
+  return { refusal, refuse, forget: () => setRefusal(undefined) }
+}
+
 /** A dialog with a form that is sent to the server. */
 export function FormDialog({
   title,
@@ -24,17 +35,15 @@ export function FormDialog({
   onClose,
   children,
 }: Props) {
-  const { noteFailure } = useSession()
+  const { refusal, refuse } = useRefusal()
   const [isBusy, setBusy] = useState(false)
-  const [refusal, setRefusal] = useState<ReturnType<typeof describeError>>()
   const send = async (event: FormEvent) => {
     event.preventDefault()
     setBusy(true)
     try {
       await onSubmit()
     } catch (error) {
-      noteFailure(error)
-      setRefusal(describeError(error))
+      refuse(error)
       setBusy(false)
     }
   }

@@ -1,10 +1,9 @@
 import { type FormEvent, useState } from 'react'
 import { Refusal } from '../playground/dialog.tsx'
-import { describeError } from './describe-error.ts'
-import { FormDialog, TextField } from './form-dialog.tsx'
+import { FormDialog, TextField, useRefusal } from './form-dialog.tsx'
 import { addressOf } from './route.ts'
 import { api } from './server.ts'
-import { useAttempt, useSession } from './session.tsx'
+import { useAttempt } from './session.tsx'
 import type { AppRecord } from './types.ts'
 
 type Props = { app: AppRecord; onChange: () => void }
@@ -36,13 +35,12 @@ type FieldsProps = Props & { isSaved: boolean; setSaved: (isSaved: boolean) => v
 
 function Fields({ app, onChange, isSaved, setSaved }: FieldsProps) {
   const { settings } = app
-  const { noteFailure } = useSession()
+  const { refusal, refuse, forget } = useRefusal()
   const [name, setName] = useState(app.name)
   const [days, setDays] = useState(textOf(settings.messageRetentionDays))
   const [access, setAccess] = useState(settings.userAdminAccess)
   const [limits, setLimits] = useState(() => mapRates((rate) => textOf(settings.rateLimits[rate])))
   const [isConfirming, setConfirming] = useState(false)
-  const [refusal, setRefusal] = useState<ReturnType<typeof describeError>>()
   const keptDays = numberOf(days)
   const save = async () => {
     const rateLimits = mapRates((rate) => numberOf(limits[rate]))
@@ -58,14 +56,10 @@ function Fields({ app, onChange, isSaved, setSaved }: FieldsProps) {
     setSaved(true)
     onChange()
   }
-  const refuse = (error: unknown) => {
-    noteFailure(error)
-    setRefusal(describeError(error))
-  }
   const submit = (event: FormEvent) => {
     event.preventDefault()
     setSaved(false)
-    setRefusal(undefined)
+    forget()
     if (isShorter(keptDays, settings.messageRetentionDays)) setConfirming(true)
     else save().catch(refuse)
   }

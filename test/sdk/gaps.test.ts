@@ -3,16 +3,24 @@ import { isLive, isOffline, ready, texts, until } from '../support/chat.ts'
 import { type ScriptedChat, scriptedChat } from '../support/scripted/index.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
 
-/** Shows a room, and cuts its client off: what happens from now on is missed. */
-async function missEvents({ chat, cut, loseEvents }: ScriptedChat) {
+/**
+ * Shows a room, until `leave` is called, and cuts its client off: what happens from now on is
+ * missed.
+ */
+async function missEvents(
+  { chat, cut, loseEvents }: ScriptedChat,
+  clock?: ReturnType<typeof stoppedClock>,
+) {
   const { messages } = chat.channel('c')
-  messages.subscribe(() => {})
-  await chat.connect()
+  const leave = messages.subscribe(() => {})
+  const connected = chat.connect()
+  await clock?.forward(10)
+  await connected
   await until(messages, ready)
   cut()
   await isOffline(chat)
   loseEvents()
-  return messages
+  return { messages, leave }
 }
 
 test('a long gap is filled by as many answers as it takes', async () => {
@@ -20,7 +28,7 @@ test('a long gap is filled by as many answers as it takes', async () => {
   const { chat, channel, mend, hold } = scripted
   const talk = channel('c')
   talk.send('1')
-  const messages = await missEvents(scripted)
+  const { messages } = await missEvents(scripted)
   for (const text of ['2', '3']) talk.send(text)
   const sync = hold(/^POST \/api\/sync$/)
   mend()
@@ -42,7 +50,7 @@ test('a reader who is no member is shown what they missed', async () => {
   // Older servers told only members what changed in a channel.
   const answer = { channels: { c: { removed: true } }, more: false, settingsVersion: 0 }
   intercept(/^POST \/api\/sync$/, () => Response.json(answer))
-  const messages = await missEvents(scripted)
+  const { messages } = await missEvents(scripted)
   talk.delete(id)
   talk.send('2')
   mend()
@@ -53,17 +61,11 @@ test('a reader who is no member is shown what they missed', async () => {
 
 test('a room that was left before its gap was filled has no hole later', async () => {
   const clock = stoppedClock()
-  const { chat, channel, cut, mend, hold, loseEvents } = scriptedChat()
+  const scripted = scriptedChat()
+  const { chat, channel, mend, hold } = scripted
   const talk = channel('c')
   talk.send('1')
-  const { messages } = chat.channel('c')
-  const leave = messages.subscribe(() => {})
-  void chat.connect()
-  await clock.forward(10)
-  await until(messages, ready)
-  cut()
-  await isOffline(chat)
-  loseEvents()
+  const { messages, leave } = await missEvents(scripted, clock)
   talk.send('2')
   const sync = hold(/^POST \/api\/sync$/)
   mend()
@@ -82,17 +84,11 @@ test('a room that was left before its gap was filled has no hole later', async (
 
 test('a room that started over after a gap keeps its newest page when it is left', async () => {
   const clock = stoppedClock()
-  const { chat, channel, cut, mend, loseEvents, intercept, refuseRequests } = scriptedChat()
+  const scripted = scriptedChat()
+  const { chat, channel, mend, intercept, refuseRequests } = scripted
   const talk = channel('c')
   talk.send('1')
-  const { messages } = chat.channel('c')
-  const leave = messages.subscribe(() => {})
-  void chat.connect()
-  await clock.forward(10)
-  await until(messages, ready)
-  cut()
-  await isOffline(chat)
-  loseEvents()
+  const { messages, leave } = await missEvents(scripted, clock)
   talk.send('2')
   const answer = { channels: { c: { removed: true } }, more: false, settingsVersion: 0 }
   intercept(/^POST \/api\/sync$/, () => Response.json(answer))
@@ -109,17 +105,11 @@ test('a room that started over after a gap keeps its newest page when it is left
 
 test('a room that missed too much during its gap is loaded once, not at each return', async () => {
   const clock = stoppedClock()
-  const { chat, channel, cut, mend, hold, loseEvents, bodies } = scriptedChat()
+  const scripted = scriptedChat()
+  const { chat, channel, cut, mend, hold, bodies } = scripted
   const talk = channel('c')
   talk.send('1')
-  const { messages } = chat.channel('c')
-  const leave = messages.subscribe(() => {})
-  void chat.connect()
-  await clock.forward(10)
-  await until(messages, ready)
-  cut()
-  await isOffline(chat)
-  loseEvents()
+  const { messages, leave } = await missEvents(scripted, clock)
   talk.send('2')
   const sync = hold(/^POST \/api\/sync$/)
   mend()
@@ -144,17 +134,11 @@ test('a room that missed too much during its gap is loaded once, not at each ret
 
 test('a gap that grew too large while its request waited holds up nothing', async () => {
   const clock = stoppedClock()
-  const { chat, channel, cut, mend, loseEvents, refuseRequests, intercept } = scriptedChat()
+  const scripted = scriptedChat()
+  const { chat, channel, cut, mend, refuseRequests, intercept } = scripted
   const talk = channel('c')
   talk.send('1')
-  const { messages } = chat.channel('c')
-  messages.subscribe(() => {})
-  void chat.connect()
-  await clock.forward(10)
-  await until(messages, ready)
-  cut()
-  await isOffline(chat)
-  loseEvents()
+  const { messages } = await missEvents(scripted, clock)
   talk.send('2')
   refuseRequests(/^POST \/api\/sync$/, { status: 503, code: 'UNAVAILABLE' })
   mend()
