@@ -75,7 +75,7 @@ test('two users of the fresh app talk, and what is written offline survives a re
   const expected = ['ana: Soup?', 'ben: Salad', 'ana: Then soup', 'ana: With bread']
   for (const page of [ana, tab, ben]) {
     await expect.poll(() => page.locator('[data-status=sent]').allInnerTexts()).toEqual(expected)
-    expect(await page.getByRole('listitem').count()).toBe(expected.length)
+    await expect.poll(() => page.getByRole('listitem').count()).toBe(expected.length)
   }
   // Calls that failed are what this is about.
   problems.length = 0

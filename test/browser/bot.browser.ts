@@ -51,8 +51,8 @@ test('the example bot answers in the playground, in every window as it grows', a
     await expectHidden(message(one, start).locator('.caret'))
   }
   expect(half).not.toContain(end)
-  expect(await message(other, start).count()).toBe(1)
-  expect(await message(other, start).textContent()).toBe(await answer.textContent())
+  await expect.poll(() => message(other, start).count()).toBe(1)
+  await expect.poll(() => message(other, start).textContent()).toBe(await answer.textContent())
   await screenshot(page, 'bot-has-answered')
   await expectAccessible(page)
 })

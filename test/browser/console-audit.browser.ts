@@ -2,7 +2,7 @@ import { createApi } from '@parley/client/api'
 import { connectOnce } from '@parley/server/db/client'
 import type { Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
-import { expectHidden, expectVisible, screenshot } from '../support/browser.ts'
+import { expectHidden, expectVisible, resize, screenshot } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 
 const { createApp, operator, serverUrl, openConsole, link, rowOf, databaseUrl, failPush } =
@@ -63,7 +63,7 @@ test('times have a zone, and are entered in the one that the page names', async 
   const sent = page.getByRole('list', { name: 'Messages' }).locator('time').first()
   await expect.poll(() => sent.textContent()).toMatch(/GMT\+9/)
   const iso = (await sent.getAttribute('datetime')) ?? ''
-  expect(await sent.getAttribute('title')).toContain(iso)
+  await expect.poll(() => sent.getAttribute('title')).toContain(iso)
   // A second after it, there.
   const local = new Date(Date.parse(iso) + 9 * 3_600_000 + 1_000).toISOString().slice(0, 19)
   await page.getByLabel('Sent before').fill(local)
@@ -107,9 +107,9 @@ test('a key gets another name, purpose and end, and what is not touched stays', 
   const edit = () => rowOf(page, key.id).getByRole('button', { name: 'Edit' }).click()
   await edit()
   const dialog = page.getByRole('dialog')
-  expect(
-    await dialog.getByLabel('Name').evaluate((field) => field === document.activeElement),
-  ).toBe(true)
+  await expect
+    .poll(() => dialog.getByLabel('Name').evaluate((field) => field === document.activeElement))
+    .toBe(true)
   await dialog.getByLabel('Name').fill('Reports')
   await dialog.getByRole('radio', { name: /^Read and mint/ }).check()
   await screenshot(page, 'console-edit-key')
@@ -139,13 +139,13 @@ test('failed jobs and both audit logs are loaded again by a button', async () =>
     for (const viewport of [phone, { width: 1280, height: 860 }])
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme })
-        await page.setViewportSize(viewport)
+        await resize(page, viewport)
         await page.goto(`${serverUrl()}console/#/${address}`)
         await expectVisible(refresh(page))
         const name = `console-refresh-${address.split('/').at(-1)}-${viewport.width}-${colorScheme}`
         await screenshot(page, address === 'audit' ? `${name}-all` : name)
         const overflow = 'document.documentElement.scrollWidth > innerWidth'
-        expect(await page.evaluate(overflow)).toBe(false)
+        await expect.poll(() => page.evaluate(overflow)).toBe(false)
       }
 })
 
@@ -168,7 +168,7 @@ test('the log of all apps breaks no name of an app into pieces', async () => {
   const page = await openConsole('#/audit')
   const shown = rowOf(page, 'members.update').getByRole('link', { name: 'Moderated' }).first()
   await expectVisible(shown)
-  expect(await shown.evaluate((element) => element.getClientRects().length)).toBe(1)
+  await expect.poll(() => shown.evaluate((element) => element.getClientRects().length)).toBe(1)
 })
 
 test('both audit logs show ids in one line, wide and on a phone', async () => {
@@ -177,17 +177,21 @@ test('both audit logs show ids in one line, wide and on a phone', async () => {
   const { entries } = await operator().audit.listOfApp({ appId: app.id, limit: 1 })
   for (const viewport of [phone, { width: 1280, height: 860 }])
     for (const address of ['audit', `apps/${app.id}/audit`]) {
-      await page.setViewportSize(viewport)
+      await resize(page, viewport)
       await page.goto(`${serverUrl()}console/#/${address}`)
       const row = rowOf(page, entries[0]?.requestId ?? 'no request')
       for (const id of [app.channelId, entries[0]?.requestId ?? '']) {
         const shown = row.getByText(id, { exact: true })
         await expectVisible(shown)
-        expect(await shown.evaluate((element) => element.getClientRects().length)).toBe(1)
+        await expect
+          .poll(() => shown.evaluate((element) => element.getClientRects().length))
+          .toBe(1)
       }
       await screenshot(page, `console-ids-${address.split('/').length}-${viewport.width}`)
       const [frame] = await page.locator('.table-frame').all()
-      expect(await frame?.evaluate((element) => element.scrollWidth - element.clientWidth)).toBe(0)
+      await expect
+        .poll(() => frame?.evaluate((element) => element.scrollWidth - element.clientWidth))
+        .toBe(0)
     }
 })
 
@@ -199,7 +203,7 @@ test('on a phone a long name of a channel is shown to its end', async () => {
   const page = await openConsole(`#/apps/${appId}/channels/${id}`, { viewport: phone })
   const title = page.getByRole('heading', { name })
   await expectVisible(title)
-  expect(await title.evaluate((element) => element.scrollWidth)).toBeLessThanOrEqual(362)
+  await expect.poll(() => title.evaluate((element) => element.scrollWidth)).toBeLessThanOrEqual(362)
   await link(page, 'Channels').first().click()
   expect((await link(page, name).boundingBox())?.width).toBeGreaterThan(110)
   await screenshot(page, 'console-long-name-phone')
@@ -214,8 +218,8 @@ test('a link or Back that leads to another search shows its text', async () => {
   await expectHidden(rowOf(page, 'Ana Sousa'))
   await link(page, 'Users').click()
   await expectVisible(rowOf(page, 'Ana Sousa'))
-  expect(await field.inputValue()).toBe('')
+  await expect.poll(() => field.inputValue()).toBe('')
   await page.goBack()
   await expectHidden(rowOf(page, 'Ana Sousa'))
-  expect(await field.inputValue()).toBe('oka')
+  await expect.poll(() => field.inputValue()).toBe('oka')
 })

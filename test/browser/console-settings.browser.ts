@@ -55,7 +55,7 @@ test('settings are saved, and an app is deleted once its name is typed', async (
   })
   await button(page, 'Delete').click()
   const confirm = dialog.getByRole('button', { name: 'Delete for good' })
-  expect(await confirm.isDisabled()).toBe(true)
+  await expect.poll(() => confirm.isDisabled()).toBe(true)
   await dialog.getByLabel('Name of the app').fill('Short life')
   await confirm.click()
   await expectVisible(page.getByRole('heading', { name: 'Apps' }))
@@ -73,7 +73,7 @@ test('the operator reads which setting was refused, and why', async () => {
   await page.getByLabel('Messages of a user').fill('7')
   await button(page, 'Save').click()
   await expectVisible(page.getByText('Saved', { exact: true }))
-  expect(await refusal.count()).toBe(0)
+  await expectHidden(refusal)
   expect(problems.splice(0).every((problem) => problem.includes('400'))).toBe(true)
 })
 
@@ -88,7 +88,7 @@ test('the focus is back on what opened a dialog, however that is closed', async 
     if (close === 'Escape') await page.keyboard.press('Escape')
     else await page.getByRole('dialog').getByRole('button', { name: close }).press('Enter')
     await expectHidden(page.getByRole('dialog'))
-    expect([close, await focused()]).toEqual([close, 'New app'])
+    await expect.poll(async () => [close, await focused()]).toEqual([close, 'New app'])
   }
 })
 
@@ -109,7 +109,7 @@ test('the operator sees what a user is notified of', async () => {
   await button(page, 'Refresh').click()
   await expectVisible(rowOf(page, /ios.*apns/))
   await expectAccessible(page)
-  await page.setViewportSize({ width: 390, height: 844 })
+  await resize(page, { width: 390, height: 844 })
   await screenshot(page, 'console-notifications-phone')
   await page.getByRole('link', { name: 'Their channels' }).click()
   await expectVisible(rowOf(page, /Soup of the day.*Muted/))

@@ -38,7 +38,9 @@ test('on a phone the deliveries of a webhook do not scroll sideways', async () =
   const { address } = await createHooked()
   const page = await openConsole(address, { viewport: phone })
   await expectVisible(rowOf(page, 'message.new'))
-  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(phone.width)
+  await expect
+    .poll(() => page.evaluate(() => document.documentElement.scrollWidth))
+    .toBe(phone.width)
 })
 
 test('on a phone the id of a user is on one line', async () => {
@@ -47,7 +49,7 @@ test('on a phone the id of a user is on one line', async () => {
   const userId = crypto.randomUUID()
   await backend.tokens.create({ userId, name: 'Eve' })
   const page = await openConsole(`#/apps/${app.id}/users`, { viewport: phone })
-  expect(await heightOf(page.getByText(userId))).toBeLessThan(24)
+  await expect.poll(() => heightOf(page.getByText(userId))).toBeLessThan(24)
   await screenshot(page, 'console-users-phone')
 })
 
@@ -55,13 +57,13 @@ test('a channel that nobody has written in has no last message', async () => {
   const app = await createApp('Quiet')
   const page = await openConsole(`#/apps/${app.id}/channels`)
   const lastOf = (name: string) => rowOf(page, name).locator('[data-title="Last message"]')
-  expect(await lastOf('Kitchen team').textContent()).toBe('–')
-  expect(await lastOf('Soup of the day').textContent()).toMatch(/ago|now/)
+  await expect.poll(() => lastOf('Kitchen team').textContent()).toBe('–')
+  await expect.poll(() => lastOf('Soup of the day').textContent()).toMatch(/ago|now/)
 })
 
 test('the message of a failed job is named on one line', async () => {
   const app = await createApp('Long reason')
   const messageId = await failPush(app, 'refused '.repeat(30))
   const page = await openConsole(`#/apps/${app.id}/jobs`)
-  expect(await heightOf(page.getByText(messageId))).toBeLessThan(24)
+  await expect.poll(() => heightOf(page.getByText(messageId))).toBeLessThan(24)
 })

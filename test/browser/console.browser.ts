@@ -142,9 +142,11 @@ test('the operator sees why a delivery failed, and what was audited in all apps'
   await resize(page, phone)
   // An id that is broken over lines cannot be compared with another one.
   const ids = page.locator('td .id:visible')
-  expect(await ids.count()).toBeGreaterThan(3)
+  await expect.poll(() => ids.count()).toBeGreaterThan(3)
   for (const id of await ids.all()) expect((await id.boundingBox())?.height).toBeLessThan(24)
-  expect(await page.evaluate(`document.querySelector('.table-frame').scrollWidth`)).toBe(362 - 2)
+  await expect
+    .poll(() => page.evaluate(`document.querySelector('.table-frame').scrollWidth`))
+    .toBe(362 - 2)
   await screenshot(page, 'console-phone-audit')
   await page.emulateMedia({ colorScheme: 'dark' })
   await screenshot(page, 'console-phone-audit-dark')

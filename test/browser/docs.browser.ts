@@ -59,7 +59,9 @@ test('the sample of an event is not cut off where the page has two columns', asy
     const sample = docs.getByRole('region', { name: 'SDK sample' })
     await expectVisible(sample.getByText(event.replace(/.*\//, '')))
     await screenshot(docs, `docs-event-${event.replace('/', '-')}`)
-    expect(await sample.evaluate((frame) => frame.scrollWidth - frame.clientWidth)).toBe(0)
+    await expect
+      .poll(() => sample.evaluate((frame) => frame.scrollWidth - frame.clientWidth))
+      .toBe(0)
   }
   await resize(docs, wide)
 })
@@ -139,11 +141,13 @@ test('a demo user tries an operation out', async () => {
 test('samples show a call with curl, with the SDK, and by a backend', async () => {
   await show('#/api/messages/messages.send')
   const sample = (name: string) => docs.getByRole('region', { name: `${name} sample` })
-  expect(await sample('curl').innerText()).toContain(`-d '{"text":"Hello @ben"}'`)
+  await expect.poll(() => sample('curl').innerText()).toContain(`-d '{"text":"Hello @ben"}'`)
   await docs.getByRole('button', { name: 'SDK', exact: true }).click()
-  expect(await sample('SDK').innerText()).toContain('await chat.api.messages.send({')
+  await expect.poll(() => sample('SDK').innerText()).toContain('await chat.api.messages.send({')
   await docs.getByRole('button', { name: 'SDK for backends' }).click()
-  expect(await sample('SDK for backends').innerText()).toContain("chat.as('ana').messages.send({")
+  await expect
+    .poll(() => sample('SDK for backends').innerText())
+    .toContain("chat.as('ana').messages.send({")
 })
 
 test('code has a button to copy it only where the page has a clipboard', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { expectVisible, screenshot } from '../support/browser.ts'
+import { expectVisible, resize, screenshot } from '../support/browser.ts'
 import { message, usePlayground } from '../support/playground.ts'
 
 const playground = usePlayground()
@@ -11,7 +11,7 @@ test('a user without channels is told what to do, and not to choose one', async 
     await cleo.members.leave({ channelId })
   for (const colorScheme of ['light', 'dark'] as const) {
     const page = await playground.open('?user=cleo', { colorScheme })
-    await page.setViewportSize({ width: 1280, height: 800 })
+    await resize(page, { width: 1280, height: 800 })
     await expectVisible(page.getByText('No channels yet. Create one'))
     await expectVisible(page.getByText('Messages appear here once you are in a channel'))
     expect(await page.getByText('Choose a channel').count()).toBe(0)
@@ -44,7 +44,9 @@ test('the field for a message ends a name that is too long in an ellipsis', asyn
     .click()
   const field = page.getByRole('textbox', { name: `Message ${name}` }).first()
   await expectVisible(field)
-  expect(await field.getAttribute('placeholder')).toBe(`Message ${name}`)
-  expect(await field.evaluate((element) => getComputedStyle(element).textOverflow)).toBe('ellipsis')
+  await expect.poll(() => field.getAttribute('placeholder')).toBe(`Message ${name}`)
+  await expect
+    .poll(() => field.evaluate((element) => getComputedStyle(element).textOverflow))
+    .toBe('ellipsis')
   await screenshot(page, 'long-placeholder')
 })

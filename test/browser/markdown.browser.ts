@@ -23,9 +23,9 @@ async function rendered(text: string, shown: string) {
 
 test('bold, italic, struck and code text is shown as such, and may be nested', async () => {
   const text = await rendered('A *bold _both_* ~gone~ `*raw*` word', 'A bold both gone *raw* word')
-  expect(await text.innerHTML()).toBe(
-    'A <strong>bold <em>both</em></strong> <s>gone</s> <code>*raw*</code> word',
-  )
+  await expect
+    .poll(() => text.innerHTML())
+    .toBe('A <strong>bold <em>both</em></strong> <s>gone</s> <code>*raw*</code> word')
 })
 
 test('quotes, lists and blocks of code stand on their own', async () => {
@@ -42,16 +42,18 @@ test('quotes, lists and blocks of code stand on their own', async () => {
   ]
   const text = await rendered(lines.join('\n'), 'End of it')
   await screenshot(ana, 'markdown')
-  expect(await text.innerHTML()).toBe(
-    'Plan:<ul><li>soup</li><li><strong>salad</strong></li></ul><ol start="1"><li>cook</li></ol>' +
-      '<blockquote>who?</blockquote><pre>a * b</pre>End of it',
-  )
+  await expect
+    .poll(() => text.innerHTML())
+    .toBe(
+      'Plan:<ul><li>soup</li><li><strong>salad</strong></li></ul><ol start="1"><li>cook</li></ol>' +
+        '<blockquote>who?</blockquote><pre>a * b</pre>End of it',
+    )
 })
 
 test('marks within words, among spaces or without an end are plain text', async () => {
   const plain = 'snake_case_name 2 * 3 * 4 **** *open ~5 and_'
   const text = await rendered(plain, 'snake_case_name')
-  expect(await text.innerHTML()).toBe(plain)
+  await expect.poll(() => text.innerHTML()).toBe(plain)
 })
 
 test('HTML in a message is text, and links and mentions work within a style', async () => {
@@ -60,9 +62,9 @@ test('HTML in a message is text, and links and mentions work within a style', as
     'example.com/a_b_c',
   )
   expect(await text.locator('img').count()).toBe(0)
-  expect(await text.innerText()).toContain('<img src=x onerror=alert(1)>')
+  await expect.poll(() => text.innerText()).toContain('<img src=x onerror=alert(1)>')
   const link = text.locator('strong').getByRole('link', { name: 'example.com/a_b_c' })
-  expect(await link.getAttribute('href')).toBe('https://example.com/a_b_c')
+  await expect.poll(() => link.getAttribute('href')).toBe('https://example.com/a_b_c')
   await expectVisible(text.locator('strong .mention').getByText('@Ben'))
 })
 
@@ -72,10 +74,9 @@ test('brackets belong to a link in pairs, and those around it do not', async () 
     'See example.com/Slack_(software), (or example.com/b).',
   )
   const links = text.getByRole('link')
-  expect(await links.evaluateAll((all) => all.map((link) => link.getAttribute('href')))).toEqual([
-    'https://example.com/Slack_(software)',
-    'https://example.com/b',
-  ])
+  await expect
+    .poll(() => links.evaluateAll((all) => all.map((link) => link.getAttribute('href'))))
+    .toEqual(['https://example.com/Slack_(software)', 'https://example.com/b'])
 })
 
 test('the list of channels shows the last message without its marks', async () => {
@@ -96,9 +97,9 @@ test('keys set and remove a style around the selected text of the composer', asy
       element.setSelectionRange(0, element.value.length),
     )
     await field.press(keys)
-    expect(await field.inputValue()).toBe(marked)
+    await expect.poll(() => field.inputValue()).toBe(marked)
     await field.press(keys)
-    expect(await field.inputValue()).toBe('nice')
+    await expect.poll(() => field.inputValue()).toBe('nice')
   }
   await field.press('ControlOrMeta+b')
   await field.press('Enter')
@@ -112,10 +113,10 @@ test('on a Mac ⌘ is the key of shortcuts, and Ctrl edits the text as everywher
   await field.fill('nice')
   await field.selectText()
   for (const key of ['b', 'i', 'e', 'k']) await field.press(`Control+${key}`)
-  expect(await field.inputValue()).toBe('nice')
+  await expect.poll(() => field.inputValue()).toBe('nice')
   expect(await mac.getByRole('dialog').count()).toBe(0)
   await field.press('Meta+b')
-  expect(await field.inputValue()).toBe('*nice*')
+  await expect.poll(() => field.inputValue()).toBe('*nice*')
   await field.press('Meta+k')
   await expectVisible(mac.getByRole('dialog', { name: 'Jump to' }))
   await mac.context().close()

@@ -22,7 +22,7 @@ test('Ctrl+K finds channels and people by the beginnings of their words', async 
   await expectVisible(jump().getByRole('option', { name: 'Cleo Martin' }))
   await field.fill('cha wo')
   await expectVisible(jump().getByRole('option', { name: 'Word chain' }))
-  expect(await jump().getByRole('option').count()).toBe(1)
+  await expect.poll(() => jump().getByRole('option').count()).toBe(1)
   await field.fill('nobody')
   await expectVisible(jump().getByText('Nothing was found.'))
   await field.press('Escape')
@@ -74,7 +74,7 @@ test('Enter opens what was found, and does not press the button below the dialog
     await expectVisible(jump().getByRole('option', { name: found }))
     await page.keyboard.press('Enter')
     await expectVisible(paneOf('ana').getByRole('textbox', { name: `Message ${found}` }))
-    expect([found, await jump().count()]).toEqual([found, 0])
+    await expectHidden(jump())
   }
 })
 
@@ -84,8 +84,8 @@ test('Ctrl+K leaves a form alone that is being filled in', async () => {
   await field.fill('Half a na')
   await page.keyboard.press('Control+k')
   await page.keyboard.type('me')
-  expect(await field.inputValue()).toBe('Half a name')
-  expect(await page.getByRole('dialog').count()).toBe(1)
+  await expect.poll(() => field.inputValue()).toBe('Half a name')
+  await expect.poll(() => page.getByRole('dialog').count()).toBe(1)
   await page.keyboard.press('Escape')
 })
 
@@ -194,7 +194,7 @@ test('a message that is sent from among older ones is shown with the newest', as
   await say(page, 'And now', 'Message Archive')
   await expectVisible(message(page, 'Line 129.'))
   await expectHidden(toLatest)
-  expect(await page.getByRole('article').last().innerText()).toContain('And now')
+  await expect.poll(() => page.getByRole('article').last().innerText()).toContain('And now')
   await screenshot(page, 'sent-from-older')
   await page.context().close()
 })

@@ -29,7 +29,7 @@ test.each([
   await composer(page, 'Welcome').press('Enter')
   const quote = message(page, text).locator('button.quoted')
   await expectVisible(quote)
-  expect(await quote.textContent()).toContain('Then take Ben offline')
+  await expect.poll(() => quote.textContent()).toContain('Then take Ben offline')
   await expectHidden(page.locator('.composer-quote'))
   await expectVisible(page.getByText(/^Sent$|^Seen by /))
   await screenshot(page, `quote-${name}-${colorScheme}`)

@@ -1,7 +1,13 @@
 import { createWireLog, MAX_ENTRIES } from '@parley/client/internal/playground/wire-log'
 import type { Locator, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { expectAccessible, expectHidden, expectVisible, screenshot } from '../support/browser.ts'
+import {
+  expectAccessible,
+  expectHidden,
+  expectVisible,
+  resize,
+  screenshot,
+} from '../support/browser.ts'
 import { composer, message, usePlayground } from '../support/playground.ts'
 
 const playground = usePlayground()
@@ -51,7 +57,7 @@ test('a line of the wire view opens to its payload as formatted JSON', async () 
   await sayInWelcome(page, 'Look inside')
   const event = line(page, 'Event of ana: ?message.new')
   await event.click()
-  expect(await event.getAttribute('aria-expanded')).toBe('true')
+  await expect.poll(() => event.getAttribute('aria-expanded')).toBe('true')
   const json = await payloadOf(event).innerText()
   const { type, payload } = JSON.parse(json)
   expect({ type, text: payload.message.text }).toEqual({
@@ -68,11 +74,12 @@ test('the payload of the last line of the wire view is in view once it is opened
   await control(page, 'Pause').click()
   const last = line(page, '').last()
   await last.click()
-  const isInView = payloadOf(last).evaluate((payload) => {
-    const list = payload.closest('.wire-list')?.getBoundingClientRect()
-    return payload.getBoundingClientRect().top + 10 < (list?.bottom ?? 0)
-  })
-  expect(await isInView).toBe(true)
+  const isInView = () =>
+    payloadOf(last).evaluate((payload) => {
+      const list = payload.closest('.wire-list')?.getBoundingClientRect()
+      return payload.getBoundingClientRect().top + 10 < (list?.bottom ?? 0)
+    })
+  await expect.poll(isInView).toBe(true)
 })
 
 test('the wire view can be filtered by kind, and by any text of a payload', async () => {
@@ -156,7 +163,7 @@ test.each(['light', 'dark'] as const)(
     await expectVisible(wireOf(page).locator('pre'))
     await screenshot(page, `wire-${colorScheme}`)
     await expectAccessible(page)
-    await page.setViewportSize({ width: 390, height: 844 })
+    await resize(page, { width: 390, height: 844 })
     await screenshot(page, `wire-phone-${colorScheme}`)
     await expectAccessible(page)
     await control(page, 'Close wire view').click()
