@@ -50,7 +50,7 @@ test('a change shows in the quote of a pin that is not loaded, unless it is olde
   expect([4, 6].map(textAfter)).toEqual(['known', 'changed'])
 })
 
-test('a quote has the first 200 characters, an emoji is one, and the first attachment', async () => {
+test('a quote has the first 200 characters, and the type of its first attachment', async () => {
   const { talk, room, hold } = await quoting()
   const thumbs = '👍'.repeat(150)
   talk.send(thumbs)
