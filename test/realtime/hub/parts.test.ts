@@ -151,6 +151,18 @@ test('a node that did not hear of a later start ends no typing', async () => {
   expect(reader.track(typing('typing.stop'), remote)).toBe(true)
 })
 
+test('a user who types in two channels and stops in one still types in the other', () => {
+  stopTimers()
+  const tracker = new TypingTracker(() => {}, 6_000)
+  const own = { isOwn: true }
+  const elsewhere = `${chat}-2`
+  tracker.track(typing('typing.start'), own)
+  tracker.track({ ...typing('typing.start'), topic: elsewhere }, own)
+  expect(tracker.track(typing('typing.stop'), own)).toBe(true)
+  expect(tracker.track(typing('typing.stop'), own)).toBe(false)
+  expect(tracker.track({ ...typing('typing.stop'), topic: elsewhere }, own)).toBe(true)
+})
+
 test('each socket is written its own messages, joined once a tick', async () => {
   const buffer = new WriteBuffer()
   const [a, b, c] = ['{"a":1}', '{"b":1}', '{"c":1}'].map((text) => Buffer.from(text))
