@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 
-/** The keys of the snapshots that a page has stored: `list`, and `room` with the id of a channel. */
+/** The keys of the snapshots that a page has stored: `list`, or `room` and a channel's id. */
 export const storedSnapshots = async (page: Page) =>
   (await storedRows(page, 'parley-snapshots')).map(({ key = '' }) => key)
 
