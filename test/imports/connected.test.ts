@@ -1,0 +1,29 @@
+import { test } from 'vitest'
+import { liveChatOf, ready, until } from '../support/chat.ts'
+import { useWorld } from '../support/world.ts'
+import { at, channel, channelIdOf, importInto, member, message, user } from './records.ts'
+
+const world = useWorld({ timings: { reconcileMs: 300 } })
+
+test('a connected client shows imported channels without a reload', async () => {
+  const { chat } = await liveChatOf(world(), 'fay')
+  const list = chat.channels()
+  await until(list, ready)
+  const news = [user('fay'), channel('news'), member('news', 'fay')]
+  await importInto(world(), [...news, message('n1', 'news', { userId: 'fay' })])
+  const id = channelIdOf(world(), 'news')
+  await until(list, ({ items }) => items.some((item) => item.id === id))
+})
+
+test('a connected client shows imported channels that its user has read in part', async () => {
+  const { chat } = await liveChatOf(world(), 'gus')
+  const list = chat.channels()
+  await until(list, ready)
+  await importInto(world(), [
+    ...[user('ana'), user('gus'), channel('half'), member('half', 'ana'), member('half', 'gus')],
+    ...[message('h1', 'half'), message('h2', 'half', { createdAt: at(2) })],
+    { record: 'read', channelId: 'half', userId: 'gus', messageId: 'h1', createdAt: at(3) },
+  ])
+  const id = channelIdOf(world(), 'half')
+  await until(list, ({ items }) => items.some((item) => item.id === id && item.unreadCount === 1))
+})
