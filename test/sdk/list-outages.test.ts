@@ -111,3 +111,15 @@ test('a total asked for before an outage does not replace a newer one', async ()
   await quiet()
   expect(chat.unread.getSnapshot().total).toBe(7)
 })
+
+test('a page without lists asks for the total when the server has ended its topic', async () => {
+  const { chat, data, loseEvents, endTopic, requests } = scriptedChat()
+  data.total = 5
+  await chat.connect()
+  await until(chat.unread, ({ total }) => total === 5)
+  data.total = 7
+  loseEvents()
+  endTopic('user:app:me')
+  await until(chat.unread, ({ total }) => total === 7)
+  expect(requests).toEqual(['POST /api/sync', 'POST /api/sync'])
+})
