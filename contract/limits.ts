@@ -36,7 +36,8 @@ export const limits = {
   batchAnswerBytes: 4 * 1024 * 1024,
   /**
    * The most calls of a user that use the database at once, and of a user and of an app that may
-   * wait. An app uses at most half of a server's connections, and a user at most half of those.
+   * wait. An app uses at most half of a server's connections, and a user at most half of those,
+   * rounded up; of three or more, a user leaves at least one to others.
    */
   callsAtOnce: { user: 8, userWaiting: 200, appWaiting: 1_000 },
   /**

@@ -44,7 +44,9 @@ test.each([
   { poolSize: 2, app: 1, one: 1 },
   { poolSize: 3, app: 1, one: 1 },
   { poolSize: 4, app: 2, one: 1 },
+  { poolSize: 6, app: 3, one: 1 },
   { poolSize: 10, app: 5, one: 3 },
+  { poolSize: 12, app: 6, one: 3 },
   { poolSize: 100, app: 50, one: 8 },
 ])('of $poolSize connections an app uses $app and a user $one', ({ poolSize, app, one }) => {
   const { many, started } = callsTo(poolSize)
@@ -80,6 +82,20 @@ test('batches that wait for locks wait behind no call of who wrote first', () =>
   )
   expect(counts).toEqual([8, 4, 4])
 })
+
+// With fewer than three places, batches that wait for locks need the only other one.
+test.each([6, 8, 10, 12, 14, 16, 18, 20])(
+  'of %i connections calls and waiting batches of one user leave one to others',
+  (poolSize) => {
+    const { many, started } = callsTo(poolSize)
+    many('ana', 60, () => user('ana'))
+    many('waits', 60, () => waits('ana'))
+    expect(started.length).toBeLessThan(poolSize / 2)
+    expect(started).toContain('waits1')
+    many('ben', 60, () => user('ben'))
+    expect(started).toContain('ben1')
+  },
+)
 
 test('a look-up of a token waits behind no call, and its queue is bounded', async () => {
   const { many, call, end, started, refused } = callsTo(2)

@@ -11,7 +11,7 @@ const repository = join(import.meta.dirname, '..')
 const last = ['sql.test.ts', 'plans.test.ts']
 
 /** Files that take long, the longest first: no worker waits for them at the end. */
-const slow = [
+export const slow = [
   'long/hostile-flood.long.ts',
   'long/bench.long.ts',
   'long/hostile.long.ts',

@@ -1,16 +1,35 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { heavy } from './heavy.ts'
 import { browserBuild } from './support/browser-build.ts'
-import { everywhere, globalSetup, tests } from './vitest.config.ts'
+import { everywhere, globalSetup, slow, tests } from './vitest.config.ts'
+
+const LONG_PART = process.env.LONG_PART ?? '1/1'
+const [part = 0, parts = 0] = LONG_PART.split('/').map(Number)
+if (!(part >= 1 && part <= parts)) throw new Error(`LONG_PART is ${LONG_PART}, not like 2/4`)
+
+/** The files of this run: with `LONG_PART=2/4` the second of four parts that take as long. */
+function inThisPart(files: string[]) {
+  const dealt = files.toSorted((one, other) => placeOf(one) - placeOf(other))
+  return dealt.filter((_, index) => index % parts === part - 1)
+}
+const placeOf = (file: string) => (slow.includes(file) ? slow.indexOf(file) : slow.length)
 
 /**
  * Files that measure how long something takes, which have the machine to themselves. What compares
  * times of one run in turn, and again if they differ, may run beside others.
  */
 const measured = ['abuse', 'crowd', 'crowd-statements', 'erasure-locks', 'returning', 'tenants']
-const measuring = measured.map((name) => `long/${name}.long.ts`)
+const isMeasured = new Set(measured.map((name) => `long/${name}.long.ts`))
 /** Files that run the tests of other files, which each process would load only once. */
 const transportFiles = ['long/http-stream.long.ts', 'long/sse.long.ts']
+const longFiles = readdirSync(join(import.meta.dirname, 'long'))
+  .filter((name) => name.endsWith('.long.ts'))
+  .map((name) => `long/${name}`)
+const measuring = inThisPart(longFiles.filter((file) => isMeasured.has(file)))
+const others = inThisPart(longFiles.filter((file) => !isMeasured.has(file)))
+const transports = transportFiles.filter((file) => others.includes(file))
 
 /**
  * Files that use the client as an application does, and take little time: they also run with its
@@ -57,13 +76,12 @@ export default defineConfig({
           ...atOnce,
           name: 'long',
           setupFiles,
-          include: ['long/**/*.long.ts', ...heavy],
-          exclude: [...measuring, ...transportFiles],
+          include: [...others.filter((file) => !transportFiles.includes(file)), ...heavy],
         },
       },
       {
         ...everywhere,
-        test: { ...tests, ...atOnce, name: 'transports', include: transportFiles, isolate: true },
+        test: { ...tests, ...atOnce, name: 'transports', include: transports, isolate: true },
       },
       {
         ...everywhere,

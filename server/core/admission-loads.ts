@@ -46,13 +46,18 @@ export class AdmissionLoads {
   #apps = 0
   readonly #perApp: number
   readonly #perUser: number
+  readonly #waitsOfUser: number
   readonly #lookUps: number
   readonly #isLoopBusy: () => boolean
 
   constructor(poolSize: number, isLoopBusy: () => boolean) {
     this.#isLoopBusy = isLoopBusy
     this.#perApp = Math.max(1, Math.floor(poolSize / 2))
-    this.#perUser = Math.min(limits.callsAtOnce.user, Math.ceil(this.#perApp / 2))
+    const { user } = limits.callsAtOnce
+    // Of three places or more, a user's calls and waiting batches leave one to others.
+    this.#perUser = Math.max(1, Math.min(user, Math.ceil(this.#perApp / 2), this.#perApp - 2))
+    const left = this.#perApp - this.#perUser
+    this.#waitsOfUser = Math.max(1, Math.min(Math.ceil(this.#perUser / 2), left - 1))
     this.#lookUps = Math.min(LOOK_UPS, this.#perUser)
   }
 
@@ -74,7 +79,7 @@ export class AdmissionLoads {
   #begin(who: AdmittedCaller): CallerLoad {
     const load = { isApart: false, running: 0, waiting: new Set<() => void>() }
     if ('userId' in who) return { ...load, atOnce: this.#perUser }
-    if ('first' in who) return { ...load, atOnce: Math.ceil(this.#perUser / 2) }
+    if ('first' in who) return { ...load, atOnce: this.#waitsOfUser }
     if (who.lane === 'tokens') return { ...load, atOnce: this.#lookUps, isApart: true }
     return { ...load, atOnce: this.#perApp }
   }

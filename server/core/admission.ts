@@ -34,10 +34,11 @@ type AdmissionOptions = {
 }
 
 /**
- * Divides the pool fairly: an app uses at most half of its connections, and a user at most half of
+ * Divides the pool fairly: an app uses at most half of its connections, and a user about half of
  * those. So a tenant whose every call waits in the database leaves half of the pool to others, and
- * a user leaves the rest to their colleagues. Further calls wait: the callers of an app take turns,
- * and the calls of one caller keep their order.
+ * a user leaves the rest to their colleagues: of three connections or more at least one, also while
+ * batches that began with their messages wait for locks. Further calls wait: the callers of an app
+ * take turns, and the calls of one caller keep their order.
  *
  * Work that was admitted must not ask for another admission: it could wait for itself.
  */

@@ -12,6 +12,8 @@ export type EphemeralEvent = Envelope & {
   kind: 'event'
   topic: string
   onlyFor?: string | undefined
+  /** Whether a `typing.stop` is the server's, because no other start came. */
+  isTimedOut?: true | undefined
 }
 
 /** What is sent to all nodes and never stored. */

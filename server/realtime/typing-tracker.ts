@@ -11,31 +11,37 @@ const REMOTE_DELAY_MS = 1_000
  * case it has died.
  */
 export class TypingTracker {
-  /** The timers of typing users, by topic and user. */
-  readonly #typing = new Map<string, NodeJS.Timeout>()
+  /** Since when users type, by topic and user. */
+  readonly #typing = new Map<string, { at: number; timer: NodeJS.Timeout }>()
 
   constructor(
     readonly onStop: (stop: EphemeralEvent, origin: { isOwn: boolean }) => void,
     readonly typingMs: number,
   ) {}
 
-  /** Tracks an event. Returns false for a stop of a user who is not typing: it is not sent on. */
+  /**
+   * Tracks an event. Returns false for a stop that is not sent on: of a user who is not typing, or
+   * of one whose time was up at a node that did not hear of a later start.
+   */
   track(event: EphemeralEvent, { isOwn }: { isOwn: boolean }): boolean {
     if (event.type !== 'typing.start' && event.type !== 'typing.stop') return true
     const { type, payload } = event
     const key = `${event.topic} ${payload.userId}`
-    const timer = this.#typing.get(key)
-    clearTimeout(timer)
+    const known = this.#typing.get(key)
+    const now = performance.now()
+    if (event.isTimedOut && known && now < known.at + this.typingMs - REMOTE_DELAY_MS) return false
+    clearTimeout(known?.timer)
     this.#typing.delete(key)
-    if (type === 'typing.stop') return timer !== undefined
-    const onTimeout = () => this.onStop({ ...event, type: 'typing.stop', payload }, { isOwn })
+    if (type === 'typing.stop') return known !== undefined
+    const stop: EphemeralEvent = { ...event, type: 'typing.stop', payload, isTimedOut: true }
     const milliseconds = isOwn ? this.typingMs : this.typingMs + REMOTE_DELAY_MS
-    this.#typing.set(key, setTimeout(onTimeout, milliseconds))
+    const timer = setTimeout(() => this.onStop(stop, { isOwn }), milliseconds)
+    this.#typing.set(key, { at: now, timer })
     return true
   }
 
   stop() {
-    for (const timer of this.#typing.values()) clearTimeout(timer)
+    for (const { timer } of this.#typing.values()) clearTimeout(timer)
     this.#typing.clear()
   }
 }

@@ -14,11 +14,14 @@ const create = implement(contract.webhooks.create, async (ctx, { url, events, de
   requireUrl(ctx.services, url)
   const { appId } = ctx.caller
   // Webhooks of an app are created one at a time, so the limit holds.
-  await ctx.db`
+  const [app] = await ctx.db`
     select
-    from apps
-    where id = ${appId}
+    from apps a
+    where a.id = ${appId}
+      and num_nulls(a.deleted_at) = 1
     for no key update`
+  // Its key is no longer valid, although this call began before.
+  if (!app) throw new ApiError('UNAUTHORIZED', 'The app was deleted')
   const secret = newWebhookSecret()
   const [webhook] = await ctx.db<Webhook[]>`
     insert into webhooks as wh (id, app_id, url, events, description, secret)

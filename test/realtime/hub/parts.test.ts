@@ -126,6 +126,43 @@ test('typing stops by itself on its own node, and a second later on every other 
   expect(stops).toHaveLength(2)
 })
 
+test('a node that did not hear of a later start ends no typing', async () => {
+  stopTimers()
+  const sent: EphemeralEvent[] = []
+  const openTracker = () => new TypingTracker((stop) => void sent.push(stop), 6_000)
+  const [first, second, reader] = [openTracker(), openTracker(), openTracker()]
+  const start = typing('typing.start')
+  const remote = { isOwn: false }
+  first.track(start, { isOwn: true })
+  reader.track(start, remote)
+  await pass(3_000)
+  second.track(start, { isOwn: true })
+  reader.track(start, remote)
+  await pass(3_000)
+  const [early] = sent
+  if (!early) throw new Error('the first node announced no stop')
+  expect([second, reader].map((node) => node.track(early, remote))).toEqual([false, false])
+  await pass(3_000)
+  const last = sent.at(-1)
+  expect(sent).toHaveLength(2)
+  expect(last && reader.track(last, remote)).toBe(true)
+  // Their client says when they stop.
+  reader.track(start, remote)
+  expect(reader.track(typing('typing.stop'), remote)).toBe(true)
+})
+
+test('a user who types in two channels and stops in one still types in the other', () => {
+  stopTimers()
+  const tracker = new TypingTracker(() => {}, 6_000)
+  const own = { isOwn: true }
+  const elsewhere = `${chat}-2`
+  tracker.track(typing('typing.start'), own)
+  tracker.track({ ...typing('typing.start'), topic: elsewhere }, own)
+  expect(tracker.track(typing('typing.stop'), own)).toBe(true)
+  expect(tracker.track(typing('typing.stop'), own)).toBe(false)
+  expect(tracker.track({ ...typing('typing.stop'), topic: elsewhere }, own)).toBe(true)
+})
+
 test('each socket is written its own messages, joined once a tick', async () => {
   const buffer = new WriteBuffer()
   const [a, b, c] = ['{"a":1}', '{"b":1}', '{"c":1}'].map((text) => Buffer.from(text))
