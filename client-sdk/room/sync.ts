@@ -218,13 +218,15 @@ export class ChannelSync {
   }
 
   #handleSubscribed({ isRecovered, position }: { isRecovered: boolean; position: TopicPosition }) {
-    const isOfAnotherEpoch = this.#isRestored && this.#position?.epoch !== position.epoch
+    const before = this.#position
+    const isOfAnotherEpoch = this.#isRestored && before?.epoch !== position.epoch
     this.#isRestored = false
     this.#isSubscribed = true
     this.#position = position
     const { offset } = position
     if (isOfAnotherEpoch) return this.#startOver(offset)
-    if (!this.state.mainWindow) {
+    // What a jump has loaded before the first subscription is of no rev.
+    if (!before || !this.state.mainWindow) {
       this.state = { ...this.state, rev: offset }
       return this.#markReady(['messages', 'reads', 'members', 'pins'])
     }
