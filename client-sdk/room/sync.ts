@@ -240,6 +240,8 @@ export class ChannelSync {
 
   #handleLoaded(name: ResourceName, { apply, changes }: Loaded) {
     const loaded = apply(this.state)
+    // Nothing was known, or nothing is left of it: nothing in it is missing.
+    if (!this.state.mainWindow) this.#gapAfter = undefined
     const timeline = timelineOf(name)
     const jumpedTo = this.#jumped.has(name) && loadedWindowOf(this.state, timeline)
     const shown = jumpedTo ? withWindow(loaded, timeline, jumpedTo) : loaded
@@ -281,7 +283,6 @@ export class ChannelSync {
     const load = loaderOf('messages')
     const replaceState = async () => {
       const apply = await load()
-      this.#gapAfter = undefined
       return () => {
         // What was jumped to since then is put into this state, not into the one before.
         this.state = { ...emptyState, rev }
