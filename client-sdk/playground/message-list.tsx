@@ -133,7 +133,9 @@ const ListNotes = ({ list: { items, status, error, hasOlder } }: Pick<Props, 'li
   <>
     {hasOlder && (
       <p className="log-note">
-        {status === 'stale' ? 'Earlier messages need the network' : 'Loading earlier messages…'}
+        {status === 'ready' || status === 'loading'
+          ? 'Loading earlier messages…'
+          : 'Earlier messages need the network'}
       </p>
     )}
     {items.length === 0 && (

@@ -46,11 +46,8 @@ function Channels() {
   useEffect(() => {
     if (!openId && first) setOpenId(first.id)
   }, [openId, first])
+  // On a narrow screen nothing else leads back to the list.
   const isLost = !channel && channelStatus === 'failed'
-  useEffect(() => {
-    // On a narrow screen nothing else leads back to the list.
-    if (isLost && !isListShown) setListShown(true)
-  }, [isLost, isListShown])
   useJumpKey(rooms, () => setOpened({ kind: 'jump' }))
   const close = () => setOpened(undefined)
   const navigation = useMemo<Navigation>(
@@ -73,7 +70,7 @@ function Channels() {
   return (
     <NavigationContext.Provider value={navigation}>
       <PaneHeader />
-      <div ref={rooms} className="rooms" data-view={isListShown ? 'list' : 'room'}>
+      <div ref={rooms} className="rooms" data-view={isListShown || isLost ? 'list' : 'room'}>
         <ChannelList
           openId={openId}
           onJump={() => setOpened({ kind: 'jump' })}

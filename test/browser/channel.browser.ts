@@ -162,6 +162,36 @@ test('on a phone the list is shown again once the open channel is left', async (
   await page.context().close()
 })
 
+test('on a phone a channel that is joined again is shown, however late its record is', async () => {
+  const dora = playground.backend().as('dora')
+  await dora.channels.create({ type: 'public', name: 'Lobby', memberIds: ['cleo'] })
+  const page = await playground.open('about:blank', { viewport: phone })
+  /** What the server has told while it was held back. */
+  let held: (() => void)[] | undefined
+  await page.routeWebSocket(/.*/, (socket) => {
+    socket.connectToServer().onMessage((text) => {
+      if (held) held.push(() => socket.send(text))
+      else socket.send(text)
+    })
+  })
+  await page.goto(`${playground.url()}/?user=cleo`)
+  await rowOf(page, 'Lobby').click()
+  await page.getByRole('button', { name: 'Channel details' }).click()
+  await detailsOf(page).getByRole('button', { name: 'Leave' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Leave' }).click()
+  await expectVisible(rowOf(page, 'Welcome'))
+  held = []
+  await page.getByRole('button', { name: 'Browse channels' }).click()
+  await page.getByRole('button', { name: 'Join Lobby' }).click()
+  await expectHidden(page.getByRole('dialog'))
+  await expectVisible(rowOf(page, 'Welcome'))
+  const late = held
+  held = undefined
+  for (const tell of late) tell()
+  await expectVisible(composer(page, 'Lobby'))
+  await page.context().close()
+})
+
 test('a user leaves a channel, and an owner deletes it once they confirm', async () => {
   await ben.getByRole('button', { name: 'Channel details' }).click()
   await detailsOf(ben).getByRole('button', { name: 'Leave' }).click()

@@ -1,6 +1,12 @@
 import { createApi } from '@parley/client/api'
 import { expect, test } from 'vitest'
-import { expectAccessible, expectHidden, expectVisible, screenshot } from '../support/browser.ts'
+import {
+  expectAccessible,
+  expectHidden,
+  expectVisible,
+  resize,
+  screenshot,
+} from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 
 const { button, createApp, openConsole, operator, problems, rowOf, serverUrl } = useConsole()

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { beforeAll, expect, test } from 'vitest'
 import { expectAccessible, expectHidden, expectVisible, screenshot } from '../support/browser.ts'
 import { composer, message, rowOf, say, usePlayground } from '../support/playground.ts'
-import { patient } from '../support/until.ts'
+import { patient, until } from '../support/until.ts'
 
 const playground = usePlayground()
 const phone = { width: 390, height: 844 }
@@ -197,6 +197,22 @@ test('a message that is sent from among older ones is shown with the newest', as
   await expect.poll(() => page.getByRole('article').last().innerText()).toContain('And now')
   await screenshot(page, 'sent-from-older')
   await page.context().close()
+})
+
+test('what could not be shown is not scrolled to once it is loaded later', async () => {
+  const page = await playground.open('?user=ana')
+  await rowOf(page, 'Archive').click()
+  await expectVisible(message(page, 'And now'))
+  await page.route(/messages\?.*after=/, (route) => route.abort('connectionrefused'))
+  await page.getByRole('button', { name: 'Pinned messages: 1' }).click()
+  await page.getByRole('button', { name: 'Show' }).click()
+  await expectVisible(page.locator('.toast').getByText('That needs the network'))
+  await page.getByRole('button', { name: 'Close pinned messages' }).click()
+  const first = message(page.getByRole('log'), 'Line 0.')
+  const toTop = () => page.getByRole('log').evaluate((box) => box.scrollTo(0, 0))
+  await until(async () => [await toTop(), await first.count()][1])
+  expect(await first.and(page.locator(':focus')).count()).toBe(0)
+  playground.problems.length = 0
 })
 
 test('an invite link gives access to the channels of a team', async () => {

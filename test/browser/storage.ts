@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
 
-/** The kinds of the snapshots that a page has stored. */
+/** The keys of the snapshots that a page has stored: `list`, and `room` with the id of a channel. */
 export const storedSnapshots = async (page: Page) =>
-  (await storedRows(page, 'parley-snapshots')).map(({ key = '' }) => key.split(' ')[0])
+  (await storedRows(page, 'parley-snapshots')).map(({ key = '' }) => key)
 
 /**
  * The texts of the messages that wait in a page's outbox. A message is shown a moment before it is
