@@ -39,6 +39,13 @@ test('no line of code has two loops or conditions', () => {
   expect(nested).toEqual([])
 })
 
+test('the row type of a query stands on the line of its tag', () => {
+  const torn = files.flatMap(({ file, lines }) =>
+    lines.flatMap((line, index) => (/^\s*>`/.test(line) ? [`${file}:${index + 1}`] : [])),
+  )
+  expect(torn).toEqual([])
+})
+
 test('most files of code are short, and at most eight have more than 250 lines', () => {
   const sizes = files.flatMap(({ file, lines }) => (CODE.test(file) ? [lines.length] : []))
   sizes.sort((a, b) => a - b)
