@@ -55,7 +55,8 @@ const isWorkerAlive = (db: Db, seconds: number) =>
   db.use(async (db) => {
     const [row] = await db<{ isAlive: boolean }[]>`
       select exists (
-        select from job_workers jw
+        select
+        from job_workers jw
         where jw.seen_at > clock_timestamp() - make_interval(secs => ${seconds})
           and jw.seen_at < clock_timestamp() + make_interval(secs => ${seconds})
       ) as is_alive`

@@ -29,7 +29,8 @@ export const selectWorkspaces = (db: Tx, { appId, userId, which }: Listing) => d
     (
       select count(*)::int
       from (
-        select from workspace_members member
+        select
+        from workspace_members member
         where member.workspace_id = w.id
         limit ${mostCounted(db)}
       ) counted
@@ -37,7 +38,8 @@ export const selectWorkspaces = (db: Tx, { appId, userId, which }: Listing) => d
     (
       select count(*)::int
       from (
-        select from channels c
+        select
+        from channels c
         where c.workspace_id = w.id
           and c.deleted_at is null
         limit ${mostCounted(db)}
