@@ -29,11 +29,12 @@ test('no line of code, prose or settings has more than 100 columns', () => {
 })
 
 test('no line of code has two loops or conditions', () => {
-  const two =
-    /^\s*(?:\} )?(?:else )?(?:for|if|while) (?:await )?\(.*\) (?:for|if|while) (?:await )?\(/
+  const one = /^\s*(?:\} )?(?:else )?(?:for|if|while) (?:await )?\(.*\)/.source
+  const two = new RegExp(`${one} (?:for|if|while) (?:await )?\\(`)
+  const choice = new RegExp(`${one} [^{]*[^?]\\? .* : `)
   const nested = files.flatMap(({ file, lines }) =>
     lines.flatMap((line, index) =>
-      CODE.test(file) && two.test(line) ? [`${file}:${index + 1}`] : [],
+      CODE.test(file) && (two.test(line) || choice.test(line)) ? [`${file}:${index + 1}`] : [],
     ),
   )
   expect(nested).toEqual([])
