@@ -504,7 +504,7 @@ export interface Api {
           messageId: string | null
           /** The channel of the message, or that a user was added to. */
           channelId: string | null
-          /** The user who reacted, or the user whose profile or devices the job copies. */
+          /** The user who reacted, or whose profile or devices the job copies. */
           userId: string | null
         }[]
         /** How often it has failed or was put off. */

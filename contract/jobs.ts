@@ -66,7 +66,7 @@ export const jobs = {
                     .nullable()
                     .meta({
                       description:
-                        'The user who reacted, or the user whose profile or devices the job copies.',
+                        'The user who reacted, or whose profile or devices the job copies.',
                       examples: [null],
                     }),
                 }),
