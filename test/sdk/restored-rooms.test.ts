@@ -55,7 +55,8 @@ test('a snapshot that is read once the room was shown and left is not shown inst
   expect(texts(room.messages.getSnapshot()).at(-1)).toBe('60')
 })
 
-test('a list that has loaded without a channel shows none of those stored', async () => {
+/** A client whose list of one channel is read from its storage when it is released. */
+function lateList() {
   let release = () => {}
   const released = new Promise<void>((resolve) => {
     release = resolve
@@ -67,13 +68,32 @@ test('a list that has loaded without a channel shows none of those stored', asyn
     put: async () => {},
     delete: async () => {},
   }
-  const { chat } = scriptedChat({ snapshots: createSnapshots(storage) })
-  const list = chat.channels()
+  const server = scriptedChat({ snapshots: createSnapshots(storage) })
+  return { ...server, list: server.chat.channels(), release }
+}
+
+test('a list that has loaded without a channel shows none of those stored', async () => {
+  const { chat, list, release } = lateList()
   list.subscribe(() => {})
   await chat.connect()
   await until(list, ready)
   release()
   await quiet()
+  expect(list.getSnapshot()).toMatchObject({ status: 'ready', items: [] })
+})
+
+test('a list that could not be loaded shows what was stored, and is loaded again', async () => {
+  const clock = stoppedClock()
+  const { chat, list, release, refuseRequests } = lateList()
+  refuseRequests(/channels\?/)
+  list.subscribe(() => {})
+  void chat.connect()
+  await until(list, ({ status }) => status === 'failed')
+  release()
+  await quiet()
+  expect(list.getSnapshot()).toMatchObject({ status: 'stale', items: [{ id: 'c' }] })
+  refuseRequests()
+  await clock.forward(60_000)
   expect(list.getSnapshot()).toMatchObject({ status: 'ready', items: [] })
 })
 
