@@ -52,7 +52,7 @@ test('members who came before a connection was lost are asked for after it', asy
   expect(ana.getSnapshot().isOnline).toBe(false)
 })
 
-test('whoever comes online while a room is loading is not shown as offline by it', async () => {
+test('a room load does not overwrite a newer online event', async () => {
   const { chat, channel, tell, hold } = scriptedChat()
   channel('c')
   await chat.connect()
