@@ -51,7 +51,7 @@ test('without a setting, an app fetches 60 times a minute from a host', async ()
   const get = createFetch({ allowedHosts: [target.host] })('app')
   const fetched = () => get(target.url, { type: 'html', signal: new AbortController().signal })
   await Promise.all(Array.from({ length: 60 }, fetched))
-  await expect(fetched()).rejects.toThrow('fetched 60 times')
+  await expect(fetched()).rejects.toThrow('rate limit: 60 fetches')
 })
 
 test('fetches are counted by address, whatever their names: of IPv6 the network', async () => {
