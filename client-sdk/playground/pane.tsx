@@ -46,8 +46,6 @@ function Channels() {
   useEffect(() => {
     if (!openId && first) setOpenId(first.id)
   }, [openId, first])
-  // On a narrow screen nothing else leads back to the list.
-  const isLost = !channel && channelStatus === 'failed'
   useJumpKey(rooms, () => setOpened({ kind: 'jump' }))
   const close = () => setOpened(undefined)
   const navigation = useMemo<Navigation>(
@@ -70,7 +68,8 @@ function Channels() {
   return (
     <NavigationContext.Provider value={navigation}>
       <PaneHeader />
-      <div ref={rooms} className="rooms" data-view={isListShown || isLost ? 'list' : 'room'}>
+      {/* On a narrow screen nothing else leads back to the list. */}
+      <div ref={rooms} className="rooms" data-view={isListShown || !channel ? 'list' : 'room'}>
         <ChannelList
           openId={openId}
           onJump={() => setOpened({ kind: 'jump' })}

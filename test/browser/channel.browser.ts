@@ -7,7 +7,7 @@ import {
   resize,
   screenshot,
 } from '../support/browser.ts'
-import { composer, message, rowOf, usePlayground } from '../support/playground.ts'
+import { composer, rowOf, usePlayground } from '../support/playground.ts'
 
 const playground = usePlayground()
 const phone = { width: 390, height: 844 }
@@ -148,13 +148,7 @@ test('a text that is too long is counted, and kept rather than sent', async () =
 
 test('on a phone the list is shown again once the open channel is left', async () => {
   const page = await playground.open('?user=cleo', { viewport: phone })
-  await rowOf(page, 'Word chain').click()
-  await expectVisible(message(page, 'ember'))
-  await page.getByRole('button', { name: 'Channel details' }).click()
-  await expectVisible(detailsOf(page).getByText('3 members'))
-  await detailsOf(page).getByRole('button', { name: 'Leave' }).click()
-  await page.getByRole('dialog').getByRole('button', { name: 'Leave' }).click()
-  await expectVisible(rowOf(page, 'Welcome'))
+  await leave(page, 'Word chain')
   await expectHidden(rowOf(page, 'Word chain'))
   await screenshot(page, 'left-phone')
   await rowOf(page, 'Welcome').click()
@@ -175,11 +169,7 @@ test('on a phone a channel that is joined again is shown, however late its recor
     })
   })
   await page.goto(`${playground.url()}/?user=cleo`)
-  await rowOf(page, 'Lobby').click()
-  await page.getByRole('button', { name: 'Channel details' }).click()
-  await detailsOf(page).getByRole('button', { name: 'Leave' }).click()
-  await page.getByRole('dialog').getByRole('button', { name: 'Leave' }).click()
-  await expectVisible(rowOf(page, 'Welcome'))
+  await leave(page, 'Lobby')
   held = []
   await page.getByRole('button', { name: 'Browse channels' }).click()
   await page.getByRole('button', { name: 'Join Lobby' }).click()
@@ -189,6 +179,29 @@ test('on a phone a channel that is joined again is shown, however late its recor
   held = undefined
   for (const tell of late) tell()
   await expectVisible(composer(page, 'Lobby'))
+  await page.context().close()
+})
+
+test('on a phone the list stays while a channel that was lost is asked for again', async () => {
+  const dora = playground.backend().as('dora')
+  await dora.channels.create({ type: 'public', name: 'Foyer', memberIds: ['cleo'] })
+  const page = await playground.open('about:blank', { viewport: phone })
+  let drop = () => {}
+  await page.routeWebSocket(/.*/, (socket) => {
+    drop = () => void socket.close()
+    socket
+      .connectToServer()
+      .onMessage((text) =>
+        socket.send(String(text).replaceAll('"recovered":true', '"recovered":false')),
+      )
+  })
+  await page.goto(`${playground.url()}/?user=cleo`)
+  await leave(page, 'Foyer')
+  const asked = page.waitForRequest(/\/api\/sync$/)
+  await page.route(/\/api\/sync$/, () => {}) // it is not answered
+  drop()
+  await asked
+  await expectVisible(rowOf(page, 'Welcome'))
   await page.context().close()
 })
 
@@ -205,6 +218,16 @@ test('a user leaves a channel, and an owner deletes it once they confirm', async
   await ana.getByRole('dialog').getByRole('button', { name: 'Delete channel' }).click()
   await expectHidden(rowOf(ana, 'Launch day'))
 })
+
+/** Leaves a channel on a phone, which then shows the list. */
+async function leave(page: Page, channel: string) {
+  await rowOf(page, channel).click()
+  await expectVisible(composer(page, channel))
+  await page.getByRole('button', { name: 'Channel details' }).click()
+  await detailsOf(page).getByRole('button', { name: 'Leave' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Leave' }).click()
+  await expectVisible(rowOf(page, 'Welcome'))
+}
 
 /** A picture of one point. */
 const PNG =
