@@ -67,12 +67,7 @@ export class CatchUp {
   /** Adds a request to the next call. */
   request(channelId: string, request: ChangesRequest) {
     this.#add(channelId, [request])
-    // A request that may fail for good must not wait for those that are repeated.
-    const isDue = request.fail || !this.#retries.isWaiting
-    if (this.isHeld || !isDue) return
-    // Delayed, so that topics subscribed in the same tick share a call.
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.#runOrRetry())
+    this.#runSoon(request.fail)
   }
 
   /**
@@ -89,6 +84,15 @@ export class CatchUp {
   /** Adds the total of unread messages to the next call. */
   requestTotal(apply: (count: number | undefined) => void) {
     this.#applyTotal = apply
+    this.#runSoon()
+  }
+
+  /** A request that may fail for good must not wait for those that are repeated. */
+  #runSoon(isUrgent?: unknown) {
+    if (this.isHeld || (!isUrgent && this.#retries.isWaiting)) return
+    // Delayed, so that topics subscribed in the same tick share a call.
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.#runOrRetry())
   }
 
   /**
@@ -106,6 +110,8 @@ export class CatchUp {
   run(): Promise<void> {
     this.isHeld = false
     if (this.#running) return this.#running
+    // Its requests are in this run, whose caller repeats it if it fails.
+    clearTimeout(this.#timer)
     const running = this.#run().finally(() => {
       if (this.#running === running) this.#running = undefined
     })

@@ -6,13 +6,14 @@ import type { ChannelList } from './list.ts'
 export class RestoredChannels implements RestoredList {
   /** Their lowest sort key; undefined if none are shown. */
   #from: number | undefined
+  #hasEnded = false
 
   constructor(readonly options: ShownChannels) {}
 
   show({ listed, totalUnread }: Omit<ListSnapshotData, 'epoch'>) {
     const { channels, lists, unread, onChange } = this.options
-    // A list may have loaded without channels.
-    if (channels.size > 0 || this.#hasLoaded) return
+    // A list may have loaded without channels, and without a list the total has.
+    if (channels.size > 0 || this.#hasLoaded || this.#hasEnded) return
     for (const each of listed) channels.set(each.channel.id, each)
     this.#from = Math.min(...listed.map(({ sortKey }) => sortKey))
     for (const list of lists.values()) this.showIn(list)
@@ -24,9 +25,10 @@ export class RestoredChannels implements RestoredList {
     if (this.#from !== undefined) list.restore(this.#from)
   }
 
-  /** Ends, because the lists have loaded. */
+  /** Ends, because the lists have loaded, if there are any. What is read from now on is too late. */
   end() {
     this.#from = undefined
+    this.#hasEnded = true
   }
 
   /** Drops them: they are of another epoch, or of another app. */

@@ -21,10 +21,11 @@ export class UnreadCounts {
   /** Unread messages in all channels, as the server counts them. */
   total = 0
   /**
-   * How many totals events have brought. Totals have no version: the answer to a request that was
-   * made before such an event is older than it.
+   * How many totals were requested, or came in events, and which of them is the newest that came.
+   * Totals have no version: the answer to an earlier request is older.
    */
-  #brought = 0
+  #requested = 0
+  #newest = 0
 
   constructor(options: { onError: (error: unknown) => void }) {
     this.#store = createStore<Unread>({ total: 0, byChannel: {} }, options)
@@ -36,15 +37,17 @@ export class UnreadCounts {
 
   /** An event has brought the total. */
   applyTotal(total: number) {
-    this.#brought += 1
-    this.total = total
+    this.startRequest()(total)
   }
 
   /** Call before requesting the total; returns a function that takes it, if the response has it. */
   startRequest() {
-    const before = this.#brought
-    return (total = this.total) => {
-      if (this.#brought === before) this.total = total
+    const request = ++this.#requested
+    return (total?: number) => {
+      if (total !== undefined && request >= this.#newest) {
+        this.#newest = request
+        this.total = total
+      }
     }
   }
 

@@ -46,7 +46,7 @@ export class Hub {
       metrics: options.metrics,
       report: options.report,
       topicOf: (name) => this.topics.get(name),
-      onUnrecoverable: (topic) => this.#reset(topic),
+      onUnrecoverable: (topic) => this.topics.reset(topic),
     })
   }
 
@@ -240,11 +240,5 @@ export class Hub {
     const channelTopic = topicNames.channel(user.appId, event.payload.channelId)
     const channel = this.topics.get(channelTopic)
     if (channel && channel.deliveredOffset !== null) this.#backfill.fillGap(channel, 'hint')
-  }
-
-  /** Missing publications are no longer in the log: subscribers must load the current state. */
-  #reset(topic: Topic) {
-    this.topics.remove(topic)
-    topic.endAll('insufficient state')
   }
 }

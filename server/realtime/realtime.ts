@@ -152,8 +152,10 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
     if (event.type === 'channel.added') unread.channelAdded(user, event.payload.channel)
     if (event.type === 'channel.removed') unread.memberLeft(user)
   }
+  // Nobody tells which channels they have got or lost.
+  const onReset = (user: UserRef) => unread.memberLeft(user)
   const eventLog = createEventLog({ db, admit, interest: broker, metrics })
-  const hub = new Hub(eventLog, { ...options, interest: broker, onChannelsChanged })
+  const hub = new Hub(eventLog, { ...options, interest: broker, onChannelsChanged, onReset })
   const broadcast = (topics: string[], event: Envelope) => hub.broadcast(topics, event)
   const local = { db, nodeId, sessions, broadcast, report }
   const isHeard = () => !sessions.isEmpty || broker.hasPeers()

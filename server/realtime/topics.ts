@@ -1,4 +1,6 @@
+import { parseTopic } from '@parley/contract'
 import type { Metrics } from '../core/metrics.ts'
+import type { UserRef } from '../core/user-ref.ts'
 import type { Interest } from './broker.ts'
 import { EventMemory } from './event-memory.ts'
 import type { OutgoingPublication } from './publication.ts'
@@ -13,6 +15,8 @@ export type TopicsOptions = {
   eventMemoryBytes: number
   /** Is told which topics exist here. */
   interest: Interest
+  /** Called when a user's own topic has ended with publications that nobody can deliver. */
+  onReset: (user: UserRef) => void
 }
 
 /** The topics with subscriptions on this node, by name. */
@@ -58,6 +62,14 @@ export class Topics {
     if (this.get(topic.name) !== topic) return
     this.#topics.delete(topic.name)
     this.options.interest.unfollow(topic.name)
+  }
+
+  /** Missing publications are no longer in the log: subscribers must load the current state. */
+  reset(topic: Topic) {
+    this.remove(topic)
+    const user = parseTopic(topic.name)
+    if (user?.kind === 'user') this.options.onReset(user)
+    topic.endAll('insufficient state')
   }
 
   removeIdle(now: number) {

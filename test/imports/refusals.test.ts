@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { liveChatOf, ready, until } from '../support/chat.ts'
 import { erased } from '../support/cleanup.ts'
 import { useWorld } from '../support/world.ts'
 import {
@@ -14,7 +13,7 @@ import {
   user,
 } from './records.ts'
 
-const world = useWorld({ timings: { reconcileMs: 300 } })
+const world = useWorld()
 const line = (record: object) => `${JSON.stringify(record)}\n`
 
 test('lines that cannot be imported are reported with reasons, and stop no others', async () => {
@@ -237,14 +236,4 @@ test('a user deleted during an import leaves nothing but tombstones', async () =
   // In the channels that came later the user is erased again.
   await erased(world())
   expect(await world().db`select from former_members where user_id = 'gone'`).toEqual([])
-})
-
-test('a connected client shows imported channels without a reload', async () => {
-  const { chat } = await liveChatOf(world(), 'fay')
-  const list = chat.channels()
-  await until(list, ready)
-  const news = [user('fay'), channel('news'), member('news', 'fay')]
-  await importInto(world(), [...news, message('n1', 'news', { userId: 'fay' })])
-  const id = channelIdOf(world(), 'news')
-  await until(list, ({ items }) => items.some((item) => item.id === id))
 })

@@ -75,3 +75,17 @@ test('connect() rejects once the application disconnects before the client is li
   await quiet()
   expect(await Promise.race([outcome, 'nothing'])).toBe('ABORTED')
 })
+
+test('a page without lists asks for the total again after growing pauses', async () => {
+  const clock = stoppedClock()
+  const { chat, data, count, refuseRequests } = scriptedChat()
+  refuseRequests(SYNC)
+  chat.connect().catch(() => {})
+  for (let second = 0; second < 60; second++) await clock.forward(1_000)
+  expect(count(SYNC)).toBeGreaterThan(4)
+  expect(count(SYNC)).toBeLessThan(12)
+  data.total = 7
+  refuseRequests()
+  await clock.forward(60_000)
+  expect(chat.unread.getSnapshot().total).toBe(7)
+})

@@ -3,6 +3,7 @@ import { isLive, isOffline, ready, until } from '../support/chat.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
 
 const LIST = /^GET \/api\/channels\?/
+const SYNC = /^POST \/api\/sync$/
 
 /** A list whose first load was asked for before an outage, and is not answered yet. */
 async function overtakenLoad() {
@@ -92,4 +93,33 @@ test('a list brings the total of unread messages with its first page alone', asy
   const pages = requests.flatMap((request) => LIST.test(request) || [])
   const counted = requests.filter((request) => request.includes('total=true'))
   expect([pages.length, counted.length]).toEqual([6, 2])
+})
+
+test('a total asked for before an outage does not replace a newer one', async () => {
+  const { chat, data, hold, cut, mend } = scriptedChat()
+  data.total = 5
+  const first = hold(SYNC)
+  chat.connect().catch(() => {})
+  await first.asked
+  cut()
+  await isOffline(chat)
+  data.total = 7
+  mend()
+  chat.wake()
+  await until(chat.unread, ({ total }) => total === 7)
+  first.release()
+  await quiet()
+  expect(chat.unread.getSnapshot().total).toBe(7)
+})
+
+test('a page without lists asks for the total when the server has ended its topic', async () => {
+  const { chat, data, loseEvents, endTopic, requests } = scriptedChat()
+  data.total = 5
+  await chat.connect()
+  await until(chat.unread, ({ total }) => total === 5)
+  data.total = 7
+  loseEvents()
+  endTopic('user:app:me')
+  await until(chat.unread, ({ total }) => total === 7)
+  expect(requests).toEqual(['POST /api/sync', 'POST /api/sync'])
 })

@@ -55,26 +55,47 @@ test('a snapshot that is read once the room was shown and left is not shown inst
   expect(texts(room.messages.getSnapshot()).at(-1)).toBe('60')
 })
 
-test('a list that has loaded without a channel shows none of those stored', async () => {
+/** A client whose snapshot of a list with a channel is read when it is released. */
+function lateList() {
   let release = () => {}
   const released = new Promise<void>((resolve) => {
     release = resolve
   })
   const listed = [{ channel: scriptedChat().channel('c').record(), sortKey: 1 }]
-  const value = { version: 1, epoch: EPOCH, totalUnread: 0, listed }
+  const value = { version: 1, epoch: EPOCH, totalUnread: 3, listed }
   const storage = {
     load: () => released.then(() => [{ key: 'list', value }]),
     put: async () => {},
     delete: async () => {},
   }
-  const { chat } = scriptedChat({ snapshots: createSnapshots(storage) })
+  return { ...scriptedChat({ snapshots: createSnapshots(storage) }), release }
+}
+
+test('a list that has loaded without a channel shows none of those stored', async () => {
+  const { chat, hold, release } = lateList()
   const list = chat.channels()
   list.subscribe(() => {})
-  await chat.connect()
+  const another = hold(/^GET .*type=group/)
+  chat.channels({ type: 'group' }).subscribe(() => {})
+  chat.connect().catch(() => {})
+  await another.asked
   await until(list, ready)
   release()
   await quiet()
-  expect(list.getSnapshot()).toMatchObject({ status: 'ready', items: [] })
+  expect(list.getSnapshot()).toMatchObject({ status: 'ready', items: [], totalUnread: 0 })
+})
+
+test('a snapshot that is read once connected replaces no total, and keeps no list', async () => {
+  const { chat, data, release } = lateList()
+  data.total = 7
+  await chat.connect()
+  await until(chat.unread, ({ total }) => total === 7)
+  release()
+  await quiet()
+  expect(chat.unread.getSnapshot()).toEqual({ total: 7, byChannel: {} })
+  const list = chat.channels()
+  list.subscribe(() => {})
+  expect((await until(list, ready)).items).toEqual([])
 })
 
 test('what has loaded before the stored snapshots is stored, if nothing changes', async () => {

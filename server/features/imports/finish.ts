@@ -1,6 +1,6 @@
 import type { Tx } from '../../db/client.ts'
 import { nextOwner } from '../members/change.ts'
-import { storePins, storeReactions, storeReads } from './marks.ts'
+import { noteMembers, storePins, storeReactions, storeReads } from './marks.ts'
 import { STEP, storeMessages } from './number.ts'
 import { forgetRead, type ReadChannel, selectRead } from './read-channels.ts'
 import type { Refusal } from './records.ts'
@@ -71,14 +71,7 @@ async function setMarkers(db: Tx, { appId, channelIds }: { appId: string; channe
       ) unset
       limit ${STEP}
     ),
-    noted as (
-      insert into imported_rows (app_id, record, key, channel_id, line, "row")
-      select distinct on (due.user_id)
-        ${appId}::uuid, 'refresh', due.user_id, due.channel_id, 0, '{}'::jsonb
-      from due
-      order by due.user_id
-      on conflict do nothing
-    )
+    noted as (${noteMembers(db, { appId, members: db`due` })})
     update members m
     set unread_after_seq = due.last_seq
     from due

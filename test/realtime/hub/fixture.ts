@@ -174,6 +174,7 @@ export async function openHub({ eventMemoryBytes = 2 ** 27 } = {}) {
     interest: { follow: () => {}, unfollow: () => {}, settled: () => undefined },
     report: (_, problem) => void problems.push(problem),
     onChannelsChanged: (user, { type }) => void changes.push(`${user.userId} ${type}`),
+    onReset: ({ userId }) => void changes.push(`${userId} reset`),
   })
   await hub.start()
   return { memory, hub, problems, changes }

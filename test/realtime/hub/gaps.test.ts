@@ -61,6 +61,17 @@ test('a gap that the log no longer covers ends the subscriptions, which start ag
   expect(listener.received).toEqual([4])
 })
 
+test("a gap that ends a user's own topic is reported", async () => {
+  const { hub, memory, changes } = await openHub()
+  const listener = new Listener()
+  await listener.join(hub, own)
+  memory.appendSeveral(own, 3)
+  memory.forget(own, 1)
+  hub.handleHint(own, 3)
+  await pass()
+  expect([changes, listener.ended]).toEqual([['ana reset'], ['insufficient state']])
+})
+
 test('a topic that is removed twice leaves the one that has its name now', async () => {
   const { hub, memory } = await openHub()
   const listener = new Listener()

@@ -43,7 +43,12 @@ test('a topic is followed from the first subscription on until it is gone', () =
     unfollow: (topic: string) => void calls.push(`unfollow ${topic}`),
     settled: () => undefined,
   }
-  const options = { metrics: createMetrics(), eventMemoryBytes: 1_000, interest }
+  const options = {
+    metrics: createMetrics(),
+    eventMemoryBytes: 1_000,
+    interest,
+    onReset: () => {},
+  }
   const topics = new Topics(options, () => {})
   const topic = topics.open('talk')
   expect(topics.open('talk')).toBe(topic)

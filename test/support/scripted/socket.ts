@@ -142,6 +142,9 @@ export function createRealtime() {
     mend: () => {
       network.isCut = false
     },
+    /** The server ends the subscriptions to a topic, which clients begin again. */
+    endTopic: (topic: string) =>
+      push({ channel: topic, unsubscribe: { code: 2500, reason: 'insufficient state' } }),
     /** Past events cannot be recovered any more. */
     loseEvents: () => {
       network.epoch += '+'
