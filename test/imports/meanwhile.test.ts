@@ -118,3 +118,18 @@ test('refusals found at the end are listed by line among the many before them', 
   )
   expect(body.refusals[1].reason).toMatch(/^emoji: a message can have at most/)
 })
+
+test.each([
+  ['character', { text: 'あ' }, (whole: Buffer) => whole.lastIndexOf('あ') + 1],
+  ['line that is too long', { text: 'x'.repeat(limits.imports.lineBytes) }, () => -9],
+])('a file that is cut off within a %s is not whole', async (place, fields, end) => {
+  const [id, first, last] = [place, `${place} 1`, `${place} 2`] as const
+  const records = [user('ana'), channel(id), message(first, id)]
+  const file = (some: ImportRecord[]) =>
+    Buffer.from(some.map((record) => `${JSON.stringify(record)}\n`).join(''))
+  const whole = file([...records, message(last, id, fields)])
+  const cut = await post(world(), whole.subarray(0, end(whole)))
+  expect(cut.body).toMatchObject({ isFinished: false, refused: 1 })
+  const again = await post(world(), file([...records, message(last, id)]))
+  expect(again.body).toMatchObject({ isFinished: true, refused: 0, imported: { messages: 1 } })
+})
