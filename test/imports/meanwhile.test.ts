@@ -2,12 +2,12 @@ import type { ImportRecord } from '@parley/client/server'
 import { limits } from '@parley/contract'
 import { selectChannelFacts, selectUserFacts } from '@parley/server/features/imports/facts'
 import { expect, test } from 'vitest'
-import { cleanupElsewhere } from '../support/cleanup.ts'
+import { cleanupElsewhere, erased } from '../support/cleanup.ts'
 import { upTo } from '../support/events.ts'
 import { waitingForRows, whileRowLocked } from '../support/locks.ts'
 import { refusal } from '../support/refusal.ts'
 import { useWorld } from '../support/world.ts'
-import { at, channel, channelIdOf, importInto, message, post, user } from './records.ts'
+import { at, channel, channelIdOf, importInto, member, message, post, user } from './records.ts'
 
 const world = useWorld()
 
@@ -132,4 +132,19 @@ test.each([
   expect(cut.body).toMatchObject({ isFinished: false, refused: 1 })
   const again = await post(world(), file([...records, message(last, id)]))
   expect(again.body).toMatchObject({ isFinished: true, refused: 0, imported: { messages: 1 } })
+})
+
+test('two who had a direct message get an imported one after one of them was deleted', async () => {
+  const { backend } = world()
+  const [uma] = await world().users('uma', 'vic')
+  await uma.channels.create({ type: 'messaging', memberIds: ['vic'] })
+  await backend.users.delete({ userId: 'vic' })
+  await erased(world())
+  await backend.users.put({ userId: 'vic', name: 'Vic' })
+  const direct = { type: 'messaging', name: undefined, memberIds: ['uma', 'vic'] }
+  const records = [channel('direct again', direct), channel('beside'), member('beside', 'uma')]
+  expect(await importInto(world(), records)).toMatchObject({ isFinished: true, refused: 0 })
+  const { channels } = await uma.channels.list({})
+  const ids = ['direct again', 'beside'].map((id) => channelIdOf(world(), id))
+  expect(channels.map(({ id }) => id)).toEqual(expect.arrayContaining(ids))
 })
