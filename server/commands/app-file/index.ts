@@ -6,6 +6,7 @@ import { readConfig } from '../../config.ts'
 import { noteCommand } from '../../core/audit.ts'
 import { type DbConnection, openConnection } from '../../db/client.ts'
 import { inspect } from '../../db/migrate.ts'
+import { singleSocket } from '../../db/single-socket.ts'
 import { FILE_CONNECTION } from '../../db/stuck-sessions.ts'
 import { transaction } from '../../db/transaction.ts'
 import { bytesOf } from '../bytes-of.ts'
@@ -103,6 +104,8 @@ async function withConnection(url: string, work: (db: DbConnection) => Promise<v
     url,
     applicationName: FILE_CONNECTION,
     statementMs: STATEMENT_MS,
+    socket: singleSocket(),
+    lifetime: null,
   })
   try {
     // A busy machine may pause for longer than a server may: nobody waits for these locks.
