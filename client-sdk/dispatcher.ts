@@ -34,7 +34,7 @@ export class EventDispatcher {
         this.options.onEpoch(position.epoch)
         this.hasGap = !isRecovered
         if (isRecovered) return
-        // What let the user in may have been missed.
+        // The event that restored access may have been missed.
         for (const room of rooms.values()) room.handleAccessRegained()
         // The server has ended the topic while connected. In all other cases a catch-up follows
         // anyway.

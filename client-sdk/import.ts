@@ -69,7 +69,9 @@ async function* chunksOf(source: ImportSource): AsyncGenerator<Uint8Array, undef
       yield encoder.encode(text)
       text = ''
     }
-    if (!isRecord) yield typeof part === 'string' ? encoder.encode(part) : part
+    if (!isRecord) {
+      yield typeof part === 'string' ? encoder.encode(part) : part
+    }
   }
   if (text !== '') yield encoder.encode(text)
 }

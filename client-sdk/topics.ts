@@ -1,4 +1,5 @@
 import type { Connection } from './connection.ts'
+import { isDeepEqual } from './equality.ts'
 import type { ChannelEvent } from './events.ts'
 import type { TopicPosition } from './protocol/messages.ts'
 import { channelTopic } from './topic-names.ts'
@@ -35,18 +36,21 @@ export class ChannelTopics {
 
   /** Returns the unsubscribe. */
   subscribe(channelId: string, onSubscribed: OnSubscribed, since?: TopicPosition): () => void {
-    const topic = this.#topics.get(channelId) ?? { listeners: new Set(), since }
-    this.#topics.set(channelId, topic)
-    topic.listeners.add(onSubscribed)
-    if (!topic.unsubscribe) this.#open(channelId, topic)
-    else if (topic.position) {
-      const { position } = topic
-      // Nothing was missed if the caller's position equals the topic's.
-      const isRecovered = since?.epoch === position.epoch && since.offset === position.offset
-      onSubscribed({ isRecovered, position })
+    const known = this.#topics.get(channelId)
+    const topic: SharedTopic = known ?? { listeners: new Set(), since }
+    const { position } = topic
+    // A topic that others have opened goes on from its own position, not from the caller's.
+    let isBehind = known && !(position && isDeepEqual(since, position))
+    const listener: OnSubscribed = ({ isRecovered, position }) => {
+      onSubscribed({ isRecovered: isRecovered && !isBehind, position })
+      isBehind = false
     }
+    this.#topics.set(channelId, topic)
+    topic.listeners.add(listener)
+    if (!topic.unsubscribe) this.#open(channelId, topic)
+    else if (position) listener({ isRecovered: true, position })
     return () => {
-      topic.listeners.delete(onSubscribed)
+      topic.listeners.delete(listener)
       if (topic.listeners.size > 0 || this.#topics.get(channelId) !== topic) return
       this.#topics.delete(channelId)
       topic.unsubscribe?.()

@@ -504,7 +504,7 @@ export interface Api {
           messageId: string | null
           /** The channel of the message, or that a user was added to. */
           channelId: string | null
-          /** The user who reacted, or whose profile or devices it copies. */
+          /** The user who reacted, or whose profile or devices the job copies. */
           userId: string | null
         }[]
         /** How often it has failed or was put off. */
@@ -561,8 +561,8 @@ export interface Api {
       cursor?: string | undefined
     }, options?: CallOptions): Promise<{
       /**
-       * Newest first. A page ends after 1 MB, and may have fewer than `limit`, or none, and be
-       * followed.
+       * Newest first. A page may end after 1 MB. It may have fewer entries than `limit`, or none,
+       * and be followed by another.
        */
       entries: AuditEntry[]
       /** The `cursor` of the next page; null on the last page. */
@@ -597,8 +597,8 @@ export interface Api {
       cursor?: string | undefined
     }, options?: CallOptions): Promise<{
       /**
-       * Newest first. A page ends after 1 MB, and may have fewer than `limit`, or none, and be
-       * followed.
+       * Newest first. A page may end after 1 MB. It may have fewer entries than `limit`, or none,
+       * and be followed by another.
        */
       entries: AuditEntry[]
       /** The `cursor` of the next page; null on the last page. */
@@ -1493,9 +1493,7 @@ export interface Api {
       pages?: string[] | undefined
       /** The same of those whose messages are shown without replies. At most 10 channels. */
       roots?: string[] | undefined
-      /**
-       * Messages of the channels, of which to return the newest 50 replies. At most 10 messages.
-       */
+      /** Messages whose newest 50 replies to return. At most 10 messages. */
       threads?: string[] | undefined
       /** Those of the channels whose pinned messages to return. At most 10 channels. */
       pins?: string[] | undefined
@@ -3143,7 +3141,7 @@ export interface ChannelChanges {
   members?: SyncMember[] | undefined
 }
 
-/** What every reader sees alike: of a direct message, both names for the name. */
+/** The fields that are the same for every reader. The name of a direct message is both names. */
 export interface ChannelProfile {
   /** Id of the channel. */
   id: string

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import * as field from './fields.ts'
-import { limits } from './limits.ts'
+import { limits, PAGE_END } from './limits.ts'
 import { operation } from './operation.ts'
 
 const ActorType = z.enum(['operator', 'key', 'user', 'system']).meta({
@@ -97,8 +97,8 @@ const filter = {
 const output = z.object({
   entries: z.array(AuditEntry).meta({
     description:
-      'Newest first. A page ends after 1 MB, and may have fewer than `limit`, or none, and be ' +
-      'followed.',
+      `Newest first. ${PAGE_END} It may have fewer entries than \`limit\`, or none, and be ` +
+      'followed by another.',
   }),
   nextCursor: field.nextCursor(),
 })

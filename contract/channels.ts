@@ -93,7 +93,8 @@ export const ChannelProfile = Channel.pick({
   updatedAt: true,
 }).meta({
   id: 'ChannelProfile',
-  description: 'What every reader sees alike: of a direct message, both names for the name.',
+  description:
+    'The fields that are the same for every reader. The name of a direct message is both names.',
 })
 
 const Ref = z.object({ channelId: field.channelId() })

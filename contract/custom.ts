@@ -87,8 +87,11 @@ function hasMoreThan(most: number, { value, depth }: Nested) {
   const count = (inner: unknown, levels: number) => {
     left -= 1
     if (typeof inner !== 'object' || inner === null || levels === 0 || left < 0) return
-    if (Object.keys(inner).length > left) left = -1
-    else for (const each of Object.values(inner)) count(each, levels - 1)
+    if (Object.keys(inner).length > left) {
+      left = -1
+      return
+    }
+    for (const each of Object.values(inner)) count(each, levels - 1)
   }
   count(value, depth)
   return left < 0

@@ -65,7 +65,8 @@ export const jobs = {
                     .string()
                     .nullable()
                     .meta({
-                      description: 'The user who reacted, or whose profile or devices it copies.',
+                      description:
+                        'The user who reacted, or whose profile or devices the job copies.',
                       examples: [null],
                     }),
                 }),

@@ -61,6 +61,8 @@ const refused = [
   ['server/db/polls.ts', '../features/polls.ts'],
   ['server/db/polls.ts', '../core/context.ts'],
   ['server/db/embedded/polls.ts', '../../core/context.ts'],
+  ['examples/bot/polls.ts', '../../server/core/context.ts'],
+  ['examples/bot/polls.ts', '@parley/contract'],
   ['test/polls.test.ts', '../server/app.ts'],
   ['test/support/polls.ts', '../../server/app.ts'],
 ] as const
@@ -87,6 +89,9 @@ const allowed = [
   ['server/core/context.ts', '../db/client.ts'],
   ['server/db/polls.ts', '@parley/contract'],
   ['server/db/embedded/polls.ts', '../client.ts'],
+  ['examples/bot/polls.ts', '@parley/client/server'],
+  ['examples/bot/polls.ts', 'node:fs/promises'],
+  ['examples/bot/polls.ts', './bot.ts'],
   ['test/polls.test.ts', '@parley/server/app'],
   ['test/polls.test.ts', '@parley/contract'],
 ] as const

@@ -29,14 +29,22 @@ test('no line of code, prose or settings has more than 100 columns', () => {
 })
 
 test('no line of code has two loops or conditions', () => {
-  const two =
-    /^\s*(?:\} )?(?:else )?(?:for|if|while) (?:await )?\(.*\) (?:for|if|while) (?:await )?\(/
+  const one = /^\s*(?:\} )?(?:else )?(?:for|if|while) (?:await )?\(.*\)/.source
+  const two = new RegExp(`${one} (?:for|if|while) (?:await )?\\(`)
+  const choice = new RegExp(`${one} [^{]*[^?]\\? .* : `)
   const nested = files.flatMap(({ file, lines }) =>
     lines.flatMap((line, index) =>
-      CODE.test(file) && two.test(line) ? [`${file}:${index + 1}`] : [],
+      CODE.test(file) && (two.test(line) || choice.test(line)) ? [`${file}:${index + 1}`] : [],
     ),
   )
   expect(nested).toEqual([])
+})
+
+test('the row type of a query stands on the line of its tag', () => {
+  const torn = files.flatMap(({ file, lines }) =>
+    lines.flatMap((line, index) => (/^\s*>`/.test(line) ? [`${file}:${index + 1}`] : [])),
+  )
+  expect(torn).toEqual([])
 })
 
 test('most files of code are short, and at most eight have more than 250 lines', () => {

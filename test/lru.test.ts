@@ -36,7 +36,7 @@ test('the window of a host ends after its first fetch, however many follow', () 
   }
   countAt(0)
   countAt(900)
-  expect(() => countAt(901)).toThrow('fetched 2 times')
+  expect(() => countAt(901)).toThrow('rate limit: 2 fetches')
   countAt(1_100)
 })
 

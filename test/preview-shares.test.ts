@@ -36,8 +36,8 @@ test('fetches are counted by host, redirects included', async () => {
   const get = (url: string, appId = 'app') =>
     fetchFor(appId)(url, { type: 'html', signal: new AbortController().signal })
   for (const url of [`${target.url}/page`, `${target.url}/none`, `${other.url}/to`]) await get(url)
-  await expect(get(`${target.url}/page`)).rejects.toThrow('fetched 3 times')
-  await expect(get(`${other.url}/to`)).rejects.toThrow('fetched 3 times')
+  await expect(get(`${target.url}/page`)).rejects.toThrow('rate limit: 3 fetches')
+  await expect(get(`${other.url}/to`)).rejects.toThrow('rate limit: 3 fetches')
   expect((await get(`${other.url}/page`))?.url.href).toBe(`${other.url}/page`)
   expect(target.requested).toHaveLength(3)
   // Another app waits for none of these.
@@ -66,7 +66,7 @@ test('fetches are counted by address, whatever their names: of IPv6 the network'
     )
     const error: unknown = await fetched.catch((error) => error)
     expect(connections.attempts().length > 0).toBe(stop.signal.aborted)
-    if (!stop.signal.aborted) expect(String(error)).toContain('fetched 2 times')
+    if (!stop.signal.aborted) expect(String(error)).toContain('rate limit: 2 fetches')
     return stop.signal.aborted
   }
   expect([await isLetThrough('one.test'), await isLetThrough('two.test')]).toEqual([true, true])

@@ -83,9 +83,9 @@ test('with external jobs, health and log say if no worker runs, and when one is 
   await world().db`delete from job_workers`
   await becomes('missing')
   expect(lines).toEqual([
-    'warn: no worker runs the staged jobs: start npm run worker',
+    'warn: staged jobs wait: no worker is running, start one with parley worker',
     'info: a worker runs the staged jobs again',
-    'warn: no worker runs the staged jobs: start npm run worker',
+    'warn: staged jobs wait: no worker is running, start one with parley worker',
   ])
 })
 

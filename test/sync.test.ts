@@ -242,8 +242,9 @@ test('a sync of thousands of bad ids is refused in a few words', async () => {
       ({ message }: Error) => message,
     )
   expect(await reasonOf({ channels })).toBe('channels: expected at most 200 channels')
-  const some = Object.fromEntries(Object.entries(channels).slice(0, 200))
-  const message = await reasonOf({ channels: some })
+  const some = (count: number) => Object.fromEntries(Object.entries(channels).slice(0, count))
+  const message = await reasonOf({ channels: some(200) })
   expect(message).toMatch(/^channels\.0: .*; and 180 more$/)
   expect(message.length).toBeLessThan(2_000)
+  expect(await reasonOf({ channels: some(20) })).not.toContain('more')
 })

@@ -25,7 +25,7 @@ export class RestoredChannels implements RestoredList {
     if (this.#from !== undefined) list.restore(this.#from)
   }
 
-  /** Ends, because the lists have loaded, if there are any. What is read from now on is too late. */
+  /** Ends, because the lists have loaded, if there are any. What is read later comes too late. */
   end() {
     this.#from = undefined
     this.#hasEnded = true

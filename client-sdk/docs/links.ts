@@ -14,7 +14,9 @@ export function linkOf(address: string, file: string) {
   const path = decodeURI(target.pathname.slice(1))
   const anchor = target.hash.slice(1)
   const guide = guideNameOf(path)
-  if (guide) return addressOf(['guides', guide, ...(anchor ? [anchor] : [])])
+  if (guide) {
+    return addressOf(['guides', guide, ...(anchor ? [anchor] : [])])
+  }
   if (path === 'openapi.json') return '../openapi.json'
   if (path === 'asyncapi.json') return 'asyncapi.json'
   return `${REPOSITORY}/${path}${target.hash}`

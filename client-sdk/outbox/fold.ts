@@ -1,4 +1,4 @@
-import { ChatError } from '../error.ts'
+import type { ChatError } from '../error.ts'
 import type { OutboxOperation } from '../storage.ts'
 import type { Message } from '../types.ts'
 import {
@@ -39,12 +39,12 @@ export function prepare(entry: OutboxEntry, fold: Fold): boolean {
 }
 
 /** What is done to a message that was refused never reaches the server. */
-function changeFailed(entry: OutboxEntry, failed: OutgoingEntry, fold: Fold) {
+function changeFailed(entry: OutboxEntry, failed: FailedEntry, fold: Fold) {
   const { op } = entry
   if (op.type === 'edit') fold.update(failed, { ...withEdit(failed.op, op), ...unknownFields(op) })
   if (op.type === 'delete') fold.withdraw(failed)
   if (op.type === 'edit' || op.type === 'delete') fold.complete(entry)
-  else fold.refuse(entry, failed.error ?? new ChatError('it was not sent', { code: 'ABORTED' }))
+  else fold.refuse(entry, failed.error)
 }
 
 /** Edits that wait were made of this one, which is done. */
@@ -111,11 +111,12 @@ type Position = { seq?: number | undefined } | undefined
 export const readsFurther = (first: Position, last: Position) =>
   (first?.seq ?? 0) > (last?.seq ?? Number.POSITIVE_INFINITY)
 
+type FailedEntry = OutgoingEntry & { error: ChatError }
+const isFailed = (entry?: OutboxEntry): entry is FailedEntry =>
+  entry?.error !== undefined && isOutgoing(entry)
+
 /** The message that an operation changes, if it was refused. */
-export function targetFailed(
-  { op }: OutboxEntry,
-  entries: ReadonlyMap<string, OutboxEntry>,
-): OutgoingEntry | undefined {
+export function targetFailed({ op }: OutboxEntry, entries: ReadonlyMap<string, OutboxEntry>) {
   const target = entries.get(targetOf(op) ?? '')
-  return target?.error && isOutgoing(target) ? target : undefined
+  return isFailed(target) ? target : undefined
 }

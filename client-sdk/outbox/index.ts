@@ -101,8 +101,10 @@ export class Outbox {
     return entry
   }
 
-  /** Sends a failed message again, after what was done since. */
+  /** Sends a failed message again, with what was done to it since. */
   retry(clientId: string) {
+    for (const each of this.#entries.values())
+      if (targetFailed(each, this.#entries)) this.#sender.options.prepare(each)
     const entry = this.#entries.get(clientId)
     if (!entry?.error) return
     const { failure: _, ...op } = entry.op

@@ -7,7 +7,7 @@ import { isSend, type OutboxEntry } from './entry.ts'
 
 export type OutboxApi = Pick<UserApi, 'messages' | 'reactions' | 'pins' | 'reads'>
 
-/** What is sent together is messages. */
+/** Only messages are sent in batches. */
 type Sends = Omit<Outgoing, 'type'>[]
 type Attempted = Pick<OutboxEntry, 'op' | 'wasTried'>
 

@@ -43,7 +43,9 @@ export function updateQuotes(
   if (before.messages === state.messages && !change) return state
   const newest = (quoted: QuotedMessage) => {
     const loaded = state.messages.get(quoted.id)
-    if (loaded) return loaded.rev > quoted.rev ? quoteOf(loaded) : quoted
+    if (loaded) {
+      return loaded.rev > quoted.rev ? quoteOf(loaded) : quoted
+    }
     return change?.id === quoted.id && change.rev > quoted.rev ? { ...quoted, ...change } : quoted
   }
   const update = <Each extends Message>(message: Each): Each => {

@@ -85,7 +85,7 @@ export class Resources {
   /** Loads what is watched and not loaded, and these first. */
   loadWatched(first: ResourceName[] = []) {
     const watched = new Set(['messages', ...this.options.watched()])
-    for (const name of new Set([...first, ...watched])) {
+    for (const name of [...first, ...watched]) {
       if (watched.has(name)) this.loadIfIdle(name)
     }
   }

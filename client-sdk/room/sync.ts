@@ -14,7 +14,14 @@ import {
   Resources,
 } from './resources.ts'
 import { type ChannelState, emptyState } from './state.ts'
-import { dropShownSent, loadedWindowOf, newestPage, trimWindow, windowSize } from './timeline.ts'
+import {
+  dropShownSent,
+  loadedWindowOf,
+  newestPage,
+  trimWindow,
+  windowSize,
+  withWindow,
+} from './timeline.ts'
 import { TypingExpiry } from './typing-expiry.ts'
 import { Watchers } from './watchers.ts'
 
@@ -107,14 +114,12 @@ export class ChannelSync {
 
   handleEvent(event: ChannelEvent) {
     if (!this.#unsubscribe) return
+    const apply = (state: ChannelState) => applyEvent(state, event, this.#me)
     if (event.type === 'typing.start' || event.type === 'typing.stop') this.#typing.note(event)
-    else {
-      const apply = (state: ChannelState) => applyEvent(state, event, this.#me)
-      this.resources.buffer.add(apply)
-    }
+    else this.resources.buffer.add(apply)
     if (event.rev !== undefined && this.#position)
       this.#position = { ...this.#position, offset: event.rev }
-    this.update((state) => trimWindow(applyEvent(state, event, this.#me), this.#windowLimit))
+    this.update((state) => trimWindow(apply(state), this.#windowLimit))
   }
 
   /** Shows what was stored, as stale, unless something has loaded. */
@@ -164,7 +169,7 @@ export class ChannelSync {
     this.#isSubscribed = false
     this.#position = undefined
     this.state = emptyState
-    for (const name of new Set([...this.resources.names, 'messages']))
+    for (const name of ['messages', ...this.resources.names])
       this.resources.set(name, { status: 'failed', error })
     this.options.onChanged()
   }
@@ -206,7 +211,6 @@ export class ChannelSync {
   /** Forgets everything, unless somebody watches. */
   free() {
     if (this.#unsubscribe) return
-    this.resources.abandonLoads()
     this.resources.invalidate(this.resources.names)
     this.state = emptyState
     this.#position = undefined
@@ -214,13 +218,15 @@ export class ChannelSync {
   }
 
   #handleSubscribed({ isRecovered, position }: { isRecovered: boolean; position: TopicPosition }) {
-    const isOfAnotherEpoch = this.#isRestored && this.#position?.epoch !== position.epoch
+    const before = this.#position
+    const isOfAnotherEpoch = this.#isRestored && before?.epoch !== position.epoch
     this.#isRestored = false
     this.#isSubscribed = true
     this.#position = position
     const { offset } = position
     if (isOfAnotherEpoch) return this.#startOver(offset)
-    if (!this.state.mainWindow) {
+    // What a jump has loaded before the first subscription is of no rev.
+    if (!before || !this.state.mainWindow) {
       this.state = { ...this.state, rev: offset }
       return this.#markReady(['messages', 'reads', 'members', 'pins'])
     }
@@ -233,12 +239,13 @@ export class ChannelSync {
   }
 
   #handleLoaded(name: ResourceName, { apply, changes }: Loaded) {
-    const { mainWindow, threadWindows } = this.state
     const loaded = apply(this.state)
-    const isOvertaken =
-      this.#jumped.has(name) && loadedWindowOf(this.state, timelineOf(name)) !== null
-    const state = isOvertaken ? { ...loaded, mainWindow, threadWindows } : loaded
-    this.state = dropShownSent(changes.reduce((state, change) => change(state), state))
+    // Nothing was known, or nothing is left of it: nothing in it is missing.
+    if (!this.state.mainWindow) this.#gapAfter = undefined
+    const timeline = timelineOf(name)
+    const jumpedTo = this.#jumped.has(name) && loadedWindowOf(this.state, timeline)
+    const shown = jumpedTo ? withWindow(loaded, timeline, jumpedTo) : loaded
+    this.state = dropShownSent(changes.reduce((state, change) => change(state), shown))
     this.#windowLimit = windowSize(this.state) + MAX_LIVE_MESSAGES
     if (name === 'messages') this.options.onGapFilled()
     if (this.state.arePinsStale) this.#reloadPins()
@@ -276,7 +283,6 @@ export class ChannelSync {
     const load = loaderOf('messages')
     const replaceState = async () => {
       const apply = await load()
-      this.#gapAfter = undefined
       return () => {
         // What was jumped to since then is put into this state, not into the one before.
         this.state = { ...emptyState, rev }

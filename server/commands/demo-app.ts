@@ -26,7 +26,8 @@ export const ensureDemoApp = (db: Db, { apiKey, isAsked }: Options) =>
       const [found] = await tx<{ hasDemo: boolean; hasApps: boolean }[]>`
         select
           exists (
-            select from api_keys ak
+            select
+            from api_keys ak
             where ak.hash = ${sha256(apiKey)}
           ) as has_demo,
           exists (select from apps) as has_apps`

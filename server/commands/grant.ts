@@ -13,7 +13,10 @@ export async function grantTo(role: string) {
     await migrateQueue(url)
     await grantAgain(url)
     await useOnce(url, async (db) => {
-      const [found] = await db`select from pg_roles where rolname = ${role}`
+      const [found] = await db`
+        select
+        from pg_roles
+        where rolname = ${role}`
       if (!found) throw new Error(`There is no role "${role}". Make one: create role … login`)
       await grantSchemas(db, url, role)
       await noteCommand(db, { operation: 'parley.grant', target: { role } })

@@ -42,7 +42,8 @@ export function createAskBeforeSend({ request, metrics, log }: AskOptions): AskB
   /** So that the messages of an app with a slow hook do not fill the memory of the server. */
   const withPlace = async <T>(appId: string, work: () => Promise<T>) => {
     const count = asking.get(appId) ?? 0
-    if (count >= limits.beforeSend.atOnce) throw new HookError('too many questions at once')
+    if (count >= limits.beforeSend.atOnce)
+      throw new HookError('too many concurrent calls to the hook')
     asking.set(appId, count + 1)
     try {
       return await work()

@@ -21,6 +21,8 @@ export function hasMoreValues(json: Buffer, most: number) {
 /** The index at which the string that begins here ends. */
 function endOfString(json: Buffer, start: number) {
   let index = start + 1
-  while (index < json.length && json[index] !== QUOTE) index += json[index] === BACKSLASH ? 2 : 1
+  while (index < json.length && json[index] !== QUOTE) {
+    index += json[index] === BACKSLASH ? 2 : 1
+  }
   return index
 }

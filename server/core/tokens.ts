@@ -80,7 +80,9 @@ export async function createTokens(secrets: readonly string[]) {
   ): Promise<Claims | RefusedToken> => {
     const cacheKey = `${purpose}:${token}`
     const known = verified.get(cacheKey)
-    if (known) return known.expiresAt * 1000 > now ? known : refused('expired', known)
+    if (known) {
+      return known.expiresAt * 1000 > now ? known : refused('expired', known)
+    }
     if (!TOKEN.test(token)) return { refusal: 'invalid' }
     try {
       const { payload } = await jwtVerify(

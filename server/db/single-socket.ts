@@ -35,7 +35,8 @@ export function socketTo({ host: [host], port: [port], path }: Address) {
   // If it was destroyed meanwhile the listeners are gone: it would open again, and an error of it
   // would end the process.
   setImmediate(() => {
-    if (!socket.destroyed) socket.connect(path ? { path } : { host, port: port ?? 0 })
+    const address = path ? { path } : { host, port: port ?? 0 }
+    if (!socket.destroyed) socket.connect(address)
   })
   // Postgres.js takes the server's name for TLS from this field.
   return Object.assign(socket, { host })

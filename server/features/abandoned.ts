@@ -105,7 +105,8 @@ export const isAbandonedChannel = (db: Tx) => db`(member_count = 0 and deleted_a
 
 /** Locks a workspace against new members and channels: they refer to it. */
 export const lockWorkspace = (db: Tx, { appId, id }: { appId: string; id: string }) => db`
-  select from workspaces
+  select
+  from workspaces
   where id = ${id}
     and app_id is not distinct from ${appId}
   for update`
@@ -116,7 +117,8 @@ export const deleteIfAbandoned = (db: Tx, id: string) => db`
   where w.id = ${id}
     and ${hasNoMembers(db)}
     and not exists (
-      select from channels c
+      select
+      from channels c
       where c.app_id = w.app_id
         and c.workspace_id = w.id
     )`

@@ -47,7 +47,8 @@ export const selectConnected = (db: Tx, channelId: string) => db<{ userId: strin
     where m.channel_id = c.id
       and not size.is_crowded
       and exists (
-        select from connections con
+        select
+        from connections con
         where con.app_id = m.app_id
           and con.user_id = m.user_id
       )

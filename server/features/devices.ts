@@ -100,7 +100,8 @@ function enqueueSync({ enqueue }: Pick<WriteContext, 'enqueue'>, changed: Regist
  */
 async function lockOwner({ db, caller: { appId, userId } }: WriteContext<'user'>) {
   const [owner] = await db`
-    select from users
+    select
+    from users
     where app_id = ${appId}
       and id = ${userId}
       and deleted_at is null

@@ -54,7 +54,11 @@ const list = implementWithoutTransaction(
       select
         wi.id, wi.role, wi.uses, wi.max_uses,
         wi.created_by, wi.created_at, wi.expires_at
-      from (select wi.* ${older} limit ${limits.invitesSlice}) wi
+      from (
+        select wi.*
+        ${older}
+        limit ${limits.invitesSlice}
+      ) wi
       where ${isValid(db)}
       order by wi.id desc
       limit ${limit + 1}
@@ -156,14 +160,16 @@ async function lockedInvite(
     and ${isValid(db)}`
   const [, [invite]] = await pipelined([
     db`
-      select from workspace_invites wi
+      select
+      from workspace_invites wi
       where ${valid}
       for update of wi`,
     db<UsableInvite[]>`
       select
         wi.id, wi.workspace_id, wi.role, wi.uses, wi.max_uses,
         exists (
-          select from workspace_members wm
+          select
+          from workspace_members wm
           where wm.workspace_id = wi.workspace_id
             and wm.user_id = ${userId}
         ) as is_member

@@ -95,10 +95,11 @@ function isAfter(db: Tx, cursor: string | undefined) {
   return db`(job.updated_at, job.id) < (${failedAt}, ${id}::bigint)`
 }
 
+type JobRef = { appId: string; jobId: string }
+type IdRow = { id: string }
+
 /** Its age and its attempts start again, so the reason of its earlier failure is dropped. */
-const returnToQueue = (db: Tx, { appId, jobId }: { appId: string; jobId: string }) => db<
-  { id: string }[]
->`
+const returnToQueue = (db: Tx, { appId, jobId }: JobRef) => db<IdRow[]>`
   update ${queueSchema(db)}._private_jobs job
   set attempts = 0,
     max_attempts = ${MAX_ATTEMPTS},

@@ -16,7 +16,8 @@ const mark = implementWithoutTransaction(
   async (ctx, { channelId, messageId }) => {
     const command = { caller: ctx.caller, input: { channelId, messageId } }
     const [outcome] = await markRead(ctx, [command], { from: 'message', mayWait: true })
-    if (outcome === undefined || outcome === CONTENDED) throw new Error('a mark has waited in vain')
+    if (outcome === undefined || outcome === CONTENDED)
+      throw new Error('marking as read was still contended')
     if ('error' in outcome) throw outcome.error
     const { memberCount, lastReadMessageId } = outcome
     await publishReceipt(ctx, { channel: { id: channelId, memberCount }, messageId })

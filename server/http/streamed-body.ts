@@ -29,7 +29,7 @@ export async function* streamedBody(
   try {
     for await (const chunk of raw) yield chunk
   } catch {
-    throw new ApiError('VALIDATION_ERROR', 'body: the connection ended before it')
+    throw new ApiError('VALIDATION_ERROR', 'body: the connection closed before it was complete')
   }
 }
 

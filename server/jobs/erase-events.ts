@@ -11,7 +11,7 @@ import {
 
 /** The names of the deletions of users, by their ids. */
 export type Deletions = ReadonlyMap<string, string>
-type Topic = { topic: string; due: Deletions }
+type ErasedTopic = { topic: string; due: Deletions }
 
 /**
  * Removes the names of deleted users from the events of a topic, in one walk for all users of the
@@ -20,7 +20,7 @@ type Topic = { topic: string; due: Deletions }
 export async function eraseFromTopic(
   context: ErasureContext,
   found: FoundTarget,
-  { topic, due }: Topic,
+  { topic, due }: ErasedTopic,
 ) {
   const { state, ...target } = found
   const { batch, publisher } = context

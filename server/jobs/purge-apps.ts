@@ -199,9 +199,10 @@ function removeUsers(
   })
 }
 
-const deleteUsers = (db: Tx, { appId, after, limit }: Some & { after: string }) => db<
-  { userId: string }[]
->`
+type SomeUsers = Some & { after: string }
+type RemovedUser = { userId: string }
+
+const deleteUsers = (db: Tx, { appId, after, limit }: SomeUsers) => db<RemovedUser[]>`
   with found as materialized (
     select u.ctid, u.id
     from users u

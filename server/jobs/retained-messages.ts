@@ -83,10 +83,11 @@ async function expireInSlice(
   return slice.isLast ? undefined : slice.last
 }
 
+type RetentionSlice = Retention & { slice: Slice }
+type IdRow = { id: string }
+
 /** The channels whose oldest message is too old. */
-const selectChannels = (db: Tx, { appId, days, slice }: Retention & { slice: Slice }) => db<
-  { id: string }[]
->`
+const selectChannels = (db: Tx, { appId, days, slice }: RetentionSlice) => db<IdRow[]>`
   select within.id
   from (
     select id

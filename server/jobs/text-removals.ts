@@ -126,7 +126,11 @@ async function removeFromSlice(db: Tx, topic: string, limit: number) {
       set type = slice.type, envelope = slice.envelope
       from slice
       where e.topic = ${topic}
-        and e."offset" = any(array(select "offset" from slice where is_due))
+        and e."offset" = any(array(
+          select "offset"
+          from slice
+          where is_due
+        ))
         and e."offset" = slice."offset"
     ),
     reached as materialized (

@@ -29,7 +29,8 @@ export function watchWorkers({ db, timings: overrides }: WatchOptions) {
       const next = isAlive || performance.now() - aliveAt < graceMs ? 'ok' : 'missing'
       if (next === current) return
       current = next
-      if (next === 'missing') log.warn({}, 'no worker runs the staged jobs: start npm run worker')
+      if (next === 'missing')
+        log.warn({}, 'staged jobs wait: no worker is running, start one with parley worker')
       else log.info({}, 'a worker runs the staged jobs again')
     }
     const timer = setInterval(() => {
@@ -54,7 +55,8 @@ const isWorkerAlive = (db: Db, seconds: number) =>
   db.use(async (db) => {
     const [row] = await db<{ isAlive: boolean }[]>`
       select exists (
-        select from job_workers jw
+        select
+        from job_workers jw
         where jw.seen_at > clock_timestamp() - make_interval(secs => ${seconds})
           and jw.seen_at < clock_timestamp() + make_interval(secs => ${seconds})
       ) as is_alive`

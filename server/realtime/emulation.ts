@@ -91,7 +91,9 @@ export class Emulation {
     const { session, node, data } = request
     const { nodeId, tokens, broker } = this.options
     if (!tokens.isSession(session, node)) return 'unknown'
-    if (node === nodeId) return this.#deliver(request) ? 'accepted' : 'unknown'
+    if (node === nodeId) {
+      return this.#deliver(request) ? 'accepted' : 'unknown'
+    }
     if (this.#ended.get(session)) return 'unknown'
     const network = networkOf(address)
     if (!this.#hasRoom(session, data, OF_SESSION)) return 'too many'

@@ -173,9 +173,9 @@ export class KnownPresence {
   /** The users who are online, by their keys. */
   async #select() {
     const users = new Map<string, UserRef>()
-    let after: Connection | undefined = FIRST
+    let after: ConnectedUser | undefined = FIRST
     while (after) {
-      const from: Connection = after
+      const from: ConnectedUser = after
       const page = await this.options.db.use((db) => selectOnline(db, from))
       for (const { appId, userId } of page) users.set(userKey({ appId, userId }), { appId, userId })
       after = page.length < PAGE ? undefined : page.at(-1)
@@ -184,11 +184,11 @@ export class KnownPresence {
   }
 }
 
-type Connection = UserRef & { nodeId: string }
+type ConnectedUser = UserRef & { nodeId: string }
 const FIRST = { nodeId: '', appId: FIRST_ID, userId: '' }
 
 /** The next connections in the order of their keys. Those of dead nodes do not count. */
-const selectOnline = (db: Tx, after: Connection) => db<Connection[]>`
+const selectOnline = (db: Tx, after: ConnectedUser) => db<ConnectedUser[]>`
   select con.node_id, con.app_id, con.user_id
   from connections con
   where (con.node_id, con.app_id, con.user_id)

@@ -32,7 +32,9 @@ export class NoteAssembler {
 
   /** The note that ends with this line of a node, if one does. */
   accept(nodeId: string, line: string): string | undefined {
-    if (!line.startsWith(MARK)) return line === '' ? undefined : line
+    if (!line.startsWith(MARK)) {
+      return line === '' ? undefined : line
+    }
     const [id = '', place, count, piece = ''] = line.slice(MARK.length).split(' ')
     const known = this.#parts.get(nodeId)
     const pieces = known?.id === id ? [...known.pieces, piece] : [piece]

@@ -19,7 +19,8 @@ export async function writeHeartbeat(db: Tx, nodeId: string) {
     returning
       (extract(epoch from beat_at) * 1000)::float as at,
       exists (
-        select from connections con
+        select
+        from connections con
         where con.node_id = ${nodeId}
       ) as has_users`
   return { at: row?.at ?? 0, hasUsers: row?.hasUsers === true }
@@ -93,7 +94,9 @@ export const writePresence = (db: DbConnection, { nodeId, changes: given, mayWai
         union
         select * from removed
         union
-        select app_id, user_id from given where is_uncertain
+        select app_id, user_id
+        from given
+        where is_uncertain
       )
       update users u
       set presence_version = u.presence_version + 1
@@ -102,7 +105,8 @@ export const writePresence = (db: DbConnection, { nodeId, changes: given, mayWai
       where u.app_id = given.app_id
         and u.id = given.user_id
         and not exists (
-          select from connections other
+          select
+          from connections other
           join nodes n on n.id = other.node_id
           where other.app_id = given.app_id
             and other.user_id = given.user_id
@@ -180,7 +184,8 @@ export const removeDeadNode = (
         where u.app_id = given.app_id
           and u.id = given.user_id
           and not exists (
-            select from connections other
+            select
+            from connections other
             join nodes n on n.id = other.node_id
             where other.app_id = u.app_id and other.user_id = u.id
           )

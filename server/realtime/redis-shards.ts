@@ -30,7 +30,9 @@ function slotOf(tag: string) {
   let sum = 0
   for (const byte of Buffer.from(tag)) {
     sum ^= byte << 8
-    for (let bit = 0; bit < 8; bit++) sum = ((sum << 1) ^ (sum & 0x8000 ? POLYNOMIAL : 0)) & 0xffff
+    for (let bit = 0; bit < 8; bit++) {
+      sum = ((sum << 1) ^ (sum & 0x8000 ? POLYNOMIAL : 0)) & 0xffff
+    }
   }
   return sum % SLOTS
 }

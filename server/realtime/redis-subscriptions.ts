@@ -101,9 +101,9 @@ export function createRedisSubscriptions(options: RedisSubscriptionsOptions) {
     open()
   }
   /**
-   * Asks each server of a cluster that has channels of this node, since only one of them has that
-   * of everyone: a connection to another may be lost without saying so. The client replaces one
-   * that leaves a question unanswered.
+   * Asks each server of a cluster that has channels of this node, since only one server holds the
+   * channel that all nodes share: a connection to another may be lost without saying so. The
+   * client replaces one that leaves a question unanswered.
    */
   const probe = async () => {
     const current = connection

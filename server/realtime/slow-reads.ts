@@ -55,7 +55,8 @@ export class SlowReads {
   /** A statement with these keys took too long. */
   add(keys: string[]) {
     const alone = keys.length > 1 ? 1 : 0
-    for (const key of keys) this.#shares.set(key, keys.length > PIECE ? PIECE : alone)
+    const share = keys.length > PIECE ? PIECE : alone
+    for (const key of keys) this.#shares.set(key, share)
     this.schedule()
   }
 

@@ -14,7 +14,7 @@ export class UnreadWork {
   readonly received = new ReceivedCounts()
   /** Users who were sent a count: their total has to follow. */
   readonly owedTotals = new Map<string, UserRef>()
-  /** Users who have fewer channels than before: all their counts are loaded again. */
+  /** Users who may have other channels than before: all their counts are loaded again. */
   readonly usersWhoLeft = new Map<string, UserRef>()
   /** Users whose last total may be stale (computed before a count we have sent since). */
   readonly staleTotals = new Map<string, UserRef>()

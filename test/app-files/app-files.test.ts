@@ -214,7 +214,7 @@ test('a damaged, foreign, newer or empty file is refused, and nobody sees its ap
   const damages: [string, (text: string) => string, RegExp][] = [
     ['word', (text) => text.replace('A reply', 'A Reply'), /^line \d+: the checksum .* damaged$/],
     ['lost', (text) => text.replace(/.*A reply.*\n/, ''), /^line \d+: the checksum/],
-    ['line', (text) => text.replace(/\n(\{"row".*A reply)/, '\n{"ro$1'), /no line of such a file/],
+    ['line', (text) => text.replace(/\n(\{"row".*A reply)/, '\n{"ro$1'), /not a line of an app/],
     ['format', (text) => text.replace('"format":1', '"format":2'), /^the file has format 2, of/],
     ['schema', (text) => text.replace(schema, '9999_later'), /has the schema 9999_later, and this/],
     ['other', () => '{"record":"user"}\n', /^line 1: this is no file of parley app:export$/],
@@ -248,7 +248,7 @@ test('a damaged, foreign, newer or empty file is refused, and nobody sees its ap
   }
 })
 
-test('a file that was cut off is gone on with where it ended, by the same file only', async () => {
+test('an import that was cut off resumes only with the same file', async () => {
   const database = await cloneDatabase()
   const { appId, databaseUrl } = world()
   try {

@@ -237,7 +237,7 @@ test('a bounded number of messages of an app waits for its hook, beside other ap
   await until(() => held.length === atOnce)
   expect(await askFor('busy')).toMatchObject({ action: 'refuse' })
   expect(await askFor('busy', 'allow')).toEqual({ action: 'allow' })
-  expect(lines).toMatchObject([{ app: 'busy', error: 'too many questions at once' }])
+  expect(lines).toMatchObject([{ app: 'busy', error: 'too many concurrent calls to the hook' }])
   const other = askFor('quiet')
   await until(() => held.length === atOnce + 1)
   for (const release of held) release()

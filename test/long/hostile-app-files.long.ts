@@ -106,10 +106,10 @@ test('files that do not end where they should are refused', async () => {
       (text) => `${text.split('\n')[0]}\n${counts.replace('1', '0')}\n`,
       /^another import/,
     ],
-    ['more', (text) => [...some(text), ...many, ''].join('\n'), /^line \d+: no batch is as large/],
-    ['rest', (text) => [...some(text), many[0], counts, ''].join('\n'), /^line \d+: no line of/],
+    ['more', (text) => [...some(text), ...many, ''].join('\n'), /^line \d+: the batch is larger/],
+    ['rest', (text) => [...some(text), many[0], counts, ''].join('\n'), /^line \d+: not a line of/],
     ['less', (text) => [...upTo(text, 'apps'), counts, ''].join('\n'), /^another import of this/],
-    ['twice', (text) => `${text}${end(text)}`, /^line \d+: the file goes on after its end$/],
+    ['twice', (text) => `${text}${end(text)}`, /^line \d+: data after the end line$/],
   ]
   for (const [name, change, message] of changes)
     expect((await importOf(name, change)).output, name).toMatch(message)

@@ -26,6 +26,13 @@ test('a noun that is added by the list of CONTRIBUTING.md passes the checks and 
   npm('reference')
   npm('check')
   // Each worker loads the server once more, and others use the machine as well.
-  const tests = ['polls', 'rights/operations', 'app-files', '/statements.test', 'tenants']
+  const tests = [
+    'polls',
+    'rights/operations',
+    'app-files',
+    '/statements.test',
+    'tenants',
+    'aliases',
+  ]
   npm('test', '--', '--maxWorkers', '2', ...tests)
 }, 1_800_000)

@@ -187,16 +187,22 @@ test('a message that is discarded while the first token tells its app is not sen
   expect(await Promise.all(kept)).toEqual([[], []])
 })
 
-test('the name of an unsent message is there once the token has come', async () => {
-  const { chat, channel, refuseRequests } = scriptedChat({ userId: 'me' })
+test('name and picture of an unsent message are there once the token has come', async () => {
+  const { scripted } = scriptedChat()
+  const image = 'https://example.com/me.png'
+  const token = async () => {
+    const minted = await scripted.token()
+    return { ...minted, user: { ...minted.user, image } }
+  }
+  const { chat, channel, refuseRequests } = scriptedChat({ userId: 'me', token })
   channel('c')
   refuseRequests(/messages/, { status: 503, code: 'UNAVAILABLE' })
   const room = chat.channel('c')
   room.send({ text: 'waits' })
-  const nameOf = () => room.messages.getSnapshot().items.map(({ user }) => user?.name)
-  expect(nameOf()).toEqual([''])
+  const authors = () => room.messages.getSnapshot().items.map(({ user }) => user)
+  expect(authors()).toMatchObject([{ name: '' }])
   await chat.connect()
-  expect(nameOf()).toEqual(['ME'])
+  expect(authors()).toMatchObject([{ name: 'ME', image }])
 })
 
 test('a logout removes what was written before the first token', async () => {

@@ -73,6 +73,20 @@ test('a call does not wait for more than ten seconds', async () => {
   expect(await failed).toMatchObject(expected)
 })
 
+test('a backend that has lost one connection sends its other calls at once', async () => {
+  const lost = () => {
+    throw new TypeError('lost')
+  }
+  const { requests, server } = answering(lost, fine)
+  const calls = [server.users.list()]
+  await vi.advanceTimersByTimeAsync(0)
+  calls.push(server.users.list())
+  await vi.advanceTimersByTimeAsync(0)
+  expect(requests).toHaveLength(2)
+  await vi.advanceTimersByTimeAsync(300)
+  expect(await Promise.all(calls)).toHaveLength(2)
+})
+
 test('a call that waits for its next attempt can be aborted', async () => {
   const { requests, server } = answering(() => refused(503, 'UNAVAILABLE'))
   const stop = new AbortController()

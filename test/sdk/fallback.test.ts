@@ -119,6 +119,11 @@ test('a stream passes lines on as they were sent, and sends each frame in its tu
   }
 })
 
+test('frames that a stream is given before it is connected are sent once it is', async () => {
+  const { sent } = await openStream(204, ['early', 'too'])
+  await expect.poll(() => sent).toEqual([{ session: 's', node: 'n', data: 'early\ntoo' }])
+})
+
 test('a stream that ends, or whose frame is refused, is closed once', async () => {
   const ending = await openStream()
   ending.end()
@@ -142,7 +147,7 @@ test('a stream that was closed passes nothing on', async () => {
 const CONNECTED = '{"id":1,"connect":{"session":"s","node":"n"}}'
 
 /** A stream whose answer is written by hand. Frames that are sent later get this status. */
-async function openStream(status = 204) {
+async function openStream(status = 204, early: string[] = []) {
   let body: ReadableStreamDefaultController<Uint8Array> | undefined
   const sent: unknown[] = []
   const answer = async (address: string, request: RequestInit = {}) => {
@@ -159,6 +164,7 @@ async function openStream(status = 204) {
   socket.onmessage = ({ data }) => void heard.push(data)
   socket.onclose = ({ code }) => void closed.push(code)
   socket.send('{"id":1,"connect":{}}')
+  for (const frame of early) socket.send(frame)
   await expect.poll(() => body).toBeDefined()
   const write = (chunk: Uint8Array) => body?.enqueue(chunk)
   write(Buffer.from(`${CONNECTED}\n`))

@@ -107,6 +107,45 @@ test('an edit of a newer build in another tab is sent whole and by itself', asyn
   expect([count(/PATCH/), bodies.get(request)]).toEqual([2, expect.objectContaining({ text: '2' })])
 })
 
+test.each([
+  { storage: 'of its own', sharedAs: undefined },
+  { storage: 'that tabs share', sharedAs: 'again' },
+])('a refused message is sent again as it was edited: storage $storage', async ({ sharedAs }) => {
+  const storage = { ...memoryStorage(), sharedAs }
+  const { chat, channel, refuseRequests, count } = scriptedChat({ storage })
+  const talk = channel('c')
+  await chat.connect()
+  const room = chat.channel('c')
+  refuseRequests(SEND, { status: 400, code: 'VALIDATION_ERROR' })
+  const out = room.send({ text: 'typo' })
+  await expect(out.sent).rejects.toMatchObject({ code: 'VALIDATION_ERROR' })
+  refuseRequests()
+  chat.disconnect()
+  const edited = room.edit(out.clientId, { text: 'fixed' })
+  out.retry()
+  await chat.connect()
+  await Promise.all([edited, out.sent])
+  expect(talk.messages.map(({ text }) => text)).toEqual(['fixed'])
+  expect(count(/PATCH/)).toBe(0)
+})
+
+test('a refused message that was deleted is not sent again', async () => {
+  const { chat, channel, refuseRequests, count } = scriptedChat({ storage: memoryStorage() })
+  channel('c')
+  await chat.connect()
+  const room = chat.channel('c')
+  refuseRequests(SEND, { status: 400, code: 'VALIDATION_ERROR' })
+  const out = room.send({ text: 'regretted' })
+  await expect(out.sent).rejects.toMatchObject({ code: 'VALIDATION_ERROR' })
+  refuseRequests()
+  chat.disconnect()
+  const deleted = room.delete(out.clientId)
+  out.retry()
+  await chat.connect()
+  await deleted
+  expect(count(SEND)).toBe(1)
+})
+
 test('fields that a newer build set on a refused message are sent with its retry', async () => {
   const storage = { ...memoryStorage(), sharedAs: 'refused' }
   const { chat, channel, refuseRequests, bodies } = scriptedChat({ storage })

@@ -65,6 +65,12 @@ test('the further of two waiting reads counts', () => {
     ).toMatchObject([{ messageId: 'far', seq: 3 }])
 })
 
+test('reads of two channels that wait are both sent', () => {
+  const [one, other] = [{ type: 'read' }, { type: 'read', channelId: 'd' }]
+  const sent = { isSent: true, updated: [] }
+  expect(fold(createEntry(operation('1', one)), createEntry(operation('2', other)))).toEqual(sent)
+})
+
 test('a stored row that lacks what its operation needs is none', () => {
   const send = operation('1', { text: 'Hello', attachments: [] })
   const { attachments: _, ...damaged } = send as typeof send & { attachments: [] }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ready, texts, until } from '../support/chat.ts'
+import { isLive, isOffline, ready, texts, until } from '../support/chat.ts'
 import { quiet, type ScriptedChat, scriptedChat } from '../support/scripted/index.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
 
@@ -157,6 +157,33 @@ test('a thread of a room that was left is whole when the room is shown again', a
   await clock.forward(10)
   const { items } = await until(thread, ready)
   expect(items.map(({ text }) => text)).toEqual(['first', 'second'])
+})
+
+test('a room shown again without a network has what came while it was left', async () => {
+  const clock = stoppedClock()
+  const { chat, channel, cut, mend } = scriptedChat()
+  const talk = channel('c')
+  talk.send('1')
+  chat.channels().subscribe(() => {}) // which keeps the topic
+  await chat.connect()
+  const { messages } = chat.channel('c')
+  const leave = messages.subscribe(() => {})
+  await clock.forward(10)
+  await until(messages, ready)
+  leave()
+  await clock.forward(2_000)
+  talk.send('2')
+  await clock.forward(10)
+  cut()
+  await isOffline(chat)
+  messages.subscribe(() => {})
+  mend()
+  chat.wake()
+  await clock.forward(10)
+  await isLive(chat)
+  talk.send('3')
+  await clock.forward(10)
+  expect(texts(await until(messages, ready))).toEqual(['1', '2', '3'])
 })
 
 test('members and pins that changed after a jump and a leave are loaded', async () => {

@@ -48,7 +48,11 @@ test('starring and muting a channel shows on the other device, in every list', a
   const lists = [desk.chat.channels(), desk.chat.channels({ type: 'group' })]
   for (const list of lists) await until(list, (shown) => ready(shown) && shown.items.length === 1)
   const payloads: unknown[] = []
-  desk.chat.on('channel.settings_changed', ({ payload }) => payloads.push(payload))
+  const positions: unknown[] = []
+  desk.chat.on('channel.settings_changed', ({ payload, topic, rev }) => {
+    payloads.push(payload)
+    positions.push([topic, rev])
+  })
   for (const settings of [{ starred: true }, { muted: true }, { starred: false }])
     await phone.chat.api.channels.updateSettings({ channelId, ...settings })
   for (const list of lists)
@@ -58,6 +62,8 @@ test('starring and muting a channel shows on the other device, in every list', a
     { channelId, starred: true, muted: true },
     { channelId, starred: false, muted: true },
   ])
+  const topic = `user:${world().appId}:cem`
+  expect(positions).toEqual([2, 3, 4].map((rev) => [topic, rev]))
 })
 
 test('a setting changed while the list loads is not overwritten by the response', async () => {

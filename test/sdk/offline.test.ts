@@ -58,11 +58,12 @@ const changes = (requests: string[]) =>
 test('changes made offline are shown at once, and sent in order later', async () => {
   const { room, shown, goOffline, comeBack, talk, requests } = await opened()
   await goOffline()
+  const attachments = ['a', 'b'].map((name) => ({ type: 'image', url: `https://${name}.test` }))
   const done = [
     room.edit('c-0001', { text: 'edited' }),
     room.react('c-0001', '👍'),
     room.pin('c-0002'),
-    room.send({ text: 'new' }).sent,
+    room.send({ text: 'new', attachments }).sent,
     room.send({ text: 'newer' }).sent,
     room.delete('c-0003'),
     room.markRead(),
@@ -70,6 +71,7 @@ test('changes made offline are shown at once, and sent in order later', async ()
   expect(texts({ items: shown() })).toEqual(['edited', '2', 'new', 'newer'])
   expect(shown()[0]).toMatchObject({ reactions: [{ type: '👍', own: true }] })
   expect(shown()[1]).toMatchObject({ pinned: true })
+  expect(shown()[2]).toMatchObject({ attachments })
   await comeBack()
   await Promise.all(done)
   const ofChannel = changes(requests).filter((request) => !request.endsWith('/read'))
@@ -184,6 +186,20 @@ test('without a network nothing that arrived since is marked as read', async () 
   expect(talk.reads.get('me')).toBe(4)
   const { items } = await until(chat.channels(), ready)
   expect(items).toMatchObject([{ id: 'c', lastReadSeq: 4, unreadCount: 1 }])
+})
+
+test('two channels that are read without a network are both marked as read', async () => {
+  const { chat, channel, room, talk, goOffline, comeBack } = await opened()
+  const other = channel('d')
+  for (const each of [talk, other]) each.send('unread')
+  const second = chat.channel('d')
+  second.watch()
+  await until(second.messages, ready)
+  await goOffline()
+  const marked = [room.markRead(), second.markRead()]
+  await comeBack()
+  await Promise.all(marked)
+  expect([talk, other].map(({ reads }) => reads.get('me'))).toEqual([4, 1])
 })
 
 test('one tab sends, every tab shows it, and a discard in one is a discard in all', async () => {

@@ -52,7 +52,7 @@ test('members who came before a connection was lost are asked for after it', asy
   expect(ana.getSnapshot().isOnline).toBe(false)
 })
 
-test('whoever comes online while a room is loading is not shown as offline by it', async () => {
+test('a room load does not overwrite a newer online event', async () => {
   const { chat, channel, tell, hold } = scriptedChat()
   channel('c')
   await chat.connect()
@@ -154,9 +154,18 @@ test('who is online is asked for after five seconds, although a room has not com
 test('who is online is asked for at once where there is no connection to wait for', async () => {
   const { chat, clock, ana } = slowChat()
   await chat.api.users.get({ userId: 'me' })
+  // Its record waits for the next connection.
+  chat.channel('019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81').info.subscribe(() => {})
   ana.subscribe(() => {})
   await clock.forward(250)
   expect(ana.getSnapshot().isOnline).toBe(true)
+})
+
+test('who is online is not asked for before connect() is called', async () => {
+  const { clock, ana, requests, minted } = slowChat()
+  ana.subscribe(() => {})
+  await clock.forward(10_000)
+  expect([requests, minted()]).toEqual([[], 0])
 })
 
 test('who was asked for before an outage is asked for after it, answered or not', async () => {

@@ -50,12 +50,16 @@ test('a change shows in the quote of a pin that is not loaded, unless it is olde
   expect([4, 6].map(textAfter)).toEqual(['known', 'changed'])
 })
 
-test('a quote has the first 200 characters, and an emoji is one', async () => {
+test('a quote has the first 200 characters, and the type of its first attachment', async () => {
   const { talk, room, hold } = await quoting()
   const thumbs = '👍'.repeat(150)
   talk.send(thumbs)
+  const attachments = ['image', 'file'].map((type) => ({ type, url: 'https://example.com/a' }))
+  Object.assign(talk.find('c-0061'), { attachments })
+  talk.edit('c-0061', thumbs)
   await quiet()
   hold(/^POST .*\/messages$/)
   room.send({ text: 'reply', quotedMessageId: 'c-0061' }).sent.catch(() => {})
-  expect(room.messages.getSnapshot().items.at(-1)?.quotedMessage?.text).toBe(thumbs)
+  const quoted = { text: thumbs, attachmentCount: 2, attachmentType: 'image' }
+  expect(room.messages.getSnapshot().items.at(-1)?.quotedMessage).toMatchObject(quoted)
 })

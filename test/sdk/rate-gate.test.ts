@@ -140,6 +140,33 @@ test('a call ends in time although the token does not come, and is never sent', 
   expect(requests).toEqual([])
 })
 
+test('a call that is aborted, or takes too long, holds up no other call', async () => {
+  const clock = stoppedClock()
+  const { scripted, count } = scriptedChat()
+  const fetch = async (url: string, init: RequestInit = {}) => {
+    if (!url.endsWith('/slow')) return scripted.fetch?.(url, init)
+    return new Promise((_, reject) => {
+      init.signal?.addEventListener('abort', () => reject(init.signal?.reason))
+    })
+  }
+  const { chat } = scriptedChat({ fetch: fetch as typeof globalThis.fetch }) // as it is called
+  await chat.connect()
+  const codes: unknown[] = []
+  const ask = (userId: string, options?: CallOptions) =>
+    void chat.api.users.get({ userId }, options).catch(({ code }) => codes.push(code))
+  const stop = new AbortController()
+  ask('slow', { signal: stop.signal })
+  ask('slow', { timeoutMs: 1_000 })
+  await quiet()
+  stop.abort()
+  await quiet()
+  ask('ana')
+  await clock.forward(1_000)
+  ask('ana')
+  await quiet()
+  expect([codes, count(GET_USER)]).toEqual([['ABORTED', 'TIMEOUT'], 2])
+})
+
 test('a call whose next attempt would come too late fails at once', async () => {
   const clock = stoppedClock()
   const { chat, intercept } = scriptedChat()

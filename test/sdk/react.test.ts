@@ -39,6 +39,8 @@ const page = (chat: ChatClient, channelId: string) =>
 test('hooks follow the stores, and mounting twice in StrictMode opens one socket', async () => {
   const [ana] = await world().users('ana', 'ben')
   const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: ['ben'] })
+  // A channel of another type, which is not listed.
+  await ana.channels.create({ type: 'messaging', memberIds: ['ben'] })
   const { chat, proxy } = await chatOf(world(), 'ben')
   const container = window.document.createElement('div')
   const root = createRoot(container as never) // an element of another DOM

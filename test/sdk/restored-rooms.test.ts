@@ -98,6 +98,22 @@ test('a snapshot that is read once connected replaces no total, and keeps no lis
   expect((await until(list, ready)).items).toEqual([])
 })
 
+test('a list that could not be loaded shows what was stored, and is loaded again', async () => {
+  const clock = stoppedClock()
+  const { chat, release, refuseRequests } = lateList()
+  const list = chat.channels()
+  refuseRequests(/channels\?/)
+  list.subscribe(() => {})
+  void chat.connect()
+  await until(list, ({ status }) => status === 'failed')
+  release()
+  await quiet()
+  expect(list.getSnapshot()).toMatchObject({ status: 'stale', items: [{ id: 'c' }] })
+  refuseRequests()
+  await clock.forward(60_000)
+  expect(list.getSnapshot()).toMatchObject({ status: 'ready', items: [] })
+})
+
 test('what has loaded before the stored snapshots is stored, if nothing changes', async () => {
   const { chat, room, release, stored } = lateSnapshot()
   room.watch()

@@ -199,6 +199,24 @@ test('the newest of many channels and long messages are stored, as far as they f
   expect(rows.get('room c')).toMatchObject({ from: 2, messages: [{ id: '2' }, { id: '3' }] })
 })
 
+test('20 rooms of 50 messages, and 50 channels, are stored unless told otherwise', async () => {
+  const { rows, storage } = openStorage()
+  const unset = { rooms: undefined, messages: undefined, channels: undefined }
+  const snapshots = createSnapshots(storage, unset)
+  const sixty = Array.from({ length: 60 }, (_, index) => ({ seq: index + 1, sortKey: index }))
+  const writer = snapshots.start(OWNER, {
+    list: () => ({ ...storedList, listed: sixty }) as never, // as far as it is read
+    room: () => ({ ...room, messages: sixty }) as never, // likewise
+  })
+  writer.note(undefined)
+  for (let n = 1; n <= 21; n++) writer.note(`${n}`)
+  writer.flush()
+  await expect.poll(() => rows.size).toBe(21)
+  const items = Array.from({ length: 50 }, (_, index) => sixty[index + 10])
+  expect(rows.get('list')).toMatchObject({ listed: items })
+  expect(rows.get('room 21')).toMatchObject({ messages: items })
+})
+
 test('snapshots of another build are not shown, and deleted', async () => {
   const { rows, storage } = openStorage()
   const message = { id: '1', userId: 'ana', text: '', seq: 1, rev: 1, reactions: [] }

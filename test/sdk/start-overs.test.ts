@@ -1,29 +1,56 @@
 import { Resources } from '@parley/client/internal/room/resources'
 import { expect, test } from 'vitest'
-import { isOffline, ready, until } from '../support/chat.ts'
+import { isLive, isOffline, ready, until } from '../support/chat.ts'
 import { scriptedChat } from '../support/scripted/index.ts'
 
 const SYNC = /^POST \/api\/sync$/
 
-test('a jump that fails while a room starts over leaves what is older within reach', async () => {
-  const { chat, channel, hold, cut, mend, loseEvents, intercept } = scriptedChat()
+/** A live room of one message. While the client is away too much happens to be told. */
+async function opened() {
+  const server = scriptedChat()
+  const { chat, channel, cut, mend, loseEvents, intercept } = server
   const talk = channel('c')
   talk.send('1')
-  const { messages } = chat.channel('c')
+  const room = chat.channel('c')
+  const { messages } = room
   messages.subscribe(() => {})
   await chat.connect()
   await until(messages, ready)
-  cut()
-  await isOffline(chat)
-  loseEvents()
+  const goOffline = async () => {
+    cut()
+    await isOffline(chat)
+    loseEvents()
+  }
+  const comeBack = () => {
+    const changes = { c: { rev: talk.rev, channel: talk.record(), resync: true } }
+    const answer = { channels: changes, more: false, settingsVersion: 0 }
+    intercept(SYNC, () => Response.json(answer))
+    mend()
+    chat.wake()
+  }
+  return { ...server, talk, room, messages, goOffline, comeBack }
+}
+
+test('a change whose event was lost goes when its room starts over', async () => {
+  const { chat, holdEvents, talk, room, messages, goOffline, comeBack } = await opened()
+  holdEvents()
+  await room.pin('c-0001')
+  expect(messages.getSnapshot().items).toMatchObject([{ pinned: true }])
+  await goOffline()
+  talk.unpin('c-0001')
+  comeBack()
+  await isLive(chat)
+  await until(messages, ready)
+  expect(messages.getSnapshot().items).toMatchObject([{ pinned: false }])
+})
+
+test('a jump that fails while a room starts over leaves what is older within reach', async () => {
+  const { hold, talk, messages, goOffline, comeBack } = await opened()
+  await goOffline()
   for (let n = 2; n <= 63; n++) talk.send(`${n}`)
-  const changes = { c: { rev: talk.rev, channel: talk.record(), resync: true } }
-  const answer = { channels: changes, more: false, settingsVersion: 0 }
-  intercept(SYNC, () => Response.json(answer))
   const page = hold(/GET .*\/messages\?limit=50$/)
   const jump = hold(/GET .*\/messages\/c-0001$/)
-  mend()
-  chat.wake()
+  comeBack()
   await page.asked
   const jumped = messages.jumpTo('c-0001')
   await jump.asked

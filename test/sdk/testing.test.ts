@@ -3,6 +3,7 @@ import {
   ChatProvider,
   useChannels,
   useConnection,
+  useMembers,
   useMessages,
   usePresence,
   useThread,
@@ -18,6 +19,10 @@ import { useDom } from '../support/dom.ts'
 
 const window = useDom({ acts: true })
 const BEN = { id: 'ben', name: 'Ben', image: null }
+const MEMBER = {
+  ...{ userId: 'ben', user: BEN, role: 'member' as const, custom: {} },
+  joinedAt: '2026-01-01T00:00:00.000Z',
+}
 const fakeOf = () => createFakeChat({ me: 'ana', channels: [{ id: 'team', name: 'Team' }] })
 
 test('a fake client shows what arrives in every hook', async () => {
@@ -30,7 +35,8 @@ test('a fake client shows what arrives in every hook', async () => {
     const thread = useThread('team', root.id)
     const [name, unread] = [items[0]?.name, useUnread().total]
     const { typists } = useTyping('team')
-    const status = [useConnection().status, usePresence('ben'), typists.length].join()
+    const shown = [typists.length, useMembers('team').items.length]
+    const status = [useConnection().status, usePresence('ben'), ...shown].join()
     const counts = messages.items.map(({ text, replyCount }) => text + replyCount)
     return [name, totalUnread, unread, status, counts, texts(thread), thread.parent?.text].join(' ')
   }
@@ -39,18 +45,18 @@ test('a fake client shows what arrives in every hook', async () => {
   onTestFinished(() => act(() => page.unmount()))
   const client: ChatClient = fake
   await act(() => page.render(createElement(ChatProvider, { client }, createElement(Page))))
-  expect(container.textContent).toBe('Team 1 1 live,false,0 root0  root')
+  expect(container.textContent).toBe('Team 1 1 live,false,0,0 root0  root')
   await act(() => {
     room.receive({ from: BEN, text: 'reply', parentId: root.id })
-    room.show({ typing: [BEN] })
+    room.show({ typing: [BEN], members: [MEMBER] })
     fake.setPresence('ben', { isOnline: true, lastActiveAt: null })
   })
-  expect(container.textContent).toBe('Team 2 2 live,true,1 root1 reply root')
+  expect(container.textContent).toBe('Team 2 2 live,true,1,1 root1 reply root')
   await act(async () => {
     await room.markRead()
     fake.disconnect()
   })
-  expect(container.textContent).toBe('Team 0 0 offline,true,1 root1 reply root')
+  expect(container.textContent).toBe('Team 0 0 offline,true,1,1 root1 reply root')
 })
 
 test('a fake client sends, waits while offline, is refused, retries and discards', async () => {
@@ -99,7 +105,9 @@ test('a fake room changes messages at once, and refuses those it does not have',
   expect([shown()?.reactions, room.pins.getSnapshot().items]).toEqual([[], []])
   await room.delete(id)
   expect(room.messages.getSnapshot().items).toEqual([])
-  await expect(room.edit('nothing', { text: '' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  const notFound = { code: 'NOT_FOUND' }
+  await expect(room.edit('nothing', { text: '' })).rejects.toMatchObject(notFound)
+  await expect(room.messages.jumpTo('nothing')).rejects.toMatchObject(notFound)
 })
 
 test('a fake room deletes unsent messages unsent, and pinned ones with their pins', async () => {
@@ -125,16 +133,21 @@ test('a fake client answers the calls of a test, and names the one that is missi
   await expect(fake.api.channels.list({})).rejects.toThrow('channels.list')
   expect((await fake.dm('ben')).info.getSnapshot().channel?.id).toBe('dm-ben')
   const [all] = [fake.channels()]
+  const teams = fake.channels({ type: 'team' })
+  fake.channel('dm-ben').receive({ from: BEN, text: 'one' })
   expect([all === fake.channels(), all.getSnapshot().items.length]).toEqual([true, 1])
-  expect(fake.channels({ type: 'team' }).getSnapshot().items).toEqual([])
+  expect(teams.getSnapshot().items).toEqual([])
 })
 
 test('a message of a fake client has its own fields and what it quotes', async () => {
   const room = fakeOf().channel('team')
   const one = await room.send({ text: 'one' }).sent
-  const draft = { text: 'two', custom: { kind: 'x' }, quotedMessageId: one.id }
-  const two = await room.send(draft).sent
-  expect(two).toMatchObject({ custom: { kind: 'x' }, quotedMessage: { id: one.id, text: 'one' } })
+  const own = {
+    custom: { kind: 'x' },
+    attachments: [{ type: 'image', url: 'https://example.com/a.png' }],
+  }
+  const two = await room.send({ ...own, text: 'two', quotedMessageId: one.id }).sent
+  expect(two).toMatchObject({ ...own, quotedMessage: { id: one.id, text: 'one' } })
 })
 
 test('a fake client refuses what is discarded, and metadata alone edits no message', async () => {
@@ -192,6 +205,14 @@ test('a fake channel shows its last message, and a fake logout ends the user', a
   await fake.channel('team').send({ text: 'last' }).sent
   expect(fake.channels().getSnapshot().items[0]?.lastMessage?.text).toBe('last')
   expect(fake.me.getSnapshot()?.id).toBe('ana')
+  const heard: string[] = []
+  for (const type of ['logout', 'resync'] as const) fake.on(type, () => heard.push(type))
+  fake.emit({ type: 'resync', channelIds: ['team'] })
+  expect(heard).toEqual(['resync'])
   await fake.logout()
-  expect(fake.me.getSnapshot()).toBeNull()
+  expect([fake.me.getSnapshot(), fake.connection.getSnapshot().status, heard]).toEqual([
+    null,
+    'offline',
+    ['resync', 'logout'],
+  ])
 })

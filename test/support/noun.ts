@@ -138,6 +138,11 @@ const insertions = [
     "  ofChannels('polls', 'poll'),\n",
   ],
   [
+    'docs/architecture.md',
+    '| app_imports | `ai` | reaction_counts | `rc` | text_removals | `tr` |\n',
+    '| polls | `poll` | | | | |\n',
+  ],
+  [
     'test/rights/operations.test.ts',
     'theirs outsider member owner theirKey key theirAs asMember asOwner admin\n',
     `

@@ -65,7 +65,9 @@ export function createNovu() {
     if (encoded === undefined || rest !== undefined) return accepted
     const id = decodeURIComponent(encoded)
     if (method === 'PATCH') return change(id, call)
-    if (method === 'DELETE') return subscribers.delete(id) ? accepted : notFound
+    if (method === 'DELETE') {
+      return subscribers.delete(id) ? accepted : notFound
+    }
     return accepted
   }
   return {

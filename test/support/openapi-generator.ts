@@ -25,7 +25,9 @@ const java = (jar: string): Command => [
  */
 export async function findOpenApiGenerator(): Promise<Command | undefined> {
   const given = process.env.OPENAPI_GENERATOR_JAR
-  if (given) return (await works([...java(given), 'version'])) ? java(given) : undefined
+  if (given) {
+    return (await works([...java(given), 'version'])) ? java(given) : undefined
+  }
   if (await works(['openapi-generator-cli', 'version'])) return ['openapi-generator-cli']
   if (!existsSync(fetched)) await fetchByMaven()
   return (await works([...java(fetched), 'version'])) ? java(fetched) : undefined

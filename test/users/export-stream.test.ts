@@ -50,7 +50,7 @@ test('only the first page of a stream counts as a call; it resumes at each curso
   expect((await streamOf(app, 'ana')).status).toBe(429)
 })
 
-test('what is no export is answered as JSON, even to who asks for lines first', async () => {
+test('calls other than exports answer JSON whatever Accept says', async () => {
   await populate(world(), 'una')
   for (const path of ['users/una', 'users'])
     expect(

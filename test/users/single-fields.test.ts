@@ -37,3 +37,8 @@ test('each field of a profile is changed by itself, and the others stay', async 
     expect(now !== last, JSON.stringify(change)).toBe(isProfile)
   }
 })
+
+test('of an e-mail address that is too long nothing else is looked at', async () => {
+  const put = world().backend.users.put({ userId: 'fields-ben', email: 'a'.repeat(321) })
+  await expect(put).rejects.toThrow(/^email: Too big: [^;]+$/)
+})

@@ -48,13 +48,13 @@ export async function readAppFile({ body, inTransaction, hasPush, onBatch }: Rea
     number += 1
     const line = parseAppFileLine(text)
     if (!reading) reading = await begin(line, { text, inTransaction })
-    else if (end) throw new Error(`line ${number}: the file goes on after its end`)
+    else if (end) throw new Error(`line ${number}: data after the end line`)
     else if (line?.kind === 'row') addRow(reading, { text, row: line.row, number })
     else if (line?.kind === 'batch') {
       await endBatch(reading, line, { number, inTransaction })
       onBatch?.(reading.rows)
     } else if (line?.kind === 'end' && reading.batch.length === 0) end = line
-    else throw new Error(`line ${number}: no line of such a file. The file is damaged`)
+    else throw new Error(`line ${number}: not a line of an app export: the file is damaged`)
   }
   if (!reading) throw new Error('the file is empty, or cut off in its first line')
   if (end) return finish(reading, end, { inTransaction, hasPush })
@@ -123,7 +123,7 @@ type NumberedRow = Reading['batch'][number] & { number: number }
 function addRow(reading: Reading, { text, row, number }: NumberedRow) {
   const { batch, characters } = reading
   if (batch.length >= BATCH.rows || characters >= BATCH.characters)
-    throw new Error(`line ${number}: no batch is as large. The file is damaged`)
+    throw new Error(`line ${number}: the batch is larger than an export writes`)
   batch.push({ text, row })
   reading.characters += text.length
 }

@@ -11,7 +11,9 @@ export type Account = { name: string; uid: number; gid: number }
 export const accountFor = (databaseFiles: string): Account | undefined => {
   const me = process.getuid?.()
   const owner = statSync(databaseFiles, { throwIfNoEntry: false })
-  if (me === 0) return owner?.uid ? accountOf(owner) : systemAccount()
+  if (me === 0) {
+    return owner?.uid ? accountOf(owner) : systemAccount()
+  }
   if (owner && me !== undefined && owner.uid !== me)
     throw new Error(
       `DATA_DIR: ${databaseFiles} belongs to user ${owner.uid}, not to user ${me}. ` +

@@ -109,9 +109,10 @@ const selectShares = (db: Tx, appId: string) => db<Share[]>`
     ) s
   ) known on true`
 
-const selectActiveUsers = (db: Tx, { appId, days }: { appId: string; days: number }) => db<
-  Usage['activeUsers']
->`
+type Period = { appId: string; days: number }
+type ActiveUsers = Usage['activeUsers']
+
+const selectActiveUsers = (db: Tx, { appId, days }: Period) => db<ActiveUsers>`
   select au.day::text as day, au.count as users
   from active_users au
   where au.app_id = ${appId}

@@ -57,7 +57,10 @@ export function selectOpenIds(
       and ${q === undefined ? db`true` : hasPart(db, db`c.name`, q)}
     order by c.last_activity_at desc, c.id desc
     limit ${count}`
-  const none = db`select id, last_activity_at, name from channels where false`
+  const none = db`
+    select id, last_activity_at, name
+    from channels
+    where false`
   return db`
     select open.id
     from (

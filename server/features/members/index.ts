@@ -180,7 +180,8 @@ const selectMembersById = (db: Tx, channelId: string, userIds: string[]) =>
 
 async function hasOtherOwner(db: Tx, channelId: string, userId: string) {
   const [other] = await db`
-    select from members
+    select
+    from members
     where channel_id = ${channelId}
       and role = 'owner'
       and user_id <> ${userId}

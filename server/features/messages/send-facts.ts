@@ -37,8 +37,8 @@ export type SendFacts = {
 }
 
 /**
- * Locks the channels of these commands of one app, and reads the facts of each command. A command
- * whose author has no row has none: that of the backend before its first message.
+ * Locks the channels of these commands of one app, and reads the facts of each command. No facts if
+ * the author has no row, as for the backend before its first message.
  */
 export async function readFacts(
   db: Tx,

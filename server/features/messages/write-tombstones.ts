@@ -159,7 +159,14 @@ export function writeTombstones(db: Tx, { appId, channelId, tombstones, threads 
     ),
     reactions as (
       delete from reactions
-      where ctid = any(array(select place from reacted where id not in (select id from many)))
+      where ctid = any(array(
+        select place
+        from reacted
+        where id not in (
+          select id
+          from many
+        )
+      ))
     ),
     own as (
       update events e
@@ -168,7 +175,11 @@ export function writeTombstones(db: Tx, { appId, channelId, tombstones, threads 
       join deleted using (id)
       where e.topic = own_events.topic
         and e."offset" = own_events."offset"
-        and own_events.id not in (select id from many where has_text)
+        and own_events.id not in (
+          select id
+          from many
+          where has_text
+        )
     ),
     created as (
       update events e
@@ -187,7 +198,11 @@ export function writeTombstones(db: Tx, { appId, channelId, tombstones, threads 
       join emptied using (id)
       where e.topic = quoting_events.topic
         and e."offset" = quoting_events."offset"
-        and quoting_events.id not in (select id from many where has_text)
+        and quoting_events.id not in (
+          select id
+          from many
+          where has_text
+        )
     ),
     threads as (
       update messages msg

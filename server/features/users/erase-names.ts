@@ -186,9 +186,9 @@ export async function forgetDirectName(db: Tx, ref: ChannelRef, walk: Walk) {
   return rewriteEvents(db, { ...walk, channel, texts: [JSON.stringify(channel.id)] })
 }
 
-const selectUnseen = (db: Tx, { appId, channelId }: ChannelRef, lock = db``) => db<
-  (NamedChannel & { now: string })[]
->`
+type Unseen = NamedChannel & { now: string }
+
+const selectUnseen = (db: Tx, { appId, channelId }: ChannelRef, lock = db``) => db<Unseen[]>`
   select c.app_id, c.id, c.name, c.image, ${isoTime(db, db`clock_timestamp()`)} as now
   from channels c
   where c.id = ${channelId}

@@ -201,10 +201,7 @@ type Finish = Pick<TargetQuery, 'appId' | 'userIds'> & {
   mayWait: boolean
 }
 
-/**
- * Releases the ids of these deleted users, once nothing of theirs is left in any channel. Returns
- * how many there were.
- */
+/** Releases the ids of deleted users of whom no channel holds anything; returns how many. */
 export async function finishErasure(
   { db }: Pick<Transaction, 'db'>,
   { appId, userIds, mayWait }: Finish,
@@ -223,17 +220,20 @@ export async function finishErasure(
         for no key update ${mayWait ? db`` : db`skip locked`}
       )
       and not exists (
-        select from members m
+        select
+        from members m
         where m.app_id = u.app_id
           and m.user_id = u.id
       )
       and not exists (
-        select from former_members fm
+        select
+        from former_members fm
         where fm.app_id = u.app_id
           and fm.user_id = u.id
       )
       and not exists (
-        select from text_removals tr
+        select
+        from text_removals tr
         join messages msg on msg.id = tr.message_id
         where tr.app_id = u.app_id
           and msg.user_id = u.id

@@ -68,7 +68,9 @@ async function readPage(db: Tx, user: ExportRef, from: ExportStart) {
     const isFull = last && (rows.length < last.found || last.found >= limits.exportPage)
     const next = isFull ? { ...place, first: last.first, second: last.second } : after(place, end)
     const isLast = exportParts[next.part] === undefined
-    if (items.length > 0 || isLast) return { items, next: isLast ? null : next }
+    if (items.length > 0 || isLast) {
+      return { items, next: isLast ? null : next }
+    }
     // A full page, or a slice of channels, is a page even without anything: it has an end.
     if (end || isFull) return { items, next }
     place = next

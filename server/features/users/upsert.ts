@@ -140,19 +140,22 @@ function upsert(db: Tx, appId: string, draftById: Record<string, UserDraft>) {
       created_at = updated_at as is_new,
       exists (select from before where before.id = u.id) as was_known,
       exists (
-        select from before
+        select
+        from before
         where before.id = u.id
           and ${isToday(db, db`before.last_active_at`)}
       ) as was_active,
       exists (
-        select from before
+        select
+        from before
         where before.id = u.id
           and (before.display_name, before.image) is distinct from (u.display_name, u.image)
       ) as has_profile_changed,
       ${profileVersion(db)} as profile_version,
       u.last_active_at is not null
         and not exists (
-          select from before
+          select
+          from before
           where before.id = u.id
             and before.last_active_at is not null
             and (before.name, before.email, before.image)

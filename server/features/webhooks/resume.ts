@@ -4,7 +4,7 @@ import type { Tx } from '../../db/client.ts'
 /** How many deliveries of a line, and how many beside it, are looked at. The others wait on. */
 const MOST = 10_000
 
-type Change = { appId: string; webhookId: string; enabled?: boolean; url?: string }
+type WebhookChange = { appId: string; webhookId: string; enabled?: boolean; url?: string }
 
 /**
  * What waits for another try is due at once if a webhook is about to be enabled again, or to get
@@ -12,7 +12,7 @@ type Change = { appId: string; webhookId: string; enabled?: boolean; url?: strin
  * also begins its replay again, for there are events that this did not see. The webhook stays
  * locked, so that of two such changes one comes first.
  */
-export async function resumeDeliveries(db: Tx, { appId, webhookId, enabled, url }: Change) {
+export async function resumeDeliveries(db: Tx, { appId, webhookId, enabled, url }: WebhookChange) {
   const [before] = await db<{ enabled: boolean; url: string }[]>`
     select wh.enabled, wh.url
     from webhooks wh

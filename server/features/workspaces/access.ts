@@ -38,7 +38,8 @@ export async function requireWorkspace(
  */
 export async function lockedWorkspaceForMember(ctx: WriteContext<'user'>, workspaceId: string) {
   await ctx.db`
-    select from workspaces
+    select
+    from workspaces
     where app_id = ${ctx.caller.appId}
       and id = ${workspaceId}
     for no key update`

@@ -52,7 +52,8 @@ export async function leaveWorkspaces({ db }: Pick<Transaction, 'db'>, ended: Me
 export async function lockMemberships(db: Tx, appId: string, userIds: string[]) {
   const ofThem = db`app_id = ${appId} and user_id = any(${userIds})`
   await db`
-    select from workspaces
+    select
+    from workspaces
     where id in (
       select workspace_id
       from workspace_members
@@ -75,7 +76,8 @@ const appointOwners = (db: Tx, workspaceIds: string[]) => db`
     from workspace_members heir
     where workspace_id = any(${workspaceIds}::uuid[])
       and not exists (
-        select from workspace_members owner
+        select
+        from workspace_members owner
         where owner.workspace_id = heir.workspace_id
           and owner.role = 'owner'
       )

@@ -2,8 +2,8 @@ import { limits, type Workspace } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
 import { joinedMicros } from '../cursors.ts'
 
-type WorkspaceQuery = { appId: string; userId: string; which: Fragment }
-type ListedWorkspace = Workspace & { joinedMicros: string; hasNext: true | null }
+type Listing = { appId: string; userId: string; which: Fragment }
+type WorkspaceRow = Workspace & { joinedMicros: string; hasNext: true | null }
 
 /** What an answer says of a workspace beside its name, type and image, at most. */
 const AROUND_BYTES = 350
@@ -13,9 +13,7 @@ const AROUND_BYTES = 350
  * room for. `which` is a condition on the user's rows `wm`, and may end in order and limit: the
  * rest is read for these only.
  */
-export const selectWorkspaces = (db: Tx, { appId, userId, which }: WorkspaceQuery) => db<
-  ListedWorkspace[]
->`
+export const selectWorkspaces = (db: Tx, { appId, userId, which }: Listing) => db<WorkspaceRow[]>`
   select
     w.id, w.name, w.type, w.image,
     wm.role,
@@ -31,7 +29,8 @@ export const selectWorkspaces = (db: Tx, { appId, userId, which }: WorkspaceQuer
     (
       select count(*)::int
       from (
-        select from workspace_members member
+        select
+        from workspace_members member
         where member.workspace_id = w.id
         limit ${mostCounted(db)}
       ) counted
@@ -39,7 +38,8 @@ export const selectWorkspaces = (db: Tx, { appId, userId, which }: WorkspaceQuer
     (
       select count(*)::int
       from (
-        select from channels c
+        select
+        from channels c
         where c.workspace_id = w.id
           and c.deleted_at is null
         limit ${mostCounted(db)}

@@ -69,7 +69,7 @@ A chat backend: channels, messages, threads, reactions and read state.
 A backend calls \`POST /tokens\` with its API key and passes the token to its front end, which \
 uses it for every call under \`/api\`. With \`X-API-Key\` and \`X-User-Id\` the backend \
 itself makes any of these calls as a user. \
-Where a call takes either of them, a bearer token counts, and not the \`X-API-Key\` beside it.
+If a call accepts both and has both, the bearer token is used and \`X-API-Key\` is ignored.
 
 Bodies are JSON in UTF-8, ids of channels and messages are UUIDs, times are ISO 8601 in UTC. \
 Unknown fields of a request are ignored, and responses may gain fields. Refused are the keys \

@@ -114,11 +114,11 @@ export function withNames<
       ),
     }),
     ...(requestBody && {
-      requestBody: media(requestBody, 'Body', `What \`${id}\` is given: ${op.summary}.`),
+      requestBody: media(requestBody, 'Body', `Body of \`${id}\`: ${op.summary}.`),
     }),
     responses: {
       ...responses,
-      [status]: media(responses?.[status], 'Result', `What \`${id}\` answers: ${op.summary}.`),
+      [status]: media(responses?.[status], 'Result', `Response of \`${id}\`: ${op.summary}.`),
     },
   }
 }

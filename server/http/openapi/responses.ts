@@ -25,8 +25,8 @@ export const headers: Components['headers'] = {
   ),
   'RateLimit-Limit': header(
     'integer',
-    `Calls allowed in a window of ${limits.rateWindowSeconds} seconds, to each user and to each ` +
-      'API key; of the app as a whole, if that has a limit of which fewer calls are left.',
+    `The calls that each user and each API key may make in ${limits.rateWindowSeconds} seconds, ` +
+      "or the app's limit if fewer calls of that are left.",
     limits.rates.requests,
   ),
   'RateLimit-Remaining': header('integer', 'Calls left in this window.', limits.rates.requests - 1),

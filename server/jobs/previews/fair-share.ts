@@ -28,7 +28,8 @@ export function createHostLimit({ most, windowMs }: HostLimit) {
   const keyOf = ({ appId, host }: Fetched) => `${appId} ${host}`
   const check = (fetched: Fetched) => {
     const count = counts.get(keyOf(fetched)) ?? 0
-    if (count >= most) throw new BusyError(`fetched ${most} times from ${fetched.host} of late`)
+    if (count >= most)
+      throw new BusyError(`rate limit: ${most} fetches from ${fetched.host} in the window`)
   }
   const count = (fetched: Fetched) =>
     void counts.set(keyOf(fetched), (counts.get(keyOf(fetched)) ?? 0) + 1)

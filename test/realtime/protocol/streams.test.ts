@@ -52,6 +52,8 @@ describe.each(transports)('over %s', (transport) => {
 
   test('the answer begins at once, and tells proxies not to keep or change it', async () => {
     const raw = await connected(ana, { transport, headers: { Origin: ORIGIN } })
+    // An EventSource opens with the first bytes, before there is anything to say.
+    expect(raw.frames.join('').startsWith(':\n\n')).toBe(transport === 'sse')
     expect((await raw.opened).headers).toMatchObject({
       'x-accel-buffering': 'no',
       'cache-control': 'no-store, no-transform',

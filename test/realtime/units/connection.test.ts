@@ -2,13 +2,12 @@ import { limits } from '@parley/contract'
 import { handleCommands } from '@parley/server/realtime/connection/commands'
 import { closings } from '@parley/server/realtime/protocol/codes'
 import { OutgoingPublication } from '@parley/server/realtime/publication'
-import { timings } from '@parley/server/realtime/timings'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { chat, delivered, own, pass, stopTimers } from '../hub/fixture.ts'
 import { ana, openConnection } from './fixture.ts'
 
 const { bufferedBytes } = limits.realtime
-const { pingMs, pongMs, expiryGraceMs } = timings
+const [pingMs, pongMs, expiryGraceMs] = [25_000, 8_000, 25_000]
 const isPing = (message: object) => Object.keys(message).length === 0
 
 /** A history with one publication of this size. */

@@ -248,7 +248,7 @@ test('counts that operations send users are noted', async () => {
   ])
 })
 
-test('of what another node says of a user only that they left may be answered', async () => {
+test("a node answers another node's presence only when a user left", async () => {
   const { dispatcher, calls } = await openDispatcher()
   const note = { kind: 'presence' as const, ...ana, lastActiveAt: null }
   dispatcher.receive({ ...note, isOnline: true })

@@ -26,11 +26,15 @@ export type Field = { id: string; name: string }
 /** The pool that a field draws from, if it names something. */
 export const poolOf = ({ id, name }: Field): Pool | undefined => {
   if (name === 'appId' && /^apps\.(update|delete)$/.test(id)) return 'spareAppId'
-  if (name === 'token') return id === 'invites.accept' ? 'invite' : undefined
+  if (name === 'token') {
+    return id === 'invites.accept' ? 'invite' : undefined
+  }
   if (id === 'abandoned.deleteChannel') return 'emptyChannelId'
   if (id === 'abandoned.deleteWorkspace') return 'emptyWorkspaceId'
   if (id === 'webhooks.replay' && name === 'since') return 'recentTime'
-  if (name === 'deviceId') return id === 'devices.delete' ? 'deviceId' : undefined
+  if (name === 'deviceId') {
+    return id === 'devices.delete' ? 'deviceId' : undefined
+  }
   if (name === 'messageId' && id.startsWith('streams.')) return 'streamId'
   if (['parentId', 'quotedMessageId', 'before', 'after'].includes(name)) return 'messageId'
   if (name in plurals) return plurals[name as keyof typeof plurals] // just looked up
