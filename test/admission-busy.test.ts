@@ -1,4 +1,6 @@
-import { expect, test } from 'vitest'
+import { performance } from 'node:perf_hooks'
+import { createLoopWatch } from '@parley/server/core/loop-watch'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { backend, callsTo, user } from './support/admitted-calls.ts'
 
 test('an app with a long queue leaves connections unused while others want the loop', async () => {
@@ -55,4 +57,21 @@ test('look-ups of keys, which anybody may cause, take no connections of an app',
   await end('of one1')
   await end('of two1')
   expect(started).toHaveLength(13 + 3)
+})
+
+test('the loop is as busy as it was of late, however calm it was before', () => {
+  const difference = performance.eventLoopUtilization.bind(performance)
+  const spent = { idle: 0, active: 0, utilization: 0 }
+  vi.spyOn(performance, 'now').mockImplementation(() => spent.idle + spent.active)
+  vi.spyOn(performance, 'eventLoopUtilization').mockImplementation((one, other) =>
+    one ? difference(one, other) : { ...spent },
+  )
+  onTestFinished(() => void vi.restoreAllMocks())
+  const isBusy = createLoopWatch()
+  const after = (spend: 'idle' | 'active', ms: number) => {
+    spent[spend] += ms
+    return isBusy()
+  }
+  const shown = [after('idle', 60_000), after('active', 200), after('idle', 200)]
+  expect(shown).toEqual([false, true, false])
 })

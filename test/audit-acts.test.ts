@@ -131,6 +131,8 @@ test('the acts of the operator on an app and its keys are noted', async () => {
   const { id: appId, keyId: firstId } = await operator.apps.create({ name: 'Noted' })
   const { id: keyId } = await operator.apps.createKey({ appId, name: 'Reading', scopes: ['read'] })
   await operator.apps.updateKey({ appId, keyId, name: 'Reader' })
+  const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
+  for (const at of [expiresAt, null]) await operator.apps.updateKey({ appId, keyId, expiresAt: at })
   await operator.apps.deleteKey({ appId, keyId })
   await operator.apps.update({ appId, enabled: false })
   const noted = (await operator.audit.listOfApp({ appId })).entries.toReversed()
@@ -138,6 +140,8 @@ test('the acts of the operator on an app and its keys are noted', async () => {
   expect(noted.map(({ operation, target }) => [operation, target])).toEqual([
     ['apps.create', { name: 'Noted', keyId: firstId }],
     ['apps.createKey', { ...key, name: 'Reading' }],
+    ['apps.updateKey', { ...key, name: 'Reader' }],
+    ['apps.updateKey', { ...key, name: 'Reader', expiresAt }],
     ['apps.updateKey', { ...key, name: 'Reader' }],
     ['apps.deleteKey', { keyId }],
     ['apps.update', { enabled: false }],

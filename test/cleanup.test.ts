@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { cleanupElsewhere } from './support/cleanup.ts'
 import { channelEventsOf, upTo } from './support/events.ts'
 import { insertMembers, insertUsers } from './support/inserted.ts'
@@ -186,4 +186,25 @@ test('a pass that runs out of time is continued by another one, on any node', as
     () => cleanup.run(),
   )
   await vi.waitUntil(async () => !(await isStored()), patient)
+})
+
+test('what is abandoned while a server runs is purged within an hour', async () => {
+  const now = performance.now.bind(performance)
+  let minutes = 0
+  vi.spyOn(performance, 'now').mockImplementation(() => now() + minutes * 60_000)
+  onTestFinished(() => void vi.restoreAllMocks())
+  const { db } = world()
+  const ada = await world().user('ada')
+  const cleanup = cleanupElsewhere(world(), { purgeEmptyAfterDays: 7 })
+  for (minutes of [0, 61]) {
+    const { id: channelId } = await ada.channels.create({ type: 'group', name: 'Left' })
+    await ada.members.leave({ channelId })
+    await db`
+      update channels
+      set updated_at = now() - interval '8 days', last_activity_at = now() - interval '8 days'
+      where id = ${channelId}`
+    await cleanup.pass()
+    const left = await db`select from channels where id = ${channelId} and deleted_at is null`
+    expect(left).toEqual([])
+  }
 })

@@ -128,6 +128,11 @@ test('a cursor that no page has given is refused', async () => {
     const cursor = encode([time, 'ana'])
     await expect(ana.receipts.status({ channelId, cursor })).rejects.toMatchObject(refusal)
   }
+  const { operator, appId } = world()
+  for (const number of ['', '-1', '1e9', '9'.repeat(19)]) {
+    const page = { appId, cursor: encode([number, '']) }
+    await expect(operator.audit.listOfApp(page)).rejects.toMatchObject(refusal)
+  }
 })
 
 test('a forged cursor of a channel that does not exist leaves no failure behind', async () => {

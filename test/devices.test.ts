@@ -8,7 +8,7 @@ const android = { platform: 'android', provider: 'fcm' } as const
 
 type Device = { id: string; token: string; deviceId: string | null; appVersion: string | null }
 const devicesOf = (userId: string) => world().db<Device[]>`
-  select id, token, device_id, app_version
+  select id, token, device_id, app_version, updated_at > created_at as is_updated
   from devices
   where user_id = ${userId} and app_id = ${world().appId}
   order by id`
@@ -29,7 +29,9 @@ test('registering the same push token again updates the device', async () => {
     platform: 'ios',
     provider: 'apns',
   })
-  expect(await devicesOf('ana')).toMatchObject([{ id: first.id, token: 'one', appVersion: '2.0' }])
+  expect(await devicesOf('ana')).toMatchObject([
+    { id: first.id, token: 'one', appVersion: '2.0', isUpdated: true },
+  ])
 })
 
 test('every platform registers with every provider, and no push token is shown', async () => {

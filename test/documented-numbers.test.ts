@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { limits } from '@parley/contract'
 import { readConfig } from '@parley/server/config'
+import { timings as jobTimings } from '@parley/server/jobs/timings'
 import { timings } from '@parley/server/realtime/timings'
 import { expect, test } from 'vitest'
 
@@ -49,6 +50,7 @@ test.each([
   ['docs/reliability.md', 'looked at every 0.4 s', timings.lookMs, 400],
   ['docs/reliability.md', 'the next pass (every 5 s)', timings.reconcileMs, 5_000],
   ['docs/scaling.md', 'is replaced after 5 seconds', timings.brokerSilenceMs, 5_000],
+  ['docs/webhooks.md', 'Any 2xx within ten seconds', jobTimings.webhookTimeoutMs, 10_000],
 ])('the time that %s promises: %s', (page, promise, actual, promised) => {
   expect(textOf(page)).toContain(promise)
   expect(actual).toBe(promised)

@@ -3,9 +3,11 @@ import { createConnection } from 'node:net'
 import { endpointPath } from '@parley/contract'
 import { createShutdown } from '@parley/server/core/shutdown'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { forge } from './support/forge.ts'
 import { whileLocked } from './support/locks.ts'
 import { exchange, post } from './support/raw.ts'
 import { RawSocket } from './support/socket.ts'
+import { RawStream } from './support/stream.ts'
 import { createWorld, useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -118,6 +120,16 @@ test('a refusal by a stopping server says when to retry', async () => {
   const refused = await post(closing.url, endpointPath, { method: 'GET', headers: upgrade })
   expect([refused.status, refused.headers['retry-after']]).toEqual([503, '1'])
   await goOn()
+})
+
+test('a stopping server ends the streams of clients that are about to refresh', async () => {
+  const { node, ana } = await leavingNode()
+  const token = forge(ana.minted.wsToken, { payload: { iat: 1_000, exp: 2_000 } })
+  const stream = new RawStream(node, JSON.stringify({ id: 1, connect: { token } }))
+  onTestFinished(() => stream.terminate())
+  expect((await stream.reply(1)).error).toMatchObject({ code: 109 })
+  await node.stop()
+  expect((await stream.closed).code).toBe(3001)
 })
 
 /** A connection that sends no request. */

@@ -2,6 +2,7 @@ import { MAX_ATTEMPTS } from '@parley/server/core/jobs'
 import { expireGivenUp } from '@parley/server/jobs/given-up'
 import { expect, test } from 'vitest'
 import { ageTriedJobs } from './support/aged-jobs.ts'
+import { upTo } from './support/events.ts'
 import { useGivenUpJobs } from './support/given-up-jobs.ts'
 import { idle } from './support/idle.ts'
 import { lockedJobs } from './support/locked-jobs.ts'
@@ -35,6 +36,20 @@ test('a job that was given up is listed with its reason, and runs when it is ret
   const { operator, appId } = world()
   const { entries } = await operator.audit.listOfApp({ appId, operation: 'jobs.retry' })
   expect(entries[0]).toMatchObject({ actor: { type: 'operator' }, target: { jobId: job.id } })
+})
+
+test('of a job that was given up, the first ten things that it is about are listed', async () => {
+  const { job } = await giveUp()
+  deleteJobsLater()
+  const { db, appId } = world()
+  const about = upTo(11).map((n) => ({ appId, userId: `user${n}` }))
+  await db`
+    update graphile_worker._private_jobs
+    set payload = jsonb_set(payload::jsonb, '{jobs}', ${db.json(about)})::json
+    where id = ${job.id}`
+  const [listed] = await givenUpJobs()
+  expect(listed?.size).toBe(11)
+  expect(listed?.about.map(({ userId }) => userId)).toEqual(upTo(10).map((n) => `user${n}`))
 })
 
 test('a job in its last attempt is not listed yet, and not retried', async () => {

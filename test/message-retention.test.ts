@@ -120,6 +120,19 @@ test('the channels of an app are looked through once an hour', async () => {
   expect(await left()).toBe(0)
 })
 
+test('a time to keep messages that an app returns to counts at once', async () => {
+  const pass = createPasses(200)
+  const { send, keepFor, left } = await appWithMessage('Returning', 8)
+  await keepFor(7)
+  await pass()
+  await keepFor(90)
+  await pass()
+  await send()
+  await keepFor(7)
+  await pass()
+  expect(await left()).toBe(0)
+})
+
 test('messages that are sent while old ones are deleted get revs of their own', async () => {
   const { appId, channelId, keepFor, ana } = await appWithMessage('Busy', 8)
   for (const n of upTo(10)) await ana.messages.send({ channelId, text: `old ${n}` })

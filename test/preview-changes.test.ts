@@ -64,6 +64,8 @@ test('an edit removes at once the previews of links it removes, and keeps the ot
   const { web, ana, channelId, send, previewed, idle, updatesOf } = scene()
   const { id } = await send(`${web.url}/a ${web.url}/b`)
   await previewed(id)
+  const { createdAt, updatedAt } = await ana.messages.get({ channelId, messageId: id })
+  expect(Date.parse(updatedAt)).toBeGreaterThan(Date.parse(createdAt))
   const edited = await ana.messages.edit({ channelId, messageId: id, text: `only ${web.url}/b` })
   expect(edited.linkPreviews?.map(({ title }) => title)).toEqual(['B'])
   expect(await ana.messages.edit({ channelId, messageId: id, text: 'none' })).not.toHaveProperty(

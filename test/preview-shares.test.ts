@@ -44,6 +44,16 @@ test('fetches are counted by host, redirects included', async () => {
   expect((await get(`${other.url}/to`, 'other'))?.url.href).toBe(`${target.url}/page`)
 })
 
+test('without a setting, an app fetches 60 times a minute from a host', async () => {
+  const target = await servePages({})
+  onTestFinished(async () => void (await target.stop()))
+  stopClock()
+  const get = createFetch({ allowedHosts: [target.host] })('app')
+  const fetched = () => get(target.url, { type: 'html', signal: new AbortController().signal })
+  await Promise.all(Array.from({ length: 60 }, fetched))
+  await expect(fetched()).rejects.toThrow('rate limit: 60 fetches')
+})
+
 test('fetches are counted by address, whatever their names: of IPv6 the network', async () => {
   const names = await serveNames({
     'one.test': ['93.184.216.34', '8.8.8.8'],

@@ -143,17 +143,27 @@ test('pushes of a workflow that the provider lacks are refused, and logged once'
   expect(counted).toContain('outcome="refused"} 16')
 })
 
-test.each(['trigger_not_active', 'no_workflow_active_steps_defined', 'invalid_recipients'])(
-  'a push that the provider acknowledges as %s is refused',
-  async (status) => {
-    provider.decide(({ to }) => ({ status: to === 'user1' ? status : 'processed' }))
-    for (const count of [2, 3]) {
-      const { error, refusals, counted } = await send(count)
-      expect(error).toBeUndefined()
-      expect(refusals).toMatchObject([{ reason: status, pushes: 1, transactionId: 'push1' }])
-      expect(counted).toContain(`outcome="accepted"} ${count - 1}`)
-      expect(counted).toContain('outcome="refused"} 1')
-    }
+test.each([
+  ...['trigger_not_active', 'no_workflow_active_steps_defined'],
+  ...['subscriber_id_missing', 'no_tenant_found', 'invalid_recipients'],
+])('a push that the provider acknowledges as %s is refused', async (status) => {
+  provider.decide(({ to }) => ({ status: to === 'user1' ? status : 'processed' }))
+  for (const count of [2, 3]) {
+    const { error, refusals, counted } = await send(count)
+    expect(error).toBeUndefined()
+    expect(refusals).toMatchObject([{ reason: status, pushes: 1, transactionId: 'push1' }])
+    expect(counted).toContain(`outcome="accepted"} ${count - 1}`)
+    expect(counted).toContain('outcome="refused"} 1')
+  }
+})
+
+test.each(['Trigger is missing', 'payload is too large', 'validation failed', 'invalid phone'])(
+  'a push with which the provider meets the error "%s" is refused',
+  async (reason) => {
+    provider.decide(() => ({ status: 'error', error: [reason] }))
+    const { error, refusals } = await send(2)
+    expect(error).toBeUndefined()
+    expect(refusals).toMatchObject([{ reason: `error: ${reason}`, pushes: 2 }])
   },
 )
 

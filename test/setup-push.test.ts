@@ -44,6 +44,12 @@ test('setup:push creates missing workflows by their configured ids, and keeps ot
     'reactorId reactorName emoji channelId messagePreview messageId',
     'replierId replierName channelId channelName threadId replyPreview',
   ])
+  // What a text names and its payload lacks would be empty on the phones.
+  const named = created.map(({ body: { steps } }) =>
+    Array.from(JSON.stringify(steps).matchAll(/payload\.(\w+)/g), ([, field]) => field),
+  )
+  for (const [index, names] of named.entries())
+    expect(fields[index]?.split(' ')).toEqual(expect.arrayContaining(names))
   expect(created[0]?.body).toMatchObject({
     workflowId: 'new-message',
     active: true,

@@ -6,7 +6,7 @@ import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { parleyOn } from './app-files/command.ts'
 import { createDataFolder } from './support/folders.ts'
 import { createEmptyDatabase } from './support/migrations.ts'
-import { production, useChildren } from './support/start.ts'
+import { bundled, production, useChildren } from './support/start.ts'
 import { until } from './support/until.ts'
 
 const directory = createDataFolder('stop-amid-start')
@@ -34,20 +34,28 @@ const connect = (url: string) => {
   return sql
 }
 
-for (const command of ['start', 'worker'] as const)
-  test(`a stop while parley ${command} is loaded ends it before it has started`, async () => {
+test.each([
+  ['SIGTERM', 'start'],
+  ['SIGTERM', 'worker'],
+  ['SIGINT', 'start'],
+  ['SIGHUP', ''],
+] as const)(
+  'a stop by %s while parley %s is loaded ends it before it has started',
+  async (signal, command) => {
+    const given = command === '' ? [] : [command]
     // From here on Node.js no longer ends it by the signal.
     const code = `
       let sent = false
       process.on('newListener', (name) => {
-        if (name !== 'SIGTERM' || sent) return
+        if (name !== '${signal}' || sent) return
         sent = true
         process.kill(process.pid, name)
       })`
     // With this, a start would fail.
     const variables = { ...production, ...before(code), PORT: 'none' }
-    await expectStopped(children.start(variables, directory, command))
-  })
+    await expectStopped(children.start(variables, directory, bundled(...given)))
+  },
+)
 
 test('a stop while each of the worker processes is loaded leaves nothing behind', async () => {
   const url = await createEmptyDatabase()

@@ -30,7 +30,9 @@ test.each([
   `https://www.youtube.com/shorts/${ID}`,
   `https://www.youtube.com/live/${ID}?feature=share`,
   `https://www.youtube.com/embed/${ID}`,
+  `https://www.youtube.com/v/${ID}`,
   `https://www.youtube-nocookie.com/embed/${ID}`,
+  `https://youtube-nocookie.com/embed/${ID}`,
 ])('a YouTube URL has a video preview: %s', async (url) => {
   expect((await find(url)).preview).toMatchObject({
     url,

@@ -1,6 +1,8 @@
 import { createMetricsSum } from '@parley/server/commands/worker-metrics'
+import { observeEventLoop } from '@parley/server/core/event-loop-metrics'
 import { createMetrics } from '@parley/server/core/metrics'
-import { expect, test } from 'vitest'
+import { Registry } from 'prom-client'
+import { expect, onTestFinished, test } from 'vitest'
 import { sample } from './support/scrape.ts'
 
 const labels = { operation: 'messages.send', outcome: 'ok' }
@@ -54,4 +56,19 @@ test('counters of worker processes never fall, whether one is busy or ends', asy
   one.work(1)
   expect(await read(one.answers())).toEqual([16, 16, 16, 1])
   expect(await read(one.isBusy())).toEqual([16, 16, 16, 0])
+})
+
+test('the delay of the event loop is that of the slowest worker process, not of all', async () => {
+  const registry = new Registry()
+  onTestFinished(observeEventLoop(registry))
+  const shown = async (id: number, value: number) => ({
+    worker: { id, isDead: () => false },
+    metrics: (await registry.getMetricsAsJSON()).map((metric) => ({
+      ...metric,
+      values: [{ value, labels: { percentile: '99' } }],
+    })),
+  })
+  const both = await Promise.all([shown(1, 0.2), shown(2, 0.3)])
+  const text = await (await createMetricsSum()(both)).metrics()
+  expect(sample(text, 'parley_event_loop_delay_seconds{percentile="99"}')).toBe(0.3)
 })

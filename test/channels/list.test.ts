@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { inBatches } from '../support/batches.ts'
 import { withoutCleanup } from '../support/locks.ts'
 import { rest } from '../support/rest.ts'
-import { useSharedWorld } from '../support/world.ts'
+import { type User, useSharedWorld } from '../support/world.ts'
 import { otherAppIn } from './fixture.ts'
 
 const world = useSharedWorld()
@@ -158,15 +158,16 @@ describe('listing channels', () => {
     },
   )
 
+  const discovered = async ({ channels }: User, offset = 0) => {
+    const page = await channels.list({ discover: true, limit: 1, offset })
+    return page.channels.map(({ id }) => id)
+  }
   test('discovery lists open channels by their last message, in full pages', async () => {
     const { db, appId } = world()
     const [ana] = await world().users('ana')
     const create = (type: 'public' | 'livestream') => ana.channels.create({ type, name: 'Open' })
     const [older, newer] = [await create('public'), await create('livestream')]
-    const first = async () => {
-      const { channels } = await ana.channels.list({ discover: true, limit: 1 })
-      return channels.map(({ id }) => id)
-    }
+    const first = () => discovered(ana)
     // Those of other apps, the newest of all, take no place of a page.
     await (await world().stranger()).tokens
       .create({ userId: 'zoe' })
@@ -194,11 +195,10 @@ describe('listing channels', () => {
       for (const name of ['One', 'Two', 'Three'])
         ids.push((await ana.channels.create({ ...kind, name })).id)
     for (const index of [0, 3, 0]) {
-      const channelId = ids[index] ?? ''
-      await ana.messages.send({ channelId, text: 'hi' })
-      const page = await ana.channels.list({ discover: true, limit: 1 })
-      expect(page.channels.map(({ id }) => id)).toEqual([channelId])
+      await ana.messages.send({ channelId: ids[index] ?? '', text: 'hi' })
+      expect(await discovered(ana)).toEqual([ids[index]])
     }
+    expect(await discovered(ana, 5)).toEqual([ids[1]])
   })
 
   test('discovery lists channels that anyone can join, and no others', async () => {

@@ -16,9 +16,11 @@ import {
 
 const world = useWorld()
 
+const profile = { email: 'ana@example.com', image: 'https://example.com/ana.png' }
+
 /** A channel of two, whose messages are not in the order of their times. */
 const kitchen = [
-  user('ana', { name: 'Ana', email: 'ana@example.com', custom: { plan: 'pro' } }),
+  user('ana', { name: 'Ana', ...profile, custom: { plan: 'pro' } }),
   user('ben'),
   user('cem'),
   channel('kitchen', { name: 'Kitchen talk', createdBy: 'ana', custom: { floor: 2 } }),
@@ -50,6 +52,7 @@ const kitchen = [
     messageId: 'first',
     createdAt: at(3),
   },
+  channel('closed', { createdBy: 'cem', frozen: true }),
   channel('direct', { type: 'messaging', name: undefined, memberIds: ['ben', 'ana'] }),
   message('hello', 'direct', { userId: 'ben' }),
 ]
@@ -60,8 +63,8 @@ beforeAll(async () => {
 })
 
 test('imported history is read like any other, in the order of its times', async () => {
-  expect(report).toMatchObject({ lines: 17, isFinished: true, refused: 0, refusals: [] })
-  const counts = { users: 3, channels: 2, members: 2, messages: 7, reactions: 1, pins: 1, reads: 1 }
+  expect(report).toMatchObject({ lines: 18, isFinished: true, refused: 0, refusals: [] })
+  const counts = { users: 3, channels: 3, members: 2, messages: 7, reactions: 1, pins: 1, reads: 1 }
   expect(report.imported).toEqual(counts)
   const [ana, ben] = await world().users('ana', 'ben')
   const channelId = channelIdOf(world(), 'kitchen')
@@ -91,7 +94,13 @@ test('imported history is read like any other, in the order of its times', async
   expect(pins.messages).toMatchObject([{ text: 'first', pinnedBy: 'ben', pinnedAt: at(3) }])
   const { readBy } = await ana.receipts.get({ channelId, messageId: first?.id ?? '' })
   expect(readBy).toMatchObject([{ userId: 'ben', readAt: at(3) }])
-  expect(await ana.users.get({ userId: 'ana' })).toMatchObject({ custom: { plan: 'pro' } })
+  const stored = await world().backend.users.get({ userId: 'ana' })
+  expect(stored).toMatchObject({ ...profile, custom: { plan: 'pro' } })
+  const frozen = { channelId: channelIdOf(world(), 'closed') }
+  expect(await world().backend.channels.get(frozen)).toMatchObject({ frozen: true })
+  const messageId = messageIdOf(world(), 'first')
+  const reacted = await world().db`select created_at from reactions where message_id = ${messageId}`
+  expect(reacted).toMatchObject([{ createdAt: at(2) }])
   await expectExactCounters(world())
 })
 

@@ -38,6 +38,30 @@ test('a channel that its file has twice is refused once, by its first line', asy
   ])
 })
 
+test('an import keeps others of its app out for as long as it takes', async () => {
+  const { db, url, operator } = world()
+  const { id: appId, apiKey } = await operator.apps.create({ name: 'Moving slowly' })
+  const batch = upTo(limits.imports.batch.lines).map(() => `${JSON.stringify(user('ana'))}\n`)
+  const ending = () => db`
+    update imports
+    set leased_until = clock_timestamp()
+    where app_id = ${appId}
+    returning true`
+  const renewed = () => db`
+    select
+    from imports
+    where app_id = ${appId}
+      and leased_until > clock_timestamp()`
+  async function* file() {
+    yield batch[0]
+    await expect.poll(ending).toHaveLength(1)
+    yield batch.join('')
+    await expect.poll(renewed).toHaveLength(1)
+  }
+  const { body } = await post({ url, apiKey }, ReadableStream.from(file()) as never)
+  expect(body).toMatchObject({ isFinished: true, imported: { users: 1 } })
+})
+
 test('a user whose records are being stored is deleted after that', async () => {
   const { backend, appId } = world()
   await backend.users.put({ userId: 'named', name: 'Named' })

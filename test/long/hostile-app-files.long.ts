@@ -71,6 +71,8 @@ test('an import that is given up while it runs stores and shows nothing more', a
     'it was given up',
   )
   expect(await db`select from app_imports`).toEqual([])
+  const noted = await db`select actor from audit where operation = 'apps.discard'`
+  expect([...noted]).toContainEqual({ actor: 'operator' })
   expect(await db`select from members where app_id = ${appId}`).toEqual([])
   await purged()
 })

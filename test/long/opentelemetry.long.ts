@@ -129,6 +129,7 @@ test.for(['1', '2'])(
     expect(pushed).toContain(`00-${TRACE}-${push?.spanId}-01`)
     expect(await server.stop()).toBe(0)
     expect(receiver.spans.filter(({ name }) => name.includes('/health'))).toEqual([])
+    expect(receiver.spans.filter((span) => span.name === 'SQL' && !span.parentSpanId)).toEqual([])
     // A refusal is no fault of the server.
     expect(refused().find(({ name }) => name.startsWith('POST'))?.status.code).toBe(0)
     await receiver.stop()

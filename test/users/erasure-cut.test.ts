@@ -138,7 +138,9 @@ test('an erasure that was cut goes on with the texts of a channel deleted since'
   const [ana, ben] = await world().users('cut-ana', 'cut-ben')
   const group = { name: 'Cut', memberIds: [ana.id] }
   const { id: channelId } = await ben.channels.create({ type: 'group', ...group })
-  await ana.messages.send({ channelId, text: MARKER })
+  const attachments = [{ type: 'image' as const, url: 'https://example.com/cat.png' }]
+  const { id: quotedMessageId } = await ana.messages.send({ channelId, text: MARKER, attachments })
+  await ben.messages.send({ channelId, text: 'see', quotedMessageId })
   const positions = createErasurePositions()
   /** Ends the turn once the names are out of the events, and the messages are still there. */
   const cut = { ...positions, get: endOfTurn }
@@ -148,5 +150,12 @@ test('an erasure that was cut goes on with the texts of a channel deleted since'
     await ben.channels.delete({ channelId })
     await erasing(positions, [ana.id])
     expect(await marked()).toEqual([])
+    const quotes = await db`
+      select envelope::json #> '{payload,message,quotedMessage}' as shown
+      from events
+      where topic = ${topics.channel(appId, channelId)}
+        and type = 'message.new'`
+    const shown = { id: quotedMessageId, text: '', attachmentCount: 0, attachmentType: null }
+    expect(quotes).toMatchObject([{ shown }])
   })
 })

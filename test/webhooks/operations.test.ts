@@ -148,6 +148,7 @@ test.each([
   'https://Shop.localhost/',
   'https://printer.local.',
   'https://metadata.google.internal/',
+  'https://printer.home.arpa/',
   'https://intranet/hook',
 ])('%s is refused as the URL of a webhook', async (url) => {
   const { backend } = await newBackend()

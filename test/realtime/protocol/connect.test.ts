@@ -18,6 +18,9 @@ describe('framing', () => {
       'centrifuge-protobuf',
     )
     expect((await opened()).socket.protocol).toBe('')
+    // It counts for more than what the address asks for.
+    const raw = await opened({ protocols: ['centrifuge-json'], query: '?format=protobuf' })
+    expect((await raw.send(connect(ana().minted.wsToken)).reply(1)).connect).toBeDefined()
   })
 
   test.each(['?format=protobuf', '?cf_protocol=protobuf'])(

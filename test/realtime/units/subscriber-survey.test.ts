@@ -4,11 +4,12 @@ import { expect, test, vi } from 'vitest'
 import { upTo } from '../../support/events.ts'
 import { stoppedClock } from '../../support/scripted/time.ts'
 
+const ownSubscription = { subscriber: { id: 'own', userId: 'ana' } }
+
 /** A survey of a node with one subscription, beside so many other nodes. */
-function openSurvey(countOthers: () => Promise<number>) {
+function openSurvey(countOthers: () => Promise<number>, subscriptions = [ownSubscription]) {
   const clock = stoppedClock()
   const asked: SurveyNote[] = []
-  const subscriptions = [{ subscriber: { id: 'own', userId: 'ana' } }]
   const survey = new SubscriberSurvey({
     nodeId: 'node',
     hub: { topics: { get: () => ({ subscriptions }) } } as never, // what it asks of them
@@ -78,4 +79,9 @@ test('a node lists a thousand subscriptions at most', async () => {
   const id = await lastAsked(1)
   for (const n of upTo(1_000)) answer(id, `there ${n}`)
   expect(await clients).toHaveLength(1_000)
+  const many = openSurvey(
+    async () => 0,
+    upTo(1_001).map(() => ownSubscription),
+  )
+  expect(await many.survey.clientsOf('topic')).toHaveLength(1_000)
 })
