@@ -48,7 +48,7 @@ test('an app is shown by the import that stored its last batch, and by no other'
   expect(await show({})).toEqual({ isDisabled: false, hasNewEpoch: false })
 })
 
-test('an app is exported after the end of an import that could not refresh all clients', async () => {
+test('an app is exported after an import that ended before clients were refreshed', async () => {
   const { appId, db, databaseUrl } = world()
   await importInto(world(), [user('ana'), channel('shown'), member('shown', 'ana')])
   await db`

@@ -22,24 +22,6 @@ test('a revocation closes sockets on every node, and is sent to the others once'
   expect([closed.length, sent.length]).toEqual([2, 3])
 })
 
-test.each(['this', 'another'])(
-  'the new events of an app that was deleted on %s node and imported again are delivered',
-  async (node) => {
-    const { dispatcher, hub, memory, revocations } = await openDispatcher()
-    const { subscription } = await new Listener().join(hub, chat)
-    hub.publish(memory.appendSeveral(chat, 3))
-    subscription.leave()
-    const revoked = { appId: ana.appId, isClosed: true }
-    if (node === 'this') revocations.publish(revoked)
-    else dispatcher.receive({ kind: 'revoked', revoked })
-    memory.rewind(chat, 1)
-    const listener = new Listener()
-    await listener.join(hub, chat)
-    hub.publish([memory.append(chat)])
-    expect(listener.received).toEqual([2])
-  },
-)
-
 const typing = (type: 'typing.start' | 'typing.stop'): EphemeralEvent => ({
   kind: 'event',
   topic: chat,
