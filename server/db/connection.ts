@@ -64,6 +64,8 @@ type ConnectionOptions = {
   onStatement?: OnStatement | undefined
   statementMs?: number
   idleInTransactionMs?: number | undefined
+  /** Null: it has no end. By default it ends after 30 to 60 minutes, in a transaction, too. */
+  lifetime?: null
 }
 
 /**
@@ -90,11 +92,13 @@ export const openConnection = ({
   onStatement,
   statementMs = patience.statementMs,
   idleInTransactionMs = IDLE_IN_TRANSACTION_MS,
+  lifetime,
 }: ConnectionOptions) => {
   const sql = postgres(readTls(url).url, {
     ...serverOf(url),
     max,
     ...(socket && { socket }), // documented, but missing in its types
+    ...(lifetime === null && { max_lifetime: lifetime }),
     connect_timeout: statementMs / 1000,
     keep_alive: KEEP_ALIVE_SECONDS,
     // If the connection breaks during the look-up of array types, the error is thrown outside of

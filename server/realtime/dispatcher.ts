@@ -168,10 +168,11 @@ function trackCounts(unread: UnreadNotifier, { topic, type, payload }: Ephemeral
  * A revocation from another node is published to this node's listeners, but not sent back.
  */
 function followRevocations({
+  hub,
   sessions,
   broker,
   revocations,
-}: Pick<DispatcherOptions, 'sessions' | 'broker' | 'revocations'>) {
+}: Pick<DispatcherOptions, 'hub' | 'sessions' | 'broker' | 'revocations'>) {
   let isFromOtherNode = false
   const stop = revocations.subscribe((revoked) => {
     if ('userId' in revoked) {
@@ -179,6 +180,7 @@ function followRevocations({
     }
     if ('isClosed' in revoked && revoked.isClosed) {
       for (const session of sessions.ofApp(revoked.appId)) session.close(closings.forced)
+      hub.topics.removeOfApp(revoked.appId)
     }
     if (!isFromOtherNode) broker.send({ kind: 'revoked', revoked })
   })

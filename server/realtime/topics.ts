@@ -72,6 +72,15 @@ export class Topics {
     topic.endAll('insufficient state')
   }
 
+  /** Forgets all topics of an app. If it is imported again, their offsets begin anew. */
+  removeOfApp(appId: string) {
+    for (const topic of this.all()) {
+      if (parseTopic(topic.name)?.appId !== appId) continue
+      this.remove(topic)
+      topic.endAll('insufficient state')
+    }
+  }
+
   removeIdle(now: number) {
     for (const topic of this.all()) {
       const { idleSince } = topic

@@ -4,9 +4,12 @@ import { noteBatch, noteFirstBatch, showApp } from '@parley/server/commands/app-
 import type { Tx } from '@parley/server/db/client'
 import { transaction } from '@parley/server/db/transaction'
 import { expect, onTestFinished, test } from 'vitest'
+import { channel, channelIdOf, importInto, member, user } from '../imports/records.ts'
 import { useSharedWorld } from '../support/world.ts'
+import { parleyOn, useFolder } from './command.ts'
 
 const world = useSharedWorld()
+const folder = useFolder()
 
 const inTransaction = <T>(work: (db: Tx) => Promise<T>) =>
   world().pool.use((connection) => transaction(connection, work))
@@ -43,4 +46,14 @@ test('an app is shown by the import that stored its last batch, and by no other'
   await expect(show({ batches: 2 })).rejects.toThrow('another import of this app is running')
   await expect(show({ checksum: 'other' })).rejects.toThrow('another import of this app')
   expect(await show({})).toEqual({ isDisabled: false, hasNewEpoch: false })
+})
+
+test('an app is exported after an import that ended before clients were refreshed', async () => {
+  const { appId, db, databaseUrl } = world()
+  await importInto(world(), [user('ana'), channel('shown'), member('shown', 'ana')])
+  await db`
+    insert into imported_rows (app_id, record, key, channel_id, line, "row")
+    values (${appId}, 'refresh', 'ana', ${channelIdOf(world(), 'shown')}, 0, '{}')`
+  const { code, output } = await parleyOn(databaseUrl, 'app:export', appId, folder.path('app'))
+  expect(code, output).toBe(0)
 })

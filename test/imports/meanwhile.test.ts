@@ -2,12 +2,12 @@ import type { ImportRecord } from '@parley/client/server'
 import { limits } from '@parley/contract'
 import { selectChannelFacts, selectUserFacts } from '@parley/server/features/imports/facts'
 import { expect, test } from 'vitest'
-import { cleanupElsewhere } from '../support/cleanup.ts'
+import { cleanupElsewhere, erased } from '../support/cleanup.ts'
 import { upTo } from '../support/events.ts'
 import { waitingForRows, whileRowLocked } from '../support/locks.ts'
 import { refusal } from '../support/refusal.ts'
 import { useWorld } from '../support/world.ts'
-import { at, channel, channelIdOf, importInto, message, post, user } from './records.ts'
+import { at, channel, channelIdOf, importInto, member, message, post, user } from './records.ts'
 
 const world = useWorld()
 
@@ -141,4 +141,34 @@ test('refusals found at the end are listed by line among the many before them', 
     upTo(shown).map((n) => n + first - 1),
   )
   expect(body.refusals[1].reason).toMatch(/^emoji: a message can have at most/)
+})
+
+test.each([
+  ['character', { text: 'あ' }, (whole: Buffer) => whole.lastIndexOf('あ') + 1],
+  ['line that is too long', { text: 'x'.repeat(limits.imports.lineBytes) }, () => -9],
+])('a file that is cut off within a %s is not whole', async (place, fields, end) => {
+  const [id, first, last] = [place, `${place} 1`, `${place} 2`] as const
+  const records = [user('ana'), channel(id), message(first, id)]
+  const file = (some: ImportRecord[]) =>
+    Buffer.from(some.map((record) => `${JSON.stringify(record)}\n`).join(''))
+  const whole = file([...records, message(last, id, fields)])
+  const cut = await post(world(), whole.subarray(0, end(whole)))
+  expect(cut.body).toMatchObject({ isFinished: false, refused: 1 })
+  const again = await post(world(), file([...records, message(last, id)]))
+  expect(again.body).toMatchObject({ isFinished: true, refused: 0, imported: { messages: 1 } })
+})
+
+test('two who had a direct message get an imported one after one of them was deleted', async () => {
+  const { backend } = world()
+  const [uma] = await world().users('uma', 'vic')
+  await uma.channels.create({ type: 'messaging', memberIds: ['vic'] })
+  await backend.users.delete({ userId: 'vic' })
+  await erased(world())
+  await backend.users.put({ userId: 'vic', name: 'Vic' })
+  const direct = { type: 'messaging', name: undefined, memberIds: ['uma', 'vic'] }
+  const records = [channel('direct again', direct), channel('beside'), member('beside', 'uma')]
+  expect(await importInto(world(), records)).toMatchObject({ isFinished: true, refused: 0 })
+  const { channels } = await uma.channels.list({})
+  const ids = ['direct again', 'beside'].map((id) => channelIdOf(world(), id))
+  expect(channels.map(({ id }) => id)).toEqual(expect.arrayContaining(ids))
 })

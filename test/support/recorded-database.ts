@@ -20,6 +20,9 @@ export async function withRecordedDatabase<Result>(
       for (const statement of readStatements(bytes)) noteStatement(inject('statements'), statement)
     })
     client.pipe(upstream).pipe(client)
+    // A reset of one does not end the other by itself.
+    upstream.on('close', () => client.end())
+    client.on('close', () => upstream.end())
     for (const socket of [client, upstream]) {
       sockets.add(socket)
       socket.on('error', () => {})

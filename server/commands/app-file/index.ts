@@ -6,6 +6,7 @@ import { readConfig } from '../../config.ts'
 import { noteCommand } from '../../core/audit.ts'
 import { type DbConnection, openConnection } from '../../db/client.ts'
 import { inspect } from '../../db/migrate.ts'
+import { singleSocket } from '../../db/single-socket.ts'
 import { FILE_CONNECTION } from '../../db/stuck-sessions.ts'
 import { transaction } from '../../db/transaction.ts'
 import { bytesOf } from '../bytes-of.ts'
@@ -103,6 +104,8 @@ async function withConnection(url: string, work: (db: DbConnection) => Promise<v
     url,
     applicationName: FILE_CONNECTION,
     statementMs: STATEMENT_MS,
+    socket: singleSocket(),
+    lifetime: null,
   })
   try {
     // A busy machine may pause for longer than a server may: nobody waits for these locks.
@@ -130,7 +133,7 @@ async function requireExportable(db: DbConnection, appId: string) {
         from imported_rows ir
         join channels c on c.id = ir.channel_id
         where ir.app_id = a.id
-          and (ir.record <> 'channel' or c.deleted_at = 'infinity')
+          and c.deleted_at = 'infinity'
       ) as is_importing
     from apps a
     where a.id::text = ${appId}

@@ -3,7 +3,7 @@ import { limits } from '@parley/contract'
 import { ApiError } from '../../core/errors.ts'
 
 /** A line of an import that is not empty, or what is wrong with its bytes. */
-export type Line = { line: number } & ({ text: string; isCutOff?: true } | { problem: string })
+export type Line = { line: number; isCutOff?: true } & ({ text: string } | { problem: string })
 
 const { lineBytes, batch, stalledSeconds } = limits.imports
 /** An incomplete batch is handed on when nothing has come for this long. */
@@ -109,7 +109,7 @@ function createSplitter() {
   /** The last line, which no newline ends. */
   const end = (): Line | undefined => {
     const last = length === 0 ? undefined : take()
-    return last && 'text' in last ? { ...last, isCutOff: true } : last
+    return last && { ...last, isCutOff: true }
   }
   return { split, end }
 }

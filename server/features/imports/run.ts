@@ -77,7 +77,7 @@ async function readImport(options: ImportOptions): Promise<ImportReport> {
       }
       for (const refusal of refusals.sort(byLine)) onRefusal(refusal)
       report.lines = lines.at(-1)?.line ?? report.lines
-      isCutOff = lines.some((line) => 'isCutOff' in line && !isJson(line.text))
+      isCutOff = lines.some((line) => line.isCutOff && !('text' in line && isJson(line.text)))
       onProgress?.(report)
     }
     if (report.lines > 0 && !isCutOff) {

@@ -31,7 +31,10 @@ export async function insertUsers(db: Tx, appId: string, parsed: ParsedRecord<'u
 export const pairOf = ({ memberIds }: ParsedRecord<'channel'>['record']) =>
   memberIds?.toSorted().join(' ')
 
-/** This many characters of a hash distinguish channels of the same name, however many there are. */
+/**
+ * This many characters of a hash distinguish channels of the same name, however many there are, and
+ * direct messages of the same two: an erasure takes the pair of one away, but not its cid.
+ */
 const SUFFIX = 16
 
 /** Creates channels that nobody sees. */
@@ -44,12 +47,10 @@ export async function insertChannels(
   if (parsed.some(({ record }) => record.createdBy === undefined)) await insertSystemUser(db, appId)
   const rows = parsed.map(({ id, record }) => {
     const dmKey = pairOf(record)
-    const slug =
-      dmKey === undefined
-        ? `${slugOf(record.name ?? '')}-${sha256(id).slice(0, SUFFIX)}`
-        : sha256(dmKey).slice(0, SUFFIX)
+    const slug = dmKey === undefined ? slugOf(record.name ?? '') : sha256(dmKey).slice(0, SUFFIX)
     const createdBy = record.createdBy ?? SYSTEM_USER.id
-    return { ...record, id, dmKey, createdBy, cid: `${record.type}:${slug}` }
+    const cid = `${record.type}:${slug}-${sha256(id).slice(0, SUFFIX)}`
+    return { ...record, id, dmKey, createdBy, cid }
   })
   await db`
     insert into channels (

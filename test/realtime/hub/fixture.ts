@@ -62,6 +62,13 @@ class MemoryLog {
     )
   }
 
+  /** Ends a topic at an earlier offset, without events and in another epoch: as a restore does. */
+  rewind(topic: string, offset: number) {
+    this.epochName = 'two'
+    this.#kept.delete(topic)
+    this.#lastOffsets.set(topic, offset)
+  }
+
   /** From now on answers wait for the function that this returns. */
   hold() {
     let release = () => {}
