@@ -1493,7 +1493,10 @@ export interface Api {
       pages?: string[] | undefined
       /** The same of those whose messages are shown without replies. At most 10 channels. */
       roots?: string[] | undefined
-      /** Messages whose newest 50 replies to return. At most 10 messages. */
+      /**
+       * Messages of these channels: the newest 50 replies to each are returned. At most 10
+       * messages.
+       */
       threads?: string[] | undefined
       /** Those of the channels whose pinned messages to return. At most 10 channels. */
       pins?: string[] | undefined

@@ -169,8 +169,8 @@ export const sync = {
         .default([])
         .meta({
           description:
-            `Messages whose newest ${limits.sync.pageMessages} replies to return. ` +
-            `At most ${limits.sync.threads} messages.`,
+            `Messages of these channels: the newest ${limits.sync.pageMessages} replies to each ` +
+            `are returned. At most ${limits.sync.threads} messages.`,
           examples: [[]],
         }),
       pins: rooms('Those of the channels whose pinned messages to return.'),

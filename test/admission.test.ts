@@ -63,6 +63,7 @@ test.each([
 test.each([
   { poolSize: 2, app: 1, lookUps: 1 },
   { poolSize: 4, app: 2, lookUps: 1 },
+  { poolSize: 6, app: 3, lookUps: 2 },
   { poolSize: 100, app: 50, lookUps: 2 },
 ])('of $poolSize connections look-ups of tokens use $lookUps, beside those of the app', (uses) => {
   const { many, started } = callsTo(uses.poolSize)

@@ -58,7 +58,7 @@ export class AdmissionLoads {
     this.#perUser = Math.max(1, Math.min(user, Math.ceil(this.#perApp / 2), this.#perApp - 2))
     const left = this.#perApp - this.#perUser
     this.#waitsOfUser = Math.max(1, Math.min(Math.ceil(this.#perUser / 2), left - 1))
-    this.#lookUps = Math.min(LOOK_UPS, this.#perUser)
+    this.#lookUps = Math.min(LOOK_UPS, Math.ceil(this.#perApp / 2))
   }
 
   of(who: AdmittedCaller): Load {

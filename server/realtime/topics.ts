@@ -1,4 +1,4 @@
-import { parseTopic } from '@parley/contract'
+import { parseTopic, topics } from '@parley/contract'
 import type { Metrics } from '../core/metrics.ts'
 import type { UserRef } from '../core/user-ref.ts'
 import type { Interest } from './broker.ts'
@@ -74,8 +74,9 @@ export class Topics {
 
   /** Forgets all topics of an app. If it is imported again, their offsets begin anew. */
   removeOfApp(appId: string) {
+    const prefixes = [topics.channel(appId, ''), topics.user(appId, '')]
     for (const topic of this.all()) {
-      if (parseTopic(topic.name)?.appId !== appId) continue
+      if (!prefixes.some((prefix) => topic.name.startsWith(prefix))) continue
       this.remove(topic)
       topic.endAll('insufficient state')
     }
