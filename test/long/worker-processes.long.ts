@@ -152,6 +152,8 @@ test('a worker process that is killed is replaced, and nothing acknowledged is l
   }, patient)
   expect(text).toMatch(/^parley_build_info\{.*\} 1$/m)
   expect(sample(text, 'parley_database_up')).toBe(1)
+  // Each request is answered with what they are then.
+  await expect.poll(server.metrics).not.toBe(text)
 })
 
 test('a connection that was handed to a worker process as that was killed ends', async () => {

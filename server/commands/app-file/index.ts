@@ -133,6 +133,7 @@ async function requireExportable(db: DbConnection, appId: string) {
         from imported_rows ir
         join channels c on c.id = ir.channel_id
         where ir.app_id = a.id
+          and ir.record <> 'refresh'
           and c.deleted_at = 'infinity'
       ) as is_importing
     from apps a
