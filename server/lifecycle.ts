@@ -56,16 +56,22 @@ export function runProcess(options: ProcessOptions) {
   const stopOnce: Stop = (exitCode = 0, reason) => {
     if (!isStopping) void stop(exitCode, reason)
   }
+  let isSignalled = false
+  // A worker process is told to stop by the first one, and a service manager may signal it as well.
+  const onSignal = () => {
+    if (isSignalled) process.exit(1)
+    isSignalled = true
+    stopOnce()
+  }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
       const goOn = signal === 'SIGHUP' ? onHangup?.() : undefined
       if (goOn) return goOn()
-      if (isStopping) process.exit(1)
-      void stop(0)
+      onSignal()
     })
   }
   // Its handlers are in place.
-  if (takeSignals()) return void stop(0)
+  if (takeSignals()) return onSignal()
   start(stopOnce).catch((error) => {
     if (isStopping) return
     processLog.fatal(errorMessage(error))

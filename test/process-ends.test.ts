@@ -64,6 +64,21 @@ test('a process that is hung up may go on, and else stops as one that is well', 
   expect(ended).toEqual({ said: ['reads again', 'still runs', 'goes on', 'stopped'], status: 0 })
 })
 
+test('a signal to a process that was told to stop already does not cut that short', () => {
+  const ended = run(`
+    start: async (stop) => {
+      // As an open server keeps the process running.
+      setInterval(() => {}, 60_000)
+      stopFunctions.push(async () => {
+        await new Promise((resolve) => process.once('SIGTERM', () => setImmediate(resolve)))
+        say('stopped')
+      })
+      stop()
+      process.kill(process.pid, 'SIGTERM')
+    },`)
+  expect(ended).toEqual({ said: ['stopped'], status: 0 })
+})
+
 test('an error is named by its cause, and several addresses by the first of them', () => {
   const refused = new AggregateError([new Error('refused\n  by v6'), new Error('by v4')], '')
   expect(errorMessage(refused)).toBe('refused by v6')
