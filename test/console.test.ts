@@ -43,6 +43,16 @@ test('the admin key opens a session, which reaches the operations of the operato
   expect(JSON.parse(answer.body).apps).toEqual(apps)
 })
 
+test.each([
+  ['http:', 'HttpOnly; SameSite=Strict'],
+  ['https:', 'HttpOnly; Secure; SameSite=Strict'],
+])("a session at the server's IP address is one that browsers keep, over %s", async (by, flags) => {
+  const host = '127.0.0.1:5501'
+  const { status, headers } = await signIn(ADMIN_KEY, { Host: host, Origin: `${by}//${host}` })
+  expect(status).toBe(200)
+  expect(headers['set-cookie']?.split('; ').slice(2).join('; ')).toBe(flags)
+})
+
 test('a sign-in is noted in the audit log, and a refused one is not', async () => {
   const noted = async () => {
     const { entries } = await withConsole().operator.audit.list({ operation: 'console.signIn' })

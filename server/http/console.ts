@@ -48,7 +48,8 @@ export function serveConsole(
     }))
     await db.use((db) => noteSignIn(db, { requestId: request.id, ip }))
     factsOf(request.raw).isAudited = true
-    const isSecure = publicUrl().startsWith('https:')
+    // Over HTTP, as at the server's IP address, browsers drop a cookie that asks for TLS.
+    const isSecure = (request.headers.origin ?? publicUrl()).startsWith('https:')
     return reply.header('Set-Cookie', await sessions.begin(isSecure)).send({ success: true })
   })
   app.delete('/console/session', { onRequest: requireOwnPage }, async (_, reply) =>
