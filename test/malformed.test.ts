@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { streamPaths } from '@parley/contract'
+import { endpointPath, streamPaths } from '@parley/contract'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { whileLocked } from './support/locks.ts'
 import { exchange, expectError } from './support/raw.ts'
@@ -18,6 +18,7 @@ describe('malformed HTTP is a VALIDATION_ERROR, and the connection is closed', (
     'an unknown method': 'FOO / HTTP/1.1\r\nHost: x\r\n\r\n',
     'an unknown version': 'GET / HTTP/9.9\r\nHost: x\r\n\r\n',
     'HTTP/2': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+    h2c: `GET ${endpointPath} HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n`,
     'a space in the path': 'GET /a b HTTP/1.1\r\nHost: x\r\n\r\n',
     'NUL in the path': 'GET /a\0b HTTP/1.1\r\nHost: x\r\n\r\n',
     'NUL in a header': `${live}X-A: a\0b\r\n\r\n`,

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { endpointPath } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { root } from './support/consumer.ts'
 import { exchange, post } from './support/raw.ts'
@@ -25,8 +26,10 @@ test('answers that contain a token or a key are stored nowhere', async () => {
   expect(own['cache-control']).toBe('no-store')
 })
 
-test('every answer has the type that it says, errors of Node.js included', async () => {
+test('every answer has the type that it says, errors of Node.js and ws included', async () => {
   const get = { method: 'GET' }
+  const upgrade = 'Host: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n'
+  const handshake = `GET ${endpointPath} HTTP/1.1\r\n${upgrade}\r\n`
   const answers = [
     await headersOf('/health', get),
     await headersOf('/openapi.json', get),
@@ -34,9 +37,10 @@ test('every answer has the type that it says, errors of Node.js included', async
     await headersOf('/%', get),
     await headersOf('/tokens', { body: '{' }),
     ...(await exchange(world().url, 'nonsense\r\n\r\n')).map(({ headers }) => headers),
+    ...(await exchange(world().url, handshake)).map(({ headers }) => headers),
   ]
   expect(answers.map((headers) => headers['x-content-type-options'])).toEqual(
-    Array(6).fill('nosniff'),
+    Array(7).fill('nosniff'),
   )
 })
 

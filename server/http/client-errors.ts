@@ -29,8 +29,8 @@ type ClientErrorOptions = {
 
 /**
  * Responds to requests that Node.js does not pass on: malformed ones, CONNECT, and those with an
- * unknown expectation. Node.js would respond in its own format or not at all, so our responses are
- * written to the socket.
+ * unknown expectation; and to handshakes that ws refuses. Both would respond in their own formats
+ * or not at all, so our responses are written to the socket.
  */
 export function handleClientErrors(
   server: Server,
@@ -58,7 +58,8 @@ export function handleClientErrors(
     if (error.code === TIMED_OUT && request && isStreamed(request)) return
     if (error.code === 'ECONNRESET' || !socket.writable || isUnused(error, socket))
       return socket.destroy()
-    const apiError = new ApiError('VALIDATION_ERROR', messageFor(error))
+    const apiError =
+      error instanceof ApiError ? error : new ApiError('VALIDATION_ERROR', messageFor(error))
     const origin = originIn(error.rawPacket)
     const answer = refuse(apiError, socket, origin === undefined ? {} : { origin })
     const respond = () => endWith(socket, answer)

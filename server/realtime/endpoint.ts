@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
 import websocket from '@fastify/websocket'
 import { endpointPath, limits } from '@parley/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -62,6 +63,10 @@ export function serveWebSockets(
     },
   })
   app.after(() => {
+    // Otherwise ws answers malformed handshakes, in a format of its own.
+    app.websocketServer.on('wsClientError', ({ message }: Error, socket: Duplex) => {
+      app.server.emit('clientError', new ApiError('VALIDATION_ERROR', message), socket)
+    })
     app.websocketServer.on('connection', (socket: CountedSocket, request: IncomingMessage) => {
       socket.readsFrom(request.socket)
       strangers.add(socket, request.socket)
