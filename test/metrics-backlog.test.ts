@@ -4,7 +4,7 @@ import { startMetricsServer } from '@parley/server/http/metrics-server'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { erased } from './support/cleanup.ts'
 import { sample } from './support/scrape.ts'
-import { useWorld } from './support/world.ts'
+import { createWorld, useWorld } from './support/world.ts'
 
 const world = useWorld({ timings: { reconcileMs: 600_000 } })
 
@@ -71,4 +71,14 @@ test('nothing is shown as late that nobody waits for, and no connection of other
   onTestFinished(() => other.end())
   await other`begin`
   expect(sample(await scrape(), 'parley_database_connections{state="idle in transaction"}')).toBe(0)
+})
+
+test('what the alerts count by reason starts at 0, so that a first burst shows', async () => {
+  const fresh = await createWorld({ timings: { reconcileMs: 600_000 } })
+  onTestFinished(fresh.stop)
+  const lines = (await fresh.metrics.registry.metrics()).split('\n')
+  for (const reason of ['hint', 'reorder', 'subscribe', 'missed'])
+    expect(lines).toContain(`parley_gaps_filled_total{reason="${reason}"} 0`)
+  for (const reason of ['unread', 'memory'])
+    expect(lines).toContain(`parley_slow_consumers_total{reason="${reason}"} 0`)
 })

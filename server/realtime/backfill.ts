@@ -5,7 +5,8 @@ import type { Topic } from './topic.ts'
 const TOPICS_PER_READ = 500
 
 /** Why a gap is read: see `parley_gaps_filled_total`. */
-export type GapReason = 'hint' | 'reorder' | 'subscribe' | 'missed'
+const REASONS = ['hint', 'reorder', 'subscribe', 'missed'] as const
+export type GapReason = (typeof REASONS)[number]
 
 type BackfillOptions = {
   log: Pick<EventLog, 'readAfter'>
@@ -21,7 +22,10 @@ export class Backfill {
   readonly #pending = new Map<Topic, GapReason>()
   #isRunning = false
 
-  constructor(readonly options: BackfillOptions) {}
+  constructor(readonly options: BackfillOptions) {
+    // From 0: a counter that first appears with a burst shows no increase.
+    for (const reason of REASONS) options.metrics.gapsFilled.inc({ reason }, 0)
+  }
 
   fillGap(topic: Topic, reason: GapReason) {
     this.#pending.set(topic, this.#pending.get(topic) ?? reason)

@@ -20,7 +20,10 @@ export class SendMemory {
   #bytes = 0
   #willCut = false
 
-  constructor(readonly options: SendMemoryOptions) {}
+  constructor(readonly options: SendMemoryOptions) {
+    // From 0: a counter that first appears with a burst shows no increase.
+    for (const reason of ['unread', 'memory']) options.metrics.slowConsumers.inc({ reason }, 0)
+  }
 
   send(socket: Transport, frame: Buffer, { isBinary }: { isBinary: boolean }) {
     const unwritten = this.#last?.frame === frame ? this.#last : this.#find(frame)
