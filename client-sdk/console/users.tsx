@@ -44,9 +44,10 @@ export function Users({ appId }: { appId: string }) {
 const columnsOf = (appId: string): Column<User>[] => [
   {
     title: 'User',
-    cell: ({ id, name }) => (
+    cell: ({ id, name, online }) => (
       <span className="user">
         <Avatar id={id} name={name} size="small" /> {name}
+        {online && <span className="badge badge-good">Online</span>}
       </span>
     ),
   },

@@ -6,12 +6,11 @@ import {
   expectVisible,
   resize,
   screenshot,
+  tabTo,
 } from '../support/browser.ts'
 import { composer, message, rowOf, say, usePlayground } from '../support/playground.ts'
 
 const playground = usePlayground()
-const hasFocus = (target: Locator) =>
-  target.evaluate((element) => element === document.activeElement)
 const wide = { width: 1440, height: 900 }
 const phone = { width: 390, height: 844 }
 let ana: Page
@@ -24,23 +23,16 @@ test('the keyboard alone suffices to create a channel, write and react to a mess
   const keys = async (...names: string[]) => {
     for (const name of names) await ana.keyboard.press(name)
   }
-  const tabTo = async (target: Locator) => {
-    for (let steps = 0; steps < 40; steps++) {
-      if ((await target.count()) > 0 && (await hasFocus(target))) return
-      await keys('Tab')
-    }
-    throw new Error(`Tab does not reach ${target}`)
-  }
   await ana.reload()
   await expectVisible(ana.getByText('Live', { exact: true }))
-  await tabTo(ana.getByRole('button', { name: 'New channel' }))
+  await tabTo(ana, ana.getByRole('button', { name: 'New channel' }))
   await keys('Enter')
   await expectVisible(ana.getByRole('textbox', { name: 'Name' }))
-  await tabTo(ana.getByRole('textbox', { name: 'Name' }))
+  await tabTo(ana, ana.getByRole('textbox', { name: 'Name' }))
   await ana.keyboard.type('Keys')
   await keys('Enter')
   await expectVisible(composer(ana, 'Keys'))
-  await tabTo(composer(ana, 'Keys'))
+  await tabTo(ana, composer(ana, 'Keys'))
   await ana.keyboard.type('First line')
   await keys('Shift+Enter')
   await ana.keyboard.type('second line')
@@ -51,7 +43,7 @@ test('the keyboard alone suffices to create a channel, write and react to a mess
   await expect
     .poll(() => message(ana, 'second line').evaluate((row) => row.contains(document.activeElement)))
     .toBe(true)
-  await tabTo(ana.getByRole('button', { name: 'React', exact: true }))
+  await tabTo(ana, ana.getByRole('button', { name: 'React', exact: true }))
   await keys('Enter')
   await expectVisible(
     ana.getByRole('button', { name: 'React with thumbs up' }).and(ana.locator(':focus')),

@@ -6,10 +6,12 @@ import {
   expectVisible,
   resize,
   screenshot,
+  tabTo,
 } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
+import { ADMIN_KEY } from '../support/secrets.ts'
 
-const { button, createApp, openConsole, operator, problems, rowOf, serverUrl } = useConsole()
+const { button, createApp, open, openConsole, operator, problems, rowOf, serverUrl } = useConsole()
 const settingsOf = async ({ id: appId }: { id: string }) =>
   (await operator().apps.get({ appId })).settings
 const openSettings = ({ id }: { id: string }) => openConsole(`#/apps/${id}/settings`)
@@ -96,6 +98,31 @@ test('the focus is back on what opened a dialog, however that is closed', async 
     await expectHidden(page.getByRole('dialog'))
     await expect.poll(async () => [close, await focused()]).toEqual([close, 'New app'])
   }
+})
+
+test('the keyboard alone suffices to sign in, and to make an app and change its name', async () => {
+  const page = await open('../console/')
+  const { keyboard } = page
+  const typeInto = async (field: string, text: string) => {
+    await tabTo(page, page.getByLabel(field))
+    await keyboard.press('ControlOrMeta+a')
+    await keyboard.type(text)
+    await keyboard.press('Enter')
+  }
+  await expectVisible(page.getByLabel('Admin key'))
+  await typeInto('Admin key', ADMIN_KEY)
+  await expectVisible(button(page, 'New app'))
+  await tabTo(page, button(page, 'New app'))
+  await keyboard.press('Enter')
+  await typeInto('Name', 'By keys')
+  await expectVisible(page.getByRole('dialog').getByText('By keys is ready'))
+  await tabTo(page, button(page, 'Done'))
+  await keyboard.press('Enter')
+  await tabTo(page, page.getByRole('link', { name: 'Settings' }))
+  await keyboard.press('Enter')
+  await typeInto('Name', 'By keys alone')
+  await expectVisible(page.getByRole('heading', { name: 'By keys alone' }))
+  expect(problems.splice(0).every((problem) => problem.includes('401'))).toBe(true)
 })
 
 test('the operator sees what a user is notified of', async () => {

@@ -1,7 +1,8 @@
+import { createChatClient } from '@parley/client'
 import { createApi } from '@parley/client/api'
 import type { Locator } from 'playwright-core'
-import { expect, test } from 'vitest'
-import { expectVisible, screenshot } from '../support/browser.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { expectHidden, expectVisible, screenshot } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { until } from '../support/until.ts'
 
@@ -51,6 +52,19 @@ test('on a phone the id of a user is on one line', async () => {
   const page = await openConsole(`#/apps/${app.id}/users`, { viewport: phone })
   await expect.poll(() => heightOf(page.getByText(userId))).toBeLessThan(24)
   await screenshot(page, 'console-users-phone')
+})
+
+test('a user who is connected is marked as online', async () => {
+  const app = await createApp('Connected')
+  const backend = createApi({ url: serverUrl(), apiKey: app.apiKey })
+  const token = () => backend.tokens.create({ userId: 'ben' })
+  const chat = createChatClient({ url: serverUrl(), token })
+  onTestFinished(() => chat.disconnect())
+  await chat.connect()
+  const page = await openConsole(`#/apps/${app.id}/users`)
+  await expectVisible(rowOf(page, /Ben Okafor.*Online/))
+  await expectHidden(rowOf(page, /Ana Sousa.*Online/))
+  await screenshot(page, 'console-users-online')
 })
 
 test('a channel that nobody has written in has no last message', async () => {

@@ -88,6 +88,15 @@ export const expectVisible = (locator: Locator) => locator.first().waitFor()
 /** Waits until an element is gone or hidden. */
 export const expectHidden = (locator: Locator) => locator.first().waitFor({ state: 'hidden' })
 
+/** Presses Tab until an element has the focus. */
+export async function tabTo(page: Page, target: Locator) {
+  for (let steps = 0; steps < 40; steps++) {
+    if ((await target.and(page.locator(':focus')).count()) > 0) return
+    await page.keyboard.press('Tab')
+  }
+  throw new Error(`Tab does not reach ${target}`)
+}
+
 /** Saves a screenshot, for people to look at. */
 export async function screenshot(page: Page, name: string) {
   mkdirSync(screenshots, { recursive: true })
