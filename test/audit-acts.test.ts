@@ -109,7 +109,7 @@ test('the acts of backends and moderators are noted', async () => {
   ])
 })
 
-test('a role that a new member is given is noted, and a member without one is not', async () => {
+test('new members of a channel are noted with who added them and with their role', async () => {
   const ana = await world().user('roles-ana')
   for (const id of ['roles-ben', 'roles-cem', 'roles-dan']) await world().user(id)
   const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Roles' })
@@ -121,6 +121,7 @@ test('a role that a new member is given is noted, and a member without one is no
   await world().backend.members.add({ channelId, userIds: ['roles-dan'], role: 'owner' })
   const added = (userId: string, role: string) => ({ channelId, userIds: [userId], role })
   expect((await after(length)).map(({ operation, target }) => [operation, target])).toEqual([
+    ['members.add', added('roles-ben', 'member')],
     ['members.add', added('roles-cem', 'moderator')],
     ['members.add', added('roles-dan', 'owner')],
   ])

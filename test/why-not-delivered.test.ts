@@ -83,7 +83,7 @@ async function whyNotDelivered({ from, to, channelId, at, earlier }: Question) {
   const refused = sends.findLast(({ code }) => code !== undefined)
   if (messages.length === 0) return `the send was refused: ${refused?.code}`
   if (messages[0]?.deletedAt) return 'it was deleted'
-  const [removal] = await removalsFrom({ channelId, of: to, before: at })
+  const removal = await removalFrom({ channelId, of: to, before: at })
   if (removal) return `${to} was removed by ${removal.actor.userId}`
   const metrics = await readMetrics()
   const growth = (series: string) => sample(metrics, series) - sample(earlier, series)
@@ -103,16 +103,16 @@ async function whyNotDelivered({ from, to, channelId, at, earlier }: Question) {
   return problem ?? 'it was delivered'
 }
 
-/** Who has removed somebody from a channel that they are not in any more. */
-async function removalsFrom(query: { channelId: string; of: string; before: string }) {
-  const appId = app.id
-  const { channels } = await operator.inspect.channels({ appId, userId: query.of })
-  if (channels.some(({ id }) => id === query.channelId)) return []
+/** Who had removed somebody from a channel, unless they had been added again by then. */
+async function removalFrom(query: { channelId: string; of: string; before: string }) {
   const { entries } = await operator.audit.listOfApp({
-    ...{ appId, operation: 'members.remove' },
-    ...{ targetId: query.of, createdBefore: query.before },
+    ...{ appId: app.id, targetId: query.of, createdBefore: query.before },
   })
-  return entries.filter(({ target }) => target.channelId === query.channelId)
+  const last = entries.find(
+    ({ operation, target }) =>
+      /^members\.(add|remove)$/.test(operation) && target.channelId === query.channelId,
+  )
+  return last?.operation === 'members.remove' ? last : undefined
 }
 
 /** What the receiver of a webhook answered last, unless all is delivered. */
@@ -199,7 +199,7 @@ test('the log tells that messages of a batch were refused', async () => {
   expect(await whyNotDelivered(question)).toBe('the send was refused: FORBIDDEN')
 })
 
-test('the console tells who had removed the recipient before', async () => {
+test('the console tells who had removed the recipient, also once they are back', async () => {
   const backend = createApi({ url, apiKey: app.apiKey })
   const mint = async (userId: string) => (await backend.tokens.create({ userId })).token
   const [kim] = [createApi({ url, token: await mint('kim') }), await mint('lea')]
@@ -209,6 +209,11 @@ test('the console tells who had removed the recipient before', async () => {
   const earlier = await readMetrics()
   await kim.messages.send({ channelId, text: 'who is in on Monday?' })
   const question = { from: 'kim', to: 'lea', channelId, earlier, at: await now() }
+  expect(await whyNotDelivered(question)).toBe('lea was removed by kim')
+  await kim.members.add({ channelId, userIds: ['lea'] })
+  await kim.messages.send({ channelId, text: 'and on Tuesday?' })
+  expect(await whyNotDelivered({ ...question, at: await now() })).toBe('it was delivered')
+  // That they have been added again is no answer to what was asked before.
   expect(await whyNotDelivered(question)).toBe('lea was removed by kim')
 })
 

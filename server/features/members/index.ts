@@ -65,7 +65,7 @@ const add = implement(contract.members.add, async (ctx, { channelId, userIds, ro
   const addedIds = added.map(({ userId }) => userId)
   if (added.length > 0 && invitedBy !== null)
     ctx.enqueue('push-invite', { channelId, invitedBy, userIds: addedIds })
-  if (added.length > 0 && role !== 'member')
+  if (added.length > 0)
     noteAct(ctx, { operation: 'members.add', target: { channelId, userIds: addedIds, role } })
   const ids = users.map(({ id }) => id)
   const members = await selectMembersById(ctx.db, channelId, ids)
