@@ -53,6 +53,21 @@ test('an invite that is revoked is noted with who did it', async () => {
   ])
 })
 
+test('an invite that gives a role is noted, and one that gives none is not', async () => {
+  const [eva] = await world().users('invites-eva')
+  const { id: workspaceId } = await eva.workspaces.create({ type: 'team', name: 'Inviting' })
+  const { length } = await entries()
+  await eva.invites.create({ workspaceId })
+  const { id: inviteId } = await eva.invites.create({ workspaceId, role: 'admin' })
+  expect(await after(length)).toEqual([
+    {
+      operation: 'invites.create',
+      actor: { type: 'user', userId: eva.id, keyId: null },
+      target: { workspaceId, inviteId, role: 'admin' },
+    },
+  ])
+})
+
 test('a sync of users is audited as a number, a profile only if another user put it', async () => {
   const { backend } = world()
   const [eve] = await world().users('noted-eve')

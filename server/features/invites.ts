@@ -39,6 +39,10 @@ const create = implement(
       )
       returning id, expires_at`
     if (!invite) throw new Error('the insert of an invite returned no row')
+    if (role !== 'member') {
+      const target = { workspaceId, inviteId: invite.id, role }
+      noteAct(ctx, { operation: 'invites.create', target })
+    }
     return { ...invite, token, inviteUrl: ctx.services.inviteUrl(token) }
   },
 )
