@@ -219,8 +219,9 @@ export interface Api {
         isExact: boolean
       }
       /**
-       * About how many bytes of tables and indexes are its: an estimate by its share of the rows;
-       * null while the database has no statistics.
+       * About how many bytes of the largest tables and their indexes are its, without the events of
+       * the last day: an estimate by its share of the rows; null while the database has no
+       * statistics.
        */
       storageBytes: number | null
       /** The newest day first; days without any are left out. */

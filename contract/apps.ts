@@ -217,8 +217,9 @@ export const apps = {
         .nullable()
         .meta({
           description:
-            'About how many bytes of tables and indexes are its: an estimate by its share of the ' +
-            'rows; null while the database has no statistics.',
+            'About how many bytes of the largest tables and their indexes are its, without the ' +
+            'events of the last day: an estimate by its share of the rows; null while the ' +
+            'database has no statistics.',
           examples: [52_428_800],
         }),
       activeUsers: z
