@@ -2871,7 +2871,7 @@ export interface AppSettings {
    * token (`server`). Null: as USER_ADMIN_ACCESS says.
    */
   userAdminAccess: UserAdminAccess | null
-  /** Calls allowed a minute, counted by each server. */
+  /** Calls allowed a minute, counted by each server, or by all together with REDIS_URL. */
   rateLimits: {
     /**
      * Tokens that a key and address may mint a minute; 0: no limit; null: that of the server

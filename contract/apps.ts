@@ -58,9 +58,10 @@ const settings = {
 export const AppSettings = z
   .object({
     ...settings,
-    rateLimits: z
-      .object(rateLimits)
-      .meta({ description: 'Calls allowed a minute, counted by each server.' }),
+    rateLimits: z.object(rateLimits).meta({
+      description:
+        'Calls allowed a minute, counted by each server, or by all together with REDIS_URL.',
+    }),
   })
   .meta({ id: 'AppSettings', description: 'What the operator has set for an app.' })
 export type AppSettings = z.infer<typeof AppSettings>

@@ -220,6 +220,9 @@ describe.skipIf(!hasRedis)('two nodes with Redis', () => {
     await late.take('other', 1)
     for (const _ of upTo(10)) await take(one, 'cem')
     expect(await take(two, 'cem')).toBe(false)
+    const ofApp = { messages: 2 }
+    await one.take('messages', 'dora', ofApp)
+    expect(await two.take('messages', 'dora', ofApp)).toMatchObject({ limit: 2, remaining: 0 })
     await redis.kill()
     // Never refused because Redis is away, and each counts by itself.
     for (const limited of [one, two]) {
