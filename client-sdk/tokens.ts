@@ -91,7 +91,7 @@ export class Tokens {
       return result
     } catch (cause) {
       const tries = (this.#failure?.tries ?? 0) + 1
-      const error = new ChatError(`unable to get a token; ${cause}`, {
+      const error = new ChatError(`no token: ${cause}`, {
         code: 'TOKEN_PROVIDER_FAILED',
         retryAfterMs: pause('tokens', tries),
         cause,

@@ -129,7 +129,7 @@ export class Session {
         this.#handle(message)
       }
     } catch (error) {
-      this.fail(`unable to handle a message; ${error}`)
+      this.fail(`message not handled: ${error}`)
     }
   }
 
