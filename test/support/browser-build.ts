@@ -6,6 +6,8 @@ import { buildForBrowsers } from '../../client-sdk/browser-build.js'
 const outdir = join(import.meta.dirname, '../../client-sdk/dist/browser')
 /** The entries that it has. A backend's is not for browsers. */
 const ENTRY = /^@parley\/client(?:\/(react|api|snapshots|testing))?$/
+/** What is loaded when it is needed. */
+const LATER = /\bimport\("(\.\/[^"]+)"\)/g
 
 /**
  * `@parley/client` as browsers load it: its internal names are shortened, and what reaches one of
@@ -19,6 +21,11 @@ export function browserBuild(): Plugin {
     async buildStart() {
       const { outputFiles } = await buildForBrowsers({ outdir, sourcemap: false, write: false })
       files = new Map(outputFiles.map(({ path, text }) => [path, text]))
+      // The first test to need what is loaded later would wait for a file, though its clock stands.
+      const index = join(outdir, 'index.js')
+      const later = [...files.values()].flatMap((text) => [...text.matchAll(LATER)])
+      const preloaded = later.map(([, path]) => `import '${path}'\n`).join('')
+      files.set(index, `${preloaded}${files.get(index)}`)
     },
     resolveId(source, importer = '') {
       const [isEntry, entry = 'index'] = ENTRY.exec(source) ?? []
