@@ -1,6 +1,6 @@
 import { contract, defaultPreferences, type Output, type Preferences } from '@parley/contract'
-import { ApiError } from '../../core/errors.ts'
 import { implementWithoutTransaction } from '../../core/operation.ts'
+import { userNotFound } from '../../core/refusals.ts'
 import { requireApp } from '../apps/view.ts'
 
 type Device = Output<typeof contract.inspect.notifications>['devices'][number]
@@ -26,7 +26,7 @@ export const notifications = implementWithoutTransaction(
           and d.user_id = ${userId}
         order by d.id`,
     ])
-    if (!user) throw new ApiError('NOT_FOUND', 'User not found')
+    if (!user) throw userNotFound()
     return { preferences: { ...defaultPreferences, ...user.chosen }, devices }
   },
 )
