@@ -4,14 +4,14 @@ import type { Emitter } from './events.ts'
 import { createRetries } from './retry.ts'
 import type { ChannelChanges, User, UserApi } from './types.ts'
 
-type Changes = Record<string, ChannelChanges>
+type ChangesById = Record<string, ChannelChanges>
 type CatchUpOptions = {
   api: Pick<UserApi, 'sync'>
   link: Connection
   emitter: Emitter
   presences: () => {
     /** Lets a call ask for users, too. */
-    share: <Answer extends { users?: User[] | undefined; channels: Changes }>(
+    share: <Answer extends { users?: User[] | undefined; channels: ChangesById }>(
       call: (userIds: string[]) => Promise<Answer>,
     ) => Promise<Answer>
   }

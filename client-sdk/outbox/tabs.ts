@@ -72,7 +72,7 @@ export class Tabs {
     this.#request(isVisible())
   }
 
-  #request(steal: boolean) {
+  #request(isStealing: boolean) {
     const locks = browser.navigator?.locks
     if (!locks || this.#name === undefined) return this.#elect()
     const abort = new AbortController()
@@ -85,7 +85,7 @@ export class Tabs {
         else this.#elect()
       })
     // Rejects once it is aborted or stolen. A page that may not use locks sends without one.
-    locks.request(this.#name, steal ? { steal } : { signal }, hold).catch(() => {
+    locks.request(this.#name, isStealing ? { steal: true } : { signal }, hold).catch(() => {
       if (signal.aborted) return
       if (!this.isSender) return this.#elect()
       this.#elect(false)

@@ -74,9 +74,9 @@ function Setting({ name, hint, isOn, onChange }: SettingProps) {
   const [chosen, setChosen] = useState<boolean>()
   // biome-ignore lint/correctness/useExhaustiveDependencies: what is stored replaces the choice
   useEffect(() => setChosen(undefined), [isOn])
-  const change = async (next: boolean) => {
-    setChosen(next)
-    if ((await onChange(next)) === undefined) setChosen(undefined)
+  const change = async (isChosen: boolean) => {
+    setChosen(isChosen)
+    if ((await onChange(isChosen)) === undefined) setChosen(undefined)
   }
   return (
     <label className="setting">
