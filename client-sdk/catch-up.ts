@@ -135,7 +135,7 @@ export class CatchUp {
         channelIds.push(...(await this.#pull(batch)))
       }
     } finally {
-      // What was filled before a later call has failed is not asked for again.
+      // Gaps that were filled before a later call failed are not asked for again.
       if (channelIds.length > 0) this.options.emitter.emit({ type: 'resync', channelIds })
     }
   }

@@ -19,8 +19,8 @@ type ColdStartOptions = {
 }
 
 /**
- * What a client knows before it has a token: the user, and what was shown last. Both are stored by
- * the server's address and the user, so that no other user sees them.
+ * Gives a client the user and the last state before it has a token. Both are stored by the server's
+ * address and the user, so that no other user sees them.
  */
 export class ColdStart {
   readonly keeper: SnapshotKeeper | undefined

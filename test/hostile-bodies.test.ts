@@ -61,7 +61,7 @@ test('a body is not parsed before its caller is known, and within their limit', 
   expect(parsed()).toBe(0)
 })
 
-test('bodies of strangers have few values: whoever they are is known only from these', async () => {
+test('bodies that say who sends them have few values', async () => {
   const parsed = watchParsing()
   const values = '[],'.repeat(80_000)
   const commands = `{"session":"a","node":"b","data":"c","more":[${values}0]}`

@@ -2,7 +2,7 @@ import { browser, isVisible } from '../platform.ts'
 import type { OutboxOperation } from '../storage.ts'
 import type { StoredError } from './entry.ts'
 
-/** What tabs tell each other: a change of the outbox that they share, or the user's logout. */
+/** Messages between tabs: a change of the outbox that they share, or the user's logout. */
 type TabMessage = TabChange | { kind: 'ended' }
 export type TabChange =
   | { kind: 'put'; operation: OutboxOperation }
@@ -26,7 +26,7 @@ type TabsOptions = {
  */
 export class Tabs {
   isSender = false
-  /** What was stored has to be read again. */
+  /** Whether stored operations must be read again. */
   hasLeft = false
   #channel: InstanceType<NonNullable<typeof browser.BroadcastChannel>> | undefined
   #release: (() => void) | undefined

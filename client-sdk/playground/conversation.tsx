@@ -47,7 +47,7 @@ export function Conversation({ channel, onBack }: { channel: Channel; onBack: ()
     if (!message) return
     if (message.parentId !== null)
       return setDrawer({ kind: 'thread', parentId: message.parentId, target: { id } })
-    // What was not found is not scrolled to once it is among what is loaded later.
+    // A message that was not found is not scrolled to once it is loaded later.
     if (!loaded && !(await attempt(actions.jumpTo(id).then(() => isShown(id))))) return
     setDrawer(undefined) // on a narrow screen it covers the messages
     setTarget({ id })

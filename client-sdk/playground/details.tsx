@@ -11,7 +11,7 @@ import { useToasts } from './toasts.tsx'
 
 type Props = { onInvite: () => void; onClose: () => void }
 
-/** What a channel is and who is in it, and what the user may change about that. */
+/** A channel's settings and members, and the user's means to change them. */
 export function Details({ onInvite, onClose }: Props) {
   const { channel } = useOpenChannel()
   const isDirect = channel.type === 'messaging'

@@ -18,7 +18,7 @@ export interface FakeRoom extends Room {
   refuse(error?: ChatError): void
 }
 
-/** What a fake room shares with its client. */
+/** The parts that a fake room shares with its client. */
 export type FakeContext = {
   me: UserSummary
   isOnline: () => boolean

@@ -38,7 +38,7 @@ export function observeDatabase(
     // A reset makes these 0, as if nothing waited.
     for (const gauge of withoutLabels) gauge.remove()
   }
-  /** What fails is left out: a long queue must not look like a database that is down. */
+  /** Counts that fail are left out: a long queue must not look like a database that is down. */
   const read = () =>
     Promise.all(
       Object.entries(serviceCounts).map(([count, read]) =>

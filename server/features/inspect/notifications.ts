@@ -6,7 +6,7 @@ import { requireApp } from '../apps/view.ts'
 type Device = Output<typeof contract.inspect.notifications>['devices'][number]
 type UserRow = { chosen: Partial<Preferences> | null }
 
-/** What decides whether a user is pushed to, but for the channels that they have muted. */
+/** All that decides whether a user gets pushes, except for the channels that they have muted. */
 export const notifications = implementWithoutTransaction(
   contract.inspect.notifications,
   async ({ db }, { appId, userId }) => {

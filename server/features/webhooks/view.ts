@@ -43,7 +43,7 @@ export const deliveryColumns = (db: Tx) => db`
   ) as waits_for_earlier,
   wd.created_at`
 
-/** What a statement returned of a webhook of the app. */
+/** The row of the app's webhook that a statement returned; without one, NOT_FOUND. */
 export function found<Row>(row: Row | undefined): Row {
   if (row === undefined) throw new ApiError('NOT_FOUND', 'Webhook not found')
   return row
