@@ -75,7 +75,7 @@ class LiveClient implements ChatClient {
       onChanged: (channelId) => this.#rooms.get(channelId)?.redraw(),
       onStep: (step) => handleStep(step),
       onSent: (message) => this.#rooms.get(message.channelId)?.handleSent(message),
-      isLoggedIn: (otherwise) => this.#coldStart.isLoggedIn(otherwise),
+      isLoggedIn: (isAssumed) => this.#coldStart.isLoggedIn(isAssumed),
       onError,
     })
     const topics = new ChannelTopics({

@@ -18,7 +18,7 @@ export interface FakeRoom extends Room {
   refuse(error?: ChatError): void
 }
 
-/** What a fake room shares with its client. */
+/** The parts that a fake room shares with its client. */
 export type FakeContext = {
   me: UserSummary
   isOnline: () => boolean
@@ -133,10 +133,10 @@ export function createFakeRoom(channel: Channel, context: FakeContext): RoomPart
       discard: () => discard(clientId),
     }
   }
-  const react = (id: string, emoji: string, own: boolean) => {
+  const react = (id: string, emoji: string, isOwn: boolean) => {
     const others = find(id).reactions.filter(({ type }) => type !== emoji)
-    const reaction = { type: emoji, count: 1, own, users: [me] }
-    change(id, { reactions: own ? [...others, reaction] : others })
+    const reaction = { type: emoji, count: 1, own: isOwn, users: [me] }
+    change(id, { reactions: isOwn ? [...others, reaction] : others })
   }
   const timeline = (isShown: (message: ChatMessage) => boolean): MessagesStore => ({
     ...derived(all, (messages): MessagesSnapshot => {

@@ -114,7 +114,7 @@ test('a list that could not be loaded shows what was stored, and is loaded again
   expect(list.getSnapshot()).toMatchObject({ status: 'ready', items: [] })
 })
 
-test('what has loaded before the stored snapshots is stored, if nothing changes', async () => {
+test('a room loaded before its stored snapshot is stored, if nothing changes', async () => {
   const { chat, room, release, stored } = lateSnapshot()
   room.watch()
   await chat.connect()

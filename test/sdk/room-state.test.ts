@@ -57,7 +57,7 @@ test('a load that failed before access was lost is not tried again', async () =>
   expect(count(/pins/)).toBe(before)
 })
 
-test('nothing is left of a deleted message above its thread', async () => {
+test('a deleted message leaves nothing above its thread', async () => {
   const { room, talk } = await opened()
   const linkPreviews = [{ url: 'https://x.example', title: 'X' }]
   Object.assign(talk.find('c-0001'), { linkPreviews, custom: { orderId: 7 } })
