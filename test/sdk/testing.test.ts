@@ -163,6 +163,22 @@ test('a fake client refuses what is discarded, and metadata alone edits no messa
   expect(texts(room.messages.getSnapshot())).toEqual(['two'])
 })
 
+test('messages of a fake room stay apart although one before them was discarded', async () => {
+  const fake = fakeOf()
+  const room = fake.channel('team')
+  fake.setOnline(false)
+  const [first, ...others] = ['a', 'b', 'c'].map((text) => {
+    if (text === 'c') room.discard('a')
+    return room.send({ text, clientId: text })
+  })
+  fake.setOnline(true)
+  await expect(first?.sent).rejects.toMatchObject({ code: 'ABORTED' })
+  const [b, c] = await Promise.all(others.map(({ sent }) => sent))
+  expect(b?.id).not.toBe(c?.id)
+  await room.edit(c?.id ?? '', { text: 'edited' })
+  expect(texts(room.messages.getSnapshot())).toEqual(['b', 'edited'])
+})
+
 test('a fake client retries only what was refused, as the real one does', async () => {
   const fake = fakeOf()
   const room = fake.channel('team')
