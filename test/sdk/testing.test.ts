@@ -79,9 +79,11 @@ test('a fake client sends, waits while offline, is refused, retries and discards
   const three = room.send({ text: 'three' })
   await expect(three.sent).rejects.toMatchObject({ code: 'FORBIDDEN' })
   expect(statuses()).toEqual(['sent', 'sent', 'failed'])
+  expect(three.message.error).toMatchObject({ code: 'FORBIDDEN' })
   room.refuse()
   three.retry()
   await three.sent
+  expect(three.message.error).toBeUndefined()
   const four = room.send({ text: 'four', clientId: 'own' })
   room.discard('own')
   await four.sent
@@ -214,6 +216,8 @@ test('the channels of a fake client are in the order of their activity, newest f
   await fake.channel('team').send({ text: 'two' }).sent
   await fake.channel('group').markRead()
   expect(ids()).toEqual(['team', 'group', 'newest'])
+  fake.channel('group').receive({ from: BEN, text: 'three' })
+  expect(ids()).toEqual(['group', 'team', 'newest'])
 })
 
 test('a fake channel shows its last message, and a fake logout ends the user', async () => {
