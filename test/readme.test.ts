@@ -25,6 +25,15 @@ for (const [shell, command] of Object.entries(shells))
     },
   )
 
+test("a wrong key in the README's tour is said by the block that uses it", async () => {
+  const [block = ''] = tourOf('../README.md')
+  const script = `${block}\necho "API key: $API_KEY."`
+  const env = { ...process.env, URL: world().url, ADMIN_KEY: 'ak_of-another-server' }
+  const { stdout, stderr } = await promisify(execFile)('sh', ['-c', script], { env })
+  expect(stderr.split('\n')[0]).toBe('X-Admin-Key: expected the admin key')
+  expect(stdout).toBe('API key: .\n')
+})
+
 test("the README's TypeScript runs as it says, in the terminal of the tour", async () => {
   const blocks = tourOf('../README.md')
   const folder = asClone()
