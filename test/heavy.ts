@@ -16,6 +16,7 @@ export const heavy = [
   'demo-app.test.ts',
   'erasure-races.test.ts',
   'events.test.ts',
+  'examples.test.ts',
   'fairness.test.ts',
   'faults/options.test.ts',
   'full-log.test.ts',

@@ -31,6 +31,7 @@ export async function startBot({ url, apiKey, userId, file, pauseMs = 40 }: BotO
   }
 
   const token = () => server.tokens.create({ userId, name: 'Reader' })
+  await token() // fails at once for what a client would try again for ever
   const chat = createChatClient({ url, token })
   chat.channels().subscribe(() => {}) // keeps the events of its channels coming
   chat.on('message.new', async ({ payload: { channelId, message } }) => {
