@@ -235,13 +235,13 @@ function serve(
     guardSocket: guards.socket,
     timings: realtime.node.timings,
   })
+  const mintToken = calls.tokens.create?.call
+  if (http.demoApiKey !== undefined && mintToken)
+    servePlayground(app, { mintToken, demoApiKey: http.demoApiKey, ...urls })
   const hasDemo = http.demoApiKey !== undefined
   serveDocs(app, { hasPage: http.hasDocsPage, hasDemo, wsUrl: urls.wsUrl })
   if (http.hasConsole && adminKey !== undefined)
     serveConsole(app, calls, { adminKey, publicUrl: urls.publicUrl, db })
-  const mintToken = calls.tokens.create?.call
-  if (http.demoApiKey !== undefined && mintToken)
-    servePlayground(app, { mintToken, demoApiKey: http.demoApiKey, ...urls })
 }
 
 const inviteUrl =

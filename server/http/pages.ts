@@ -13,14 +13,18 @@ type PageOptions = {
   showsPictures?: boolean
 }
 
-/** Serves a page and its files below a path of its name. It is bundled at its first visit. */
+/**
+ * Serves a page and its files below a path of its name. It is bundled at its first visit. The first
+ * page of a server has `/`, too.
+ */
 export function servePage(
   app: FastifyInstance,
   page: PageName,
   { redirects, connectsTo, showsPictures = false }: PageOptions,
 ) {
   const bundle = once(() => bundlePage(page))
-  for (const path of redirects)
+  const isFirst = !app.hasRoute({ method: 'GET', url: '/' })
+  for (const path of isFirst ? ['/', ...redirects] : redirects)
     app.get(path, ({ url }, reply) => {
       // A relative location, because a proxy may serve us below a path of its own.
       const location = `${page}/${url.slice(path.length)}`

@@ -30,7 +30,7 @@ export function servePlayground(
   { mintToken, demoApiKey, publicUrl, wsUrl }: PlaygroundOptions,
 ) {
   servePage(app, 'playground', {
-    redirects: ['/', '/playground'],
+    redirects: ['/playground'],
     connectsTo: () => [new URL(wsUrl()).origin],
     showsPictures: true,
   })
