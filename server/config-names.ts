@@ -6,17 +6,32 @@ import { Variables } from './config.ts'
 import { secretVariables } from './secret-files.ts'
 
 /**
- * A warning for each name in `.env` that seems to be a misspelt setting, which would do nothing.
- * The file may have variables of other programs, and the environment has many: those are fine.
+ * A warning for each line of `.env` that would do nothing: one without `=`, or with a name that
+ * seems to be a misspelt setting. The file may have variables of other programs, and the
+ * environment has many: those are fine.
  */
 export function nameWarnings() {
   const file = resolve('.env')
-  const names = existsSync(file) ? Object.keys(parseEnv(readFileSync(file, 'utf8'))) : []
-  return names.flatMap((name) => {
+  const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
+  const misspelt = Object.keys(parseEnv(text)).flatMap((name) => {
     const meant = settingMeantBy(name)
     return meant ? [`.env: ${name} is no setting, so it does nothing. Is ${meant} meant?`] : []
   })
+  return [...linesThatSetNothing(text), ...misspelt]
 }
+
+/** By their numbers: they may be secrets. */
+function linesThatSetNothing(text: string) {
+  const lines = text.replace(QUOTED_VALUE, (value) => value.replace(/[^\n]+/g, '=')).split('\n')
+  return lines.flatMap((line, index) =>
+    /^\s*[^\s#=][^=]*$/.test(line)
+      ? [`.env: line ${index + 1} has no "=", so it does nothing`]
+      : [],
+  )
+}
+
+/** With its name. It may have several lines. */
+const QUOTED_VALUE = /^[^\n#=]*=[^\S\n]*(["'`])[\s\S]*?\1/gm
 
 const settings = [
   ...Object.keys(Variables.shape),

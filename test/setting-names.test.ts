@@ -51,6 +51,20 @@ test('misspelt settings in .env are warned of, by parley check and by a start', 
   expect(ofEnv(started.said())).toEqual([line])
 })
 
+test('lines of .env that set nothing are warned of by their numbers', async () => {
+  const directory = createDataFolder('lines')
+  const quoted = 'NOTE="first\nhas none"\nOPEN="left\nCLOSED="right"'
+  const lines = `PORT: 5599\n\n# no setting\n  # nor this\nMY_OWN=1\n${quoted}\nexport HOST\n`
+  writeFileSync(join(directory, '.env'), lines)
+  const environment = { ...production, DATABASE_URL: world().databaseUrl }
+  const checked = start(environment, directory, 'check')
+  expect(await checked.code).toBe(0)
+  expect(checked.said().match(/^Warning: .env:.*$/gm)).toEqual([
+    'Warning: .env: line 1 has no "=", so it does nothing',
+    'Warning: .env: line 10 has no "=", so it does nothing',
+  ])
+})
+
 test('parley check warns of a Redis that does not answer, as a start does', async () => {
   const directory = createDataFolder('redis')
   const environment = { ...production, DATABASE_URL: world().databaseUrl }
