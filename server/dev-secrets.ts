@@ -32,7 +32,8 @@ function read(file: string): Secrets {
   const { data } = Secrets.safeParse(parseJson(readFileSync(file, 'utf8')))
   if (!data)
     throw new Error(
-      `DATA_DIR: ${file} does not contain valid secrets: delete it to generate new ones`,
+      `DATA_DIR: ${file} does not contain valid secrets: ` +
+        'restore it, or delete all of DATA_DIR to start afresh',
     )
   return data
 }

@@ -151,7 +151,9 @@ test('parley check fails as a start does for secrets that are none', async () =>
   writeFileSync(join(dataDir, 'secrets.json'), '{}')
   const environment = { DATABASE_URL: world().databaseUrl, DATA_DIR: dataDir }
   const checked = await parley('check', environment)
-  expect(checked.lines.at(-1)).toMatch(/^DATA_DIR: \S+ does not contain valid secrets: delete it /)
+  const line = `DATA_DIR: ${join(dataDir, 'secrets.json')} does not contain valid secrets`
+  const advice = 'restore it, or delete all of DATA_DIR to start afresh'
+  expect(checked.lines.at(-1)).toBe(`${line}: ${advice}`)
   expect(checked.code).toBe(1)
   expect((await parley('start', environment)).lines).toEqual([checked.lines.at(-1)])
 })

@@ -34,7 +34,7 @@ test('a start in development leaves a database with apps as it is, and says so',
   const { server, hasPlayground } = await start('mistaken', { DATABASE_URL })
   expect(await operator.apps.list()).toEqual(before)
   expect(await hasPlayground()).toBe(false)
-  expect(server.output()).toMatch(/^Warning: .* no demo app was added.* NODE_ENV=production/m)
+  expect(server.output()).toMatch(/^Warning: This database has apps already.* NODE_ENV=production/m)
   expect(server.output()).not.toMatch(/^(Demo API key|Playground):/m)
 })
 

@@ -11,7 +11,7 @@ type DemoAppOptions = {
 }
 
 export const NO_DEMO_APP =
-  'This database has apps of others, so no demo app was added, and there is no playground. ' +
+  'This database has apps already, so no demo app was added, and there is no playground. ' +
   'DEMO_APP=yes adds one. A service that others use needs NODE_ENV=production.'
 
 /**
