@@ -169,7 +169,7 @@ test('the acts of the operator on an app and its keys are noted', async () => {
   expect(noted.every(({ actor }) => actor.type === 'operator')).toBe(true)
   await operator.apps.delete({ appId })
   const { entries: last } = await operator.audit.list({ operation: 'apps.delete', limit: 1 })
-  expect(last).toMatchObject([{ appId, actor: { type: 'operator' } }])
+  expect(last).toMatchObject([{ appId, actor: { type: 'operator' }, target: { name: 'Noted' } }])
 })
 
 test('a change of nothing is answered, and is not noted', async () => {

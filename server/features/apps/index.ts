@@ -70,15 +70,16 @@ const update = implement(contract.apps.update, async (ctx, { appId, ...changes }
 
 const remove = implement(contract.apps.delete, async (ctx, { appId }) => {
   const { db, services } = ctx
-  const { count } = await db`
+  const [app] = await db<{ name: string }[]>`
     update apps a
     set deleted_at = now()
     where a.id = ${appId}
-      and num_nulls(a.deleted_at) = 1`
-  if (count === 0) throw appNotFound()
+      and num_nulls(a.deleted_at) = 1
+    returning a.name`
+  if (!app) throw appNotFound()
   // The purge takes its time, and their deliveries do not ask for the app.
   await db`update webhooks set enabled = false where app_id = ${appId}`
-  noteAct(ctx, { operation: 'apps.delete', appId, target: {} })
+  noteAct(ctx, { operation: 'apps.delete', appId, target: { name: app.name } })
   ctx.afterCommit(() => {
     services.revocations.publish({ appId, isClosed: true })
     services.erasure.wake()
