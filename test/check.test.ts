@@ -145,6 +145,15 @@ test('parley check fails as a start does where the embedded database is in use',
   expect(lines).toEqual([`The event epoch was not changed: ${inUse}. ${hint}`])
 })
 
+test('a start does not make a database for a port that is in use', async () => {
+  const dataDir = join(directory, 'port-in-use')
+  const environment = { DATABASE_URL: '', DATA_DIR: dataDir, PORT: taken }
+  const { code, lines } = await parley('start', environment)
+  expect(lines.at(-1)).toMatch(/^PORT: another program listens on \d+\. Set .+$/)
+  expect(code).toBe(1)
+  expect(existsSync(dataDir)).toBe(false)
+})
+
 test('parley check fails as a start does for secrets that are none', async () => {
   const dataDir = join(directory, 'secrets')
   mkdirSync(dataDir)

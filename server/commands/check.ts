@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { type Config, readConfig } from '../config.ts'
 import { nameWarnings } from '../config-names.ts'
 import { warningsOf } from '../config-warnings.ts'
@@ -10,9 +9,9 @@ import { inspect, requireMigrated } from '../db/migrate.ts'
 import { requireSecrets } from '../dev-secrets.ts'
 import { errorMessage } from '../lifecycle.ts'
 import { localUrl, wsUrlOf } from '../urls.ts'
+import { checkAddresses } from './check-addresses.ts'
 import { connectionWarnings } from './connections.ts'
 import { databaseError } from './database-error.ts'
-import { type Address, listenError } from './listen-error.ts'
 import { QUEUE_MIGRATIONS } from './open.ts'
 
 /**
@@ -75,22 +74,3 @@ async function checkRedis({ redis }: Config) {
 const REDIS_MS = 2_000
 
 const warn = (warning: string) => console.log(`Warning: ${warning}`)
-
-/** In the order of a start. Both are listened at together, since one may exclude the other. */
-async function checkAddresses({ host, port, metricsHost, metricsPort }: Config) {
-  const ofMetrics =
-    metricsPort === undefined ? [] : [{ host: metricsHost, port: metricsPort, prefix: 'METRICS_' }]
-  const tried = await Promise.allSettled([...ofMetrics, { host, port }].map(listen))
-  const failed = tried.flatMap((outcome) => {
-    if (outcome.status === 'rejected') return [errorMessage(outcome.reason)]
-    outcome.value.close()
-    return []
-  })
-  if (failed.length > 0) throw new Error(failed.join('; '))
-}
-
-async function listen(address: Address) {
-  const server = createServer().listen(address.port, address.host)
-  await once(server, 'listening').catch(listenError(address))
-  return server
-}

@@ -1,7 +1,12 @@
 import type { Config } from '../config.ts'
-import { DEFAULT_CONNECTIONS, startEmbeddedPostgres } from '../db/embedded/index.ts'
+import {
+  DEFAULT_CONNECTIONS,
+  requireEmbeddable,
+  startEmbeddedPostgres,
+} from '../db/embedded/index.ts'
 import type { Stop, StopFunction } from '../lifecycle.ts'
 import { processLog } from '../process-log.ts'
+import { checkAddresses } from './check-addresses.ts'
 import { connectionsOf } from './connections.ts'
 
 /** For commands and whoever looks into the database. */
@@ -12,13 +17,17 @@ export async function startEmbedded(
   config: Config,
   { stop, stopFunctions }: { stop: Stop; stopFunctions: StopFunction[] },
 ) {
+  requireEmbeddable(config.dataDir)
   const connections = Math.max(DEFAULT_CONNECTIONS, connectionsOf(config) + OTHERS)
-  const starting = startEmbeddedPostgres({
-    dataDir: config.dataDir,
-    settings: { max_connections: String(connections) },
-    onNotice: processLog.info,
-    onLost: (line) => stop(1, line),
-  })
+  const startDatabase = () =>
+    startEmbeddedPostgres({
+      dataDir: config.dataDir,
+      settings: { max_connections: String(connections) },
+      onNotice: processLog.info,
+      onLost: (line) => stop(1, line),
+    })
+  // A database takes seconds to make, for nothing if the server cannot listen.
+  const starting = checkAddresses(config).then(startDatabase)
   // A stop meanwhile waits for it, so that none of its programs is left behind.
   stopFunctions.push(() =>
     starting.then(
