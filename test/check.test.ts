@@ -175,6 +175,12 @@ test('parley check fails as a start does on an empty database that is not migrat
   expect((await parley('start', environment)).lines).toEqual([checked.lines.at(-1)])
 })
 
+test('parley check says that a database is empty, in place of all migrations', async () => {
+  const { code, lines } = await parley('check', { DATABASE_URL: await createEmptyDatabase() })
+  expect(lines.at(-1)).toMatch(/^Schema: empty, lacks all \d\d+ migrations$/)
+  expect(code).toBe(0)
+})
+
 test('parley check says at once all that would make a start fail', async () => {
   const { code, lines } = await parley('check', {
     DATABASE_URL: 'postgres://parley:hunter2@127.0.0.1:1/parley',

@@ -47,15 +47,19 @@ async function checkDatabase(config: Config) {
 
 async function inspectDatabase(url: string, config: Config) {
   const { migrateOnStart: mayMigrate } = config
-  const { version, pending, isQueueBehind } = await inspect(url, { mayMigrate })
+  const { version, pending, isEmpty, isQueueBehind } = await inspect(url, { mayMigrate })
   console.log(`Database: PostgreSQL ${version}`)
   for (const warning of await connectionWarnings(url, config)) warn(warning)
   // A start without jobs does not look at the tables of the queue, nor migrate them.
   const hasJobs = config.jobs !== 'off'
   const lacks = isQueueBehind && hasJobs ? [...pending, QUEUE_MIGRATIONS] : pending
-  console.log(`Schema: ${lacks.length === 0 ? 'up to date' : `lacks ${lacks.join(', ')}`}`)
+  const missing = isEmpty ? `empty, lacks all ${pending.length} migrations` : listed(lacks)
+  console.log(`Schema: ${missing}`)
   if (!mayMigrate) await requireMigrated(url, { hasJobs })
 }
+
+const listed = (lacks: string[]) =>
+  lacks.length === 0 ? 'up to date' : `lacks ${lacks.join(', ')}`
 
 /** A start does not fail for it either: events come later without it. */
 async function checkRedis({ redis }: Config) {

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Tx } from './client.ts'
 import { inSchema, locks } from './locks.ts'
-import type { Migration } from './migration-files.ts'
+import { type Migration, readMigrations } from './migration-files.ts'
 import { migrationsSchema } from './own-schema.ts'
 import { requireDirectConnection } from './require-direct.ts'
 import { requireDatabase, requireMayMigrate, requireSchema } from './requirements.ts'
@@ -93,6 +93,7 @@ export const inspect = (url: string, { mayMigrate = false } = {}) =>
       return {
         version: await requireDatabase(db),
         pending: pending.map(({ name }) => name),
+        isEmpty: pending.length === readMigrations().length,
         isQueueBehind: await isQueueBehind(db),
       }
     },
