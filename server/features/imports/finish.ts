@@ -99,6 +99,7 @@ async function publish(db: Tx, { appId, channels }: Publish): Promise<Refusal[]>
     update channels c
     set
       deleted_at = null,
+      cid = ${freeCid(db, appId)},
       updated_at = ${changedWhenShown(db)},
       rev = c.last_seq + 1,
       member_count = (
@@ -128,6 +129,19 @@ async function publish(db: Tx, { appId, channels }: Publish): Promise<Refusal[]>
   const ids = new Set(hidden.map(({ id }) => id))
   return channels.flatMap(({ id, line }) => (ids.has(id) ? { line, reason: TAKEN_PAIR } : []))
 }
+
+/** Servers of earlier versions gave a direct message a cid that another may have by now. */
+const freeCid = (db: Tx, appId: string) => db`
+  case
+    when exists (
+      select
+      from channels other
+      where other.app_id = ${appId}
+        and other.cid = c.cid
+        and other.deleted_at is null
+    ) then c.cid || '-' || c.id
+    else c.cid
+  end`
 
 /**
  * A channel is as old as its file says. One without members would be purged as abandoned if its
