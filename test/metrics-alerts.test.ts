@@ -214,6 +214,7 @@ test('a count that takes too long is left out, and the database is shown as up',
   expect(text).toMatch(/^parley_webhook_oldest_seconds \d/m)
   for (const count of ['jobs', 'ages'])
     expect(sample(text, `parley_counts_failed_total{count="${count}"}`)).toBe(1)
+  expect(sample(text, 'parley_counts_failed_total{count="connections"}')).toBe(0)
 })
 
 test('a silent database is shown as down before other work gives it up', async () => {
