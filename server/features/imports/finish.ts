@@ -77,9 +77,12 @@ async function finishMembers({ step, ...query }: Omit<Members, 'after'> & Pick<F
 async function setMarkers(db: Tx, { appId, channelIds, after }: Members) {
   const [last] = await db<LastMember[]>`
     with due as materialized (
-      select given.place, next.*, c.last_seq
-      from unnest(${channelIds}::uuid[]) with ordinality as given (id, place)
-      join channels c on c.id = given.id
+      select given.place, next.*
+      from (
+        select *
+        from unnest(${channelIds}::uuid[]) with ordinality as given (id, place)
+        order by place -- so that no more channels are read than a step needs
+      ) given
       cross join lateral (
         select m.channel_id, m.user_id, m.unread_after_seq
         from members m
@@ -101,8 +104,9 @@ async function setMarkers(db: Tx, { appId, channelIds, after }: Members) {
     ),
     marked as (
       update members m
-      set unread_after_seq = due.last_seq
+      set unread_after_seq = c.last_seq
       from due
+      join channels c on c.id = due.channel_id
       where m.channel_id = due.channel_id
         and m.user_id = due.user_id
         and due.unread_after_seq = ${UNSET_MARKER}
