@@ -3,7 +3,10 @@ import { deleteEntries } from '../core/audit.ts'
 import type { DbConnection } from '../db/client.ts'
 import { type RetentionContext, repeatUntilNone } from './delete-in-steps.ts'
 
-/** Entries of the audit log, oldest first. Those of an imported app are older than their numbers. */
+/**
+ * Entries of the audit log, oldest first: by their numbers, and then in each app, since those of an
+ * imported one are older than entries before them.
+ */
 export async function expireAudit(context: RetentionContext, days: number) {
   for (const select of [selectOldest, selectOldestOfApps])
     await repeatUntilNone(context, (db, limit) => deleteEntries(db, select(db, { days, limit })))

@@ -1,5 +1,3 @@
-import { existsSync, readdirSync } from 'node:fs'
-import { dirname } from 'node:path'
 import type { Tx } from '@parley/server/db/client'
 import { FILE_CONNECTION } from '@parley/server/db/stuck-sessions'
 import { expect, test } from 'vitest'
@@ -9,10 +7,9 @@ import { parleyOn, useFolder } from './command.ts'
 
 const world = useWorld()
 const folder = useFolder()
-const filesOf = (file: string) => readdirSync(dirname(file))
 
 /** Exports a new app, and runs `work` while the command waits for this table. */
-async function exportWhile(table: string, work: (appId: string, file: string) => unknown) {
+async function exportWhile(table: string, work: (appId: string) => unknown) {
   const { operator, databaseUrl } = world()
   const { id: appId } = await operator.apps.create({ name: 'Moving out' })
   const file = folder.path(table)
@@ -20,10 +17,10 @@ async function exportWhile(table: string, work: (appId: string, file: string) =>
   const { exported } = await whileRowLocked(world(), lock, async () => {
     const exported = parleyOn(databaseUrl, 'app:export', appId, file)
     await expect.poll(waiting).toHaveLength(1)
-    await work(appId, file)
+    await work(appId)
     return { exported }
   })
-  return { ...(await exported), file }
+  return await exported
 }
 
 const waiting = () => world().db`
@@ -34,19 +31,18 @@ const waiting = () => world().db`
     and wait_event_type = 'Lock'`
 
 test('a file has its name once it is whole, so that nobody takes a part for it', async () => {
-  const { code, output, file } = await exportWhile('pins', (_, file) => {
-    expect(existsSync(file)).toBe(false)
-    expect(filesOf(file)).toEqual([expect.stringMatching(/^pins\.\w+\.part$/)])
+  const { code, output } = await exportWhile('pins', () => {
+    expect(folder.names('pins')).toEqual([expect.stringMatching(/^pins\.\w+\.part$/)])
   })
   expect(code, output).toBe(0)
-  expect(filesOf(file)).toEqual(['pins'])
+  expect(folder.names('pins')).toEqual(['pins'])
   expect(folder.read('pins')).toMatch(/\{"end":.*\n$/)
 })
 
 test('an app that is deleted while its export begins is not exported', async () => {
-  const { code, output, file } = await exportWhile('audit', async (appId) => {
+  const { code, output } = await exportWhile('audit', async (appId) => {
     await world().db`update apps set deleted_at = now() where id = ${appId}`
   })
   expect({ code, output }).toEqual({ code: 1, output: 'There is no app with this id' })
-  expect(existsSync(file)).toBe(false)
+  expect(folder.names('audit')).toEqual([])
 })
