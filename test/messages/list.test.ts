@@ -42,7 +42,7 @@ describe('listing messages', () => {
     expect(await page({ limit: 7 })).toEqual([[2, 4, 5, 6, 7, 8, 9], true])
   })
 
-  test('whatever a message has in it, every read shows it as its send returned it', async () => {
+  test('every read shows a message as its send returned it, whatever is in it', async () => {
     const dan = await world().user('dan', { name: 'Da"n \\ 😀', image: 'https://example.com/"' })
     const { id: channelId } = await dan.channels.create({ type: 'group', name: '"Soup" \\ bread' })
     const text = '"quoted" \\ next\nline\t\u0001\u007f\u2028 😀 {}'
