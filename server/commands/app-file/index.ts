@@ -119,7 +119,8 @@ async function withConnection(url: string, work: (db: DbConnection) => Promise<v
 /** A new file, for its owner only. */
 async function create(file: string) {
   const opened = await open(file, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw error
+    const { code = 'error' } = error
+    if (code !== 'EEXIST') throw new Error(`${file}: cannot be written (${code})`)
     throw new Error(`${file} exists: name another file, or delete it first`)
   })
   return opened.createWriteStream()
