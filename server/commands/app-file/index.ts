@@ -26,7 +26,7 @@ type ExportCommand = { appId: string; file: string; hasSecrets: boolean }
 export async function exportApp({ appId, file, hasSecrets }: ExportCommand) {
   const config = readConfig()
   await withDatabase(config, async (url) => {
-    const { pending } = await whenDatabaseIsReady(() => inspect(url), config)
+    const { pending } = await whenDatabaseIsReady(() => inspect(url, { hasJobs: false }), config)
     if (pending.length > 0)
       throw new Error(`The schema lacks ${pending.join(', ')}. Run: parley migrate`)
     await withConnection(url, async (db) => {
