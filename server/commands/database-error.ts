@@ -3,6 +3,7 @@ import { errorMessage } from '../lifecycle.ts'
 const PLACE = 'the host and port in DATABASE_URL'
 const LOGIN = 'the user and password in DATABASE_URL'
 const HOST = 'the host in DATABASE_URL'
+const PARAMETERS = 'the parameters after ? in DATABASE_URL'
 const CA = 'sslrootcert in DATABASE_URL: it names the file with the CA of the server'
 
 /** Advice by the code of the system's or of PostgreSQL's error. */
@@ -17,6 +18,9 @@ const hints: Record<string, string> = {
   '28P01': LOGIN,
   '28000': LOGIN,
   '42501': 'the rights of this role: `parley grant` as the owner gives it those of servers',
+  '22023': PARAMETERS,
+  '42704': PARAMETERS,
+  '55P02': PARAMETERS,
   '3D000': 'the name of the database in DATABASE_URL',
   SELF_SIGNED_CERT_IN_CHAIN: CA,
   DEPTH_ZERO_SELF_SIGNED_CERT: CA,
