@@ -27,7 +27,7 @@ type ExportCommand = { appId: string; file: string; hasSecrets: boolean }
 export async function exportApp({ appId, file, hasSecrets }: ExportCommand) {
   const config = readConfig()
   await withDatabase(config, async (url) => {
-    const { pending } = await whenDatabaseIsReady(() => inspect(url), config)
+    const { pending } = await whenDatabaseIsReady(() => inspect(url, { hasJobs: false }), config)
     if (pending.length > 0)
       throw new Error(`The schema lacks ${pending.join(', ')}. Run: parley migrate`)
     await withConnection(url, async (db) => {
@@ -115,6 +115,7 @@ async function withConnection(url: string, work: (db: DbConnection) => Promise<v
   }
 }
 
+<<<<<<< HEAD
 /**
  * Writes to a new file, for its owner only, or to the standard output. The file has its name once
  * it is whole: what is killed before leaves a part beside it.
@@ -132,6 +133,16 @@ async function withOutput(file: string, write: (target: Writable) => Promise<voi
     await rm(part, { force: true })
     throw error
   }
+=======
+/** A new file, for its owner only. */
+async function create(file: string) {
+  const opened = await open(file, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
+    const { code = 'error' } = error
+    if (code !== 'EEXIST') throw new Error(`${file}: cannot be written (${code})`)
+    throw new Error(`${file} exists: name another file, or delete it first`)
+  })
+  return opened.createWriteStream()
+>>>>>>> h-dsv
 }
 
 async function requireNone(file: string) {
