@@ -172,6 +172,7 @@ test('console, log and metrics tell why a message did not arrive', async () => {
   const phone = as((await mint('emil')).token)
   await phone.devices.create({ platform: 'ios', provider: 'apns', token: 'phone' })
   provider.behave(provider.answer(422))
+  onTestFinished(() => provider.behave())
   await send(dora.token)
   await line(({ msg }) => msg === 'push refused')
   const unpushed = { ...question, at: await now() }

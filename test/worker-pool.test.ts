@@ -94,7 +94,7 @@ test('a worker process that keeps ending is started again after growing pauses',
   expect([await crash(), await crash()]).toEqual([0, 250])
 })
 
-test('what is sent to a worker process that has ended harms nobody', async () => {
+test('messages to a worker process that has ended harm nobody', async () => {
   const { pool, kill } = await startPool(1)
   const worker = await kill()
   expect(pool.all()).toEqual([])

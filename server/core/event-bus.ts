@@ -21,7 +21,7 @@ export type EphemeralEvent = Envelope & {
   snapshot?: number | undefined
 }
 
-/** What is sent to all nodes and never stored. */
+/** Events that are sent to all nodes and never stored. */
 export type EphemeralNote =
   | EphemeralEvent
   /**

@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net'
 
 /** A server on this machine, which stands for somebody else's. */
 export async function serveLocally(handle: RequestListener, port = 0) {
-  const server = createServer(handle).listen(port, '127.0.0.1')
+  // A connection that ends as idle may take a call with it, which its caller would send again.
+  const server = createServer({ keepAliveTimeout: 0 }, handle).listen(port, '127.0.0.1')
   await once(server, 'listening')
   const host = `127.0.0.1:${(server.address() as AddressInfo).port}` // it listens on a port
   return {
