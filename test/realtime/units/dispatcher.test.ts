@@ -219,12 +219,15 @@ test('counts that operations send users are noted', async () => {
   const send = (event: object) =>
     dispatcher.receive({ kind: 'event', topic: own, ...event } as never)
   const counted = { channelId, count: 3, version: 5 }
+  send({ type: 'channel.unread_changed', payload: counted, snapshot: 7 })
+  // From a node of an earlier version.
   send({ type: 'channel.unread_changed', payload: counted })
   send({ type: 'channel.total_unread_changed', payload: { count: 4 } })
   send({ type: 'channel.deleted', payload: { channelId } })
   dispatcher.receive(typing('typing.start'))
   expect(calls).toEqual([
-    ['recordCount', expect.objectContaining(ana), counted],
+    ['recordCount', expect.objectContaining(ana), { ...counted, snapshot: 7 }],
+    ['recordCount', expect.objectContaining(ana), { ...counted, snapshot: Number.NaN }],
     ['recordTotal', expect.objectContaining(ana), 4],
     ['memberLeft', expect.objectContaining(ana)],
   ])
