@@ -121,7 +121,7 @@ test.each(['a hint', 'a comparison'])(
   },
 )
 
-test('a topic that is gone is not read again, although a read was cut before its events', async () => {
+test('a topic that is gone is not read again because a read was cut', async () => {
   const { hub, memory } = await openHub()
   const { subscription } = await new Listener().join(hub, chat)
   const release = memory.hold()
