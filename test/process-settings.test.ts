@@ -86,7 +86,8 @@ test('a separate worker cleans up, and its settings apply', async () => {
   const { world, provider } = staging.current()
   const { id: appId, apiKey } = await world.operator.apps.create({ name: 'Gone' })
   await world.api({ apiKey }).tokens.create({ userId: 'gone-with-its-app' })
-  await world.operator.apps.delete({ appId })
+  // As the call to delete it does, after which this server would purge it itself.
+  await world.db`update apps set deleted_at = now() where id = ${appId}`
   const old = await leaveOld()
   staging.startWorker(settings())
   await old.untilGone()
