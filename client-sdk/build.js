@@ -24,10 +24,10 @@ const { mangleCache: shortened, metafile } = await buildForBrowsers({
   outdir: join(dist, 'browser'),
   metafile: true,
 })
-// What applications, storages and the server know keeps its name, also deep in an exported type.
+// Names that applications, storages and the server know are kept, also deep in exported types.
 const files = [...Object.values(front), 'types.ts', 'storage.ts', 'protocol/messages.ts']
 const known = publicNames(files.map((file) => join(here, file)))
-// What is loaded later keeps the names that it exports.
+// Chunks that are loaded later keep the names of their exports.
 for (const { entryPoint, exports } of Object.values(metafile.outputs))
   for (const name of entryPoint ? exports : []) known.add(name)
 const lost = Object.keys(shortened).filter((name) => known.has(name))

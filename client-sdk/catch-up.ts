@@ -4,14 +4,14 @@ import type { Emitter } from './events.ts'
 import { createRetries } from './retry.ts'
 import type { ChannelChanges, User, UserApi } from './types.ts'
 
-type Changes = Record<string, ChannelChanges>
+type ChangesById = Record<string, ChannelChanges>
 type CatchUpOptions = {
   api: Pick<UserApi, 'sync'>
   link: Connection
   emitter: Emitter
   presences: () => {
     /** Lets a call ask for users, too. */
-    share: <Answer extends { users?: User[] | undefined; channels: Changes }>(
+    share: <Answer extends { users?: User[] | undefined; channels: ChangesById }>(
       call: (userIds: string[]) => Promise<Answer>,
     ) => Promise<Answer>
   }
@@ -135,7 +135,7 @@ export class CatchUp {
         channelIds.push(...(await this.#pull(batch)))
       }
     } finally {
-      // What was filled before a later call has failed is not asked for again.
+      // Gaps that were filled before a later call failed are not asked for again.
       if (channelIds.length > 0) this.options.emitter.emit({ type: 'resync', channelIds })
     }
   }

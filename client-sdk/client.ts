@@ -75,7 +75,7 @@ class LiveClient implements ChatClient {
       onChanged: (channelId) => this.#rooms.get(channelId)?.redraw(),
       onStep: (step) => handleStep(step),
       onSent: (message) => this.#rooms.get(message.channelId)?.handleSent(message),
-      isLoggedIn: (otherwise) => this.#coldStart.isLoggedIn(otherwise),
+      isLoggedIn: (isAssumed) => this.#coldStart.isLoggedIn(isAssumed),
       onError,
     })
     const topics = new ChannelTopics({
@@ -89,7 +89,7 @@ class LiveClient implements ChatClient {
     const catchUp = new CatchUp({ api, link, emitter, presences: () => this.#presences })
     const known = {
       userSession: () => this.#session,
-      user: () => this.#session?.user ?? this.#coldStart.user,
+      user: () => this.me.getSnapshot() ?? this.#coldStart.user,
       note: (channelId?: string) => {
         this.#coldStart.keeper?.note(channelId)
         if (channelId === undefined) this.#refreshInfo()

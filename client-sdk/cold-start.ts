@@ -19,8 +19,8 @@ type ColdStartOptions = {
 }
 
 /**
- * What a client knows before it has a token: the user, and what was shown last. Both are stored by
- * the server's address and the user, so that no other user sees them.
+ * Gives a client the user and the last state before it has a token. Both are stored by the server's
+ * address and the user, so that no other user sees them.
  */
 export class ColdStart {
   readonly keeper: SnapshotKeeper | undefined
@@ -80,13 +80,12 @@ export class ColdStart {
 
   /**
    * Whether the session is still stored. A logout in any tab removes it; a later login of the same
-   * user stores another, with which this tab may continue. Returns the given answer if that is not
-   * known.
+   * user stores another, with which this tab may continue. Returns `isAssumed` if nobody knows.
    */
-  async isLoggedIn(otherwise: boolean): Promise<boolean> {
+  async isLoggedIn(isAssumed: boolean): Promise<boolean> {
     const { storage, onEnded } = this.options
     const load = async () => !!(await storage.session?.load(this.#key))
-    const isStored = (this.#wasStored ? await load().catch(this.#report) : undefined) ?? otherwise
+    const isStored = (this.#wasStored ? await load().catch(this.#report) : undefined) ?? isAssumed
     if (!isStored) onEnded()
     return isStored
   }

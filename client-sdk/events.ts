@@ -44,7 +44,7 @@ export type Refused = {
   type: 'outbox.refused'
   /** Where it was done. */
   channelId: string
-  /** What was done. */
+  /** The operation. */
   operation: OutboxOperation
   /** Why it was refused. */
   error: ChatError

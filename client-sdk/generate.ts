@@ -5,10 +5,12 @@ import {
   BeforeSendQuestion,
   channelEvents,
   contract,
+  endpointPath,
   ephemeralChannelEvents,
   ephemeralUserEvents,
   ImportRecord,
   type Operation,
+  streamPaths,
   topics,
   userEvents,
   webhookEvents,
@@ -16,9 +18,9 @@ import {
 import { z } from 'zod'
 
 /**
- * Writes the tables of operations, `topic-names.ts` and `types.ts` from the contract, so that the
- * package needs neither zod nor the contract to run or to be compiled. With `--check` it writes
- * nothing, and fails if they are out of date.
+ * Writes the tables of operations, `topic-names.ts`, `endpoints.ts` and `types.ts` from the
+ * contract, so that the package needs neither zod nor the contract to run or to be compiled. With
+ * `--check` it writes nothing, and fails if they are out of date.
  */
 function generate() {
   const files = {
@@ -28,6 +30,7 @@ function generate() {
       auths: USER_AUTHS,
     }),
     'topic-names.ts': topicNames(),
+    'endpoints.ts': endpoints(),
     'types.ts': typeDeclarations(),
   }
   for (const [name, text] of Object.entries(files)) {
@@ -98,6 +101,16 @@ export const channelTopic = (appId: string, channelId: string) =>
 export const userTopic = (appId: string, userId: string) =>
   \`${topics.user(placeholder('appId'), placeholder('userId'))}\``
 const placeholder = (name: string) => `\${${name}}`
+
+const endpoints = () => `\
+/** Where the server accepts WebSockets. */
+export const endpointPath = '${endpointPath}'
+
+/** Where it sends what a WebSocket would, in an answer that does not end. */
+export const streamPath = '${streamPaths.http_stream}'
+
+/** Where it takes the commands that go with such an answer. */
+export const emulationPath = '${streamPaths.emulation}'`
 
 function typeDeclarations() {
   const definitions: Definitions = new Map()

@@ -65,7 +65,7 @@ export const browser = globalThis as unknown as Browser // each field may be abs
 /** Whether the device says that it has no network. Where it says nothing it may have one. */
 export const isDeviceOffline = () => browser.navigator?.onLine === false
 
-/** What to check if nothing answers: browsers do not say whether the server refused their page. */
+/** Advice if nothing answers: browsers do not say whether the server refused their page. */
 export const whatToCheck = () =>
   browser.location ? `; is it running, with ${browser.location.origin} in its ALLOWED_ORIGINS?` : ''
 

@@ -45,7 +45,7 @@ const exportedTypes = (checker, file) =>
     return isType ? checker.getDeclaredTypeOfSymbol(symbol) : checker.getTypeOfSymbol(symbol)
   })
 
-/** What a type consists of beside its members. */
+/** The parts of a type beside its members. */
 const partsOf = (checker, type) => [
   ...(type.isUnionOrIntersection() ? type.types : []),
   ...(type.objectFlags & ts.ObjectFlags.Reference ? checker.getTypeArguments(type) : []),

@@ -32,7 +32,7 @@ async function writeReference() {
   else if (!isCurrent) fail('docs/sdk-reference.md is out of date: npm run reference')
 }
 
-/** What has no doc comment of an export: itself, each of its overloads, and its members. */
+/** Parts of an export without a doc comment: itself, each of its overloads, and its members. */
 const undescribed = (each: Export) => [
   ...(commentsOf(each).length >= Math.max(1, each.signatures?.length ?? 0) ? [] : [each.name]),
   ...membersOf(each)
@@ -145,7 +145,7 @@ function membersOf({ children = [], type }: Export): Export[] {
   )
 }
 
-/** What a type consists of: the parts of intersections and unions, else itself. */
+/** The parts of intersections and unions; of other types, the type itself. */
 function partsOf(type: Export['type']): SomeType[] {
   if (type === undefined) return []
   if (type.type !== 'intersection' && type.type !== 'union') return [type]
@@ -173,7 +173,7 @@ const givenText = (signature: SignatureReflection) =>
     })
     .join(', ')
 
-/** What is taken apart at once has no name in the source: the props of a component, or options. */
+/** A destructured parameter has no name in the source: the props of a component, or options. */
 function givenName(name: string, { name: of }: SignatureReflection) {
   if (name !== '__namedParameters') return name
   return /^[A-Z]/.test(of) ? 'props' : 'options'

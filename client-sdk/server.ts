@@ -36,7 +36,7 @@ export type ChatServerOptions = {
   fetch?: typeof fetch | undefined
 }
 
-/** What a backend can do: its own operations, and by `as` those of its users. */
+/** The operations of a backend: its own, and by `as` those of its users. */
 export type ChatServer = Omit<ServerApi, 'imports'> & {
   /** The import of another system's records. */
   imports: {
@@ -53,7 +53,7 @@ export type ChatServer = Omit<ServerApi, 'imports'> & {
   as: (userId: string) => ServerUserApi
 }
 
-/** What a backend does as a user. */
+/** The operations of a backend that acts as a user. */
 export type ServerUserApi = UserApi & {
   /** Sends a message whose text is written bit by bit, as by an assistant. */
   stream: (channelId: string, options?: StreamOptions) => MessageStream

@@ -5,7 +5,7 @@ import type { RestoredList } from './context.ts'
 import type { ChatMessage } from './room/state.ts'
 import type { ChannelSync } from './room/sync.ts'
 
-// What the client and its snapshot store say to each other. The store has an entry of its own, so
+// The interface between the client and its snapshot store. The store has an entry of its own, so
 // that only those who use it load its code.
 
 /** The newest messages of a room, without a gap, as they were at a rev. */
@@ -29,14 +29,14 @@ export type ListSnapshotData = {
   totalUnread: number
 }
 
-/** What is shown now; undefined where that is not up to date. */
+/** The current state; undefined for parts that are not up to date. */
 export type SnapshotSource = {
   /** The list of channels. */
   list: () => ListSnapshotData | undefined
   /** A room, by its channel's id. */
   room: (channelId: string) => RoomSnapshot | undefined
 }
-/** What was stored: of the list, and of rooms by their ids. */
+/** The stored state of the list, and of rooms by their ids. */
 export type LoadedSnapshots = {
   /** The list of channels, if it was stored. */
   list: ListSnapshotData | undefined
@@ -46,7 +46,7 @@ export type LoadedSnapshots = {
 
 /** Stores what was shown last, for starts without a network: see `@parley/client/snapshots`. */
 export type Snapshots = {
-  /** What was stored of a user of a server; what cannot be used is removed. */
+  /** Reads what was stored of a user of a server; unusable data is removed. */
   load: (owner: string) => Promise<LoadedSnapshots>
   /** From now on stores what has changed, now and then. */
   start: (owner: string, source: SnapshotSource) => SnapshotWriter
@@ -74,7 +74,7 @@ export type ShownChannels = {
   unread: UnreadCounts
   onChange: () => void
 }
-/** What a client shows. */
+/** The state that a client shows. */
 export type ShownSource = {
   /** Its channels and lists. */
   channels: ShownChannels

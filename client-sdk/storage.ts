@@ -43,7 +43,7 @@ export type OutgoingChange = Stored & {
         ifEditedAt?: string | null | undefined
       } & MessageEdit)
     | {
-        /** What is done to the message as a whole. */
+        /** The action on the message as a whole. */
         type: 'delete' | 'pin' | 'unpin'
       }
     | {
@@ -64,10 +64,10 @@ export type OutgoingRead = Stored & {
   /** Newer messages count as well, at the first attempt. */
   isEverything?: boolean | undefined
 }
-/** What the user has done and the server does not have yet. */
+/** An operation of the user that the server does not have yet. */
 export type OutboxOperation = Outgoing | OutgoingChange | OutgoingRead
 
-/** Who used a server last: enough to show and queue what they do before there is a network. */
+/** The last user of a server: enough to show and queue their actions without a network. */
 export type StoredSession = {
   /** The app that the user belongs to. */
   appId: string

@@ -3,7 +3,7 @@ import { newId } from './platform.ts'
 import type { Message, UserApi } from './types.ts'
 
 type SendArgs = Parameters<UserApi['messages']['send']>[0]
-/** What a streamed message has besides its text. */
+/** The fields of a streamed message besides its text. */
 export type StreamOptions = Omit<SendArgs, 'channelId' | 'text' | 'streaming' | 'type'>
 
 /** A message whose text grows while it is written. */

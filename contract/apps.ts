@@ -54,7 +54,7 @@ const settings = {
     }),
 }
 
-/** What the operator has set for an app. */
+/** The operator's settings of an app. */
 export const AppSettings = z
   .object({
     ...settings,

@@ -103,7 +103,7 @@ const output = z.object({
   nextCursor: field.nextCursor(),
 })
 
-/** What operators, backends and moderators did, for the operator. */
+/** The acts of operators, backends and moderators, for the operator. */
 export const audit = {
   list: operation({
     method: 'GET',

@@ -57,7 +57,7 @@ export const contract = {
 }
 export type Contract = typeof contract
 
-/** What each noun is about: the tags of `openapi.json`. */
+/** Descriptions of the nouns: the tags of `openapi.json`. */
 export const nounDescriptions: Record<keyof Contract, string> = {
   service: 'State of the service, for monitoring and load balancers.',
   apps: 'Tenants, each with its own users, channels and messages; for the operator.',

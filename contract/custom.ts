@@ -96,7 +96,7 @@ function hasMoreThan(most: number, { value, depth }: Nested) {
   count(value, depth)
   return left < 0
 }
-/** What is wrong with metadata that a change has made. */
+/** The problem of metadata that a change has made. */
 export const customProblem = (value: object) => jsonProblem(value, limits.customData)
 
 const jsonBytes = (value: unknown) =>

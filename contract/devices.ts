@@ -3,7 +3,7 @@ import * as field from './fields.ts'
 import { limits } from './limits.ts'
 import { operation } from './operation.ts'
 
-/** What runs the app on a device. */
+/** The platform of a device. */
 export const DevicePlatform = z
   .enum(['ios', 'android', 'relay'])
   .meta({ id: 'DevicePlatform', description: 'What runs the app.', examples: ['android'] })

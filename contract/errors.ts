@@ -16,10 +16,10 @@ export const errorStatus = {
   UNAVAILABLE: 503,
 } as const
 
-/** What went wrong, for programs. */
+/** The code of an error, for programs. */
 export type ErrorCode = keyof typeof errorStatus
 
-/** What each code means to the caller, as shown in `openapi.json`. */
+/** The meaning of each code to the caller, as shown in `openapi.json`. */
 export const errorDescriptions: Record<ErrorCode, string> = {
   VALIDATION_ERROR: 'The request is malformed. The message names the field and what was expected.',
   UNAUTHORIZED: 'Credentials of the required kind are missing, or an API or admin key is wrong.',

@@ -48,7 +48,7 @@ const WithSecret = BeforeSendHook.extend({
 
 const { channelId, text, attachments, parentId, quotedMessageId, custom, silent, clientId } =
   messages.send.input.shape
-/** What the endpoint is asked: the body of its requests. */
+/** The question to the endpoint: the body of its requests. */
 export const BeforeSendQuestion = z
   .object({
     type: z.literal('message.before_send').meta({ description: 'What is asked.' }),
@@ -78,7 +78,7 @@ export const BeforeSendQuestion = z
   })
 export type BeforeSendQuestion = z.infer<typeof BeforeSendQuestion>
 
-/** What the endpoint answers. */
+/** The answer of the endpoint. */
 export const BeforeSendAnswer = z
   .discriminatedUnion('action', [
     z.object({ action: z.literal('allow') }).meta({ description: 'It is stored as it is.' }),

@@ -15,7 +15,7 @@ const counts = (description: string) =>
     })
     .meta({ description })
 
-/** What an import has done. */
+/** The result of an import. */
 export const ImportReport = z
   .object({
     lines: z.int().meta({ description: 'Lines read.', examples: [50] }),

@@ -64,7 +64,7 @@ const isOneFilter = ({ q, userId, channelId }: Filters) =>
   [q, userId, channelId].filter((filter) => filter !== undefined).length < 2
 const twoFilters = { error: 'expected no other filter beside it', path: ['q'] }
 
-/** What an app has, for the operator. */
+/** The content of an app, for the operator. */
 export const inspect = {
   users: operation({
     method: 'GET',

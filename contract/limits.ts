@@ -138,7 +138,7 @@ export const limits = {
     topicsPerSocket: 1_000,
     /** The most subscriptions of a tRPC socket to one topic: each is sent the topic's events. */
     subscriptionsPerTopic: 10,
-    /** What all sockets of a server may have sent whose token was not verified yet. */
+    /** The most bytes from all sockets of a server whose token was not verified yet. */
     strangersBytes: 64 * 1024 * 1024,
     /** The most sockets of a user on one server, unless configured. */
     socketsPerUser: 20,
@@ -157,7 +157,7 @@ export const limits = {
      * missed more, in number or in `answerBytes`, has to fetch the state again.
      */
     recoverable: 5_000,
-    /** What a socket can recover at once, and then in a second, in whatever number of frames. */
+    /** How much a socket can recover at once, and then in a second, in any number of frames. */
     recoveries: { burstBytes: 8 * 1024 * 1024, bytesPerSecond: 256 * 1024 },
   },
   usersPerCall: 1_000,
@@ -238,5 +238,5 @@ export const limits = {
 /** A number as published text shows it: 1000 as `1,000`. */
 export const grouped = (value: number) => value.toLocaleString('en-US')
 export const megabytes = (bytes: number) => `${bytes / 1024 / 1024} MB`
-/** What the descriptions of lists say of large rows. */
+/** The sentence about large rows in the descriptions of lists. */
 export const PAGE_END = `A page may end after ${megabytes(limits.answerBytes)}.`

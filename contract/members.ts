@@ -5,7 +5,7 @@ import { limits } from './limits.ts'
 import { operation } from './operation.ts'
 import { UserSummary } from './users.ts'
 
-/** What a member may do: owners everything, moderators edit the channel and remove members. */
+/** A member's rights: owners may do everything, moderators edit the channel and remove members. */
 export const Role = z
   .enum(['owner', 'moderator', 'member'])
   .meta({ id: 'Role', description: 'Role in the channel.', examples: ['member'] })

@@ -13,7 +13,7 @@ export const MessageType = z.enum(['regular', 'system']).meta({
   examples: ['regular'],
 })
 
-/** What a message says. */
+/** The content of a message. */
 export const content = {
   text: field.text({ max: limits.textLength }).meta({
     description:

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { ErrorCode } from './errors.ts'
 
 /**
- * Who may call: anyone, the operator (`X-Admin-Key`), a customer's backend (`X-API-Key`), one of
+ * The callers: anyone, the operator (`X-Admin-Key`), a customer's backend (`X-API-Key`), one of
  * its users, or either of the last two. A user calls with `Authorization: Bearer`, or the backend
  * as that user, with `X-API-Key` and `X-User-Id`.
  */
@@ -15,7 +15,7 @@ export type Auth = 'none' | 'admin' | 'key' | 'user' | 'userOrKey'
  */
 export type Limit = 'tokens' | 'messages' | 'requests' | 'appends' | 'none'
 
-/** What an API key may be used for. */
+/** The uses that an API key may have. */
 export type KeyScope = 'full' | 'read' | 'mint'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -91,11 +91,11 @@ export const operation = <
   ...declared,
 })
 
-/** What a caller passes. */
+/** The arguments that a caller passes. */
 export type Args<Op extends Operation> = z.input<Op['input']>
-/** What the server's code receives: parsed, with defaults. */
+/** The input that the server's code receives: parsed, with defaults. */
 export type Input<Op extends Operation> = z.output<Op['input']>
-/** What a successful call returns. */
+/** The result of a successful call. */
 export type Output<Op extends Operation> = z.output<Op['output']>
 
 /** The names in braces of a path, in order. */

@@ -8,7 +8,7 @@ const pin = {
   pinnedBy: field.userId().meta({ description: 'The user who pinned it.' }),
   pinnedAt: field.time('When it was pinned.', '2026-11-21T09:32:00.000Z'),
 }
-/** Who pinned a message, and when. */
+/** The user who pinned a message, and the time. */
 export const Pin = z.object(pin)
 /** A pinned message, with the user who pinned it and the time. */
 export const PinnedMessage = Message.extend(pin).meta({

@@ -22,7 +22,7 @@ const isTimezone = (value: string) => {
   }
 }
 
-/** What a user wants to be notified about. */
+/** The notifications that a user wants. */
 export const Preferences = z
   .object({
     pushEnabled: flag('Any push notification at all.'),

@@ -3,7 +3,7 @@ import * as field from './fields.ts'
 import { limits } from './limits.ts'
 import { UserSummary } from './users.ts'
 
-/** What a message shows of one that it quotes. */
+/** The part of a quoted message that is shown. */
 export const QuotedMessage = z
   .object({
     id: field.messageId(),

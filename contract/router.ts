@@ -32,7 +32,7 @@ type TopicSubscription = TRPCSubscriptionProcedure<{
   meta: object
 }>
 
-/** What a tRPC error carries: the codes and statuses of REST errors. */
+/** The data of a tRPC error: the codes and statuses of REST errors. */
 type ErrorShape = Omit<TRPCDefaultErrorShape, 'data'> & {
   data: { code: ErrorCode; httpStatus: number; path?: string }
 }

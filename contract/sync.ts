@@ -32,7 +32,7 @@ const SyncMember = Member.extend({
   description: 'A member, how far they have read, and whether they are online.',
 })
 
-/** What changed in a channel since a `rev`; `removed` alone if the caller may not read it. */
+/** The changes in a channel since a `rev`; `removed` alone if the caller may not read it. */
 export const ChannelChanges = z
   .object({
     removed: z

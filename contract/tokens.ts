@@ -7,7 +7,7 @@ import { profileFields, UserSummary } from './users.ts'
 
 const jwtExample = 'eyJhbGciOiJIUzI1NiJ9.e30.c2ln'
 
-/** What a front end needs to chat as one user. */
+/** All that a front end needs to chat as one user. */
 export const TokenResult = z
   .object({
     token: z

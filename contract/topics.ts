@@ -21,12 +21,12 @@ export const topics = {
   user: (appId: string, userId: string) => `user:${appId}:${userId}`,
 }
 
-/** What a topic is about. */
+/** The subject of a topic. */
 export type TopicRef =
   | { kind: 'chat'; appId: string; channelId: string }
   | { kind: 'user'; appId: string; userId: string }
 
-/** What a topic is about; null for a string that is not a topic. User ids may contain colons. */
+/** Parses a topic; null for a string that is not one. User ids may contain colons. */
 export function parseTopic(topic: string): TopicRef | null {
   const [, kind, appId = '', id = ''] = TOPIC.exec(topic) ?? []
   if (kind === 'chat' && CANONICAL_UUID.test(id)) return { kind, appId, channelId: id }

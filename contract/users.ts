@@ -50,7 +50,7 @@ export const UserDetails = User.extend({
     }),
 }).meta({ id: 'UserDetails', description: 'A user with metadata.' })
 
-/** What can be set of a user: an omitted field keeps its value, `null` clears it. */
+/** The fields that can be set: an omitted one keeps its value, `null` clears it. */
 export const profileFields = {
   name: field
     .name()

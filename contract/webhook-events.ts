@@ -45,7 +45,7 @@ const namespaces = [...new Set(types.map((type) => `${type.split('.')[0]}.*`))]
 // Object.keys loses the literal names.
 const patterns = ['*', ...namespaces, ...types] as ['*', ...Pattern[]]
 
-/** What a webhook may ask for: an event, those of a noun, or all. */
+/** The events that a webhook may ask for: one, those of a noun, or all. */
 export const EventPattern = z.enum(patterns).meta({
   id: 'EventPattern',
   description: 'The type of an event, or `message.*` for all about messages, or `*` for all.',

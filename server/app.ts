@@ -67,7 +67,7 @@ export type AppOptions = {
     /** The database of `db`, through which the nodes notify each other without Redis. */
     databaseUrl: string
   }
-  /** What the nodes share beside the database. */
+  /** Shared by the nodes, beside the database. */
   redis?: SharedWindowsOptions | undefined
 }
 

@@ -3,8 +3,8 @@ import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } fro
 import { join, relative } from 'node:path'
 import { build } from 'esbuild'
 
-// What is published, and what production runs: JavaScript beside its source maps, and the files
-// that it reads. Types are checked by `npm run check:types`.
+// Builds what is published and runs in production: JavaScript, its source maps, and the files that
+// it reads. Types are checked by `npm run check:types`.
 const here = import.meta.dirname
 const dist = join(here, 'dist')
 rmSync(dist, { recursive: true, force: true })

@@ -6,8 +6,8 @@ export const DEFAULT_METRICS_HOST = '127.0.0.1'
 export const defaultHost = (isProduction: boolean) => (isProduction ? '0.0.0.0' : '127.0.0.1')
 
 /**
- * What settings need or rule out together. It looks at what was given, valid or not, so that a
- * start says all that is wrong at once.
+ * Finds settings that need others or rule them out. It looks at what was given, valid or not, so
+ * that a start reports all problems at once.
  */
 export function conflictsOf(given: Given): string[] {
   const has = (name: string) => given[name] !== undefined || given[`${name}_FILE`] !== undefined

@@ -212,7 +212,7 @@ function pushSettings(variables: ParsedVariables) {
   }
 }
 
-/** What the first process of several tells the others, beside their environment. */
+/** Passed by the first process of several to the others, beside their environment. */
 export const handedToWorker = () => process.env[HANDED]
 export const handToWorker = (handed: string) => ({ [HANDED]: handed })
 const HANDED = 'PARLEY_WORKER'

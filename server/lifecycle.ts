@@ -19,7 +19,7 @@ type ProcessOptions = {
   stopFunctions: StopFunction[]
   /** The process was asked to end, and all that it has started has stopped. */
   onStopped?: (milliseconds: number) => void
-  /** What it does on SIGHUP, and then goes on; without, it stops. */
+  /** Called on SIGHUP, after which the process goes on. Without it, the process stops. */
   onHangup?: () => (() => void) | undefined
 }
 

@@ -10,8 +10,8 @@ type Level = 'info' | 'warn' | 'fatal'
 const write = (level: Level, line: string) => createLog('info')[level](line)
 
 /**
- * What a server or a worker says of itself before it has a log, or when it has none any more: plain
- * lines for a terminal, in production lines of the log.
+ * Lines of a server or a worker about itself before it has a log, or when it has none any more:
+ * plain lines for a terminal, in production lines of the log.
  */
 export const processLog = {
   info: (line: string) => (isProductionProcess() ? write('info', line) : console.log(line)),

@@ -174,7 +174,7 @@ type Workspaces = {
   nextCursor: string | null
 }
 
-test('at most so many members of a workspace are counted, and fewer in a long list', async () => {
+test('members of a workspace are counted up to a limit, which is lower in long lists', async () => {
   const { db, appId } = world()
   const { each, all } = limits.workspaceCounted
   const ana = await world().user('c-ana')

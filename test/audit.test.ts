@@ -185,7 +185,7 @@ test('a filter finds what is older than thousands of other entries', async () =>
   expect(beginning.entries).toEqual([])
 })
 
-test('nobody changes or deletes an entry; those that are too old go', async () => {
+test('entries cannot be changed or deleted; those that are too old are removed', async () => {
   const { db, appId } = world()
   await newGroup('kept')
   await world().backend.tokens.revoke({ userId: 'kept-ben' })

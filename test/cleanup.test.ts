@@ -188,7 +188,7 @@ test('a pass that runs out of time is continued by another one, on any node', as
   await vi.waitUntil(async () => !(await isStored()), patient)
 })
 
-test('what is abandoned while a server runs is purged within an hour', async () => {
+test('channels that are abandoned while a server runs are purged within an hour', async () => {
   const now = performance.now.bind(performance)
   let minutes = 0
   vi.spyOn(performance, 'now').mockImplementation(() => now() + minutes * 60_000)

@@ -140,7 +140,7 @@ test('a session reaches nothing but the operations of the operator, below /conso
     expectError(await ask(path, { headers }), 'NOT_FOUND')
 })
 
-test('what is asked of the console, and wrong keys, count by address', async () => {
+test('calls of the console, and wrong keys, count by address', async () => {
   const rateLimits = { ...none, tokens: 2, requests: 2 }
   const { app } = await limited({ hasConsole: true, rateLimits })
   const [cookie = ''] = (await createConsoleSessions(ADMIN_KEY).begin(true)).split(';')

@@ -85,7 +85,7 @@ test('settings rebuilt from events equal fetched settings, after any history', a
   })
 })
 
-test('the text of a deleted message is in no event, of no topic', async () => {
+test('no event of any topic has the text of a deleted message', async () => {
   const [ana] = await world().users('ana', 'ben', 'cem')
   const { id: channelId } = await ana.channels.create({
     type: 'group',

@@ -38,7 +38,7 @@ test('a job that was given up is listed with its reason, and runs when it is ret
   expect(entries[0]).toMatchObject({ actor: { type: 'operator' }, target: { jobId: job.id } })
 })
 
-test('of a job that was given up, the first ten things that it is about are listed', async () => {
+test('a job that was given up lists the first ten things that it is about', async () => {
   const { job } = await giveUp()
   deleteJobsLater()
   const { db, appId } = world()

@@ -103,7 +103,7 @@ async function runAll({
   return { stored, refused }
 }
 
-test('only what is before a command that could not be prepared is carried out', async () => {
+test('only commands before one that could not be prepared are carried out', async () => {
   const prepare = async (input: string) => {
     if (input === '3') throw lost
     return { input }

@@ -33,7 +33,7 @@ function watchParsing() {
 const sync = (path: string, headers: object, body: string, url = world().url) =>
   post(url, path, { headers: { ...json, ...headers }, body })
 
-test('a tRPC body is not parsed before a caller is known, of one call or of a batch', async () => {
+test('a tRPC body, of a call or a batch, is not parsed before its caller is known', async () => {
   const parsed = watchParsing()
   const body = `{"0":{"users":[]},"1":["${'x'.repeat(200_000)}"]}`
   for (const path of ['/trpc/users.sync', '/trpc/users.sync,users.sync?batch=1']) {
@@ -61,7 +61,7 @@ test('a body is not parsed before its caller is known, and within their limit', 
   expect(parsed()).toBe(0)
 })
 
-test('bodies of strangers have few values: whoever they are is known only from these', async () => {
+test('bodies that say who sends them have few values', async () => {
   const parsed = watchParsing()
   const values = '[],'.repeat(80_000)
   const commands = `{"session":"a","node":"b","data":"c","more":[${values}0]}`
@@ -156,7 +156,7 @@ test('a body of very many pieces that are tiny is cut, one of larger pieces is n
   expect(await begin(' '.repeat(20), 50_000)).toContain('HTTP/1.1 401')
 })
 
-test('of thousands of short pieces of a body a few are taken in each turn', async () => {
+test('a body in thousands of short pieces is taken a few pieces a turn', async () => {
   const counted = vi.spyOn(world().metrics.arrivingBodies, 'set')
   onTestFinished(() => counted.mockRestore())
   let most = 0
@@ -181,7 +181,7 @@ test('of thousands of short pieces of a body a few are taken in each turn', asyn
   expect(most).toBeLessThan(100)
 })
 
-test('of too many bodies that arrive the oldest are cut, and no more than needed', async () => {
+test('if too many bodies arrive, the oldest are cut, and no more than needed', async () => {
   const small = await createWorld({ sendMemoryBytes: 8 * MB })
   onTestFinished(small.stop)
   const { arrivingBodies, bodiesCut } = small.metrics

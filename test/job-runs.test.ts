@@ -95,7 +95,7 @@ test('a failed batch is split; a single job fails, unless what it is about is go
   expect(gone.added).toEqual([])
 })
 
-test('jobs of which one may have killed two workers are run apart from each other', async () => {
+test('jobs are run apart once one of them may have killed two workers', async () => {
   const seen: string[][] = []
   const note: Handlers['push-message'] = async (jobs) =>
     void seen.push(jobs.map(({ messageId }) => messageId))

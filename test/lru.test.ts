@@ -47,7 +47,7 @@ function lookUps() {
   return { cache, load }
 }
 
-test('what was looked up while anything was revoked is looked up again', async () => {
+test('entries that were looked up while anything was revoked are looked up again', async () => {
   const { cache, load } = lookUps()
   const revocations = { one: () => cache.drop('another'), all: cache.dropAll }
   for (const [key, revoke] of Object.entries(revocations)) {

@@ -126,7 +126,7 @@ test('calls count for their app, also those over its limit', async () => {
   expect(refused.mock.calls).toEqual(Array(2).fill([node.appId]))
 })
 
-test('one process shows what is about the service, and another after its end', async () => {
+test('one process shows the metrics of the service, and another after its end', async () => {
   const serve = async () => {
     const metrics = createMetrics()
     const server = await startMetricsServer(metrics, {

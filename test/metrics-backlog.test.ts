@@ -73,7 +73,7 @@ test('nothing is shown as late that nobody waits for, and no connection of other
   expect(sample(await scrape(), 'parley_database_connections{state="idle in transaction"}')).toBe(0)
 })
 
-test('what the alerts count by reason starts at 0, so that a first burst shows', async () => {
+test('counters that alerts read by reason start at 0, so that a first burst shows', async () => {
   const fresh = await createWorld({ timings: { reconcileMs: 600_000 } })
   onTestFinished(fresh.stop)
   const lines = (await fresh.metrics.registry.metrics()).split('\n')

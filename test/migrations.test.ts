@@ -90,7 +90,7 @@ test('a migration that fails leaves nothing, and those before it are kept', asyn
   await migrate(url)
 })
 
-test('open channels of before the migration are listed by their activity', async () => {
+test('open channels from before the migration are listed by their activity', async () => {
   const url = await createEmptyDatabase()
   await migrateUpTo(url, '0007_invites')
   const sql = connect(url)

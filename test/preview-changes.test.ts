@@ -24,7 +24,7 @@ test('a message deleted while its link is fetched gets no preview', async () => 
   expect(await updatesOf(id)).toEqual([])
 })
 
-test('nothing of its preview is left of a deleted message', async () => {
+test('a deleted message keeps nothing of its preview', async () => {
   const { web, world, ana, channelId, send, previewed, idle } = scene()
   web.pages['/plans'] = page('<title>Hidden plans</title>')
   const { id: messageId } = await send(`${web.url}/plans`)

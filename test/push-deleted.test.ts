@@ -33,7 +33,7 @@ test('a reaction whose message or channel was deleted meanwhile is not pushed', 
   expect(provider().kindsFor(ana.id)).toEqual([])
 })
 
-test('what waits is not pushed once its app is deleted, also before it is purged', async () => {
+test('waiting jobs push nothing once their app is deleted, also before it is purged', async () => {
   const { operator, db, api } = world()
   const { id: appId, apiKey } = await operator.apps.create({ name: 'Gone' })
   await api({ apiKey }).users.sync({ users: [{ id: 'dan' }, { id: 'eve' }] })

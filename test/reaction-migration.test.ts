@@ -140,7 +140,7 @@ async function expectExactCounts(crowds: Crowds) {
   expect(manyIds.filter((id) => !keptIds.has(id))).toEqual([])
 }
 
-test('nobody who reacts waits while the reactions of before are counted', async () => {
+test('reacting does not wait while older reactions are counted', async () => {
   const crowds = await createCrowds()
   const last = crowds.messageIds.at(-1) ?? ''
   const { goOn } = await migrateUntil(crowds, last)

@@ -37,7 +37,7 @@ test.each([
   'console.error("a library failed:", error)',
   'console.warn("%s: %s", "failed", error)',
   'process.emitWarning(error)',
-])('what is captured of %s quotes no value of a row', (given) => {
+])('the captured line of %s quotes no value of a row', (given) => {
   const output = written(given)
   expect(output).toContain('PostgreSQL error 22P02')
   expect(output).not.toContain(VALUE)

@@ -95,7 +95,7 @@ test('a thread has its newest 50 replies that are not deleted, and its root like
   expect(rest?.messages).toHaveLength(50)
 })
 
-test('who may not read a channel gets none of its parts, whichever channel they name', async () => {
+test('users who may not read a channel get none of its parts, whichever they name', async () => {
   const [eva, fritz, gone] = await world().users('eva', 'fritz', 'gone')
   const { channelId, root } = await createTalk(eva, ['gone'])
   await gone.sync.pull(allOf([channelId], [root]))

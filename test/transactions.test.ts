@@ -29,7 +29,7 @@ test('a batch whose time was over before its commit was sent has stored nothing'
   expect(await db`select * from overdue`).toEqual([])
 })
 
-test('what a call tells at once follows its events, and both its commit', async () => {
+test('effects after a commit follow the events of the call, and both the commit', async () => {
   const { appId, pool } = world()
   const user = await world().user('told')
   const heard: string[] = []

@@ -151,7 +151,7 @@ export class ChannelsCache {
       apply: ({ channel, removed }, settingsVersion) => {
         if (channel) this.#merge(channel, { since, settingsVersion })
         else if (removed) this.remove(channelId)
-        // What it lacks no event brings, and an answer that events have overtaken is not taken.
+        // No event brings the fields that it lacks, nor an answer that events have overtaken.
         const isOvertaken = channel && ![rev, channel.rev].includes(this.get(channelId)?.rev)
         if (isIncomplete && isOvertaken) this.#refetch(channelId, true)
         this.#refresh()

@@ -11,7 +11,7 @@ import type { Settings, UnreadCount } from './versions.ts'
 export type ListedChannel = {
   channel: Channel
   sortKey: number
-  /** What was the last message before this one, kept up to date; undefined if that is not known. */
+  /** The last message before this one, kept up to date; undefined if it is not known. */
   before?: Message | null
 }
 

@@ -14,7 +14,7 @@ const actors = { operator: 'Operator', key: 'API key', user: 'User', system: 'Se
 type Actor = keyof typeof actors
 const isActor = (name: string): name is Actor => name in actors
 
-/** Who did what in all apps. */
+/** The audit log of all apps. */
 export function AuditOfAll() {
   const { data: apps = [] } = useData(listAllApps, { key: 'apps' })
   return (
@@ -38,7 +38,7 @@ async function listAllApps() {
   }
 }
 
-/** Who did what in one app. */
+/** The audit log of one app. */
 export const AuditOfApp = ({ app }: { app: AppRecord }) => <Audit apps={[app]} appId={app.id} />
 
 /** `apps` are those whose names are known. */
@@ -185,7 +185,7 @@ const Target = ({ entry: { target, requestId } }: { entry: AuditEntry }) => (
 
 const ID_LENGTH = 36
 
-/** What is no longer than an id is not broken over lines: it could not be compared or found. */
+/** A text as short as an id stays on one line, so that it can be compared and found. */
 const Value = ({ text }: { text: string }) => (
   <span className={text.length <= ID_LENGTH ? 'id nowrap' : 'id'}>{text}</span>
 )

@@ -5,10 +5,10 @@ const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style
 
 /** "Nov 27, 2026, 2:03:05 PM GMT+1": in the zone of the browser, which it names. */
 export const wholeTimeOf = (iso: string) => dateAndTime.format(new Date(iso))
-/** What the fields for times are in: "Europe/Berlin". */
+/** The time zone of the fields for times: "Europe/Berlin". */
 export const timeZone = dateAndTime.resolvedOptions().timeZone
 
-/** What a field for a time has, in the zone of the browser, as the server takes it. */
+/** The time in a field, which has the browser's time zone, as the server takes it. */
 export function isoOf(local: string) {
   const time = new Date(local)
   return Number.isNaN(time.getTime()) ? undefined : time.toISOString()

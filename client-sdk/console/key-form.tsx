@@ -4,7 +4,7 @@ import { isoOf, localOf, timeZone } from './format.ts'
 import type { ApiKey } from './types.ts'
 
 type Scopes = ApiKey['scopes']
-/** What a key may be for, by its scopes. */
+/** The uses that a key may have, by its scopes. */
 const purposes: Record<string, { scopes: Scopes; title: string; about: string }> = {
   full: { scopes: ['full'], title: 'Full', about: 'Everything that a backend may do' },
   read: { scopes: ['read'], title: 'Read', about: 'Operations that only read' },
@@ -16,7 +16,7 @@ const purposeOf = (scopes: Scopes) => {
   if (scopes.includes('full')) return 'full'
   return scopes.length > 1 ? 'both' : (scopes[0] ?? 'full')
 }
-/** What the scopes of a key allow, in words. */
+/** Says in words what the scopes of a key allow. */
 export const titleOfScopes = (scopes: Scopes) => purposes[purposeOf(scopes)]?.title
 
 type Given = { name: string | null; scopes: Scopes; expiresAt: string | null }

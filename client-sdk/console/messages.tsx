@@ -85,7 +85,7 @@ export function Messages({ appId, channelId }: { appId: string; channelId: strin
   )
 }
 
-/** What people call the channel, beside its id. */
+/** The name of the channel, beside its id. */
 function ChannelTitle({ appId, channelId }: { appId: string; channelId: string }) {
   const { data } = useData(() => api.inspect.channels({ appId, channelId }), { key: channelId })
   const channel = data?.channels[0]
@@ -99,7 +99,7 @@ function ChannelTitle({ appId, channelId }: { appId: string; channelId: string }
   )
 }
 
-/** What sets a message apart from a plain one. */
+/** The ways in which a message differs from a plain one. */
 function marksOf(message: Message) {
   const marks = {
     Reply: message.parentId !== null,

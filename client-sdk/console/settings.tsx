@@ -8,7 +8,7 @@ import type { AppRecord } from './types.ts'
 
 type Props = { app: AppRecord; onChange: () => void }
 
-/** What the operator may set for an app, and its end. */
+/** The operator's settings of an app, and its deletion. */
 export function Settings(props: Props) {
   const { name, settings } = props.app
   const [isSaved, setSaved] = useState(false)

@@ -5,7 +5,7 @@ import { useSession } from './session.tsx'
 export type Problem = ReturnType<typeof describeError>
 /** `data` stays while it is loaded again, so that the page does not flicker. */
 type Data<T> = { data: T | undefined; problem: Problem | undefined; reload: () => void }
-type Options = {
+type UseDataOptions = {
   /** Loads again when it changes; another key forgets the data of the one before. */
   key: string
   /** Loads again every so often, while the page is visible. */
@@ -13,7 +13,7 @@ type Options = {
 }
 
 /** Loads something from the server, and loads it again when it changes. */
-export function useData<T>(load: () => Promise<T>, { key, everyMs }: Options): Data<T> {
+export function useData<T>(load: () => Promise<T>, { key, everyMs }: UseDataOptions): Data<T> {
   const { noteFailure } = useSession()
   const [state, setState] = useState<{ key: string; data?: T; problem?: Problem }>({ key })
   const [round, setRound] = useState(0)

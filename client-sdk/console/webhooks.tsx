@@ -47,7 +47,7 @@ function State({ webhook: { enabled, disabledReason, failingSince } }: { webhook
   )
 }
 
-/** What a webhook was sent, and will be. */
+/** The past and coming deliveries of a webhook. */
 export function Deliveries({ appId, webhookId }: { appId: string; webhookId: string }) {
   const pages = usePages(async (cursor) => {
     const page = await api.inspect.deliveries({ appId, webhookId, cursor })
@@ -94,7 +94,7 @@ const deliveryColumnsOf = (appId: string): Column<Delivery>[] => [
   { title: 'Event of', cell: ({ createdAt }) => <When iso={createdAt} isExact />, isMinor: true },
 ]
 
-/** What follows the webhook, which all share: the delivery, and its time. */
+/** The delivery and its time: the id of the webhook before them is the same in all rows. */
 const endOfHeader = (headerId: string) => headerId.split('_').slice(-2).join('_')
 
 /** The message of the event, in its channel. */

@@ -40,7 +40,7 @@ const keywords =
   'const|let|var|function|return|await|async|import|from|export|for|of|in|if|else|new|try|catch|' +
   'throw|type|interface|class|final|func|val|select|insert|update|delete|where|null|true|false|' +
   'undefined'
-/** What is coloured, by the name of its group. One pattern does for all languages of the guides. */
+/** Groups are named after their colour. One pattern does for all languages of the guides. */
 const PARTS = new RegExp(
   [
     String.raw`(?<comment>(?<![:\w"'])\/\/[^\n]*|(?<=^|\s)#(?!\w+[({])[^\n]*)`,

@@ -13,7 +13,7 @@ type CredentialsState = { credentials: Credentials; change: (next: Credentials) 
 const KEY = 'parley-docs-credentials'
 const Context = createContext<CredentialsState | null>(null)
 
-/** What calls are made with. It is kept until the tab is closed. */
+/** The credentials of calls, kept until the tab is closed. */
 export function CredentialsProvider({ children }: { children: ReactNode }) {
   const [credentials, setCredentials] = useState<Credentials>(() =>
     JSON.parse(sessionStorage.getItem(KEY) ?? '{}'),

@@ -21,7 +21,7 @@ const titles: Record<string, string> = {
   'README.md': 'Getting started',
   'client-sdk/README.md': 'The client SDK',
 }
-/** What the guides are about. Those that are in no group come last. */
+/** Groups of guides. Those that are in no group come last. */
 const order = [
   { title: 'Start', names: ['parley', 'install', 'authentication', 'client', 'sdk-reference'] },
   {

@@ -129,7 +129,7 @@ function Body({ operation: { requestBody } }: { operation: Operation }) {
   )
 }
 
-/** What a line of the body may be. */
+/** The kinds of lines that the body may have. */
 function Lines({ line }: { line: Schema }) {
   const { resolve } = useDocuments()
   return (

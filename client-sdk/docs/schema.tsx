@@ -86,7 +86,7 @@ function typeOf(schema: Schema, resolve: Resolve): string {
   return schema.format ? `${type} (${schema.format})` : type
 }
 
-/** What a value may be, in words. */
+/** Says in words what a value may be. */
 function limitsOf(schema: Schema) {
   const { minimum, maximum, minLength, maxLength, minItems, maxItems } = schema
   const parts = [

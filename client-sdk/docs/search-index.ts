@@ -8,7 +8,7 @@ export type Entry = {
   title: string
   detail: string
   address: string
-  /** What else it is found by. */
+  /** Other words that find it. */
   text: string
 }
 const MOST_FOUND = 30

@@ -81,7 +81,7 @@ export function withEdit<Edited extends Pick<Outgoing, 'text' | 'custom'>>(
 /** The fields of an edit. */
 const KNOWN = /^(type|clientId|channelId|createdAt|failure|messageId|text|custom|ifEditedAt)$/
 
-/** What an edit of a newer build of the application, in another tab, says beside what is known. */
+/** Fields of an edit that only a newer build of the application, in another tab, knows. */
 export const unknownFields = (edit: object) =>
   Object.fromEntries(Object.entries(edit).filter(([name]) => !KNOWN.test(name)))
 
@@ -89,7 +89,7 @@ export const unknownFields = (edit: object) =>
 export const hasUnknownFields = (op: OutboxOperation) =>
   op.type === 'edit' && Object.keys(unknownFields(op)).length > 0
 
-/** What each type has. Other rows are damaged, or of a later version of this client. */
+/** The fields of each type. Other rows are damaged, or of a later version of this client. */
 const FIELDS: Record<string, string[]> = {
   send: ['text'],
   edit: ['messageId'],

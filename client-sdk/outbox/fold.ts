@@ -38,7 +38,7 @@ export function prepare(entry: OutboxEntry, fold: Fold): boolean {
   return foldInto(entry, later, fold)
 }
 
-/** What is done to a message that was refused never reaches the server. */
+/** Changes of a message that was refused never reach the server. */
 function changeFailed(entry: OutboxEntry, failed: FailedEntry, fold: Fold) {
   const { op } = entry
   if (op.type === 'edit') fold.update(failed, { ...withEdit(failed.op, op), ...unknownFields(op) })

@@ -12,8 +12,8 @@ import { applyTabChange } from './tab-changes.ts'
 import { Tabs } from './tabs.ts'
 
 /**
- * What the user has done and the server does not have yet: the operations of a channel are sent in
- * order and retried, each with one effect. A refused message stays until the user retries or
+ * Operations of the user that the server does not have yet. Those of a channel are sent in order
+ * and retried, each with one effect. A refused message stays until the user retries or
  * discards it; any other refused operation is taken back. Of several tabs, one sends.
  */
 export class Outbox {
@@ -212,7 +212,7 @@ export class Outbox {
     entry.completion.resolve(result)
   }
 
-  /** What was done to the message before it was sent has its id from now on. */
+  /** Operations on the message that were queued before it was sent have its id from now on. */
   #handleSent(entry: OutboxEntry, message: Message) {
     const { clientId, channelId } = entry.op
     entry.message = message

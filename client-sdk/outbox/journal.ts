@@ -4,7 +4,7 @@ import type { TabChange, Tabs } from './tabs.ts'
 
 type JournalOptions = { storage: OutboxStorage; tabs: Tabs; onError: (error: unknown) => void }
 
-/** What is stored, and the ids of what was, as far as this tab knows. */
+/** The stored operations, and the ids of all that were, as far as this tab knows. */
 export type Stored = { operations: OutboxOperation[]; wasStored: ReadonlySet<string> }
 
 /** Stores the operations of an owner, once one is known, and tells other tabs. */
@@ -19,7 +19,7 @@ export class Journal {
 
   constructor(readonly options: JournalOptions) {}
 
-  /** What is stored; undefined if that is not to be had, or of use no longer. */
+  /** The stored operations; undefined if they cannot be read, or are no longer needed. */
   async load(): Promise<Stored | undefined> {
     const { storage, onError } = this.options
     const { owner } = this

@@ -15,7 +15,7 @@ export type OutboxOptions = {
   onChanged: (channelId: string) => void
   onStep: (step: OutboxStep) => void
   onSent: (message: Message) => void
-  /** False if the user has logged out in another tab; the given answer if that is not known. */
-  isLoggedIn: (otherwise: boolean) => Promise<boolean>
+  /** False if the user has logged out in another tab; `isAssumed` if that is not known. */
+  isLoggedIn: (isAssumed: boolean) => Promise<boolean>
   onError: (error: unknown) => void
 }

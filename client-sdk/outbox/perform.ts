@@ -40,7 +40,7 @@ async function performOne(
 ): Promise<unknown> {
   if (op.type === 'read') {
     const { channelId, messageId, isEverything } = op
-    // What arrived since the first attempt was not seen.
+    // The user has not seen messages that arrived since the first attempt.
     const upTo = messageId === undefined || (isEverything && !wasTried) ? {} : { messageId }
     return reads.mark({ channelId, ...upTo }, options)
   }
@@ -58,8 +58,8 @@ async function performOne(
 }
 
 /**
- * What an operation's call says. A tab with a newer build of the application may have stored more
- * than this one knows, and that is sent as well.
+ * The input of an operation's call. A tab with a newer build of the application may have stored
+ * more fields than this one knows: they are sent as well.
  */
 function inputOf(op: OutboxOperation) {
   const { type: _type, createdAt: _createdAt, failure: _failure, clientId, ...input } = op

@@ -201,7 +201,7 @@ export class Sender {
   #isFault({ status, retryAfterMs }: ChatError, { isConnected }: SendLoop) {
     // A 503 is that of a server that refuses work in general.
     if (status > 0) return status >= 500 && status !== 503 && this.options.isConnected()
-    // An error for want of a network or a token carries `retryAfterMs`: it is no fault of the
+    // An error for lack of a network or a token carries `retryAfterMs`: it is no fault of the
     // operation.
     return isConnected && !retryAfterMs
   }

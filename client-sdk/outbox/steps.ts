@@ -13,7 +13,7 @@ export type Unplaced<Operation> = Operation extends object
   ? Omit<Operation, 'clientId' | 'channelId'>
   : never
 
-/** What happens to an operation; `refused` ends what was shown of it. */
+/** A step of an operation; `refused` takes back what was shown of it. */
 export type OutboxStep = { op: OutboxOperation } & (
   | { kind: 'queued' | 'started'; result?: undefined }
   | { kind: 'done'; result: unknown }

@@ -2,7 +2,7 @@ import { browser, isVisible } from '../platform.ts'
 import type { OutboxOperation } from '../storage.ts'
 import type { StoredError } from './entry.ts'
 
-/** What tabs tell each other: a change of the outbox that they share, or the user's logout. */
+/** Messages between tabs: a change of the outbox that they share, or the user's logout. */
 type TabMessage = TabChange | { kind: 'ended' }
 export type TabChange =
   | { kind: 'put'; operation: OutboxOperation }
@@ -26,7 +26,7 @@ type TabsOptions = {
  */
 export class Tabs {
   isSender = false
-  /** What was stored has to be read again. */
+  /** Whether stored operations must be read again. */
   hasLeft = false
   #channel: InstanceType<NonNullable<typeof browser.BroadcastChannel>> | undefined
   #release: (() => void) | undefined
@@ -72,7 +72,7 @@ export class Tabs {
     this.#request(isVisible())
   }
 
-  #request(steal: boolean) {
+  #request(isStealing: boolean) {
     const locks = browser.navigator?.locks
     if (!locks || this.#name === undefined) return this.#elect()
     const abort = new AbortController()
@@ -85,7 +85,7 @@ export class Tabs {
         else this.#elect()
       })
     // Rejects once it is aborted or stolen. A page that may not use locks sends without one.
-    locks.request(this.#name, steal ? { steal } : { signal }, hold).catch(() => {
+    locks.request(this.#name, isStealing ? { steal: true } : { signal }, hold).catch(() => {
       if (signal.aborted) return
       if (!this.isSender) return this.#elect()
       this.#elect(false)

@@ -89,7 +89,7 @@ const kindOf = (url: string) =>
 
 type AttachedProps = { attachments: readonly Attachment[]; onRemove: (at: number) => void }
 
-/** What is attached to the message being written. */
+/** The attachments of the message that is being written. */
 export function Attached({ attachments, onRemove }: AttachedProps) {
   if (attachments.length === 0) return null
   return (

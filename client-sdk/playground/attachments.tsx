@@ -49,7 +49,7 @@ const FileCard = ({ attachment }: { attachment: Attachment }) => (
 const isPicture = ({ type, mimeType }: Attachment) =>
   type === 'image' && mimeType !== 'image/svg+xml'
 
-/** What the page's policy lets it load: pictures of this server, and of others over TLS. */
+/** The page's policy lets it load pictures of this server, and of others over TLS. */
 const isLoadable = (url: string) => url.startsWith('https:') || url.startsWith(`${serverUrl}/`)
 
 /** Its name, or else the end of its address. */

@@ -21,7 +21,7 @@ import { ComposerQuote } from './quoted-message.tsx'
 import { type MessageDraft, useSession } from './session.ts'
 
 type Props = {
-  /** What was written and not sent is kept under this key. */
+  /** The unsent draft is kept under this key. */
   draftKey: string
   channelId: string
   label: string
@@ -145,7 +145,7 @@ export const TextLengthLeft = ({ left }: { left: number }) =>
 
 const NO_DRAFT: MessageDraft = { text: '', attachments: [] }
 
-/** What is kept while it is not sent. */
+/** The draft that is kept until it is sent. */
 function useDraft(key: string) {
   const { drafts } = useSession()
   const [draft, setDraft] = useState(() => drafts.get(key) ?? NO_DRAFT)

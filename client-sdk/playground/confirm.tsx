@@ -3,7 +3,7 @@ import { Dialog } from './dialog.tsx'
 type Props = {
   title: string
   text: string
-  /** What the button says that does it. */
+  /** The label of the button that does it. */
   action: string
   onConfirm: () => void
   onClose: () => void

@@ -35,11 +35,11 @@ export function Conversation({ channel, onBack }: { channel: Channel; onBack: ()
   const [target, setTarget] = useState<Target>()
   const [unreadSince] = useState(() => (channel.unreadCount > 0 ? channel.lastReadSeq : undefined))
   const openThread = useCallback((parentId: string) => setDrawer({ kind: 'thread', parentId }), [])
-  const { messages: storeOf } = chat.channel(channel.id)
-  const isShown = (id: string) =>
-    storeOf({ replies: false })
-      .getSnapshot()
-      .items.some((message) => message.id === id)
+  const isShown = (id: string) => {
+    const room = chat.channel(channel.id)
+    const { items } = room.messages({ replies: false }).getSnapshot()
+    return items.some((message) => message.id === id)
+  }
   const show: OpenChannel['show'] = async ({ id, parentId }) => {
     const loaded = messages.items.find((message) => message.id === id)
     const find = () => attempt(chat.api.messages.get({ channelId: channel.id, messageId: id }))
@@ -47,7 +47,7 @@ export function Conversation({ channel, onBack }: { channel: Channel; onBack: ()
     if (!message) return
     if (message.parentId !== null)
       return setDrawer({ kind: 'thread', parentId: message.parentId, target: { id } })
-    // What was not found is not scrolled to once it is among what is loaded later.
+    // A message that was not found is not scrolled to once it is loaded later.
     if (!loaded && !(await attempt(actions.jumpTo(id).then(() => isShown(id))))) return
     setDrawer(undefined) // on a narrow screen it covers the messages
     setTarget({ id })

@@ -11,7 +11,7 @@ import { useToasts } from './toasts.tsx'
 
 type Props = { onInvite: () => void; onClose: () => void }
 
-/** What a channel is and who is in it, and what the user may change about that. */
+/** A channel's settings and members, and the user's means to change them. */
 export function Details({ onInvite, onClose }: Props) {
   const { channel } = useOpenChannel()
   const isDirect = channel.type === 'messaging'
@@ -74,9 +74,9 @@ function Setting({ name, hint, isOn, onChange }: SettingProps) {
   const [chosen, setChosen] = useState<boolean>()
   // biome-ignore lint/correctness/useExhaustiveDependencies: what is stored replaces the choice
   useEffect(() => setChosen(undefined), [isOn])
-  const change = async (next: boolean) => {
-    setChosen(next)
-    if ((await onChange(next)) === undefined) setChosen(undefined)
+  const change = async (isChosen: boolean) => {
+    setChosen(isChosen)
+    if ((await onChange(isChosen)) === undefined) setChosen(undefined)
   }
   return (
     <label className="setting">

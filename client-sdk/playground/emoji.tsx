@@ -36,7 +36,7 @@ function EmojiTable({ verb, onChoose }: Pick<Props, 'verb' | 'onChoose'>) {
   const [all] = useState(recentFirst)
   const wanted = query?.trim().toLowerCase() ?? ''
   const found = all.filter(([, names]) => names.includes(wanted))
-  /** What is typed while an emoji has the focus is a search. */
+  /** Typing while an emoji has the focus searches. */
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
     const isText = event.key.length === 1 && event.key !== ' ' && !event.ctrlKey && !event.metaKey
     if (isText) field.current?.focus()

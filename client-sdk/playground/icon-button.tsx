@@ -2,7 +2,7 @@ import { Icon, type IconName } from './icons.tsx'
 
 type Props = {
   label: string
-  /** What the tooltip says; by default the label. */
+  /** The text of the tooltip; by default the label. */
   title?: string
   icon: IconName
   size?: number

@@ -101,7 +101,7 @@ function useReading(props: Reading) {
   const { list, unreadCount = 0, unreadVersion = 0, isEndVisible, onRead } = props
   const { items, hasNewer } = list
   const lastSent = items.findLast(({ status }) => status === 'sent')
-  /** What was marked last. A mark that is refused shows the same version of the count again. */
+  /** The last mark. If it is refused, the count comes again with the same version. */
   const marked = useRef<{ lastSent: typeof lastSent; unreadVersion: number }>(undefined)
   useEffect(() => {
     if (!isEndVisible || hasNewer || !lastSent) return

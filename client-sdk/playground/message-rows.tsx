@@ -69,7 +69,7 @@ const Divider = ({ day, isNew }: DividerProps) => (
 
 const MOST_NAMED_READERS = 4
 
-/** Who has seen a message: shown under the user's own last message. */
+/** The readers of a message: shown under the user's own last message. */
 function Receipt({ message: { seq } }: { message: ChatMessage }) {
   const { me, members, channel, isThread } = useOpenChannel()
   const { byUser: reads } = useReads(channel.id)

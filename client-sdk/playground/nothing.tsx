@@ -5,13 +5,13 @@ import { Skeletons } from './skeletons.tsx'
 import { plainWordsOf } from './toasts.tsx'
 
 type Props = {
-  /** What is missing, in the plural. */
+  /** The name of the missing things, in the plural. */
   what: string
   status: string
   error?: ChatError | undefined
   /** How many placeholders stand for it while it loads. */
   count: number
-  /** What to say if there really is nothing. */
+  /** The text if there really is nothing. */
   children: ReactNode
 }
 

@@ -2,7 +2,7 @@ import type { Channel, ChatMessage, Member } from '@parley/client'
 import type { MessageActions } from '@parley/client/react'
 import { createContext, useContext } from 'react'
 
-/** What the components of an open channel share. */
+/** The context that the components of an open channel share. */
 export type OpenChannel = {
   channel: Channel
   me: string

@@ -93,8 +93,8 @@ function useCountdown() {
 }
 
 /**
- * What waits to be sent, and what was refused. Hidden while there is neither, and while what waits
- * passes at once. That something was read waits as well, but nobody looks for it here.
+ * Counts the operations that wait to be sent, and those that were refused. Hidden while there are
+ * none, and while they pass at once. Read marks wait as well, but nobody looks for them here.
  */
 function OutboxStrip() {
   const { outbox, network } = useSession()

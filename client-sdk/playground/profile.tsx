@@ -14,7 +14,7 @@ type Props = {
   onClose: () => void
 }
 
-/** Who a user is: name and id, when they were last active, and what your app keeps of them. */
+/** A user's profile: name and id, when they were last active, and the app's own fields. */
 export function Profile({ userId, onMessage, onClose }: Props) {
   const { userId: me } = useSession()
   const { user, refusal } = useUser(userId)

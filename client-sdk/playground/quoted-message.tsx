@@ -3,7 +3,7 @@ import { IconButton } from './icon-button.tsx'
 import { plainText } from './markdown.ts'
 import { useOpenChannel } from './open-channel.ts'
 
-/** What a message quotes; a click goes there. */
+/** The quote in a message; a click goes to the quoted one. */
 export function QuotedMessage({ quoted }: { quoted: Quoted }) {
   const { show } = useOpenChannel()
   const isDeleted = quoted.deletedAt !== null
@@ -15,7 +15,7 @@ export function QuotedMessage({ quoted }: { quoted: Quoted }) {
   )
 }
 
-/** What the message that is being written quotes. */
+/** The quote in the message that is being written. */
 export function ComposerQuote({
   quoted,
   onClose,

@@ -2,7 +2,7 @@ import { type KeyboardEvent, type ReactNode, useId, useState } from 'react'
 import { isForInputMethod } from './input-method.ts'
 
 type Props<Entry> = {
-  /** What the field searches. */
+  /** The name of what the field searches. */
   label: string
   placeholder: string
   query: string

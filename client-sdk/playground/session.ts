@@ -29,7 +29,7 @@ export type Session = {
   userId: string
   client: ChatClient
   network: Network
-  /** What waits to be sent, oldest first. */
+  /** The operations that wait to be sent, oldest first. */
   outbox: Store<readonly OutboxOperation[]>
   /** By the key of their composer. */
   drafts: Map<string, MessageDraft>

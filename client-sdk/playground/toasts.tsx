@@ -80,8 +80,8 @@ const plainWords: Record<Exclude<ChatErrorCode, 'FORBIDDEN'>, string> = {
 }
 
 /**
- * What went wrong, for a person who knows no error codes. Only who forbids something knows why: it
- * may be the app's backend, with a reason for the author.
+ * Says what went wrong to a person who knows no error codes. FORBIDDEN keeps its message: it may be
+ * the app's backend that refuses, with a reason for the author.
  */
 export function plainWordsOf(error: unknown) {
   const unknown = 'Something went wrong. Try again in a moment.'

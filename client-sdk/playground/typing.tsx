@@ -1,7 +1,7 @@
 import { useTyping } from '@parley/client/react'
 import { firstName, namesOf } from './format.ts'
 
-/** Who is typing. It takes up space even when empty, so that nothing moves. */
+/** Names the users who are typing. It takes up space even when empty, so that nothing moves. */
 export function Typing({ channelId }: { channelId: string }) {
   const { typists } = useTyping(channelId)
   const names = typists.map(({ name }) => firstName(name))

@@ -6,7 +6,7 @@ export type ActiveMessage = {
   focused?: string | undefined
   held?: string | undefined
 }
-/** What changes, and the key of a message that has lost the focus, unless another one has it. */
+/** A change, and the key of a message that has lost the focus, unless another one has it. */
 export type ActiveChange = ActiveMessage & { blurred?: string }
 
 /** Tracks which message shows its tools: the held one, else the hovered, else the focused one. */

@@ -9,7 +9,7 @@ export const recordCalls =
     const start = performance.now()
     const request = typeof body === 'string' ? toPayload(body) : undefined
     const path = pathOf(input)
-    // What goes in place of a WebSocket: it never ends, or is a few commands.
+    // These take the place of a WebSocket: an answer that never ends, and short commands.
     if (/^\/(connection\/|emulation$)/.test(path)) return call(input, init)
     const change = recorder.add({
       kind: 'call',

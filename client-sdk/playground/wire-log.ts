@@ -1,6 +1,6 @@
 import { createWritableStore, type WritableStore } from './network.ts'
 
-/** What went over the wire, or into the outbox before it. */
+/** An entry of the log: it went over the wire, or into the outbox before it. */
 export type WireKind = 'call' | 'event' | 'socket' | 'outbox'
 export type WireEntry = {
   key: number

@@ -13,7 +13,7 @@ type Props = {
   onClose: () => void
 }
 
-/** What to show of the log, and the buttons to hold, empty and close it. */
+/** The filters of the log, and the buttons to hold, empty and close it. */
 export function WireToolbar({ filter, onFilter, isPaused, missed, ...actions }: Props) {
   const toggle = (kind: (typeof kinds)[number]['kind']) => {
     const others = filter.hidden.filter((other) => other !== kind)

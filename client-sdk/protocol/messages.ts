@@ -27,7 +27,7 @@ export type SubscribeResult = Partial<TopicPosition> & {
   publications?: Publication[]
 }
 export type ProtocolError = { code: number; message?: string; temporary?: boolean }
-/** What the server sends without being asked. */
+/** A message that the server sends without being asked. */
 export type Push = {
   channel?: string
   pub?: Publication

@@ -1,5 +1,7 @@
-/** Where the server of a WebSocket's address speaks the same protocol over HTTP. */
-const ENDPOINT = /^ws(s?:.*)\/connection\/websocket$/
+import { emulationPath, endpointPath, streamPath } from '../endpoints.ts'
+
+/** The address of a WebSocket, with the server's in between. */
+const ENDPOINT = new RegExp(`^ws(s?:.*)${endpointPath}$`)
 /** How long a WebSocket that is tried may take to open. */
 const OPEN_MS = 5_000
 /** Commands that wait share a request of about this many characters. */
@@ -65,7 +67,7 @@ export class StreamSocket {
   /** Reads lines until the answer ends. */
   async #receive(frame: string) {
     this.#isReceiving = true
-    const { body } = await this.#post('/connection/http_stream', frame)
+    const { body } = await this.#post(streamPath, frame)
     if (!body) throw new Error('this platform does not stream answers')
     const reader = body.getReader()
     const decoder = new TextDecoder()
@@ -94,7 +96,7 @@ export class StreamSocket {
       let data = this.#waiting.shift() ?? ''
       while (this.#waiting.length > 0 && data.length < REQUEST_CHARACTERS)
         data += `\n${this.#waiting.shift()}`
-      await this.#post('/emulation', JSON.stringify({ session, node, data }))
+      await this.#post(emulationPath, JSON.stringify({ session, node, data }))
     }
     this.#isSending = false
   }

@@ -8,7 +8,7 @@ import type {
 } from './messages.ts'
 import type { Session } from './session.ts'
 
-/** What a subscriber hears of its subscription, over all sessions. */
+/** Called with the news of a subscription, over all sessions. */
 export type TopicSubscriber = {
   /** Where to recover from at the first subscription. */
   since?: TopicPosition | undefined

@@ -8,7 +8,7 @@ import type {
   ThreadSnapshot,
 } from '../index.ts'
 
-// What hooks show while nothing is chosen.
+// Snapshots that hooks return while nothing is chosen.
 
 const constant = <Snapshot>(snapshot: Snapshot): Store<Snapshot> => ({
   getSnapshot: () => snapshot,

@@ -20,7 +20,7 @@ export function timelineOf(name: ResourceName): Timeline {
   return name.startsWith(THREAD_PREFIX) ? { parentId: name.slice(THREAD_PREFIX.length) } : {}
 }
 
-/** What only some rooms need is loaded when one of them does. */
+/** Only some rooms need this code: it is loaded when one of them does. */
 const alone = () => import('./own-calls.ts')
 
 /**

@@ -12,8 +12,8 @@ import {
 } from './timeline.ts'
 
 /**
- * What is loaded by calls of its own: jumps, users for whom no other call asks, and what the shared
- * call has no room for, or an older server does not return.
+ * Loads by calls of their own: jumps, users whom no other call asks for, and whatever does not fit
+ * into the shared call or is not returned by an older server.
  */
 
 const MEMBERS_PER_PAGE = 1_000
@@ -97,7 +97,7 @@ export function loadPage({ messages }: UserApi, { timeline, ...query }: PageQuer
     : messages.replies({ ...args, messageId })
 }
 
-/** What is beyond the window of a timeline, as it was when that was asked for. */
+/** The side of a timeline's window that was asked for, and the state at that time. */
 export type Beyond = {
   state: ChannelState
   channelId: string

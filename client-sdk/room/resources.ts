@@ -3,7 +3,7 @@ import { createRetries } from '../retry.ts'
 import { type BufferedChange, LoadBuffer } from './load-buffer.ts'
 import type { ChannelState } from './state.ts'
 
-/** What is loaded separately: `messages`, `members`, `reads`, `pins`, or `thread:<id>`. */
+/** A part that is loaded by itself: `messages`, `members`, `reads`, `pins`, or `thread:<id>`. */
 export type ResourceName = string
 /** `stale`: loaded, but changes may be missing while the connection is lost or catching up. */
 export type LoadStatus = 'idle' | 'loading' | 'ready' | 'stale' | 'failed'

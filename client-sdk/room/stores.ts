@@ -33,7 +33,7 @@ export type ThreadSnapshot = MessagesSnapshot & {
 }
 /** A list and its load state. */
 export type ListSnapshot<Item> = {
-  /** What is known of it. */
+  /** Its state. */
   items: readonly Item[]
   /** Whether it is loaded and up to date. */
   status: LoadStatus

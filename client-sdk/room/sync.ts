@@ -225,7 +225,7 @@ export class ChannelSync {
     this.#position = position
     const { offset } = position
     if (isOfAnotherEpoch) return this.#startOver(offset)
-    // What a jump has loaded before the first subscription is of no rev.
+    // Messages that a jump loaded before the first subscription are of no rev.
     if (!before || !this.state.mainWindow) {
       this.state = { ...this.state, rev: offset }
       return this.#markReady(['messages', 'reads', 'members', 'pins'])
@@ -284,7 +284,7 @@ export class ChannelSync {
     const replaceState = async () => {
       const apply = await load()
       return () => {
-        // What was jumped to since then is put into this state, not into the one before.
+        // Later jumps are put into this state, not into the one before.
         this.state = { ...emptyState, rev }
         return apply(this.state)
       }
@@ -318,10 +318,10 @@ export class ChannelSync {
     this.resources.loadWatched(names)
   }
 
-  /** Whoever shows the pins asks for them, and not all at the same time. */
+  /** Watched pins are loaded again, by rooms and clients at different times. */
   #reloadPins() {
     this.update((state) => ({ ...state, arePinsStale: false }))
-    // What has made them stale is applied to the pins that are loading, too.
+    // The change that made them stale is applied to pins that are loading, too.
     if (this.resources.get('pins').status !== 'loading') spread(() => this.#reload(['pins']))
   }
 

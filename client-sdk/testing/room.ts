@@ -18,7 +18,7 @@ export interface FakeRoom extends Room {
   refuse(error?: ChatError): void
 }
 
-/** What a fake room shares with its client. */
+/** The parts that a fake room shares with its client. */
 export type FakeContext = {
   me: UserSummary
   isOnline: () => boolean
@@ -46,6 +46,7 @@ export function createFakeRoom(channel: Channel, context: FakeContext): RoomPart
   const reads = constantly({ byUser: {}, status: 'ready' as const })
   const waiting = new Map<string, Deferred<Message>>()
   let refusal: ChatError | undefined
+  let lastSeq = 0
 
   const update = (changed: Partial<Channel>) => {
     info.set({ ...info.getSnapshot(), channel: { ...record(), ...changed } })
@@ -66,7 +67,8 @@ export function createFakeRoom(channel: Channel, context: FakeContext): RoomPart
     return quoted && quoteOf(quoted)
   }
   const add = (draft: Draft, user: UserSummary): ChatMessage => {
-    const seq = all.getSnapshot().length + 1
+    lastSeq += 1
+    const seq = lastSeq
     const clientId = draft.clientId ?? newId()
     const message: ChatMessage = {
       ...{ id: clientId, clientId, channelId: channel.id, type: 'regular', text: draft.text },
@@ -133,10 +135,10 @@ export function createFakeRoom(channel: Channel, context: FakeContext): RoomPart
       discard: () => discard(clientId),
     }
   }
-  const react = (id: string, emoji: string, own: boolean) => {
+  const react = (id: string, emoji: string, isOwn: boolean) => {
     const others = find(id).reactions.filter(({ type }) => type !== emoji)
-    const reaction = { type: emoji, count: 1, own, users: [me] }
-    change(id, { reactions: own ? [...others, reaction] : others })
+    const reaction = { type: emoji, count: 1, own: isOwn, users: [me] }
+    change(id, { reactions: isOwn ? [...others, reaction] : others })
   }
   const timeline = (isShown: (message: ChatMessage) => boolean): MessagesStore => ({
     ...derived(all, (messages): MessagesSnapshot => {

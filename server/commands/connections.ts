@@ -3,8 +3,8 @@ import { useOnce } from '../db/use-once.ts'
 import { QUEUE_CONNECTIONS } from '../jobs/queue-pool.ts'
 
 /**
- * What a process uses beside its pool: for events, to listen, for beats and `/health`, for the
- * metrics, and for what a start asks. One of them also runs the jobs.
+ * The connections of a process beside its pool: for events, to listen, for beats and `/health`, for
+ * the metrics, and for the checks of a start. One of them also runs the jobs.
  */
 const BESIDE_POOL = 6
 

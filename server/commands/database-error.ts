@@ -5,7 +5,7 @@ const LOGIN = 'the user and password in DATABASE_URL'
 const HOST = 'the host in DATABASE_URL'
 const CA = 'sslrootcert in DATABASE_URL: it names the file with the CA of the server'
 
-/** What to look at, by the code of the system's or of PostgreSQL's error. */
+/** Advice by the code of the system's or of PostgreSQL's error. */
 const hints: Record<string, string> = {
   ECONNREFUSED: PLACE,
   ETIMEDOUT: PLACE,
@@ -26,7 +26,7 @@ const hints: Record<string, string> = {
   ERR_TLS_CERT_ALTNAME_INVALID: HOST,
 }
 
-/** What the system or PostgreSQL say of a connection whose other side has no TLS, or wants it. */
+/** Messages about a connection whose other side has no TLS, or demands it. */
 const ofTls: [RegExp, string][] = [
   [/, no encryption$/, 'sslmode in DATABASE_URL: the server may want TLS, sslmode=require'],
   [

@@ -4,7 +4,7 @@ import { inSchema, locks } from '../db/locks.ts'
 import { transaction } from '../db/transaction.ts'
 import { createApp } from '../features/apps/create.ts'
 
-type Options = {
+type DemoAppOptions = {
   apiKey: string
   /** By DEMO_APP=yes: also where there are other apps. */
   isAsked: boolean
@@ -19,7 +19,7 @@ export const NO_DEMO_APP =
  * there is one. A database with other apps may be that of a service: it is left as it is. The lock
  * lets two nodes that start at once create only one.
  */
-export const ensureDemoApp = (db: Db, { apiKey, isAsked }: Options) =>
+export const ensureDemoApp = (db: Db, { apiKey, isAsked }: DemoAppOptions) =>
   db.use((db) =>
     transaction(db, async (tx) => {
       await tx`select pg_advisory_xact_lock(${locks.demoApp}, ${inSchema(tx)})`

@@ -40,7 +40,7 @@ async function grantAll(db: DbConnection, url: string, versions: string) {
     set value = excluded.value`
 }
 
-/** What the database was migrated to: our schema, and that of the queue. */
+/** The last migrations of the database: of our schema, and of the queue's. */
 const selectVersions = async (db: Tx) =>
   `${await latestMigration(db)} ${await latestQueueMigration(db)}`
 
@@ -81,7 +81,7 @@ export async function grantSchemas(db: DbConnection, url: string, role: string) 
 
 type Table = { name: string; isGuarded: boolean; sequences: string[] }
 
-/** What there is of ours in the schema. */
+/** Our objects in the schema. */
 async function grantSchema(db: Tx, schema: string, role: string) {
   const to = db`to ${db(role)}`
   await db`grant usage on schema ${db(schema)} ${to}`

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 /** A command of `parley`. Its code is only loaded when it runs. */
 export type Command = {
   summary: string
-  /** What `parley <command> --help` says beside the summary. */
+  /** Shown by `parley <command> --help` beside the summary. */
   details: string
   /** Its arguments, which are all required, and one that is not. */
   required?: string[]

@@ -31,7 +31,7 @@ export async function importFile({ file, appId }: ImportCommand) {
       const report = await runImport({
         appId,
         body: file === '-' ? process.stdin : bytesOf(file),
-        // What writes to the pipe may work for long before a line.
+        // The program that writes to the pipe may work for long before a line.
         stalledMs: Number.POSITIVE_INFINITY,
         inTransaction: (work) => db.use((connection) => transaction(connection, work)),
         note: noteCommand,

@@ -3,13 +3,13 @@ import { resolve } from 'node:path'
 import { asyncApiJson } from '../http/openapi/asyncapi.ts'
 import { openApiJson } from '../http/openapi/document.ts'
 
-type Options = { folder?: string | undefined; isCheck?: boolean | undefined }
+type DocumentsOptions = { folder?: string | undefined; isCheck?: boolean | undefined }
 
 /**
  * `parley openapi`: writes openapi.json and asyncapi.json. With `--check` it only compares them
  * with the contract.
  */
-export function writeDocuments({ folder = '.', isCheck = false }: Options) {
+export function writeDocuments({ folder = '.', isCheck = false }: DocumentsOptions) {
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
     throw new Error(`${folder}: no such folder`)
   const documents = { 'openapi.json': openApiJson(), 'asyncapi.json': asyncApiJson() }

@@ -8,14 +8,14 @@ const ignore = () => {}
 
 /**
  * Lets a command run to its end although its output has no room, or is no longer read: a migration
- * must not stop half-way for want of a reader.
+ * must not stop half-way because nobody reads.
  */
 export function outliveOutputs() {
   process.stdout.off('error', note).on('error', note)
   process.stderr.off('error', ignore).on('error', ignore)
 }
 
-/** Throws if output was lost for want of room. A reader that stopped has read enough. */
+/** Throws if output was lost for lack of room. A reader that stopped has read enough. */
 export async function requirePrinted() {
   await new Promise((resolve) => process.stdout.write('', resolve))
   if (failure && failure.code !== 'EPIPE') throw lost(failure)

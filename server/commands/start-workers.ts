@@ -15,7 +15,7 @@ import { createWorkerPool, tell } from './worker-pool.ts'
 /** How long a worker process may take to show its metrics, for which it asks the database twice. */
 const METRICS_MS = 2 * DATABASE_ANSWER_MS + 1_000
 
-type Options = {
+type WorkersOptions = {
   config: Config
   databaseUrl: string
   stopFunctions: StopFunction[]
@@ -26,7 +26,7 @@ type Options = {
  * Starts the worker processes of this server, which share its port. This process owns what there is
  * once: the embedded database, the migration, the port of the metrics.
  */
-export async function startWorkers({ config, databaseUrl, stopFunctions, log }: Options) {
+export async function startWorkers({ config, databaseUrl, stopFunctions, log }: WorkersOptions) {
   const { workers: count, shutdownDelayMs: delayMs } = config
   if (!config.isProduction) developmentSecrets(config.dataDir)
   await prepareDatabase(databaseUrl, config)

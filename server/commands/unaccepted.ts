@@ -2,7 +2,7 @@ import type { Worker } from 'node:cluster'
 
 const ANSWER_MS = 1_000
 
-/** What the processes of a cluster send each other: here, a new connection and the answer to it. */
+/** Messages between the processes of a cluster: a new connection, and the answer to it. */
 type ClusterMessage = { act?: string; seq?: number; ack?: number }
 type Handle = { close: () => void }
 type Send = (message: ClusterMessage, handle?: Handle, ...rest: unknown[]) => boolean

@@ -2,7 +2,7 @@ import type { MetricObject } from 'prom-client'
 import { z } from 'zod'
 import { handedToWorker, handToWorker } from '../config.ts'
 
-/** What the first process of a server tells each worker process when it starts it. */
+/** Passed by the first process of a server to each worker process that it starts. */
 const Handed = z.object({
   /** From 1. The first one also runs the jobs. */
   number: z.number(),
@@ -20,7 +20,7 @@ export function handed(): Handed | undefined {
 
 export const environmentOf = (handed: Handed) => handToWorker(JSON.stringify(handed))
 
-/** What the first process asks of a worker process. */
+/** Requests of the first process to a worker process. */
 export const Order = z.discriminatedUnion('order', [
   z.object({ order: z.literal('stop') }),
   /** To stop because its successor listens. */

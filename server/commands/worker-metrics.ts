@@ -2,7 +2,7 @@ import { AggregatorRegistry, type MetricObject } from 'prom-client'
 
 /** A worker process whose counters are part of the sum, also after it has ended. */
 type Counted = { id: number; isDead: () => boolean }
-/** What a worker process has shown. Undefined: it was too busy. */
+/** The metrics of a worker process; undefined if it was too busy to answer. */
 export type Shown = { worker: Counted; metrics: MetricObject[] | undefined }
 
 /**

@@ -1,6 +1,6 @@
 import { limits } from '@parley/contract'
 
-/** Whom work is done for: a user, or an app, by its key or in batches. */
+/** The caller for whom work is done: a user, or an app, by its key or in batches. */
 export type AdmittedCaller = {
   appId: string
   /** It looks up an API key, whose app is not known yet. */
@@ -21,8 +21,8 @@ type AppLoad = {
   callers: Map<string, CallerLoad>
 }
 /**
- * What a caller has running, and what waits, in the order in which it came. What runs `apart` takes
- * no place of the app.
+ * The running work of a caller, and the waiting work in the order in which it came. Work that runs
+ * `apart` takes no place of the app.
  */
 type CallerLoad = {
   atOnce: number
@@ -39,7 +39,7 @@ const LONG_QUEUE = 4
 /** How many tokens of an app are looked up at once: they wait for no locks, so few are enough. */
 const LOOK_UPS = 2
 
-/** What runs and waits for whom, and who comes next. */
+/** The running and waiting work of all callers, and the order of their turns. */
 export class AdmissionLoads {
   readonly #loads = new Map<string, AppLoad>()
   /** How many of them are of apps. */

@@ -1,7 +1,7 @@
 import type { AppSettings, KeyScope } from '@parley/contract'
 import type { Fragment, Tx } from '../db/client.ts'
 
-/** What the operator has set for an app, as far as it matters to each call. */
+/** The operator's settings of an app that matter to each call. */
 export type AppFacts = Pick<AppSettings, 'userAdminAccess'> & {
   isDisabled: boolean
   rateLimits: Partial<AppSettings['rateLimits']> | null

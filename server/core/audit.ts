@@ -2,7 +2,7 @@ import type { Fragment, Tx } from '../db/client.ts'
 import { transaction } from '../db/transaction.ts'
 import type { WriteContext } from './context.ts'
 
-/** What the log has of an act: ids and settings, never content. */
+/** An act, as the log has it: ids and settings, never content. */
 export type Act = { operation: string; appId?: string; target: Record<string, unknown> }
 type ActContext = Pick<WriteContext, 'db' | 'write' | 'caller'>
 

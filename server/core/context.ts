@@ -38,7 +38,7 @@ type Traced = {
   /** Called when the audit log gets an entry of the call, with the app that this is about. */
   onNoted?: (appId: string | undefined) => void
 }
-/** What the operator has set for the caller's app. */
+/** The operator's settings of the caller's app. */
 type OfApp = Traced & { settings?: Omit<AppFacts, 'isDisabled'> }
 type KeyCaller = OfApp & { appId: string; keyHash: string; keyId?: string; scopes?: KeyScope[] }
 /** `keyHash`: the API key with which the app's backend acts as this user. */
@@ -53,7 +53,7 @@ export type UserCaller = OfApp & {
   isScreened?: boolean
 }
 
-/** What the payloads of durable events say about their cause. */
+/** The cause of durable events, as their payloads name it. */
 export type Cause = { via?: 'backend' }
 export const causeOf = (caller: object): Cause => (hasKey(caller) ? { via: 'backend' } : {})
 
@@ -61,12 +61,12 @@ export const causeOf = (caller: object): Cause => (hasKey(caller) ? { via: 'back
 export const hasKey = <C extends object>(caller: C): caller is C & { keyHash: string } =>
   'keyHash' in caller && caller.keyHash !== undefined
 
-/** What operations need besides the database. */
+/** Services that operations use besides the database. */
 export type Services = {
   tokens: Tokens
   wsUrl: string
   inviteUrl: (token: string) => string
-  /** What is wrong with the URL of a webhook; undefined: nothing. */
+  /** The problem with the URL of a webhook; undefined if it has none. */
   webhookUrlProblem: (url: string) => string | undefined
   askBeforeSend: AskBeforeSend
   version: string
@@ -95,7 +95,7 @@ export type ImportMetrics = Pick<Metrics, 'imports' | 'importsRunning' | 'import
 export type WorkersState = 'ok' | 'missing'
 export type RedisState = 'ok' | 'unreachable'
 export type ProviderPreferences = { channels: unknown[]; workflows: unknown[] }
-/** Who may administer users by a bearer token: every user, or only holders of an admin token. */
+/** Bearer tokens that may administer users: those of every user, or only admin tokens. */
 export type UserAdminAccess = 'bearer' | 'server'
 /** The cleanup as operations use it: `wake` runs it soon, `erase` erases deleted users now. */
 export type Erasure = {
@@ -103,16 +103,16 @@ export type Erasure = {
   erase: (users: { appId: string; userIds: string[] }, until: number) => Promise<void>
 }
 
-/** What a reading operation may use: single statements, no transaction. */
+/** The context of an operation that reads: single statements, no transaction. */
 export type Context<A extends Auth = Auth> = { db: Tx; caller: Caller<A>; services: Services }
 
-/** What an operation that holds no connection may use: `read` lends one. */
+/** The context of an operation that holds no connection: `read` lends one. */
 export type ConnectionlessContext<A extends Auth = Auth> = Omit<Context<A>, 'db'> & {
   read: <T>(work: (db: Tx) => Promise<T>) => Promise<T>
 }
 
 /**
- * What an operation that reads its body while it arrives may use. Each transaction has a deadline
+ * The context of an operation that reads its body while it arrives. Each transaction has a deadline
  * and an admission of its own; none is open while more of the body is awaited.
  */
 export type StreamContext<A extends Auth = Auth> = Omit<Context<A>, 'db'> & {
@@ -120,7 +120,7 @@ export type StreamContext<A extends Auth = Auth> = Omit<Context<A>, 'db'> & {
   inTransaction: <T>(work: (db: Tx) => Promise<T>) => Promise<T>
 }
 
-/** What a transaction offers. Its writes, events and jobs commit together or not at all. */
+/** A transaction. Its writes, events and jobs commit together or not at all. */
 export type Transaction = {
   db: Tx
   emit: EventBuffer['emit']
@@ -134,7 +134,7 @@ export type Transaction = {
   afterCommit(effect: () => void): void
 }
 
-/** What a writing operation may use. */
+/** The context of an operation that writes. */
 export type WriteContext<A extends Auth = Auth> = Context<A> & Transaction
 
 type OperationRun<A extends Auth> = Pick<TransactionOptions, 'readsFirst' | 'cause'> & {

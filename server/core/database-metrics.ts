@@ -12,7 +12,7 @@ export const DATABASE_ANSWER_MS = 1_800
 /** How many rows a count looks at: beyond it the count says that there are at least so many. */
 const MOST_ROWS = 50_000
 
-type Options = {
+type DatabaseMetricsOptions = {
   db: Db
   poolSize: number
   isReporter: () => Promise<boolean>
@@ -25,7 +25,7 @@ type Options = {
  */
 export function observeDatabase(
   { registry }: Pick<Metrics, 'registry'>,
-  { db, poolSize, isReporter, mostRows = MOST_ROWS }: Options,
+  { db, poolSize, isReporter, mostRows = MOST_ROWS }: DatabaseMetricsOptions,
 ) {
   const gauges = createGauges(registry)
   gauges.poolSize.set(poolSize)
@@ -38,7 +38,7 @@ export function observeDatabase(
     // A reset makes these 0, as if nothing waited.
     for (const gauge of withoutLabels) gauge.remove()
   }
-  /** What fails is left out: a long queue must not look like a database that is down. */
+  /** Counts that fail are left out: a long queue must not look like a database that is down. */
   const read = () =>
     Promise.all(
       Object.entries(serviceCounts).map(([count, read]) =>

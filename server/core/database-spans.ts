@@ -8,7 +8,7 @@ const LONGEST = 4_000
 export const databaseSpans = (): Around | undefined => (isTracing() ? around : undefined)
 
 const around: Around = async (run) => {
-  // What the server does for itself is in no trace.
+  // The server's own work is in no trace.
   if (!activeSpan()) return run()
   const attributes = { 'db.system.name': 'postgresql' }
   return inSpan(

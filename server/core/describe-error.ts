@@ -1,7 +1,7 @@
 type DatabaseFields = Record<'code' | 'routine', string> &
   Partial<Record<'table' | 'table_name' | 'constraint' | 'constraint_name', string>>
 
-/** What the log has of an error. */
+/** An error, as the log has it. */
 type Described = {
   message: string
   code?: string

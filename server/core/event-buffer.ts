@@ -9,7 +9,7 @@ import {
 import type { Fragment, Tx } from '../db/client.ts'
 import { pipelined } from '../db/pipelined.ts'
 import type { ChannelRow } from '../db/rows.ts'
-import { constant } from '../db/sql.ts'
+import { constant, isOpenType } from '../db/sql.ts'
 import type { JobStaging, Jobs, Task } from './jobs.ts'
 import { storedEnvelope } from './stored-envelope.ts'
 
@@ -158,7 +158,7 @@ export class EventBuffer {
           last_seq = given.last_seq,
           last_activity_at = ${activity(tx)},
           active_hour = case
-            when c.type in ('public', 'livestream') then date_trunc('hour', ${activity(tx)}, 'UTC')
+            when ${isOpen(tx)} then date_trunc('hour', ${activity(tx)}, 'UTC')
             else c.active_hour
           end
         from unnest(
@@ -223,6 +223,7 @@ export class EventBuffer {
 }
 
 const nothing = constant((tx) => tx``)
+const isOpen = constant((tx) => isOpenType(tx, tx`c.type`))
 
 /**
  * When channel `c` was last written to, given its counters: at the time of its last message, by

@@ -16,7 +16,7 @@ export type EphemeralEvent = Envelope & {
   isTimedOut?: true | undefined
 }
 
-/** What is sent to all nodes and never stored. */
+/** Events that are sent to all nodes and never stored. */
 export type EphemeralNote =
   | EphemeralEvent
   /**

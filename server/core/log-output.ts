@@ -5,7 +5,7 @@ import { logFormat } from './log-format.ts'
 /** How many characters wait to be written: lines beyond them are lost, and counted. */
 const MOST_WAITING = 1024 * 1024
 
-/** How soon what could not be written is tried again. */
+/** The pause before lines that could not be written are tried again. */
 const RETRY_MS = 100
 
 /** How long the end of the process waits for a reader that is busy. */

@@ -30,13 +30,13 @@ const kinds = {
   internal: SpanKind.INTERNAL,
 }
 
-type Options = { version: string; warn: (problem: string) => void }
+type TracingOptions = { version: string; warn: (problem: string) => void }
 
 /**
  * Sends spans to the receiver that the variables OTEL_… name, in the background: the SDK reads
  * them, samples, and drops what finds no room in its queue. Returns a function that ends it.
  */
-export function startTracing({ version, warn }: Options) {
+export function startTracing({ version, warn }: TracingOptions) {
   reportFailures(warn)
   const provider = new BasicTracerProvider({
     resource: defaultResource()
@@ -120,7 +120,7 @@ const contextsOf = ({ causes = [] }: SpanOptions): Context[] =>
     })
 
 /** A receiver that is away is worth a line, but not one for each batch. */
-function reportFailures(warn: Options['warn']) {
+function reportFailures(warn: TracingOptions['warn']) {
   let saidAt = Number.NEGATIVE_INFINITY
   setGlobalErrorHandler((error) => {
     if (performance.now() - saidAt < REPORT_MS) return

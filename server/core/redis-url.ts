@@ -7,7 +7,7 @@ export type RedisTarget = {
   password?: string
   /** Of one server, and of those behind Sentinels. */
   database: number
-  /** What the Sentinels call the servers. */
+  /** The name of the servers among the Sentinels. */
   masterName: string
 }
 

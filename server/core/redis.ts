@@ -6,7 +6,7 @@ export type RedisConnection = {
   client: Redis | Cluster
   isCluster: boolean
   isReady: () => boolean
-  /** What went wrong last. */
+  /** The last failure. */
   problem: () => string
   close: () => void
 }

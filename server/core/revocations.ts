@@ -1,6 +1,6 @@
 /**
- * What is no longer valid: all tokens of a user minted so far, what is known of an API key, or what
- * is known of an app, whose sockets end too if it `isClosed` now.
+ * No longer valid: all tokens of a user minted so far, known facts of an API key, or those of an
+ * app, whose sockets end too if it `isClosed` now.
  */
 export type Revoked =
   | { appId: string; userId: string }

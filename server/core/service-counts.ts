@@ -2,7 +2,7 @@ import type { Db, Tx } from '../db/client.ts'
 import { hasQueue, isOwnSession, queueSchema } from '../db/own-schema.ts'
 import type { ServiceGauges } from './database-gauges.ts'
 
-/** What the metrics of the whole service are read by: `mostRows` bounds what a count looks at. */
+/* Reads the metrics of the whole service. `mostRows` bounds the rows that a count looks at. */
 
 type JobsRow = { task: string; state: string; count: number; oldest: number }
 
@@ -172,7 +172,7 @@ async function readBacklog({ db, mostRows }: Source, { purgeBacklog }: ServiceGa
   }
 }
 
-/** What each of them reads is shown or left out as a whole. */
+/** The numbers of each are shown or left out together. */
 export const serviceCounts = {
   jobs: readJobs,
   connections: readConnections,

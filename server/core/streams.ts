@@ -7,9 +7,9 @@ export type AppendedText = {
   text: string
   /** Whether the channel has many members, who are sent appended text less often. */
   isLarge: boolean
-  /** What the events about it say of their cause. */
+  /** The cause that its events name. */
   cause: { via?: 'backend' }
 }
 
-/** What becomes of messages whose text grows: they are sent to subscribers, and stored. */
+/** Sends text that was appended to messages to subscribers, and stores it. */
 export type Streams = { appended: (append: AppendedText) => void }

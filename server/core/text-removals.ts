@@ -3,8 +3,8 @@ import { constant } from '../db/sql.ts'
 import { isStoredWhole } from './stored-envelope.ts'
 
 /**
- * Who shows stored events joins this: a deleted message's text may still be in them, until the
- * cleanup of `text_removals` has come by.
+ * Every query that shows stored events joins this: a deleted message's text may still be in them,
+ * until the cleanup has handled its row in `text_removals`.
  */
 
 /** Mostly there are none, and no event needs a look-up of its own. */

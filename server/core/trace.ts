@@ -10,5 +10,5 @@ export const traceOf = (traceparent: string | string[] | undefined) =>
   (traceparent === undefined ? undefined : TRACEPARENT.exec(String(traceparent))?.[1]) ??
   randomUUID().replaceAll('-', '')
 
-/** What a call to another service carries. */
+/** The header by which another service continues a trace. */
 export const traceparentOf = (trace: string) => `00-${trace}-${randomBytes(8).toString('hex')}-01`

@@ -40,8 +40,8 @@ const UNACKNOWLEDGED_MS = 10_000
 /** How soon the system checks whether the other end of a silent connection is still there. */
 const KEEP_ALIVE_SECONDS = 10
 /**
- * How the server finds out that a client is gone, so that nothing of it stays: neither its locks
- * nor its place among the connections. By default it takes more than two hours.
+ * Lets the server find out soon that a client is gone, and free its locks and its place among the
+ * connections. By default it takes more than two hours.
  */
 export const goneClients = {
   tcp_user_timeout: UNACKNOWLEDGED_MS,
@@ -111,7 +111,7 @@ export const openConnection = ({
     connection: {
       application_name: connectionName(applicationName, url),
       TimeZone: 'UTC',
-      // Whatever the role or the database prefers: `value-types.ts` reads no other dates.
+      // `value-types.ts` reads no other dates, whatever the role or the database prefers.
       DateStyle: 'ISO',
       statement_timeout: statementMs,
       idle_in_transaction_session_timeout: idleInTransactionMs,

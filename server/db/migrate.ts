@@ -83,7 +83,7 @@ async function requireRights(db: Tx, url: string, { length }: Migration[]) {
   if (ownSchema(url) === undefined) await requireMayMigrate(db, { hasPending: length > 0 })
 }
 
-/** What would be migrated, if the role `mayMigrate` that is asked for, and the server's version. */
+/** The pending migrations and the server's version. With `mayMigrate` the role must have rights. */
 export const inspect = (url: string, { mayMigrate = false } = {}) =>
   withConnection(
     url,

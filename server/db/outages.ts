@@ -1,8 +1,8 @@
 import { isBlocked, isDatabaseUnavailable, isDiskFull } from './availability.ts'
 
 /** The database, or room on its disk, is gone, or is there again after so many failures. */
-export type OutageChange = { of: 'database' | 'disk' } & Change
-type Change =
+export type OutageChange = { of: 'database' | 'disk' } & BeginOrEnd
+type BeginOrEnd =
   | { isOver: false; error: unknown }
   | { isOver: true; milliseconds: number; failures: number }
 
@@ -46,7 +46,7 @@ export function createOutages() {
   }
 }
 
-function createOutage(notify: (change: Change) => void) {
+function createOutage(notify: (change: BeginOrEnd) => void) {
   let began: number | undefined
   let failedAt = 0
   let failures = 0

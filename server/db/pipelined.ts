@@ -1,6 +1,6 @@
 import postgres from 'postgres'
 
-/** What PostgreSQL answers to statements behind one that has failed in the same transaction. */
+/** PostgreSQL's answer to statements after one that failed in the same transaction. */
 const IN_FAILED_TRANSACTION = '25P02'
 
 /**

@@ -22,6 +22,9 @@ export function constant(make: (db: Tx) => Fragment) {
   }
 }
 
+/** Whether channels of a type are open: everyone in the app reads them. */
+export const isOpenType = (db: Tx, type: Fragment) => db`${type} in ('public', 'livestream')`
+
 /** The lowest and the highest id. */
 export const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 export const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'

@@ -5,7 +5,7 @@ import { singleSocket } from './single-socket.ts'
 /** How long the work of a command or a start may take, if it only reads and writes some rows. */
 const WITHIN_MS = 30_000
 
-type Options = { applicationName?: string; withinMs?: number }
+type UseOnceOptions = { applicationName?: string; withinMs?: number }
 
 /**
  * Runs the work of a command, or of a start, on a connection of its own. It never reconnects: when
@@ -15,7 +15,7 @@ type Options = { applicationName?: string; withinMs?: number }
 export async function useOnce<T>(
   url: string,
   work: (db: DbConnection) => Promise<T>,
-  { applicationName, withinMs = WITHIN_MS }: Options = {},
+  { applicationName, withinMs = WITHIN_MS }: UseOnceOptions = {},
 ): Promise<T> {
   const db = connectOnce(url, {
     ...(applicationName && { applicationName }),

@@ -1,6 +1,6 @@
 import type postgres from 'postgres'
 
-/** What Postgres.js makes of a tagged template. */
+/** A query, which Postgres.js makes of a tagged template. */
 type Query = {
   executed: boolean
   resolve(answer: unknown): void

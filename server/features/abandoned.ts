@@ -2,6 +2,7 @@ import { contract, limits, type Output } from '@parley/contract'
 import { noteAct } from '../core/audit.ts'
 import { ApiError } from '../core/errors.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../core/operation.ts'
+import { workspaceNotFound } from '../core/refusals.ts'
 import type { Tx } from '../db/client.ts'
 import { FIRST_ID, inApp, LAST_ID } from '../db/sql.ts'
 import { lockedChannelForApp } from './access.ts'
@@ -59,7 +60,7 @@ const deleteWorkspace = implement(
     const { db, caller } = ctx
     const { appId } = caller
     const [workspace] = await lockWorkspace(db, { appId, id: workspaceId })
-    if (!workspace) throw new ApiError('NOT_FOUND', 'Workspace not found')
+    if (!workspace) throw workspaceNotFound()
     const { count } = await deleteIfAbandoned(db, workspaceId)
     if (count === 0) throw new ApiError('FORBIDDEN', 'The workspace has members or channels')
     noteAct(ctx, { operation: 'abandoned.deleteWorkspace', target: { workspaceId } })

@@ -1,10 +1,11 @@
 import { type ChannelType, limits } from '@parley/contract'
 import type { Caller, Context, WriteContext } from '../core/context.ts'
-import { ApiError } from '../core/errors.ts'
 import type { LockedChannel } from '../core/event-buffer.ts'
+import { channelNotFound, messageNotFound, notMember, tokenRevoked } from '../core/refusals.ts'
 import type { Tx } from '../db/client.ts'
 import { pipelined } from '../db/pipelined.ts'
 import type { ChannelRow, MemberRow } from '../db/rows.ts'
+import { isOpenType } from '../db/sql.ts'
 import { lockUsersForShare } from './users/view.ts'
 
 // The only ways for an operation to get a channel: no right, no row.
@@ -36,7 +37,7 @@ async function channelFor(
   const [row] = await selectReadable(db, caller, { channelId, cursor })
   const channel = requireAllowed(row, isAllowed)
   if (cursor !== undefined && channel.cursorSeq === null) {
-    throw new ApiError('NOT_FOUND', 'Message not found')
+    throw messageNotFound()
   }
   return channel
 }
@@ -74,7 +75,7 @@ export async function lockedChannelForApp(
     lockChannels(db, appId, [channelId]),
     selectChannel(db, appId, channelId),
   ])
-  if (!channel) throw new ApiError('NOT_FOUND', 'Channel not found')
+  if (!channel) throw channelNotFound()
   return asLocked(channel)
 }
 
@@ -84,7 +85,7 @@ export async function lockedChannelForApp(
  */
 export async function lockCallerForShare({ db, caller: { appId, userId } }: WriteContext<'user'>) {
   const [user] = await lockUsersForShare(db, appId, [userId])
-  if (!user) throw new ApiError('INVALID_TOKEN', 'The token has been revoked')
+  if (!user) throw tokenRevoked()
   return user
 }
 
@@ -190,8 +191,8 @@ export const seqOf = (
 )`
 
 function requireAllowed<Row extends AccessFacts>(row: Row | undefined, isAllowed: AccessRule): Row {
-  if (!row) throw new ApiError('NOT_FOUND', 'Channel not found')
-  if (!isAllowed(row)) throw new ApiError('FORBIDDEN', 'You are not a member of this channel')
+  if (!row) throw channelNotFound()
+  if (!isAllowed(row)) throw notMember()
   return row
 }
 
@@ -220,7 +221,7 @@ export const mayRead: AccessRule = (facts) => isMember(facts) || mayJoin(facts)
 /** The same rule in SQL, for channel row `c` and the rows `m` and `wm` of a user. */
 export const mayReadRow = (db: Tx) => db`(
   m.user_id is not null
-  or c.type in ('public', 'livestream')
+  or ${isOpenType(db, db`c.type`)}
   or (c.type = 'team' and wm.user_id is not null)
 )`
 /** Whether a user whose member row is `m` may read `c`: their workspaces are looked up for each. */
@@ -229,7 +230,10 @@ export const isReadableBy = (db: Tx, userId: string) => db`(
   from (values (0)) one
   left join workspace_members wm on wm.workspace_id = c.workspace_id and wm.user_id = ${userId}
 )`
-/** Everyone in the app reads it, and the first message makes its author a member. */
+/**
+ * Everyone in the app reads it, and the first message makes its author a member. The same rule as
+ * `isOpenType` in SQL.
+ */
 export const isOpen = (type: ChannelType) => type === 'public' || type === 'livestream'
 
 /** In a channel this large, what members type and read goes to no other member. */

@@ -3,6 +3,7 @@ import { v7 as uuidv7 } from 'uuid'
 import type { WriteContext } from '../core/context.ts'
 import { ApiError } from '../core/errors.ts'
 import { type Implements, implement } from '../core/operation.ts'
+import { tokenRevoked } from '../core/refusals.ts'
 import type { DeviceRow } from '../db/rows.ts'
 
 type DeviceInput = Input<typeof contract.devices.create>
@@ -106,7 +107,7 @@ async function lockOwner({ db, caller: { appId, userId } }: WriteContext<'user'>
       and id = ${userId}
       and deleted_at is null
     for no key update`
-  if (!owner) throw new ApiError('INVALID_TOKEN', 'The token has been revoked')
+  if (!owner) throw tokenRevoked()
 }
 
 /** Locks, in order, the rows with the same token, and those of the same device of the same user. */

@@ -58,7 +58,7 @@ const isGivenUp = (db: Tx, appId: string) => db`
     and job.locked_at is null
     and job.payload->'jobs'->0->>'appId' = ${appId}`
 
-/** What job `job` is about, with the channel of each message, so that it is found there. */
+/** The things that job `job` is about, with the channel of each message to find it by. */
 const thingsOf = (db: Tx, appId: string) => db`(
   select coalesce(
     jsonb_agg(

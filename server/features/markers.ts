@@ -1,5 +1,5 @@
-import { ApiError } from '../core/errors.ts'
 import { CONTENDED } from '../core/operation.ts'
+import { channelNotFound, messageNotFound, notMember } from '../core/refusals.ts'
 import type { Tx } from '../db/client.ts'
 import { messageIdAt } from './messages/view.ts'
 
@@ -126,10 +126,9 @@ export async function whyUnmoved(db: Tx, { appId, marks, mayWait }: Omit<Marks, 
     left join members m on m.channel_id = c.id and m.user_id = given.user_id
     order by given.ordinal`
   return rows.map(({ hasChannel, hasMessage, isMember }) => {
-    if (!hasChannel) return { error: new ApiError('NOT_FOUND', 'Channel not found') }
-    if (!isMember || (mayWait && hasMessage))
-      return { error: new ApiError('FORBIDDEN', 'You are not a member of this channel') }
-    if (!hasMessage) return { error: new ApiError('NOT_FOUND', 'Message not found') }
+    if (!hasChannel) return { error: channelNotFound() }
+    if (!isMember || (mayWait && hasMessage)) return { error: notMember() }
+    if (!hasMessage) return { error: messageNotFound() }
     return CONTENDED
   })
 }

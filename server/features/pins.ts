@@ -79,7 +79,7 @@ const list = implementWithoutTransaction(contract.pins.list, async (ctx, { chann
   return new JsonText(`{"messages":[${messages}]${isCut ? ',"more":true' : ''}}`)
 })
 
-/** Who pinned message row `msg`, and when, as more fields of its JSON. */
+/** The pin of message row `msg`, with its user and time, as more fields of its JSON. */
 export const pinFields = constant(
   (db) => db`concat(
     '"pinnedBy":', to_json(msg.pinned_by),

@@ -1,7 +1,7 @@
 import { contract, type Output } from '@parley/contract'
 import { broadcast, type Context } from '../core/context.ts'
-import { ApiError } from '../core/errors.ts'
 import { CONTENDED, type Implements, implementWithoutTransaction } from '../core/operation.ts'
+import { messageNotFound } from '../core/refusals.ts'
 import { pipelined } from '../db/pipelined.ts'
 import type { ChannelRow } from '../db/rows.ts'
 import { channelForReader, isLargeChannel, isReadable } from './access.ts'
@@ -69,7 +69,7 @@ const get = implementWithoutTransaction(
       channelForReader(ctx, channelId),
       selectReceipts(ctx, channelId, [messageId]),
     ])
-    if (!receipts) throw new ApiError('NOT_FOUND', 'Message not found')
+    if (!receipts) throw messageNotFound()
     const { readers, readCount } = receipts
     return { readBy: readers, readCount, totalMembers: memberCount }
   },

@@ -4,11 +4,11 @@ import { messagesOf, readMessagePage } from './messages/page.ts'
 import { isLive } from './messages/view.ts'
 import { pinFields } from './pins.ts'
 
-/** What was read for an answer, by channel: as much as has room behind so many bytes. */
+/** The parts of an answer by channel: as many as fit after the bytes before them. */
 export type Fit<Part> = (bytesBefore: number) => { byChannel: Map<string, Part>; bytes: number }
 export const NOTHING: Fit<object> = (bytes) => ({ byChannel: new Map(), bytes })
 
-/** What a client shows of an open channel, as far as it was asked for and has room. */
+/** The content of a room that a client shows, as far as it was asked for and fits. */
 export type Room = Pick<ChannelChanges, 'page' | 'roots' | 'threads' | 'pins' | 'members'>
 
 type ThreadsQuery = {

@@ -16,8 +16,8 @@ type RoomsQuery = {
 }
 
 /**
- * What a client shows of channels that are open: all of it is read at once, and has room in an
- * answer in the order of the parts.
+ * Reads the content of rooms that a client shows: all parts at once. They fill the answer in their
+ * order.
  */
 export async function readRooms(
   db: Tx,

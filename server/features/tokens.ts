@@ -2,6 +2,7 @@ import { contract, limits } from '@parley/contract'
 import { noteAct } from '../core/audit.ts'
 import { ApiError } from '../core/errors.ts'
 import { type Implements, implement } from '../core/operation.ts'
+import { userNotFound } from '../core/refusals.ts'
 import { upsertUsers } from './users/upsert.ts'
 
 const create = implement(
@@ -42,7 +43,7 @@ const revoke = implement(contract.tokens.revoke, async (ctx, { userId }) => {
       where app_id = ${appId}
         and id = ${userId}
         and deleted_at is null`
-  if (revoked.count === 0) throw new ApiError('NOT_FOUND', 'User not found')
+  if (revoked.count === 0) throw userNotFound()
   noteAct(ctx, { operation: 'tokens.revoke', target: { userId } })
   ctx.afterCommit(() => services.revocations.publish({ appId, userId }))
   return { success: true }

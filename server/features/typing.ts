@@ -1,7 +1,7 @@
 import { contract } from '@parley/contract'
 import { broadcast } from '../core/context.ts'
-import { ApiError } from '../core/errors.ts'
 import { type Implements, implementWithoutTransaction } from '../core/operation.ts'
+import { notMember } from '../core/refusals.ts'
 import { channelForMember, isLargeChannel } from './access.ts'
 import { selectUsers } from './users/view.ts'
 
@@ -11,7 +11,7 @@ const set = implementWithoutTransaction(contract.typing.set, async (ctx, { chann
     channelForMember(ctx, channelId),
     selectUsers(ctx.db, appId, [userId]),
   ])
-  if (!user) throw new ApiError('FORBIDDEN', 'You are not a member of this channel')
+  if (!user) throw notMember()
   if (!isLargeChannel(channel)) {
     broadcast(ctx, typing ? 'typing.start' : 'typing.stop', { channelId, userId, user })
   }

@@ -18,7 +18,7 @@ import {
 } from './request-facts.ts'
 import { admissionRequestOf, createRunner, type RunnerDependencies } from './runner.ts'
 
-/** What a call needs from its request, whatever the protocol, and a way to set response headers. */
+/** The request of a call, whatever the protocol, and a way to set response headers. */
 export type CallRequest = {
   credentials: Credentials
   setHeader: (name: string, value: string) => void

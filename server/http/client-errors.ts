@@ -20,7 +20,7 @@ const LINGER_MS = 5_000
 type Exchange = { request: IncomingMessage; response: ServerResponse }
 type ClientError = Error & { code?: string; rawPacket?: Buffer }
 
-/** What the log says of a request that Node.js could not parse. */
+/** The log line of a request that Node.js could not parse. */
 type Refused = { status: number; reason: string; address: string | undefined; requestId: string }
 type ClientErrorOptions = {
   commonHeaders: (requestId: string, headers: IncomingHttpHeaders) => Record<string, string>

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 /** Not in the types of Node.js. */
 type Parsed = { parser?: { onIncoming: () => number } | null }
 
-/** What a parser is told by the handler of a request if the rest is in another protocol. */
+/** Returned to a parser by the handler of a request if the rest is in another protocol. */
 const NOT_HTTP = 2
 
 /**

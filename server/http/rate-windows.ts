@@ -1,6 +1,6 @@
 import { copyOf } from '../core/copy-of.ts'
 
-/** What a caller has used of a window, which ends at `endsAt` of the monotonic clock. */
+/** A caller's use of a window, which ends at `endsAt` of the monotonic clock. */
 export type RateWindow = { used: number; endsAt: number }
 
 /**

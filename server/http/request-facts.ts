@@ -4,7 +4,7 @@ import type { ApiError } from '../core/errors.ts'
 import { activeSpan } from '../core/spans.ts'
 import { traceOf } from '../core/trace.ts'
 
-/** What the log line of a request says about it, collected while it is served. */
+/** Facts for the log line of a request, collected while it is served. */
 export type RequestFacts = {
   /** Several in a tRPC batch, all of one caller. */
   operations: string[]

@@ -143,7 +143,7 @@ const openingOf = ({ query }: FastifyRequest) => {
   return { url: connectionParams === '1' ? '/?connectionParams=1' : '/', headers: { host: 'trpc' } }
 }
 
-/** What tRPC gets as a body: each call of a batch finds its place there, one alone all of it. */
+/** The body for tRPC: each call of a batch takes its part of it, a single call all of it. */
 const PLACES = JSON.stringify({ ...Array.from({ length: limits.callsPerBatch }, (_, n) => n) })
 
 /** Reads inputs from the body of a request, which is parsed when the first of them is asked for. */

@@ -2,6 +2,7 @@ import type { Admit } from '../core/admission.ts'
 import { type AppFacts, appFacts } from '../core/app-facts.ts'
 import { ApiError } from '../core/errors.ts'
 import { createLru } from '../core/lru.ts'
+import { tokenRevoked } from '../core/refusals.ts'
 import type { Revocations } from '../core/revocations.ts'
 import type { Tokens } from '../core/tokens.ts'
 import { type UserRef, userKey } from '../core/user-ref.ts'
@@ -57,7 +58,7 @@ export function createVerifyToken({ db, admit, tokens, revocations }: VerifyToke
     onNamed(claims)
     const { appId, userId, isAdmin, generation } = claims
     const id = `${userKey(claims)}:${generation}`
-    if (badTokens.has(id)) throw new ApiError('INVALID_TOKEN', 'The token has been revoked')
+    if (badTokens.has(id)) throw tokenRevoked()
     let current = await currentFacts(claims, until)
     // A token newer than the cached generation was minted after a revocation on another node.
     if (current !== undefined && current.tokenGeneration < generation) {
@@ -66,7 +67,7 @@ export function createVerifyToken({ db, admit, tokens, revocations }: VerifyToke
     }
     if (current?.tokenGeneration !== generation) {
       badTokens.set(id, true)
-      throw new ApiError('INVALID_TOKEN', 'The token has been revoked')
+      throw tokenRevoked()
     }
     requireEnabled(current)
     const { isScreened, userAdminAccess, rateLimits } = current

@@ -19,7 +19,7 @@ export type QueuedJob<T extends QueuedTask = QueuedTask> = QueuedJobs[T]
 export type NonEmpty<T> = [T, ...T[]]
 
 /**
- * What graphile-worker stores as one of its jobs: a batch of ours, with its age and its retries.
+ * One job of graphile-worker: a batch of ours, with its age and its retries.
  */
 export type JobBatch<T extends QueuedTask = QueuedTask> = {
   jobs: NonEmpty<QueuedJob<T>>

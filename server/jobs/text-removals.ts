@@ -1,5 +1,6 @@
 import { runInTransaction } from '../core/context.ts'
 import { isTextToRemove, joinRemoval, shownEnvelope, shownType } from '../core/text-removals.ts'
+import { channelIdIn } from '../core/topic-names.ts'
 import type { Fragment, Tx } from '../db/client.ts'
 import { constant } from '../db/sql.ts'
 import { deleteOwned, reactionsOfOne } from './delete-in-steps.ts'
@@ -52,14 +53,14 @@ async function removeFromTopic(context: RemovalContext, { topic, appId }: Waitin
     checkpoint()
     return batch.run((limit) =>
       db.use((connection, signal) =>
-        runInTransaction(connection, { appId, signal, publisher }, async (ctx) => {
+        runInTransaction(connection, { appId, signal, publisher }, async ({ db }) => {
           // Else another deletion could write the same events in another order.
-          await ctx.db`
+          await db`
             select id
             from channels
-            where id = split_part(${topic}, ':', 3)::uuid
+            where id = ${channelIdIn(db, db`${topic}`)}::uuid
             for no key update`
-          return removeFromSlice(ctx.db, topic, limit)
+          return removeFromSlice(db, topic, limit)
         }),
       ),
     )

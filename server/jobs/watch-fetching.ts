@@ -3,7 +3,7 @@ import type { Log } from '../core/log.ts'
 import type { Db } from '../db/client.ts'
 import type { Timings } from './timings.ts'
 
-/** What graphile-worker emits when the database has answered it. */
+/** Events that graphile-worker emits when the database has answered it. */
 const ANSWERS = ['localQueue:getJobs:complete', 'worker:getJob:empty', 'job:start', 'job:complete']
 
 type WatchOptions = {

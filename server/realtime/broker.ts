@@ -5,7 +5,7 @@ import type { ChannelChange } from './dirty-channels.ts'
 import type { DurablePublication } from './publication.ts'
 
 /**
- * What nodes send each other. Any note may be lost, duplicated or reordered: durable events are in
+ * Notes between nodes. Any note may be lost, duplicated or reordered: durable events are in
  * the log as well, and ephemeral notes are not worth replaying.
  */
 export type NodeNote =
@@ -28,7 +28,7 @@ export type EventHint = {
   offset: number
   /** If absent, the event is read from the log. */
   event?: HintedEvent | undefined
-  /** What it changes for users who are not subscribed to the topic. */
+  /** The change for users who are not subscribed to the topic. */
   change?: HintedChange | undefined
 }
 

@@ -22,6 +22,9 @@ type Pause = { eachMs: number; mostMs: number }
  * collected, however fast the answers are, unless as many wait as a batch has. Calls that come one
  * after the other, each after the answer to the last, do not wait. Items whose result
  * `isPostponed` are run again: at most `mostPostponed`, the oldest, in each batch, beside others.
+ *
+ * This is for reads. Writes share transactions by `http/group-commit.ts`, whose queues keep order
+ * and wait for locks.
  */
 export function coalesce<Item, Result>(
   run: (items: Item[], lane: string) => Promise<Result[]>,

@@ -23,7 +23,7 @@ export class CountedElsewhere {
     this.#countedAt.set(channelId, performance.now())
     const own = dirty.get(channelId)
     if (!own || own.offset > offset) return
-    // Who is sent a count that has not changed depends on the author and on deletions.
+    // The author and deletions decide who is sent a count that has not changed.
     const isSame = author === null || author === own.author
     if (isSame && (isDeletion || !own.isDeletion)) dirty.take([channelId])
   }

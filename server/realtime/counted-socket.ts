@@ -8,7 +8,7 @@ import { StreamSocket } from './stream-socket.ts'
 type SendArguments = Parameters<WebSocket['send']>
 type Stream = Pick<Socket, 'bytesRead' | 'removeAllListeners' | 'resume' | 'end'>
 
-/** What reads the frames of a socket goes on while this is true. Not in the types of `ws`. */
+/** While this is true, the receiver of a socket reads on. It is not in the types of `ws`. */
 type Reading = { _receiver: { _loop: boolean } | null }
 
 /**

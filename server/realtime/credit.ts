@@ -39,7 +39,7 @@ export class Credit {
 const { burstBytes, bytesPerSecond } = limits.realtime.recoveries
 
 /**
- * The bytes of missed events that a socket may still recover, in whatever number of subscribes.
+ * The bytes of missed events that a socket may still recover, in any number of subscribes.
  * Those in the database count when they are measured, those from memory when they are sent.
  */
 export class Recoveries {
@@ -71,7 +71,7 @@ export class Recoveries {
 
 export type FrameBudget = { bytes: number; recoveries: Recoveries }
 
-/** What is sent to a subscriber: from memory, then from the database. */
+/** The events that a subscriber is sent: from memory, then from the database. */
 type Sent = { remembered: DurablePublication[]; missed: DurablePublication[] }
 
 /**

@@ -1,4 +1,4 @@
-/** What happened in a channel since it was counted. */
+/** The changes in a channel since it was counted. */
 export type ChannelChange = {
   /** Its last event. */
   offset: number

@@ -6,7 +6,7 @@ import type { AcceptedNote, Broker, CommandsNote } from './broker.ts'
 import { closings } from './protocol/codes.ts'
 import type { StreamSocket } from './stream-socket.ts'
 
-/** What a client without a WebSocket sends: the session and the node are from its connect reply. */
+/** Commands of a client without a WebSocket. Session and node are from its connect reply. */
 export type EmulationRequest = {
   session: string
   node: string
@@ -32,7 +32,7 @@ const REMEMBERED = 10_000
 /** How many sessions that other nodes did not know are remembered. */
 const ENDED = 10_000
 
-/** What handles the commands of a session. */
+/** Handles the commands of a session. */
 type FrameHandler = { readonly isOpen: boolean; receive(frame: Buffer, isBinary: boolean): void }
 
 type EmulationOptions = {
@@ -52,7 +52,7 @@ export class Emulation {
   readonly #connections = new Map<string, { handler: FrameHandler; socket: StreamSocket }>()
   readonly #sockets = new Set<StreamSocket>()
   readonly #waiting = new Map<string, PendingRequest>()
-  /** What waits of each session and of each network. */
+  /** Waiting commands by session, and by network. */
   readonly #ofCaller = new Map<string, Waits>()
   #characters = 0
   readonly #handled = new Map<string, boolean>()

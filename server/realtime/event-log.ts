@@ -34,11 +34,11 @@ type EventLogOptions = {
 const TOPICS_PER_STATEMENT = 1_000
 const LEAST_FRAME_SIZE = TOPICS_PER_STATEMENT / 200
 
-/** What the hub reads from the database. */
+/** The hub's queries. */
 export function createEventLog({ db, admit, interest, metrics }: EventLogOptions) {
   const select = coalesce<Frame, FrameGrants>(
     async (frames, appId) => {
-      // What is committed after the query is announced to this node.
+      // Events that are committed after the query are announced to this node.
       await interest.settled()
       const until = db.newDeadline()
       return admit({ appId, lane: 'subscribes', until }, () =>

@@ -11,7 +11,7 @@ export function hintOf(event: StoredEvent): EventHint {
   return { kind: 'hint', topic, offset, ...(change ? { change } : {}) }
 }
 
-/** What a durable event changes for users beyond its own topic; undefined for most events. */
+/** The change of a durable event for users beyond its own topic; undefined for most events. */
 function changeOf({ type, payload }: StoredEvent): HintedChange | undefined {
   switch (type) {
     case 'message.new':

@@ -159,7 +159,7 @@ export class KnownPresence {
     const { db, notify } = this.options
     const active = await db.use((db) => selectPresence(db, users))
     for (const key of users.map(userKey)) {
-      // What was noted meanwhile may have been lost as well.
+      // Changes that were noted meanwhile may have been lost as well.
       if (!this.#noted.has(key)) this.#lost.delete(key)
     }
     for (const { appId, userId, online, presenceVersion, lastActiveAt } of active) {

@@ -1,5 +1,6 @@
 import { limits } from '@parley/contract'
 import type { Metrics } from '../core/metrics.ts'
+import { channelIdIn, isChannelTopic } from '../core/topic-names.ts'
 import type { Db, Tx } from '../db/client.ts'
 import type { ChannelEvent, MissedEvent } from './channel-copies.ts'
 import { recentEvents } from './queries.ts'
@@ -129,13 +130,13 @@ const selectUpdates = (
   with edited as materialized (
     select topic, max("offset") as "offset"
     from ${recentEvents(db, milliseconds / 1_000)} recent
-    where topic like 'chat:%'
+    where ${isChannelTopic(db, db`topic`)}
       and type = 'channel.updated'
     group by topic
   )
   select edited.topic, edited."offset", coalesce(c.member_count, 0) as member_count
   from edited
-  left join channels c on c.id = split_part(edited.topic, ':', 3)::uuid
+  left join channels c on c.id = ${channelIdIn(db, db`edited.topic`)}::uuid
   where edited.topic > ${from}
   order by edited.topic
   limit ${PAGE}`

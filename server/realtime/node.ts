@@ -10,7 +10,7 @@ import type { Transport } from './transport.ts'
 import type { UserSockets } from './user-sockets.ts'
 import type { WriteBuffer } from './write-buffer.ts'
 
-/** What a connection needs from the node that it is on. */
+/** The parts of a node that its connections use. */
 export type RealtimeNode = {
   hub: Hub
   emulation: Emulation

@@ -2,8 +2,8 @@ import type { NodeNote } from './broker.ts'
 import type { createNoteCounts } from './note-counts.ts'
 import { NoteAssembler } from './note-pieces.ts'
 
-/** The last line of a node that stops. Like the number of a payload, it is no note. */
-export const FAREWELL = '"farewell"'
+/** The last line of a node that leaves. Like the number of a payload, it is no note. */
+export const LEAVE = '"farewell"'
 
 type ReceiverOptions = {
   nodeId: string
@@ -43,7 +43,7 @@ export function createNoteReceiver({ nodeId, counts, onNote, onOwn, report }: Re
     for (const line of content.split('\n')) {
       if (NUMBER.test(line)) counts.received(sender, Number(line), isBeat)
       else if (LAST_NUMBER.test(line)) counts.heard(sender, Number(line.slice(1)))
-      else if (line === FAREWELL) counts.left(sender)
+      else if (line === LEAVE) counts.left(sender)
       else {
         const note = assembler.accept(sender, line)
         if (note) receive(note)

@@ -4,7 +4,7 @@ import { ownSchema } from '../db/schema-name.ts'
 import type { Broker } from './broker.ts'
 import { createListenerWatch, type ListenerWatch } from './listener-watch.ts'
 import { createNoteCounts } from './note-counts.ts'
-import { createNoteReceiver, FAREWELL } from './note-receiver.ts'
+import { createNoteReceiver, LEAVE } from './note-receiver.ts'
 import { createNoteSender } from './note-sender.ts'
 import { timings as defaults, type Timings } from './timings.ts'
 
@@ -133,7 +133,7 @@ export function createPostgresBroker({
       clearInterval(heartbeat)
       clearInterval(silenceWatch)
       await sender.flushed()
-      await notifier.farewell()
+      await notifier.leave()
       await Promise.all([notifier.end(), listener?.end(STOP_SECONDS)])
     },
   }
@@ -195,10 +195,10 @@ function createNotifier({ url, channel, nodeId, report }: NotifierOptions) {
      * If this fails, the others notice the silence. Not needed if this node sent nothing, since
      * they do not know it.
      */
-    farewell: async () => {
+    leave: async () => {
       if (sent === 0) return
       const until = performance.now() + STOP_SECONDS * 1_000
-      await send([`${nodeId}\n${FAREWELL}`], until).catch(() => {})
+      await send([`${nodeId}\n${LEAVE}`], until).catch(() => {})
     },
     end: () => db.end({ timeout: STOP_SECONDS }),
   }

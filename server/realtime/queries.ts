@@ -1,4 +1,5 @@
 import { type Envelope, limits, parseTopic } from '@parley/contract'
+import { isChannelTopic, isUserTopic } from '../core/topic-names.ts'
 import type { UserRef } from '../core/user-ref.ts'
 import type { Tx } from '../db/client.ts'
 
@@ -60,7 +61,7 @@ export async function selectUnreadChanges(
         0
       ) as "offset"
     from ${recentEvents(db, seconds)} recent
-    where topic like 'chat:%'
+    where ${isChannelTopic(db, db`topic`)}
       and type = any(${UNREAD_EVENTS})
     group by topic`
   return rows.flatMap(({ topic, offset }) => {
@@ -74,7 +75,7 @@ export async function selectRemoved(db: Tx, seconds: number): Promise<UserRef[]>
   const rows = await db<{ topic: string }[]>`
     select distinct topic
     from ${recentEvents(db, seconds)} recent
-    where topic like 'user:%'
+    where ${isUserTopic(db, db`topic`)}
       and type = 'workspace.removed'`
   return rows.flatMap(({ topic }) => {
     const ref = parseTopic(topic)

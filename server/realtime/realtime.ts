@@ -52,7 +52,7 @@ export type RealtimeOptions = {
   sockets: () => Iterable<Transport>
 }
 
-/** What the operator sets, or a test. */
+/** Settings of the operator, or of a test. */
 export type RealtimeSettings = Pick<
   RealtimeOptions,
   | 'presenceGraceSeconds'

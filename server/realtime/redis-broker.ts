@@ -153,7 +153,7 @@ export function createRedisBroker(options: RedisBrokerOptions): RedisBroker {
     async stop() {
       clearInterval(heartbeat)
       clearInterval(silenceWatch)
-      const last = Promise.resolve(sender.flushed()).then(sender.farewell)
+      const last = Promise.resolve(sender.flushed()).then(sender.leave)
       await Promise.race([last.catch(() => {}), setTimeout(PATIENCE_MS, undefined, { ref: false })])
       subscriptions?.close()
       publisher.close()

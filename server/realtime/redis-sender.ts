@@ -1,6 +1,6 @@
 import { inboxOf, type NodeNote } from './broker.ts'
 import { lineOf } from './hints.ts'
-import { FAREWELL } from './note-receiver.ts'
+import { LEAVE } from './note-receiver.ts'
 
 /** The most characters of notes in a payload. A longer note has one to itself. */
 const PAYLOAD_CHARACTERS = 64 * 1024
@@ -78,8 +78,8 @@ export function createRedisSender(options: RedisSenderOptions) {
      */
     beat: () => sendPayload(everyone, ''),
     /** Not needed if this node sent nothing, since the others do not know it. */
-    farewell: async () => {
-      if (sent > 0) await publish(everyone, `${nodeId}\n${FAREWELL}`)
+    leave: async () => {
+      if (sent > 0) await publish(everyone, `${nodeId}\n${LEAVE}`)
     },
   }
 }

@@ -64,22 +64,24 @@ export class Topics {
     this.options.interest.unfollow(topic.name)
   }
 
-  /** Missing publications are no longer in the log: subscribers must load the current state. */
+  /** Ends a topic whose missing publications are no longer in the log. */
   reset(topic: Topic) {
-    this.remove(topic)
     const user = parseTopic(topic.name)
     if (user?.kind === 'user') this.options.onReset(user)
-    topic.endAll('insufficient state')
+    this.#end(topic)
   }
 
-  /** Forgets all topics of an app. If it is imported again, their offsets begin anew. */
+  /** Ends all topics of an app. If it is imported again, their offsets begin again at 1. */
   removeOfApp(appId: string) {
     const prefixes = [topics.channel(appId, ''), topics.user(appId, '')]
-    for (const topic of this.all()) {
-      if (!prefixes.some((prefix) => topic.name.startsWith(prefix))) continue
-      this.remove(topic)
-      topic.endAll('insufficient state')
-    }
+    for (const topic of this.all())
+      if (prefixes.some((prefix) => topic.name.startsWith(prefix))) this.#end(topic)
+  }
+
+  /** Removes a topic. Its subscribers must load the current state. */
+  #end(topic: Topic) {
+    this.remove(topic)
+    topic.endAll('insufficient state')
   }
 
   removeIdle(now: number) {

@@ -1,4 +1,4 @@
-/** What carries the frames of a connection: a WebSocket, or a response that does not end. */
+/** Carries the frames of a connection: a WebSocket, or a response that does not end. */
 export interface Transport {
   /**
    * The id with which clients without a WebSocket send commands. Whoever has it acts as the

@@ -2,7 +2,7 @@ import { type UserRef, userKey } from '../core/user-ref.ts'
 import { DirtyChannels } from './dirty-channels.ts'
 import { ReceivedCounts } from './received-counts.ts'
 
-/** What the unread notifier has to do in its next run. */
+/** The work of the unread notifier's next run. */
 export class UnreadWork {
   /** Channels to count for the users of all nodes. */
   readonly forAll = new DirtyChannels()

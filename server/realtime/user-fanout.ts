@@ -22,7 +22,7 @@ import { timings } from './timings.ts'
 /** For how long a node that stops waits for its fan-outs. */
 const STOP_MS = 1_000
 
-/** What the fan-out needs to look users up and send them events. */
+/** Queries and senders that the fan-out uses. */
 export type UserFanoutOptions = {
   db: Db
   nodeId: string

@@ -29,7 +29,7 @@ async function begin() {
   return { header, first }
 }
 
-test('of two imports of one file only the first to come stores a batch', async () => {
+test('only the first of two imports of one file stores a batch', async () => {
   const { header } = await begin()
   const second = { batches: 2, checksum: 'second' }
   const note = () => inTransaction((db) => noteBatch(db, header, second))

@@ -25,7 +25,7 @@ test('a system message of the backend is shown without an author', async () => {
   await page.context().close()
 })
 
-test("what the app's backend refuses is shown as not sent, with the reason it gives", async () => {
+test("a message that the app's backend refuses is shown as not sent, with its reason", async () => {
   // The first visit writes the messages of the demo.
   const first = await playground.open('?user=ben')
   await expectVisible(rowOf(first, 'Welcome'))

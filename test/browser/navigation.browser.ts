@@ -156,7 +156,7 @@ test('replies to an older message are read while the channel is open', async () 
   await page.context().close()
 })
 
-test('what a drawer covers is unread until the drawer is closed', async () => {
+test('messages that a drawer covers stay unread until it is closed', async () => {
   const page = await playground.open('?user=ana', { viewport: { width: 900, height: 760 } })
   await rowOf(page, 'Launch week').click()
   const { channelId, ben, unreadCount } = await launchWeek()
@@ -199,7 +199,7 @@ test('a message that is sent from among older ones is shown with the newest', as
   await page.context().close()
 })
 
-test('what could not be shown is not scrolled to once it is loaded later', async () => {
+test('a message that could not be shown is not scrolled to once it is loaded later', async () => {
   const page = await playground.open('?user=ana')
   await rowOf(page, 'Archive').click()
   await expectVisible(message(page, 'And now'))

@@ -162,30 +162,30 @@ describe('listing channels', () => {
     const page = await channels.list({ discover: true, limit: 1, offset })
     return page.channels.map(({ id }) => id)
   }
-  test('discovery lists open channels by their last message, in full pages', async () => {
-    const { db, appId } = world()
-    const [ana] = await world().users('ana')
-    const create = (type: 'public' | 'livestream') => ana.channels.create({ type, name: 'Open' })
-    const [older, newer] = [await create('public'), await create('livestream')]
-    const first = () => discovered(ana)
-    // Those of other apps, the newest of all, take no place of a page.
-    await (await world().stranger()).tokens
-      .create({ userId: 'zoe' })
-      .then(({ token }) =>
-        world().api({ token }).channels.create({ type: 'public', name: 'Elsewhere' }),
-      )
-    expect(await first()).toEqual([newer.id])
-    await ana.messages.send({ channelId: older.id, text: 'hi' })
-    expect(await first()).toEqual([older.id])
-    await db`
-      update channels
-      set last_activity_at = '2020-01-01T10:20:00Z', active_hour = '2020-01-01T10:00:00Z'
-      where app_id = ${appId}
-        and id = ${older.id}`
-    expect(await first()).toEqual([newer.id])
-    await ana.messages.send({ channelId: older.id, text: 'hi' })
-    expect(await first()).toEqual([older.id])
-  })
+  test.each(['public', 'livestream'] as const)(
+    'discovery lists a %s channel by its last message, in full pages',
+    async (type) => {
+      const { db, appId } = world()
+      const [ana] = await world().users('ana')
+      const create = (type: 'public' | 'livestream') => ana.channels.create({ type, name: 'Open' })
+      const [older, newer] = [await create(type), await create('livestream')]
+      // Those of other apps, the newest of all, take no place of a page.
+      const stranger = await world().stranger()
+      const { token } = await stranger.tokens.create({ userId: 'zoe' })
+      await world().api({ token }).channels.create({ type: 'public', name: 'Elsewhere' })
+      expect(await discovered(ana)).toEqual([newer.id])
+      await ana.messages.send({ channelId: older.id, text: 'hi' })
+      expect(await discovered(ana)).toEqual([older.id])
+      await db`
+        update channels
+        set last_activity_at = '2020-01-01T10:20:00Z', active_hour = '2020-01-01T10:00:00Z'
+        where app_id = ${appId}
+          and id = ${older.id}`
+      expect(await discovered(ana)).toEqual([newer.id])
+      await ana.messages.send({ channelId: older.id, text: 'hi' })
+      expect(await discovered(ana)).toEqual([older.id])
+    },
+  )
 
   test('discovery lists channels active in the same hour by their exact time', async () => {
     const ana = await world().user('hour-ana')

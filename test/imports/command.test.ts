@@ -142,7 +142,7 @@ test('a file that is not there, and a folder, are named in one line', async () =
   }
 })
 
-test('a file of which every line is refused ends the command with an error', async () => {
+test('a file whose lines are all refused ends the command with an error', async () => {
   const file = join(folder, 'unconverted.jsonl')
   const one = '{"type":"user","item":{"id":"ana"}}'
   writeFileSync(file, `${one}\n${one}\n`)
@@ -159,7 +159,7 @@ test('a file of which every line is refused ends the command with an error', asy
   }
 })
 
-test('a file of which nothing can be converted ends the command with an error', async () => {
+test('a file without anything to convert ends the command with an error', async () => {
   const file = join(folder, 'unknown.json')
   writeFileSync(file, '{"things":[{"id":1}]}')
   expect(await parley('convert', 'sendbird-export', file).ended).toEqual({

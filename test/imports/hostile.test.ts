@@ -61,7 +61,7 @@ const file = fc.record({
 /** Empty lines are no records. */
 const isRead = (line: string) => !/^\s*$/.test(line)
 
-test('whatever its lines are, an import answers, keeps counters exact and ends', async () => {
+test('an import of any lines answers, keeps counters exact and ends', async () => {
   const property = fc.asyncProperty(file, async ({ before, after, isWhole, cut }) => {
     const { operator, url, db } = world()
     const { id: appId, apiKey } = await operator.apps.create({ name: 'Hostile' })

@@ -84,7 +84,7 @@ test('the time that storing a batch takes is none in which no line comes', async
   expect((await second).value).toEqual([{ line: batch.lines + 1, text: '{}' }])
 })
 
-test('a body of which no line comes is ended', async () => {
+test('a body that sends no line in time is ended', async () => {
   stopClock()
   const { batches, state } = openBody()
   const stalled = expect(batches.next()).rejects.toMatchObject({ code: 'VALIDATION_ERROR' })

@@ -12,7 +12,7 @@ const linesOf = (records: ImportRecord[]) =>
 /** As if the connection broke after these records. */
 const importPart = (records: ImportRecord[]) => post(world(), `${linesOf(records)}{`)
 
-test('no line is too strange: it is refused, in so many words', async () => {
+test('a strange line is refused, and the reason says what is wrong', async () => {
   const time = `2024-05-01T09:00:00.${'1'.repeat(200)}Z`
   const fields = Array.from({ length: 999 }, (_, n) => [`field${n}`, 1])
   const lines = [

@@ -70,7 +70,7 @@ test('a node whose listening connection fell silent replaces it and catches up',
   await raw.pushed(({ pub }) => pub?.data.payload.message?.text === 'heard')
 })
 
-test('a user stays online of whom another node says too late that they had left', async () => {
+test('a user stays online when another node says too late that they had left', async () => {
   const [ana, ben] = await newUsers()
   await createGroup(ana, ben)
   const anas = await listenAs(ana, userTopic(ana))

@@ -15,7 +15,7 @@ const world = useWorld({
 })
 const TOPICS = 20
 
-test('who is subscribed to many topics is found out by few statements', async () => {
+test('the subscribers of many topics are found by few statements', async () => {
   const ana = await world().user('ana')
   const channels = await Promise.all(
     upTo(TOPICS).map(() => ana.channels.create({ type: 'group', name: 'Talk' })),

@@ -37,7 +37,7 @@ test('members hear that a channel was deleted once that is stored, not before', 
   await bens.untilType('channel.deleted')
 })
 
-test('nobody hears of a change whose commit fails', async () => {
+test('a change whose commit fails publishes no events', async () => {
   const ana = await world().user('ana')
   const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk' })
   const client = centrifugeOf(world(), ana)

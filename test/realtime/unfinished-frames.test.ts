@@ -9,7 +9,7 @@ const MB = 2 ** 20
 const world = useWorld({ sendMemoryBytes: 4.5 * MB })
 const terminatedLater = useSockets()
 
-test('of too many frames that do not end the largest are cut, whatever pings say', async () => {
+test('if too many frames do not end, the largest are cut, whatever pings say', async () => {
   const ana = await world().user('ana')
   const connect = () => terminatedLater(RawSocket.connect(world(), ana))
   const other = await connect()

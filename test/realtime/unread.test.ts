@@ -188,7 +188,7 @@ test('a user who leaves or loses a channel receives the new total', async () => 
   await total(1)
 })
 
-test('a channel that was deleted before it is counted is told to nobody', async () => {
+test('a channel that was deleted before it was counted gets no counts', async () => {
   const [ana, ben] = await newUsers()
   const channelId = await createGroup(ana, ben)
   await listenAs(ben, userTopic(ben))

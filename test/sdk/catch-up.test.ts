@@ -231,7 +231,7 @@ test('requests made without a connection wait for the next one', async () => {
   expect(pulls).toHaveLength(1)
 })
 
-test('what is asked of a channel while its call fails is asked with the next one', async () => {
+test('a request for a channel while its call fails goes with the next one', async () => {
   const { pulls, hold, catchUp } = catchUpToTest({ failsFrom: 1 })
   const fail = hold()
   catchUp.request('a', { since: 3, apply })

@@ -222,7 +222,7 @@ test('rooms of another numbering are dropped where no list was shown, opened or 
   await expect.poll(kept).not.toContain('room b')
 })
 
-test('a snapshot has at most so many rooms, messages and characters', async () => {
+test('the rooms, messages and characters of a snapshot are limited', async () => {
   const rows = indexedDbSnapshotStorage(`snapshots-${storages++}`)
   const limits = { rooms: 2, messages: 3, length: 2_500 }
   const snapshots = createSnapshots(rows, { intervalMs: 0, ...limits })

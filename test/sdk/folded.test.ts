@@ -1,13 +1,26 @@
 import { memoryStorage } from '@parley/client'
 import { expect, onTestFinished, test } from 'vitest'
 import { ready, until } from '../support/chat.ts'
-import { quiet, scriptedChat } from '../support/scripted/index.ts'
+import { quiet, type ScriptedChat, scriptedChat } from '../support/scripted/index.ts'
 
 /** Operations that meet in the outbox. */
 
 const SEND = /^POST .*\/messages$/
 const changes = (requests: string[]) =>
   requests.filter((request) => /messages/.test(request) && !request.startsWith('GET'))
+
+/** Sends a message that the server refuses, and then disconnects. */
+async function sendRefused({ chat, channel, refuseRequests }: ScriptedChat, text: string) {
+  const talk = channel('c')
+  await chat.connect()
+  const room = chat.channel('c')
+  refuseRequests(SEND, { status: 400, code: 'VALIDATION_ERROR' })
+  const out = room.send({ text })
+  await expect(out.sent).rejects.toMatchObject({ code: 'VALIDATION_ERROR' })
+  refuseRequests()
+  chat.disconnect()
+  return { talk, room, out }
+}
 
 test('a message that was edited before it was sent is sent as it was edited', async () => {
   const storage = memoryStorage()
@@ -112,15 +125,9 @@ test.each([
   { storage: 'that tabs share', sharedAs: 'again' },
 ])('a refused message is sent again as it was edited: storage $storage', async ({ sharedAs }) => {
   const storage = { ...memoryStorage(), sharedAs }
-  const { chat, channel, refuseRequests, count } = scriptedChat({ storage })
-  const talk = channel('c')
-  await chat.connect()
-  const room = chat.channel('c')
-  refuseRequests(SEND, { status: 400, code: 'VALIDATION_ERROR' })
-  const out = room.send({ text: 'typo' })
-  await expect(out.sent).rejects.toMatchObject({ code: 'VALIDATION_ERROR' })
-  refuseRequests()
-  chat.disconnect()
+  const scripted = scriptedChat({ storage })
+  const { chat, count } = scripted
+  const { talk, room, out } = await sendRefused(scripted, 'typo')
   const edited = room.edit(out.clientId, { text: 'fixed' })
   out.retry()
   await chat.connect()
@@ -130,15 +137,9 @@ test.each([
 })
 
 test('a refused message that was deleted is not sent again', async () => {
-  const { chat, channel, refuseRequests, count } = scriptedChat({ storage: memoryStorage() })
-  channel('c')
-  await chat.connect()
-  const room = chat.channel('c')
-  refuseRequests(SEND, { status: 400, code: 'VALIDATION_ERROR' })
-  const out = room.send({ text: 'regretted' })
-  await expect(out.sent).rejects.toMatchObject({ code: 'VALIDATION_ERROR' })
-  refuseRequests()
-  chat.disconnect()
+  const scripted = scriptedChat({ storage: memoryStorage() })
+  const { chat, count } = scripted
+  const { room, out } = await sendRefused(scripted, 'regretted')
   const deleted = room.delete(out.clientId)
   out.retry()
   await chat.connect()
@@ -188,4 +189,19 @@ test('an edit of a message that is refused on its way is refused with it', async
   held.release(Response.json({ error }, { status: 403 }))
   await expect(out.sent).rejects.toMatchObject({ code: 'FORBIDDEN' })
   await expect(edited).rejects.toMatchObject({ code: 'FORBIDDEN' })
+})
+
+test('a reaction to a message that was refused is refused, too', async () => {
+  const { chat, channel, refuseRequests, count } = scriptedChat({ storage: memoryStorage() })
+  channel('c')
+  await chat.connect()
+  const room = chat.channel('c')
+  refuseRequests(SEND, { status: 400, code: 'VALIDATION_ERROR' })
+  const out = room.send({ text: 'refused' })
+  await expect(out.sent).rejects.toMatchObject({ code: 'VALIDATION_ERROR' })
+  const refused: unknown[] = []
+  chat.on('outbox.refused', ({ operation, error }) => refused.push([operation.type, error.code]))
+  const reacted = room.react(out.clientId, '👍')
+  await expect(reacted).rejects.toMatchObject({ code: 'VALIDATION_ERROR' })
+  expect([refused, count(/reactions/)]).toEqual([[['react', 'VALIDATION_ERROR']], 0])
 })

@@ -23,17 +23,34 @@ async function missEvents(
   return { messages, leave }
 }
 
-test('a long gap is filled by as many answers as it takes', async () => {
-  const scripted = scriptedChat()
-  const { chat, channel, mend, hold } = scripted
-  const talk = channel('c')
-  talk.send('1')
-  const { messages } = await missEvents(scripted)
-  for (const text of ['2', '3']) talk.send(text)
+/** Reconnects while the answer about the gap is held back. */
+async function holdCatchUp({ chat, mend, hold }: ScriptedChat) {
   const sync = hold(/^POST \/api\/sync$/)
   mend()
   chat.wake()
   await sync.asked
+  return sync
+}
+
+type Returning = ScriptedChat & { clock: ReturnType<typeof stoppedClock> }
+
+/** Loses the connection for a moment, after which the room is shown again. */
+async function returnAgain({ chat, cut, clock }: Returning) {
+  cut({ isCut: false })
+  await isOffline(chat)
+  chat.wake()
+  await clock.forward(10)
+  await until(chat.channel('c').messages, ready)
+}
+
+test('a long gap is filled by as many answers as it takes', async () => {
+  const scripted = scriptedChat()
+  const { chat, channel } = scripted
+  const talk = channel('c')
+  talk.send('1')
+  const { messages } = await missEvents(scripted)
+  for (const text of ['2', '3']) talk.send(text)
+  const sync = await holdCatchUp(scripted)
   const second = talk.find('c-0002')
   const part = { rev: second.rev, channel: talk.record(), messages: [second], more: true }
   sync.release(Response.json({ channels: { c: part }, more: true, settingsVersion: 0 }))
@@ -62,15 +79,12 @@ test('a reader who is no member is shown what they missed', async () => {
 test('a room that was left before its gap was filled has no hole later', async () => {
   const clock = stoppedClock()
   const scripted = scriptedChat()
-  const { chat, channel, mend, hold } = scripted
+  const { chat, channel } = scripted
   const talk = channel('c')
   talk.send('1')
   const { messages, leave } = await missEvents(scripted, clock)
   talk.send('2')
-  const sync = hold(/^POST \/api\/sync$/)
-  mend()
-  chat.wake()
-  await sync.asked
+  const sync = await holdCatchUp(scripted)
   talk.send('3')
   leave()
   await clock.forward(2_000)
@@ -106,15 +120,12 @@ test('a room that started over after a gap keeps its newest page when it is left
 test('a room that missed too much during its gap is loaded once, not at each return', async () => {
   const clock = stoppedClock()
   const scripted = scriptedChat()
-  const { chat, channel, cut, mend, hold, bodies } = scripted
+  const { chat, channel, bodies } = scripted
   const talk = channel('c')
   talk.send('1')
   const { messages, leave } = await missEvents(scripted, clock)
   talk.send('2')
-  const sync = hold(/^POST \/api\/sync$/)
-  mend()
-  chat.wake()
-  await sync.asked
+  const sync = await holdCatchUp(scripted)
   leave()
   await clock.forward(2_000)
   sync.release()
@@ -123,11 +134,7 @@ test('a room that missed too much during its gap is loaded once, not at each ret
   messages.subscribe(() => {})
   await clock.forward(10)
   await until(messages, ready)
-  cut({ isCut: false })
-  await isOffline(chat)
-  chat.wake()
-  await clock.forward(10)
-  await until(messages, ready)
+  await returnAgain({ ...scripted, clock })
   expect(bodies.get('POST /api/sync')).toHaveProperty('pages', [])
   expect(texts(messages.getSnapshot()).at(-1)).toBe('2003')
 })
@@ -161,15 +168,12 @@ test('a gap that grew too large while its request waited holds up nothing', asyn
 test('a gap is forgotten with the messages that the user may not read any more', async () => {
   const clock = stoppedClock()
   const scripted = scriptedChat()
-  const { chat, channel, cut, mend, hold, refuse, allow, tell, bodies } = scripted
+  const { channel, refuse, allow, tell, bodies } = scripted
   const talk = channel('c')
   talk.send('1')
   const { messages } = await missEvents(scripted, clock)
   talk.send('2')
-  const sync = hold(/^POST \/api\/sync$/)
-  mend()
-  chat.wake()
-  await sync.asked
+  const sync = await holdCatchUp(scripted)
   refuse('chat:app:c')
   sync.release()
   await clock.forward(10)
@@ -177,10 +181,6 @@ test('a gap is forgotten with the messages that the user may not read any more',
   tell('channel.added', { channel: talk.record() })
   await clock.forward(10)
   await until(messages, ready)
-  cut({ isCut: false })
-  await isOffline(chat)
-  chat.wake()
-  await clock.forward(10)
-  await until(messages, ready)
+  await returnAgain({ ...scripted, clock })
   expect(bodies.get('POST /api/sync')).toMatchObject({ channels: { c: 2_147_483_647 } })
 })

@@ -40,7 +40,7 @@ test('a page that was left lets the next one send, and sends again once it is ba
   expect(texts({ items: talk.messages })).toEqual(['before', 'meanwhile', 'after'])
 })
 
-test('what is written without a network shows in other pages, too', async () => {
+test('messages that are written without a network show in other pages, too', async () => {
   const storage = indexedDbStorage('offline')
   const [one, two] = [scriptedChat({ storage }), scriptedChat({ storage })]
   two.data.channels = one.data.channels

@@ -195,7 +195,7 @@ test('channels dropped while a list loads are released at the end of the load', 
   expect(known()).not.toContain('c0')
 })
 
-test('a channel of which the server says that it is removed goes from the list', async () => {
+test('a channel that the server reports as removed leaves the list', async () => {
   const { chat, list, one, data } = await listed()
   data.channels.delete('one')
   // The event of a deletion makes the list fetch the record again.

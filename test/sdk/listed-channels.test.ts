@@ -13,7 +13,7 @@ import { stoppedClock } from '../support/scripted/time.ts'
 
 const LIST = /^GET .*channels\?/
 
-test("what others read and become, and older reads, leave one's own state", async () => {
+test("reads and roles of others, and older reads, leave one's own state", async () => {
   const { chat, channel, publish } = scriptedChat()
   const talk = channel('c')
   for (const text of ['one', 'two', 'three']) talk.send(text)

@@ -42,7 +42,7 @@ async function openOffline(storage: OutboxStorage) {
   return { room: chat.channel('c'), expectOrder }
 }
 
-test('what was done before the clock was set back is sent first, after reloads, too', async () => {
+test('operations before the clock was set back are sent first, after reloads, too', async () => {
   const storage = indexedDbStorage('set-back')
   await storage.put(OWNER, fromAhead())
   const { room, expectOrder } = await openOffline(storage)
@@ -52,7 +52,7 @@ test('what was done before the clock was set back is sent first, after reloads, 
   await expectOrder()
 })
 
-test('what another tab has done ahead of the clock is sent first, after reloads, too', async () => {
+test('operations of a tab ahead of the clock are sent first, after reloads, too', async () => {
   const storage = indexedDbStorage('ahead')
   const { room, expectOrder } = await openOffline(storage)
   const createdAt = new Date(Date.now() + 2 * HOUR_MS).toISOString()

@@ -49,7 +49,7 @@ test('a channel that is read in part shows what the answer says is left', async 
   expect([counts().one, totals]).toEqual([2, [3]])
 })
 
-test('of reads that wait for a network only those of everything are shown at once', async () => {
+test('among reads that wait for a network, only those of everything show at once', async () => {
   const { chat, room, unread, counts, cut, mend, one } = await unreadRooms()
   cut()
   await isOffline(chat)

@@ -69,7 +69,7 @@ test('a room load does not overwrite a newer online event', async () => {
   expect(ana.getSnapshot().isOnline).toBe(true)
 })
 
-test('who is watched just before a room is opened is asked for in its call', async () => {
+test('users who are watched just before a room is opened are asked for in its call', async () => {
   const clock = stoppedClock()
   const { chat, channel, requests, bodies } = scriptedChat()
   channel('c')
@@ -120,7 +120,7 @@ test('a client opens with two calls, however long each answer takes', async () =
   ])
 })
 
-test('who is online comes with a room that is being opened, however long that takes', async () => {
+test('presence comes with a room that is being opened, however long that takes', async () => {
   const { chat, hold, holdReplies, clock, ana, asked, bodies } = slowChat()
   await chat.connect()
   const accept = holdReplies()
@@ -140,7 +140,7 @@ test('who is online comes with a room that is being opened, however long that ta
   expect([ana.getSnapshot().isOnline, asked()]).toEqual([true, []])
 })
 
-test('who is online is asked for after five seconds, although a room has not come', async () => {
+test('presence is asked for after five seconds, although a room has not come', async () => {
   const { chat, hold, clock, ana, asked } = slowChat()
   await chat.connect()
   hold(SYNC)
@@ -151,7 +151,7 @@ test('who is online is asked for after five seconds, although a room has not com
   expect([ana.getSnapshot().isOnline, asked()]).toEqual([true, ['GET /api/users?ids=ana']])
 })
 
-test('who is online is asked for at once where there is no connection to wait for', async () => {
+test('presence is asked for at once where there is no connection to wait for', async () => {
   const { chat, clock, ana } = slowChat()
   await chat.api.users.get({ userId: 'me' })
   // Its record waits for the next connection.
@@ -161,14 +161,14 @@ test('who is online is asked for at once where there is no connection to wait fo
   expect(ana.getSnapshot().isOnline).toBe(true)
 })
 
-test('who is online is not asked for before connect() is called', async () => {
+test('presence is not asked for before connect() is called', async () => {
   const { clock, ana, requests, minted } = slowChat()
   ana.subscribe(() => {})
   await clock.forward(10_000)
   expect([requests, minted()]).toEqual([[], 0])
 })
 
-test('who was asked for before an outage is asked for after it, answered or not', async () => {
+test('users asked for before an outage are asked for again after it, answered or not', async () => {
   const { chat, data, hold, cut, mend, clock, ana } = slowChat()
   data.online.delete('ana')
   await chat.connect()
@@ -201,4 +201,27 @@ test('the presence of 300 users takes 3 requests, with any characters in their i
   expect(online).toEqual([0, 299, 300])
   const asked = requests.slice(before).map((request) => request.split('?')[0])
   expect(asked).toEqual([...Array(3).fill('GET /api/users'), 'GET /api/users/a%2Cb'])
+})
+
+test('a user waits five seconds for a room, whoever is watched after them', async () => {
+  const { chat, hold, clock, ana } = slowChat()
+  await chat.connect()
+  hold(SYNC)
+  chat.channel('c').members.subscribe(() => {})
+  await clock.forward(1)
+  ana.subscribe(() => {})
+  for (let second = 1; second <= 6; second++) {
+    await clock.forward(1_000)
+    chat.presence(`user${second}`).subscribe(() => {})
+  }
+  expect(ana.getSnapshot().isOnline).toBe(true)
+})
+
+test('a user who does not exist hides nobody else', async () => {
+  const { chat, clock, ana, refuseRequests } = slowChat()
+  await chat.connect()
+  refuseRequests(/no%2Cbody/, { status: 404, code: 'NOT_FOUND' })
+  for (const presence of [chat.presence('no,body'), ana]) presence.subscribe(() => {})
+  await clock.forward(250)
+  expect(ana.getSnapshot().isOnline).toBe(true)
 })

@@ -55,7 +55,7 @@ test('presence with a lower version counts once a backup may have been restored'
   await until(presence, ({ isOnline }) => !isOnline)
 })
 
-test('who came online before anybody watched them is not offline by an older answer', async () => {
+test('a user who came online before being watched is not offline by an older answer', async () => {
   const { chat, channel, tell, hold } = scriptedChat()
   channel('c')
   await chat.connect()

@@ -24,7 +24,7 @@ async function quoting() {
   return { talk, room, shown, hold }
 }
 
-test('nothing is left of a deleted message in quotes, although it is not loaded', async () => {
+test('quotes keep nothing of a deleted message, although it is not loaded', async () => {
   const { talk, room, shown } = await quoting()
   expect(texts(room.messages.getSnapshot())).not.toContain('1')
   talk.delete('c-0001')

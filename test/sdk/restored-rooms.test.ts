@@ -114,7 +114,7 @@ test('a list that could not be loaded shows what was stored, and is loaded again
   expect(list.getSnapshot()).toMatchObject({ status: 'ready', items: [] })
 })
 
-test('what has loaded before the stored snapshots is stored, if nothing changes', async () => {
+test('a room loaded before its stored snapshot is stored, if nothing changes', async () => {
   const { chat, room, release, stored } = lateSnapshot()
   room.watch()
   await chat.connect()
@@ -183,4 +183,14 @@ test('a room with a gap is not stored until the gap is filled', async () => {
   expect(rows.get('room c')).toMatchObject({
     messages: [{ text: '1' }, { text: '2' }, { text: '3' }],
   })
+})
+
+test('a list that is asked for once it was read from the device is shown', async () => {
+  const { chat, cut, release } = lateList()
+  cut()
+  chat.connect().catch(() => {})
+  release()
+  await quiet()
+  const { items, status } = chat.channels().getSnapshot()
+  expect([items.map(({ id }) => id), status]).toEqual([['c'], 'stale'])
 })

@@ -105,7 +105,7 @@ test('nothing of another app is shown any more once the token tells the app', as
   expect(textsIn('opened after')).toEqual([])
 })
 
-test('what was done in another app is not sent once the token tells the app', async () => {
+test('operations of another app are not sent once the token tells the app', async () => {
   const storage = memoryStorage()
   await storage.session?.put(KEY, session as never)
   const owner = 'http://chat app:me'
@@ -128,7 +128,7 @@ test('what was done in another app is not sent once the token tells the app', as
   expect(kept.map(({ clientId }) => clientId)).toEqual(['c-0001', 'c-0002'])
 })
 
-test('what waits is sent, whether or not the address of its server ends in a slash', async () => {
+test('waiting messages are sent, with or without a slash after the address', async () => {
   const storage = memoryStorage()
   const message = { type: 'send' as const, channelId: 'c', text: 'waits', attachments: [] }
   const createdAt = new Date(0).toISOString()
@@ -158,7 +158,7 @@ test('a message that waits has the name of its author that the token tells', asy
   expect(nameOf()).toEqual(['ME'])
 })
 
-test('what is written before the token comes is sent after what its app has stored', async () => {
+test('messages before the token comes are sent after those that its app has stored', async () => {
   const storage = memoryStorage()
   const message = { type: 'send' as const, channelId: 'c', text: 'stored', attachments: [] }
   const createdAt = new Date(0).toISOString()

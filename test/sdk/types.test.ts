@@ -72,6 +72,10 @@ type Differences =
       Payloads<typeof userEvents & typeof ephemeralUserEvents>
     >
   | Unless<IsSame<client.ErrorCode, ErrorCode>, 'error codes'>
+  | Unless<
+      IsSame<client.ChannelsFilter['type'], Args<Contract['channels']['list']>['type']>,
+      'types of listed channels'
+    >
 
 test('the client has the types of the contract: arguments, results, events and error codes', () => {
   // A difference is a compile error here that names it.

@@ -14,7 +14,7 @@ async function typist() {
   return { clock, room: chat.channel('c'), told }
 }
 
-test('who types on is shown as typing until five seconds after the last key', async () => {
+test('a user who types on is shown as typing until five seconds after the last key', async () => {
   const { clock, room, told } = await typist()
   for (let second = 0; second < 8; second++) {
     room.keystroke()
@@ -27,7 +27,7 @@ test('who types on is shown as typing until five seconds after the last key', as
   expect(told()).toMatchObject({ typing: false })
 })
 
-test('who types on at once after a message is shown as typing again', async () => {
+test('a user who types on at once after a message is shown as typing again', async () => {
   const { clock, room, told } = await typist()
   room.keystroke()
   await clock.forward(0)

@@ -42,7 +42,7 @@ test('a message that grows again after a pause is not taken for one that was lef
   expect(stream).toEqual({ isLive: true })
 })
 
-test('what is appended while a message is finished is in its text, or is refused', async () => {
+test('text that is appended while a message is finished is in it, or is refused', async () => {
   const { append, finish, ref } = await begin()
   await append(0, 'Hi')
   const { late, finished } = await whileRowLocked(

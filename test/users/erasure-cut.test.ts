@@ -113,7 +113,7 @@ test('all messages in a channel that nobody sees yet are emptied, in small steps
   })
 })
 
-test('what follows a message that its author had deleted is emptied as well', async () => {
+test('messages after one that their author had deleted are emptied as well', async () => {
   const { db } = world()
   const [una, bea] = await world().users('gap-una', 'gap-bea')
   const group = { name: 'Gap', memberIds: [una.id] }

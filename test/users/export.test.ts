@@ -74,7 +74,7 @@ test('an export has everything of the user, nothing of others and no secret', as
   expect(entries.filter(({ target }) => target.userId === 'ana')).toHaveLength(2)
 })
 
-test('what fills several pages of an export is in it once', async () => {
+test('things that fill several pages of an export are in it once', async () => {
   const { db, appId } = world()
   const eli = await world().user('eli')
   await db`

@@ -47,7 +47,7 @@ export type AppFileLine =
   | ({ kind: 'batch' } & z.infer<typeof batchLine>['batch'])
   | ({ kind: 'end' } & z.infer<typeof endLine>['end'])
 
-/** What a line says; undefined if it is none of such a file. */
+/** Parses a line; undefined if such a file has no lines like it. */
 export function parseAppFileLine(line: string): AppFileLine | undefined {
   const row = ROW.exec(line)?.[1]
   if (row !== undefined) return { kind: 'row', row }

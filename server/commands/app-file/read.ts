@@ -84,7 +84,7 @@ async function finish(
   return { ...shown, hasNewEpoch, appId: header.appId, rows, leftOut }
 }
 
-/** What has been read so far. */
+/** The state of a reading. */
 type Reading = {
   header: AppFileHeader
   /** Where an earlier run has come. */

@@ -5,7 +5,7 @@ export type AppTable = {
   name: string
   /** In an expression. */
   alias: string
-  /** What follows `from`. */
+  /** The SQL after `from`. */
   rows: (db: Tx, appId: string) => Fragment
   /** A row as it is exported, when that is not simply all of its columns. */
   exported?: string

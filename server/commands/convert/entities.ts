@@ -3,7 +3,7 @@ import { hasUnsafeKeys, withoutUnsafeKeys } from '../../core/unsafe-keys.ts'
 
 /** An object of an export: a line of JSON lines, or an element of a JSON array. */
 export type Entity = Record<string, unknown>
-/** What a converter makes of one entity of an export, or why nothing. */
+/** The record that a converter makes of an entity of an export, or why it makes none. */
 export type Converter = (entity: Entity) => (ImportRecordInput | { problem: string })[]
 /** A format of exports. */
 export type Format = {

@@ -85,7 +85,7 @@ const removeAbandoned = (directory: string) => {
   }
 }
 
-/** What PostgreSQL notes beside its socket; undefined if there is no such file. */
+/** The owner in PostgreSQL's lock file beside its socket; undefined if there is no such file. */
 const ownerOf = (folder: string) => {
   const lock = join(folder, `.s.PGSQL.${SOCKET_PORT}.lock`)
   try {

@@ -30,7 +30,7 @@ export type EmbeddedPostgresOptions = {
   dataDir: string
   settings?: Record<string, string>
   onNotice?: (line: string) => void
-  /** If given, a server that ends by itself is restarted. Called with a line if that is in vain. */
+  /** If given, a server that ends by itself is restarted. Called with a line if that fails. */
   onLost?: (line: string) => void
 }
 
@@ -68,7 +68,7 @@ export async function startEmbeddedPostgres(
 }
 
 /**
- * Throws if a start would fail for want of a place or of the programs, or because another process
+ * Throws if a start would fail for lack of a place or of the programs, or because another process
  * uses that place. It makes nothing.
  */
 export function requireEmbeddable(dataDir: string) {

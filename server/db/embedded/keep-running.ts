@@ -33,7 +33,7 @@ export function keepRunning(cluster: Cluster, first: Postmaster, options: WatchO
   let restarting: Promise<void> | undefined
   /** Why the last restart failed, in one line. */
   let failure: string | undefined
-  /** Between tries for want of room; 0 if there was enough. */
+  /** Between tries for lack of room; 0 if there was enough. */
   let pauseMs = 0
   let pausedAt = 0
 

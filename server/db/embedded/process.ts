@@ -37,7 +37,7 @@ export const runningPostmaster = (directory: string) => {
 export const isPostmaster = ({ pid, directory }: { pid: number; directory: string }) =>
   isAlive(pid) && commandLine(pid).includes(isWindows ? 'postgres.exe' : ` -D ${directory} `)
 
-/** What the server's pid file says. It is left behind when a server is killed. */
+/** The content of the server's pid file, which is left behind when a server is killed. */
 export const recordedPostmaster = (directory: string) => {
   try {
     const lines = readFileSync(join(directory, 'postmaster.pid'), 'utf8').split('\n')

@@ -9,7 +9,7 @@ import {
 } from 'node:fs'
 
 const LARGEST_BYTES = 10 * 1024 * 1024
-/** What is left of a log that has grown too large. */
+/** The end of a log that has grown too large, which is kept. */
 const KEPT_BYTES = 512 * 1024
 
 /**

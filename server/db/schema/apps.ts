@@ -30,7 +30,7 @@ export const apps = pgTable(
     messageRetentionDays: integer(),
     /** Null: that of the server. */
     userAdminAccess: text().$type<AppSettings['userAdminAccess']>(),
-    /** What differs from the limits of the server. */
+    /** Limits that differ from the server's. */
     rateLimits: jsonb().$type<Partial<AppSettings['rateLimits']>>(),
   },
   (t) => [
@@ -73,8 +73,8 @@ export const activeUsers = pgTable(
 )
 
 /**
- * Who did what. Its trigger refuses changes, and deletes but those of the retention. An entry
- * outlives its app: what the operator did is kept, so that a deletion can be proved.
+ * The audit log. Its trigger refuses changes, and deletes except those of the retention. An entry
+ * outlives its app, so that a deletion can be proved.
  */
 export const audit = pgTable(
   'audit',

@@ -20,9 +20,9 @@ export const imports = pgTable('imports', {
 })
 
 /**
- * What an import has read of channels that nobody sees yet, until it is put in order. `channel` is
- * one whose line a run has read, `refresh` a member whose clients are to load their channels again,
- * `owner` a channel whose owner was erased meanwhile.
+ * Rows that an import has read of channels that nobody sees yet, until they are put in order.
+ * `channel` is one whose line a run has read, `refresh` a member whose clients are to load their
+ * channels again, `owner` a channel whose owner was erased meanwhile.
  */
 export const importedRows = pgTable(
   'imported_rows',
@@ -38,7 +38,7 @@ export const importedRows = pgTable(
     position: bigserial({ mode: 'number' }).notNull(),
     /** The line of the file. */
     line: integer().notNull(),
-    /** What it becomes a row of. */
+    /** The table that it becomes a row of. */
     row: jsonb().$type<Record<string, unknown>>().notNull(),
     createdAt: createdAt(),
   },
@@ -50,8 +50,8 @@ export const importedRows = pgTable(
 )
 
 /**
- * How far the import of a whole app is, from the file of another deployment. The app is deleted at
- * 'infinity' until the end.
+ * The progress of the import of a whole app, from the file of another deployment. The app is
+ * deleted at 'infinity' until the end.
  */
 export const appImports = pgTable('app_imports', {
   appId: appId().primaryKey(),

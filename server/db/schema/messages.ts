@@ -180,7 +180,7 @@ export const pins = pgTable(
   (t) => [index().on(t.channelId, t.pinnedAt), referencesChannel(t).onDelete('cascade')],
 )
 
-/** What was found behind a URL, or that nothing was, until the URL is to be fetched again. */
+/** The preview of a URL, or that it has none, until the URL is to be fetched again. */
 export const linkPreviews = pgTable(
   'link_previews',
   {

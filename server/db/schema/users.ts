@@ -23,7 +23,7 @@ export const users = pgTable(
     appId: appId(),
     id: text().notNull(),
     name: text(),
-    /** How others see the user. */
+    /** The name that others see. */
     displayName: text()
       .notNull()
       .generatedAlwaysAs(
@@ -100,7 +100,7 @@ export const devices = pgTable(
   ],
 )
 
-/** What a user wants to be notified of, where it differs from the defaults of the contract. */
+/** A user's choice of notifications, where it differs from the defaults of the contract. */
 export const preferences = pgTable(
   'preferences',
   {

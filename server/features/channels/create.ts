@@ -5,6 +5,7 @@ import type { WriteContext } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
 import { sha256 } from '../../core/hash.ts'
 import { implement } from '../../core/operation.ts'
+import { channelNotFound } from '../../core/refusals.ts'
 import type { ChannelRow } from '../../db/rows.ts'
 import { asLocked, channelForReader } from '../access.ts'
 import { mergeCustom } from '../custom.ts'
@@ -167,6 +168,6 @@ export async function viewChannel(
     page: db`c.id = ${channelId} and ${isAllowed}`,
     includesMembers: true,
   })
-  if (!channel) throw new ApiError('NOT_FOUND', 'Channel not found')
+  if (!channel) throw channelNotFound()
   return channel
 }

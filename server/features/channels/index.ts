@@ -148,8 +148,8 @@ const update = implement(contract.channels.update, async (ctx, { channelId, ...c
   return atRev(await viewChannel(ctx, channelId), channel.rev + 1)
 })
 
-type Changes = Omit<Input<typeof contract.channels.update>, 'channelId'>
-const changesProfile = ({ name, image, description }: Changes) =>
+type ChannelEdit = Omit<Input<typeof contract.channels.update>, 'channelId'>
+const changesProfile = ({ name, image, description }: ChannelEdit) =>
   [name, image, description].some((value) => value !== undefined)
 
 const remove = implement(contract.channels.delete, async (ctx, { channelId }) => {

@@ -118,7 +118,7 @@ export const reactionKey = ({ messageId, emoji, userId }: ReactionRef) =>
 
 /**
  * Keys of those of these reactions and pins that are stored, or wait since an earlier batch or run.
- * What waits is judged once, at the end, and not when it is read again.
+ * Waiting ones are judged once, at the end, and not when they are read again.
  */
 export async function selectStored(
   db: Tx,

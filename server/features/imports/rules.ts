@@ -5,7 +5,7 @@ import type { ParsedRecord } from './records.ts'
 /** New, already there, or the reason why it is refused. */
 export type Verdict = 'imported' | 'skipped' | { reason: string }
 
-/** What verdicts depend on. Records that are accepted are added: later lines may name them. */
+/** The facts that verdicts depend on. Accepted records are added: later lines may name them. */
 export type Facts = {
   channelId: (id: string) => string
   messageId: (id: string) => string
@@ -111,7 +111,7 @@ function microsOf(time: string) {
   return Math.floor(Date.parse(time) / 1_000) * 1e6 + Math.round(Number(fraction) * 1e6)
 }
 
-/** What reactions and pins have in common. */
+/** The rules that reactions and pins share. */
 const judgeMark = (
   { channels, users, messages, stored, ...facts }: Facts,
   { messageId, userId, key }: { messageId: string; userId: string; key: string },

@@ -1,7 +1,7 @@
 import { contract, type Input, type InspectedChannel, limits } from '@parley/contract'
 import { implementWithoutTransaction } from '../../core/operation.ts'
 import type { Fragment, Tx } from '../../db/client.ts'
-import { hasPart, inApp, LAST_ID } from '../../db/sql.ts'
+import { hasPart, inApp, isOpenType, LAST_ID } from '../../db/sql.ts'
 import { requireApp } from '../apps/view.ts'
 import { decodeCursor, decodeIdCursor, encodeCursor, toPage } from '../cursors.ts'
 import { selectNamed } from '../search.ts'
@@ -75,7 +75,7 @@ async function searchOthers(db: Tx, { appId, q, limit, cursor }: Query & { q: st
       array(
         select slice.id
         from slice
-        where slice.type not in ('public', 'livestream')
+        where not ${isOpenType(db, db`slice.type`)}
           and ${hasPart(db, db`slice.name`, q)}
         order by slice.id desc
         limit ${limit + 1}
@@ -167,7 +167,7 @@ function namedIds(db: Tx, { count, q, ...range }: ChannelIds & { q: string }) {
       order by c.app_id desc, c.id desc
       limit ${rows}
     ) newest
-    where newest.type in ('public', 'livestream')`
+    where ${isOpenType(db, db`newest.type`)}`
   const byKeys = db`
     select named.id, named.name
     from (

@@ -1,7 +1,7 @@
 import { contract, limits } from '@parley/contract'
 import { noteAct } from '../../core/audit.ts'
-import { ApiError } from '../../core/errors.ts'
 import { implement } from '../../core/operation.ts'
+import { channelNotFound } from '../../core/refusals.ts'
 import type { Fragment, Tx } from '../../db/client.ts'
 import { hasPart } from '../../db/sql.ts'
 import { isOpen, selectChannel } from '../access.ts'
@@ -15,7 +15,7 @@ export const messages = implement(
     const { db } = ctx
     await requireApp(db, appId)
     const [channel] = await selectChannel(db, appId, channelId)
-    if (!channel) throw new ApiError('NOT_FOUND', 'Channel not found')
+    if (!channel) throw channelNotFound()
     // A cursor's number was read from this very list.
     const before =
       cursor === undefined ? db`true` : db`msg.seq < ${decodeNumberCursor(cursor)}::bigint`

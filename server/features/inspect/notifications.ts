@@ -1,12 +1,12 @@
 import { contract, defaultPreferences, type Output, type Preferences } from '@parley/contract'
-import { ApiError } from '../../core/errors.ts'
 import { implementWithoutTransaction } from '../../core/operation.ts'
+import { userNotFound } from '../../core/refusals.ts'
 import { requireApp } from '../apps/view.ts'
 
 type Device = Output<typeof contract.inspect.notifications>['devices'][number]
 type UserRow = { chosen: Partial<Preferences> | null }
 
-/** What decides whether a user is pushed to, but for the channels that they have muted. */
+/** All that decides whether a user gets pushes, except for the channels that they have muted. */
 export const notifications = implementWithoutTransaction(
   contract.inspect.notifications,
   async ({ db }, { appId, userId }) => {
@@ -26,7 +26,7 @@ export const notifications = implementWithoutTransaction(
           and d.user_id = ${userId}
         order by d.id`,
     ])
-    if (!user) throw new ApiError('NOT_FOUND', 'User not found')
+    if (!user) throw userNotFound()
     return { preferences: { ...defaultPreferences, ...user.chosen }, devices }
   },
 )

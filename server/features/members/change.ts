@@ -2,6 +2,7 @@ import { grouped, limits, type Member, type Role, type UserSummary } from '@parl
 import type { WriteContext } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
 import type { LockedChannel } from '../../core/event-buffer.ts'
+import { tokenRevoked } from '../../core/refusals.ts'
 import type { Fragment, Tx } from '../../db/client.ts'
 import { pipelined } from '../../db/pipelined.ts'
 import { atRev, viewForNewMember } from '../channels/view.ts'
@@ -27,8 +28,7 @@ export async function lockKnownUsers(
   const users = wanted.length === 0 ? [] : await lockUsersForShare(db, appId, wanted)
   const known = new Set(users.map(({ id }) => id))
   const unknown = wanted.filter((id) => !known.has(id))
-  if (userId !== null && unknown.includes(userId))
-    throw new ApiError('INVALID_TOKEN', 'The token has been revoked')
+  if (userId !== null && unknown.includes(userId)) throw tokenRevoked()
   if (unknown.length > 0) {
     const names = unknown.map((id) => JSON.stringify(id)).join(', ')
     if (field === undefined) throw new ApiError('NOT_FOUND', `User not found: ${names}`)

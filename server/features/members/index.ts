@@ -9,6 +9,7 @@ import {
   implementWithoutTransaction,
   RequiresFirstError,
 } from '../../core/operation.ts'
+import { memberNotFound, notMember } from '../../core/refusals.ts'
 import type { MemberRef } from '../../core/user-ref.ts'
 import type { Tx } from '../../db/client.ts'
 import { pipelined } from '../../db/pipelined.ts'
@@ -141,7 +142,7 @@ export async function joinOpenChannel(
     await addMembers(ctx, channel, [{ user, role: 'member' }])
   }
   const [member] = await selectMembersById(ctx.db, channelId, [ctx.caller.userId])
-  if (!member) throw new ApiError('FORBIDDEN', 'You are not a member of this channel')
+  if (!member) throw notMember()
   return member
 }
 
@@ -157,7 +158,7 @@ async function lockedMember(
     lockedChannelForMember(ctx, channelId),
     selectMembersById(ctx.db, channelId, [userId]),
   ])
-  if (!member) throw new ApiError('NOT_FOUND', 'Member not found')
+  if (!member) throw memberNotFound()
   if (!isAllowed(membership.role, member.role)) {
     throw new ApiError('FORBIDDEN', 'Your role in this channel does not allow this')
   }

@@ -1,5 +1,5 @@
 import type { Context, WriteContext } from '../../core/context.ts'
-import { ApiError } from '../../core/errors.ts'
+import { messageNotFound, notAuthor } from '../../core/refusals.ts'
 import type { Tx } from '../../db/client.ts'
 import { pipelined } from '../../db/pipelined.ts'
 import type { MessageRow } from '../../db/rows.ts'
@@ -57,12 +57,11 @@ const selectMessage = (db: Tx, { channelId, messageId }: MessageRef) => db<Dated
     and deleted_at is null`
 
 function requireAuthor({ caller }: Pick<Context<'user'>, 'caller'>, message: DatedMessage) {
-  if (message.userId !== caller.userId)
-    throw new ApiError('FORBIDDEN', 'You are not the author of this message')
+  if (message.userId !== caller.userId) throw notAuthor()
   return message
 }
 
 function requireMessage(message: DatedMessage | undefined) {
-  if (!message) throw new ApiError('NOT_FOUND', 'Message not found')
+  if (!message) throw messageNotFound()
   return message
 }

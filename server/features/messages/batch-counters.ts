@@ -6,8 +6,8 @@ export type Thread = Pick<MessageRow, 'id' | 'replyCount' | 'rev'>
 export type Marker = Pick<MemberRow, 'channelId' | 'userId' | 'lastReadSeq' | 'unreadAfterSeq'>
 
 /**
- * What the messages of a batch change beside them: the replies that threads count, the markers of
- * their authors, and how many messages each author has in a channel.
+ * Counters that the messages of a batch change: the replies of threads, the markers of the authors,
+ * and how many messages each author has in a channel.
  */
 export function createBatchCounters() {
   const threads = new Map<string, Thread>()

@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import type { BeforeSendQuestion, contract, Input, Message } from '@parley/contract'
 import type { BeforeSendHook } from '../../core/before-send.ts'
 import type { ConnectionlessContext, UserCaller } from '../../core/context.ts'
-import { ApiError, HookRefusalError } from '../../core/errors.ts'
+import { HookRefusalError } from '../../core/errors.ts'
+import { streamIsScreened } from '../../core/refusals.ts'
 import type { Tx } from '../../db/client.ts'
 import { pipelined } from '../../db/pipelined.ts'
 import type { MessageRow } from '../../db/rows.ts'
@@ -30,9 +31,8 @@ export async function judge(
   const { hook, repeated } = await read((db) => readFacts(db, caller, input))
   if (repeated) return { repeated }
   if (!hook) return { input }
-  // The hook could only judge the beginning of a growing text.
   if (input.streaming) {
-    throw new ApiError('FORBIDDEN', 'Only the backend may stream messages that a hook judges')
+    throw streamIsScreened()
   }
   const { type: _, ...message } = input
   const changes = await ask(services, hook, questionOf(caller, message))

@@ -4,10 +4,10 @@ import type { MessageRow } from '../../db/rows.ts'
 import { mergeCustom } from '../custom.ts'
 
 type Editable = Pick<MessageRow, 'text' | 'attachments' | 'custom'>
-type Changes = Pick<Input<typeof contract.messages.edit>, 'text' | 'custom'>
+type MessageEdit = Pick<Input<typeof contract.messages.edit>, 'text' | 'custom'>
 
 /** The content of a message after an edit. An edit may not leave it empty. */
-export function contentAfter(message: Editable, changes: Changes) {
+export function contentAfter(message: Editable, changes: MessageEdit) {
   const { attachments } = message
   const { text = message.text } = changes
   if (changes.text === '' && Array.isArray(attachments) && attachments.length === 0)

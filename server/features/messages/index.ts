@@ -3,6 +3,7 @@ import { contract, limits } from '@parley/contract'
 import { ApiError } from '../../core/errors.ts'
 import { JsonText } from '../../core/json-text.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
+import { messageNotFound } from '../../core/refusals.ts'
 import type { Fragment, Tx } from '../../db/client.ts'
 import { pipelined } from '../../db/pipelined.ts'
 import { channelForReader, isReadable, type ReaderContext, seqOf } from '../access.ts'
@@ -115,7 +116,7 @@ const get = implementWithoutTransaction(
       channelForReader(ctx, channelId),
       selectMessages(ctx.db, { viewer: ctx.caller.userId, which }),
     ])
-    if (!message) throw new ApiError('NOT_FOUND', 'Message not found')
+    if (!message) throw messageNotFound()
     return message
   },
 )

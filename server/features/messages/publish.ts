@@ -1,7 +1,7 @@
 import type { ChannelEvent, Message } from '@parley/contract'
 import type { WriteContext } from '../../core/context.ts'
-import { ApiError } from '../../core/errors.ts'
 import type { LockedCounters } from '../../core/event-buffer.ts'
+import { messageNotFound } from '../../core/refusals.ts'
 import { asBroadcast, selectMessages } from './view.ts'
 
 type UpdateCause = Pick<ChannelEvent<'message.updated'>, 'pin'>
@@ -32,7 +32,7 @@ export async function viewMessage(
   { messageId, viewer }: ViewQuery,
 ): Promise<Message> {
   const [message] = await selectMessages(db, { viewer, which: db`where msg.id = ${messageId}` })
-  if (!message) throw new ApiError('NOT_FOUND', 'Message not found')
+  if (!message) throw messageNotFound()
   return message
 }
 

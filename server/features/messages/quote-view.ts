@@ -19,7 +19,7 @@ export const quotedMessage = constant(
   ) end`,
 )
 
-/** What a quote shows of message row `quoted` of `quoted_author`, as JSON. */
+/** A quote of message row `quoted` by `quoted_author`, as JSON. */
 export const summaryOfQuoted = (db: Tx) => db`
   json_build_object(
     'id', quoted.id, 'seq', quoted.seq, 'rev', quoted.rev, 'userId', quoted.user_id,

@@ -1,6 +1,7 @@
 import { contract, type Message } from '@parley/contract'
 import { ApiError } from '../../core/errors.ts'
 import { CONTENDED, implementBatch, RequiresFirstError } from '../../core/operation.ts'
+import { channelFrozen, channelNotFound, notMember, tokenRevoked } from '../../core/refusals.ts'
 import type { Tx } from '../../db/client.ts'
 import { channelForReader, isOpen } from '../access.ts'
 import { joinOpenChannel } from '../members/index.ts'
@@ -60,9 +61,9 @@ function decide(
   const { command, channel, role, earlierId } = facts
   const isBackend = command.caller.userId === null
   if (facts.isAuthorDeleted && !isBackend) {
-    return refuse('INVALID_TOKEN', 'The token has been revoked')
+    return { error: tokenRevoked() }
   }
-  if (!channel) return refuse('NOT_FOUND', 'Channel not found')
+  if (!channel) return { error: channelNotFound() }
   const wrongType = isBackend ? 'regular' : 'system'
   if (command.input.type === wrongType) {
     return refuse('FORBIDDEN', `type: expected something other than "${wrongType}"`)
@@ -71,7 +72,7 @@ function decide(
     return refuse('FORBIDDEN', 'System messages cannot be streamed')
   }
   if (role === null && !isBackend && !isOpen(channel.type)) {
-    return refuse('FORBIDDEN', 'You are not a member of this channel')
+    return { error: notMember() }
   }
   const repeated = earlierId === null ? undefined : earlier.get(earlierId)
   if (repeated) return { result: repeated, isRepeat: true }
@@ -82,11 +83,11 @@ function decide(
     return refuse('NOT_FOUND', 'Quoted message not found')
   }
   if (isBackend) return append(facts, channel)
-  if (channel.frozen) return refuse('FORBIDDEN', 'The channel is frozen')
+  if (channel.frozen) return { error: channelFrozen() }
   return role === null ? { error: joinFirst(command) } : append(facts, channel)
 }
 
-const refuse = (code: 'NOT_FOUND' | 'FORBIDDEN' | 'INVALID_TOKEN', message: string) => ({
+const refuse = (code: 'NOT_FOUND' | 'FORBIDDEN', message: string) => ({
   error: new ApiError(code, message),
 })
 

@@ -1,6 +1,7 @@
 import { type contract, type Input, limits } from '@parley/contract'
 import type { Context } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
+import { channelFrozen, messageNotFound, notAuthor, notStreaming } from '../../core/refusals.ts'
 import { channelForMember, isLargeChannelRow } from '../access.ts'
 
 type Append = Input<typeof contract.streams.append>
@@ -62,13 +63,13 @@ export async function lengthIfRepeated(ctx: Context<'user'>, append: Append) {
       and msg.app_id is not distinct from ${caller.appId}
       and msg.channel_id is not distinct from ${channelId}
       and msg.deleted_at is null`
-  if (!message) throw new ApiError('NOT_FOUND', 'Message not found')
-  if (message.userId !== caller.userId) refuse('You are not the author of this message')
-  if (message.streaming === null) refuse('The message was not sent with streaming: true')
+  if (!message) throw messageNotFound()
+  if (message.userId !== caller.userId) throw notAuthor()
+  if (message.streaming === null) throw notStreaming()
   const { length } = message.text
   if (text !== '' && at <= length && message.text.startsWith(text, at)) return length
-  if (!message.streaming) refuse('The message has ended')
-  if (frozen) refuse('The channel is frozen')
+  if (!message.streaming) throw new ApiError('FORBIDDEN', 'The message has ended')
+  if (frozen) throw channelFrozen()
   if (at !== length) {
     throw new ApiError('VALIDATION_ERROR', `at: expected ${length}, the length so far`)
   }
@@ -78,8 +79,4 @@ export async function lengthIfRepeated(ctx: Context<'user'>, append: Append) {
     throw new ApiError('VALIDATION_ERROR', `text: ${most}`)
   }
   throw new ApiError('UNAVAILABLE', 'The message was changed meanwhile: try again', 1)
-}
-
-function refuse(message: string): never {
-  throw new ApiError('FORBIDDEN', message)
 }

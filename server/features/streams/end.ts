@@ -10,7 +10,7 @@ import { publishMessageUpdate } from '../messages/publish.ts'
 type EndingStream = {
   channel: LockedChannel
   message: DatedMessage
-  /** What is not stored in the message yet. */
+  /** The text that is not stored in the message yet. */
   tail: string
   viewer: string | null
   isInterrupted: boolean

@@ -1,7 +1,7 @@
 import { contract } from '@parley/contract'
 import { causeOf } from '../../core/context.ts'
-import { ApiError } from '../../core/errors.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
+import { notStreaming, streamIsScreened } from '../../core/refusals.ts'
 import { lockedMessageForAuthor } from '../messages/access.ts'
 import { viewMessage } from '../messages/publish.ts'
 import { appendText, lengthIfRepeated } from './append.ts'
@@ -15,7 +15,7 @@ import { lockStream } from './store.ts'
 const append = implementWithoutTransaction(contract.streams.append, async (ctx, given) => {
   const { caller, services } = ctx
   if (caller.isScreened) {
-    throw new ApiError('FORBIDDEN', 'Only the backend may stream messages that a hook judges')
+    throw streamIsScreened()
   }
   const grown = await appendText(ctx, given)
   if (!grown) return { length: await lengthIfRepeated(ctx, given) }
@@ -30,7 +30,7 @@ const finish = implement(contract.streams.finish, async (ctx, ref) => {
   const { appId, userId: viewer } = ctx.caller
   const { messageId } = ref
   if (message.streaming === null) {
-    throw new ApiError('FORBIDDEN', 'The message was not sent with streaming: true')
+    throw notStreaming()
   }
   const stream = await lockStream(ctx.db, { appId, messageId })
   if (!stream) return viewMessage(ctx, { messageId, viewer })

@@ -1,5 +1,6 @@
 import { topics, type UserSummary } from '@parley/contract'
 import type { Transaction } from '../../core/context.ts'
+import { isOfUser, topicOfChannel } from '../../core/topic-names.ts'
 import type { Tx } from '../../db/client.ts'
 import { pipelined } from '../../db/pipelined.ts'
 import { isoTime } from '../../db/sql.ts'
@@ -36,7 +37,7 @@ export const areEventsKept = (db: Tx) => db`(
   and exists (
     select
     from events e
-    where e.topic = 'chat:' || c.app_id || ':' || c.id
+    where e.topic = ${topicOfChannel(db)}
   )
 )`
 
@@ -175,7 +176,7 @@ async function eraseEvents(
 
 /** In short form the id of an author has no quotation mark before it. */
 const textsOf = ({ channelId, userIds }: NamedTarget, topic: string) =>
-  topic.startsWith('user:')
+  isOfUser(topic)
     ? [JSON.stringify(channelId)]
     : userIds.map((userId) => JSON.stringify(userId).slice(1))
 

@@ -2,7 +2,7 @@ import { limits } from '@parley/contract'
 import { isoTime } from '../../db/sql.ts'
 import { byChannel, byId, isCreator, isTheirs, type Part, single } from './export-part.ts'
 
-/** What is exported, in this order. Secrets are left out: the push tokens of devices. */
+/** The parts of an export, in this order. Secrets are left out: the push tokens of devices. */
 export const exportParts: Part[] = [
   single('profile', (db, { appId, userId }) => ({
     data: db`jsonb_build_object(

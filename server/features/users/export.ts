@@ -2,6 +2,7 @@ import { contract, type ExportItem, limits } from '@parley/contract'
 import { isNoted, noteLongAct } from '../../core/audit.ts'
 import { ApiError } from '../../core/errors.ts'
 import { implement } from '../../core/operation.ts'
+import { userNotFound } from '../../core/refusals.ts'
 import type { Fragment, Tx } from '../../db/client.ts'
 import { decodeCursor, encodeCursor, invalidCursor } from '../cursors.ts'
 import { nameAppOfUses } from './erase-invites.ts'
@@ -21,7 +22,7 @@ export const exportUser = implement(contract.users.export, async (ctx, { userId,
     where u.app_id = ${appId}
       and u.id = ${userId}
       and u.deleted_at is null`
-  if (count === 0) throw new ApiError('NOT_FOUND', 'User not found')
+  if (count === 0) throw userNotFound()
   if (cursor === undefined) await nameAppOfUses(db, { appId, userIds: [userId] })
   const { noteId, ...from } =
     cursor === undefined

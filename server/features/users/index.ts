@@ -3,6 +3,7 @@ import { noteAct } from '../../core/audit.ts'
 import type { Caller, UserAdminAccess, WriteContext } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
+import { userNotFound } from '../../core/refusals.ts'
 import { deleteUsers } from './delete.ts'
 import { exportUser } from './export.ts'
 import { listUsers, listUsersById } from './list.ts'
@@ -19,7 +20,7 @@ const list = implementWithoutTransaction(
 
 const get = implementWithoutTransaction(contract.users.get, async ({ db, caller }, { userId }) => {
   const [profile] = await selectProfiles(db, { appId: caller.appId, which: db`u.id = ${userId}` })
-  if (!profile) throw new ApiError('NOT_FOUND', 'User not found')
+  if (!profile) throw userNotFound()
   const { email, ...user } = profile
   const maySeeEmail = caller.userId === null || caller.userId === userId
   return maySeeEmail ? { ...user, email } : user
@@ -51,7 +52,7 @@ const put = implement(contract.users.put, async (ctx, { userId, ...profile }) =>
 const remove = implement(contract.users.delete, async (ctx, { userId }) => {
   requireAdminOf(ctx, [userId])
   const [deletedUserId] = await deleteUsers(ctx, ctx.caller.appId, [userId])
-  if (deletedUserId === undefined) throw new ApiError('NOT_FOUND', 'User not found')
+  if (deletedUserId === undefined) throw userNotFound()
   noteAct(ctx, { operation: 'users.delete', target: { userId } })
   return { success: true, deletedUserId }
 })

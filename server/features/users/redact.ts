@@ -2,11 +2,11 @@ import { type Channel, topics, type UserSummary } from '@parley/contract'
 import type { ChannelRow } from '../../db/rows.ts'
 import { DELETED_USER_NAME } from '../../db/sql.ts'
 
-/** What stored events say of users and channels that were deleted. All are functions of JSON. */
+/* Redacts deleted users and channels in stored events. All are functions of JSON. */
 
 export type NamedChannel = Pick<ChannelRow, 'appId' | 'id' | 'name' | 'image'>
 
-/** What users made up themselves: it may look like a user. */
+/** Fields that users fill as they like: the content may look like a user. */
 const GIVEN = new Set(['custom', 'attachments'])
 
 /** The users whose names and texts are removed, by id, as they are shown from now on. */

@@ -1,4 +1,5 @@
 import { envelopeIn } from '../../core/stored-envelope.ts'
+import { isOfUser } from '../../core/topic-names.ts'
 import type { Tx } from '../../db/client.ts'
 import { type NamedChannel, withoutPeer } from './redact.ts'
 
@@ -18,7 +19,7 @@ export async function rewriteEvents(
   redact: (json: never) => unknown = (json) => json,
 ): Promise<Rewriting> {
   const rewrite = (json: never) =>
-    topic.startsWith('user:') ? withoutPeer(json, channel, topic) : redact(json)
+    isOfUser(topic) ? withoutPeer(json, channel, topic) : redact(json)
   const rows = await db<StoredRow[]>`
     select
       e."offset", e.message_id,

@@ -1,8 +1,8 @@
 import type { UserInput } from '@parley/contract'
 import { countActive, isToday } from '../../core/active-users.ts'
 import type { WriteContext } from '../../core/context.ts'
-import { ApiError } from '../../core/errors.ts'
 import { RequiresFirstError } from '../../core/operation.ts'
+import { tokenRevoked } from '../../core/refusals.ts'
 import type { Tx } from '../../db/client.ts'
 import { profileVersion } from './view.ts'
 
@@ -58,7 +58,7 @@ export async function upsertUsers(
   const upsertedIds = new Set(upserted.map(({ id }) => id))
   const pending = Object.keys(draftById).filter((id) => !upsertedIds.has(id))
   if ('userId' in caller && upserted.some(({ id, isNew }) => isNew && id === caller.userId))
-    throw new ApiError('INVALID_TOKEN', 'The token has been revoked')
+    throw tokenRevoked()
   // Others have made them since this began: only when repeated does it know what it changes.
   if (upserted.some(({ isNew, wasKnown }) => !isNew && !wasKnown))
     throw new RequiresFirstError(async () => {})

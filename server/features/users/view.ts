@@ -6,7 +6,7 @@ import { constant } from '../../db/sql.ts'
 export const userSummary = (db: Tx, user = db`u`) =>
   db`jsonb_build_object('id', ${user}.id, ${publicFields(db, user)})`
 
-/** What is public of user row `u`, or `user`, beside the id, as fields for `jsonb_build_object`. */
+/** The public fields of user row `u`, or `user`, except its id, for `jsonb_build_object`. */
 export const publicFields = (db: Tx, user = db`u`) =>
   db`'name', ${user}.display_name, 'image', ${user}.image`
 

@@ -7,8 +7,8 @@ const MOST = 10_000
 type WebhookChange = { appId: string; webhookId: string; enabled?: boolean; url?: string }
 
 /**
- * What waits for another try is due at once if a webhook is about to be enabled again, or to get
- * another URL; its deliveries are locked in the order in which replays lock them. Enabled again, it
+ * Makes deliveries that wait for another try due at once if a webhook is about to be enabled again,
+ * or to get another URL. They are locked in the order in which replays lock them. Enabled again, it
  * also begins its replay again, for there are events that this did not see. The webhook stays
  * locked, so that of two such changes one comes first.
  */

@@ -1,5 +1,6 @@
 import type { Webhook } from '@parley/contract'
 import { ApiError } from '../../core/errors.ts'
+import { channelIdIn, isChannelTopic } from '../../core/topic-names.ts'
 import { headerIdOf } from '../../core/webhook-ids.ts'
 import type { Tx } from '../../db/client.ts'
 
@@ -17,7 +18,9 @@ export const selectWebhooks = (db: Tx, appId: string) => db<Webhook[]>`
 /** The columns of delivery `wd` that its app sees. */
 export const deliveryColumns = (db: Tx) => db`
   wd.id::text as id, ${headerIdOf(db)} as header_id, wd.event_type,
-  case when wd.topic like 'chat:%' then split_part(wd.topic, ':', 3) end as channel_id,
+  case
+    when ${isChannelTopic(db, db`wd.topic`)} then ${channelIdIn(db, db`wd.topic`)}
+  end as channel_id,
   (
     select e.message_id
     from events e
@@ -40,7 +43,7 @@ export const deliveryColumns = (db: Tx) => db`
   ) as waits_for_earlier,
   wd.created_at`
 
-/** What a statement returned of a webhook of the app. */
+/** The row of the app's webhook that a statement returned; without one, NOT_FOUND. */
 export function found<Row>(row: Row | undefined): Row {
   if (row === undefined) throw new ApiError('NOT_FOUND', 'Webhook not found')
   return row

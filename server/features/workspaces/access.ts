@@ -1,6 +1,7 @@
 import type { WorkspaceRole } from '@parley/contract'
 import type { Context, WriteContext } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
+import { workspaceNotFound } from '../../core/refusals.ts'
 
 /** The caller's role in a workspace that they are a member of. */
 export async function workspaceForMember(
@@ -13,7 +14,7 @@ export async function workspaceForMember(
     left join workspace_members wm on wm.workspace_id = w.id and wm.user_id = ${userId}
     where w.app_id = ${appId}
       and w.id = ${workspaceId}`
-  if (!workspace) throw new ApiError('NOT_FOUND', 'Workspace not found')
+  if (!workspace) throw workspaceNotFound()
   const { role } = workspace
   if (role === null) throw new ApiError('FORBIDDEN', 'You are not a member of this workspace')
   return { role }
@@ -29,7 +30,7 @@ export async function requireWorkspace(
     from workspaces
     where app_id = ${appId}
       and id = ${workspaceId}`
-  if (!workspace) throw new ApiError('NOT_FOUND', 'Workspace not found')
+  if (!workspace) throw workspaceNotFound()
 }
 
 /**

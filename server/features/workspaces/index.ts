@@ -4,6 +4,7 @@ import { noteAct } from '../../core/audit.ts'
 import type { Context } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
+import { memberNotFound, workspaceNotFound } from '../../core/refusals.ts'
 import { lockCallerForShare } from '../access.ts'
 import {
   encodeCursor,
@@ -83,7 +84,7 @@ const removeMember = implement(
       from workspace_members
       where workspace_id = ${workspaceId}
         and user_id = ${userId}`
-    if (!member) throw new ApiError('NOT_FOUND', 'Member not found')
+    if (!member) throw memberNotFound()
     if (userId !== ctx.caller.userId && !mayRemove(own.role, member.role)) {
       throw new ApiError('FORBIDDEN', 'Your role in this workspace does not allow this')
     }
@@ -105,7 +106,7 @@ const mayRemove = (own: WorkspaceRole, theirs: WorkspaceRole) =>
 export async function viewWorkspace({ db, caller }: Context<'user'>, workspaceId: string) {
   const which = db`wm.workspace_id = ${workspaceId}`
   const [found] = await selectWorkspaces(db, { ...caller, which })
-  if (!found) throw new ApiError('NOT_FOUND', 'Workspace not found')
+  if (!found) throw workspaceNotFound()
   const { joinedMicros: _, hasNext: __, ...workspace } = found
   return workspace
 }

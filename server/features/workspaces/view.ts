@@ -5,7 +5,7 @@ import { joinedMicros } from '../cursors.ts'
 type Listing = { appId: string; userId: string; which: Fragment }
 type WorkspaceRow = Workspace & { joinedMicros: string; hasNext: true | null }
 
-/** What an answer says of a workspace beside its name, type and image, at most. */
+/** The most bytes of a workspace in an answer, without its name, type and image. */
 const AROUND_BYTES = 350
 
 /**

@@ -138,7 +138,7 @@ const operations = Object.entries<Record<string, Operation>>(contract).flatMap((
   Object.entries(verbs).map(([verb, op]) => ({ id: `${noun}.${verb}`, noun, op })),
 )
 
-/** What trpc-to-openapi makes of a router with the operations. */
+/** The document that trpc-to-openapi makes of a router with the operations. */
 function generate() {
   const { procedure, router } = initTRPC.meta<OpenApiMeta>().create()
   const describe = ({ id, noun, op }: (typeof operations)[number]) => {

@@ -4,7 +4,7 @@ import type { Fetch } from './fetch.ts'
 import { readPage, toSingleLine } from './page.ts'
 import { type Video, videoAt } from './videos.ts'
 
-/** What a URL leads to. `isComplete` is false if its site gave no usable answer. */
+/** The preview of a URL. `isComplete` is false if its site gave no usable answer. */
 export type PreviewResult = { url: string; preview: LinkPreview | null; isComplete: boolean }
 
 /** Finds the preview of a URL. A video has one even when its site does not answer. */

@@ -18,7 +18,7 @@ const BUSY_SECONDS = 1
 
 type PreviewsOptions = { db: Db; metrics: Metrics; fetchFor: FetchFor; publisher: EventPublisher }
 type LinkingMessage = { channelId: string; userId: string; text: string }
-/** What is known so far, and why the rest has to wait. */
+/** The previews found so far, and why the rest has to wait. */
 type FoundPreviews = { previews: LinkPreview[]; busy: BusyError | undefined }
 
 /**

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { limits } from '@parley/contract'
 import type { FetchResult } from './fetch.ts'
 
-/** What a page says about itself. */
+/** A page's description of itself. */
 export type PageFacts = {
   title: string | null
   description: string | null

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { parseJson } from '../../core/json-text.ts'
 import { ProviderUnavailableError } from './provider-call.ts'
 
-/** What the provider did with one push. The reason is its own. */
+/** The provider's answer to one push, with its own reason. */
 export type PushOutcome = { result: 'accepted' | 'refused' | 'unavailable'; reason: string }
 
 /**

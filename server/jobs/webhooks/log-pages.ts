@@ -1,3 +1,4 @@
+import { appIdIn } from '../../core/topic-names.ts'
 import type { Db, Fragment, Tx } from '../../db/client.ts'
 import { createBatchSize } from '../batch-size.ts'
 
@@ -47,7 +48,7 @@ export const eventsAfter = (db: Tx, { at, topic, offset, most }: PageStart): Fra
   limit ${most}`
 
 /** The app of the event in row `page`. */
-export const appOf = (db: Tx): Fragment => db`split_part(page.topic, ':', 2)::uuid`
+export const appOf = (db: Tx): Fragment => appIdIn(db, db`page.topic`)
 
 /** Whether webhook `wh` asks for the event in row `page`. */
 export const wants = (db: Tx): Fragment => db`

@@ -28,7 +28,7 @@ type StreamsOptions = {
 }
 
 /**
- * What becomes of appended text, which is in the database already, on whichever node: subscribers
+ * Handles appended text, which is in the database already, on whichever node: subscribers
  * are sent it at once, and soon after the node that took it stores it in its message. Every node
  * looks for messages that were left, by nodes that died or could not store them, and for those
  * whose authors are quiet.

@@ -184,7 +184,7 @@ test('a topic that nobody has subscribed to for half a minute is let go of', asy
   expect(hub.topics.get(chat)).toBeUndefined()
 })
 
-test('of more topics than are compared at a time none is left out', async () => {
+test('no topic is left out when there are more than are compared at a time', async () => {
   const { hub, memory } = await openHub()
   const ana = new Listener()
   const idOf = (n: number) => `019c9b1e-7a52-7cc1-8f0e-${String(n).padStart(12, '0')}`

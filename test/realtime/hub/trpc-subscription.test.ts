@@ -148,7 +148,7 @@ test('a tRPC subscription since the beginning is refused if that is not kept', a
   expect(await readAll(items)).toEqual({ offsets: [], code: 'VALIDATION_ERROR' })
 })
 
-test('a tRPC subscription that misses what is not kept any more may begin again', async () => {
+test('a tRPC subscription that missed events that are no longer kept may begin again', async () => {
   const { hub, memory, items } = await open({ since: 0 })
   memory.append(chat)
   await items.next()

@@ -166,7 +166,7 @@ test('frames to which nothing is read do not wait, and let no others wait', asyn
   ])
 })
 
-test('a socket recovers so many bytes a second, in whatever number of frames', async () => {
+test('the bytes that a socket recovers in a second are limited, in any frames', async () => {
   const { topic: channel } = await createHeavy(9)
   const [raw, epoch] = [await connected(), await currentEpoch()]
   const { burstBytes, bytesPerSecond } = limits.realtime.recoveries

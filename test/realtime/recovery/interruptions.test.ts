@@ -21,7 +21,7 @@ const startReconcilingNode = async () => {
   return node
 }
 
-test('the end of a channel of which only events are left is found by a comparison', async () => {
+test('the end of a channel that left only events is found by a comparison', async () => {
   const topic = topics.channel(world().appId, randomUUID())
   await world().db`
     insert into events (topic, "offset", type, envelope)

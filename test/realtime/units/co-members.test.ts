@@ -38,7 +38,7 @@ test('users who arrive just after many others are announced by one statement', a
   expect(statements()).toBe(3)
 })
 
-test('of many changes of one user only the first is looked up at once', async () => {
+test('only the first of many changes of a user is looked up at once', async () => {
   const { arrive, statements } = countedLookups({ pauseMs: 60_000 })
   for (let change = 0; change < 3; change++) await arrive(arrivals(0, 1))
   expect(statements()).toBe(1)

@@ -39,7 +39,7 @@ test('a connection may send 2,500 commands at once, and 100 a second after that'
   expect(credit.isUsedUp).toBe(true)
 })
 
-test('whatever a socket recovered at once, it recovers again after a burst has been earned', () => {
+test('a socket that used up its recoveries has some again after the time of a burst', () => {
   const { recoveries, burstMs } = usedUpRecoveries()
   vi.advanceTimersByTime(burstMs - 1)
   expect(recoveries.isUsedUp).toBe(true)

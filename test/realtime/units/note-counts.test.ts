@@ -49,7 +49,7 @@ test('a node that comes later has lost its first notes if they did not arrive', 
   expect(missed).toHaveLength(1)
 })
 
-test('the silence of a node that beats shows lost notes once, unless it said farewell', () => {
+test('the silence of a node that beats shows lost notes once, unless it told that it stops', () => {
   const { received, left, check, missed } = openCounts()
   // It sends only what it has to say.
   received('worker', 1, false)

@@ -48,7 +48,7 @@ async function openBroker({ isThere = true } = {}) {
   return { broker, clock, listeners, topics, missed, lines, connections }
 }
 
-test('a connection is silent that has only own notes about topics, of one server', async () => {
+test('a connection with nothing but its own notes of topics counts as silent', async () => {
   const { clock, listeners, broker } = await openBroker()
   for (const number of upTo(8)) {
     listeners[0]?.emit('message', 'service:topic:talk', `here\n=${number}\n`)

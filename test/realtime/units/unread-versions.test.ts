@@ -43,7 +43,7 @@ test('a count that changed before all were loaded is sent after a gap', async ()
   expect((await news()).filter(isOfBen)).toEqual(['ben one 2', 'ben total 2'])
 })
 
-test('a recent read of which this node has not heard is followed by the count', async () => {
+test('a recent read that this node has missed is followed by the count', async () => {
   const { notifier, database, news } = openNotifier(row('ben', 'one', 1, 10))
   notifier.markDirty('one', { offset: 1, author: 'ana' })
   await news()
