@@ -23,13 +23,12 @@ function openCopies(pages?: Edit[][]) {
   const metrics = createMetrics()
   const use = async (work: (db: unknown) => unknown) => {
     if (state.failure) throw state.failure
-    return work((_: unknown, value: unknown, from: unknown) => {
+    return work((texts: string[], ...values: unknown[]) => {
+      const [value] = values
       // Of the part of the statement that says how recent the events are.
-      if (typeof value === 'number') {
-        seconds.push(Math.round(value))
-        return []
-      }
-      froms.push(from)
+      if (typeof value === 'number') seconds.push(Math.round(value))
+      if (!texts[0]?.includes('with edited')) return []
+      froms.push(values.at(-2))
       return pages ? (pages.shift() ?? []) : [{ topic: chat, offset: 7, memberCount: 2 }]
     })
   }
