@@ -46,6 +46,30 @@ test.skipIf(process.platform === 'win32')(
   },
 )
 
+test.skipIf(process.platform === 'win32')('ending npm run worker ends the worker', async () => {
+  const npm = spawn('npm', ['run', 'worker'], {
+    cwd: root,
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      DATABASE_URL: world().databaseUrl,
+    },
+    stdio: 'ignore',
+  })
+  children.adopt(npm)
+  const connections = async () => {
+    const [row] = await world().db<{ count: number }[]>`
+      select count(*)::int
+      from pg_stat_activity
+      where datname = current_database()
+        and application_name = 'parley-worker'`
+    return row?.count
+  }
+  await vi.waitFor(async () => expect(await connections()).toBeGreaterThan(0), patient)
+  npm.kill('SIGTERM')
+  await vi.waitFor(async () => expect(await connections()).toBe(0), patient)
+})
+
 test('SIGTERM lets calls in progress finish, and no secret is in the output', async () => {
   const dataDir = join(directory, 'none')
   const node = children.start(

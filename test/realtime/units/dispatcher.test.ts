@@ -190,16 +190,23 @@ test('a node announces its changes, and other nodes act on those that it announc
   expect(calls.splice(0).map(([name]) => name)).toEqual([
     ...['recordPresence', 'presenceChanged', 'recordProfile', 'profileChanged'],
   ])
-  const event = { type: 'presence.offline', payload: { userId: 'ben' } }
-  const received = { userIds: ['ana'], fanout: { appId, event } }
-  const groups = [['AQ==', received.userIds]]
-  dispatcher.receive({ kind: 'fanout', node: 'node', fanouts: [received.fanout], groups } as never)
-  const ofBen = expect.objectContaining({ appId, userId: 'ben' })
-  expect(calls).toEqual([
-    ['receiveFanout', received],
-    ['recordSent', ofBen, false],
-  ])
 })
+
+const online = { type: 'presence.online', payload: { userId: 'ben' } }
+test.each([online, { ...online, type: 'presence.offline' }])(
+  '$type of another node is noted as sent, unless it came after a newer one',
+  async (event) => {
+    const groups = [['AQ==', ['ana']]]
+    const note = { kind: 'fanout', node: 'node', fanouts: [{ appId, event }], groups }
+    const late = await openDispatcher({ isFanoutNewest: false })
+    const { dispatcher, calls } = await openDispatcher()
+    for (const each of [late.dispatcher, dispatcher]) each.receive(note as never)
+    const received = ['receiveFanout', { userIds: ['ana'], fanout: { appId, event } }]
+    const ofBen = expect.objectContaining({ appId, userId: 'ben' })
+    expect(late.calls).toEqual([received])
+    expect(calls).toEqual([received, ['recordSent', ofBen, event === online]])
+  },
+)
 
 test('presence and profiles that are sent on are noted as known', async () => {
   const { dispatcher, calls } = await openDispatcher()
