@@ -187,9 +187,8 @@ test('a node announces its changes, and other nodes act on those that it announc
     { ...presence, announcer },
     { kind: 'profile', appId, user, announcer },
   ])
-  expect(calls.splice(0).map(([name]) => name)).toEqual([
-    ...['recordPresence', 'presenceChanged', 'recordProfile', 'profileChanged'],
-  ])
+  const names = calls.map(([name]) => name)
+  expect(names).toEqual(['recordPresence', 'presenceChanged', 'recordProfile', 'profileChanged'])
 })
 
 const online = { type: 'presence.online', payload: { userId: 'ben' } }
