@@ -11,7 +11,8 @@ const name = <S extends z.ZodType>(schema: S) =>
 const visibleName = () =>
   field
     .name()
-    .refine((value) => value.trim() !== '', 'expected more than blanks')
+    // An empty one is refused for its length.
+    .refine((value) => /^$|\S/.test(value), 'expected more than blanks')
     .meta({ pattern: '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$' })
 const appCreatedAt = field.time('When the app was created.')
 

@@ -11,5 +11,7 @@ test('the name of an app is not only blanks, when it is made and when it is rena
     expect(await refusal(operator.apps.create({ name }))).toEqual(invalid)
     expect(await refusal(operator.apps.update({ appId, name }))).toEqual(invalid)
   }
+  const empty = await operator.apps.create({ name: '' }).catch((error: unknown) => error)
+  expect(empty).toMatchObject({ message: expect.stringMatching(/at least 1 character$/) })
   expect((await operator.apps.get({ appId })).name).toBe(' Blank names ')
 })
