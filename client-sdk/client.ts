@@ -89,7 +89,7 @@ class LiveClient implements ChatClient {
     const catchUp = new CatchUp({ api, link, emitter, presences: () => this.#presences })
     const known = {
       userSession: () => this.#session,
-      user: () => this.#session?.user ?? this.#coldStart.user,
+      user: () => this.me.getSnapshot() ?? this.#coldStart.user,
       note: (channelId?: string) => {
         this.#coldStart.keeper?.note(channelId)
         if (channelId === undefined) this.#refreshInfo()

@@ -85,8 +85,8 @@ export class EventDispatcher {
 
   #applyProfile(user: UserSummary) {
     const { rooms, me } = this.options
-    for (const room of rooms.values()) room.applyProfile(user)
     const known = me.getSnapshot()
     if (known?.id === user.id) me.set({ ...known, ...user })
+    for (const room of rooms.values()) room.applyProfile(user)
   }
 }

@@ -17,18 +17,35 @@ test('the usage says how many users are connected', async () => {
   expect(connectedUsers).toEqual({ count: 1, isExact: true })
 })
 
+/** The bytes of a table once its statistics are up to date. */
+async function bytesOf(table: 'users' | 'messages') {
+  const { db } = world()
+  await db`analyze ${db(table)}`
+  const [size] = await db<{ bytes: number }[]>`
+    select pg_total_relation_size(${table}::regclass)::float8 as bytes`
+  return size?.bytes ?? 0
+}
+
 test('the storage of an app is its share of the tables, and a new app has none', async () => {
-  const { operator, db } = world()
+  const { operator, api, db, user } = world()
   const { id: appId } = await operator.apps.create({ name: 'Stored' })
-  const { id: newId } = await operator.apps.create({ name: 'New' })
+  const { id: newId, apiKey } = await operator.apps.create({ name: 'New' })
   await db`
     insert into users (app_id, id)
     select ${appId}, 'user-' || number
     from generate_series(1, 5000) number`
-  await db`analyze users`
-  const [users] = await db<{ bytes: number }[]>`
-    select pg_total_relation_size('users')::float8 as bytes`
+  const users = await bytesOf('users')
   const stored = async (appId: string) => (await operator.apps.usage({ appId })).storageBytes
-  expect(await stored(appId)).toBeGreaterThan((users?.bytes ?? 0) / 2)
+  expect(await stored(appId)).toBeGreaterThan(users / 2)
   expect(await stored(newId)).toBe(0)
+  const eve = await user('eve', {}, api({ apiKey }))
+  const { id: channelId } = await eve.channels.create({ type: 'group', name: 'Talk' })
+  await db`
+    insert into messages (
+      id, app_id, channel_id, user_id, seq, rev, author_seq, text, mentions, attachments
+    )
+    select gen_random_uuid(), ${newId}, ${channelId}, 'eve', n, n, n, 'hi', '{}', '[]'
+    from generate_series(1, 5000) n`
+  const messages = await bytesOf('messages')
+  expect(await stored(newId)).toBeGreaterThan(messages / 2)
 })

@@ -98,6 +98,7 @@ test('the acts of backends and moderators are noted', async () => {
   const events = ['message.new' as const]
   const { id: webhookId } = await backend.webhooks.create({ url, events })
   await backend.webhooks.update({ webhookId, url, enabled: false })
+  await backend.webhooks.update({ webhookId, events: ['*'] })
   await backend.webhooks.rotate({ webhookId })
   await backend.webhooks.delete({ webhookId })
   await backend.hooks.setBeforeSend({ url, onError: 'allow', timeoutMs: 1_000 })
@@ -111,6 +112,7 @@ test('the acts of backends and moderators are noted', async () => {
   expect((await after(length)).map(({ operation, target }) => [operation, target])).toEqual([
     ['webhooks.create', { webhookId, url: shown, events }],
     ['webhooks.update', { webhookId, url: shown, enabled: false }],
+    ['webhooks.update', { webhookId, events: ['*'] }],
     ['webhooks.rotate', { webhookId }],
     ['webhooks.delete', { webhookId }],
     ['hooks.setBeforeSend', { url: shown, onError: 'allow', timeoutMs: 1_000 }],
@@ -149,6 +151,7 @@ test('the acts of the operator on an app and its keys are noted', async () => {
   await operator.apps.updateKey({ appId, keyId, name: 'Reader' })
   const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
   for (const at of [expiresAt, null]) await operator.apps.updateKey({ appId, keyId, expiresAt: at })
+  await operator.apps.updateKey({ appId, keyId, scopes: ['full'] })
   await operator.apps.deleteKey({ appId, keyId })
   await operator.apps.update({ appId, enabled: false })
   const noted = (await operator.audit.listOfApp({ appId })).entries.toReversed()
@@ -159,6 +162,7 @@ test('the acts of the operator on an app and its keys are noted', async () => {
     ['apps.updateKey', { ...key, name: 'Reader' }],
     ['apps.updateKey', { ...key, name: 'Reader', expiresAt }],
     ['apps.updateKey', { ...key, name: 'Reader' }],
+    ['apps.updateKey', { ...key, name: 'Reader', scopes: ['full'] }],
     ['apps.deleteKey', { keyId }],
     ['apps.update', { enabled: false }],
   ])

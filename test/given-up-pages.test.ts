@@ -16,6 +16,8 @@ test('pages of given-up jobs leave out none when one of the page before is retri
     from generate_series(1, 5)`
   await db`update graphile_worker._private_jobs set attempts = max_attempts, updated_at = now()`
   const ids = (await givenUpJobs()).map(({ id }) => id)
+  const second = await operator.jobs.list({ appId, limit: 2, offset: 2 })
+  expect(second.jobs.map(({ id }) => id)).toEqual(ids.slice(2, 4))
   const seen: string[] = []
   let cursor: string | undefined
   do {

@@ -114,6 +114,9 @@ test('the operator finds a message by a part of its text, however old it is', as
   const { messages } = await ana.messages.list({ channelId, limit: 1 })
   await ana.messages.delete({ channelId, messageId: messages[0]?.id ?? '' })
   expect((await search({ q: 'gone soon' })).found).toEqual([])
+  const tombstones = await operator.inspect.messages({ appId, channelId, limit: 1 })
+  const deletedAt = expect.any(String)
+  expect(tombstones.messages).toMatchObject([{ id: messages[0]?.id, text: '', deletedAt }])
   await world().db`analyze`
   await planAnew(world())
   for (const plan of ['generic', 'custom'] satisfies PlanKind[]) {

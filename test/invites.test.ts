@@ -54,13 +54,17 @@ test('an invite is valid for the requested number of days', async () => {
 
 test('owners and admins invite, with at most their own role', async () => {
   const { owner, workspaceId } = await workspaceOf('o-ana')
-  const [ben, cem, eve] = await world().users('o-ben', 'o-cem', 'o-eve')
+  const [ben, cem, dora, eve] = await world().users('o-ben', 'o-cem', 'o-dora', 'o-eve')
   await ben.invites.accept({
     token: (await owner.invites.create({ workspaceId, role: 'admin' })).token,
   })
   expect(await refusal(ben.invites.create({ workspaceId, role: 'owner' }))).toEqual(forbidden)
   await cem.invites.accept({ token: (await ben.invites.create({ workspaceId })).token })
   expect(await refusal(cem.invites.create({ workspaceId }))).toEqual(forbidden)
+  const { id, token } = await ben.invites.create({ workspaceId, role: 'admin' })
+  const { invites } = await owner.invites.list({ workspaceId })
+  expect(invites).toContainEqual(expect.objectContaining({ id, role: 'admin' }))
+  expect((await dora.invites.accept({ token })).workspace.role).toBe('admin')
   expect(await refusal(eve.invites.create({ workspaceId }))).toEqual(forbidden)
   expect(
     await refusal(owner.invites.create({ workspaceId: '019c9b1f-02d4-7d3a-9a53-6f1c2e4b8d90' })),

@@ -48,9 +48,11 @@ test('the first three different links outside code have previews, in order', asy
   const { id } = await send(
     `\`${url}/d\` ${url}/b ${url}/a ${url}/b ${other}/b (${url}/c). ${url}/d`,
   )
-  const previews = await previewed(id)
+  expect((await previewed(id))[0]?.url).toBe(`${url}/b`)
   expect(await titles(id)).toEqual(['B', 'A', 'C'])
-  expect(previews[0]?.url).toBe(`${url}/b`)
+  const { id: last } = await send(`ftp://x.test/1 ftp://x.test/2 ftp://x.test/3 ${url}/a`)
+  await previewed(last)
+  expect(await titles(last)).toEqual(['A'])
 })
 
 test('a preview is cached for a day, and a miss for a minute', async () => {

@@ -80,6 +80,19 @@ test('an app whose limits the operator turned off has none', async () => {
   }
 })
 
+test('an app whose limit the operator raised has more calls than others', async () => {
+  const world = await limited({ rateLimits: { ...none, requests: 2 } })
+  const { appId, operator } = world
+  await operator.apps.update({ appId, settings: { rateLimits: { requests: 4 } } })
+  const ana = await world.user('ana')
+  for (const remaining of ['3', '2', '1', '0'])
+    expect(await channels(world, ana)).toMatchObject({
+      status: 200,
+      headers: { 'ratelimit-limit': '4', 'ratelimit-remaining': remaining },
+    })
+  expectError(await channels(world, ana), 'RATE_LIMITED')
+})
+
 test('a call that is refused for the app, or is a repeat, takes nothing from anybody', async () => {
   const world = await limited({
     rateLimits: { tokens: 0, messages: 2, requests: 9, appRequests: 5 },

@@ -30,6 +30,8 @@ test.each([
   ['sslmode=require&sslrootcert=system', 'chain and name'],
   ['sslrootcert=CA', 'chain and name'],
   ['ssl=true', 'chain and name'],
+  ['ssl=1', 'chain and name'],
+  ['ssl=0', 'plain text'],
 ])('a database URL with "%s" verifies: %s', (parameters, expected) => {
   expect(verified(parameters)).toBe(expected)
 })

@@ -11,6 +11,29 @@ beforeAll(async () => {
   ana = await world().user('ana')
 })
 
+test('a conflict has its status and code over tRPC, too', async () => {
+  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Edits' })
+  const { id: messageId } = await ana.messages.send({ channelId, text: 'as sent' })
+  await ana.messages.edit({ channelId, messageId, text: 'edited' })
+  const response = await fetch(`${world().url}/trpc/messages.edit`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${ana.token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ channelId, messageId, text: 'late', ifEditedAt: null }),
+  })
+  expect(response.status).toBe(409)
+  // The number is that of JSON-RPC, which tRPC has for conflicts.
+  const error = { code: -32_009, data: { code: 'CONFLICT', httpStatus: 409 } }
+  expect(await response.json()).toMatchObject({ error })
+})
+
+test('a list of no ids of users is answered with no users', async () => {
+  const ids = encodeURIComponent(JSON.stringify({ ids: [] }))
+  const response = await fetch(`${world().url}/trpc/users.list?input=${ids}`, {
+    headers: { authorization: `Bearer ${ana.token}` },
+  })
+  expect(await response.json()).toMatchObject({ result: { data: { users: [] } } })
+})
+
 /** A batch that reads a talk so many times. */
 function readingPath(channelId: string, times: number) {
   const calls = Array.from({ length: times }, () => ({ channelId }))

@@ -110,8 +110,11 @@ export class LiveRoom implements Room {
 
   send(draft: Draft): OutgoingMessage {
     this.#typing.halt()
-    const { outbox } = this.#context
-    return sendThroughOutbox(draft, { outbox, channelId: this.id, me: this.#me })
+    return sendThroughOutbox(draft, {
+      outbox: this.#context.outbox,
+      channelId: this.id,
+      me: () => this.#me,
+    })
   }
 
   retry(clientId: string) {
@@ -201,6 +204,7 @@ export class LiveRoom implements Room {
   }
   applyProfile(user: UserSummary) {
     this.sync.apply((state) => applyProfiles(state, profilesOf(user)))
+    this.redraw()
   }
   handleSent(message: Message) {
     this.sync.apply((state) => addSent(state, message))

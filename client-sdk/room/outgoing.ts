@@ -37,7 +37,7 @@ export type OutgoingMessage = {
 /** Puts a message into the outbox, unless it is there already, and returns a handle of it. */
 export function sendThroughOutbox(
   { text, attachments = [], parentId, quotedMessageId, custom, clientId = newId() }: Draft,
-  { outbox, channelId, me }: { outbox: Outbox; channelId: string; me: UserSummary },
+  { outbox, channelId, me }: { outbox: Outbox; channelId: string; me: () => UserSummary },
 ): OutgoingMessage {
   const outgoing = {
     type: 'send' as const,
@@ -55,7 +55,7 @@ export function sendThroughOutbox(
     get message(): ChatMessage {
       if (entry.message) return { ...entry.message, status: 'sent' }
       if (!isOutgoing(entry)) throw new TypeError(`${clientId} is the key of another operation`)
-      return unsentMessage(entry, me)
+      return unsentMessage(entry, me())
     },
     get sent() {
       return entry.completion.promise as Promise<Message> // the answer of a send

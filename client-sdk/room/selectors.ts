@@ -28,7 +28,7 @@ export function selectMessages(
   if (!me) return messages
   const { parentId, replies } = timeline
   const own = queued
-    .filter((entry): entry is OutgoingEntry => isOutgoing(entry))
+    .filter(isOutgoing)
     .filter(({ op }) =>
       replies === false
         ? op.parentId === undefined
@@ -97,8 +97,8 @@ const unsent = /* @__PURE__ */ memoize(
       custom,
       createdAt,
       updatedAt: createdAt,
-      userId: me.id,
       user: me,
+      userId: me.id,
       seq: Number.POSITIVE_INFINITY,
       rev: 0,
       reactions: [],
@@ -115,8 +115,8 @@ const unsent = /* @__PURE__ */ memoize(
   (before, { error, waiting, me, quoted }) =>
     before.error === error &&
     before.waiting === waiting &&
-    before.me.id === me.id &&
     before.me.name === me.name &&
+    before.me.image === me.image &&
     (quoted === undefined || before.quoted?.rev === quoted.rev),
 )
 

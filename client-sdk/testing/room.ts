@@ -46,6 +46,7 @@ export function createFakeRoom(channel: Channel, context: FakeContext): RoomPart
   const reads = constantly({ byUser: {}, status: 'ready' as const })
   const waiting = new Map<string, Deferred<Message>>()
   let refusal: ChatError | undefined
+  let lastSeq = 0
 
   const update = (changed: Partial<Channel>) => {
     info.set({ ...info.getSnapshot(), channel: { ...record(), ...changed } })
@@ -66,7 +67,8 @@ export function createFakeRoom(channel: Channel, context: FakeContext): RoomPart
     return quoted && quoteOf(quoted)
   }
   const add = (draft: Draft, user: UserSummary): ChatMessage => {
-    const seq = all.getSnapshot().length + 1
+    lastSeq += 1
+    const seq = lastSeq
     const clientId = draft.clientId ?? newId()
     const message: ChatMessage = {
       ...{ id: clientId, clientId, channelId: channel.id, type: 'regular', text: draft.text },

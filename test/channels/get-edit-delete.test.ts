@@ -97,6 +97,10 @@ describe('editing a channel', () => {
       type: 'channel.updated',
       payload: { channel: { name: 'New', description: null, cid } },
     })
+    for (const change of [{ image: 'https://example.com/b.png' }, { description: 'Now' }]) {
+      await ana.channels.update({ channelId, ...change })
+      expect(await ben.channels.get({ channelId })).toMatchObject(change)
+    }
   })
 
   test('invalid edits and edits of an unknown channel are refused', async () => {
@@ -212,12 +216,16 @@ describe('channel settings', () => {
     })
     expect(await ben.channels.get({ channelId })).toMatchObject({ starred: true, muted: true })
     expect(await ana.channels.get({ channelId })).toMatchObject({ starred: false, muted: false })
+    const back = { starred: true, muted: false }
+    expect(await ben.channels.updateSettings({ channelId, muted: false })).toMatchObject(back)
+    expect(await ben.channels.get({ channelId })).toMatchObject(back)
     const emitted = (await userEventsOf(world(), 'ben')).filter(
       ({ type }) => type === 'channel.settings_changed',
     )
     expect(emitted.map(({ payload }) => payload)).toEqual([
       { channelId, starred: false, muted: true },
       { channelId, starred: true, muted: true },
+      { channelId, ...back },
     ])
   })
 

@@ -1,32 +1,12 @@
-import type { Format } from '@parley/server/commands/convert/entities'
-import { convertFile } from '@parley/server/commands/convert/index'
 import { sendbirdExport } from '@parley/server/commands/convert/sendbird'
 import { streamExport } from '@parley/server/commands/convert/stream'
 import { expect, test } from 'vitest'
 import { useSharedWorld } from '../support/world.ts'
+import { converted } from './converted.ts'
 import { channelIdOf, post } from './records.ts'
 
 const world = useSharedWorld()
 
-/** Converts a text, in chunks of a few bytes, and counts those before the first line. */
-async function converted(format: Format, text: string) {
-  const lines: string[] = []
-  let bytesRead = 0
-  let bytesBefore = 0
-  const open = async function* () {
-    const bytes = Buffer.from(text)
-    for (let from = 0; from < bytes.length; from += 7) {
-      bytesRead += 7
-      yield bytes.subarray(from, from + 7)
-    }
-  }
-  const print = (line: string) => {
-    bytesBefore ||= bytesRead
-    lines.push(line)
-  }
-  const problems = await convertFile(format, { open, print })
-  return { lines, problems: Object.fromEntries(problems), bytesBefore }
-}
 const createdAt = '2024-05-01T09:30:00.123456Z'
 const ana = { id: 'ana', name: 'Ana', role: 'user', created_at: createdAt, favourite: 'soup' }
 const hidden = { devices: [{ id: 'token' }], push_notifications: {}, privacy_settings: {} }

@@ -18,6 +18,8 @@ const world = useWorld()
 
 const profile = { email: 'ana@example.com', image: 'https://example.com/ana.png' }
 
+const looks = { image: 'https://example.com/closed.png', description: 'No more soup' }
+
 /** A channel of two, whose messages are not in the order of their times. */
 const kitchen = [
   user('ana', { name: 'Ana', ...profile, custom: { plan: 'pro' } }),
@@ -52,7 +54,7 @@ const kitchen = [
     messageId: 'first',
     createdAt: at(3),
   },
-  channel('closed', { createdBy: 'cem', frozen: true }),
+  channel('closed', { createdBy: 'cem', frozen: true, ...looks }),
   channel('direct', { type: 'messaging', name: undefined, memberIds: ['ben', 'ana'] }),
   message('hello', 'direct', { userId: 'ben' }),
 ]
@@ -97,7 +99,9 @@ test('imported history is read like any other, in the order of its times', async
   const stored = await world().backend.users.get({ userId: 'ana' })
   expect(stored).toMatchObject({ ...profile, custom: { plan: 'pro' } })
   const frozen = { channelId: channelIdOf(world(), 'closed') }
-  expect(await world().backend.channels.get(frozen)).toMatchObject({ frozen: true })
+  expect(await world().backend.channels.get(frozen)).toMatchObject({
+    ...{ frozen: true, ...looks },
+  })
   const messageId = messageIdOf(world(), 'first')
   const reacted = await world().db`select created_at from reactions where message_id = ${messageId}`
   expect(reacted).toMatchObject([{ createdAt: at(2) }])

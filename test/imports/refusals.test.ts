@@ -53,6 +53,7 @@ test('lines that cannot be imported are reported with reasons, and stop no other
     ],
     [message('m8', 'room', { text: '' }), 'text: expected at least 1 character, or an attachment'],
     [message('m9', 'room', { type: 'system' }), 'userId: expected for a regular message'],
+    [message('m13', 'room', { userId: undefined }), 'userId: expected for a regular message'],
     [message('m10', 'room', { text: 'x\0' }), 'text: expected text without NUL'],
     [message('m11', 'room', { custom: { a: 'x'.repeat(9_000) } }), 'custom: expected at most'],
     [{ ...emoji, messageId: 'm2' }, 'messageId: unknown message'],

@@ -46,6 +46,14 @@ describe('changing roles', () => {
     expect(changed.custom).toEqual({ desk: 4 })
   })
 
+  test('an owner changes the role of another owner', async () => {
+    const { channelId, ana, ben } = await staffed('group')
+    await ana.members.update({ channelId, userId: 'ben', role: 'owner' })
+    const changed = await ana.members.update({ channelId, userId: 'ben', role: 'member' })
+    expect(changed.role).toBe('member')
+    expect(await rolesIn(ben, channelId)).toContain('ben member')
+  })
+
   test('a role that stays the same emits no event', async () => {
     const { channelId, ana } = await staffed('group')
     const before = await channelEventsOf(world(), channelId)

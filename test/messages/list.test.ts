@@ -19,7 +19,13 @@ describe('listing messages', () => {
     const id = (seq: number) => ids[seq - 1] ?? ''
     for (const seq of [3, 10]) await ana.messages.delete({ channelId, messageId: id(seq) })
     const page = async (
-      query: { limit?: number; before?: string; after?: string; since_seq?: number } = {},
+      query: {
+        limit?: number
+        before?: string
+        after?: string
+        since_seq?: number
+        replies?: true
+      } = {},
     ) => {
       const { messages, maxSeq, hasMore } = await ana.messages.list({ channelId, ...query })
       expect(maxSeq).toBe(10)
@@ -85,6 +91,7 @@ describe('listing messages', () => {
   test('since_seq lists everything after it, tombstones included', async () => {
     const { ana, channelId, page } = await history()
     expect(await page({ since_seq: 0 })).toEqual([upTo(10), false])
+    expect(await page({ since_seq: 0, replies: true })).toEqual([upTo(10), false])
     expect(await page({ since_seq: 0, limit: 3 })).toEqual([[1, 2, 3], true])
     expect(await page({ since_seq: 7, limit: 3 })).toEqual([[8, 9, 10], false])
     expect(await page({ since_seq: 10 })).toEqual([[], false])

@@ -65,6 +65,15 @@ describe('sending a message', () => {
     expect(await complaint(say('x'.repeat(10_001)))).toContain('text')
   })
 
+  test('a link that cannot be parsed is text', async () => {
+    const { ana, channelId, say } = await talk()
+    const text = 'see https://1.2.3.400/ and https://xn--a/'
+    const { id: messageId } = await say(text)
+    expect((await ana.messages.get({ channelId, messageId })).text).toBe(text)
+    await ana.messages.edit({ channelId, messageId, text: `${text}!` })
+    expect((await ana.messages.get({ channelId, messageId })).text).toBe(`${text}!`)
+  })
+
   test('a message with attachments needs no text, and has at most thirty of them', async () => {
     const { ana, channelId } = await talk()
     const image = { type: 'image', url: 'https://example.com/cat.png' }

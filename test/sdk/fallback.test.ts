@@ -43,7 +43,7 @@ test('a client with a stream tries a WebSocket every ten minutes, until one open
   expect(sockets).toHaveLength(2)
   await clock.forward(605_000)
   expect(sockets.map(({ isClosed }) => isClosed)).toEqual([false, true, false])
-  sockets[2]?.onclose?.()
+  sockets[2]?.fail()
   await clock.forward(600_000)
   sockets[3]?.onopen?.()
   expect([found, sockets[3]?.isClosed, next()]).toEqual([['found'], true, 'WebSocket'])
@@ -180,12 +180,19 @@ function transportsToTest() {
   class ManualSocket {
     onopen: (() => void) | null = null
     onclose: (() => void) | null = null
+    onerror: (() => void) | null = null
     isClosed = false
     constructor() {
       sockets.push(this)
     }
     close() {
       this.isClosed = true
+    }
+    /** As in Node.js, where an error that nobody listens to ends the process. */
+    fail() {
+      if (!this.onerror) throw new Error('nobody listens to errors')
+      this.onerror()
+      this.onclose?.()
     }
   }
   const transports = new Transports({

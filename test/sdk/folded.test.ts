@@ -190,3 +190,18 @@ test('an edit of a message that is refused on its way is refused with it', async
   await expect(out.sent).rejects.toMatchObject({ code: 'FORBIDDEN' })
   await expect(edited).rejects.toMatchObject({ code: 'FORBIDDEN' })
 })
+
+test('a reaction to a message that was refused is refused, too', async () => {
+  const { chat, channel, refuseRequests, count } = scriptedChat({ storage: memoryStorage() })
+  channel('c')
+  await chat.connect()
+  const room = chat.channel('c')
+  refuseRequests(SEND, { status: 400, code: 'VALIDATION_ERROR' })
+  const out = room.send({ text: 'refused' })
+  await expect(out.sent).rejects.toMatchObject({ code: 'VALIDATION_ERROR' })
+  const refused: unknown[] = []
+  chat.on('outbox.refused', ({ operation, error }) => refused.push([operation.type, error.code]))
+  const reacted = room.react(out.clientId, '👍')
+  await expect(reacted).rejects.toMatchObject({ code: 'VALIDATION_ERROR' })
+  expect([refused, count(/reactions/)]).toEqual([[['react', 'VALIDATION_ERROR']], 0])
+})

@@ -7,7 +7,7 @@ import { prepare } from '@parley/client/internal/outbox/fold'
 import { Resources } from '@parley/client/internal/room/resources'
 import { openStream } from '@parley/client/internal/stream'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { scriptedChat } from '../support/scripted/index.ts'
+import { quiet, scriptedChat } from '../support/scripted/index.ts'
 
 /** What becomes of operations that wait together, and of values that arrive in any order. */
 
@@ -158,4 +158,39 @@ test('a stream writes an emoji in two parts whole, and half of one as unreadable
   await out.write(`a${high}`)
   await out.write(`${low}b${high}c`)
   expect(append.mock.calls.map(([{ text }]) => text)).toEqual(['a', '👍b\ufffdc'])
+})
+
+test('edits of an unsent message after one of a newer build wait, as that one does', () => {
+  const send = createEntry(operation('1', { text: '0', attachments: [] }))
+  const newer = { type: 'edit', messageId: '1', text: '1', ifEditedAt: null, mood: 'glad' }
+  const later = { type: 'edit', messageId: '1', text: '2', ifEditedAt: null }
+  const edits = [operation('2', newer), operation('3', later)].map((op) => createEntry(op))
+  expect(fold(send, ...edits)).toEqual({ isSent: true, updated: [] })
+})
+
+test('a stream is finished after the text that is on its way', async () => {
+  const message = { id: 'm', channelId: 'c', text: '' }
+  const steps: string[] = []
+  let release = () => {}
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const append = async ({ text }: { text: string }) => {
+    steps.push(`append ${text}`)
+    await released
+    return { length: text.length }
+  }
+  const finish = async () => {
+    steps.push('finish')
+    return message
+  }
+  const api = { messages: { send: async () => message }, streams: { append, finish } }
+  const out = openStream(api as never, 'c') // it makes no other calls
+  void out.write('all').then(() => steps.push('written'))
+  const ended = out.end()
+  await quiet()
+  expect(steps).toEqual(['append all'])
+  release()
+  await ended
+  expect(steps).toEqual(['append all', 'written', 'finish'])
 })

@@ -1,4 +1,6 @@
 import type { MessagesSnapshot, Store } from '@parley/client'
+import { emptyState } from '@parley/client/internal/room/state'
+import { addNewest, addSent, visibleMessages } from '@parley/client/internal/room/timeline'
 import { expect, test } from 'vitest'
 import { isOffline, ready, texts, until } from '../support/chat.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
@@ -175,4 +177,12 @@ test('an unsent reply is shown among all messages and in its thread only', async
   expect(stores.map((store) => texts(store.getSnapshot()))).toEqual([
     ...[['first', 'second', 'reply'], ['reply'], [], ['first', 'second']],
   ])
+})
+
+test('a message that is reported as sent twice is shown once', () => {
+  const message = scriptedChat().channel('c').send('new', { by: 'me' })
+  const history = addNewest(emptyState, { messages: [], hasMore: false })
+  const state = { ...history, mainWindow: { from: 5, to: 9 } }
+  const items = visibleMessages(addSent(addSent(state, message), message))
+  expect(texts({ items })).toEqual(['new'])
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { isLive, isOffline, ready, texts, until } from '../support/chat.ts'
-import { scriptedChat } from '../support/scripted/index.ts'
+import { quiet, scriptedChat } from '../support/scripted/index.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
 
 /** A room that is opened before its user may read the channel. */
@@ -49,4 +49,19 @@ test('a room that was refused is shown after an outage in which its user was let
   await isLive(chat)
   expect(texts(await until(room.messages, ready))).toEqual(['hello'])
   expect(room.info.getSnapshot()).toMatchObject({ status: 'ready', channel: { id: ID } })
+})
+
+test('a room that was shown and is lost says so at once, and asks nobody why', async () => {
+  const { chat, channel, tell, refuse, refuseRequests, requests } = scriptedChat()
+  channel(ID).send('hello')
+  const { messages } = chat.channel(ID)
+  messages.subscribe(() => {})
+  await chat.connect()
+  await until(messages, ready)
+  refuseRequests(/channels\//, { status: 404, code: 'NOT_FOUND' })
+  requests.length = 0
+  refuse(TOPIC)
+  tell('channel.removed', { channelId: ID })
+  await quiet()
+  expect([messages.getSnapshot().error?.code, requests]).toEqual(['FORBIDDEN', []])
 })

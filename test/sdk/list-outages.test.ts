@@ -123,3 +123,25 @@ test('a page without lists asks for the total when the server has ended its topi
   await until(chat.unread, ({ total }) => total === 7)
   expect(requests).toEqual(['POST /api/sync', 'POST /api/sync'])
 })
+
+test('a list that is being paged when its events are lost shows what came meanwhile', async () => {
+  const { chat, channel, loseEvents, endTopic, hold } = scriptedChat()
+  for (let n = 100; n < 160; n++) channel(`c${n}`)
+  await chat.connect()
+  const list = chat.channels()
+  list.subscribe(() => {})
+  await until(list, ready)
+  await quiet()
+  const page = hold(LIST)
+  const paged = list.loadMore()
+  await page.asked
+  loseEvents()
+  channel('new').send('hello')
+  endTopic('user:app:me')
+  await quiet()
+  page.release()
+  await paged
+  for (const _ of [1, 2]) await quiet()
+  const { items, status } = list.getSnapshot()
+  expect([items[0]?.id, status]).toEqual(['new', 'ready'])
+})

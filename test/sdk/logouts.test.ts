@@ -70,3 +70,33 @@ test('a tab that never had a token ends as well after a logout in another', asyn
   await quiet()
   expect(chat.me.getSnapshot()).toBeNull()
 })
+
+test('a storage that fails for a moment logs nobody out', async () => {
+  const storage = memoryStorage()
+  const sessions = { ...storage.session }
+  const errors: unknown[] = []
+  const onError = (error: unknown) => errors.push(error)
+  Object.assign(storage, { session: sessions })
+  const { chat, channel } = scriptedChat({ storage, userId: 'me', onError })
+  const talk = channel('c')
+  await chat.connect()
+  await quiet()
+  chat.disconnect()
+  const ends: unknown[] = []
+  chat.on('logout', (event) => ends.push(event))
+  sessions.load = () => Promise.reject(new Error('busy'))
+  await chat.connect()
+  await chat.channel('c').send({ text: 'sent' }).sent
+  expect([ends, chat.me.getSnapshot()?.id]).toEqual([[], 'me'])
+  expect(talk.messages.map(({ text }) => text)).toEqual(['sent'])
+  expect(errors.length).toBeGreaterThan(0)
+})
+
+test('a page that is told of a logout finds the user no longer', async () => {
+  const { chat } = scriptedChat()
+  await chat.connect()
+  const seen: unknown[] = []
+  chat.on('logout', () => seen.push(chat.me.getSnapshot()))
+  await chat.logout()
+  expect(seen).toEqual([null])
+})

@@ -6,6 +6,8 @@ import {
 } from '@parley/client/internal/room/optimistic'
 import type { ChatMessage } from '@parley/client/internal/room/state'
 import { expect, test } from 'vitest'
+import { ready, until } from '../support/chat.ts'
+import { quiet, scriptedChat } from '../support/scripted/index.ts'
 
 const knowing = (message: Partial<ChatMessage>) => new Map([['m', message as ChatMessage]])
 const [pinned, unpinned] = [knowing({ pinned: true }), knowing({ pinned: false })]
@@ -73,4 +75,26 @@ test("one's name goes with one's reaction, and a reaction of nobody is not shown
   const without = thumb?.apply({ reactions } as unknown as ChatMessage).reactions
   expect(without?.[0]).toEqual({ type: '👍', count: 1, own: false, users: [user('ana')] })
   expect(party?.apply({ reactions } as unknown as ChatMessage).reactions).toEqual([reactions[0]])
+})
+
+test('what one writes and reacts to has the name and image that one has by now', async () => {
+  const { chat, channel, tell, refuseRequests } = scriptedChat()
+  channel('c').send('hello')
+  const room = chat.channel('c')
+  room.messages.subscribe(() => {})
+  await chat.connect()
+  await until(room.messages, ready)
+  refuseRequests(/(messages|reactions)$/, { status: 503, code: 'UNAVAILABLE' })
+  const before = room.send({ text: 'before' })
+  const user = { id: 'me', name: 'Myself', image: 'https://example.com/me.png' }
+  for (const profile of [{ ...user, image: null }, user]) {
+    tell('user.updated', { user: profile })
+    await quiet()
+    const last = room.messages.getSnapshot().items.at(-1)
+    expect([last?.user, before.message.user]).toEqual([profile, profile])
+  }
+  void room.react('c-0001', '👍').catch(() => {})
+  const [hello] = room.messages.getSnapshot().items
+  expect(hello?.reactions[0]?.users).toEqual([user])
+  expect(room.send({ text: 'after' }).message.user).toEqual(user)
 })

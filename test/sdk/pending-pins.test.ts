@@ -112,3 +112,31 @@ test('pins that a gap has changed are asked for once, with what else was missed'
   // The shared call of this server has no pins.
   expect([count(/POST .*sync/), count(/GET .*pins/)]).toEqual(before.map((each) => each + 1))
 })
+
+test('clients that show the pins ask for them at different times after a change', async () => {
+  const clock = stoppedClock()
+  const clients = Array.from({ length: 10 }, () => scriptedChat())
+  const talks = clients.map(({ channel }) => channel('c'))
+  for (let n = 1; n <= 60; n++) {
+    for (const talk of talks) talk.send(`${n}`)
+  }
+  for (const { chat } of clients) {
+    await chat.connect()
+    chat.channel('c').pins.subscribe(() => {})
+    await clock.forward(1)
+    await until(chat.channel('c').pins, ready)
+  }
+  for (const { requests } of clients) requests.length = 0
+  for (const talk of talks) {
+    talk.react('c-0002', '👍', 'me')
+    talk.pin('c-0002')
+  }
+  const asked = () => clients.filter(({ count }) => count(/GET .*pins/) > 0).length
+  const seen = new Set<number>()
+  for (let ms = 0; ms <= 3_000; ms += 100) {
+    await clock.forward(100)
+    seen.add(asked())
+  }
+  expect(asked()).toBe(clients.length)
+  expect(seen.size).toBeGreaterThan(4)
+})

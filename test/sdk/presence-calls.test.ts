@@ -202,3 +202,26 @@ test('the presence of 300 users takes 3 requests, with any characters in their i
   const asked = requests.slice(before).map((request) => request.split('?')[0])
   expect(asked).toEqual([...Array(3).fill('GET /api/users'), 'GET /api/users/a%2Cb'])
 })
+
+test('a user waits five seconds for a room, whoever is watched after them', async () => {
+  const { chat, hold, clock, ana } = slowChat()
+  await chat.connect()
+  hold(SYNC)
+  chat.channel('c').members.subscribe(() => {})
+  await clock.forward(1)
+  ana.subscribe(() => {})
+  for (let second = 1; second <= 6; second++) {
+    await clock.forward(1_000)
+    chat.presence(`user${second}`).subscribe(() => {})
+  }
+  expect(ana.getSnapshot().isOnline).toBe(true)
+})
+
+test('a user who does not exist hides nobody else', async () => {
+  const { chat, clock, ana, refuseRequests } = slowChat()
+  await chat.connect()
+  refuseRequests(/no%2Cbody/, { status: 404, code: 'NOT_FOUND' })
+  for (const presence of [chat.presence('no,body'), ana]) presence.subscribe(() => {})
+  await clock.forward(250)
+  expect(ana.getSnapshot().isOnline).toBe(true)
+})

@@ -217,3 +217,16 @@ test('a user who reads and writes while their list reloads has read everything',
   await isLive(chat)
   await until(list, ({ items }) => items[0]?.lastReadSeq === 2)
 })
+
+test('who came online is shown after the topic of the user has ended with a gap', async () => {
+  const { chat, data, loseEvents, endTopic } = scriptedChat()
+  await chat.connect()
+  const ana = chat.presence('ana')
+  ana.subscribe(() => {})
+  await until(ana, ({ lastActiveAt }) => lastActiveAt !== null)
+  loseEvents()
+  data.online.add('ana')
+  endTopic('user:app:me')
+  await until(ana, ({ isOnline }) => isOnline, 10_000)
+  expect(chat.connection.getSnapshot().status).toBe('live')
+})

@@ -1,5 +1,6 @@
-import type { ChatClient, ChatMessage } from '@parley/client'
+import { type ChatClient, ChatError, type ChatMessage } from '@parley/client'
 import { ChatProvider, useChannels, useMessages, useThread } from '@parley/client/react'
+import { createFakeChat } from '@parley/client/testing'
 import { act, createElement, memo, type ReactNode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { expect, onTestFinished, test } from 'vitest'
@@ -66,4 +67,55 @@ test('a message list renders only rows that are new or have changed', async () =
   expect(await rows(() => talk.type('ana'))).toEqual([])
   const { id } = talk.messages[7] ?? { id: '' }
   expect(await rows(() => talk.pin(id))).toEqual(['message 7'])
+})
+
+test('each action on messages does what its name says', async () => {
+  const fake = createFakeChat({ channels: [{ id: 'c' }] })
+  const room = fake.channel('c')
+  const { id } = room.receive({ from: 'ana', text: 'hello' })
+  let shown: ReturnType<typeof useMessages> | undefined
+  await show(fake, () => {
+    shown = useMessages('c')
+    return null
+  })
+  const marks = () => {
+    const [hello] = shown?.items ?? []
+    return [hello?.pinned, hello?.reactions.map(({ type }) => type).join('')]
+  }
+  const after = async (action: () => unknown) => {
+    await act(async () => void (await action()))
+    return marks()
+  }
+  expect(await after(() => shown?.pin(id))).toEqual([true, ''])
+  expect(await after(() => shown?.react(id, '👍'))).toEqual([true, '👍'])
+  expect(await after(() => shown?.unreact(id, '👍'))).toEqual([true, ''])
+  expect(await after(() => shown?.unpin(id))).toEqual([false, ''])
+  room.refuse(new ChatError('no', { code: 'FORBIDDEN', status: 403 }))
+  const statuses = () =>
+    shown?.items.map(({ clientId, status }) => `${clientId} ${status}`).slice(1)
+  for (const clientId of ['one', 'two'])
+    await act(() => shown?.send({ clientId, text: clientId }).sent.catch(() => {}))
+  room.refuse()
+  await act(async () => shown?.discard('one'))
+  expect(statuses()).toEqual(['two failed'])
+  await act(async () => shown?.retry('two'))
+  expect(statuses()).toEqual(['two sent'])
+})
+
+test('a jump back to the newest messages shows the last page at once', async () => {
+  const { chat, channel } = scriptedChat()
+  const talk = channel('c')
+  for (let n = 1; n <= 300; n++) talk.send(`${n}`)
+  let shown: ReturnType<typeof useMessages> | undefined
+  await show(chat, () => {
+    shown = useMessages('c')
+    return null
+  })
+  const ends = () => [shown?.items.at(-1)?.text, shown?.hasNewer]
+  await act(() => shown?.jumpTo('c-0010'))
+  expect(ends()).toEqual(['35', true])
+  await act(() => shown?.loadNewer())
+  expect(ends()).toEqual(['85', true])
+  await act(() => shown?.jumpToLatest())
+  expect(ends()).toEqual(['300', false])
 })

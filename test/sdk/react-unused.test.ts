@@ -1,6 +1,6 @@
 import type { ChatClient } from '@parley/client'
 import { ChatProvider, useChatClient, useUnread } from '@parley/client/react'
-import { act, createElement } from 'react'
+import { act, createElement, useState } from 'react'
 import { createRoot } from 'react-dom/client'
 import { expect, onTestFinished, test } from 'vitest'
 import { useDom } from '../support/dom.ts'
@@ -85,6 +85,38 @@ test('no client of another user is shown, not even for a moment', async () => {
     await act(() => clock.forward(10))
   }
   expect([...shown.values()].map((users) => [...users])).toEqual([['ana'], ['ben']])
+  await act(() => root.render(null))
+  await act(() => clock.forward(1_000))
+})
+
+test('the clients of two users who are shown side by side are both connected', async () => {
+  const clock = stoppedClock()
+  const clients = new Set<ChatClient>()
+  const Page = ({ userId }: { userId: string }) => {
+    const [{ scripted }] = useState(scriptedChat)
+    const token = async () => {
+      const result = await scripted.token()
+      return { ...result, user: { ...result.user, id: userId } }
+    }
+    const chat = useChatClient({ ...scripted, token, userId })
+    if (!chat) return null
+    clients.add(chat)
+    return createElement(ChatProvider, { client: chat })
+  }
+  const root = mount()
+  const pages = ['ana', 'ben'].map((userId) => createElement(Page, { key: userId, userId }))
+  for (const shown of [1, 2]) {
+    await act(() => root.render(pages.slice(0, shown)))
+    await act(() => clock.forward(10_000))
+  }
+  const shown = [...clients].map(({ me, connection }) => [
+    me.getSnapshot()?.id,
+    connection.getSnapshot().status,
+  ])
+  expect(shown).toEqual([
+    ['ana', 'live'],
+    ['ben', 'live'],
+  ])
   await act(() => root.render(null))
   await act(() => clock.forward(1_000))
 })

@@ -184,3 +184,13 @@ test('a room with a gap is not stored until the gap is filled', async () => {
     messages: [{ text: '1' }, { text: '2' }, { text: '3' }],
   })
 })
+
+test('a list that is asked for once it was read from the device is shown', async () => {
+  const { chat, cut, release } = lateList()
+  cut()
+  chat.connect().catch(() => {})
+  release()
+  await quiet()
+  const { items, status } = chat.channels().getSnapshot()
+  expect([items.map(({ id }) => id), status]).toEqual([['c'], 'stale'])
+})

@@ -157,7 +157,25 @@ test('a new name is that of the direct messages with that user, and of no others
   const talk = createChannel('c', { me: 'me', memberIds: ['me', 'ana'], publish: () => {} })
   const record = { ...talk.record(), type: 'messaging' as const, name: 'ANA' }
   const listed = { channel: { ...record, members: talk.members }, sortKey: 1 }
-  const namedAfter = (id: string) =>
-    withUserProfile(listed, { id, name: 'New', image: null }, 'me').channel.name
-  expect(['ana', 'ben', 'me'].map(namedAfter)).toEqual(['New', 'ANA', 'ANA'])
+  const renamed = (id: string) =>
+    withUserProfile(listed, { id, name: 'New', image: null }, 'me').channel
+  expect(['ana', 'ben', 'me'].map((id) => renamed(id).name)).toEqual(['New', 'ANA', 'ANA'])
+  const membersAfter = (id: string) => renamed(id).members?.map(({ user }) => user.name)
+  expect(['ana', 'ben', 'me'].map(membersAfter)).toEqual([
+    ...[
+      ['ME', 'New'],
+      ['ME', 'ANA'],
+      ['New', 'ANA'],
+    ],
+  ])
+})
+
+test('a join that is told late leaves the read position that was loaded after it', () => {
+  const { talk, events, known } = followed()
+  talk.join('cem')
+  const join = events.at(-1)
+  talk.read('cem', 2)
+  expect(known().reads?.cem?.lastReadSeq).toBe(2)
+  const again = join && applyEvent({ ...known(), rev: 0 }, join, 'me')
+  expect(again?.reads?.cem?.lastReadSeq).toBe(2)
 })

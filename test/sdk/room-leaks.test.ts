@@ -227,3 +227,21 @@ async function watchedRoom() {
   await until(room.messages, ready)
   return { clock, talk, id, room, stop }
 }
+
+test('rooms that nobody watches have no topic after lost events either', async () => {
+  const clock = stoppedClock()
+  const { chat, channel, topics, cut, mend, loseEvents } = scriptedChat()
+  for (const id of ['c', 'd']) channel(id).send('hello')
+  await chat.connect()
+  const stop = chat.channel('c').watch()
+  await clock.forward(1)
+  stop()
+  await clock.forward(LONG_MS)
+  chat.channel('d')
+  cut()
+  await isOffline(chat)
+  loseEvents()
+  mend()
+  await clock.forward(LONG_MS)
+  expect([chat.connection.getSnapshot().status, topics()]).toEqual(['live', ['user:app:me']])
+})

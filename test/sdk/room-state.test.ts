@@ -93,17 +93,18 @@ test('a member who leaves no longer types', async () => {
   expect(room.typing.getSnapshot().items).toEqual([])
 })
 
-test('a member whose role changes has joined when they joined', async () => {
+test('a member whose role and metadata change has joined when they joined', async () => {
   const { room, talk, publish } = await opened()
   const [, ana] = talk.members
   if (!ana) throw new Error('ana is a member')
-  const { joinedAt, ...member } = { ...ana, role: 'moderator' as const }
+  const custom = { title: 'boss' }
+  const { joinedAt, ...member } = { ...ana, role: 'moderator' as const, custom }
   const payload = { channelId: 'c', ...member, memberCount: 2 }
   publish('chat:app:c', { type: 'channel.member_updated', payload }, talk.rev + 1)
   const { items } = await until(room.members, (shown) =>
     shown.items.some(({ role }) => role === 'moderator'),
   )
-  expect(items.find(({ userId }) => userId === 'ana')?.joinedAt).toBe(joinedAt)
+  expect(items.find(({ userId }) => userId === 'ana')).toMatchObject({ joinedAt, custom })
 })
 
 test('when somebody has read stays known after an outage', async () => {

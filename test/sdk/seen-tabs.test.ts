@@ -176,3 +176,17 @@ test('a message of a page that was left is not taken back unsent if another had 
   expect(first.count(/^DELETE .*\/messages\//)).toBe(1)
   expect(talk.messages.at(-1)).not.toMatchObject({ text: 'perhaps stored' })
 })
+
+test('a hidden tab that comes back leaves the sending to the one that took over', async () => {
+  const asked = watchLocks()
+  const { first, second } = await openTabs('came-back')
+  document.visibilityState = 'hidden'
+  first.chat.disconnect()
+  await second.chat.connect()
+  await sendIn(second, 'meanwhile')
+  await first.chat.connect()
+  // It waits for the lock, which the second one holds.
+  await expect.poll(asked, { timeout: 10_000 }).toBe(3)
+  await sendIn(first, 'through the other')
+  expect(countOf(first, second)).toEqual([1, 2])
+})

@@ -106,7 +106,7 @@ test('a refused append is the error of its call and of those after it', async ()
   await expect(ended.write('y')).rejects.toMatchObject({ code: 'VALIDATION_ERROR' })
 })
 
-test('parts are put together by their places, in whichever order they come', () => {
+test('parts are put together by their places until a message ends or is deleted', () => {
   const message = {
     id: 'm',
     text: '',
@@ -140,6 +140,11 @@ test('parts are put together by their places, in whichever order they come', () 
   const ended = after(delta(0, 'abc'), delta(9, 'x'), stored('other', 2, false), delta(5, '!'))
   expect(textOf(ended)).toBe('other')
   expect(ended.early.size).toBe(0)
+  const payload = { channelId: 'c', messageId: 'm', seq: 1, deletedAt: '2026' }
+  const deletion = { type: 'message.deleted' as const, rev: 2, payload: payload as never }
+  const deleted = after(delta(0, 'abc'), deletion, delta(0, 'abc')).messages.get('m')
+  expect(deleted).toMatchObject({ text: '', deletedAt: '2026' })
+  expect(deleted?.streaming).toBeUndefined()
   const parts = Array.from({ length: 150 }, (_, at) => delta(at + 1, 'x'))
   expect(after(...parts).early.get('m')).toHaveLength(100)
 })

@@ -217,3 +217,29 @@ test('sent messages wait for a timeline that nobody opens in a bounded number', 
   expect(sent.justSent.length).toBeLessThanOrEqual(100)
   expect(sent.justSent.at(-1)?.messageId).toBe(messages.at(-1)?.id)
 })
+
+test('an event is heard once, with its place, when rooms and lists show it', async () => {
+  const { chat, channel, tell } = scriptedChat()
+  const talk = channel('c')
+  const [room, list] = [chat.channel('c'), chat.channels()]
+  for (const store of [room.messages, list]) store.subscribe(() => {})
+  await chat.connect()
+  await Promise.all([until(room.messages, ready), until(list, ready)])
+  await quiet()
+  const heard: unknown[] = []
+  const types: string[] = []
+  const stop = chat.on('*', ({ type }) => types.push(type))
+  chat.on('message.new', ({ payload: _, ...event }) => {
+    const [{ lastMessage } = {}] = list.getSnapshot().items
+    heard.push(event, texts(room.messages.getSnapshot()), lastMessage?.text)
+  })
+  chat.on('channel.total_unread_changed', () => heard.push(chat.unread.getSnapshot().total))
+  talk.send('one')
+  tell('channel.total_unread_changed', { count: 5 })
+  talk.type('ana')
+  const place = { topic: 'chat:app:c', channelId: 'c', rev: 1 }
+  expect(heard).toEqual([{ type: 'message.new', ...place }, ['one'], 'one', 5])
+  stop()
+  talk.type('ana', false)
+  expect(types).toEqual(['message.new', 'channel.total_unread_changed', 'typing.start'])
+})

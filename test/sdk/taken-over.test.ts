@@ -105,3 +105,46 @@ test('an operation comes out of IndexedDB as it was put, whatever fields it has'
   expect(await storage.load('owner')).toEqual([newer])
   expect(await storage.load('another')).toEqual([])
 })
+
+test('an edit that waits follows no edit of another message', async () => {
+  const { chat, channel, bodies } = scriptedChat()
+  const talk = channel('c')
+  for (const text of ['one', 'two']) talk.send(text, { by: 'me' })
+  await chat.connect()
+  const room = chat.channel('c')
+  room.watch()
+  await until(room.messages, ready)
+  chat.disconnect()
+  const edits = ['c-0001', 'c-0002'].map((id) => room.edit(id, { text: `${id}, edited` }))
+  await chat.connect()
+  const [first] = await Promise.all(edits)
+  expect(first?.editedAt).not.toBeNull()
+  const last = bodies.get('PATCH /api/channels/c/messages/c-0002')
+  expect(last).toMatchObject({ text: 'c-0002, edited', ifEditedAt: null })
+})
+
+test('a tab sends nothing that it has heard of and another discarded meanwhile', async () => {
+  const storage = indexedDbStorage('heard-of')
+  const [one, two] = [scriptedChat({ storage }), scriptedChat({ storage })]
+  two.data.channels = one.data.channels
+  const talk = one.channel('c')
+  for (const { chat, refuseRequests } of [one, two]) {
+    await chat.connect()
+    await expect.poll(() => storage.load('http://chat app:me')).toEqual([])
+    refuseRequests(SEND, { status: 503, code: 'UNAVAILABLE' })
+  }
+  const { messages } = one.chat.channel('c')
+  const regretted = two.chat.channel('c').send({ text: 'regretted' })
+  regretted.sent.catch(() => {})
+  await until(messages, ({ items }) => items.length === 1)
+  one.chat.disconnect()
+  await expect.poll(() => storage.load('http://chat app:me')).toHaveLength(1)
+  regretted.discard()
+  await expect.poll(() => storage.load('http://chat app:me')).toEqual([])
+  two.chat.disconnect()
+  one.refuseRequests()
+  await one.chat.connect()
+  await one.chat.channel('c').send({ text: 'wanted' }).sent
+  expect(talk.messages.map(({ text }) => text)).toEqual(['wanted'])
+  one.chat.disconnect()
+})

@@ -79,9 +79,11 @@ test('a fake client sends, waits while offline, is refused, retries and discards
   const three = room.send({ text: 'three' })
   await expect(three.sent).rejects.toMatchObject({ code: 'FORBIDDEN' })
   expect(statuses()).toEqual(['sent', 'sent', 'failed'])
+  expect(three.message.error).toMatchObject({ code: 'FORBIDDEN' })
   room.refuse()
   three.retry()
   await three.sent
+  expect(three.message.error).toBeUndefined()
   const four = room.send({ text: 'four', clientId: 'own' })
   room.discard('own')
   await four.sent
@@ -163,6 +165,22 @@ test('a fake client refuses what is discarded, and metadata alone edits no messa
   expect(texts(room.messages.getSnapshot())).toEqual(['two'])
 })
 
+test('messages of a fake room stay apart although one before them was discarded', async () => {
+  const fake = fakeOf()
+  const room = fake.channel('team')
+  fake.setOnline(false)
+  const [first, ...others] = ['a', 'b', 'c'].map((text) => {
+    if (text === 'c') room.discard('a')
+    return room.send({ text, clientId: text })
+  })
+  fake.setOnline(true)
+  await expect(first?.sent).rejects.toMatchObject({ code: 'ABORTED' })
+  const [b, c] = await Promise.all(others.map(({ sent }) => sent))
+  expect(b?.id).not.toBe(c?.id)
+  await room.edit(c?.id ?? '', { text: 'edited' })
+  expect(texts(room.messages.getSnapshot())).toEqual(['b', 'edited'])
+})
+
 test('a fake client retries only what was refused, as the real one does', async () => {
   const fake = fakeOf()
   const room = fake.channel('team')
@@ -198,6 +216,8 @@ test('the channels of a fake client are in the order of their activity, newest f
   await fake.channel('team').send({ text: 'two' }).sent
   await fake.channel('group').markRead()
   expect(ids()).toEqual(['team', 'group', 'newest'])
+  fake.channel('group').receive({ from: BEN, text: 'three' })
+  expect(ids()).toEqual(['group', 'team', 'newest'])
 })
 
 test('a fake channel shows its last message, and a fake logout ends the user', async () => {

@@ -70,6 +70,24 @@ test('each item of an export says all that is stored of it, as its owner has set
   expect(of('read')).toEqual([])
 })
 
+test('an export says when preferences were last changed', async () => {
+  const { db, appId } = world()
+  const gus = await world().user('gus')
+  await gus.preferences.update({ reactions: false })
+  await db`
+    update preferences
+    set updated_at = '2025-01-01'
+    where app_id = ${appId}
+      and user_id = 'gus'`
+  await gus.preferences.update({ mentions: false })
+  const items = await exportOf(world(), 'gus')
+  const chosen = { reactions: false, mentions: false }
+  expect(items.find(({ kind }) => kind === 'preferences')?.data).toEqual({
+    chosen,
+    updatedAt: expect.not.stringMatching(/^2025-01-01/),
+  })
+})
+
 test('each time in an export is the one that its name says', async () => {
   const { db, appId } = world()
   const [eve, fay] = await world().users('eve', 'fay')

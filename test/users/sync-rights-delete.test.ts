@@ -114,6 +114,10 @@ describe('administering users', () => {
       expect(await admin.users.put({ userId: 'ben', name: 'B' })).toMatchObject({ name: 'B' })
       expect(await admin.users.bulkDelete({ userIds: ['ben'] })).toMatchObject({ deleted: ['ben'] })
       expect(await strict.backend.users.put({ userId: 'cleo' })).toMatchObject({ id: 'cleo' })
+      // The operator may let the users of an app do what the server does not.
+      const settings = { userAdminAccess: 'bearer' as const }
+      await strict.operator.apps.update({ appId: strict.appId, settings })
+      expect(await ana.users.put({ userId: 'cleo', name: 'C' })).toMatchObject({ name: 'C' })
       expect(await ana.users.delete({ userId: 'ana' })).toMatchObject({ deletedUserId: 'ana' })
     } finally {
       await strict.stop()

@@ -216,3 +216,11 @@ test('a catch-up that ends after its connection makes nothing live', async () =>
   await quiet()
   expect([status(), live]).toEqual(['offline', []])
 })
+
+test('a live client says why not everything that it missed could be fetched', async () => {
+  const { connection, opened, provider } = connectionToTest()
+  const refusal = new ChatError('not yours', { code: 'FORBIDDEN', status: 403 })
+  provider.catchUp = () => Promise.reject(refusal)
+  await (await opened()).accept()
+  expect(connection.state.getSnapshot()).toMatchObject({ status: 'live', lastError: refusal })
+})
