@@ -115,7 +115,6 @@ async function withConnection(url: string, work: (db: DbConnection) => Promise<v
   }
 }
 
-<<<<<<< HEAD
 /**
  * Writes to a new file, for its owner only, or to the standard output. The file has its name once
  * it is whole: what is killed before leaves a part beside it.
@@ -124,7 +123,9 @@ async function withOutput(file: string, write: (target: Writable) => Promise<voi
   if (file === '-') return write(process.stdout)
   await requireNone(file)
   const part = `${file}.${randomBytes(4).toString('hex')}.part`
-  const opened = await open(part, 'wx', 0o600)
+  const opened = await open(part, 'wx', 0o600).catch(({ code }: NodeJS.ErrnoException) => {
+    throw new Error(`${file}: cannot be written (${code})`)
+  })
   try {
     await write(opened.createWriteStream({ flush: true }))
     await requireNone(file)
@@ -133,16 +134,6 @@ async function withOutput(file: string, write: (target: Writable) => Promise<voi
     await rm(part, { force: true })
     throw error
   }
-=======
-/** A new file, for its owner only. */
-async function create(file: string) {
-  const opened = await open(file, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
-    const { code = 'error' } = error
-    if (code !== 'EEXIST') throw new Error(`${file}: cannot be written (${code})`)
-    throw new Error(`${file} exists: name another file, or delete it first`)
-  })
-  return opened.createWriteStream()
->>>>>>> h-dsv
 }
 
 async function requireNone(file: string) {
