@@ -47,12 +47,12 @@ async function checkDatabase(config: Config) {
 
 async function inspectDatabase(url: string, config: Config) {
   const { migrateOnStart: mayMigrate } = config
-  const { version, pending, isEmpty, isQueueBehind } = await inspect(url, { mayMigrate })
-  console.log(`Database: PostgreSQL ${version}`)
-  for (const warning of await connectionWarnings(url, config)) warn(warning)
   // A start without jobs does not look at the tables of the queue, nor migrate them.
   const hasJobs = config.jobs !== 'off'
-  const lacks = isQueueBehind && hasJobs ? [...pending, QUEUE_MIGRATIONS] : pending
+  const { version, pending, isEmpty, isQueueBehind } = await inspect(url, { mayMigrate, hasJobs })
+  console.log(`Database: PostgreSQL ${version}`)
+  for (const warning of await connectionWarnings(url, config)) warn(warning)
+  const lacks = isQueueBehind ? [...pending, QUEUE_MIGRATIONS] : pending
   const missing = isEmpty ? `empty, lacks all ${pending.length} migrations` : listed(lacks)
   console.log(`Schema: ${missing}`)
   if (!mayMigrate) await requireMigrated(url, { hasJobs })
