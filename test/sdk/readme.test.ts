@@ -34,10 +34,14 @@ test("the five minutes of the client's README work on a new app", async () => {
   const [backend = '', , frontEnd = ''] = examplesOf('client-sdk/README.md').map((block) =>
     block.replace('http://127.0.0.1:5501', url),
   )
+  const said: string[] = []
   const backendUrl = await serve(async (create) => {
     const env = { PARLEY_API_KEY: apiKey }
-    await runExamples([backend], { createServer: create, createChatServer, process: { env } }, [])
+    const console = { log: (line: string) => said.push(line) }
+    const given = { createServer: create, createChatServer, process: { env }, console }
+    await runExamples([backend], given, [])
   })
+  await expect.poll(() => said).toEqual(['Tokens: http://127.0.0.1:3000/chat-token'])
   const given = {
     createChatClient,
     isChatError,
@@ -78,7 +82,7 @@ test('the backend of the five minutes starts and answers while the server is dow
       createServer: create,
       createChatServer: createDown,
       process: { env: {} },
-      console: { error: (error: unknown) => errors.push(error) },
+      console: { ...quietConsole, error: (error: unknown) => errors.push(error) },
     }
     await runExamples([backend], given, [])
   })
@@ -148,7 +152,9 @@ async function serve(program: (create: (handler: RequestListener) => object) => 
   onTestFinished(() => void server.close())
   await program((handler) => {
     server.on('request', handler)
-    return { listen: () => server.listen(0, '127.0.0.1') }
+    const listen = (_port: number, host: string, onListening?: () => void) =>
+      server.listen(0, host, onListening)
+    return { listen }
   })
   if (!server.listening) await once(server, 'listening')
   const { port } = server.address() as AddressInfo // it listens to a port
