@@ -131,6 +131,7 @@ async function withOutput(file: string, write: (target: Writable) => Promise<voi
     await requireNone(file)
     await rename(part, file)
   } catch (error) {
+    await opened.close()
     await rm(part, { force: true })
     throw error
   }
