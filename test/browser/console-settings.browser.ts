@@ -147,3 +147,19 @@ test('the operator sees what a user is notified of', async () => {
   await page.getByRole('link', { name: 'Their channels' }).click()
   await expectVisible(rowOf(page, /Soup of the day.*Muted/))
 })
+
+test('a number that the browser refuses is shown below the bar, with its name', async () => {
+  const app = await createApp('Below the bar')
+  const page = await openConsole(`#/apps/${app.id}/settings`, {
+    viewport: { width: 1280, height: 500 },
+  })
+  await page.getByLabel('Keep messages for days').fill('-3')
+  await button(page, 'Save').click()
+  const name = page.getByText('Keep messages for days')
+  const bar = await page.getByRole('banner').boundingBox()
+  await expect
+    .poll(async () => (await name.boundingBox())?.y)
+    .toBeGreaterThan((bar?.y ?? 0) + (bar?.height ?? 0))
+  expect(await page.evaluate('scrollY')).toBeGreaterThan(0)
+  await screenshot(page, 'console-settings-below-the-bar')
+})
