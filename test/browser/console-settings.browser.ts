@@ -163,3 +163,24 @@ test('a number that the browser refuses is shown below the bar, with its name', 
   expect(await page.evaluate('scrollY')).toBeGreaterThan(0)
   await screenshot(page, 'console-settings-below-the-bar')
 })
+
+test('a key is named before it is revoked, also one without a name', async () => {
+  const app = await createApp('Two keys')
+  await operator().apps.createKey({ appId: app.id, name: 'Reports' })
+  const { id: unnamedId } = await operator().apps.createKey({ appId: app.id })
+  const page = await openConsole(`#/apps/${app.id}/keys`)
+  const dialog = page.getByRole('dialog')
+  for (const [row, called] of [
+    ['Reports', '“Reports”'],
+    [unnamedId, `the key …${unnamedId.slice(-12)}`],
+  ] as const)
+    for (const [action, title] of [
+      ['Revoke', `Revoke ${called}?`],
+      ['Edit', `Edit ${called}`],
+    ] as const) {
+      await rowOf(page, row).getByRole('button', { name: action }).click()
+      await expectVisible(dialog.getByRole('heading', { name: title, exact: true }))
+      await screenshot(page, `console-key-${action}-${row === 'Reports' ? 'named' : 'unnamed'}`)
+      await button(page, 'Cancel').click()
+    }
+})
