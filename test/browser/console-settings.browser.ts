@@ -184,3 +184,21 @@ test('a key is named before it is revoked, also one without a name', async () =>
       await button(page, 'Cancel').click()
     }
 })
+
+test('the sign-in says where the key is, and refuses a wrong one in words alone', async () => {
+  const page = await open('../console/')
+  await expectVisible(page.getByText('.data/secrets.json'))
+  await page.getByLabel('Admin key').fill('not-the-admin-key')
+  await button(page, 'Sign in').click()
+  await expect.poll(() => page.getByRole('alert').innerText()).toBe('This is not the admin key.')
+  await screenshot(page, 'console-sign-in-refused')
+  expect(problems.splice(0).every((problem) => problem.includes('401'))).toBe(true)
+})
+
+test('an app that nobody has used yet is said to have had no active users', async () => {
+  const { id } = await operator().apps.create({ name: 'Brand new' })
+  const page = await openConsole(`#/apps/${id}`)
+  await expectVisible(page.getByText('none in the last 30 days'))
+  expect(await page.getByText('at most').count()).toBe(0)
+  await screenshot(page, 'console-overview-new')
+})
