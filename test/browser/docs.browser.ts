@@ -41,6 +41,19 @@ test.each(['light', 'dark'] as const)(
   },
 )
 
+test('a tab of the documentation is named after what its page is about', async () => {
+  for (const [address, title] of [
+    ['', 'Docs · Parley'],
+    ['guides/parley', 'Getting started · Parley'],
+    ['guides/realtime', 'Real time · Parley'],
+    ['api/messages/messages.send', 'Send a message · Parley'],
+    ['nowhere', 'There is no such page · Parley'],
+  ]) {
+    await show(`#/${address}`)
+    await expect.poll(() => docs.title()).toBe(title)
+  }
+})
+
 test('the page of an event shows the fields of its payload, and an example of them', async () => {
   await show('#/events/channel')
   await expectVisible(docs.locator('.cards code').getByText('typing.stop', { exact: true }))
