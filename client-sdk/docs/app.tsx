@@ -104,7 +104,7 @@ function Content() {
 type BarProps = { isMenuOpen: boolean; onMenu: () => void }
 
 function Bar({ isMenuOpen, onMenu }: BarProps) {
-  const { demoUserIds } = useDocuments()
+  const { demoUserIds, hasConsole } = useDocuments()
   return (
     <header className="bar">
       <button
@@ -126,6 +126,7 @@ function Bar({ isMenuOpen, onMenu }: BarProps) {
       </h1>
       <Search />
       <div className="bar-tools">
+        {hasConsole && <a href={`${serverUrl}/console/`}>Console</a>}
         {demoUserIds.length > 0 && <a href={`${serverUrl}/playground/`}>Playground</a>}
         <ThemeSwitch />
       </div>
