@@ -1,3 +1,4 @@
+import type { Total } from './channels/unread.ts'
 import type { Connection } from './connection.ts'
 import { type ChatError, toChatError } from './error.ts'
 import type { Emitter } from './events.ts'
@@ -49,7 +50,7 @@ const CHANNEL_ONLY = 2_147_483_647
 export class CatchUp {
   #pending = new Map<string, ChangesRequest[]>()
   /** Takes the total of unread messages; undefined while it is not requested. */
-  #applyTotal: ((count: number | undefined) => void) | undefined
+  #applyTotal: ((response: Total) => void) | undefined
   #running: Promise<void> | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   /** Whether requests wait for `run()`, which comes once topics are subscribed. */
@@ -82,7 +83,7 @@ export class CatchUp {
   }
 
   /** Adds the total of unread messages to the next call. */
-  requestTotal(apply: (count: number | undefined) => void) {
+  requestTotal(apply: (response: Total) => void) {
     this.#applyTotal = apply
     this.#runSoon()
   }
@@ -154,7 +155,7 @@ export class CatchUp {
         api.sync.pull({ channels, ...parts, total, userIds }),
       )
       if (applyTotal === this.#applyTotal) this.#applyTotal = undefined
-      applyTotal?.(response.totalUnread)
+      applyTotal?.(response)
       const applied = batch.map(async ([channelId, requests]) => {
         const changes = response.channels[channelId]
         if (!changes) return []

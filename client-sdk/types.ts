@@ -842,6 +842,11 @@ export interface Api {
       settingsVersion: number
       /** With `total`: unread messages in all channels. */
       totalUnread?: number | undefined
+      /**
+       * Version of the total, like `version` in `channel.total_unread_changed`: a total with a
+       * lower one than the last is older, and to be ignored.
+       */
+      totalUnreadVersion?: number | undefined
     }>
     /**
      * Creates a channel; you become its owner. `messaging` needs exactly one entry in `memberIds`,
@@ -1388,6 +1393,11 @@ export interface Api {
     unreadCount(args?: Record<string, never>, options?: CallOptions): Promise<{
       /** Unread messages in all channels. */
       count: number
+      /**
+       * Version of the total, like `version` in `channel.total_unread_changed`: a total with a
+       * lower one than the last is older, and to be ignored.
+       */
+      version: number
     }>
   }
   receipts: {
@@ -1524,6 +1534,11 @@ export interface Api {
       users?: User[] | undefined
       /** With `total`: unread messages in all channels. */
       totalUnread?: number | undefined
+      /**
+       * Version of the total, like `version` in `channel.total_unread_changed`: a total with a
+       * lower one than the last is older, and to be ignored.
+       */
+      totalUnreadVersion?: number | undefined
     }>
   }
   workspaces: {
@@ -2387,6 +2402,13 @@ export interface UserEvents {
   'channel.total_unread_changed': {
     /** Unread messages in all channels now. */
     count: number
+    /**
+     * Version of the count, like `totalUnreadVersion` in responses: a count with a lower one than
+     * the last is older, and to be ignored. If it is absent, take the count and forget the last
+     * version. Forget that also when you connect again: versions of a restored database may be
+     * lower.
+     */
+    version?: number | undefined
   }
   /** Copy of the event on the channel's topic, for members who do not subscribe to that topic. */
   'channel.updated': {

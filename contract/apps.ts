@@ -8,6 +8,11 @@ import { operation } from './operation.ts'
 const id = field.appId()
 const name = <S extends z.ZodType>(schema: S) =>
   schema.meta({ description: 'Name of the app.', examples: ['Acme Talk'] })
+const visibleName = () =>
+  field
+    .name()
+    .refine((value) => value.trim() !== '', 'expected more than blanks')
+    .meta({ pattern: '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$' })
 const appCreatedAt = field.time('When the app was created.')
 
 /** A whole number, or null: one sentence says what is allowed, whatever is wrong. */
@@ -128,7 +133,7 @@ export const apps = {
     description:
       'Creates a tenant with its own users, channels and messages. The API key, which is named ' +
       '"First key", is shown only in this response: the server stores a hash of it.',
-    input: z.object({ name: name(field.name()) }),
+    input: z.object({ name: name(visibleName()) }),
     output: z.object({ id, name: name(z.string()), apiKey, keyId, createdAt: appCreatedAt }),
   }),
   get: operation({
@@ -153,7 +158,7 @@ export const apps = {
       `${limits.revocationSeconds} seconds. Nothing is lost: once it is enabled again, the same ` +
       'keys and tokens work.',
     input: Ref.extend({
-      name: name(field.name()).optional(),
+      name: name(visibleName()).optional(),
       enabled: App.shape.enabled.optional(),
       settings: z
         .strictObject({

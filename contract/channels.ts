@@ -138,6 +138,7 @@ export const channels = {
       }),
       settingsVersion: field.settingsVersion(),
       totalUnread: field.totalUnread(),
+      totalUnreadVersion: field.totalVersion().optional(),
     }),
   }),
   create: operation({

@@ -237,6 +237,17 @@ export const ephemeralUserEvents = {
   'channel.total_unread_changed': z
     .object({
       count: z.int().meta({ description: 'Unread messages in all channels now.', examples: [7] }),
+      version: z
+        .int()
+        .optional()
+        .meta({
+          description:
+            'Version of the count, like `totalUnreadVersion` in responses: a count with a lower ' +
+            'one than the last is older, and to be ignored. If it is absent, take the count and ' +
+            'forget the last version. Forget that also when you connect again: versions of a ' +
+            'restored database may be lower.',
+          examples: [6_103_040],
+        }),
     })
     .meta({ description: 'The unread count of all channels together changed.' }),
   'channel.updated': channelUpdated.meta({ description: copyForMembers }),

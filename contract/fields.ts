@@ -206,6 +206,14 @@ export const totalUnread = () =>
     .optional()
     .meta({ description: 'With `total`: unread messages in all channels.', examples: [3] })
 
+export const totalVersion = () =>
+  z.int().meta({
+    description:
+      'Version of the total, like `version` in `channel.total_unread_changed`: a total with a ' +
+      'lower one than the last is older, and to be ignored.',
+    examples: [6_103_040],
+  })
+
 export const settingsVersion = () =>
   z.int().meta({
     description:

@@ -37,6 +37,7 @@ export const reads = {
     input: z.object({}),
     output: z.object({
       count: z.int().meta({ description: 'Unread messages in all channels.', examples: [3] }),
+      version: field.totalVersion(),
     }),
   }),
 }

@@ -195,6 +195,7 @@ export const sync = {
         .optional()
         .meta({ description: 'With `userIds`: those who exist, by name.' }),
       totalUnread: field.totalUnread(),
+      totalUnreadVersion: field.totalVersion().optional(),
     }),
   }),
 }

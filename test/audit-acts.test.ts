@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { refusal } from './support/refusal.ts'
 import { useSharedWorld } from './support/world.ts'
 
@@ -179,10 +179,15 @@ test('a change of nothing is answered, and is not noted', async () => {
     url: 'https://8.8.8.8/hook',
     events: ['message.new'],
   })
+  // Nobody calls with the key of this app, so that the time of its last use does not change.
+  const { id: idleId } = await operator.apps.create({ name: 'Idle' })
+  onTestFinished(async () => void (await operator.apps.delete({ appId: idleId })))
+  const app = await operator.apps.get({ appId: idleId })
+  expect(await operator.apps.update({ appId: idleId })).toEqual(app)
+  expect(await operator.apps.update({ appId: idleId, settings: {} })).toEqual(app)
+  const ofIdle = await operator.audit.listOfApp({ appId: idleId })
+  expect(ofIdle.entries.map(({ operation }) => operation)).toEqual(['apps.create'])
   const { length } = await entries()
-  const app = await operator.apps.get({ appId })
-  expect(await operator.apps.update({ appId })).toEqual(app)
-  expect(await operator.apps.update({ appId, settings: {} })).toEqual(app)
   const { id: keyId } = key
   expect(await operator.apps.updateKey({ appId, keyId })).toMatchObject({ name: 'Same' })
   const { id: webhookId } = webhook

@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import { limits } from '@parley/contract'
 import { expect, test } from 'vitest'
+import { cleanupElsewhere } from './support/cleanup.ts'
 import { openDatabaseProxy } from './support/database-proxy.ts'
 import { upTo } from './support/events.ts'
 import { quietTimings } from './support/quiet.ts'
@@ -147,4 +149,17 @@ test('the audit log is searched for what was done to somebody or something', asy
   expect(await about(channelId)).toEqual(['members.remove', 'members.add'])
   expect(await about(ana.id)).toEqual([])
   expect(await about('channelId')).toEqual([])
+})
+
+test('entries of an imported app go at their age, although younger ones were there', async () => {
+  const { operator, db } = world()
+  const appId = randomUUID()
+  await db`insert into apps (id, name) values (${appId}, 'Imported')`
+  await db`
+    insert into audit (app_id, actor, operation, target, created_at)
+    select ${appId}, 'system', 'day ' || days, '{}', now() - days * interval '1 day'
+    from unnest(array[32, 31, 29]) days`
+  await cleanupElsewhere(world(), { auditRetentionDays: 30 }).pass()
+  const { entries } = await operator.audit.listOfApp({ appId })
+  expect(entries.map(({ operation }) => operation)).toEqual(['day 29'])
 })

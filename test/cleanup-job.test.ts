@@ -46,14 +46,14 @@ test('a cleanup deletes the jobs that were given up long ago, unless it is to en
   const isLeft = await insertOldJob()
   await run({ signal: AbortSignal.abort() })
   expect(await isLeft()).toBe(true)
-  expect(await run()).toEqual({ lines: [], failures: [] })
+  expect(await run()).toEqual({ lines: [], failures: [['given_up_jobs', 0]] })
   expect(await isLeft()).toBe(false)
 })
 
 test('a cleanup that an outage interrupts is no job given up, and has no line', async () => {
   const { lines, failures } = await run({ db: failing(new ConnectionClosedError()) })
   expect(lines).toEqual(['debug: cleanup failed, given_up_jobs'])
-  expect(failures).toEqual([])
+  expect(failures).toEqual([['given_up_jobs', 0]])
 })
 
 test('a cleanup that fails otherwise says so, and is counted', async () => {

@@ -9,9 +9,10 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 type Options = Parameters<typeof createPass>[0]
 type Run = Options['tasks'][number]['run']
 
-/** Runs a pass of these tasks, which need no connection; answers what it told. */
+/** Runs a pass of these tasks, which need no connection; answers what it told, and counted. */
 async function runPass(runs: Run[]) {
   const told: string[] = []
+  const metrics = createMetrics()
   const pass = createPass({
     tasks: runs.map((run, index) => ({
       name: `${index + 1}`,
@@ -23,14 +24,15 @@ async function runPass(runs: Run[]) {
       },
     })),
     stopping: new AbortController().signal,
-    metrics: createMetrics(),
+    metrics,
     onError: (_, task) => told.push(`${task} has failed`),
     onTurnOver: () => told.push('wants another pass'),
   })
   const { signal } = new AbortController()
   const connection = {} as Parameters<typeof pass>[0] // no task uses it
   await pass(connection, { signal, throwIfAborted: () => {} })
-  return told
+  const { values } = await metrics.cleanupFailures.get()
+  return { told, failures: values.map(({ labels, value }) => [labels.task, value]) }
 }
 
 test('a task with more to do than it has time for goes on at once in another pass', async () => {
@@ -44,13 +46,10 @@ test('a task with more to do than it has time for goes on at once in another pas
     }
   }
   const failing: Run = () => Promise.reject(new Error('a bug'))
-  expect(await runPass([endless, failing, async () => {}])).toEqual([
-    'task 1',
-    'wants another pass',
-    'task 2',
-    '2 has failed',
-    'task 3',
-  ])
+  const { told, failures } = await runPass([endless, failing, async () => {}])
+  expect(told).toEqual(['task 1', 'wants another pass', 'task 2', '2 has failed', 'task 3'])
+  // That is no failure.
+  expect(failures).toEqual([['2', 1]])
 })
 
 test('a task of once an hour that was cut short is due at once', async () => {

@@ -76,6 +76,14 @@ test('the page of the console loads everything from this server', async () => {
   expect(headers['content-security-policy']).toContain("img-src 'self' data:; connect-src 'self';")
 })
 
+test('the address of the console leads to its page, also where it names a server', async () => {
+  const locationOf = async (path: string) => (await ask(path)).headers.location
+  expect(await locationOf('/console')).toBe('console/')
+  expect(await locationOf('/console?app=1')).toBe('console/?app=1')
+  expect(await locationOf('http://evil.com/console')).toBe('console/')
+  expect(await locationOf('http://evil.com/console?app=1')).toBe('console/?app=1')
+})
+
 test('a session may change what the admin key may change', async () => {
   const given = { headers: await session(), method: 'POST', body: { name: 'From the console' } }
   const { status, body } = await ask('/console/admin/apps', given)

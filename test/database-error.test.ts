@@ -31,6 +31,18 @@ test('a DATABASE_URL that leads nowhere is refused with the part of it to look a
   )
 })
 
+test.each([
+  'statement_timeout=nonsense',
+  'TimeZone=Mars',
+  'schema=public',
+  'pgbouncer=true',
+  'keepalives=1',
+  'port=5433',
+])('a wrong parameter of DATABASE_URL is known by its advice: %s', async (parameter) => {
+  const url = `${inject('databaseUrl')}?${parameter}`
+  expect(await problem(url)).toMatch(/\. Check the parameters after \? in DATABASE_URL$/)
+})
+
 test('an error about something else gets no advice', () => {
   expect(databaseError(new Error('Parley needs PostgreSQL 15 or newer')).message).toBe(
     'The database cannot be used: Parley needs PostgreSQL 15 or newer',

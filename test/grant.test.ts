@@ -7,7 +7,12 @@ test('parley grant gives a role the rows of our tables, and nothing else', async
   const shared = await createSharedDatabase()
   onTestFinished(() => shared.drop())
   const { role } = await shared.createRole()
-  expect(await parleyOn(shared.url, 'grant', 'nobody-at-all')).toMatchObject({ code: 1 })
+  expect(await parleyOn(shared.url, 'grant', 'nobody-at-all')).toEqual({
+    code: 1,
+    output: 'There is no role "nobody-at-all". Make one: create role … login',
+  })
+  const [empty] = await shared.admin`select to_regclass('messages') is null as "isUntouched"`
+  expect(empty).toEqual({ isUntouched: true })
   const granted = await parleyOn(shared.url, 'grant', role)
   expect(granted, granted.output).toMatchObject({ code: 0 })
   await shared.admin`create table public.of_another_application (id int)`

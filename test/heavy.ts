@@ -47,6 +47,7 @@ export const heavy = [
   'playground.test.ts',
   'pooler.test.ts',
   'process-ends.test.ts',
+  'process-settings.test.ts',
   'push-pages.test.ts',
   'push-preferences.test.ts',
   'push-provider.test.ts',

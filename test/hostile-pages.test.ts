@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { html, useFoundPreviews } from './support/found-previews.ts'
 import { page } from './support/pages.ts'
+import { until } from './support/until.ts'
 import { workedMs } from './support/worked.ts'
 
 const { web, lookAt, find } = useFoundPreviews()
@@ -84,6 +85,16 @@ test('an endless page is read up to half a megabyte, and gets its preview from t
   }
   expect((await lookAt('/endless')).preview?.title).toBe('Endless')
   expect(sent).toBeLessThan(20e6)
+})
+
+test('the connection of what is no page, such as an endless stream, is closed', async () => {
+  let isClosed = false
+  web().pages['/radio'] = (response) => {
+    response.writeHead(200, { 'content-type': 'video/mp4' }).write('music')
+    response.on('close', () => (isClosed = true))
+  }
+  expect((await lookAt('/radio')).preview).toBeNull()
+  await until(() => isClosed)
 })
 
 test('a page in thousands of tiny pieces is given up, one in small pieces is read', async () => {

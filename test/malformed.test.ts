@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { endpointPath, streamPaths } from '@parley/contract'
+import { streamPaths } from '@parley/contract'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { whileLocked } from './support/locks.ts'
 import { exchange, expectError } from './support/raw.ts'
@@ -18,7 +18,6 @@ describe('malformed HTTP is a VALIDATION_ERROR, and the connection is closed', (
     'an unknown method': 'FOO / HTTP/1.1\r\nHost: x\r\n\r\n',
     'an unknown version': 'GET / HTTP/9.9\r\nHost: x\r\n\r\n',
     'HTTP/2': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
-    h2c: `GET ${endpointPath} HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n`,
     'a space in the path': 'GET /a b HTTP/1.1\r\nHost: x\r\n\r\n',
     'NUL in the path': 'GET /a\0b HTTP/1.1\r\nHost: x\r\n\r\n',
     'NUL in a header': `${live}X-A: a\0b\r\n\r\n`,
@@ -175,16 +174,13 @@ test('Expect: 100-continue is answered with 100, and other expectations are igno
   ).toEqual([200])
 })
 
-test('CONNECT is not found, and an unknown Upgrade is ignored', async () => {
+test('CONNECT is not found', async () => {
   const [answer] = await exchange(
     world().url,
     'CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n',
   )
   if (!answer) throw new Error('no answer')
   expectError(answer, 'NOT_FOUND')
-  expect(
-    await exchange(world().url, `${live}Connection: Upgrade, close\r\nUpgrade: h2c\r\n\r\n`),
-  ).toMatchObject([{ status: 200 }])
 })
 
 test('a refused upgrade closes its connection, whatever refused it', async () => {

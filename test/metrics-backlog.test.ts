@@ -81,4 +81,6 @@ test('counters that alerts read by reason start at 0, so that a first burst show
     expect(lines).toContain(`parley_gaps_filled_total{reason="${reason}"} 0`)
   for (const reason of ['unread', 'memory'])
     expect(lines).toContain(`parley_slow_consumers_total{reason="${reason}"} 0`)
+  for (const task of ['events', 'audit'])
+    expect(lines).toContain(`parley_cleanup_failures_total{task="${task}"} 0`)
 })

@@ -192,6 +192,9 @@ test('a schema that a newer version has migrated is refused, and is not changed'
   expect((await parleyOn(url, 'new-epoch')).output).toMatch(
     /^The event epoch was not changed: its schema is newer than this version of Parley\. /,
   )
+  expect((await parleyOn(url, 'check')).output).toMatch(
+    /^The database cannot be used: its schema is newer .+\. Start the version that migrated it/m,
+  )
   const [row] = await sql`
     select count(*)::int
     from drizzle.__drizzle_migrations`

@@ -21,6 +21,14 @@ test('a byte order mark counts more than any charset', async () => {
     title: 'Grüße',
   })
   expect(await factsOf(Buffer.from(body).swap16())).toMatchObject({ title: 'Grüße' })
+  const inUtf8 = Buffer.from('\ufeff<meta charset="latin1"><title>Grüße</title>')
+  const { title } = await factsOf(inUtf8, { contentType: 'text/html; charset=iso-8859-1' })
+  expect(title).toBe('Grüße')
+})
+
+test('a page that is cut within a character is read as UTF-8 up to there', async () => {
+  const cut = Buffer.from('<title>Grüße</title>é').subarray(0, -1)
+  expect((await factsOf(cut)).title).toBe('Grüße')
 })
 
 test('the title of a drawing is not that of the page', async () => {

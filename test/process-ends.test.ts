@@ -64,6 +64,24 @@ test('a process that gets SIGHUP may go on, and otherwise stops in good order', 
   expect(ended).toEqual({ said: ['reads again', 'still runs', 'goes on', 'stopped'], status: 0 })
 })
 
+test('a process in which something does not stop ends by itself', () => {
+  const ended = run(`
+    start: async (stop) => {
+      // As an open server keeps the process running.
+      setInterval(() => {}, 60_000)
+      stopFunctions.push(() => new Promise(() => {}))
+      const { setTimeout: later } = globalThis
+      globalThis.setTimeout = (giveUp, ms) => {
+        say('after ' + ms + ' ms')
+        return later(giveUp, 1)
+      }
+      console.warn = say
+      stop()
+    },`)
+  const warning = 'Warning: not stopped within 14 s: the process ends'
+  expect(ended).toEqual({ said: ['after 14000 ms', warning], status: 0 })
+})
+
 test('a signal to a process that was told to stop already does not cut that short', () => {
   const ended = run(`
     start: async (stop) => {

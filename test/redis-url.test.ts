@@ -1,7 +1,8 @@
 import { readConfig } from '@parley/server/config'
-import { loadRedis } from '@parley/server/core/redis'
+import { loadRedis, pauseMs } from '@parley/server/core/redis'
 import { parseRedisUrl } from '@parley/server/core/redis-url'
 import { expect, test } from 'vitest'
+import { upTo } from './support/events.ts'
 
 test('a URL of Redis names one server, a cluster, or the Sentinels of a server', () => {
   expect(parseRedisUrl('redis://cache')).toMatchObject({
@@ -58,4 +59,10 @@ test.each([
 ])('%s is no URL of Redis, and the start says what is', (url) => {
   expect(parseRedisUrl(url)).toBeUndefined()
   expect(() => readConfig({ REDIS_URL: url })).toThrow('REDIS_URL: expected redis://host:port')
+})
+
+test('the pauses before another attempt to connect grow, up to some two seconds', () => {
+  expect(pauseMs(1)).toBeLessThan(200)
+  for (const attempts of [...upTo(20), 1_000]) expect(pauseMs(attempts)).toBeLessThanOrEqual(2_500)
+  expect(pauseMs(20)).toBeGreaterThanOrEqual(1_500)
 })

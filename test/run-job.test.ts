@@ -77,7 +77,10 @@ test('quiet hours are judged by the clock of the database, not by that of the wo
 
 test('a job that met an unavailable database is put off and has used no attempt', async () => {
   const work = () => Promise.reject(new DeadlineError())
-  const { added } = await runBatch({ work, storeFailures: 3 })
+  const startedAt = performance.now()
+  const { added } = await runBatch({ work, storeFailures: 7 })
+  // Each pause between two tries to store it is twice as long as the one before, of 2 to 128 ms.
+  expect(performance.now() - startedAt).toBeGreaterThan(240)
   expect(added).toMatchObject([{ task: 'push-message', batch: { jobs, since: SINCE, tries: 4 } }])
   expect(added[0]?.pauseMs).toBeGreaterThanOrEqual(8)
   expect(added[0]?.pauseMs).toBeLessThanOrEqual(10)

@@ -46,6 +46,30 @@ test.skipIf(process.platform === 'win32')(
   },
 )
 
+test.skipIf(process.platform === 'win32')('ending npm run worker ends the worker', async () => {
+  const npm = spawn('npm', ['run', 'worker'], {
+    cwd: root,
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      DATABASE_URL: world().databaseUrl,
+    },
+    stdio: 'ignore',
+  })
+  children.adopt(npm)
+  const connections = async () => {
+    const [row] = await world().db<{ count: number }[]>`
+      select count(*)::int
+      from pg_stat_activity
+      where datname = current_database()
+        and application_name = 'parley-worker'`
+    return row?.count
+  }
+  await vi.waitFor(async () => expect(await connections()).toBeGreaterThan(0), patient)
+  npm.kill('SIGTERM')
+  await vi.waitFor(async () => expect(await connections()).toBe(0), patient)
+})
+
 test('SIGTERM lets calls in progress finish, and no secret is in the output', async () => {
   const dataDir = join(directory, 'none')
   const node = children.start(
@@ -86,7 +110,10 @@ test('SIGTERM lets calls in progress finish, and no secret is in the output', as
   const claims = await (await createTokens([production.JWT_SECRET])).verify('api', token)
   if ('refusal' in claims) throw new Error(claims.refusal)
   const early = await (await createTokens([secretBefore])).sign('api', claims)
-  expect(await createApi({ url, token: early }).reads.unreadCount()).toEqual({ count: 0 })
+  expect(await createApi({ url, token: early }).reads.unreadCount()).toEqual({
+    count: 0,
+    version: expect.any(Number),
+  })
   const forged = `${token.slice(0, -6)}secret`
   await world().db`alter table pins rename to renamed`
   for (const [path, status] of [

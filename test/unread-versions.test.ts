@@ -140,3 +140,56 @@ test('an unread count gets a higher version by leaving, and by joining again', a
   await ben.members.join({ channelId })
   expect(await version()).toBeGreaterThan(asReader)
 })
+
+/** All totals that the server answers with, in the order in which they were asked for. */
+function totalsOf(user: User) {
+  const answers: { count: number; version: number }[] = []
+  const take = (count = Number.NaN, version = Number.NaN) => void answers.push({ count, version })
+  const ask = async () => {
+    const { count, version } = await user.reads.unreadCount()
+    take(count, version)
+    const listed = await user.channels.list({ limit: 1, total: true })
+    take(listed.totalUnread, listed.totalUnreadVersion)
+    const pulled = await user.sync.pull({ channels: {}, total: true })
+    take(pulled.totalUnread, pulled.totalUnreadVersion)
+  }
+  return { answers, ask }
+}
+
+test('whatever total comes last, the one with the highest version is right', async () => {
+  await afterAnyHistory({ length: 60, runs: 1 }, async (history) => {
+    const { users, run } = await createEverydayFixture(world())
+    const [ana, ben] = users as [User, User]
+    const client = centrifugeOf(world(), ben)
+    const listener = await listen(client, topics.user(world().appId, ben.id))
+    const { answers, ask } = totalsOf(ben)
+    await during(runConcurrently(history, 8, run), ask)
+    const { id: channelId } = await ana.channels.create({
+      type: 'group',
+      name: 'News',
+      memberIds: [ben.id],
+    })
+    await ana.messages.send({ channelId, text: 'the last one' })
+    const { count: right, version } = await ben.reads.unreadCount()
+    const events = () =>
+      listener.received.flatMap(({ envelope }) =>
+        envelope.type === 'channel.total_unread_changed' ? [envelope.payload] : [],
+      )
+    const last = answers.at(-1)?.version ?? 0
+    const isTold = ({ count, version = 0 }: { count: number; version?: number | undefined }) =>
+      count === right && version > last
+    await listener.until(() => events().some(isTold))
+    client.disconnect()
+    const versions = answers.map((answer) => answer.version)
+    expect(versions).toEqual(versions.toSorted((a, b) => a - b))
+    expect(version).toBeGreaterThan(last)
+    // Of one version answers say the same, and events are in order.
+    const counts = new Map(answers.map((answer) => [answer.version, answer.count]))
+    for (const answer of answers) expect(counts.get(answer.version)).toBe(answer.count)
+    const told = events().map((event) => event.version ?? 0)
+    expect(told).toEqual(told.toSorted((a, b) => a - b))
+    expect(told[0]).toBeGreaterThan(0)
+    const top = Math.max(...told, ...versions)
+    expect(events().findLast((event) => event.version === top)?.count).toBe(right)
+  })
+})

@@ -90,7 +90,7 @@ test('a start waits for a database that says that it is starting up', async () =
 })
 
 test('a start whose first connection is accepted and not answered tries another', async () => {
-  const { url, silenced } = await silentAt('pg_backend_pid', world().databaseUrl)
+  const { url, silenced } = await silentAt('pg_backend_pid', world())
   const reasons: unknown[] = []
   // They go on by themselves, and can be put forward.
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'], shouldAdvanceTime: true })

@@ -61,11 +61,13 @@ async function startInTurns() {
   onTestFinished(() => void vi.useRealTimers())
   const heartbeatMs = 60_000
   await staging.startNode({ timings: { heartbeatMs } })
-  const held = await sendHeld('in progress when the clock is set')
+  const sent = await sendHeld('in progress when the clock is set')
   vi.advanceTimersByTime(heartbeatMs / 2)
   const looks = { begun: 0, done: 0 }
+  let held: Promise<void> | undefined
   const use: Db['use'] = async (...given) => {
     looks.begun += 1
+    await held
     return pool.use(...given).finally(() => (looks.done += 1))
   }
   const stop = startHeartbeat({
@@ -90,8 +92,19 @@ async function startInTurns() {
     vi.advanceTimersByTime(heartbeatMs / 2)
     await until(() => looks.begun > before && looks.done === looks.begun)
   }
+  /** The same, with this between the heartbeat and its look. */
+  const beatOfOtherAround = async (work: () => Promise<void>) => {
+    const before = looks.begun
+    let proceed = () => {}
+    held = new Promise((resolve) => (proceed = resolve))
+    vi.advanceTimersByTime(heartbeatMs / 2)
+    await until(() => looks.begun > before)
+    await work()
+    proceed()
+    await until(() => looks.done === looks.begun)
+  }
   await until(() => looks.begun > 0 && looks.done === looks.begun)
-  return { ...held, beatOfNode, beatOfOther }
+  return { ...sent, beatOfNode, beatOfOther, beatOfOtherAround }
 }
 
 test('a worker keeps its job when the clock of the database is set forward', async () => {
@@ -109,6 +122,27 @@ test('a worker keeps its job when the clock of the database is set forward', asy
     await beatOfOther()
     await beatOfNode()
   }
+  answer()
+  await idle(world)
+  expect(sendsOf(id)).toBe(1)
+})
+
+test('a worker keeps its job when the clock is set back before another looks at it', async () => {
+  const { world } = staging.current()
+  const clock = await useDatabaseClock(world)
+  const { id, answer, beatOfNode, beatOfOther, beatOfOtherAround } = await startInTurns()
+  for (let count = 0; count < 4; count++) {
+    await beatOfNode()
+    await beatOfOther()
+  }
+  await beatOfNode()
+  const locked = () => world.db`select id, locked_by from graphile_worker.jobs where locked_by > ''`
+  const [before] = await locked()
+  await beatOfOtherAround(async () => {
+    await clock.set('-1 hour')
+    await beatOfNode()
+  })
+  expect(await locked()).toEqual([before])
   answer()
   await idle(world)
   expect(sendsOf(id)).toBe(1)

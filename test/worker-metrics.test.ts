@@ -1,4 +1,6 @@
+import { createServer } from 'node:http'
 import { createMetricsSum } from '@parley/server/commands/worker-metrics'
+import { followFirstProcess } from '@parley/server/commands/worker-process'
 import { observeEventLoop } from '@parley/server/core/event-loop-metrics'
 import { createMetrics } from '@parley/server/core/metrics'
 import { expect, onTestFinished, test } from 'vitest'
@@ -70,4 +72,29 @@ test('the delay of the event loop is that of the slowest worker process, not of 
   const both = await Promise.all([shown(1, 0.2), shown(2, 0.3)])
   const text = await (await createMetricsSum()(both)).metrics()
   expect(sample(text, `${name}{percentile="99"}`)).toBe(0.3)
+})
+
+test.each([
+  [0, 2_000],
+  [5_000, 5_000],
+])('with a delay of %i ms a process whose successor listens goes on for %i', async (delay, ms) => {
+  const before = process.listeners('message')
+  let goesOn: (() => Promise<void>) | undefined
+  const given: number[] = []
+  const setup = { config: { metricsPort: undefined, poolSize: 1, shutdownDelayMs: delay } }
+  const parts = {
+    app: { server: createServer() },
+    shutdown: { handOver: async (milliseconds: number) => void given.push(milliseconds) },
+    stop: (before?: () => Promise<void>) => (goesOn = before),
+  }
+  followFirstProcess(
+    setup as unknown as Parameters<typeof followFirstProcess>[0], // what it reads of them
+    parts as unknown as Parameters<typeof followFirstProcess>[1],
+  )
+  const [follow] = process.listeners('message').filter((each) => !before.includes(each))
+  if (!follow) throw new Error('it follows no orders')
+  process.off('message', follow)
+  follow({ order: 'hand over' }, undefined)
+  await goesOn?.()
+  expect(given).toEqual([ms])
 })

@@ -1,7 +1,9 @@
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import { rmSync, writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
+import timers from 'node:timers/promises'
 import { createWorkerPool, tell } from '@parley/server/commands/worker-pool'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { createDataFolder } from './support/folders.ts'
@@ -11,11 +13,12 @@ import { until } from './support/until.ts'
 
 const folder = createDataFolder('worker-pool')
 const broken = join(folder, 'broken')
+const deaf = join(folder, 'deaf')
 const program = `
   import { existsSync } from 'node:fs'
   import { createServer } from 'node:net'
   if (existsSync(${JSON.stringify(broken)})) process.exit(1)
-  process.on('message', () => process.exit())
+  process.on('message', () => existsSync(${JSON.stringify(deaf)}) || process.exit())
   createServer().listen(0)`
 
 beforeAll(() => {
@@ -28,12 +31,12 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 type Line = { message: string; at: number; pauseMs?: number }
 
-async function startPool(count: number) {
+async function startPool(count: number, { delayMs = 0 } = {}) {
   const lines: Line[] = []
   const say = (facts: object, message: string) =>
     void lines.push({ ...facts, message, at: performance.now() })
   const pool = createWorkerPool({
-    ...{ count, databaseUrl: '', delayMs: 0 },
+    ...{ count, databaseUrl: '', delayMs },
     log: { info: say, warn: say },
   })
   const forks: number[] = []
@@ -92,6 +95,43 @@ test('a worker process that keeps ending is started again after growing pauses',
   // It has lived for long.
   aheadMs = 10_001
   expect([await crash(), await crash()]).toEqual([0, 250])
+})
+
+/** From now on pauses are over at once. Returns how long they would have been. */
+function skipPauses() {
+  const pauses: number[] = []
+  const { setTimeout: wait } = timers
+  const spy = vi.spyOn(timers, 'setTimeout')
+  spy.mockImplementation((ms = 0, ...rest) => {
+    pauses.push(ms)
+    return wait(0, ...rest)
+  })
+  syncBuiltinESMExports()
+  onTestFinished(() => {
+    spy.mockRestore()
+    syncBuiltinESMExports()
+  })
+  return pauses
+}
+
+test('after an outage of any length a worker process is started within half a minute', async () => {
+  const { kill, said } = await startPool(1)
+  skipPauses()
+  writeFileSync(broken, '')
+  await kill()
+  await until(() => said(ENDED).length >= 8)
+  const pauses = said(ENDED).map(({ pauseMs }) => pauseMs)
+  expect(pauses.slice(5, 8)).toEqual([8_000, 16_000, 30_000])
+})
+
+test('a worker process is killed if it has not ended 20 s after its delay', async () => {
+  writeFileSync(deaf, '')
+  onTestFinished(() => rmSync(deaf))
+  const { pool, ready } = await startPool(1, { delayMs: 20_000 })
+  const pauses = skipPauses()
+  await pool.stop()
+  await until(() => ready.size === 0)
+  expect(pauses).toContain(40_000)
 })
 
 test('messages to a worker process that has ended harm nobody', async () => {

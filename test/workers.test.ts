@@ -12,7 +12,8 @@ import { slowness } from './support/slowness.ts'
 import { until } from './support/until.ts'
 
 const staging = useStagingWorld()
-const { startNode, startNodeWithoutProvider, startWorker, stopLast, send, withPreviews } = staging
+const { startNode, startNodeWithoutProvider, startWorker, stopLast, send, sendsOf, withPreviews } =
+  staging
 
 const startPreviewWorker = (variables: Record<string, string> = {}) => {
   const { world, web } = staging.current()
@@ -127,6 +128,25 @@ async function sendUnanswered() {
   await until(() => calls.length === 1)
   return calls
 }
+
+test('a process that stops keeps the job that it still runs from others', async () => {
+  const { world, provider } = staging.current()
+  // It gives its job the time that it takes.
+  await startNode({ timings: { graceMs: 600_000 } })
+  const calls = await sendUnanswered()
+  const stopped = stopLast()
+  provider.behave()
+  await startNode()
+  // The other one runs what comes after it.
+  for (const text of ['later', 'last']) {
+    const { id } = await send(text)
+    await until(() => sendsOf(id) === 1)
+  }
+  for (const call of calls) call.writeHead(201).end('{"data":{"status":"processed"}}')
+  await stopped
+  await idle(world)
+  expect(provider.kindsFor('ben')).toHaveLength(3)
+})
 
 /** From now on the queue takes no job, as if the disk were full. */
 async function refuseJobs() {

@@ -72,11 +72,8 @@ export class ChannelsCache {
   /** The server answered a read with the count that is left. */
   takeReadAnswer(channelId: string, answer: Partial<ReadAnswer>) {
     if (!hasUnreadCount(answer)) return
-    const { unreadCount, lastReadSeq = 0 } = this.get(channelId) ?? {}
-    const parts = this.#parts.takeAnswer(channelId, answer, lastReadSeq)
-    // Until the next total, which follows.
-    this.#unread.total -= (unreadCount ?? parts.unreadCount) - parts.unreadCount
-    this.#show(channelId, parts)
+    const lastReadSeq = this.get(channelId)?.lastReadSeq ?? 0
+    this.#show(channelId, this.#parts.takeAnswer(channelId, answer, lastReadSeq))
   }
 
   handleChannelEvent(channelId: string, event: ChannelEvent) {
@@ -108,7 +105,7 @@ export class ChannelsCache {
       case 'channel.unread_changed':
         return this.#handleUnread(payload)
       case 'channel.total_unread_changed':
-        this.#unread.applyTotal(payload.count)
+        this.#unread.takeEvent(payload)
         return this.#refresh()
     }
   }
@@ -134,6 +131,7 @@ export class ChannelsCache {
   async handleReconnect({ hasGap }: { hasGap: boolean }) {
     // After a backup was restored, versions may be lower than before.
     if (hasGap) this.#parts.clear()
+    this.#unread.version = 0
     const [lists, merge] = [[...this.#lists.values()], this.#startFetch()]
     for (const list of lists) list.trim()
     for (const channelId of this.#channels.keys()) this.#refetch(channelId)
@@ -205,6 +203,7 @@ export class ChannelsCache {
     const listed = this.#channels.get(channelId)
     if (!listed) return
     const next = update(listed)
+    this.#unread.total += next.channel.unreadCount - listed.channel.unreadCount
     this.#channels.set(channelId, { ...next, channel: keepIfEqual(listed.channel, next.channel) })
     this.#refresh()
   }
@@ -238,9 +237,9 @@ export class ChannelsCache {
   }
 
   #startFetch(): Merge {
-    const [since, takeTotal] = [this.#profiles.now, this.#unread.startRequest()]
-    return (page, settingsVersion, totalUnread) => {
-      takeTotal(totalUnread)
+    const since = this.#profiles.now
+    return (page, settingsVersion, total = {}) => {
+      this.#unread.take(total)
       const [response, sortKeys] = [{ since, settingsVersion }, sortKeysOf(page)]
       for (const channel of page) this.#merge(channel, response, sortKeys.get(channel.id))
       this.#refresh()

@@ -190,18 +190,18 @@ export class ChannelList {
     const merge = this.options.startFetch()
     const channels: Channel[] = []
     let settingsVersion = Number.POSITIVE_INFINITY
-    let totalUnread: number | undefined
     let page: Awaited<ReturnType<UserApi['channels']['list']>>
+    let first: typeof page | undefined
     do {
       const limit = Math.min(MAX_PAGE_SIZE, count - channels.length)
       page = await this.#fetchPage(channels.length, limit)
       channels.push(...page.channels)
-      totalUnread ??= page.totalUnread
+      first ??= page
       // The version of the oldest page counts for all. A page without channels has none.
       if (page.channels.length > 0)
         settingsVersion = Math.min(settingsVersion, page.settingsVersion)
     } while (page.more && channels.length < count)
-    const lastSortKey = merge(channels, settingsVersion, totalUnread)
+    const lastSortKey = merge(channels, settingsVersion, first)
     // Channels that were paged to beyond the first page stay listed.
     if (page.more && lastSortKey > this.#lastSortKey && count === PAGE_SIZE) return
     this.#lastSortKey = lastSortKey

@@ -1,11 +1,12 @@
 import type { SharedContext } from '../context.ts'
 import type { Channel } from '../types.ts'
+import type { Total } from './unread.ts'
 
 /**
  * Merges records, whose settings have this version, and the total of unread messages if it came
  * with them; returns the last sort key.
  */
-export type Merge = (page: Channel[], settingsVersion: number, totalUnread?: number) => number
+export type Merge = (page: Channel[], settingsVersion: number, total?: Total) => number
 
 /** The form of ids: a call for several channels and threads is refused if one has another. */
 const ID = /^[\da-f]{8}(-[\da-f]{4}){4}[\da-f]{8}$/i

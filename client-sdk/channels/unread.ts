@@ -1,6 +1,6 @@
 import { keepIfEqual } from '../equality.ts'
 import { createStore, type Store, setIfChanged, type WritableStore } from '../store.ts'
-import type { Channel } from '../types.ts'
+import type { Channel, UserEvents } from '../types.ts'
 import { PendingReads } from './pending-reads.ts'
 
 /** Unread messages: the total, and by channel for those that lists show or rooms watch. */
@@ -14,18 +14,18 @@ export type Unread = {
   byChannel: Readonly<Record<string, number>>
 }
 
+/** What a response says of the total, if it was asked for it. */
+export type Total = { totalUnread?: number | undefined; totalUnreadVersion?: number | undefined }
+
 /** The counts of unread messages as the server knows them, less what the user is reading. */
 export class UnreadCounts {
   readonly pendingReads = new PendingReads()
   readonly #store: WritableStore<Unread>
-  /** Unread messages in all channels, as the server counts them. */
+  /** Unread messages in all channels, with what counts of channels have told since the last one. */
   total = 0
-  /**
-   * How many totals were requested, or came in events, and which of them is the newest that came.
-   * Totals have no version: the answer to an earlier request is older.
-   */
-  #requested = 0
-  #newest = 0
+  #told = 0
+  /** The version of the last total. */
+  version = 0
 
   constructor(options: { onError: (error: unknown) => void }) {
     this.#store = createStore<Unread>({ total: 0, byChannel: {} }, options)
@@ -35,20 +35,18 @@ export class UnreadCounts {
     return this.#store
   }
 
-  /** An event has brought the total. */
-  applyTotal(total: number) {
-    this.startRequest()(total)
+  /** Takes the total of an event: unless it is older, it has what counts have told before. */
+  takeEvent({ count, version }: UserEvents['channel.total_unread_changed']) {
+    this.total = this.#told
+    this.take({ totalUnread: count, totalUnreadVersion: version })
   }
 
-  /** Call before requesting the total; returns a function that takes it, if the response has it. */
-  startRequest() {
-    const request = ++this.#requested
-    return (total?: number) => {
-      if (total !== undefined && request >= this.#newest) {
-        this.#newest = request
-        this.total = total
-      }
-    }
+  /** Takes a total, unless it is older. Servers of earlier versions send no version. */
+  take({ totalUnread, totalUnreadVersion = 0 }: Total) {
+    if (totalUnread === undefined || (totalUnreadVersion && totalUnreadVersion < this.version))
+      return
+    this.version = totalUnreadVersion
+    this.total = this.#told = totalUnread
   }
 
   redraw(channels: Iterable<Channel>) {

@@ -58,6 +58,9 @@ export interface Room {
    * at once, waits in the outbox while there is no network, and is undone if the server refuses it;
    * the promise resolves once the server has it. CONFLICT if the text was edited elsewhere
    * meanwhile.
+   *
+   * An edit of a message that failed to send, by its `clientId`, changes what `retry` sends: the
+   * promise resolves at once, without the message, which the server does not have.
    */
   edit(messageId: string, change: MessageEdit): Promise<Message>
 

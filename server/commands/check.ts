@@ -48,12 +48,12 @@ async function checkDatabase(config: Config) {
 
 async function inspectDatabase(url: string, config: Config) {
   const { migrateOnStart: mayMigrate } = config
-  const { version, pending, isQueueBehind } = await inspect(url, { mayMigrate })
-  console.log(`Database: PostgreSQL ${version}`)
-  for (const warning of await connectionWarnings(url, config)) warn(warning)
   // A start without jobs does not look at the tables of the queue, nor migrate them.
   const hasJobs = config.jobs !== 'off'
-  const lacks = isQueueBehind && hasJobs ? [...pending, QUEUE_MIGRATIONS] : pending
+  const { version, pending, isQueueBehind } = await inspect(url, { mayMigrate, hasJobs })
+  console.log(`Database: PostgreSQL ${version}`)
+  for (const warning of await connectionWarnings(url, config)) warn(warning)
+  const lacks = isQueueBehind ? [...pending, QUEUE_MIGRATIONS] : pending
   console.log(`Schema: ${lacks.length === 0 ? 'up to date' : `lacks ${lacks.join(', ')}`}`)
   if (!mayMigrate) await requireMigrated(url, { hasJobs })
 }

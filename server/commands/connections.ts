@@ -21,15 +21,22 @@ export const connectionsOf = ({ workers, poolSize, jobs }: Sizes) =>
 /** Warns when the database allows fewer connections than this server alone may need. */
 export const connectionWarnings = (url: string, config: Sizes) =>
   useOnce(url, async (db) => {
+    // Superusers have no other limit.
     const [setting] = await db<{ allowed: number }[]>`
-      select (
+      select least(
         current_setting('max_connections')::int
-        - current_setting('superuser_reserved_connections')::int
-      ) as allowed`
+        - current_setting('superuser_reserved_connections')::int,
+        case when not r.rolsuper then nullif(r.rolconnlimit, -1) end,
+        case when not r.rolsuper then nullif(d.datconnlimit, -1) end
+      ) as allowed
+      from pg_roles r
+      join pg_database d on d.datname = current_database()
+      where r.rolname = current_user`
     const needed = connectionsOf(config)
     if (!setting || needed <= setting.allowed) return []
     return [
       `PostgreSQL allows ${setting.allowed} connections, and this server alone may need ` +
-        `${needed}: raise max_connections, or lower DATABASE_POOL_SIZE or WORKERS.`,
+        `${needed}: raise max_connections, or the limit of the role or the database, ` +
+        'or lower DATABASE_POOL_SIZE or WORKERS.',
     ]
   })

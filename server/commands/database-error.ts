@@ -3,7 +3,10 @@ import { errorMessage } from '../lifecycle.ts'
 const PLACE = 'the host and port in DATABASE_URL'
 const LOGIN = 'the user and password in DATABASE_URL'
 const HOST = 'the host in DATABASE_URL'
+const PARAMETERS = 'the parameters after ? in DATABASE_URL'
 const CA = 'sslrootcert in DATABASE_URL: it names the file with the CA of the server'
+
+const NO_CONNECTION = '53300'
 
 /** Advice by the code of the system's or of PostgreSQL's error. */
 const hints: Record<string, string> = {
@@ -17,6 +20,10 @@ const hints: Record<string, string> = {
   '28P01': LOGIN,
   '28000': LOGIN,
   '42501': 'the rights of this role: `parley grant` as the owner gives it those of servers',
+  '22023': PARAMETERS,
+  '42704': PARAMETERS,
+  '55P02': PARAMETERS,
+  [NO_CONNECTION]: 'the connection limit of the role and of the database, and max_connections',
   '3D000': 'the name of the database in DATABASE_URL',
   SELF_SIGNED_CERT_IN_CHAIN: CA,
   DEPTH_ZERO_SELF_SIGNED_CERT: CA,
@@ -38,6 +45,11 @@ const ofTls: [RegExp, string][] = [
 /** Why the database cannot be used, in one line. */
 export function databaseError(error: unknown) {
   return new Error(`The database cannot be used: ${messageWithHint(error)}`)
+}
+
+/** A process may use up the connections late in its start. Throws the error that says so. */
+export function throwLate(error: unknown): never {
+  throw codeOf(error) === NO_CONNECTION ? databaseError(error) : error
 }
 
 /** The message of an error of the database, with what to look at. */

@@ -45,6 +45,8 @@ export async function importFile({ file, appId }: ImportCommand) {
       if (known.every((count) => count === 0))
         throw new Error('Nothing was imported: see the refusals')
     } finally {
+      // After a failure a read may still wait for the pipe, which would keep the process.
+      if (file === '-') process.stdin.destroy()
       await db.end({ timeout: 1 })
     }
   })

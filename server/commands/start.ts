@@ -25,6 +25,7 @@ import { runProcess, type Stop, type StopFunction, stopWithParent } from '../lif
 import { captureConsole, captureTraces, processLog } from '../process-log.ts'
 import { localUrl, withoutPassword, wsUrlOf } from '../urls.ts'
 import { closePort } from './close-port.ts'
+import { throwLate } from './database-error.ts'
 import { ensureDemoApp, NO_DEMO_APP } from './demo-app.ts'
 import { listenError } from './listen-error.ts'
 import { prepareDatabase } from './open.ts'
@@ -47,7 +48,7 @@ let onStopped = processLog.stopped
 /** `parley start`: the server, with its database unless that is given, and its jobs. */
 export const start = () =>
   runProcess({
-    start: startServer,
+    start: (stop) => startServer(stop).catch(throwLate),
     beforeStop: () => beforeStop(),
     stopFunctions,
     onStopped: (ms) => onStopped(ms),

@@ -14,6 +14,7 @@ import { runProcess, type StopFunction, stopWithParent } from '../lifecycle.ts'
 import { captureConsole, captureTraces, processLog } from '../process-log.ts'
 import { createNodeBroker } from '../realtime/node-broker.ts'
 import { createWorkerPublisher } from '../realtime/worker-publisher.ts'
+import { throwLate } from './database-error.ts'
 import { prepareSchema } from './open.ts'
 import { serveMetrics } from './serve-metrics.ts'
 import { traceProcess } from './trace-process.ts'
@@ -22,7 +23,11 @@ const stopFunctions: StopFunction[] = []
 
 /** `parley worker`: runs the jobs of servers with JOBS=external, on their database. */
 export const startWorker = () =>
-  runProcess({ start, stopFunctions, onStopped: (ms) => onStopped(ms) })
+  runProcess({
+    start: (stop) => start(stop).catch(throwLate),
+    stopFunctions,
+    onStopped: (ms) => onStopped(ms),
+  })
 
 let onStopped = processLog.stopped
 

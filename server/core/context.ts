@@ -242,9 +242,9 @@ export const broadcast = <T extends EphemeralChannelEventType>(
 export const broadcastToUser = <T extends EphemeralUserEventType>(
   { caller, services }: BroadcastContext,
   userId: string,
-  { type, payload }: { type: T; payload: EphemeralUserEvent<T> },
+  { type, payload, snapshot }: { type: T; payload: EphemeralUserEvent<T>; snapshot?: number },
 ) => {
   const topic = topics.user(caller.appId, userId)
   const event = { type, payload } as Envelope // the payload of that type
-  services.publisher.broadcast({ kind: 'event', topic, ...event })
+  services.publisher.broadcast({ kind: 'event', topic, ...event, snapshot })
 }

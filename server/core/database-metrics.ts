@@ -29,6 +29,8 @@ export function observeDatabase(
 ) {
   const gauges = createGauges(registry)
   gauges.poolSize.set(poolSize)
+  // From 0: a counter that first appears with a failure shows no increase.
+  for (const count of Object.keys(serviceCounts)) gauges.countsFailed.inc({ count }, 0)
 
   const { ofService } = gauges
   const { oldestEvent, oldestDelivery, oldestStaged, webhooksFailing } = ofService

@@ -14,6 +14,11 @@ export type EphemeralEvent = Envelope & {
   onlyFor?: string | undefined
   /** Whether a `typing.stop` is the server's, because no other start came. */
   isTimedOut?: true | undefined
+  /**
+   * The number of the snapshot that an unread count was read from, for the version of the total.
+   * Servers of earlier versions leave it out.
+   */
+  snapshot?: number | undefined
 }
 
 /** Events that are sent to all nodes and never stored. */

@@ -22,6 +22,24 @@ export function constant(make: (db: Tx) => Fragment) {
   }
 }
 
+/**
+ * The number of the snapshot that a statement reads. Each snapshot sees what all before it have
+ * seen: one that sees more has a higher number, and two with the same number see the same. Of no
+ * use in a transaction that has written: what it has written it sees, whatever the number.
+ *
+ * It is the transaction that follows the last one to end, in steps of 8,192, less how many before
+ * that are still open. Those after the 8,191st, and neighbors beyond 2^40 transactions, share a
+ * number. A database that is loaded from a dump begins again at a low one.
+ */
+export const snapshotNumber = constant(
+  (db) => db`(
+    select
+      pg_snapshot_xmax(seen)::text::float8 * 8192
+      - (select least(count(*), 8191) from pg_snapshot_xip(seen))
+    from pg_current_snapshot() seen
+  )`,
+)
+
 /** Whether channels of a type are open: everyone in the app reads them. */
 export const isOpenType = (db: Tx, type: Fragment) => db`${type} in ('public', 'livestream')`
 

@@ -10,7 +10,7 @@ import { settleInHalves } from '../core/settle-batch.ts'
 import { type MemberRef, memberKey, type UserRef } from '../core/user-ref.ts'
 import type { Tx } from '../db/client.ts'
 import { pipelined } from '../db/pipelined.ts'
-import { constant } from '../db/sql.ts'
+import { constant, snapshotNumber } from '../db/sql.ts'
 import { isLargeChannel } from './access.ts'
 import { type Marks, moveMarkers, whyUnmoved } from './markers.ts'
 import { uncountedAfterMarker } from './tombstones.ts'
@@ -37,20 +37,27 @@ const mark = implementShared(contract.reads.mark, {
 
 const unreadCount = implementWithoutTransaction(
   contract.reads.unreadCount,
-  async ({ db, caller }) => ({ count: await selectTotalUnread(db, caller) }),
+  async ({ db, caller }) => {
+    const { totalUnread, totalUnreadVersion } = await selectTotalUnread(db, caller)
+    return { count: totalUnread, version: totalUnreadVersion }
+  },
 )
 
 export const reads = { mark, unreadCount } satisfies Implements<'reads'>
 
+type TotalUnread = { totalUnread: number; totalUnreadVersion: number }
+
 /** The unread messages in all channels of a user. */
 export async function selectTotalUnread(db: Tx, { appId, userId }: UserRef) {
-  const [row] = await db<{ count: number }[]>`
-    select coalesce(sum(${unread(db)}), 0)::int as count
+  const [row] = await db<TotalUnread[]>`
+    select
+      coalesce(sum(${unread(db)}), 0)::int as total_unread,
+      ${snapshotNumber(db)} as total_unread_version
     from members m
     join channels c on c.id = m.channel_id and c.deleted_at is null
     where m.app_id = ${appId}
       and m.user_id = ${userId}`
-  return row?.count ?? 0
+  return row ?? { totalUnread: 0, totalUnreadVersion: 0 }
 }
 
 type MarkCommand = {
@@ -119,10 +126,10 @@ async function moveAndPublish(ctx: MarkContext, marks: Marks) {
   return moved
 }
 
-/** The number of unread messages, and its version. */
-type Unread = { count: number; version: number }
+/** The number of unread messages, its version, and that of a total with it. */
+type Unread = { count: number; version: number; snapshot: number }
 /** The counts of members who have left the channel meanwhile. */
-const NONE: Unread = { count: 0, version: 0 }
+const NONE: Unread = { count: 0, version: 0, snapshot: 0 }
 
 /**
  * Sends the unread count that is left in a channel to the member. Their total follows from each
@@ -131,11 +138,12 @@ const NONE: Unread = { count: 0, version: 0 }
 const publishLeft = (
   ctx: Parameters<typeof broadcastToUser>[0],
   { channelId, userId }: MemberRef,
-  { count, version }: Unread,
+  { count, version, snapshot }: Unread,
 ) =>
   broadcastToUser(ctx, userId, {
     type: 'channel.unread_changed',
     payload: { channelId, count, version },
+    snapshot,
   })
 
 /** The unread counts of members of an app's channels, in their order. */
@@ -146,7 +154,8 @@ async function countUnread(db: Tx, appId: string, members: MemberRef[]) {
   const rows = await db<(MemberRef & Unread)[]>`
     select
       m.channel_id, m.user_id,
-      ${unread(db)} as count, ${unreadVersion(db)} as version
+      ${unread(db)} as count, ${unreadVersion(db)} as version,
+      ${snapshotNumber(db)} as snapshot
     from unnest(${channelIds}::uuid[], ${userIds}::text[]) as given (channel_id, user_id)
     join members m on m.channel_id = given.channel_id and m.user_id = given.user_id
     join channels c
@@ -154,7 +163,7 @@ async function countUnread(db: Tx, appId: string, members: MemberRef[]) {
       and c.app_id is not distinct from ${appId}
       and c.deleted_at is null`
   const counts = new Map(
-    rows.map(({ count, version, ...member }) => [memberKey(member), { count, version }]),
+    rows.map(({ channelId, userId, ...left }) => [memberKey({ channelId, userId }), left]),
   )
   return members.map((member): Unread => counts.get(memberKey(member)) ?? NONE)
 }

@@ -51,7 +51,7 @@ const pull = implementWithoutTransaction(
       more: isCut || isFull,
       settingsVersion,
       ...(users && shown.bytes + bytesOf(users) <= limits.answerBytes && { users }),
-      ...(totalUnread === undefined ? {} : { totalUnread }),
+      ...totalUnread,
     }
   },
 )

@@ -23,6 +23,7 @@ import { createTurns, onTurn } from './pipelining.ts'
 import { factsOf, noteError, noteForeignOrigin } from './request-facts.ts'
 import { logRequests } from './request-log.ts'
 import { traceRequests } from './request-spans.ts'
+import { ServedRequest } from './served-request.ts'
 
 export type FastifyOptions = {
   allowedOrigins: readonly string[]
@@ -118,7 +119,7 @@ const serverOptions = ({
   forceCloseConnections: 'idle' as const,
   return503OnClosing: false,
   // Node.js would respond in its own format.
-  http: { requireHostHeader: false },
+  http: { requireHostHeader: false, IncomingMessage: ServedRequest },
   schemaController: noSchemas,
 })
 
@@ -198,15 +199,12 @@ function refusalOf(request: FastifyRequest, reply: FastifyReply) {
  * Refuses upgrades on paths without WebSockets. The plugin would accept one past all guards, close
  * it, and log its URL, which may contain a token.
  */
-function refusalOfUpgrade({ raw, headers, routeOptions }: FastifyRequest) {
+function refusalOfUpgrade({ raw, routeOptions }: FastifyRequest) {
   if (!isUpgrade(raw) || routeOptions.config.hasSockets) return undefined
-  // Upgrades to other protocols are ignored.
-  const isWanted = headers.upgrade?.toLowerCase() === 'websocket'
-  return isWanted ? new ApiError('NOT_FOUND', 'This address is not for WebSockets') : undefined
+  return new ApiError('NOT_FOUND', 'This address is not for WebSockets')
 }
 
-// Not in the types of Node.js.
-const isUpgrade = (raw: IncomingMessage) => (raw as { upgrade?: boolean | null }).upgrade === true
+const isUpgrade = (raw: IncomingMessage) => raw instanceof ServedRequest && raw.upgrade === true
 
 const requestId = (headers: IncomingHttpHeaders) => {
   const given = headers['x-request-id']

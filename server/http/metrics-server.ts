@@ -7,6 +7,7 @@ import { observeEventLoop } from '../core/event-loop-metrics.ts'
 import type { Metrics } from '../core/metrics.ts'
 import { createMetricsLease } from '../core/metrics-lease.ts'
 import type { Db } from '../db/client.ts'
+import { handleClientErrors } from './client-errors.ts'
 
 type Observed = { db: Db; databaseUrl: string; poolSize: number }
 type Address = { port: number; host: string }
@@ -62,15 +63,17 @@ export async function startTextServer({
   host,
   read,
 }: Address & { read: () => Promise<Text> }) {
+  const noSniff = { 'x-content-type-options': 'nosniff' }
   const server = createServer(async (request, response) => {
-    const noSniff = { 'x-content-type-options': 'nosniff' }
     if (request.method !== 'GET' || request.url !== '/metrics')
       return response.writeHead(404, noSniff).end()
     // A collector that throws is a bug, but no reason for the process to end.
     const shown = await read().catch(() => undefined)
     if (!shown) return response.writeHead(500, noSniff).end()
     response.writeHead(200, { ...noSniff, 'content-type': shown.contentType }).end(shown.text)
-  }).listen(port, host)
+  })
+  handleClientErrors(server, { commonHeaders: () => noSniff, onRefused: () => {} })
+  server.listen(port, host)
   await once(server, 'listening')
   return {
     port: (server.address() as AddressInfo).port, // it listens on a port

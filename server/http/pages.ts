@@ -22,8 +22,9 @@ export function servePage(
   const bundle = once(() => bundlePage(page))
   for (const path of redirects)
     app.get(path, ({ url }, reply) => {
+      const query = /\?.*/s.exec(url)?.[0] ?? ''
       // A relative location, because a proxy may serve us below a path of its own.
-      const location = `${page}/${url.slice(path.length)}`
+      const location = `${page}/${query}`
       return reply.code(302).header('Location', location).send()
     })
   app.get(`/${page}/`, async (_, reply) => {

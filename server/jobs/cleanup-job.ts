@@ -23,9 +23,9 @@ type CleanupJobOptions = {
  * The queue's cleanup job. It never fails: a failed job would be given up, which alerts an
  * operator, although the next cleanup does what is left.
  */
-export const createCleanupJob =
-  ({ db, cleanup, metrics, log }: CleanupJobOptions): Task =>
-  async (_, { abortSignal }) => {
+export function createCleanupJob({ db, cleanup, metrics, log }: CleanupJobOptions): Task {
+  metrics.cleanupFailures.inc({ task: GIVEN_UP_JOBS }, 0)
+  return async (_, { abortSignal }) => {
     await withTimeout(TIMEOUT_MS, abortSignal, (signal) =>
       Promise.race([cleanup.run(), once(signal, 'abort')]),
     )
@@ -35,3 +35,4 @@ export const createCleanupJob =
       log[levelOf(error, 'error')]({ err: error, task: GIVEN_UP_JOBS }, 'cleanup failed')
     })
   }
+}

@@ -8,7 +8,9 @@ import type { Db } from '../db/client.ts'
 import { IDLE_OUTSIDE_POOLS_MS } from '../db/connection.ts'
 import { queueSchemaOf } from '../db/own-schema.ts'
 import { ownSchema } from '../db/schema-name.ts'
+import { isQueueBehind } from '../db/schema-state.ts'
 import { ConnectionClosedError } from '../db/single-socket.ts'
+import { useOnce } from '../db/use-once.ts'
 import { releaseWorkers } from './heartbeat.ts'
 import { levelOf, queueLogger } from './log.ts'
 import { createQueuePool } from './queue-pool.ts'
@@ -97,6 +99,8 @@ export async function openQueue({ databaseUrl, db, metrics, timings, log }: Queu
 
 /** Migrates the tables of the queue, also for servers whose role may not. */
 export async function migrateQueue(databaseUrl: string) {
+  // It refuses those of a newer version, in words that lead further than those of graphile-worker.
+  await useOnce(databaseUrl, isQueueBehind)
   const { pgPool, close } = createQueuePool(databaseUrl, {
     onConnectionLost: () => {},
     idleInTransactionMs: IDLE_OUTSIDE_POOLS_MS,

@@ -62,8 +62,14 @@ export type RevokedNote = { kind: 'revoked'; revoked: Revoked }
 
 /**
  * The unread counts of users of `node`. The kind and the node come first: other nodes read no more.
+ * `snapshot`: the number of the one that they were read from, absent from earlier versions.
  */
-export type CountsNote = { kind: 'counts'; node: string; channels: ChannelCounts[] }
+export type CountsNote = {
+  kind: 'counts'
+  node: string
+  snapshot?: number | undefined
+  channels: ChannelCounts[]
+}
 /** The counts of one channel, and why they were read. */
 export type ChannelCounts = ChannelChange & {
   appId: string

@@ -155,11 +155,12 @@ export function createDispatcher(options: DispatcherOptions) {
 }
 
 /** Operations also send users their counts, which the unread notifier has to know. */
-function trackCounts(unread: UnreadNotifier, { topic, type, payload }: EphemeralEvent) {
+function trackCounts(unread: UnreadNotifier, event: EphemeralEvent) {
+  const { topic, type, payload, snapshot = Number.NaN } = event
   const user = parseTopic(topic)
   if (user?.kind !== 'user') return
   if (type === 'channel.deleted') unread.memberLeft(user)
-  if (type === 'channel.unread_changed') unread.recordCount(user, payload)
+  if (type === 'channel.unread_changed') unread.recordCount(user, { ...payload, snapshot })
   if (type === 'channel.total_unread_changed') unread.recordTotal(user, payload.count)
 }
 

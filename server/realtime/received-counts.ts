@@ -24,7 +24,7 @@ const PIECES = {
     jsonBytes([userId, count, version]) + (channelId === before?.channelId ? 0 : CHANNEL_BYTES),
 }
 
-/** The notes by which other nodes learn the counts of their users. */
+/** The notes by which other nodes learn the counts of their users, which one statement has read. */
 export function countsNotes(
   counts: ConnectedCount[],
   changeOf: (channelId: string) => ChannelChange | undefined,
@@ -45,7 +45,8 @@ export function countsNotes(
         channels.set(channelId, known)
         known.users.push([userId, count, version])
       }
-      return { kind: 'counts' as const, node, channels: [...channels.values()] }
+      const [snapshot] = some.map((count) => count.snapshot)
+      return { kind: 'counts' as const, node, snapshot, channels: [...channels.values()] }
     }),
   )
 }
@@ -79,10 +80,13 @@ export class ReceivedCounts {
   }
 }
 
-export const countsOf = ({ appId, channelId, offset, author, isDeletion, users }: ChannelCounts) =>
+export const countsOf = (
+  { appId, channelId, offset, author, isDeletion, users }: ChannelCounts,
+  snapshot = Number.NaN,
+) =>
   users.map(
     ([userId, count, version]): CausedCount => ({
-      ...{ appId, userId, channelId, count, version },
+      ...{ appId, userId, channelId, count, version, snapshot },
       ...{ offset, author, isDeletion },
     }),
   )

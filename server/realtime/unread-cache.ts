@@ -47,13 +47,14 @@ export class UnreadCache {
    */
   complete(users: UserRef[], rows: UnreadCount[], startedAt = performance.now()): UserRef[] {
     const loaded = new Map(users.map((user) => [userKey(user), new Map<string, VersionedCount>()]))
-    for (const { channelId, count, version, ...user } of rows)
-      loaded.get(userKey(user))?.set(channelId, { count, version })
+    for (const { channelId, count, version, snapshot, ...user } of rows)
+      loaded.get(userKey(user))?.set(channelId, { count, version, snapshot })
+    const load = { startedAt, snapshot: rows[0]?.snapshot ?? Number.NaN }
     return users.filter((user) => {
       if (!this.sessions.has(user)) return false
       const known = this.getOrCreate(user)
       known.isComplete = true
-      return !known.complete(loaded.get(userKey(user)) ?? new Map(), startedAt)
+      return !known.complete(loaded.get(userKey(user)) ?? new Map(), load)
     })
   }
 

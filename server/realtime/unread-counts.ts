@@ -1,10 +1,12 @@
 import type { UserRef } from '../core/user-ref.ts'
 import type { Tx } from '../db/client.ts'
+import { snapshotNumber } from '../db/sql.ts'
 import { onNode, sizeOf } from '../features/connected.ts'
 import { unread, unreadVersion } from '../features/reads.ts'
 import { nodesOf } from './reach.ts'
+import type { VersionedCount } from './user-counts.ts'
 
-export type UnreadCount = UserRef & { channelId: string; count: number; version: number }
+export type UnreadCount = UserRef & VersionedCount & { channelId: string }
 
 /** A count, and a node that its user is connected to. */
 export type ConnectedCount = UnreadCount & { nodeId: string }
@@ -22,7 +24,8 @@ export function selectCountsOfChannels(db: Tx, { nodeId, channelIds }: Counted) 
   return db<ConnectedCount[]>`
     select
       m.node_id, m.app_id, m.user_id, m.channel_id,
-      ${unread(db)} as count, ${unreadVersion(db)} as version
+      ${unread(db)} as count, ${unreadVersion(db)} as version,
+      ${snapshotNumber(db)} as snapshot
     from channels c
     cross join lateral ${sizeOf(db, nodeId)} size
     cross join lateral (
@@ -58,7 +61,7 @@ export type CheckedCount = UnreadCount & { isRecent: boolean }
 /**
  * The counts of these users in all their channels. Each is found by its keys, one after the other:
  * without statistics a join would read all channels of the service, and for each of them these
- * users.
+ * users. Without any count, there is one row of nobody, which has the snapshot.
  */
 export const selectCountsOfUsers = (db: Tx, { users, readWithinSeconds = 0 }: CountedUsers) => {
   const appIds = users.map(({ appId }) => appId)
@@ -66,7 +69,7 @@ export const selectCountsOfUsers = (db: Tx, { users, readWithinSeconds = 0 }: Co
   return db<CheckedCount[]>`
     select
       m.app_id, m.user_id, m.channel_id,
-      ${unread(db)} as count, ${unreadVersion(db)} as version,
+      ${unread(db)} as count, ${unreadVersion(db)} as version, seen.snapshot,
       coalesce((
         select true
         from read_marks rm
@@ -76,19 +79,21 @@ export const selectCountsOfUsers = (db: Tx, { users, readWithinSeconds = 0 }: Co
           and rm.read_at > now() - ${readWithinSeconds} * interval '1 second'
         limit 1
       ), false) as is_recent
-    from unnest(${appIds}::uuid[], ${userIds}::text[]) as given (app_id, user_id)
-    cross join lateral (
-      select *
-      from members
-      where app_id = given.app_id
-        and user_id = given.user_id
-      offset 0
-    ) m
-    cross join lateral (
-      select *
-      from channels
-      where id = m.channel_id
-      limit 1
-    ) c
-    where c.deleted_at is null`
+    from (select ${snapshotNumber(db)} as snapshot) seen
+    left join (
+      unnest(${appIds}::uuid[], ${userIds}::text[]) as given (app_id, user_id)
+      cross join lateral (
+        select *
+        from members
+        where app_id = given.app_id
+          and user_id = given.user_id
+        offset 0
+      ) m
+      cross join lateral (
+        select *
+        from channels
+        where id = m.channel_id
+        limit 1
+      ) c
+    ) on c.deleted_at is null`
 }

@@ -18,14 +18,14 @@ export class UnreadSender {
    * Returns the user's counts if it was sent.
    */
   sendCount(
-    { channelId, count, version, ...user }: UnreadCount,
+    { channelId, count, version, snapshot, ...user }: UnreadCount,
     author: string | null,
     mustSend = false,
   ) {
     const known = this.cache.get(user)
     if (!known) return undefined
     const last = known.get(channelId)
-    const newest = known.take(channelId, { count, version })
+    const newest = known.take(channelId, { count, version, snapshot })
     const isUncertain = !last?.isSent && author !== user.userId
     if (last?.shown.count === newest.count && !isUncertain && !mustSend) return undefined
     this.#sendCount(known, channelId, newest)
@@ -42,9 +42,9 @@ export class UnreadSender {
   }
 
   sendTotal(known: UserCounts) {
-    const count = known.total
-    known.sentTotal = count
-    this.#send(known.user, { type: 'channel.total_unread_changed', payload: { count } })
+    known.sentTotal = known.total
+    const payload = known.totalToSend()
+    this.#send(known.user, { type: 'channel.total_unread_changed', payload })
   }
 
   correctTotal(known: UserCounts | undefined) {
@@ -53,7 +53,9 @@ export class UnreadSender {
 
   #sendCount(known: UserCounts, channelId: string, newest: VersionedCount) {
     known.recordSent(channelId, newest)
-    this.#send(known.user, { type: 'channel.unread_changed', payload: { channelId, ...newest } })
+    const { count, version } = newest
+    const payload = { channelId, count, version }
+    this.#send(known.user, { type: 'channel.unread_changed', payload })
   }
 
   #send({ appId, userId }: UserRef, event: Envelope) {

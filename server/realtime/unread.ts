@@ -83,11 +83,11 @@ export class UnreadNotifier {
   }
 
   /** Takes the counts that another node has read for users of this one. */
-  receive({ channels }: CountsNote) {
+  receive({ channels, snapshot }: CountsNote) {
     for (const channel of channels) {
       this.#counted.add(channel.channelId, channel.offset)
       this.#elsewhere.record(channel, this.#work.forAll)
-      this.#receive(countsOf(channel))
+      this.#receive(countsOf(channel, snapshot))
     }
   }
 
@@ -125,11 +125,10 @@ export class UnreadNotifier {
    * Notes a count that an operation has sent the user. Their total follows with the next counts, so
    * that many reads at once do not send as many totals.
    */
-  recordCount(user: UserRef, { channelId, count, version }: SentCount) {
+  recordCount(user: UserRef, { channelId, ...count }: SentCount) {
     if (!this.options.sessions.has(user)) return
     const known = this.#cache.getOrCreate(user)
-    if (!known.isComplete || known.get(channelId))
-      this.#sender.recordSent(known, channelId, { count, version })
+    if (!known.isComplete || known.get(channelId)) this.#sender.recordSent(known, channelId, count)
     // The user has left the channel, or joined it: their counts show which.
     else this.#work.usersWhoLeft.set(userKey(user), user)
     this.#work.owedTotals.set(userKey(user), user)
@@ -151,10 +150,9 @@ export class UnreadNotifier {
     if (!this.options.sessions.has(user)) return
     const known = this.#cache.getOrCreate(user)
     const { total } = known
-    this.#sender.recordSent(known, id, { count, version })
-    if (known.total === total) return
-    this.#work.staleTotals.set(userKey(user), user)
-    this.#runs.schedule()
+    this.#sender.recordSent(known, id, { count, version, snapshot: 0 })
+    // It was read before it was committed, so the version of a total with it is not known.
+    if (known.total !== total) this.memberLeft(user)
   }
 
   /** The user has left a channel, or it was deleted: their total changes. */

@@ -1,7 +1,10 @@
 import type { UserRef } from '../core/user-ref.ts'
 
-/** An unread count. Of two counts of a channel the one with the higher version is newer. */
-export type VersionedCount = { count: number; version: number }
+/**
+ * An unread count. Of two counts of a channel the one with the higher version is newer. `snapshot`:
+ * the number of the one that it was read from; NaN if a server of an earlier version has read it.
+ */
+export type VersionedCount = { count: number; version: number; snapshot: number }
 
 type KnownCount = {
   /** The newest that is known. Clients may not have it yet. */
@@ -14,6 +17,9 @@ type KnownCount = {
   recordedAt: number
 }
 
+/** When the statement of a load began, and the number of the snapshot that it has read. */
+type Load = { startedAt: number; snapshot: number }
+
 /** The unread counts of a user, as far as they are loaded. */
 export class UserCounts {
   /** Whether all counts were loaded. Before that, only counts that were sent are here. */
@@ -22,6 +28,8 @@ export class UserCounts {
   sentTotal: number | undefined
   readonly #counts = new Map<string, KnownCount>()
   #total = 0
+  /** The highest of the snapshots that counts were read from; NaN if that is not known. */
+  #snapshot = 0
 
   constructor(
     readonly user: UserRef,
@@ -32,6 +40,17 @@ export class UserCounts {
   /** The sum of the newest counts. */
   get total() {
     return this.#total
+  }
+
+  /**
+   * The total, to be sent now. Its version is that of its newest count: each change comes with a
+   * count that has seen it, so the last total has a higher one than any answer that has not. If the
+   * version is not known it is absent, and clients forget the one that they know.
+   */
+  totalToSend() {
+    const snapshot = this.#snapshot
+    if (Number.isNaN(snapshot)) this.#snapshot = 0
+    return { count: this.#total, ...(snapshot > 0 && { version: snapshot }) }
   }
 
   get(channelId: string): Readonly<KnownCount> | undefined {
@@ -53,11 +72,12 @@ export class UserCounts {
   }
 
   /**
-   * Takes all counts, as they were read by a statement that began at `startedAt`, and forgets those
-   * of other channels. Returns false if an operation has sent a count of one of these since: it may
+   * Takes all counts, as a statement that began at `startedAt` has read them, and forgets those of
+   * other channels. Returns false if an operation has sent a count of one of these since: it may
    * be of a channel that the user has joined.
    */
-  complete(counts: Map<string, VersionedCount>, startedAt: number) {
+  complete(counts: Map<string, VersionedCount>, { startedAt, snapshot }: Load) {
+    this.#see(snapshot)
     for (const [channelId, count] of counts) this.#take(channelId, count)
     let isSure = true
     for (const [channelId, { newest, recordedAt }] of this.#counts) {
@@ -83,11 +103,17 @@ export class UserCounts {
   /** From now on versions may be lower. */
   forgetVersions() {
     for (const known of this.#counts.values()) known.newest = { ...known.newest, version: 0 }
+    this.#see(Number.NaN)
+  }
+
+  #see(snapshot: number) {
+    this.#snapshot = Math.max(this.#snapshot, snapshot)
   }
 
   #take(channelId: string, count: VersionedCount): KnownCount {
     const known = this.#counts.get(channelId)
     if (known && known.newest.version > count.version) return known
+    this.#see(count.snapshot)
     this.#total += count.count - (known?.newest.count ?? 0)
     const taken = known ?? { newest: count, shown: count, isSent: false, recordedAt: 0 }
     taken.newest = count

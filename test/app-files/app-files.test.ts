@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { appTables, leftOut } from '@parley/server/commands/app-file/tables'
 import { connectOnce } from '@parley/server/db/client'
 import { readMigrations } from '@parley/server/db/migration-files'
@@ -199,7 +199,7 @@ test.each(['before_send_hooks', 'audit'])(
     try {
       const failed = await parleyOn(databaseUrl, 'app:export', appId, file, '--with-secrets')
       expect(failed).toEqual({ code: 1, output: expect.stringContaining(table) })
-      expect(existsSync(file)).toBe(false)
+      expect(folder.names('failed')).toEqual([])
     } finally {
       await db`alter table elsewhere rename to ${db(table)}`
     }

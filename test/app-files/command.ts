@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runCommand } from '@parley/server/commands/index'
@@ -39,6 +39,8 @@ export function useFolder() {
   const path = (name: string) => join(folder, name)
   return {
     path,
+    /** The names of the files that begin so. */
+    names: (start: string) => readdirSync(folder).filter((name) => name.startsWith(start)),
     read: (name: string) => readFileSync(path(name), 'utf8'),
     /** Another file, made of one that is there. */
     copy: (from: string, to: string, change: (text: string) => string) => {

@@ -1,6 +1,7 @@
 import { type ChatClient, createChatClient, type Message, type Room } from '@parley/client'
-import { answerOf, OnlineUsers } from '../support/scripted/answers.ts'
+import { answerOf } from '../support/scripted/answers.ts'
 import { createChannel, userOf } from '../support/scripted/channel.ts'
+import { OnlineUsers } from '../support/scripted/online.ts'
 import { createRealtime } from '../support/scripted/socket.ts'
 import { median } from './server.ts'
 
@@ -90,7 +91,7 @@ async function load(size: number) {
     if (request === 'POST /api/channels/c/messages')
       return talk.send(body.text, { by: 'me', clientId: body.clientId })
     const data = { me: 'me', channels: new Map([['c', talk]]), online: new OnlineUsers() }
-    return answerOf({ ...data, total: 0, settingsVersion: 0 }, { request, body })
+    return answerOf({ ...data, total: 0, snapshot: 0, settingsVersion: 0 }, { request, body })
   }
   let microseconds = 0
   const fetch = async (url: string, { method = 'GET', body = '{}' }: RequestInit = {}) => {

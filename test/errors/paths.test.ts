@@ -1,4 +1,4 @@
-import { contract, limits, type Operation } from '@parley/contract'
+import { contract, limits, type Operation, streamPaths } from '@parley/contract'
 import { describe, expect, test } from 'vitest'
 import { exchange, expectError } from '../support/raw.ts'
 import { useWorld } from '../support/world.ts'
@@ -95,6 +95,13 @@ describe('paths are matched exactly', () => {
       expect(answer?.headers).toHaveProperty('x-request-id')
     }
   })
+})
+
+test('a stream of events has no HEAD, which would never end', async () => {
+  const connect = encodeURIComponent('{"id":1,"connect":{}}')
+  const head = `HEAD ${streamPaths.sse}?cf_connect=${connect} HTTP/1.1\r\nHost: x\r\n`
+  const [answer] = await exchange(world().url, `${head}Connection: close\r\n\r\n`)
+  expect(answer).toMatchObject({ status: 404, body: '' })
 })
 
 test('errors take precedence in the order 401, 429, 400, 404, 403', async () => {

@@ -169,3 +169,24 @@ test('a file without anything to convert ends the command with an error', async 
       `${file}: nothing in it could be converted\n`,
   })
 })
+
+test('an import that fails ends although its pipe stays open', async () => {
+  const { db, operator } = world()
+  const whole = parley('app:import', '-')
+  await write(whole.child, [user('ana')])
+  expect(await whole.ended).toMatchObject({
+    code: 1,
+    stderr: 'line 1: this is no file of parley app:export\n',
+  })
+  const { id: appId } = await operator.apps.create({ name: 'Disabled' })
+  const records = parley('import', '-', '--app', appId)
+  const isDue = () => db`select from users where app_id = ${appId} and id = 'first'`
+  await write(records.child, [user('first')])
+  await until(async () => (await isDue()).length > 0)
+  await operator.apps.update({ appId, enabled: false })
+  await write(records.child, [user('second')])
+  expect(await records.ended).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^The app was disabled or deleted during the import$/m),
+  })
+})

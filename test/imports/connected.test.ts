@@ -1,5 +1,6 @@
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
 import { GROUP, liveChatOf, ready, until } from '../support/chat.ts'
+import { refusal } from '../support/refusal.ts'
 import { useWorld } from '../support/world.ts'
 import { at, channel, channelIdOf, importInto, member, message, user } from './records.ts'
 
@@ -44,4 +45,24 @@ test('the total of unread messages goes on from those of imported channels', asy
   await total(2)
   await ana.messages.send({ channelId, text: 'live' })
   await total(3)
+})
+
+test('a client shows the channels of a file that ended late, after another file', async () => {
+  const { db } = world()
+  const late = [user('ida'), channel('late'), member('late', 'ida')]
+  await db`
+    alter table channels
+    add constraint cut check (name is distinct from 'late' or deleted_at is not null)`
+  try {
+    expect(await refusal(importInto(world(), late))).toMatchObject({ code: 'INTERNAL_ERROR' })
+  } finally {
+    await db`alter table channels drop constraint cut`
+  }
+  await importInto(world(), [user('jon'), channel('other'), member('other', 'jon')])
+  const { chat } = await liveChatOf(world(), 'ida')
+  const list = chat.channels()
+  await until(list, ready)
+  await importInto(world(), late)
+  const id = channelIdOf(world(), 'late')
+  await until(list, ({ items }) => items.some((item) => item.id === id))
 })

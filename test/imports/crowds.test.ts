@@ -1,10 +1,21 @@
 import type { ImportRecord } from '@parley/client/server'
+import { UNSET_MARKER } from '@parley/server/features/imports/store'
 import { expect, test } from 'vitest'
+import { upTo } from '../support/events.ts'
 import { insertUsers } from '../support/inserted.ts'
 import { NEVER } from '../support/quiet.ts'
 import { rowsReadBy } from '../support/rows-read.ts'
 import { useWorld } from '../support/world.ts'
-import { at, channel, importInto, member, message, messageIdOf } from './records.ts'
+import {
+  at,
+  channel,
+  channelIdOf,
+  importInto,
+  member,
+  message,
+  messageIdOf,
+  post,
+} from './records.ts'
 
 const world = useWorld({
   poolSize: 1,
@@ -34,4 +45,27 @@ test('reactions of a crowd are imported without reading those before them for ea
     from reaction_counts
     where message_id = ${messageIdOf(world(), 'hit-1')}`
   expect(counted?.count).toBe(2_000)
+})
+
+test('members of many channels are finished without reading those before them again', async () => {
+  const { db, appId } = world()
+  const channels = upTo(20).map((n) => `${n}`)
+  const userIds = await insertUsers(world(), 'many-', 490)
+  let files = 0
+  const finish = async () => {
+    files += 1
+    const names = channels.map((n) => `many-${files}-${n}`)
+    const file = names.map((name) => channel(name))
+    await post(world(), `${file.map((record) => JSON.stringify(record)).join('\n')}\n{`)
+    const ids = names.map((name) => channelIdOf(world(), name))
+    await db`
+      insert into members (app_id, channel_id, user_id, role, unread_after_seq)
+      select ${appId}, channel_id, user_id, 'member', ${UNSET_MARKER}
+      from unnest(${ids}::uuid[]) channel_id, unnest(${userIds}::text[]) user_id`
+    expect(await importInto(world(), file)).toMatchObject({ isFinished: true, refused: 0 })
+  }
+  const rows = await rowsReadBy(world(), 'generic', finish)
+  expect(rows).toBeLessThan(450_000)
+  const unset = await db`select from members where unread_after_seq = ${UNSET_MARKER}`
+  expect(unset).toHaveLength(0)
 })

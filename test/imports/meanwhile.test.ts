@@ -172,3 +172,25 @@ test('two who had a direct message get an imported one after one of them was del
   const ids = ['direct again', 'beside'].map((id) => channelIdOf(world(), id))
   expect(channels.map(({ id }) => id)).toEqual(expect.arrayContaining(ids))
 })
+
+test('a direct message that an older server imported under a cid in use is shown', async () => {
+  const { backend, db, appId } = world()
+  const [wim] = await world().users('wim', 'xia')
+  const { id, cid } = await wim.channels.create({ type: 'messaging', memberIds: ['xia'] })
+  await backend.users.delete({ userId: 'xia' })
+  await erased(world())
+  await backend.users.put({ userId: 'xia', name: 'Xia' })
+  const direct = { type: 'messaging', name: undefined, memberIds: ['wim', 'xia'] }
+  const records = [channel('stuck', direct), message('s1', 'stuck', { userId: 'wim' })]
+  await post(world(), `${records.map((record) => JSON.stringify(record)).join('\n')}\n{`)
+  const stuckId = channelIdOf(world(), 'stuck')
+  await db`
+    update channels
+    set cid = ${cid}
+    where app_id = ${appId}
+      and id = ${stuckId}`
+  expect(await importInto(world(), records)).toMatchObject({ isFinished: true, refused: 0 })
+  const { channels } = await wim.channels.list({})
+  expect(channels.map(({ id }) => id).sort()).toEqual([id, stuckId].sort())
+  expect(channels.find(({ id }) => id === stuckId)?.cid).toMatch(`${cid}-`)
+})

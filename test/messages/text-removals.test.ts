@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { cleanupElsewhere, erased } from '../support/cleanup.ts'
 import { copyLastMessage } from '../support/copies.ts'
 import { erasureContext } from '../support/erasing.ts'
-import { waitingForRows, whileRowLocked, withoutCleanup } from '../support/locks.ts'
+import { waitingForRows, whileLocked, whileRowLocked, withoutCleanup } from '../support/locks.ts'
 import { centrifugeOf, listen } from '../support/realtime.ts'
 import { until } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
@@ -174,5 +174,23 @@ test('a channel whose texts were removed once has later ones removed as well', a
     expect(await removals()).toHaveLength(1)
     await remove(context)
     expect(await removals()).toEqual([])
+  })
+})
+
+test('stored events are rewritten only while their channel is locked', async () => {
+  const { ana, channelId, secret } = await quotedOften(300)
+  const context = erasureContext(world(), { positions: createErasurePositions(), rows: 1_000 })
+  await withoutCleanup(world(), async () => {
+    await ana.messages.delete({ channelId, messageId: secret.id })
+    const left = await storedWith(SECRET)
+    expect(left).toBeGreaterThan(0)
+    const removal = await whileLocked(world(), channelId, async (waiting) => {
+      const removal = createTextRemoval()(context)
+      await waiting(1)
+      expect(await storedWith(SECRET)).toBe(left)
+      return { removal }
+    })
+    await removal.removal
+    expect(await storedWith(SECRET)).toBe(0)
   })
 })

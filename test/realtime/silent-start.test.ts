@@ -12,25 +12,34 @@ const listeners = () => world().db`
   where datname = current_database()
     and application_name like 'parley-listener%'`
 
-test('a node starts although its first connection that listens falls silent', async () => {
-  const before = (await listeners()).length
-  const { url, silenced } = await silentAt('listen "', world().databaseUrl)
-  const problems: string[] = []
-  const broker = createPostgresBroker({
-    url,
-    nodeId: 'silent-start',
-    report: (_, problem) => void problems.push(problem),
-    timings: { brokerBeatMs: 100, brokerSilenceMs: 1_000 },
-  })
-  onTestFinished(broker.stop)
-  // It cannot know yet.
-  expect(broker.hasPeers()).toBe(true)
-  await broker.start({ onNote: () => {}, onMissedNotes: () => {} })
-  expect(silenced()).toBeGreaterThan(0)
-  // On a busy machine the next one may be replaced as well. In the end it has one.
-  await until(async () => (await listeners()).length === before + 1, { seconds: 30 })
-  expect(problems).toEqual([])
-})
+test.each([
+  ['quick', { delayMs: 0, brokerBeatMs: 100, brokerSilenceMs: 1_000 }],
+  // A connection takes longer than there are looks at whether it is silent.
+  ['slow', { delayMs: 50, brokerBeatMs: 20, brokerSilenceMs: 2_000 }],
+])(
+  'a node starts although on a %s network its first connection that listens falls silent',
+  async (...given) => {
+    const [, { delayMs, ...timings }] = given
+    const before = (await listeners()).length
+    const way = { databaseUrl: world().databaseUrl, delayMs }
+    const { url, silenced } = await silentAt('listen "', way)
+    const problems: string[] = []
+    const broker = createPostgresBroker({
+      url,
+      nodeId: 'silent-start',
+      report: (_, problem) => void problems.push(problem),
+      timings,
+    })
+    onTestFinished(broker.stop)
+    // It cannot know yet.
+    expect(broker.hasPeers()).toBe(true)
+    await broker.start({ onNote: () => {}, onMissedNotes: () => {} })
+    expect(silenced()).toBeGreaterThan(0)
+    // On a busy machine the next one may be replaced as well. In the end it has one.
+    await until(async () => (await listeners()).length === before + 1, { seconds: 30 })
+    expect(problems).toEqual([])
+  },
+)
 
 test('a process that stood still does not take its connection for silent', async () => {
   const now = performance.now.bind(performance)

@@ -178,9 +178,9 @@ test('requests for one channel are pulled once, since the earliest of their revs
 test('a total that is asked for during a call is pulled by the next one', async () => {
   const { pulls, catchUp } = catchUpToTest()
   const totals: string[] = []
-  catchUp.requestTotal((count) => totals.push(`first ${count}`))
+  catchUp.requestTotal(({ totalUnread }) => totals.push(`first ${totalUnread}`))
   const running = catchUp.run()
-  catchUp.requestTotal((count) => totals.push(`second ${count}`))
+  catchUp.requestTotal(({ totalUnread }) => totals.push(`second ${totalUnread}`))
   await running
   expect(totals).toEqual(['first 1', 'second 2'])
   expect(pulls.map(({ total }) => total)).toEqual([true, true])

@@ -53,7 +53,8 @@ export function cleanupElsewhere(
   })
   const failedTasks = async () => {
     const { values } = await metrics.cleanupFailures.get()
-    return Object.fromEntries(values.map(({ labels, value }) => [labels.task, value]))
+    const failed = values.filter(({ value }) => value > 0)
+    return Object.fromEntries(failed.map(({ labels, value }) => [labels.task, value]))
   }
   /** Runs a whole pass, after the one that another node may be running. */
   const pass = () =>

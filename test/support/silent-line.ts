@@ -3,8 +3,13 @@ import net from 'node:net'
 import { onTestFinished } from 'vitest'
 import { addressOf } from './database-proxy.ts'
 
-/** A way to a database on which the first connection that sends this falls silent there. */
-export async function silentAt(statement: string, databaseUrl: string) {
+type Way = { databaseUrl: string; delayMs?: number }
+
+/**
+ * A way to a database on which the first connection that sends this falls silent there. What the
+ * database says may take a while.
+ */
+export async function silentAt(statement: string, { databaseUrl, delayMs = 0 }: Way) {
   let silenced = 0
   const sockets = new Set<net.Socket>()
   const server = net.createServer({ noDelay: true }, (client) => {
@@ -16,7 +21,8 @@ export async function silentAt(statement: string, databaseUrl: string) {
       if (isSilent) silenced += 1
       else upstream.write(bytes)
     })
-    upstream.on('data', (bytes) => !isSilent && client.write(bytes))
+    const pass = (bytes: Buffer) => void (!isSilent && client.writable && client.write(bytes))
+    upstream.on('data', (bytes) => (delayMs > 0 ? setTimeout(pass, delayMs, bytes) : pass(bytes)))
     client.on('close', () => upstream.destroy())
   })
   onTestFinished(() => {

@@ -52,6 +52,8 @@ test('a turn has a limited number of deliveries, and each channel its order', ()
   const line = [candidate('3'), candidate('4'), candidate('5', other), candidate('6', other)]
   const ids = groupsOf([...waiting, ...line], 3).map((all) => all.map(({ id }) => id))
   expect(ids).toEqual([['3', '4'], ['5']])
+  const long = upTo(200).map((n) => candidate(`${n}`, { topic: n % 2 === 0 ? 'a' : `${n}` }))
+  expect(groupsOf(long).flat()).toHaveLength(50)
 })
 
 test('a delivery that failed several times is retried alone, and tests are in no line', () => {

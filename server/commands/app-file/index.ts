@@ -1,10 +1,11 @@
-import { open, rm } from 'node:fs/promises'
-import { Readable } from 'node:stream'
+import { randomBytes } from 'node:crypto'
+import { lstat, open, rename, rm } from 'node:fs/promises'
+import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { grouped } from '@parley/contract'
 import { readConfig } from '../../config.ts'
 import { noteCommand } from '../../core/audit.ts'
-import { type DbConnection, openConnection } from '../../db/client.ts'
+import { type DbConnection, openConnection, type Tx } from '../../db/client.ts'
 import { inspect } from '../../db/migrate.ts'
 import { singleSocket } from '../../db/single-socket.ts'
 import { FILE_CONNECTION } from '../../db/stuck-sessions.ts'
@@ -26,21 +27,22 @@ type ExportCommand = { appId: string; file: string; hasSecrets: boolean }
 export async function exportApp({ appId, file, hasSecrets }: ExportCommand) {
   const config = readConfig()
   await withDatabase(config, async (url) => {
-    const { pending } = await whenDatabaseIsReady(() => inspect(url), config)
+    const { pending } = await whenDatabaseIsReady(() => inspect(url, { hasJobs: false }), config)
     if (pending.length > 0)
       throw new Error(`The schema lacks ${pending.join(', ')}. Run: parley migrate`)
     await withConnection(url, async (db) => {
       await requireExportable(db, appId)
-      const target = file === '-' ? process.stdout : await create(file)
       let written: { rows: Counts; leftOut: Counts } | undefined
       const lines = async function* () {
         written = yield* appFileLines(db, { appId, hasSecrets, onBatch: createProgress('rows') })
       }
-      try {
+      await withOutput(file, async (target) => {
         await noteCommand(db, { operation: 'apps.export', appId, target: { hasSecrets } })
         await transaction(db, async (tx) => {
           // One moment of the app. The pause is that of whoever takes the lines.
           await tx`set transaction isolation level repeatable read, read only`
+          // The app may have changed since, or been deleted.
+          await requireExportable(tx, appId)
           // The statement of a table lasts until its last row is taken.
           await tx`
             select
@@ -48,10 +50,7 @@ export async function exportApp({ appId, file, hasSecrets }: ExportCommand) {
               set_config('statement_timeout', '0', true)`
           await pipeline(Readable.from(lines()), target, { end: file !== '-' })
         })
-      } catch (error) {
-        if (file !== '-') await rm(file, { force: true })
-        throw error
-      }
+      })
       console.error(`Rows exported: ${shown(written?.rows)}`)
       sayLeftOut(written?.leftOut, 'Left out: ', '. --with-secrets includes them')
     })
@@ -116,16 +115,36 @@ async function withConnection(url: string, work: (db: DbConnection) => Promise<v
   }
 }
 
-/** A new file, for its owner only. */
-async function create(file: string) {
-  const opened = await open(file, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw error
-    throw new Error(`${file} exists: name another file, or delete it first`)
+/**
+ * Writes to a new file, for its owner only, or to the standard output. The file has its name once
+ * it is whole: what is killed before leaves a part beside it.
+ */
+async function withOutput(file: string, write: (target: Writable) => Promise<void>) {
+  if (file === '-') return write(process.stdout)
+  await requireNone(file)
+  const part = `${file}.${randomBytes(4).toString('hex')}.part`
+  const opened = await open(part, 'wx', 0o600).catch(({ code }: NodeJS.ErrnoException) => {
+    throw new Error(`${file}: cannot be written (${code})`)
   })
-  return opened.createWriteStream()
+  try {
+    await write(opened.createWriteStream({ flush: true }))
+    await requireNone(file)
+    await rename(part, file)
+  } catch (error) {
+    await rm(part, { force: true })
+    throw error
+  }
 }
 
-async function requireExportable(db: DbConnection, appId: string) {
+async function requireNone(file: string) {
+  const isThere = await lstat(file).then(
+    () => true,
+    () => false,
+  )
+  if (isThere) throw new Error(`${file} exists: name another file, or delete it first`)
+}
+
+async function requireExportable(db: Tx, appId: string) {
   const [app] = await db<{ isImporting: boolean }[]>`
     select
       exists (

@@ -43,7 +43,7 @@ const list = implementWithoutTransaction(
     ])
     const { settingsVersion } = found
     const more: true | undefined = found.isCut || found.texts.length > limit || undefined
-    const rest = JSON.stringify({ more, settingsVersion, totalUnread })
+    const rest = JSON.stringify({ more, settingsVersion, ...totalUnread })
     return new JsonText(`{"channels":[${found.texts.slice(0, limit)}],${rest.slice(1)}`)
   },
 )

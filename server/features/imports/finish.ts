@@ -1,6 +1,6 @@
 import type { Tx } from '../../db/client.ts'
 import { nextOwner } from '../members/change.ts'
-import { noteMembers, storePins, storeReactions, storeReads } from './marks.ts'
+import { storePins, storeReactions, storeReads } from './marks.ts'
 import { STEP, storeMessages } from './number.ts'
 import { forgetRead, type ReadChannel, selectRead } from './read-channels.ts'
 import type { Refusal } from './records.ts'
@@ -40,7 +40,7 @@ export async function finishChannels({ appId, runId, step, onRefusal }: Finish) 
         return count
       })
     }
-    await repeat(() => step((db) => setMarkers(db, query)))
+    await finishMembers({ ...query, step })
     for (const refusal of await step((db) => publish(db, { appId, channels }))) onRefusal(refusal)
   }
   await repeat(() => step((db) => refreshMembers(db, appId)))
@@ -51,33 +51,71 @@ async function repeat(step: () => Promise<number>) {
   while ((await step()) >= STEP);
 }
 
+type Members = { appId: string; channelIds: string[]; after: string }
+type LastMember = { channelId: string; userId: string; count: number }
+
+/** Finishes the members of these channels, some in each step, and none twice. */
+async function finishMembers({ step, ...query }: Omit<Members, 'after'> & Pick<Finish, 'step'>) {
+  let rest: Members = { ...query, after: '' }
+  for (;;) {
+    const last = await step((db) => setMarkers(db, rest))
+    if (!last || last.count < STEP) break
+    const { channelIds } = rest
+    rest = {
+      ...rest,
+      channelIds: channelIds.slice(channelIds.indexOf(last.channelId)),
+      after: last.userId,
+    }
+  }
+}
+
 /**
  * Sets the markers of members without a read position: nothing is unread for them, as if they had
- * just joined. Notes the users whose clients have to load their channels again.
+ * just joined. Notes that the clients of all of them have to load their channels again: also those
+ * that an interrupted run has noted, because the import of another file may have used that up.
  */
-async function setMarkers(db: Tx, { appId, channelIds }: { appId: string; channelIds: string[] }) {
-  const set = await db`
+async function setMarkers(db: Tx, { appId, channelIds, after }: Members) {
+  const [last] = await db<LastMember[]>`
     with due as materialized (
-      select unset.*
-      from unnest(${channelIds}::uuid[]) as given (id)
+      select given.place, next.*
+      from (
+        select *
+        from unnest(${channelIds}::uuid[]) with ordinality as given (id, place)
+        order by place -- so that no more channels are read than a step needs
+      ) given
       cross join lateral (
-        select m.channel_id, m.user_id, c.last_seq
+        select m.channel_id, m.user_id, m.unread_after_seq
         from members m
-        join channels c on c.id = m.channel_id
         where m.channel_id = given.id
-          and m.unread_after_seq = ${UNSET_MARKER}
+          and m.user_id > case given.place when 1 then ${after} else '' end
           and m.app_id is not distinct from ${appId}
+        order by m.user_id
         limit ${STEP}
-      ) unset
+      ) next
+      order by given.place, next.user_id
       limit ${STEP}
     ),
-    noted as (${noteMembers(db, { appId, members: db`due` })})
-    update members m
-    set unread_after_seq = due.last_seq
+    noted as (
+      insert into imported_rows (app_id, record, key, channel_id, line, "row")
+      select distinct on (user_id) ${appId}::uuid, 'refresh', user_id, channel_id, 0, '{}'::jsonb
+      from due
+      order by user_id
+      on conflict do nothing
+    ),
+    marked as (
+      update members m
+      set unread_after_seq = c.last_seq
+      from due
+      join channels c on c.id = due.channel_id
+      where m.channel_id = due.channel_id
+        and m.user_id = due.user_id
+        and due.unread_after_seq = ${UNSET_MARKER}
+    )
+    select channel_id, user_id, (select count(*)::int from due) as count
     from due
-    where m.channel_id = due.channel_id
-      and m.user_id = due.user_id`
-  return set.count
+    order by place desc, user_id desc
+    limit 1`
+  return last
 }
 
 type Publish = { appId: string; channels: ReadChannel[] }
@@ -99,6 +137,7 @@ async function publish(db: Tx, { appId, channels }: Publish): Promise<Refusal[]>
     update channels c
     set
       deleted_at = null,
+      cid = ${freeCid(db, appId)},
       updated_at = ${changedWhenShown(db)},
       rev = c.last_seq + 1,
       member_count = (
@@ -128,6 +167,19 @@ async function publish(db: Tx, { appId, channels }: Publish): Promise<Refusal[]>
   const ids = new Set(hidden.map(({ id }) => id))
   return channels.flatMap(({ id, line }) => (ids.has(id) ? { line, reason: TAKEN_PAIR } : []))
 }
+
+/** Servers of earlier versions gave a direct message a cid that another may have by now. */
+const freeCid = (db: Tx, appId: string) => db`
+  case
+    when exists (
+      select
+      from channels other
+      where other.app_id = ${appId}
+        and other.cid = c.cid
+        and other.deleted_at is null
+    ) then c.cid || '-' || c.id
+    else c.cid
+  end`
 
 /**
  * A channel is as old as its file says. One without members would be purged as abandoned if its

@@ -1,5 +1,5 @@
 import { limits } from '@parley/contract'
-import type { Fragment, Tx } from '../../db/client.ts'
+import type { Tx } from '../../db/client.ts'
 import { kindsOf } from '../messages/reaction-groups.ts'
 import { due, takeDue } from './number.ts'
 import type { Refusal } from './records.ts'
@@ -133,19 +133,8 @@ export async function storeReads(db: Tx, { appId, channelIds }: Channels) {
       from position
       join moved using (channel_id, user_id)
       on conflict do nothing
-    ),
-    noted as (${noteMembers(db, { appId, members: db`moved` })})
+    )
     select line, true as is_stored, false as is_gone
     from position`
   return stepOf(marks, '')
 }
-
-type Noted = { appId: string; members: Fragment }
-
-/** Notes the users of these members: their clients have to load their channels again. */
-export const noteMembers = (db: Tx, { appId, members }: Noted) => db`
-  insert into imported_rows (app_id, record, key, channel_id, line, "row")
-  select distinct on (user_id) ${appId}::uuid, 'refresh', user_id, channel_id, 0, '{}'::jsonb
-  from ${members}
-  order by user_id
-  on conflict do nothing`

@@ -106,6 +106,7 @@ function decode(body: Buffer, contentType: string) {
 function declaredEncoding(body: Buffer, contentType: string) {
   if (body[0] === 0xfe && body[1] === 0xff) return 'utf-16be'
   if (body[0] === 0xff && body[1] === 0xfe) return 'utf-16le'
+  if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) return 'utf-8'
   const head = body.subarray(0, 1_024).toString('latin1')
   return CHARSET.exec(contentType)?.[1] ?? CHARSET.exec(head)?.[1]
 }

@@ -1,22 +1,27 @@
 import { expect, test } from 'vitest'
-import { chat, Listener } from '../hub/fixture.ts'
+import { chat, Listener, own } from '../hub/fixture.ts'
 import { openDispatcher } from './dispatcher.ts'
 import { ana } from './fixture.ts'
 
-test.each(['this', 'another'])(
-  'the new events of an app that was deleted on %s node and imported again are delivered',
-  async (node) => {
+test.each([
+  ['a channel', chat, 'this'],
+  ['a channel', chat, 'another'],
+  ['a user', own, 'this'],
+])(
+  'new events of %s of an app that was deleted and imported again are delivered',
+  async (...of) => {
+    const [, topic, node] = of
     const { dispatcher, hub, memory, revocations } = await openDispatcher()
-    const { subscription } = await new Listener().join(hub, chat)
-    hub.publish(memory.appendSeveral(chat, 3))
+    const { subscription } = await new Listener().join(hub, topic)
+    hub.publish(memory.appendSeveral(topic, 3))
     subscription.leave()
     const revoked = { appId: ana.appId, isClosed: true }
     if (node === 'this') revocations.publish(revoked)
     else dispatcher.receive({ kind: 'revoked', revoked })
-    memory.rewind(chat, 1)
+    memory.rewind(topic, 1)
     const listener = new Listener()
-    await listener.join(hub, chat)
-    hub.publish([memory.append(chat)])
+    await listener.join(hub, topic)
+    hub.publish([memory.append(topic)])
     expect(listener.received).toEqual([2])
   },
 )

@@ -187,19 +187,25 @@ test('a node announces its changes, and other nodes act on those that it announc
     { ...presence, announcer },
     { kind: 'profile', appId, user, announcer },
   ])
-  expect(calls.splice(0).map(([name]) => name)).toEqual([
-    ...['recordPresence', 'presenceChanged', 'recordProfile', 'profileChanged'],
-  ])
-  const event = { type: 'presence.offline', payload: { userId: 'ben' } }
-  const received = { userIds: ['ana'], fanout: { appId, event } }
-  const groups = [['AQ==', received.userIds]]
-  dispatcher.receive({ kind: 'fanout', node: 'node', fanouts: [received.fanout], groups } as never)
-  const ofBen = expect.objectContaining({ appId, userId: 'ben' })
-  expect(calls).toEqual([
-    ['receiveFanout', received],
-    ['recordSent', ofBen, false],
-  ])
+  const names = calls.map(([name]) => name)
+  expect(names).toEqual(['recordPresence', 'presenceChanged', 'recordProfile', 'profileChanged'])
 })
+
+const online = { type: 'presence.online', payload: { userId: 'ben' } }
+test.each([online, { ...online, type: 'presence.offline' }])(
+  '$type of another node is noted as sent, unless it came after a newer one',
+  async (event) => {
+    const groups = [['AQ==', ['ana']]]
+    const note = { kind: 'fanout', node: 'node', fanouts: [{ appId, event }], groups }
+    const late = await openDispatcher({ isFanoutNewest: false })
+    const { dispatcher, calls } = await openDispatcher()
+    for (const each of [late.dispatcher, dispatcher]) each.receive(note as never)
+    const received = ['receiveFanout', { userIds: ['ana'], fanout: { appId, event } }]
+    const ofBen = expect.objectContaining({ appId, userId: 'ben' })
+    expect(late.calls).toEqual([received])
+    expect(calls).toEqual([received, ['recordSent', ofBen, event === online]])
+  },
+)
 
 test('presence and profiles that are sent on are noted as known', async () => {
   const { dispatcher, calls } = await openDispatcher()
@@ -219,12 +225,15 @@ test('counts that operations send users are noted', async () => {
   const send = (event: object) =>
     dispatcher.receive({ kind: 'event', topic: own, ...event } as never)
   const counted = { channelId, count: 3, version: 5 }
+  send({ type: 'channel.unread_changed', payload: counted, snapshot: 7 })
+  // From a node of an earlier version.
   send({ type: 'channel.unread_changed', payload: counted })
   send({ type: 'channel.total_unread_changed', payload: { count: 4 } })
   send({ type: 'channel.deleted', payload: { channelId } })
   dispatcher.receive(typing('typing.start'))
   expect(calls).toEqual([
-    ['recordCount', expect.objectContaining(ana), counted],
+    ['recordCount', expect.objectContaining(ana), { ...counted, snapshot: 7 }],
+    ['recordCount', expect.objectContaining(ana), { ...counted, snapshot: Number.NaN }],
     ['recordTotal', expect.objectContaining(ana), 4],
     ['memberLeft', expect.objectContaining(ana)],
   ])

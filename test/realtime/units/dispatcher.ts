@@ -14,7 +14,7 @@ export const TYPING_MS = 6_000
 export const announcer = { id: 'node', number: 1 }
 
 /** A dispatcher with a session of ana's, and what it sends and calls. */
-export async function openDispatcher({ hasPeers = false } = {}) {
+export async function openDispatcher({ hasPeers = false, isFanoutNewest = true } = {}) {
   const { hub, memory } = await openHub()
   const sessions = new Sessions()
   const closed: number[] = []
@@ -55,7 +55,10 @@ export async function openDispatcher({ hasPeers = false } = {}) {
       copyMissed: async () => {},
       channelUpdated: (topic, offset, { announcer } = {}) =>
         void calls.push(['channelUpdated', topic, offset, ...(announcer ? [announcer.id] : [])]),
-      receive: (note) => calls.push(['receiveFanout', note]) > 0,
+      receive: (note) => {
+        calls.push(['receiveFanout', note])
+        return isFanoutNewest
+      },
       announced: (change) => ({ ...change, announcer }),
       isOutdated: ({ failed }) => failed !== undefined,
       stop: async () => {},

@@ -12,7 +12,8 @@ test('the users of another node come in notes that fit into a payload', () => {
   const notes = fanoutNotes([{ fanout, users }])
   expect(notes.flatMap(fanoutsIn).flatMap((each) => each.userIds)).toEqual(userIds)
   expect(notes).toHaveLength(3)
-  const rows = users.map((user) => ({ ...user, channelId: 'one', count: 1, version: 2 }))
+  const counts = { channelId: 'one', count: 1, version: 2, snapshot: Number.MAX_SAFE_INTEGER }
+  const rows = users.map((user) => ({ ...user, ...counts }))
   const counted = countsNotes(rows, () => ({ offset: 3, author: null, isDeletion: false }))
   expect(counted.flatMap(({ channels }) => channels.flatMap(({ users }) => users))).toHaveLength(60)
   for (const note of [...notes, ...counted]) expect(JSON.stringify(note).length).toBeLessThan(7_800)
@@ -21,7 +22,8 @@ test('the users of another node come in notes that fit into a payload', () => {
 test('the counts of one user in many channels come in notes that fit into a payload', () => {
   const rows = upTo(200).map((n) => {
     const channelId = `${n}`.padStart(36, '0')
-    return { nodeId: 'other', appId, userId: 'ben', channelId, count: n, version: n }
+    const count = { count: n, version: n, snapshot: Number.MAX_SAFE_INTEGER }
+    return { nodeId: 'other', appId, userId: 'ben', channelId, ...count }
   })
   const notes = countsNotes(rows, () => ({ offset: 3, author: 'ana', isDeletion: false }))
   const counts = notes.flatMap(({ channels }) => channels.flatMap(({ users }) => users))

@@ -1,6 +1,6 @@
 import type { Announcer } from '@parley/server/realtime/broker'
 import { FanoutOrder } from '@parley/server/realtime/fanout-order'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { appId } from '../hub/fixture.ts'
 
 const subject = 'profile'
@@ -45,4 +45,18 @@ test('a change that a node failed to send is outdated only by a later one', () =
   expect(order.isFollowed(subject, failed)).toBe(true)
   expect(order.isFollowed(subject, announcer('a', 2))).toBe(false)
   expect(order.isFollowed('another', failed)).toBe(false)
+})
+
+test('the offsets of a channel count for a minute: those of a restored database are lower', () => {
+  let now = 0
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
+  onTestFinished(() => clock.mockRestore())
+  const isLowerOutdatedAfter = (milliseconds: number) => {
+    const order = new FanoutOrder()
+    now = 1
+    order.sent({ ...fanout(undefined), offset: 9 })
+    now += milliseconds
+    return order.isOutdated({ ...fanout(undefined), offset: 3 })
+  }
+  expect([59_000, 61_000].map(isLowerOutdatedAfter)).toEqual([true, false])
 })

@@ -1,5 +1,6 @@
 import { Sessions } from '@parley/server/realtime/sessions'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { upTo } from '../../support/events.ts'
 import { openNode, pass } from './reconciliation.ts'
 
 beforeEach(() => {
@@ -38,4 +39,21 @@ test('a node that was cut off looks as far back as it had users, and not for hou
   expect(looked).toHaveLength(3)
   expect(Math.min(...looked)).toBeGreaterThanOrEqual(3_600)
   expect(Math.max(...(await lookAfterAnHour(new Sessions())))).toBeLessThan(60)
+})
+
+test('of more revoked users than a statement checks each loses their socket', async () => {
+  const sessions = new Sessions()
+  const closed: number[] = []
+  for (const n of upTo(1_001))
+    sessions.add({
+      ...{ appId: 'app', userId: `${n}`, generation: 0, topics: [] },
+      close: () => void closed.push(n),
+    })
+  const generation = { tokenGeneration: null }
+  const use = async (work: (db: unknown) => unknown) =>
+    work((texts: string[], _: unknown, userIds: string[]) =>
+      texts.join('').includes('token_generation') ? userIds.map(() => generation) : [],
+    )
+  await openNode({ use, sessions }).reconcile()
+  expect(closed).toEqual(upTo(1_001))
 })

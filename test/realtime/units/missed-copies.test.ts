@@ -11,19 +11,25 @@ beforeEach(() => {
   onTestFinished(() => void vi.useRealTimers())
 })
 
-/** On a database that finds one edit, and may fail, as may the copies of it. */
-function openCopies() {
+type Edit = { topic: string; offset: number }
+
+/** On a database that finds one edit, or these pages, and may fail, as may the copies of it. */
+function openCopies(pages?: Edit[][]) {
   const state = { failure: undefined as Error | undefined, isLost: false, copyFailure: false }
   const copied: number[] = []
   const seconds: number[] = []
+  const froms: unknown[] = []
   const problems: string[] = []
   const metrics = createMetrics()
   const use = async (work: (db: unknown) => unknown) => {
     if (state.failure) throw state.failure
-    return work((_: unknown, value: unknown) => {
+    return work((texts: string[], ...values: unknown[]) => {
+      const [value] = values
       // Of the part of the statement that says how recent the events are.
       if (typeof value === 'number') seconds.push(Math.round(value))
-      return [{ topic: chat, offset: 7, memberCount: 2 }]
+      if (!texts[0]?.includes('with edited')) return []
+      froms.push(values.at(-2))
+      return pages ? (pages.shift() ?? []) : [{ topic: chat, offset: 7, memberCount: 2 }]
     })
   }
   const copies: MissedCopies = new MissedCopies({
@@ -39,7 +45,7 @@ function openCopies() {
     },
   })
   const givenUp = async () => (await metrics.editsGivenUp.get()).values[0]?.value
-  return { copies, state, copied, seconds, problems, givenUp }
+  return { copies, state, copied, seconds, froms, problems, givenUp }
 }
 
 test('edits of channels that may have been missed are copied, also after a failure', async () => {
@@ -91,4 +97,13 @@ test('the oldest of too many failed copies are given up, with one log line a pas
   expect([copied.length, copied[0], copied.at(-1)]).toEqual([10_000, 4, 10_003])
   expect(problems).toEqual(['copies of edits given up: Error: in 3 channels'])
   expect(await givenUp()).toBe(3)
+})
+
+test('of more edits than a statement reads none is left out', async () => {
+  const edits = upTo(10_001).map((offset) => ({ topic: channel(offset), offset }))
+  const { copies, copied, froms } = openCopies([edits.slice(0, 10_000), edits.slice(10_000)])
+  copies.missed(1_000)
+  await copies.catchUp()
+  expect(copied).toEqual(upTo(10_001))
+  expect(froms).toEqual(['', channel(10_000)])
 })

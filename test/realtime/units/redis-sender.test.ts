@@ -1,5 +1,6 @@
 import { createRedisSender } from '@parley/server/realtime/redis-sender'
 import { expect, test, vi } from 'vitest'
+import { upTo } from '../../support/events.ts'
 import { eventOf } from './fixture.ts'
 
 test('the number after notes that Redis did not take shows that some are missing', async () => {
@@ -65,4 +66,25 @@ test('only nodes that follow a topic are notified that its events were rewritten
   sender.send({ kind: 'rewritten', topic: 'talk' })
   await sender.flushed()
   expect(channels).toEqual(['topic:talk'])
+})
+
+test('notes that wait for Redis have a limit, and a lost one leaves its number out', async () => {
+  const payloads: string[] = []
+  const answers: (() => void)[] = []
+  const onLost = vi.fn()
+  const sender = createRedisSender({
+    nodeId: 'node',
+    everyone: 'everyone',
+    channelOf: (topic) => topic,
+    publish: (_, payload) => {
+      payloads.push(payload)
+      return new Promise<void>((resolve) => void answers.push(resolve))
+    },
+    onLost,
+  })
+  const topic = 'x'.repeat(1024 * 1024)
+  for (const offset of upTo(9)) sender.send({ kind: 'hint', topic, offset })
+  expect(onLost).toHaveBeenCalledTimes(2)
+  void sender.beat()
+  expect(payloads).toEqual(['node\n3\n'])
 })

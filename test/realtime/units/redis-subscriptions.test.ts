@@ -22,11 +22,11 @@ function subscriptionsToTest() {
     subscribe: change((channel) => subscribed.add(channel)),
     unsubscribe: change((channel) => subscribed.delete(channel)),
   })
+  const connect = vi.fn(() => ({ client, isCluster: false, close: () => {} }))
   const onListening = vi.fn(() => [...subscribed].sort())
   const onLate = vi.fn()
   const subscriptions = createRedisSubscriptions({
-    // As much of one as is used.
-    connect: () => ({ client, isCluster: false, close: () => {} }) as unknown as RedisConnection,
+    connect: () => connect() as unknown as RedisConnection, // as much of one as is used
     everyone: 'everyone',
     channelOf: (topic) => `topic ${topic}`,
     onPayload: () => {},
@@ -38,7 +38,7 @@ function subscriptionsToTest() {
     for (const next of answers.splice(0)) next()
     await quiet()
   }
-  return { ...subscriptions, client, subscribed, answer, onListening, onLate }
+  return { ...subscriptions, client, connect, subscribed, answer, onListening, onLate }
 }
 
 test('topics followed while a connection subscribes are subscribed before it listens', async () => {
@@ -159,4 +159,50 @@ test('an unanswered probe reports that notes of that server may have been missed
   await probeAt(4_000)
   await probeAt(5_000)
   expect(onLate.mock.calls).toEqual([[3_000]])
+})
+
+test('notes may have been missed while a part of a cluster moved to other servers', async () => {
+  const { open, client, answer, onLate } = subscriptionsToTest()
+  open()
+  client.emit('ready')
+  await answer()
+  expect(onLate).not.toHaveBeenCalled()
+  client.emit('subscribersReady')
+  expect(onLate).toHaveBeenCalledExactlyOnceWith(1_000)
+})
+
+test('others wait for a subscription for a second, however slow Redis is', async () => {
+  const { open, client, follow, answer, settled } = subscriptionsToTest()
+  open()
+  client.emit('ready')
+  await answer()
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  follow('talk')
+  let isSettled = false
+  const settling = settled()?.then(() => {
+    isSettled = true
+  })
+  await vi.advanceTimersByTimeAsync(999)
+  expect(isSettled).toBe(false)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(isSettled).toBe(true)
+  await settling
+})
+
+test('a node that has stopped while Redis refused it connects no more', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { open, close, client, connect } = subscriptionsToTest()
+  client.subscribe = () => Promise.reject(new Error('NOPERM'))
+  open()
+  client.emit('ready')
+  await vi.advanceTimersByTimeAsync(10_000)
+  // As long as it has not stopped it does.
+  expect(connect).toHaveBeenCalledTimes(2)
+  client.emit('ready')
+  await vi.advanceTimersByTimeAsync(0)
+  close()
+  await vi.advanceTimersByTimeAsync(10_000)
+  expect(connect).toHaveBeenCalledTimes(2)
 })

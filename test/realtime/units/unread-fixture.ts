@@ -15,6 +15,7 @@ export const row = (userId: string, channelId: string, count: number, version = 
   channelId,
   count,
   version,
+  snapshot: 0,
 })
 export const user = (userId: string) => ({ appId, userId })
 const sessionOf = (userId: string) => user(userId) as Session // nothing else of it is used
@@ -46,10 +47,14 @@ export function openNotifier(...rows: Row[]) {
   const sessions = new Sessions()
   for (const userId of ['ana', 'ben', 'cem']) sessions.add(sessionOf(userId))
   const sent: string[] = []
+  /** The versions of the totals among them. */
+  const versions: (number | undefined)[] = []
   const problems: string[] = []
   const notes: CountsNote[] = []
   const database = {
     rows,
+    /** The number of the snapshot that statements read. */
+    snapshot: 0,
     /** The keys of each statement. */
     keys: [] as string[][],
     get statements() {
@@ -87,10 +92,11 @@ export function openNotifier(...rows: Row[]) {
       ({ nodeId, channelId, userId }) =>
         (keys.includes(channelId) && !(wasOwn && nodeId !== 'node')) || keys.includes(userId),
     )
-    const { afterStatement } = database
+    const { afterStatement, snapshot } = database
     database.afterStatement = undefined
     afterStatement?.()
-    return read
+    const counts = read.map((count) => ({ ...count, snapshot }))
+    return counts.length === 0 && sql.includes('is_recent') ? [{ snapshot }] : counts
   }
   const takeTime = async (ms: number) => {
     if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms))
@@ -121,6 +127,7 @@ export function openNotifier(...rows: Row[]) {
       const what = 'channelId' in payload ? payload.channelId : 'total'
       const count = 'count' in payload ? payload.count : type
       sent.push(`${topic?.split(':').at(-1)} ${what} ${count}`)
+      if (type === 'channel.total_unread_changed') versions.push(payload.version)
     },
     report: (_, problem) => void problems.push(problem),
   })
@@ -129,5 +136,5 @@ export function openNotifier(...rows: Row[]) {
     await pass(milliseconds)
     return sent.splice(0)
   }
-  return { notifier, database, sessions, problems, notes, news, timers }
+  return { notifier, database, sessions, problems, notes, news, versions, timers }
 }

@@ -17,7 +17,7 @@ test.each([
   database.onStatement = (keys) => {
     if (keys.includes('ben')) throw error()
   }
-  notifier.recordCount(user('ben'), { channelId: 'one', count: 0, version: 2 })
+  notifier.recordCount(user('ben'), { channelId: 'one', count: 0, version: 2, snapshot: 0 })
   expect(await newsWithin(30, news)).toEqual([])
   database.rows = [row('ben', 'one', 1, 3), row('ben', 'two', 5)]
   notifier.markDirty('one', { offset: 9, author: 'ana' })

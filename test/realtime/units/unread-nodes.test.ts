@@ -18,7 +18,8 @@ test('a channel is counted once for all nodes, each of which gets what concerns 
     ['dan', 2, 0],
     ['eve', 3, 0],
   ]
-  expect(notes).toEqual([{ kind: 'counts', node: 'other', channels: [{ ...counted, users }] }])
+  const channels = [{ ...counted, users }]
+  expect(notes).toEqual([{ kind: 'counts', node: 'other', snapshot: 0, channels }])
   expect(database.keys.filter(([key]) => key === 'one')).toHaveLength(1)
 })
 

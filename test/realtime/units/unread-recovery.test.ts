@@ -86,7 +86,7 @@ test('users whose counts are slow, however many, keep back no count of another',
   }
   notifier.handleChanges([{ channelId: 'channel 0', offset: 5 }])
   await newsWithin(1, news)
-  notifier.recordCount(user('ben'), { channelId: 'one', count: 3, version: 9 })
+  notifier.recordCount(user('ben'), { channelId: 'one', count: 3, version: 9, snapshot: 0 })
   const times = await timesWithin(60, news)
   expect(times.get('ben total 3') ?? 99).toBeLessThan(15)
   expect(users.filter((name) => (times.get(`${name} total 1`) ?? 99) > 15)).toEqual([])

@@ -3,7 +3,10 @@ import { pass } from '../hub/fixture.ts'
 import { openNotifier, PAUSE_MS, row, user } from './unread-fixture.ts'
 
 const isOfBen = (sent: string) => sent.startsWith('ben ')
-const read = (channelId: string, version: number, count = 0) => ({ channelId, count, version })
+const read = (channelId: string, version: number, count = 0) => ({
+  ...{ channelId, count, version },
+  snapshot: 0,
+})
 
 test.each(['message', 'deletion'])(
   'a loaded count does not hide the %s before it',

@@ -145,7 +145,7 @@ test('a deleted channel no longer counts, for those who had it', async () => {
 test('counts that operations sent are known; a stale total is corrected', async () => {
   const { notifier, database, news } = openNotifier(row('ben', 'one', 1), row('cem', 'two', 3))
   notifier.recordTotal(user('ana'), 3)
-  notifier.recordCount(user('cem'), { channelId: 'two', count: 3, version: 0 })
+  notifier.recordCount(user('cem'), { channelId: 'two', count: 3, version: 0, snapshot: 0 })
   expect(await news()).toEqual(['cem total 3']) // of ana nothing is known, and cem knows the count
   notifier.markDirty('one', { offset: 1, author: 'ana' })
   await news()
@@ -154,9 +154,9 @@ test('counts that operations sent are known; a stale total is corrected', async 
   notifier.recordTotal(user('ben'), 5)
   expect(await news()).toEqual(['ben total 1'])
   database.rows = [row('ben', 'one', 0)]
-  notifier.recordCount(user('ben'), { channelId: 'one', count: 0, version: 0 })
+  notifier.recordCount(user('ben'), { channelId: 'one', count: 0, version: 0, snapshot: 0 })
   // A channel that ben is no longer in.
-  notifier.recordCount(user('ben'), { channelId: 'left', count: 4, version: 0 })
+  notifier.recordCount(user('ben'), { channelId: 'left', count: 4, version: 0, snapshot: 0 })
   notifier.recordTotal(user('ben'), 0)
   expect(await news()).toEqual(['ben total 0', 'ben total 0'])
 })
@@ -164,7 +164,7 @@ test('counts that operations sent are known; a stale total is corrected', async 
 test('the total after a read follows, even if the database failed meanwhile', async () => {
   const { notifier, database, problems, news } = openNotifier(row('cem', 'two', 3))
   database.failure = new Error('no database')
-  notifier.recordCount(user('cem'), { channelId: 'two', count: 3, version: 0 })
+  notifier.recordCount(user('cem'), { channelId: 'two', count: 3, version: 0, snapshot: 0 })
   expect(await news()).toEqual([])
   expect(problems).toHaveLength(1)
   database.failure = undefined

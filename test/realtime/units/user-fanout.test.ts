@@ -78,6 +78,15 @@ test('a stopping node leaves unfinished fan-outs to each of the others', async (
   ])
 })
 
+test('a stopping node leaves no edit to others that its members have been sent', async () => {
+  const { fanout, sent, notes, nextRead } = openFanout()
+  fanout.channelUpdated(chat, 7, fanout.announced({ type: 'channel.updated' }))
+  ;(await nextRead(1)).answer(['ana'])
+  await vi.waitUntil(() => sent.length === 1, patient)
+  await fanout.stop()
+  expect(notes).toEqual([])
+})
+
 test('a copy is not sent to members who were sent a later one', async () => {
   const { fanout, reads, sent, nextRead } = openFanout()
   const copy = (offset: number) => ({

@@ -1,5 +1,6 @@
 import type { Channel, ChannelChanges, Message } from '@parley/client'
 import { type ScriptedChannel, timeOf, userOf } from './channel.ts'
+import type { OnlineUsers } from './online.ts'
 
 /** What the server knows. */
 export type ScriptedData = {
@@ -7,26 +8,9 @@ export type ScriptedData = {
   channels: Map<string, ScriptedChannel>
   online: OnlineUsers
   total: number
+  /** The number of the last snapshot that a total was read from: each has a higher one. */
+  snapshot: number
   settingsVersion: number
-}
-
-/** Who is online, and how often that has changed. */
-export class OnlineUsers extends Set<string> {
-  readonly versions = new Map<string, number>()
-
-  override add(userId: string) {
-    this.#bump(userId)
-    return super.add(userId)
-  }
-
-  override delete(userId: string) {
-    this.#bump(userId)
-    return super.delete(userId)
-  }
-
-  #bump(userId: string) {
-    this.versions.set(userId, (this.versions.get(userId) ?? 0) + 1)
-  }
 }
 
 type Asked = { request: string; body: Record<string, unknown> }
@@ -38,14 +22,20 @@ const DEFAULT_LIMIT = 50
 /** The routes that the client uses, with their answers. */
 const routes: [RegExp, Answer][] = [
   [/^GET \/api\/channels$/, ({ data, query }) => listOf(data, query)],
-  [/^GET \/api\/channels\/unread-count$/, ({ data }) => ({ count: data.total })],
+  [
+    /^GET \/api\/channels\/unread-count$/,
+    ({ data }) => {
+      const { totalUnread: count, totalUnreadVersion: version } = totalOf(data)
+      return { count, version }
+    },
+  ],
   [
     /^POST \/api\/sync$/,
     ({ data, body }) => ({
       channels: changesOf(data, body),
       more: false,
       settingsVersion: data.settingsVersion,
-      ...(body.total === true && { totalUnread: data.total }),
+      ...(body.total === true && totalOf(data)),
       ...(Array.isArray(body.userIds) && { users: body.userIds.map((id) => presenceOf(data, id)) }),
     }),
   ],
@@ -187,9 +177,15 @@ function existing({ channels }: ScriptedData, id: string) {
   return channel
 }
 
+const totalOf = (data: ScriptedData) => {
+  data.snapshot += 1
+  return { totalUnread: data.total, totalUnreadVersion: data.snapshot }
+}
+
 const activityOf = ({ lastMessage, createdAt }: Channel) => lastMessage?.createdAt ?? createdAt
 
-function listOf({ channels, settingsVersion, total }: ScriptedData, query: URLSearchParams) {
+function listOf(data: ScriptedData, query: URLSearchParams) {
+  const { channels, settingsVersion } = data
   const offset = Number(query.get('offset') ?? 0)
   const end = offset + Number(query.get('limit') ?? DEFAULT_LIMIT)
   const all = [...channels.values()]
@@ -199,7 +195,7 @@ function listOf({ channels, settingsVersion, total }: ScriptedData, query: URLSe
     channels: all.slice(offset, end),
     ...(all.length > end && { more: true }),
     settingsVersion,
-    ...(query.get('total') === 'true' && { totalUnread: total }),
+    ...(query.get('total') === 'true' && totalOf(data)),
   }
 }
 

@@ -2,8 +2,9 @@ import { type ChatClientOptions, createChatClient, type UserEvents } from '@parl
 // Loaded before: a client whose clock stands still would wait for it.
 import '@parley/client/internal/room/own-calls'
 import { onTestFinished } from 'vitest'
-import { answerOf, OnlineUsers, type ScriptedData } from './answers.ts'
+import { answerOf, type ScriptedData } from './answers.ts'
 import { createChannel, userOf } from './channel.ts'
+import { OnlineUsers } from './online.ts'
 import { createRealtime } from './socket.ts'
 
 const ME = 'me'
@@ -20,6 +21,7 @@ export function scriptedChat(options: Partial<ChatClientOptions> = {}) {
     channels: new Map(),
     online: new OnlineUsers(),
     total: 0,
+    snapshot: 0,
     settingsVersion: 0,
   }
   const requests: string[] = []
@@ -83,9 +85,13 @@ export function scriptedChat(options: Partial<ChatClientOptions> = {}) {
       data.channels.set(id, channel)
       return channel
     },
-    /** An event of the user's own topic. */
-    tell: <Type extends keyof UserEvents>(type: Type, payload: UserEvents[Type]) =>
-      realtime.publish(`user:app:${ME}`, { type, payload }),
+    /** An event of the user's own topic. A total without a version has that of this moment. */
+    tell: <Type extends keyof UserEvents>(type: Type, payload: UserEvents[Type]) => {
+      const isTotal = type === 'channel.total_unread_changed'
+      if (isTotal) data.snapshot += 1
+      const version = isTotal && { version: data.snapshot }
+      realtime.publish(`user:app:${ME}`, { type, payload: { ...version, ...payload } })
+    },
     /** The user's unread count of a channel, which changes and is told. */
     tellUnread: (channelId: string, count: number) => {
       const own = data.channels.get(channelId)?.own

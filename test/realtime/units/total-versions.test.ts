@@ -1,0 +1,89 @@
+import { expect, test } from 'vitest'
+import { appId } from '../hub/fixture.ts'
+import { openNotifier, row, user } from './unread-fixture.ts'
+
+/** A count of ben that another node has read from this snapshot; undefined: by an older release. */
+const elsewhere = (channelId: string, [count, version]: number[], snapshot?: number) => ({
+  kind: 'counts' as const,
+  node: 'node',
+  snapshot,
+  channels: [
+    {
+      ...{ appId, channelId, offset: version ?? 0, author: null, isDeletion: false },
+      users: [['ben', count, version] as [string, number, number]],
+    },
+  ],
+})
+
+/** A node whose ben was sent the total 3, read from snapshot 10. */
+async function toldBen() {
+  const opened = openNotifier(row('ben', 'one', 1, 1), row('ben', 'two', 2, 1))
+  opened.database.snapshot = 10
+  opened.notifier.markDirty('one', { offset: 1, author: 'ana' })
+  await opened.news()
+  expect(opened.versions.splice(0)).toEqual([10])
+  return opened
+}
+
+test('a total has the version of the newest count in it', async () => {
+  const { notifier, database, news, versions } = await toldBen()
+  database.rows = [row('ben', 'one', 2, 2)]
+  database.snapshot = 12
+  notifier.markDirty('one', { offset: 2, author: 'ana' })
+  expect(await news()).toEqual(['ben one 2', 'ben total 4'])
+  // Read earlier, by another node, and come later.
+  notifier.receive(elsewhere('two', [3, 2], 11))
+  expect(await news()).toEqual(['ben two 3', 'ben total 5'])
+  notifier.receive(elsewhere('two', [4, 3], 13))
+  expect(await news()).toEqual(['ben two 4', 'ben total 6'])
+  notifier.recordCount(user('ben'), { channelId: 'two', count: 0, version: 4, snapshot: 15 })
+  expect(await news()).toEqual(['ben total 2'])
+  expect(versions).toEqual([12, 12, 13, 15])
+})
+
+test('a count that is not taken does not change the version', async () => {
+  const { notifier, news, versions } = await toldBen()
+  notifier.recordCount(user('ben'), { channelId: 'one', count: 0, version: 0, snapshot: 99 })
+  expect((await news()).at(-1)).toBe('ben total 3')
+  expect(versions).toEqual([10])
+})
+
+test('the total of a user who has left the last channel has a version', async () => {
+  const { notifier, database, news, versions } = await toldBen()
+  database.rows = []
+  database.snapshot = 20
+  notifier.memberLeft(user('ben'))
+  expect(await news()).toEqual(['ben total 0'])
+  expect(versions).toEqual([20])
+})
+
+test('a channel that comes with unread messages is counted again after its commit', async () => {
+  const { notifier, database, news, versions } = await toldBen()
+  database.rows.push(row('ben', 'new', 4, 1))
+  database.snapshot = 14
+  notifier.channelAdded(user('ben'), { id: 'new', unreadCount: 4, unreadVersion: 1 })
+  expect((await news()).at(-1)).toBe('ben total 7')
+  expect(versions).toEqual([14])
+})
+
+test('with a count that a node of an earlier version has read a total has none', async () => {
+  const { notifier, news, versions } = await toldBen()
+  notifier.receive(elsewhere('two', [3, 2]))
+  expect(await news()).toEqual(['ben two 3', 'ben total 4'])
+  notifier.receive(elsewhere('two', [4, 3], 11))
+  expect(await news()).toEqual(['ben two 4', 'ben total 5'])
+  expect(versions).toEqual([undefined, 11])
+})
+
+test('the first total after versions may have fallen has none, so lower ones count', async () => {
+  const { notifier, database, news, versions } = await toldBen()
+  database.rows = [row('ben', 'one', 4, 1)]
+  database.snapshot = 3
+  notifier.invalidateAll()
+  notifier.markDirty('one', { offset: 1, author: 'ana' })
+  expect(await news()).toEqual(['ben one 4', 'ben total 6'])
+  database.rows = [row('ben', 'one', 5, 2)]
+  notifier.markDirty('one', { offset: 2, author: 'ana' })
+  expect(await news()).toEqual(['ben one 5', 'ben total 7'])
+  expect(versions).toEqual([undefined, 3])
+})

@@ -1,0 +1,150 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { isLive, isOffline, ready, until } from '../support/chat.ts'
+import { quiet, type ScriptedChat, scriptedChat } from '../support/scripted/index.ts'
+import { listed } from '../support/scripted/listed.ts'
+
+/** The total of unread messages, in events and answers that arrive in any order. */
+
+const LIST = /GET \/api\/channels\?/
+const READ = /POST .*\/read$/
+const TYPES = ['messaging', 'group', 'team', 'livestream'] as const
+
+type Told = { count: number; version?: number }
+const step = fc.record({
+  what: fc.constantFrom('change', 'change', 'tell', 'ask', 'answer'),
+  pick: fc.nat(99),
+})
+
+/** Loads another list, whose answer brings the total of this moment, once it is released. */
+async function ask({ chat, data, hold }: ScriptedChat, type: (typeof TYPES)[number]) {
+  const { asked, release } = hold(LIST)
+  chat.channels({ type }).subscribe(() => {})
+  await asked
+  return { release, count: data.total, version: data.snapshot }
+}
+
+test('the total is the newest that came, whatever is late, and right in the end', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 12, maxLength: 40 }), async (steps) => {
+      const scripted = scriptedChat()
+      const { chat, data, tell } = scripted
+      await chat.connect()
+      await quiet()
+      let newest: Told & { version: number } = { count: data.total, version: data.snapshot }
+      const types = [...TYPES]
+      const answers: Awaited<ReturnType<typeof ask>>[] = []
+      const events: (typeof newest)[] = []
+      const arrive = async (told: typeof newest) => {
+        if (told.version >= newest.version) newest = told
+        await quiet()
+        expect(chat.unread.getSnapshot().total).toBe(newest.count)
+      }
+      const tellNext = async () => {
+        const event = events.shift()
+        if (!event) return
+        tell('channel.total_unread_changed', event)
+        await arrive(event)
+      }
+      const answerOne = async (pick: number) => {
+        const [answer] = answers.splice(pick % (answers.length || 1), 1)
+        answer?.release()
+        if (answer) await arrive(answer)
+      }
+      for (const { what, pick } of steps) {
+        if (what === 'change') {
+          data.total = pick
+          data.snapshot += 1
+          events.push({ count: pick, version: data.snapshot })
+        }
+        if (what === 'tell') await tellNext()
+        const type = what === 'ask' && types.pop()
+        if (type) answers.push(await ask(scripted, type))
+        if (what === 'answer') await answerOne(pick)
+      }
+      while (answers.length > 0) await answerOne(answers.length - 1)
+      while (events.length > 0) await tellNext()
+      expect(chat.unread.getSnapshot().total).toBe(data.total)
+      chat.disconnect()
+    }),
+    { numRuns: 60 },
+  )
+})
+
+/** A list with three unread messages in its channel `one`, of five in all, and what is shown. */
+async function unreadRoom() {
+  const scripted = await listed()
+  const { chat, list, tell, tellUnread } = scripted
+  const room = chat.channel('one')
+  room.watch()
+  await until(room.messages, ready)
+  tellUnread('one', 3)
+  tell('channel.total_unread_changed', { count: 5 })
+  await until(list, ({ totalUnread }) => totalUnread === 5)
+  const totals: number[] = []
+  chat.unread.subscribe(() => void totals.push(chat.unread.getSnapshot().total))
+  return { ...scripted, room, totals }
+}
+
+test.each([
+  ['count', 'total', 'answer'],
+  ['count', 'answer', 'total'],
+  ['answer', 'count', 'total'],
+])('a read does not make the total jump if it is told by %s, %s and %s', async (...order) => {
+  const { room, hold, tell, tellUnread, totals } = await unreadRoom()
+  const held = hold(READ)
+  const marked = room.markRead()
+  await held.asked
+  for (const what of order) {
+    if (what === 'count') tellUnread('one', 0)
+    if (what === 'total') tell('channel.total_unread_changed', { count: 2 })
+    if (what === 'answer') held.release()
+    await quiet()
+  }
+  await marked
+  expect(new Set(totals)).toEqual(new Set([2]))
+})
+
+/** An answer with a total, and without channels. */
+const answerWith = (total: object) => Response.json({ channels: [], settingsVersion: 0, ...total })
+
+test('a count that a newer total had already is not counted twice for long', async () => {
+  const scripted = await unreadRoom()
+  const { chat, tell, tellUnread, totals } = scripted
+  const { release } = await ask(scripted, 'team')
+  release(answerWith({ totalUnread: 6, totalUnreadVersion: 1_000 }))
+  await until(chat.unread, ({ total }) => total === 6)
+  tellUnread('one', 4)
+  tell('channel.total_unread_changed', { count: 6, version: 999 })
+  await quiet()
+  expect(totals.at(-1)).toBe(6)
+})
+
+test('totals of a server of an earlier version are taken as they come', async () => {
+  const scripted = await unreadRoom()
+  const { chat, tell } = scripted
+  const { release } = await ask(scripted, 'team')
+  tell('channel.total_unread_changed', { count: 8, version: undefined })
+  await until(chat.unread, ({ total }) => total === 8)
+  release(answerWith({ totalUnread: 6 }))
+  await until(chat.unread, ({ total }) => total === 6)
+  // One of the new version, as after a release, whatever was known before.
+  tell('channel.total_unread_changed', { count: 4, version: 1 })
+  await until(chat.unread, ({ total }) => total === 4)
+})
+
+test('after an outage lower versions count, as of a database that was moved', async () => {
+  const { chat, data, cut, mend, tell } = await unreadRoom()
+  tell('channel.total_unread_changed', { count: 9, version: 1_000_000 })
+  await until(chat.unread, ({ total }) => total === 9)
+  cut()
+  await isOffline(chat)
+  data.total = 2
+  data.snapshot = 0
+  mend()
+  chat.wake()
+  await isLive(chat)
+  await until(chat.unread, ({ total }) => total === 2)
+  tell('channel.total_unread_changed', { count: 1 })
+  await until(chat.unread, ({ total }) => total === 1)
+})
