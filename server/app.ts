@@ -239,9 +239,9 @@ function serve(
   if (http.demoApiKey !== undefined && mintToken)
     servePlayground(app, { mintToken, demoApiKey: http.demoApiKey, ...urls })
   const hasDemo = http.demoApiKey !== undefined
-  serveDocs(app, { hasPage: http.hasDocsPage, hasDemo, wsUrl: urls.wsUrl })
-  if (http.hasConsole && adminKey !== undefined)
-    serveConsole(app, calls, { adminKey, publicUrl: urls.publicUrl, db })
+  const hasConsole = http.hasConsole && adminKey !== undefined
+  serveDocs(app, { hasPage: http.hasDocsPage, hasDemo, hasConsole, wsUrl: urls.wsUrl })
+  if (hasConsole) serveConsole(app, calls, { adminKey, publicUrl: urls.publicUrl, db })
 }
 
 const inviteUrl =

@@ -172,12 +172,12 @@ test('a client generated from the document compiles and carries out the tour', a
   expect(await consumer.run(production().url, ADMIN_KEY)).toEqual(tour)
 })
 
-test('in development /docs leads to the documentation, which offers no missing demo', async () => {
+test('in development /docs leads to the documentation, which offers no missing pages', async () => {
   const redirect = await fetch(`${development().url}/docs`, { redirect: 'manual' })
   expect([redirect.status, redirect.headers.get('location')]).toEqual([302, 'docs/'])
-  // This server has no demo.
+  // This server has no demo and no console.
   const demo = await fetch(`${development().url}/docs/demo.json`)
-  expect([demo.status, await demo.json()]).toEqual([200, { userIds: [] }])
+  expect([demo.status, await demo.json()]).toEqual([200, { userIds: [], hasConsole: false }])
 })
 
 test('errors below the documentation page have the usual form', async () => {

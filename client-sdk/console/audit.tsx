@@ -163,25 +163,29 @@ const KeyName = ({ keyId, apps }: { keyId: string; apps: AppRecord[] }) => {
 
 const MOST_VALUES = 5
 
-/** With the request that did it: its id leads to the lines of the log. */
-const Target = ({ entry: { target, requestId } }: { entry: AuditEntry }) => (
+const Target = ({ entry }: { entry: AuditEntry }) => (
   <dl className="facts">
-    {Object.entries({ ...target, ...(requestId !== null && { requestId }) }).map(
-      ([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>
-            {Array.isArray(value) ? (
-              <Values values={value.map(textOf)} />
-            ) : (
-              <Value text={textOf(value)} />
-            )}
-          </dd>
-        </div>
-      ),
-    )}
+    {factsOf(entry).map(([name, value]) => (
+      <div key={name}>
+        <dt>{name}</dt>
+        <dd>
+          {Array.isArray(value) ? (
+            <Values values={value.map(textOf)} />
+          ) : (
+            <Value text={textOf(value)} />
+          )}
+        </dd>
+      </div>
+    ))}
   </dl>
 )
+
+/** With the request that did it: its id leads to the lines of the log. */
+function factsOf({ operation, target, requestId }: AuditEntry) {
+  const facts = Object.entries({ ...target, ...(requestId !== null && { requestId }) })
+  // A reading that found no message has no first and last one. Elsewhere null is what was set.
+  return operation === 'inspect.messages' ? facts.filter(([, value]) => value !== null) : facts
+}
 
 const ID_LENGTH = 36
 

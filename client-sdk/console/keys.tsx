@@ -4,6 +4,7 @@ import { isPast } from './format.ts'
 import { KeyForm, titleOfScopes } from './key-form.tsx'
 import { Secret } from './secret.tsx'
 import { api } from './server.ts'
+import { endOf } from './short-id.tsx'
 import { type Column, Table } from './table.tsx'
 import type { ApiKey, AppRecord } from './types.ts'
 import { When } from './when.tsx'
@@ -69,7 +70,7 @@ export function Keys({ app, onChange }: Props) {
       )}
       {open?.dialog === 'edit' && (
         <KeyForm
-          title={`Edit ${open.key.name ?? 'this key'}`}
+          title={`Edit ${titleOf(open.key)}`}
           submit="Save"
           before={open.key}
           onSubmit={async (changes) => {
@@ -82,7 +83,7 @@ export function Keys({ app, onChange }: Props) {
       )}
       {open?.dialog === 'delete' && (
         <FormDialog
-          title={`Revoke ${open.key.name ?? 'this key'}?`}
+          title={`Revoke ${titleOf(open.key)}?`}
           submit="Revoke"
           isDangerous
           onSubmit={async () => {
@@ -100,6 +101,8 @@ export function Keys({ app, onChange }: Props) {
     </>
   )
 }
+
+const titleOf = ({ id, name }: ApiKey) => (name ? `“${name}”` : `the key …${endOf(id)}`)
 
 const keyColumns: Column<ApiKey>[] = [
   {

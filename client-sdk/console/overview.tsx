@@ -54,13 +54,13 @@ const Figure = ({ title, value: { count, isExact } }: FigureProps) => (
 function ActiveUsers({ days }: { days: Usage['activeUsers'] }) {
   const usersOn = new Map(days.map(({ day, users }) => [day, users]))
   const bars = lastDays(DAYS).map((day) => ({ day, users: usersOn.get(day) ?? 0 }))
-  const most = Math.max(1, ...bars.map(({ users }) => users))
+  const most = Math.max(...bars.map(({ users }) => users))
   return (
     <section className="card section" aria-labelledby="active-users">
       <header>
         <h3 id="active-users">Active users a day</h3>
         <span className="muted">
-          at most {countOf(Math.max(0, ...bars.map((bar) => bar.users)))}
+          {most === 0 ? `none in the last ${DAYS} days` : `at most ${countOf(most)}`}
         </span>
       </header>
       <ul className="chart">
@@ -82,7 +82,7 @@ function ActiveUsers({ days }: { days: Usage['activeUsers'] }) {
 }
 
 /** A day without active users has a line, so that one sees that it was counted. */
-const barHeight = (users: number, most: number) => Math.max(1, (users / most) * 100)
+const barHeight = (users: number, most: number) => Math.max(1, (users / Math.max(1, most)) * 100)
 
 /** The last days in UTC, the oldest first. */
 const lastDays = (count: number, now = Date.now()) =>

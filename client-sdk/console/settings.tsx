@@ -43,14 +43,19 @@ function Fields({ app, onChange, isSaved, setSaved }: FieldsProps) {
   const [isConfirming, setConfirming] = useState(false)
   const keptDays = numberOf(days)
   const save = async () => {
-    const rateLimits = mapRates((rate) => numberOf(limits[rate]))
+    const rateLimits = changed(
+      mapRates((rate) => numberOf(limits[rate])),
+      settings.rateLimits,
+    )
+    const changes = {
+      ...changed({ messageRetentionDays: keptDays, userAdminAccess: access }, settings),
+      ...(hasAny(rateLimits) && { rateLimits }),
+    }
     await api.apps.update({
       appId: app.id,
       ...changed({ name: name.trim() }, app),
-      settings: {
-        ...changed({ messageRetentionDays: keptDays, userAdminAccess: access }, settings),
-        rateLimits: changed(rateLimits, settings.rateLimits),
-      },
+      // What is sent is what the audit log says was changed.
+      ...(hasAny(changes) && { settings: changes }),
     })
     setConfirming(false)
     setSaved(true)
@@ -211,6 +216,8 @@ const changed = <T extends object>(given: T, before: { [Name in keyof T]: unknow
   Object.fromEntries(
     Object.entries(given).filter(([name, value]) => value !== before[name as keyof T]),
   ) as Partial<T> // of its entries
+
+const hasAny = (fields: object) => Object.keys(fields).length > 0
 
 const textOf = (value: number | null) => (value === null ? '' : String(value))
 const numberOf = (text: string) => (text.trim() === '' ? null : Number(text))

@@ -8,7 +8,7 @@ import { signIn } from './server.ts'
 export function SignIn({ onDone }: { onDone: () => void }) {
   const [adminKey, setAdminKey] = useState('')
   const [isBusy, setBusy] = useState(false)
-  const [refusal, setRefusal] = useState<ReturnType<typeof describeError>>()
+  const [refusal, setRefusal] = useState<ReturnType<typeof wrongKeyOr>>()
   const submit = async (event: FormEvent) => {
     event.preventDefault()
     setBusy(true)
@@ -40,7 +40,9 @@ export function SignIn({ onDone }: { onDone: () => void }) {
             onChange={(event) => setAdminKey(event.target.value)}
           />
           <span className="muted hint">
-            The value of <code>ADMIN_API_KEY</code>. A development server prints one when it starts.
+            The value of <code>ADMIN_API_KEY</code>. A development server without one prints a key
+            when it starts, and keeps it as <code>adminKey</code> in <code>.data/secrets.json</code>
+            .
           </span>
         </label>
         <Refusal refusal={refusal} />
@@ -53,6 +55,6 @@ export function SignIn({ onDone }: { onDone: () => void }) {
 }
 
 function wrongKeyOr(error: unknown) {
-  const { text, code } = describeError(error)
-  return { code, text: code === 'UNAUTHORIZED' ? 'This is not the admin key.' : text }
+  const refusal = describeError(error)
+  return refusal.code === 'UNAUTHORIZED' ? { text: 'This is not the admin key.' } : refusal
 }

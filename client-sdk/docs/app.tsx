@@ -50,12 +50,13 @@ function Page() {
   const place = path.join('/')
   useEffect(() => {
     setMenuOpen(false)
-    const [section, , anchor] = place.split('/')
-    const heading = section === 'guides' && anchor ? document.getElementById(anchor) : null
-    if (heading) heading.scrollIntoView()
+    const [section, name, anchor] = place.split('/')
+    const part = section === 'guides' && anchor ? document.getElementById(anchor) : null
+    if (part) part.scrollIntoView()
     else window.scrollTo(0, 0)
-    const title = main.current?.querySelector('h2')?.textContent
-    document.title = title ? `${title} · Parley` : 'Parley documentation'
+    const heading = main.current?.querySelector('h2')?.textContent
+    const guide = section === 'guides' ? guideNamed(name) : undefined
+    document.title = `${place === '' ? 'Docs' : (guide?.title ?? heading)} · Parley`
   }, [place])
   return (
     <>
@@ -103,7 +104,7 @@ function Content() {
 type BarProps = { isMenuOpen: boolean; onMenu: () => void }
 
 function Bar({ isMenuOpen, onMenu }: BarProps) {
-  const { demoUserIds } = useDocuments()
+  const { demoUserIds, hasConsole } = useDocuments()
   return (
     <header className="bar">
       <button
@@ -125,6 +126,7 @@ function Bar({ isMenuOpen, onMenu }: BarProps) {
       </h1>
       <Search />
       <div className="bar-tools">
+        {hasConsole && <a href={`${serverUrl}/console/`}>Console</a>}
         {demoUserIds.length > 0 && <a href={`${serverUrl}/playground/`}>Playground</a>}
         <ThemeSwitch />
       </div>

@@ -75,6 +75,7 @@ export type Documents = {
   nouns: { name: string; description: string; operations: Operation[] }[]
   topics: TopicDoc[]
   demoUserIds: string[]
+  hasConsole: boolean
   resolve: <T extends Ref>(part: T) => T
 }
 
@@ -99,7 +100,7 @@ export async function loadDocuments(): Promise<Documents> {
   const [openApi, asyncApi, demo] = await Promise.all([
     load<OpenApi>('../openapi.json'),
     load<AsyncApi>('asyncapi.json'),
-    load<{ userIds: string[] }>('demo.json'),
+    load<{ userIds: string[]; hasConsole: boolean }>('demo.json'),
   ])
   // Names are the same in both documents where they have the same schema.
   const components = {
@@ -130,6 +131,7 @@ export async function loadDocuments(): Promise<Documents> {
       events: Object.keys(messages).flatMap((key) => asyncApi.components.messages[key] ?? []),
     })),
     demoUserIds: demo.userIds,
+    hasConsole: demo.hasConsole,
     resolve,
   }
 }

@@ -1,5 +1,5 @@
-import { usePresence, useStore } from '@parley/client/react'
-import { useSession } from './session.ts'
+import { useConnection, useLastActive } from '@parley/client/react'
+import { agoOf } from './format.ts'
 
 type Props = { id: string; name: string; size?: 'small' | 'medium' | 'large' }
 
@@ -17,11 +17,17 @@ export function Avatar({ id, name, size = 'medium' }: Props) {
   )
 }
 
-/** An avatar with a dot that shows whether its user is online. */
+/** An avatar with a dot that shows whether its user is online, as long as that is known. */
 export function PresentAvatar({ id, name, size = 'medium' }: Props) {
-  const { userId, network } = useSession()
-  const isUp = useStore(network.isUp)
-  const isOnline = usePresence(id) && (isUp || id !== userId)
+  const presence = useKnownPresence(id)
+  const avatar = <Avatar id={id} name={name} size={size} />
+  if (!presence)
+    return (
+      <span className="present" role="img" aria-label={name}>
+        {avatar}
+      </span>
+    )
+  const { isOnline } = presence
   return (
     <span
       className="present"
@@ -29,10 +35,24 @@ export function PresentAvatar({ id, name, size = 'medium' }: Props) {
       aria-label={`${name}, ${isOnline ? 'online' : 'offline'}`}
       title={`${name} is ${isOnline ? 'online' : 'offline'}`}
     >
-      <Avatar id={id} name={name} size={size} />
+      {avatar}
       <span className={isOnline ? 'dot dot-online' : 'dot'} />
     </span>
   )
+}
+
+/** Says whether a user is online, or else when they were last active. */
+export function LastActive({ userId }: { userId: string }) {
+  const presence = useKnownPresence(userId)
+  if (!presence) return 'Presence unknown'
+  return presence.isOnline ? 'Online' : agoOf(presence.lastActiveAt)
+}
+
+/** What the client was told last is no longer known to be true while it is not connected. */
+function useKnownPresence(userId: string) {
+  const presence = useLastActive(userId)
+  const { status } = useConnection()
+  return status === 'live' ? presence : undefined
 }
 
 const HUES = 6

@@ -1,7 +1,7 @@
-import { useLastActive, usePins } from '@parley/client/react'
-import { PresentAvatar } from './avatar.tsx'
+import { usePins } from '@parley/client/react'
+import { LastActive, PresentAvatar } from './avatar.tsx'
 import { ChannelIcon } from './channel-icon.tsx'
-import { agoOf, plural } from './format.ts'
+import { plural } from './format.ts'
 import { IconButton } from './icon-button.tsx'
 import { Icon } from './icons.tsx'
 import { useOpenChannel } from './open-channel.ts'
@@ -45,11 +45,6 @@ export function ChannelHeader({ onBack, onInvite, onToggle }: Props) {
       <IconButton label="Channel details" icon="info" onClick={() => onToggle('details')} />
     </header>
   )
-}
-
-function LastActive({ userId }: { userId: string }) {
-  const { isOnline, lastActiveAt } = useLastActive(userId)
-  return isOnline ? 'Online' : agoOf(lastActiveAt)
 }
 
 function MemberAvatars() {

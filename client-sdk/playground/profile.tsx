@@ -1,9 +1,8 @@
 import type { UserDetails } from '@parley/client'
-import { useChat, useLastActive } from '@parley/client/react'
+import { useChat } from '@parley/client/react'
 import { useEffect, useState } from 'react'
-import { PresentAvatar } from './avatar.tsx'
+import { LastActive, PresentAvatar } from './avatar.tsx'
 import { Dialog, Refusal } from './dialog.tsx'
-import { agoOf } from './format.ts'
 import { useSession } from './session.ts'
 import { plainWordsOf } from './toasts.tsx'
 
@@ -18,7 +17,6 @@ type Props = {
 export function Profile({ userId, onMessage, onClose }: Props) {
   const { userId: me } = useSession()
   const { user, refusal } = useUser(userId)
-  const { isOnline, lastActiveAt } = useLastActive(userId)
   const name = user?.name ?? userId
   const facts = Object.entries(user?.custom ?? {})
   return (
@@ -30,7 +28,9 @@ export function Profile({ userId, onMessage, onClose }: Props) {
             {name} {userId === me && <span className="muted">you</span>}
           </h3>
           <p className="muted">@{userId}</p>
-          <p className="muted">{isOnline ? 'Online' : agoOf(lastActiveAt)}</p>
+          <p className="muted">
+            <LastActive userId={userId} />
+          </p>
         </div>
       </div>
       {facts.length > 0 && (

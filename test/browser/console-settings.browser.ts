@@ -147,3 +147,58 @@ test('the operator sees what a user is notified of', async () => {
   await page.getByRole('link', { name: 'Their channels' }).click()
   await expectVisible(rowOf(page, /Soup of the day.*Muted/))
 })
+
+test('a number that the browser refuses is shown below the bar, with its name', async () => {
+  const app = await createApp('Below the bar')
+  const page = await openConsole(`#/apps/${app.id}/settings`, {
+    viewport: { width: 1280, height: 500 },
+  })
+  await page.getByLabel('Keep messages for days').fill('-3')
+  await button(page, 'Save').click()
+  const name = page.getByText('Keep messages for days')
+  const bar = await page.getByRole('banner').boundingBox()
+  await expect
+    .poll(async () => (await name.boundingBox())?.y)
+    .toBeGreaterThan((bar?.y ?? 0) + (bar?.height ?? 0))
+  expect(await page.evaluate('scrollY')).toBeGreaterThan(0)
+  await screenshot(page, 'console-settings-below-the-bar')
+})
+
+test('a key is named before it is revoked, also one without a name', async () => {
+  const app = await createApp('Two keys')
+  await operator().apps.createKey({ appId: app.id, name: 'Reports' })
+  const { id: unnamedId } = await operator().apps.createKey({ appId: app.id })
+  const page = await openConsole(`#/apps/${app.id}/keys`)
+  const dialog = page.getByRole('dialog')
+  for (const [row, called] of [
+    ['Reports', '“Reports”'],
+    [unnamedId, `the key …${unnamedId.slice(-12)}`],
+  ] as const)
+    for (const [action, title] of [
+      ['Revoke', `Revoke ${called}?`],
+      ['Edit', `Edit ${called}`],
+    ] as const) {
+      await rowOf(page, row).getByRole('button', { name: action }).click()
+      await expectVisible(dialog.getByRole('heading', { name: title, exact: true }))
+      await screenshot(page, `console-key-${action}-${row === 'Reports' ? 'named' : 'unnamed'}`)
+      await button(page, 'Cancel').click()
+    }
+})
+
+test('the sign-in says where the key is, and refuses a wrong one in words alone', async () => {
+  const page = await open('../console/')
+  await expectVisible(page.getByText('.data/secrets.json'))
+  await page.getByLabel('Admin key').fill('not-the-admin-key')
+  await button(page, 'Sign in').click()
+  await expect.poll(() => page.getByRole('alert').innerText()).toBe('This is not the admin key.')
+  await screenshot(page, 'console-sign-in-refused')
+  expect(problems.splice(0).every((problem) => problem.includes('401'))).toBe(true)
+})
+
+test('an app that nobody has used yet is said to have had no active users', async () => {
+  const { id } = await operator().apps.create({ name: 'Brand new' })
+  const page = await openConsole(`#/apps/${id}`)
+  await expectVisible(page.getByText('none in the last 30 days'))
+  expect(await page.getByText('at most').count()).toBe(0)
+  await screenshot(page, 'console-overview-new')
+})

@@ -41,6 +41,32 @@ test.each(['light', 'dark'] as const)(
   },
 )
 
+test('a tab of the documentation is named after what its page is about', async () => {
+  for (const [address, title] of [
+    ['', 'Docs · Parley'],
+    ['guides/parley', 'Getting started · Parley'],
+    ['guides/realtime', 'Real time · Parley'],
+    ['api/messages/messages.send', 'Send a message · Parley'],
+    ['nowhere', 'There is no such page · Parley'],
+  ]) {
+    await show(`#/${address}`)
+    await expect.poll(() => docs.title()).toBe(title)
+  }
+})
+
+test('the bar leads to the console and the playground of the server', async () => {
+  await show('#/')
+  for (const [name, path] of [
+    ['Console', '/console/'],
+    ['Playground', '/playground/'],
+  ]) {
+    const link = docs.getByRole('banner').getByRole('link', { name, exact: true })
+    await expectVisible(link)
+    const href = await link.getAttribute('href')
+    expect(new URL(href ?? '', docs.url()).pathname).toBe(path)
+  }
+})
+
 test('the page of an event shows the fields of its payload, and an example of them', async () => {
   await show('#/events/channel')
   await expectVisible(docs.locator('.cards code').getByText('typing.stop', { exact: true }))

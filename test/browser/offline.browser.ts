@@ -73,6 +73,28 @@ test('a channel that was never loaded is not said to be empty without a network'
   await page.context().close()
 })
 
+test('nobody is said to be online or offline while that is not known', async () => {
+  const page = await playground.open('?user=ana')
+  const network = await networkOf(page)
+  await page.reload()
+  await rowOf(page, 'Ben Okafor').click()
+  const header = page.getByRole('region', { name: 'Ben Okafor' })
+  await expectVisible(header.getByText('Online', { exact: true }))
+  await expectVisible(header.getByRole('img', { name: 'Ben Okafor, online' }))
+  await network.cut()
+  await expectHidden(page.getByText('Live', { exact: true }))
+  await expectHidden(header.getByText('Online', { exact: true }))
+  await expectVisible(header.getByText('Presence unknown'))
+  await expectVisible(header.getByRole('img', { name: 'Ben Okafor', exact: true }))
+  expect(await page.getByRole('img', { name: /, (online|offline)$/ }).count()).toBe(0)
+  await screenshot(page, 'offline-presence')
+  await network.mend()
+  await expectVisible(header.getByText('Online', { exact: true }))
+  await expectVisible(header.getByRole('img', { name: 'Ben Okafor, online' }))
+  playground.problems.length = 0
+  await page.context().close()
+})
+
 test('earlier messages are not said to load after an offline reload', async () => {
   const { channels } = await playground.backend().as('ben').channels.list()
   const { id } = channels.find(({ name }) => name === 'Word chain') ?? {}

@@ -10,13 +10,16 @@ type DocsOptions = {
   wsUrl: () => string
   /** Whether the page offers tokens of the demo's users. */
   hasDemo: boolean
+  /** Whether the page links to the console. */
+  hasConsole: boolean
 }
 
 /**
  * Serves the documents at /openapi.json and /asyncapi.json. With `hasPage`, also serves a page at
  * /docs with both of them and the guides, in which the operations can be tried out.
  */
-export function serveDocs(app: FastifyInstance, { hasPage, hasDemo, wsUrl }: DocsOptions) {
+export function serveDocs(app: FastifyInstance, options: DocsOptions) {
+  const { hasPage, hasDemo, hasConsole, wsUrl } = options
   // As bytes, of which no reader needs a copy.
   const openApi = once(async () => Buffer.from(await loadOpenApiJson()))
   const asyncApi = once(() => Buffer.from(asyncApiJson(wsUrl())))
@@ -29,7 +32,7 @@ export function serveDocs(app: FastifyInstance, { hasPage, hasDemo, wsUrl }: Doc
   )
   if (!hasPage) return
   servePage(app, 'docs', { redirects: ['/docs'], connectsTo: () => [] })
-  app.get('/docs/demo.json', () => ({ userIds: hasDemo ? demoUserIds : [] }))
+  app.get('/docs/demo.json', () => ({ userIds: hasDemo ? demoUserIds : [], hasConsole }))
 }
 
 /** Loaded when it is first needed: the generator takes a tenth of the time of a start. */
