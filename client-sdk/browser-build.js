@@ -40,7 +40,7 @@ const internal = [
   ...['context', 'outbox', 'topics', 'records', 'invalidate', 'timeline', 'watched', 'isFinal'],
   ...['(first|longest)Ms', 'canLoad', 'endRetries', 'recordedAt', 'readSeq', 'subscriber'],
   ...['isSending', 'isActive', 'backoffMs', 'endsAt', 'currentAt', 'messageOf', 'sentHeaders'],
-  ...['refreshInfo', 'applyProfile', 'dropConfirmed', 'take(Answer|Record)', 'applyTotal'],
+  ...['refreshInfo', 'applyProfile', 'dropConfirmed', 'take(Answer|Record)'],
   ...['clearReads', 'whenSettled', 'resubscribe', 'isRepeatable'],
   ...['isCurrent', 'presences', 'getToken', 'on(Offline|Result|Epoch)', 'isSingle'],
   ...['ofClient', 'retryInMs', 'isRead', 'transition', 'wasStored', 'isWaiting'],
@@ -54,7 +54,7 @@ const internal = [
   ...['recordChanges', 'begin', 'halt', 'keeper', 'outboxApi', 'reopen', 'openFor', 'openSocket'],
   ...['(start|end)Reading', 'isShown', 'post', 'queued', 'link', 'emitter', 'withdraw'],
   ...['span', 'shown', 'take', 'hold', 'check', 'answers', 'completion', 'isHeld'],
-  ...['startRequest', 'share', 'freshUntil', 'isExpected', 'isConnecting', 'areSettled'],
+  ...['share', 'freshUntil', 'isExpected', 'isConnecting', 'areSettled'],
   ...['replaced'],
 ]
 

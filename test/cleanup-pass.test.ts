@@ -32,7 +32,8 @@ async function runPass(runs: Run[]) {
   const connection = {} as Parameters<typeof pass>[0] // no task uses it
   await pass(connection, { signal, throwIfAborted: () => {} })
   const { values } = await metrics.cleanupFailures.get()
-  return { told, failures: values.map(({ labels, value }) => [labels.task, value]) }
+  const failures = values.filter(({ value }) => value > 0)
+  return { told, failures: failures.map(({ labels, value }) => [labels.task, value]) }
 }
 
 test('a task with more to do than it has time for goes on at once in another pass', async () => {

@@ -145,13 +145,13 @@ export class ChannelList {
    * Loads the list again: everything that was paged to, or if no event was missed the first page.
    */
   async reload({ hasGap }: { hasGap: boolean }) {
-    const isFirstLoad = this.#lastSortKey === Number.POSITIVE_INFINITY
-    if (this.#loading && this.#isLoadCurrent && isFirstLoad) return this.#loading
-    await this.#loading?.catch(() => {})
-    await this.#run(() => {
-      const needsAll = hasGap && !isFirstLoad
-      return this.#loadFirst(needsAll ? Math.max(PAGE_SIZE, this.#listed().length) : PAGE_SIZE)
-    })
+    // A load of an earlier connection may be lost with it.
+    if (this.#loading && this.#isLoadCurrent) {
+      if (this.#lastSortKey === Number.POSITIVE_INFINITY) return this.#loading
+      await this.#loading.catch(() => {})
+    }
+    const listed = hasGap ? this.#listed().length : 0
+    await this.#run(() => this.#loadFirst(Math.max(listed, PAGE_SIZE)))
   }
 
   #loadIfNeeded() {
@@ -163,27 +163,27 @@ export class ChannelList {
 
   #run(load: () => Promise<void>): Promise<void> {
     this.#isLoadCurrent = this.options.context.link.isConnected
-    const loading = load()
-      .then(
-        () => {
-          this.#retries.end()
-          this.#status = 'ready'
-          this.#error = undefined
-        },
-        (cause) => {
-          this.#status = 'failed'
-          this.#error = toChatError(cause)
-          if (this.#error.retryable && this.#connection !== 'offline')
-            this.#retries.later(this.#error)
-          throw this.#error
-        },
-      )
-      .finally(() => {
-        this.#loading = undefined
-        this.redraw()
-      })
+    const loading: Promise<void> = load().then(
+      () => this.#settle(loading),
+      (cause) => {
+        const error = toChatError(cause)
+        this.#settle(loading, error)
+        throw error
+      },
+    )
     this.#loading = loading
     return loading
+  }
+
+  /** Takes the outcome of a load, unless another has begun on a later connection. */
+  #settle(loading: Promise<void>, error?: ChatError) {
+    if (loading !== this.#loading) return
+    this.#loading = undefined
+    this.#status = error ? 'failed' : 'ready'
+    this.#error = error
+    if (!error) this.#retries.end()
+    else if (error.retryable && this.#connection !== 'offline') this.#retries.later(error)
+    this.redraw()
   }
 
   async #loadFirst(count: number) {

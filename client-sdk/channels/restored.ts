@@ -17,7 +17,7 @@ export class RestoredChannels implements RestoredList {
     for (const each of listed) channels.set(each.channel.id, each)
     this.#from = Math.min(...listed.map(({ sortKey }) => sortKey))
     for (const list of lists.values()) this.showIn(list)
-    unread.total = totalUnread
+    if (!unread.version) unread.total = totalUnread
     onChange()
   }
 

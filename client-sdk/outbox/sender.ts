@@ -199,8 +199,8 @@ export class Sender {
 
   /** Whether the operation is to blame, since the server works otherwise. */
   #isFault({ status, retryAfterMs }: ChatError, { isConnected }: SendLoop) {
-    // A 503 is that of a server that refuses work in general.
-    if (status > 0) return status >= 500 && status !== 503 && this.options.isConnected()
+    // It is not if a token is missing, calls are too many, or the server refuses work in general.
+    if (status > 0) return ![401, 429, 503].includes(status) && this.options.isConnected()
     // An error for lack of a network or a token carries `retryAfterMs`: it is no fault of the
     // operation.
     return isConnected && !retryAfterMs

@@ -65,7 +65,7 @@ export class UnreadCache {
 
   /** Forgets versions, because a restored database has lower ones. */
   forgetVersions() {
-    for (const known of this.#users.values()) known.forgetVersions()
+    for (const user of this.sessions.users()) this.getOrCreate(user).forgetVersions()
   }
 
   forget(user: UserRef) {

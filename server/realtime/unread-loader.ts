@@ -37,7 +37,7 @@ export class UnreadLoader {
   constructor(readonly options: LoaderOptions) {
     const load = (users: UsersToLoad, withinMs?: number) =>
       this.#readTogether(users, {
-        onRead: this.#onReloaded((known) => this.#sendTotalOfSlow(known)),
+        onRead: this.#onReloaded((known, hasSent) => this.#sendTotalOfSlow(known, hasSent)),
         withinMs,
       })
     this.#slow = new SlowUsers({ ...options, sessions: options.cache.sessions, load })
@@ -124,13 +124,16 @@ export class UnreadLoader {
 
   /** Compares the counts of these users with what they were sent. */
   async sendMissed(users: UserRef[], readSince: number) {
-    const onLoaded = (known: UserCounts) => this.options.sender.correctTotal(known)
+    const { sender } = this.options
+    // An answer between two counts may have had another total than the one that both leave as it was.
+    const onLoaded = (known: UserCounts, hasSent: boolean) =>
+      hasSent ? sender.sendTotal(known) : sender.correctTotal(known)
     await this.#reload({ users, readSince }, onLoaded)
   }
 
-  #sendTotalOfSlow(known: UserCounts) {
+  #sendTotalOfSlow(known: UserCounts, hasSent: boolean) {
     const { sender } = this.options
-    if (this.#slow.takeOwed(known.user)) sender.sendTotal(known)
+    if (this.#slow.takeOwed(known.user) || hasSent) sender.sendTotal(known)
     else sender.correctTotal(known)
   }
 
@@ -139,19 +142,21 @@ export class UnreadLoader {
    * by a recent read, and forgets those of channels they left. A user may be a member of the others
    * again, with another count.
    */
-  #reload(users: UsersToLoad, onLoaded: (known: UserCounts) => void) {
+  #reload(users: UsersToLoad, onLoaded: (known: UserCounts, hasSent: boolean) => void) {
     return this.#read(users, this.#onReloaded(onLoaded))
   }
 
-  #onReloaded(onLoaded: (known: UserCounts) => void): OnRead {
+  #onReloaded(onLoaded: (known: UserCounts, hasSent: boolean) => void): OnRead {
     const { cache, sender } = this.options
     return (users, rows, startedAt) => {
       const newUsers = users.filter((user) => !cache.isComplete(user))
       this.#complete(newUsers, rows, startedAt)
-      for (const { isRecent, ...row } of rows)
-        sender.sendCount(row, isRecent ? null : row.userId, isRecent)
+      const sent = rows.map(({ isRecent, ...row }) =>
+        sender.sendCount(row, isRecent ? null : row.userId, isRecent),
+      )
       this.#complete(users, rows, startedAt)
-      for (const known of users.flatMap((user) => cache.get(user) ?? [])) onLoaded(known)
+      for (const known of users.flatMap((user) => cache.get(user) ?? []))
+        onLoaded(known, sent.includes(known))
     }
   }
 

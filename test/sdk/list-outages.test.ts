@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { isLive, isOffline, ready, until } from '../support/chat.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
+import { stoppedClock } from '../support/scripted/time.ts'
 
 const LIST = /^GET \/api\/channels\?/
 const SYNC = /^POST \/api\/sync$/
@@ -35,6 +36,14 @@ test('a list whose first load outlasts an outage shows what came meanwhile', asy
   const { end } = await overtakenLoad()
   const { items, status } = await end()
   expect([items.map(({ id }) => id), status]).toEqual([['b', 'a'], 'ready'])
+})
+
+test('a list is loaded after an outage, whatever becomes of a load from before it', async () => {
+  const { chat, list, count } = await overtakenLoad()
+  await isLive(chat)
+  const { items } = await until(list, ready)
+  expect(items.map(({ id }) => id)).toEqual(['b', 'a'])
+  expect(count(LIST)).toBe(2)
 })
 
 test('a load from before an outage that fails after it fails no newer one', async () => {
@@ -126,6 +135,8 @@ test('a page without lists asks for the total when the server has ended its topi
 
 test('a list that is being paged when its events are lost shows what came meanwhile', async () => {
   const { chat, channel, loseEvents, endTopic, hold } = scriptedChat()
+  channel('a')
+  const last = channel('b')
   for (let n = 100; n < 160; n++) channel(`c${n}`)
   await chat.connect()
   const list = chat.channels()
@@ -136,6 +147,7 @@ test('a list that is being paged when its events are lost shows what came meanwh
   const paged = list.loadMore()
   await page.asked
   loseEvents()
+  last.own.unreadCount = 5
   channel('new').send('hello')
   endTopic('user:app:me')
   await quiet()
@@ -144,4 +156,23 @@ test('a list that is being paged when its events are lost shows what came meanwh
   for (const _ of [1, 2]) await quiet()
   const { items, status } = list.getSnapshot()
   expect([items[0]?.id, status]).toEqual(['new', 'ready'])
+  expect(items.find(({ id }) => id === 'b')?.unreadCount).toBe(5)
+})
+
+test('a list that fails while the client is disconnected waits for its connection', async () => {
+  const clock = stoppedClock()
+  const { chat, count, refuseRequests } = scriptedChat()
+  await chat.connect()
+  chat.disconnect()
+  refuseRequests(LIST)
+  const list = chat.channels()
+  list.subscribe(() => {})
+  for (let second = 0; second < 5; second++) await clock.forward(1_000)
+  const asked = count(LIST)
+  expect([list.getSnapshot().status, asked > 0]).toEqual(['failed', true])
+  for (let minute = 0; minute < 5; minute++) await clock.forward(60_000)
+  expect(count(LIST)).toBe(asked)
+  refuseRequests()
+  void chat.connect()
+  await until(list, ready)
 })

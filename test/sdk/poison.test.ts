@@ -37,7 +37,7 @@ async function untilFailed(
   }
 }
 
-test.each([500, 502, 504])(
+test.each([408, 425, 500, 502, 504])(
   'a message that the server answers with %i ten times has failed, and the next ones are sent',
   async (status) => {
     const { clock, intercept, refuseRequests, count, room } = await live()

@@ -98,6 +98,19 @@ test('a snapshot that is read once connected replaces no total, and keeps no lis
   expect((await until(list, ready)).items).toEqual([])
 })
 
+test('a snapshot that is read after an event with the total does not replace it', async () => {
+  const { chat, hold, tell, release } = lateList()
+  chat.channels().subscribe(() => {})
+  const load = hold(/^GET \/api\/channels\?/)
+  chat.connect().catch(() => {})
+  await load.asked
+  tell('channel.total_unread_changed', { count: 9, version: 60 })
+  await until(chat.unread, ({ total }) => total === 9)
+  release()
+  await quiet()
+  expect(chat.unread.getSnapshot().total).toBe(9)
+})
+
 test('a list that could not be loaded shows what was stored, and is loaded again', async () => {
   const clock = stoppedClock()
   const { chat, release, refuseRequests } = lateList()

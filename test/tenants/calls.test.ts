@@ -145,6 +145,7 @@ async function stateOf({ ben, backend, channelId, appId }: Tenant) {
     preferences: await ben.preferences.get(),
     profile: await backend.users.get({ userId: ben.id }),
     users: await backend.users.list(),
-    unread: await ben.reads.unreadCount(),
+    // Its version counts the transactions of all apps.
+    unread: (await ben.reads.unreadCount()).count,
   }
 }

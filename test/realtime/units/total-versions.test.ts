@@ -87,3 +87,23 @@ test('the first total after versions may have fallen has none, so lower ones cou
   expect(await news()).toEqual(['ben one 5', 'ben total 7'])
   expect(versions).toEqual([undefined, 3])
 })
+
+test('counts that were missed and leave the total as it was come with their total', async () => {
+  const { notifier, database, news } = await toldBen()
+  // The notes of both are lost. A client that was answered between them had a total of 4.
+  database.rows = [row('ben', 'one', 2, 2), row('ben', 'two', 1, 2)]
+  database.snapshot = 20
+  notifier.recheck(10)
+  const ofBen = (await news()).filter((each) => each.startsWith('ben'))
+  expect(ofBen).toEqual(['ben one 2', 'ben two 1', 'ben total 3'])
+})
+
+test('after a failover the first total of a user who was sent none has no version', async () => {
+  const { notifier, database, news, versions } = openNotifier(row('ben', 'one', 1, 1))
+  // Their client was answered from the database before, whose numbers were higher.
+  notifier.invalidateAll()
+  database.snapshot = 3
+  notifier.recheck(10)
+  await news()
+  expect(versions[0]).toBeUndefined()
+})

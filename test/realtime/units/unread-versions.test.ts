@@ -53,7 +53,7 @@ test('a recent read that this node has missed is followed by the count', async (
   // The client that read was answered 0, before the next message.
   database.rows = [{ ...row('ben', 'one', 1, 12), isRecent: true }]
   notifier.recheck(1)
-  expect((await news()).filter(isOfBen)).toEqual(['ben one 1'])
+  expect((await news()).filter(isOfBen)).toEqual(['ben one 1', 'ben total 1'])
 })
 
 test('a count that was read before a newer one was sent is not sent', async () => {
