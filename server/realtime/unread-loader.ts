@@ -125,7 +125,7 @@ export class UnreadLoader {
   /** Compares the counts of these users with what they were sent. */
   async sendMissed(users: UserRef[], readSince: number) {
     const { sender } = this.options
-    // An answer between two counts may have had another total than the one that both leave as it was.
+    // Counts that cancel out leave the total as it was, but an answer between them had another.
     const onLoaded = (known: UserCounts, hasSent: boolean) =>
       hasSent ? sender.sendTotal(known) : sender.correctTotal(known)
     await this.#reload({ users, readSince }, onLoaded)
