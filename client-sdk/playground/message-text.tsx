@@ -8,23 +8,21 @@ const EMOJI = /\p{Extended_Pictographic}[\u{1F3FB}-\u{1F3FF}\uFE0F]?/u
 const JOINED_EMOJI = /\u200D\p{Extended_Pictographic}\uFE0F?/u
 const ONLY_EMOJI = new RegExp(`^(?:${EMOJI.source}(?:${JOINED_EMOJI.source})*\\s?){1,3}$`, 'u')
 
-type Mentions = { mentions: readonly string[] }
-
 /** A text with its styles, links and mentions. Up to three emojis alone are shown large. */
-export function MessageText({ text, mentions }: { text: string } & Mentions) {
+export function MessageText({ text }: { text: string }) {
   if (ONLY_EMOJI.test(text)) return <span className="emoji-only">{text}</span>
   return withKeys(parseMarkdown(text)).map(([key, block]) => (
-    <MessageBlock key={key} block={block} mentions={mentions} />
+    <MessageBlock key={key} block={block} />
   ))
 }
 
-function MessageBlock({ block, mentions }: { block: Block } & Mentions) {
+function MessageBlock({ block }: { block: Block }) {
   if (block.type === 'code') return <pre>{block.text}</pre>
-  if (block.type === 'text') return <Inlines parts={block.children} mentions={mentions} />
+  if (block.type === 'text') return <Inlines parts={block.children} />
   if (block.type === 'quote')
     return (
       <blockquote>
-        <Inlines parts={block.children} mentions={mentions} />
+        <Inlines parts={block.children} />
       </blockquote>
     )
   const List = block.start === undefined ? 'ul' : 'ol'
@@ -32,27 +30,27 @@ function MessageBlock({ block, mentions }: { block: Block } & Mentions) {
     <List start={block.start}>
       {withKeys(block.items).map(([key, parts]) => (
         <li key={key}>
-          <Inlines parts={parts} mentions={mentions} />
+          <Inlines parts={parts} />
         </li>
       ))}
     </List>
   )
 }
 
-const Inlines = ({ parts, mentions }: { parts: readonly Inline[] } & Mentions) =>
-  withKeys(parts).map(([key, part]) => <InlinePart key={key} part={part} mentions={mentions} />)
+const Inlines = ({ parts }: { parts: readonly Inline[] }) =>
+  withKeys(parts).map(([key, part]) => <InlinePart key={key} part={part} />)
 
 const elements = { bold: 'strong', italic: 'em', strike: 's' } as const
 
-function InlinePart({ part, mentions }: { part: Inline } & Mentions) {
+function InlinePart({ part }: { part: Inline }) {
   if (part.type === 'text') return part.text
   if (part.type === 'code') return <code>{part.text}</code>
   if (part.type === 'link') return <Link url={part.text} />
-  if (part.type === 'mention') return <Mention userId={part.text} mentions={mentions} />
+  if (part.type === 'mention') return <Mention userId={part.text} />
   const Element = elements[part.type]
   return (
     <Element>
-      <Inlines parts={part.children} mentions={mentions} />
+      <Inlines parts={part.children} />
     </Element>
   )
 }
@@ -63,11 +61,12 @@ const Link = ({ url }: { url: string }) => (
   </a>
 )
 
-function Mention({ userId, mentions }: { userId: string; mentions: readonly string[] }) {
+/** Anybody's name may follow an @: what is not a member's is text. */
+function Mention({ userId }: { userId: string }) {
   const { members, me } = useOpenChannel()
   const { openProfile } = useNavigation()
   const member = members.find((candidate) => candidate.userId === userId)
-  if (!member && !mentions.includes(userId)) return `@${userId}`
+  if (!member) return `@${userId}`
   return (
     <button
       type="button"
@@ -77,7 +76,7 @@ function Mention({ userId, mentions }: { userId: string; mentions: readonly stri
       tabIndex={-1}
       onClick={() => openProfile(userId)}
     >
-      @{member ? firstName(member.user.name) : userId}
+      @{firstName(member.user.name)}
     </button>
   )
 }

@@ -129,7 +129,7 @@ function MessageHeader({ message, isActive }: Pick<Props, 'message' | 'isActive'
 
 const MessageBody = ({ message, isGrouped }: Pick<Props, 'message' | 'isGrouped'>) => (
   <div className="message-text">
-    <MessageText text={message.text} mentions={message.mentions} />
+    <MessageText text={message.text} />
     {message.streaming && <span className="caret" />}
     {message.interrupted && <span className="mark"> (interrupted)</span>}
     {message.editedAt && <span className="mark"> (edited)</span>}

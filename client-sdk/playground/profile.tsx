@@ -28,9 +28,11 @@ export function Profile({ userId, onMessage, onClose }: Props) {
             {name} {userId === me && <span className="muted">you</span>}
           </h3>
           <p className="muted">@{userId}</p>
-          <p className="muted">
-            <LastActive userId={userId} />
-          </p>
+          {!refusal && (
+            <p className="muted">
+              <LastActive userId={userId} />
+            </p>
+          )}
         </div>
       </div>
       {facts.length > 0 && (
@@ -44,7 +46,7 @@ export function Profile({ userId, onMessage, onClose }: Props) {
         </dl>
       )}
       <Refusal refusal={refusal} />
-      {userId !== me && (
+      {userId !== me && !refusal && (
         <footer>
           <button type="button" className="button" onClick={onMessage}>
             Message
