@@ -100,6 +100,7 @@ export function Composer(props: Props) {
             change(event.target.value)
             keystroke()
           }}
+          onBeforeInput={mentions.onBeforeInput}
           onKeyDown={onKeyDown}
           onSelect={mentions.update}
           onBlur={mentions.close}

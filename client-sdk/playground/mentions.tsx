@@ -1,5 +1,12 @@
 import type { Member } from '@parley/client'
-import { type KeyboardEvent, type RefObject, useLayoutEffect, useRef, useState } from 'react'
+import {
+  type InputEvent,
+  type KeyboardEvent,
+  type RefObject,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react'
 import { Avatar } from './avatar.tsx'
 import { useOpenChannel } from './open-channel.ts'
 
@@ -18,6 +25,8 @@ export function useMentions(
   const [prefix, setPrefix] = useState<string>()
   const [selectedIndex, setSelectedIndex] = useState(0)
   const caret = useRef<number>(undefined)
+  /** The caret behind the space that a choice has added, as long as it stays there. */
+  const added = useRef<number>(undefined)
   useLayoutEffect(() => {
     if (caret.current === undefined) return
     field.current?.setSelectionRange(caret.current, caret.current)
@@ -35,14 +44,22 @@ export function useMentions(
     const { value = text, selectionEnd = text.length } = field.current ?? {}
     setPrefix(UNFINISHED.exec(value.slice(0, selectionEnd))?.[1]?.toLowerCase())
     setSelectedIndex(0)
+    if (selectionEnd !== added.current) added.current = undefined
   }
   const close = () => setPrefix(undefined)
   const choose = ({ userId }: Member) => {
     const end = field.current?.selectionEnd ?? text.length
     const start = end - (prefix?.length ?? 0)
     caret.current = start + userId.length + 1
+    added.current = caret.current
     onChange(`${text.slice(0, start)}${userId} ${text.slice(end)}`)
     close()
+  }
+  /** A space that is typed after a choice is the one that the choice has added. */
+  const onBeforeInput = (event: InputEvent<HTMLTextAreaElement>) => {
+    const isBehindIt = event.currentTarget.selectionStart === added.current
+    if (event.data === ' ' && isBehindIt) event.preventDefault()
+    added.current = undefined
   }
   /** Returns whether the key was for the list of matches. */
   const onKeyDown = (event: KeyboardEvent) => {
@@ -59,7 +76,7 @@ export function useMentions(
     event.stopPropagation()
     return true
   }
-  return { matches, selected, update, close, choose, onKeyDown }
+  return { matches, selected, update, close, choose, onBeforeInput, onKeyDown }
 }
 
 const isMatch = ({ userId, user }: Member, prefix: string) => {
