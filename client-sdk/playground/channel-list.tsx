@@ -1,5 +1,6 @@
-import type { Channel, Message } from '@parley/client'
-import { useChannels } from '@parley/client/react'
+import type { Channel, Member, Message } from '@parley/client'
+import { useChannels, useMembers } from '@parley/client/react'
+import { useRef } from 'react'
 import { ChannelIcon } from './channel-icon.tsx'
 import { firstName, plural, shortTimeOf } from './format.ts'
 import { IconButton } from './icon-button.tsx'
@@ -65,6 +66,7 @@ type RowProps = { channel: Channel; isOpen: boolean; onOpen: (channelId: string)
 function ChannelRow({ channel, isOpen, onOpen }: RowProps) {
   const { userId: me } = useSession()
   const { id, name, unreadCount, lastMessage } = channel
+  const nameOf = useMemberNames(channel, isOpen)
   return (
     <button
       type="button"
@@ -83,7 +85,9 @@ function ChannelRow({ channel, isOpen, onOpen }: RowProps) {
         <time dateTime={lastMessage.createdAt}>{shortTimeOf(lastMessage.createdAt)}</time>
       )}
       <span className="channel-last">
-        {lastMessage ? authorIn(lastMessage, me) + summaryOf(lastMessage) : 'No messages yet'}
+        {lastMessage
+          ? authorIn(lastMessage, me) + summaryOf(lastMessage, nameOf)
+          : 'No messages yet'}
       </span>
       {unreadCount > 0 && <UnreadBadge count={unreadCount} />}
     </button>
@@ -95,6 +99,17 @@ function authorIn({ type, userId, user }: Message, me: string) {
   return userId === me ? 'You: ' : `${firstName(user.name)}: `
 }
 
+/** The names of members, once the channel was open: to load those of each row is a call a row. */
+function useMemberNames({ id, members = [] }: Channel, isOpen: boolean) {
+  const { items } = useMembers(isOpen ? id : undefined)
+  const known = useRef<readonly Member[]>(members)
+  if (items.length > 0) known.current = items
+  return (userId: string) => {
+    const member = known.current.find((candidate) => candidate.userId === userId)
+    return member ? firstName(member.user.name) : userId
+  }
+}
+
 const ChannelMark = ({ icon, text }: { icon: IconName; text: string }) => (
   <>
     {' '}
@@ -104,11 +119,11 @@ const ChannelMark = ({ icon, text }: { icon: IconName; text: string }) => (
 )
 
 /** The text of a message, or what it has instead. */
-function summaryOf({ text, attachments, deletedAt }: Message) {
+function summaryOf({ text, attachments, deletedAt }: Message, nameOf: (userId: string) => string) {
   if (deletedAt) return 'a deleted message'
   return text === '' && attachments.length > 0
     ? plural(attachments.length, 'attachment')
-    : plainText(text)
+    : plainText(text, nameOf)
 }
 
 const UnreadBadge = ({ count }: { count: number }) => (

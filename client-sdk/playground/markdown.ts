@@ -137,18 +137,22 @@ function leafOf(token: string): Inline {
   return { type: 'link', text: token }
 }
 
-const textOf = (part: Inline): string => {
-  if (part.type === 'mention') return `@${part.text}`
-  return 'text' in part ? part.text : part.children.map(textOf).join('')
+type NameOf = (userId: string) => string
+
+const textOf = (part: Inline, nameOf: NameOf): string => {
+  if (part.type === 'mention') return `@${nameOf(part.text)}`
+  return 'text' in part ? part.text : textsOf(part.children, nameOf)
 }
+const textsOf = (parts: readonly Inline[], nameOf: NameOf) =>
+  parts.map((part) => textOf(part, nameOf)).join('')
 
 /** A message on one line, without the marks of its styles. */
-export const plainText = (text: string) =>
+export const plainText = (text: string, nameOf: NameOf = (userId) => userId) =>
   parseMarkdown(text)
     .map((block) => {
       if (block.type === 'code') return block.text
       const parts = block.type === 'list' ? block.items : [block.children]
-      return parts.map((children) => children.map(textOf).join('')).join(' ')
+      return parts.map((children) => textsOf(children, nameOf)).join(' ')
     })
     .join(' ')
     .replace(/\s+/g, ' ')
