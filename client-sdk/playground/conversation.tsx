@@ -33,7 +33,9 @@ export function Conversation({ channel, onBack }: { channel: Channel; onBack: ()
   const [isInviting, setInviting] = useState(false)
   /** The message to scroll to. A new object scrolls there again. */
   const [target, setTarget] = useState<Target>()
-  const [unreadSince] = useState(() => (channel.unreadCount > 0 ? channel.lastReadSeq : undefined))
+  const [unreadSince, setUnreadSince] = useState(() =>
+    channel.unreadCount > 0 ? channel.lastReadSeq : undefined,
+  )
   const openThread = useCallback((parentId: string) => setDrawer({ kind: 'thread', parentId }), [])
   const isShown = (id: string) => {
     const room = chat.channel(channel.id)
@@ -90,6 +92,7 @@ export function Conversation({ channel, onBack }: { channel: Channel; onBack: ()
             onSend={(draft) => {
               actions.send({ ...draft, quotedMessageId: quoted?.id })
               unquote()
+              setUnreadSince(undefined) // who answers has read it
               // Without a network it stays below what is shown.
               if (messages.hasNewer) actions.jumpToLatest().catch(() => {})
             }}

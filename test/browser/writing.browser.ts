@@ -154,3 +154,48 @@ test('a key of an input method neither sends nor chooses, and closes no thread',
   await reply.dispatchEvent('keydown', pressed)
   await expectHidden(reply)
 })
+
+test("an @ before what is no member's id mentions nobody, and is shown as text", async () => {
+  await say(page, 'For @be and @ben', 'Message Launch week')
+  const text = message(page, 'For @be and').locator('.message-text')
+  await expectVisible(text.getByText('@Ben'))
+  expect(await text.getByRole('button').allInnerTexts()).toEqual(['@Ben'])
+  await expectVisible(rowOf(page, 'Launch week').getByText('You: For @be and @Ben'))
+})
+
+test('a profile that could not be loaded offers no message to its user', async () => {
+  await page.route('**/api/users/ben', (route) => route.abort('connectionrefused'))
+  await message(page, 'For @be and').getByText('@Ben').click()
+  const profile = page.getByRole('dialog', { name: 'Profile' })
+  await expectVisible(profile.getByRole('alert'))
+  await expectHidden(profile.getByRole('button', { name: 'Message' }))
+  await expectHidden(profile.getByText(/active/i))
+  await page.keyboard.press('Escape')
+  await page.unroute('**/api/users/ben')
+  const problems = playground.problems.splice(0)
+  expect(problems.every((problem) => problem.includes('ERR_CONNECTION_REFUSED'))).toBe(true)
+})
+
+test('a space that is typed after a chosen mention is not a second one', async () => {
+  const field = composer(page, 'Launch week')
+  await field.pressSequentially('For @be')
+  await expectVisible(page.getByRole('option', { name: /Ben Okafor/ }))
+  await field.press('Enter')
+  await expect.poll(() => field.inputValue()).toBe('For @ben ')
+  await field.pressSequentially(' a  b')
+  await expect.poll(() => field.inputValue()).toBe('For @ben a  b')
+  await field.fill('')
+})
+
+test("the line above new messages is gone with one's own answer", async () => {
+  const ben = playground.backend().as('ben')
+  const { channels } = await ben.channels.list()
+  const { id: channelId = '' } = channels.find(({ name }) => name === 'Word chain') ?? {}
+  await ben.messages.send({ channelId, text: 'rhubarb' })
+  await rowOf(page, 'Word chain.*1 unread message').click()
+  const line = page.locator('.divider-new')
+  await expectVisible(line)
+  await say(page, 'bread', 'Message Word chain')
+  await expectHidden(line)
+  await rowOf(page, 'Launch week').click()
+})
