@@ -50,3 +50,20 @@ test('the field for a message ends a name that is too long in an ellipsis', asyn
     .toBe('ellipsis')
   await screenshot(page, 'long-placeholder')
 })
+
+test('on a phone the switch for the network has its label, also offline', async () => {
+  const page = await playground.open('', { viewport: { width: 390, height: 844 } })
+  const toggle = page.getByRole('switch', { name: 'Online' })
+  for (const status of ['Live', 'Offline']) {
+    await expectVisible(page.getByText(status, { exact: true }))
+    await screenshot(page, `switch-phone-${status}`)
+    const [size, hidden] = await page.evaluate(() => {
+      const header = document.querySelector('.pane-header') ?? document.body
+      const texts = ['.switch', '.connection-next'].map((part) => header.querySelector(part))
+      const cut = texts.map((text) => (text ? text.scrollWidth - text.clientWidth : 0))
+      return [texts[0] && getComputedStyle(texts[0]).fontSize, cut]
+    })
+    expect([Number.parseFloat(size ?? '') > 10, hidden]).toEqual([true, [0, 0]])
+    await toggle.click()
+  }
+})
