@@ -43,7 +43,7 @@ const keywords =
 /** Groups are named after their colour. One pattern does for all languages of the guides. */
 const PARTS = new RegExp(
   [
-    String.raw`(?<comment>(?<![:\w"'])\/\/[^\n]*|(?<=^|\s)#(?!\w+[({])[^\n]*)`,
+    String.raw`(?<comment>(?<![:\w"'])(?:\/\/[^\n]*|\/\*[^]*?\*\/)|(?<=^|\s)#(?!\w+[({])[^\n]*)`,
     String.raw`(?<key>"[^"\n]*"(?=\s*:))`,
     String.raw`(?<string>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|${'`[^`]*`'})`,
     String.raw`(?<keyword>\b(?:${keywords})\b(?!\s*:))`,
