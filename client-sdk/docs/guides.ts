@@ -21,6 +21,8 @@ const titles: Record<string, string> = {
   'README.md': 'Getting started',
   'client-sdk/README.md': 'The client SDK',
 }
+/** Guides for those who change the server, few of its readers. */
+const INSIDE = ['architecture', 'internals']
 /** Groups of guides. Those that are in no group come last. */
 const order = [
   { title: 'Start', names: ['parley', 'install', 'authentication', 'client', 'sdk-reference'] },
@@ -38,7 +40,7 @@ const order = [
     ],
   },
   { title: 'Run', names: ['operations', 'jobs', 'scaling', 'reliability', 'privacy'] },
-  { title: 'Inside', names: ['architecture', 'internals'] },
+  { title: 'Inside', names: INSIDE },
 ]
 
 const guides = Object.entries(files).map(([path, text]): Guide => {
@@ -60,6 +62,8 @@ const others = guides.filter(({ name }) => !order.some(({ names }) => names.incl
 export const guideGroups = [...grouped, { title: 'More', guides: others }].filter(
   (group) => group.guides.length > 0,
 )
+
+export const isInside = ({ name }: Guide) => INSIDE.includes(name)
 
 export const guideNamed = (name: string | undefined) => guides.find((guide) => guide.name === name)
 

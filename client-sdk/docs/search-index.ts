@@ -1,6 +1,6 @@
 import { addressOf } from '../console/route.ts'
 import type { Documents } from './documents.ts'
-import { sections } from './guides.ts'
+import { isInside, sections } from './guides.ts'
 
 /** A page, or a part of a guide, that a search may find. */
 export type Entry = {
@@ -10,8 +10,12 @@ export type Entry = {
   address: string
   /** Other words that find it. */
   text: string
+  /** Found after all others. */
+  isLast?: boolean
 }
 const MOST_FOUND = 30
+/** More than the words of any query have together. */
+const LAST = 1_000_000
 
 export function createIndex({ nouns, topics }: Documents): Entry[] {
   const operations = nouns.flatMap(({ name, operations }) =>
@@ -43,6 +47,7 @@ export function createIndex({ nouns, topics }: Documents): Entry[] {
       detail: guide.title,
       address: addressOf(['guides', guide.name, anchor]),
       text,
+      isLast: isInside(guide),
     }),
   )
   return [...operations, ...events, ...guides]
@@ -54,7 +59,7 @@ export function find(index: readonly Entry[], query: string): Entry[] {
   if (words.length === 0) return []
   const found = index.flatMap((entry) => {
     const ranks = words.map((word) => rankOf(entry, word))
-    const rank = ranks.reduce((sum, next) => sum + next, 0)
+    const rank = ranks.reduce((sum, next) => sum + next, entry.isLast ? LAST : 0)
     return Number.isFinite(rank) ? [{ entry, rank }] : []
   })
   return found
