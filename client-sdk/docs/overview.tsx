@@ -9,12 +9,13 @@ import { Method, Path } from './operation.tsx'
 /** The first page: what there is to read. */
 export function Overview() {
   const { version, description, nouns, demoUserIds } = useDocuments()
+  const [summary = '', ...rules] = description.split('\n\n')
   return (
     <article className="page">
       <h2>
         Parley <span className="muted">{version}</span>
       </h2>
-      <Markdown text={description} />
+      <Markdown text={summary} />
       <div className="callout">
         <p>
           {demoUserIds.length > 0
@@ -39,6 +40,7 @@ export function Overview() {
       ))}
       <section>
         <h3>API</h3>
+        <Markdown text={rules.join('\n\n')} />
         <ul className="cards">
           {nouns.map((noun) => (
             <li key={noun.name}>

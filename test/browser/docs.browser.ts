@@ -67,6 +67,12 @@ test('the bar leads to the console and the playground of the server', async () =
   }
 })
 
+test('the first page shows guides at once, and the rules of the API above its nouns', async () => {
+  await show('#/')
+  expect((await docs.locator('.cards').first().boundingBox())?.y).toBeLessThan(wide.height / 2)
+  await expectVisible(docs.locator('h3:text("API") + .prose').getByText('RateLimit-Limit'))
+})
+
 test('the page of an event shows the fields of its payload, and an example of them', async () => {
   await show('#/events/channel')
   await expectVisible(docs.locator('.cards code').getByText('typing.stop', { exact: true }))
@@ -143,6 +149,17 @@ test('a search finds operations, events and parts of guides', async () => {
   expect(new URL(docs.url()).hash).toBe('#/api/pins/pins.pin')
 })
 
+test('a search finds the guides about the inside of the server last', async () => {
+  await docs.keyboard.press('/')
+  await docs.keyboard.type('deletions')
+  const options = docs.getByRole('option')
+  await expectVisible(options.filter({ hasText: 'Internals' }))
+  const found = await options.allInnerTexts()
+  const isInside = found.map((text) => /Internals|Architecture/.test(text))
+  expect([isInside[0], isInside]).toEqual([false, isInside.toSorted()])
+  await docs.keyboard.press('Escape')
+})
+
 test('a demo user tries an operation out', async () => {
   await show('#/api/users/users.get')
   const form = docs.getByRole('form', { name: 'Try users.get' })
@@ -174,6 +191,12 @@ test('samples show a call with curl, with the SDK, and by a backend', async () =
   await expect
     .poll(() => sample('SDK for backends').innerText())
     .toContain("chat.as('ana').messages.send({")
+})
+
+test('a comment in a block is of one colour', async () => {
+  await show('#/guides/bots')
+  const comment = docs.locator('.code-comment').filter({ hasText: 'it yields its answer in parts' })
+  await expect.poll(() => comment.innerText()).toMatch(/^\/\*\* Your .* parts. \*\/$/)
 })
 
 test('code has a button to copy it only where the page has a clipboard', async () => {
