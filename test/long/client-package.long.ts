@@ -69,7 +69,7 @@ test('the packed client compiles without skipLibCheck, runs in Node.js and is sm
     writeFileSync(join(folder, file), isTypes ? text : `${text}\nexport {}\n`)
     return file
   })
-  expect(examples).toHaveLength(11)
+  expect(examples).toHaveLength(12)
   writeFileSync(join(folder, 'native.d.ts'), NATIVE)
   for (const version of [5, 7] as const)
     await consumer.compile(version, viteStyle(), ['native.d.ts', ...examples])
