@@ -28,6 +28,16 @@ test("the app of the client's README says what is wrong where nobody mints token
   await vi.waitFor(() => act(isShown), patient)
 })
 
+test("the app of the client's README requires a user id, and says if it is nobody's", async () => {
+  const refused = async () => Promise.reject(new Error('nobody has this id'))
+  const client = { ...createFakeChat({ me: 'ana' }), dm: refused }
+  const container = await showApp({ useChatClient: () => client })
+  expect(container.querySelector('input')?.required).toBe(true)
+  const submit = new window.Event('submit', { bubbles: true, cancelable: true })
+  await act(async () => void container.querySelector('form')?.dispatchEvent(submit))
+  expect(container.querySelector('[role=alert]')?.textContent).toBe('nobody has this id')
+})
+
 test("the thread of the client's README shows reactions, pins, replies and deletions", async () => {
   const fake = createFakeChat({ me: 'ana', channels: [{ id: 'team', name: 'Team' }] })
   const room = fake.channel('team')
