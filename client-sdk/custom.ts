@@ -1,5 +1,6 @@
 /**
- * The type of `custom` of users. Declare the fields of your application once:
+ * The type of `custom` of users. Declare the fields of your application once, in a file that begins
+ * with `import '@parley/client'`, or the declaration takes the place of the package's types:
  * `declare module '@parley/client' { interface CustomUser { plan?: 'free' | 'pro' } }`
  */
 // biome-ignore lint/suspicious/noEmptyInterface: applications fill it in

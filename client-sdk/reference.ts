@@ -90,11 +90,13 @@ const isOfTheWire = ({ sources }: Export) => sources?.[0]?.fileName.endsWith(WIR
 const pageOf = (modules: Module[]) => `\
 # The client SDK, reference
 
-Generated from doc comments: do not edit. [The guide](../client-sdk/README.md) shows how to use it.
-The types of records, events and operations, such as \`Channel\`, \`Message\` and \`UserApi\`, are
-those of the API: see \`openapi.json\` and \`asyncapi.json\`, or \`/docs\` of a server.
+[The guide](../client-sdk/README.md) shows how to use the package. The types of records, events and
+operations, such as \`Channel\`, \`Message\` and \`UserApi\`, are those of the API: see
+\`openapi.json\` and \`asyncapi.json\`, or \`/docs\` of a server.
 
 ${modules.map(sectionOf).join('\n\n')}
+
+This page is generated from doc comments, by \`npm run reference\`.
 `
 
 function sectionOf({ entry, about, exports, others }: Module) {

@@ -3526,7 +3526,10 @@ export interface Message {
   user: UserSummary
   /** The emoji used first comes first. */
   reactions: Reaction[]
-  /** The first 100 names mentioned in the text, without @, in order. */
+  /**
+   * The first 100 names mentioned in the text, without @, in order, as written: there may be no
+   * such user.
+   */
   mentions: string[]
   /** As sent. */
   attachments: Attachment[]
@@ -3620,7 +3623,10 @@ export interface PinnedMessage {
   user: UserSummary
   /** The emoji used first comes first. */
   reactions: Reaction[]
-  /** The first 100 names mentioned in the text, without @, in order. */
+  /**
+   * The first 100 names mentioned in the text, without @, in order, as written: there may be no
+   * such user.
+   */
   mentions: string[]
   /** As sent. */
   attachments: Attachment[]

@@ -62,7 +62,9 @@ export const Message = z
     user: UserSummary.meta({ description: 'The author.' }),
     reactions: z.array(Reaction).meta({ description: 'The emoji used first comes first.' }),
     mentions: z.array(z.string()).meta({
-      description: `The first ${limits.mentions} names mentioned in the text, without @, in order.`,
+      description:
+        `The first ${limits.mentions} names mentioned in the text, without @, in order, as ` +
+        'written: there may be no such user.',
       examples: [['ben']],
     }),
     attachments: z.array(Attachment).meta({ description: 'As sent.' }),

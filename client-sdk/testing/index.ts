@@ -2,7 +2,7 @@ import type { ChannelsFilter, ChannelsSnapshot, ChannelsStore } from '../channel
 import type { Unread } from '../channels/unread.ts'
 import type { ChatClient } from '../chat-client.ts'
 import type { ConnectionState } from '../connection.ts'
-import { ChatError } from '../error.ts'
+import { ChatError, loggedOut } from '../error.ts'
 import { type ChatEvent, createEmitter } from '../events.ts'
 import type { Presence } from '../presence.ts'
 import type { Channel, TokenResult, UserApi, UserSummary } from '../types.ts'
@@ -29,9 +29,12 @@ export type FakeChatOptions = {
 export interface FakeChat extends ChatClient {
   /** The room of a channel, which is added if it does not exist. */
   channel(channelId: string): FakeRoom
-  /** The same for a direct message. */
+  /** The same for a direct message: the channel `dm-<userId>`. */
   dm(userId: string): Promise<FakeRoom>
-  /** Offline messages stay pending until it is online again. */
+  /**
+   * Offline messages stay pending until it is online again. `connect()`, which `ChatProvider`
+   * calls, leaves it offline.
+   */
   setOnline(isOnline: boolean): void
   /** Shows whether a user is online. */
   setPresence(userId: string, presence: Presence): void
@@ -87,7 +90,9 @@ export function createFakeChat({ me: user = 'me', ...options }: FakeChatOptions 
     return parts.room
   }
   const current = constantly<TokenResult['user'] | null>(me)
-  const setOnline = (isLive: boolean) => {
+  /** Whether there is a network, as the test says. */
+  let isReachable = true
+  const showLive = (isLive: boolean) => {
     connection.set({ status: isLive ? 'live' : 'offline', reconnectInMs: null })
     for (const { flush } of rooms.values()) flush()
   }
@@ -104,10 +109,13 @@ export function createFakeChat({ me: user = 'me', ...options }: FakeChatOptions 
     connection,
     me: current,
     unread,
-    connect: async () => setOnline(true),
-    disconnect: () => setOnline(false),
+    connect: async () => {
+      if (!current.getSnapshot()) throw loggedOut()
+      if (isReachable) showLive(true)
+    },
+    disconnect: () => showLive(false),
     logout: async () => {
-      setOnline(false)
+      showLive(false)
       current.set(null)
       events.emit({ type: 'logout' })
     },
@@ -119,11 +127,17 @@ export function createFakeChat({ me: user = 'me', ...options }: FakeChatOptions 
       return list
     },
     channel,
-    dm: async (userId) => channel(`dm-${userId}`),
+    dm: async (userId) => {
+      const id = `dm-${userId}`
+      return rooms.get(id)?.room ?? add({ id, type: 'messaging', name: userId, role: 'owner' })
+    },
     presence: presenceOf,
     on: (type: string, listener: (event: never) => void) =>
       events.on(type, listener as (event: ChatEvent) => void), // gets events of that type
-    setOnline,
+    setOnline: (isOnline) => {
+      isReachable = isOnline
+      showLive(isOnline)
+    },
     setPresence: (userId, presence) => presenceOf(userId).set(presence),
     emit: events.emit,
   }
@@ -133,7 +147,8 @@ const createList = (snapshot: ChannelsSnapshot) =>
   Object.assign(constantly(snapshot), { loadMore: async () => {} })
 
 const channelOf = (given: Partial<Channel> & { id: string }, me: UserSummary): Channel => ({
-  ...{ cid: `group:${given.id}`, name: given.id, type: 'group', image: null, description: null },
+  ...{ cid: `${given.type ?? 'group'}:${given.id}`, name: given.id, type: 'group' },
+  ...{ image: null, description: null },
   ...{ workspaceId: null, createdBy: me.id, memberCount: 2, unreadCount: 0, unreadVersion: 0 },
   ...{ lastMessage: null, lastReadSeq: 0, role: 'member', starred: false, muted: false, rev: 0 },
   ...{ frozen: false, custom: {}, createdAt: '2026-01-01T00:00:00.000Z' },

@@ -64,11 +64,12 @@ test('the packed client compiles without skipLibCheck, runs in Node.js and is sm
     examplesOf('client-sdk/README.md', kind).map((text) => ({ kind, text })),
   )
   const examples = blocks.map(({ kind, text }, index) => {
-    const file = `example${index}.${kind}`
-    writeFileSync(join(folder, file), `${text}\nexport {}\n`)
+    const isTypes = text.includes('declare module')
+    const file = isTypes ? 'custom.d.ts' : `example${index}.${kind}`
+    writeFileSync(join(folder, file), isTypes ? text : `${text}\nexport {}\n`)
     return file
   })
-  expect(examples).toHaveLength(11)
+  expect(examples).toHaveLength(12)
   writeFileSync(join(folder, 'native.d.ts'), NATIVE)
   for (const version of [5, 7] as const)
     await consumer.compile(version, viteStyle(), ['native.d.ts', ...examples])

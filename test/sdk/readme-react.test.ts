@@ -1,6 +1,6 @@
 import * as hooks from '@parley/client/react'
 import { createFakeChat } from '@parley/client/testing'
-import React, { act, createElement } from 'react'
+import React, { act, createElement, type ReactNode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { useDom } from '../support/dom.ts'
@@ -28,15 +28,58 @@ test("the app of the client's README says what is wrong where nobody mints token
   await vi.waitFor(() => act(isShown), patient)
 })
 
+test("the app of the client's README requires a user id, and says if it is nobody's", async () => {
+  const refused = async () => Promise.reject(new Error('nobody has this id'))
+  const client = { ...createFakeChat({ me: 'ana' }), dm: refused }
+  const container = await showApp({ useChatClient: () => client })
+  expect(container.querySelector('input')?.required).toBe(true)
+  const submit = new window.Event('submit', { bubbles: true, cancelable: true })
+  await act(async () => void container.querySelector('form')?.dispatchEvent(submit))
+  expect(container.querySelector('[role=alert]')?.textContent).toBe('nobody has this id')
+})
+
+test("the thread of the client's README shows reactions, pins, replies and deletions", async () => {
+  const fake = createFakeChat({ me: 'ana', channels: [{ id: 'team', name: 'Team' }] })
+  const room = fake.channel('team')
+  const { id } = room.receive({ from: 'ben', text: 'Lunch?' })
+  room.receive({ from: 'ben', text: 'At noon', parentId: id })
+  const Team = await componentOf('useThread', 'Team', {})
+  const team = createElement(Team, { channelId: 'team' })
+  const container = await show(createElement(hooks.ChatProvider, { client: fake }, team))
+  const press = (name: string) =>
+    act(async () => {
+      const buttons = [...container.querySelectorAll('button')]
+      buttons.find(({ textContent }) => textContent === name)?.click()
+    })
+  expect(container.textContent).toBe('Pinned: Lunch?LikePin1 replies')
+  await press('Like')
+  await press('Pin')
+  expect(container.textContent).toBe('Pinned: Lunch?Lunch?👍 1LikeUnpin1 replies')
+  await press('👍 1')
+  await press('1 replies')
+  await press('Agree')
+  const thread = 'Lunch?ben: At noonana: I agreeAgree'
+  expect(container.textContent).toBe(`Pinned: Lunch?Lunch?LikeUnpin2 replies${thread}`)
+  await act(() => room.delete(id))
+  expect(container.textContent).toContain('A deleted message')
+})
+
 /** Shows the app, with these in place of what it imports or finds. */
-async function showApp(others: object) {
-  const [app = ''] = examplesOf('client-sdk/README.md', 'tsx')
+const showApp = async (others: object) =>
+  show(createElement(await componentOf('useChatClient', 'App', others)))
+
+/** A component of the example that has this text, with these in place of what it imports. */
+async function componentOf(text: string, name: string, others: object) {
+  const example = examplesOf('client-sdk/README.md', 'tsx').filter((each) => each.includes(text))
   const { useEffect, useState } = React
   const given = { ...hooks, React, useEffect, useState, ...others }
-  const { App } = await runExamples([app], given, ['App'])
+  return (await runExamples(example, given, [name]))[name]
+}
+
+async function show(element: ReactNode) {
   const container = window.document.createElement('div')
   const page = createRoot(container as never) // an element of another DOM
   onTestFinished(() => act(() => page.unmount()))
-  await act(async () => page.render(createElement(App)))
+  await act(async () => page.render(element))
   return container
 }

@@ -70,7 +70,7 @@ test('a fake client sends, waits while offline, is refused, retries and discards
   fake.setOnline(false)
   const two = room.send({ text: 'two' })
   expect([statuses(), two.message.status]).toEqual([['sent', 'pending'], 'pending'])
-  await fake.connect()
+  fake.setOnline(true)
   expect([(await two.sent).text, statuses(), heard]).toEqual(['two', ['sent', 'sent'], heard])
   expect(heard).toEqual(['one', 'two'])
   stop()
@@ -89,6 +89,16 @@ test('a fake client sends, waits while offline, is refused, retries and discards
   await four.sent
   const shown = ['one', 'two', 'three', 'four'] // a message that is sent is no longer discarded
   expect([texts(room.messages.getSnapshot()), heard.length]).toEqual([shown, 2])
+})
+
+test('a fake client that connects, as in a ChatProvider, is as online as set', async () => {
+  const { connection, connect, disconnect, setOnline } = fakeOf()
+  disconnect()
+  await connect()
+  expect(connection.getSnapshot().status).toBe('live')
+  setOnline(false)
+  await connect()
+  expect(connection.getSnapshot().status).toBe('offline')
 })
 
 test('a fake room changes messages at once, and refuses those it does not have', async () => {
@@ -133,7 +143,8 @@ test('a fake client answers the calls of a test, and names the one that is missi
   expect(await fake.api.users.list({})).toEqual({ users: [], nextCursor: null })
   await expect(fake.api.users.get({ userId: 'ben' })).rejects.toThrow('users.get')
   await expect(fake.api.channels.list({})).rejects.toThrow('channels.list')
-  expect((await fake.dm('ben')).info.getSnapshot().channel?.id).toBe('dm-ben')
+  const direct = { id: 'dm-ben', cid: 'messaging:dm-ben', type: 'messaging', name: 'ben' }
+  expect((await fake.dm('ben')).info.getSnapshot().channel).toMatchObject(direct)
   const [all] = [fake.channels()]
   const teams = fake.channels({ type: 'team' })
   fake.channel('dm-ben').receive({ from: BEN, text: 'one' })
@@ -230,6 +241,7 @@ test('a fake channel shows its last message, and a fake logout ends the user', a
   fake.emit({ type: 'resync', channelIds: ['team'] })
   expect(heard).toEqual(['resync'])
   await fake.logout()
+  await expect(fake.connect()).rejects.toMatchObject({ code: 'ABORTED' })
   expect([fake.me.getSnapshot(), fake.connection.getSnapshot().status, heard]).toEqual([
     null,
     'offline',

@@ -24,7 +24,7 @@ export async function runExamples(
         .replace(/^import [^']*'.*'$/gm, '')
         .replace(/^export (default )?(?=function|const)/gm, ''),
     )
-    .filter((block) => !block.startsWith('declare '))
+    .filter((block) => !block.trimStart().startsWith('declare '))
   const code = statements.join('\n')
   const body = `(async () => {\n${code}\nreturn { ${results.join(', ')} }\n})()`
   const { outputText } = ts.transpileModule(body, {
