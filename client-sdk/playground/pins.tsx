@@ -31,7 +31,7 @@ export function Pins({ onClose }: { onClose: () => void }) {
 }
 
 function Pin({ message }: { message: PinnedMessage }) {
-  const { id, user, text, mentions, createdAt } = message
+  const { id, user, text, createdAt } = message
   const { actions, show } = useOpenChannel()
   const { attempt } = useToasts()
   const unpin = () => void attempt(actions.unpin(id))
@@ -42,7 +42,7 @@ function Pin({ message }: { message: PinnedMessage }) {
         <time dateTime={createdAt}>{shortTimeOf(createdAt)}</time>
       </p>
       <div className="message-text">
-        <MessageText text={text} mentions={mentions} />
+        <MessageText text={text} />
       </div>
       <p className="pin-actions">
         <button
