@@ -80,7 +80,7 @@ test('a tab that asked to send, and was closed, keeps no other from sending', as
 })
 
 test('an edit says which edit of the message the user has seen', async () => {
-  const { chat, channel, bodies } = scriptedChat()
+  const { chat, channel, bodies } = scriptedChat({ storage: 'memory' })
   const talk = channel('c')
   talk.send('first', { by: 'me' })
   await chat.connect()
@@ -107,7 +107,7 @@ test('an operation comes out of IndexedDB as it was put, whatever fields it has'
 })
 
 test('an edit that waits follows no edit of another message', async () => {
-  const { chat, channel, bodies } = scriptedChat()
+  const { chat, channel, bodies } = scriptedChat({ storage: 'memory' })
   const talk = channel('c')
   for (const text of ['one', 'two']) talk.send(text, { by: 'me' })
   await chat.connect()
