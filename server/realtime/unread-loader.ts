@@ -151,12 +151,12 @@ export class UnreadLoader {
     return (users, rows, startedAt) => {
       const newUsers = users.filter((user) => !cache.isComplete(user))
       this.#complete(newUsers, rows, startedAt)
-      const sent = rows.map(({ isRecent, ...row }) =>
-        sender.sendCount(row, isRecent ? null : row.userId, isRecent),
-      )
+      const sent = new Set<UserCounts | undefined>()
+      for (const { isRecent, ...row } of rows)
+        sent.add(sender.sendCount(row, isRecent ? null : row.userId, isRecent))
       this.#complete(users, rows, startedAt)
       for (const known of users.flatMap((user) => cache.get(user) ?? []))
-        onLoaded(known, sent.includes(known))
+        onLoaded(known, sent.has(known))
     }
   }
 
