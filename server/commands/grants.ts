@@ -1,7 +1,7 @@
 import type { DbConnection, Tx } from '../db/client.ts'
 import { queueSchemaOf } from '../db/own-schema.ts'
 import { ownSchema } from '../db/schema-name.ts'
-import { latestMigration, latestQueueMigration } from '../db/schema-state.ts'
+import { latestMigration, latestQueueMigrations } from '../db/schema-state.ts'
 import { transaction } from '../db/transaction.ts'
 import { useOnce } from '../db/use-once.ts'
 import { tableNames } from './app-file/tables.ts'
@@ -42,7 +42,7 @@ async function grantAll(db: DbConnection, url: string, versions: string) {
 
 /** The last migrations of the database: of our schema, and of the queue's. */
 const selectVersions = async (db: Tx) =>
-  `${await latestMigration(db)} ${await latestQueueMigration(db)}`
+  `${await latestMigration(db)} ${(await latestQueueMigrations(db)).latest}`
 
 /**
  * The roles with a policy of ours on the queue's tables, which stays when rights are revoked, and

@@ -17,13 +17,19 @@ export async function latestMigration(db: Tx) {
   return row?.latest ?? 0
 }
 
-/** The latest migration of the queue that was applied; 0 if it has no tables. */
-export async function latestQueueMigration(db: Tx) {
-  if (!(await hasQueue(db))) return 0
-  const [row] = await db<{ latest: number | null }[]>`
-    select max(id) as latest
+/**
+ * The latest migration of the queue that was applied, and the latest after which earlier versions
+ * cannot use it; 0 if there is none.
+ */
+export async function latestQueueMigrations(db: Tx) {
+  const none = { latest: 0, breaking: 0 }
+  if (!(await hasQueue(db))) return none
+  const [row] = await db<(typeof none)[]>`
+    select
+      coalesce(max(id), 0) as latest,
+      coalesce(max(id) filter (where breaking), 0) as breaking
     from ${queueSchema(db)}.migrations`
-  return row?.latest ?? 0
+  return row ?? none
 }
 
 /**
@@ -43,16 +49,7 @@ export async function pendingMigrations(db: Tx) {
  */
 export async function isQueueBehind(db: Tx) {
   const last = lastQueueMigration()
-  if ((await latestBreaking(db)) > last) throw newer('job queue')
-  return (await latestQueueMigration(db)) < last
-}
-
-/** The latest migration of the queue after which earlier versions cannot use it. */
-async function latestBreaking(db: Tx) {
-  if (!(await hasQueue(db))) return 0
-  const [row] = await db<{ latest: number | null }[]>`
-    select max(id) as latest
-    from ${queueSchema(db)}.migrations
-    where breaking`
-  return row?.latest ?? 0
+  const { latest, breaking } = await latestQueueMigrations(db)
+  if (breaking > last) throw newer('job queue')
+  return latest < last
 }
