@@ -129,10 +129,10 @@ export async function runCommand(args: string[]): Promise<number> {
   const isNamed = first !== '' && !first.startsWith('-')
   const name = isNamed ? first : 'start'
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
-  if (!command) return refuse(`unknown command "${name}"`, 'parley --help')
+  if (!command) return printProblem(`unknown command "${name}"`, 'parley --help')
   const { isHelp, problem, ...given } = parse(command, isNamed ? rest : args)
   if (isHelp) return say(helpOf(name, command))
-  if (problem !== undefined) return refuse(problem, `parley ${name} --help`)
+  if (problem !== undefined) return printProblem(problem, `parley ${name} --help`)
   const { run, isServer = false } = command
   return attempt(() => run(given), isServer)
 }
@@ -153,7 +153,7 @@ async function attempt(run: () => Promise<void>, isServer = false) {
   }
 }
 
-function refuse(problem: string, help: string) {
+function printProblem(problem: string, help: string) {
   console.error(`parley: ${problem}. See: ${help}`)
   return 1
 }

@@ -49,7 +49,7 @@ export function createAdmission({
 }: AdmissionOptions): Admit {
   const loads = new AdmissionLoads(poolSize, isLoopBusy)
 
-  const refuse = <E extends Error>(reason: 'full' | 'late' | 'gone', error: E) => {
+  const countRefusal = <E extends Error>(reason: 'full' | 'late' | 'gone', error: E) => {
     metrics.callsRefused.inc({ reason })
     return error
   }
@@ -74,8 +74,8 @@ export function createAdmission({
         reject(error)
       }
       const leaveAsGone = () =>
-        leaveWith(refuse('gone', new AdmissionError('The caller has gone away')))
-      const leaveAsLate = () => leaveWith(refuse('late', new DeadlineError()))
+        leaveWith(countRefusal('gone', new AdmissionError('The caller has gone away')))
+      const leaveAsLate = () => leaveWith(countRefusal('late', new DeadlineError()))
       const timer = setTimeout(leaveAsLate, request.until - performance.now())
       caller.waiting.add(admit)
       app.waiting += 1
@@ -90,7 +90,7 @@ export function createAdmission({
     if (loads.hasRoom(load)) loads.start(load)
     else if (loads.isFull(request, load)) {
       loads.forgetIdle(request, load)
-      throw refuse('full', new AdmissionError(FULL))
+      throw countRefusal('full', new AdmissionError(FULL))
     } else await wait(request, load)
     try {
       return await work()

@@ -2,6 +2,7 @@ import { type Db, DeadlineError } from '../db/client.ts'
 import { createGauges } from './database-gauges.ts'
 import type { Metrics } from './metrics.ts'
 import { serviceCounts } from './service-counts.ts'
+import { valueWithin } from './with-timeout.ts'
 
 /**
  * How long the database has to answer, less than operations give it: a silent one is to be shown as
@@ -70,14 +71,7 @@ export function observeDatabase(
 }
 
 /** Rejects when `work` takes too long. It goes on until its own deadline. */
-async function inTime<T>(work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const missed = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new DeadlineError()), DATABASE_ANSWER_MS)
+const inTime = <T>(work: Promise<T>): Promise<T> =>
+  valueWithin(DATABASE_ANSWER_MS, work, () => {
+    throw new DeadlineError()
   })
-  try {
-    return await Promise.race([work, missed])
-  } finally {
-    clearTimeout(timer)
-  }
-}

@@ -16,7 +16,7 @@ import {
   resourceFromAttributes,
 } from '@opentelemetry/resources'
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base'
-import { partsOfPlace, type Span, type SpanOptions, useTracer } from './spans.ts'
+import { partsOfTraceContext, type Span, type SpanOptions, useTracer } from './spans.ts'
 
 /** How long the end of the process waits for the last spans to be sent. */
 const FLUSH_MS = 2_000
@@ -48,7 +48,7 @@ export function startTracing({ version, warn }: TracingOptions) {
   const active = new AsyncLocalStorage<Tracked>()
   useTracer({
     active: () => active.getStore(),
-    within: (span, work) => active.run(span as Tracked, work), // all are made below
+    runIn: (span, work) => active.run(span as Tracked, work), // all are made below
     begin: (options) => {
       const { name, kind, attributes = {}, causes } = options
       const contexts = contextsOf(options)
@@ -93,7 +93,7 @@ function tracked(span: MadeSpan, clock: Clock): Tracked {
   const { traceId, spanId, traceFlags } = span.spanContext()
   return {
     traceId,
-    place: `${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`,
+    traceContext: `${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`,
     context: trace.setSpan(root, span),
     clock,
     set: (attributes: Record<string, string | number>) => void span.setAttributes(attributes),
@@ -112,7 +112,7 @@ function tracked(span: MadeSpan, clock: Clock): Tracked {
 /** Recorded causes come first: the first is the parent, so the span is in its trace. */
 const contextsOf = ({ causes = [] }: SpanOptions): Context[] =>
   causes
-    .flatMap((cause) => partsOfPlace(cause) ?? [])
+    .flatMap((cause) => partsOfTraceContext(cause) ?? [])
     .sort((a, b) => (b.flags & 1) - (a.flags & 1))
     .map(({ traceId, spanId, flags }) => {
       const remote: SpanContext = { traceId, spanId, traceFlags: flags, isRemote: true }

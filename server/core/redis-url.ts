@@ -39,8 +39,8 @@ export function parseRedisUrl(url: string): RedisTarget | undefined {
   if (kind === 'sentinel' && path === '') return undefined
   const credentials = credentialsOf(groups.user)
   if (!credentials) return undefined
-  const place = { kind, hosts, database: Number(database) }
-  return { ...place, ...credentials, isTls: groups.tls !== undefined, masterName: path }
+  const target = { kind, hosts, database: Number(database) }
+  return { ...target, ...credentials, isTls: groups.tls !== undefined, masterName: path }
 }
 
 const kindOf = (kind: string | undefined): RedisTarget['kind'] =>

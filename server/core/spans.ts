@@ -5,7 +5,7 @@
 export type Tracer = {
   begin: (options: SpanOptions) => Span
   /** Runs `work` and what follows from it within a span. */
-  within: <T>(span: Span, work: () => T) => T
+  runIn: <T>(span: Span, work: () => T) => T
   active: () => Span | undefined
 }
 
@@ -20,8 +20,8 @@ type Attributes = Record<string, string | number>
 
 export type Span = {
   traceId: string
-  /** Its place in the trace, as jobs carry it: trace, span and flags. */
-  place: string
+  /** As jobs and calls to others carry it: the ids of trace and span, and flags. */
+  traceContext: string
   set: (attributes: Attributes) => void
   rename: (name: string) => void
   end: (error?: unknown) => void
@@ -38,8 +38,8 @@ export const activeSpan = () => tracer?.active()
 export const beginSpan = (options: SpanOptions) => tracer?.begin(options)
 
 /** Runs `work` within a span that began elsewhere. */
-export const within = <T>(span: Span | undefined, work: () => T): T =>
-  tracer && span ? tracer.within(span, work) : work()
+export const continueSpan = <T>(span: Span | undefined, work: () => T): T =>
+  tracer && span ? tracer.runIn(span, work) : work()
 
 /** Runs `work` in a span of its own. */
 export async function inSpan<T>(
@@ -49,7 +49,7 @@ export async function inSpan<T>(
   if (!tracer) return work()
   const span = tracer.begin(options())
   try {
-    const result = await tracer.within(span, () => work(span))
+    const result = await tracer.runIn(span, () => work(span))
     span.end()
     return result
   } catch (error) {
@@ -58,15 +58,15 @@ export async function inSpan<T>(
   }
 }
 
-const PLACE = /^([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/
+const TRACE_CONTEXT = /^([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/
 
-/** The parts of a place; of a `traceparent`, too. */
-export function partsOfPlace(place: string) {
-  const [, traceId, spanId, flags] = PLACE.exec(place.replace(/^00-/, '')) ?? []
+/** The parts of a trace context, and of a `traceparent`, too. */
+export function partsOfTraceContext(traceContext: string) {
+  const [, traceId, spanId, flags] = TRACE_CONTEXT.exec(traceContext.replace(/^00-/, '')) ?? []
   return traceId === undefined || spanId === undefined || flags === undefined
     ? undefined
     : { traceId, spanId, flags: Number.parseInt(flags, 16) }
 }
 
-/** The trace that a place is in. */
-export const traceOfPlace = (place: string) => place.slice(0, 32)
+/** The id of the trace in a trace context. */
+export const traceIdOf = (traceContext: string) => traceContext.slice(0, 32)

@@ -20,3 +20,24 @@ export async function withTimeout<T>(
     signal?.removeEventListener('abort', abort)
   }
 }
+
+/** The value of `work`, or what `late` returns or throws after `milliseconds`. `work` goes on. */
+export async function valueWithin<T, Late>(
+  milliseconds: number,
+  work: Promise<T>,
+  late: () => Late,
+): Promise<T | Late> {
+  if (milliseconds === Number.POSITIVE_INFINITY) return work
+  let timer: NodeJS.Timeout | undefined
+  const timeout = new Promise<typeof LATE>((resolve) => {
+    timer = setTimeout(() => resolve(LATE), Math.max(0, milliseconds))
+  })
+  try {
+    const first = await Promise.race([work, timeout])
+    return first === LATE ? late() : first
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+const LATE = Symbol('late')

@@ -61,12 +61,12 @@ type IdRange = {
  * from which it expects few rows: so `after` and `last` compare app and id.
  */
 export function inApp(db: Tx, row: Fragment, { appId, after, before, last }: IdRange) {
-  const place = db`(${row}.app_id, ${row}.id)`
+  const key = db`(${row}.app_id, ${row}.id)`
   return db`(
     ${row}.app_id = any(array[${appId}::uuid])
-    ${after === undefined ? db`` : db`and ${place} > (${appId}::uuid, ${after}::uuid)`}
+    ${after === undefined ? db`` : db`and ${key} > (${appId}::uuid, ${after}::uuid)`}
     ${before === undefined ? db`` : db`and ${row}.id < ${before}::uuid`}
-    ${last === undefined ? db`` : db`and ${place} <= (${appId}::uuid, ${last}::uuid)`}
+    ${last === undefined ? db`` : db`and ${key} <= (${appId}::uuid, ${last}::uuid)`}
   )`
 }
 

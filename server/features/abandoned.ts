@@ -16,7 +16,7 @@ type Workspace = Output<typeof contract.abandoned.workspaces>['workspaces'][numb
 const channels = implementWithoutTransaction(
   contract.abandoned.channels,
   async ({ db, caller: { appId } }, { limit, cursor }) => {
-    const slice = await selectSlice(db, { table: 'channels', appId, after: afterOf(cursor) })
+    const slice = await selectIdSlice(db, { table: 'channels', appId, after: afterOf(cursor) })
     const found = await db<Channel[]>`
       select id, type, name, workspace_id, created_at, last_activity_at
       from channels c
@@ -41,7 +41,7 @@ const deleteChannel = implement(contract.abandoned.deleteChannel, async (ctx, { 
 const workspaces = implementWithoutTransaction(
   contract.abandoned.workspaces,
   async ({ db, caller: { appId } }, { limit, cursor }) => {
-    const slice = await selectSlice(db, { table: 'workspaces', appId, after: afterOf(cursor) })
+    const slice = await selectIdSlice(db, { table: 'workspaces', appId, after: afterOf(cursor) })
     const found = await db<Workspace[]>`
       select id, name, created_at, updated_at
       from workspaces w
@@ -76,7 +76,7 @@ export const abandoned = {
 } satisfies Implements<'abandoned'>
 
 /** A range of a table's ids: after one, up to and including another. */
-export type Slice = { after: string; last: string; isLast: boolean }
+export type IdSlice = { after: string; last: string; isLast: boolean }
 type SliceQuery = {
   table: 'channels' | 'workspaces'
   /** Restricts the search to one app. */
@@ -88,7 +88,7 @@ type SliceQuery = {
  * The next slice of a walk over a table. There is no index of abandoned rows: every join and leave
  * would write to it, for the few that are ever found.
  */
-export async function selectSlice(db: Tx, { table, appId, after = FIRST_ID }: SliceQuery) {
+export async function selectIdSlice(db: Tx, { table, appId, after = FIRST_ID }: SliceQuery) {
   const [end] = await db<{ id: string }[]>`
     select own.id
     from ${db(table)} own
@@ -99,7 +99,7 @@ export async function selectSlice(db: Tx, { table, appId, after = FIRST_ID }: Sl
   return { after, last: end?.id ?? LAST_ID, isLast: end === undefined }
 }
 
-export const isWithin = (db: Tx, { after, last }: Slice) => db`(id > ${after} and id <= ${last})`
+export const isWithin = (db: Tx, { after, last }: IdSlice) => db`(id > ${after} and id <= ${last})`
 
 /** Whether nobody is a member of the channel any more. */
 export const isAbandonedChannel = (db: Tx) => db`(member_count = 0 and deleted_at is null)`
@@ -128,7 +128,7 @@ const afterOf = (cursor: string | undefined) =>
   cursor === undefined ? undefined : decodeIdCursor(cursor)
 
 /** A page of the rows found in a slice. After the last of them the next slice begins. */
-function pageOf<Row extends { id: string }>(found: Row[], limit: number, slice: Slice) {
+function pageOf<Row extends { id: string }>(found: Row[], limit: number, slice: IdSlice) {
   const { page, nextCursor } = toPage(found, limit, ({ id }) => encodeCursor(id, ''))
   const isEnd = nextCursor === null && slice.isLast
   return { page, nextCursor: isEnd ? null : (nextCursor ?? encodeCursor(slice.last, '')) }

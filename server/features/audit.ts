@@ -27,7 +27,7 @@ async function selectEntries(db: Tx, { limit, cursor, ...filter }: Filter) {
   const { appId, createdBefore } = filter
   const before = cursor === undefined ? undefined : decodeNumberCursor(cursor)
   const first = before ?? (createdBefore && (await selectStart(db, { appId, createdBefore })))
-  const [slice] = await selectSlice(db, {
+  const [slice] = await selectAuditSlice(db, {
     ...{ appId, before: first },
     hasTargets: filter.targetId !== undefined,
   })
@@ -92,7 +92,7 @@ const isAbout = (db: Tx, id: string) => db`
 /** Of targets that a search reads, as they are stored: compressed, and before the last of them. */
 const TARGET_BYTES = 1_048_576
 
-type Slice = { oldest: string; newest: string; isLast: boolean }
+type AuditSlice = { oldest: string; newest: string; isLast: boolean }
 type SliceOptions = {
   appId: string | undefined
   before: string | undefined
@@ -101,7 +101,7 @@ type SliceOptions = {
 }
 
 /** The newest entries with ids before this one. The sizes of targets are known without them. */
-const selectSlice = (db: Tx, { appId, before, hasTargets }: SliceOptions) => db<Slice[]>`
+const selectAuditSlice = (db: Tx, { appId, before, hasTargets }: SliceOptions) => db<AuditSlice[]>`
   select
     min(aud.id) filter (where aud.is_within)::text as oldest,
     max(aud.id)::text as newest,
@@ -174,7 +174,7 @@ const oldestFirst = (db: Tx, appId: string | undefined) =>
   appId === undefined ? db`aud.id` : db`aud.app_id, aud.id`
 
 /** Uses the same index. */
-const isWithin = (db: Tx, appId: string | undefined, { oldest, newest }: Slice) =>
+const isWithin = (db: Tx, appId: string | undefined, { oldest, newest }: AuditSlice) =>
   appId === undefined
     ? db`aud.id between ${oldest}::bigint and ${newest}::bigint`
     : db`

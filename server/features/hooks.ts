@@ -27,7 +27,7 @@ const setBeforeSend = implement(
       operation: 'hooks.setBeforeSend',
       target: { url: auditedUrl(url), onError, timeoutMs },
     })
-    return found(hook)
+    return requireHook(hook)
   },
 )
 
@@ -38,7 +38,7 @@ const getBeforeSend = implementWithoutTransaction(
       select ${hookColumns(db)}
       from before_send_hooks bsh
       where bsh.app_id = ${caller.appId}`
-    return found(hook)
+    return requireHook(hook)
   },
 )
 
@@ -47,7 +47,7 @@ const deleteBeforeSend = implement(contract.hooks.deleteBeforeSend, async (ctx) 
     delete from before_send_hooks
     where app_id = ${ctx.caller.appId}
     returning app_id`
-  found(hook)
+  requireHook(hook)
   noteAct(ctx, { operation: 'hooks.deleteBeforeSend', target: {} })
   return { success: true }
 })
@@ -63,9 +63,9 @@ const rotateBeforeSend = implement(contract.hooks.rotateBeforeSend, async (ctx) 
         now() + ${limits.webhooks.rotationHours} * interval '1 hour'
     where bsh.app_id = ${caller.appId}
     returning ${hookColumns(db)}, bsh.secret`
-  found(hook)
+  requireHook(hook)
   noteAct(ctx, { operation: 'hooks.rotateBeforeSend', target: {} })
-  return found(hook)
+  return requireHook(hook)
 })
 
 export const hooks = {
@@ -75,7 +75,7 @@ export const hooks = {
   rotateBeforeSend,
 } satisfies Implements<'hooks'>
 
-function found<Row>(row: Row | undefined): Row {
+function requireHook<Row>(row: Row | undefined): Row {
   if (row === undefined) throw new ApiError('NOT_FOUND', 'No before-send hook is set')
   return row
 }

@@ -109,7 +109,7 @@ export function moveMarkers(db: Tx, { appId, marks, from, mayWait }: Marks) {
     from before`
 }
 
-type Standing = { hasChannel: boolean; hasMessage: boolean; isMember: boolean }
+type MarkFacts = { hasChannel: boolean; hasMessage: boolean; isMember: boolean }
 
 /**
  * The reasons why these marks moved nothing, in their order. Marks of callers who may move them
@@ -117,7 +117,7 @@ type Standing = { hasChannel: boolean; hasMessage: boolean; isMember: boolean }
  */
 export async function whyUnmoved(db: Tx, { appId, marks, mayWait }: Omit<Marks, 'from'>) {
   if (marks.length === 0) return []
-  const rows = await db<Standing[]>`
+  const rows = await db<MarkFacts[]>`
     select
       c.id is not null as has_channel,
       given.message_id is null or msg.id is not null as has_message,

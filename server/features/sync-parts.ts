@@ -9,7 +9,7 @@ export type Fit<Part> = (bytesBefore: number) => { byChannel: Map<string, Part>;
 export const NOTHING: Fit<object> = (bytes) => ({ byChannel: new Map(), bytes })
 
 /** The content of a room that a client shows, as far as it was asked for and fits. */
-export type Room = Pick<ChannelChanges, 'page' | 'roots' | 'threads' | 'pins' | 'members'>
+export type RoomParts = Pick<ChannelChanges, 'page' | 'roots' | 'threads' | 'pins' | 'members'>
 
 type ThreadsQuery = {
   viewer: string
@@ -25,7 +25,7 @@ type ThreadsQuery = {
 export async function readThreads(
   db: Tx,
   { viewer, channels, messageIds }: ThreadsQuery,
-): Promise<Fit<Pick<Room, 'threads'>>> {
+): Promise<Fit<Pick<RoomParts, 'threads'>>> {
   if (channels.length === 0 || messageIds.length === 0) return NOTHING
   const channelIds = channels.map(({ id }) => id)
   // In a form that no index has, so that the messages are found by their ids.
@@ -60,7 +60,7 @@ export async function readThreads(
   return (bytesBefore) => {
     const { shown, isCut, bytes } = fit(bytesBefore)
     if (bytes > limits.answerBytes) return NOTHING(bytesBefore)
-    const byChannel = new Map<string, { threads: NonNullable<Room['threads']> }>()
+    const byChannel = new Map<string, { threads: NonNullable<RoomParts['threads']> }>()
     const messages = messagesOf(shown)
     for (const messageId of new Set(messages.map(({ id, parentId }) => parentId ?? id))) {
       const own = messages.filter(({ id, parentId }) => id === messageId || parentId === messageId)
@@ -80,14 +80,14 @@ export async function readThreads(
   }
 }
 
-type Pins = NonNullable<Room['pins']>
+type Pins = NonNullable<RoomParts['pins']>
 type PinsQuery = { viewer: string; channels: Channel[] }
 
 /** All pins of channels, of as many channels as there is room for. */
 export async function readPins(
   db: Tx,
   { viewer, channels }: PinsQuery,
-): Promise<Fit<Pick<Room, 'pins'>>> {
+): Promise<Fit<Pick<RoomParts, 'pins'>>> {
   if (channels.length === 0) return NOTHING
   const ids = channels.map(({ id }) => id)
   const rows = db`
@@ -109,7 +109,7 @@ export async function readPins(
     const last = pins.at(-1)?.channelId
     // The channel whose pins are cut has none here, nor have those after it.
     const whole = isCut || bytes > limits.answerBytes ? ids.slice(0, ids.indexOf(last ?? '')) : ids
-    const byChannel = whole.map((id): [string, Pick<Room, 'pins'>] => [
+    const byChannel = whole.map((id): [string, Pick<RoomParts, 'pins'>] => [
       id,
       { pins: pins.filter(({ channelId }) => channelId === id) },
     ])

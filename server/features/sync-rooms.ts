@@ -4,7 +4,7 @@ import { pipelined } from '../db/pipelined.ts'
 import { customBytes, profileBytes } from './members/view.ts'
 import { messagesOf, readMessagePage } from './messages/page.ts'
 import { isLive, isLiveRoot } from './messages/view.ts'
-import { type Fit, NOTHING, type Room, readPins, readThreads } from './sync-parts.ts'
+import { type Fit, NOTHING, type RoomParts, readPins, readThreads } from './sync-parts.ts'
 import { presenceFields, userSummary } from './users/view.ts'
 
 type RoomsQuery = {
@@ -22,7 +22,7 @@ type RoomsQuery = {
 export async function readRooms(
   db: Tx,
   { viewer, channels, rooms }: RoomsQuery,
-): Promise<Fit<Room>> {
+): Promise<Fit<RoomParts>> {
   const wanted = (ids: string[]) => channels.filter(({ id }) => ids.includes(id))
   const fits = await pipelined([
     readPages(db, { viewer, channels: wanted(rooms.pages), part: 'page' }),
@@ -32,7 +32,7 @@ export async function readRooms(
     readMembers(db, wanted(rooms.members)),
   ])
   return (bytesBefore) => {
-    const byChannel = new Map<string, Room>()
+    const byChannel = new Map<string, RoomParts>()
     let bytes = bytesBefore
     for (const fit of fits) {
       const fitting = fit(bytes)
@@ -47,7 +47,7 @@ export async function readRooms(
 type PagesQuery = { viewer: string; channels: Channel[]; part: 'page' | 'roots' }
 
 /** The newest messages of channels. Where only some of them have room, there are more. */
-async function readPages(db: Tx, { viewer, channels, part }: PagesQuery): Promise<Fit<Room>> {
+async function readPages(db: Tx, { viewer, channels, part }: PagesQuery): Promise<Fit<RoomParts>> {
   if (channels.length === 0) return NOTHING
   const ids = channels.map(({ id }) => id)
   const isListed = part === 'page' ? isLive(db) : isLiveRoot(db)
@@ -69,7 +69,7 @@ async function readPages(db: Tx, { viewer, channels, part }: PagesQuery): Promis
     // The first message is read however long it is.
     if (bytes > limits.answerBytes) return NOTHING(bytesBefore)
     const messages = messagesOf(shown)
-    const pages = channels.flatMap(({ id, lastMessage }): [string, Room][] => {
+    const pages = channels.flatMap(({ id, lastMessage }): [string, RoomParts][] => {
       const own = messages.filter(({ channelId }) => channelId === id)
       const isLast = messages.at(-1)?.channelId === id
       const hasRoom = own.length > 0 || lastMessage === null
@@ -84,10 +84,10 @@ const pageOf = (newestFirst: Message[], { isCut }: { isCut: boolean }) => ({
   hasMore: isCut || newestFirst.length > limits.sync.pageMessages,
 })
 
-type MemberRow = NonNullable<Room['members']>[number] & { channelId: string }
+type RoomMember = NonNullable<RoomParts['members']>[number] & { channelId: string }
 
 /** All members of channels, of as many channels as there is room for. */
-async function readMembers(db: Tx, channels: Channel[]): Promise<Fit<Room>> {
+async function readMembers(db: Tx, channels: Channel[]): Promise<Fit<RoomParts>> {
   let count = 0
   const ids = channels.flatMap(({ id, memberCount }) => {
     if (count + memberCount > limits.sync.members) return []
@@ -95,7 +95,7 @@ async function readMembers(db: Tx, channels: Channel[]): Promise<Fit<Room>> {
     return [id]
   })
   if (ids.length === 0) return NOTHING
-  const rows = await db<MemberRow[]>`
+  const rows = await db<RoomMember[]>`
     select
       m.channel_id, m.user_id, m.profile as "user", m.role,
       coalesce(m.custom, '{}') as custom, m.joined_at, m.last_read_seq,
@@ -121,7 +121,7 @@ async function readMembers(db: Tx, channels: Channel[]): Promise<Fit<Room>> {
     where m.bytes <= ${limits.answerBytes}
     order by m.place, m.joined_at, m.user_id`
   return (bytesBefore) => {
-    const byChannel = new Map<string, Room>()
+    const byChannel = new Map<string, RoomParts>()
     let bytes = bytesBefore
     for (const id of ids) {
       const own = rows.flatMap(({ channelId, ...member }) => (channelId === id ? [member] : []))

@@ -38,7 +38,7 @@ export function handleClientErrors(
 ) {
   const latest = new WeakMap<Duplex, Exchange>()
   /** The text of the answer. */
-  const refuse = (error: ApiError, socket: Duplex, headers: IncomingHttpHeaders) => {
+  const refusalText = (error: ApiError, socket: Duplex, headers: IncomingHttpHeaders) => {
     const requestId = randomUUID()
     const address = 'remoteAddress' in socket ? String(socket.remoteAddress) : undefined
     onRefused({ status: statusOf(error), reason: error.message, address, requestId })
@@ -61,7 +61,7 @@ export function handleClientErrors(
     const apiError =
       error instanceof ApiError ? error : new ApiError('VALIDATION_ERROR', messageFor(error))
     const origin = originIn(error.rawPacket)
-    const answer = refuse(apiError, socket, origin === undefined ? {} : { origin })
+    const answer = refusalText(apiError, socket, origin === undefined ? {} : { origin })
     const respond = () => endWith(socket, answer)
     // The response to an earlier, complete request on this connection goes first.
     const isPending = request?.complete && response && !response.writableFinished
@@ -69,7 +69,7 @@ export function handleClientErrors(
     else respond()
   })
   server.on('connect', ({ headers }, socket) => {
-    endWith(socket, refuse(new ApiError('NOT_FOUND', 'No such route'), socket, headers))
+    endWith(socket, refusalText(new ApiError('NOT_FOUND', 'No such route'), socket, headers))
   })
   // Unknown expectations may be ignored (RFC 9110, 10.1.1).
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))

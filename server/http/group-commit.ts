@@ -1,6 +1,6 @@
 import { CONTENDED } from '../core/operation.ts'
 import { answerAll, settleBatch } from '../core/settle-batch.ts'
-import { activeSpan, type Span, within } from '../core/spans.ts'
+import { activeSpan, continueSpan, type Span } from '../core/spans.ts'
 import { DeadlineError } from '../db/client.ts'
 import { CommandQueue } from './command-queue.ts'
 import type { Line } from './line.ts'
@@ -93,7 +93,8 @@ export function createGroupCommit<Command, Result>({
       const entries = refuseExpiring(refuseBehind(taken))
       await runBatch(entries, {
         // Its spans appear in the trace of the first command.
-        run: (commands, until) => within(entries[0]?.span, () => run(commands, { until, mayWait })),
+        run: (commands, until) =>
+          continueSpan(entries[0]?.span, () => run(commands, { until, mayWait })),
         onContended: waitForLocks,
       })
       commands.release(taken)

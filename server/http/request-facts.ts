@@ -78,7 +78,7 @@ export const nameCaller =
 
 /** Notes the trace to which the effects of the call belong. */
 export function noteCaller(facts: RequestFacts, caller: Caller) {
-  if ('appId' in caller) caller.trace = activeSpan()?.place ?? facts.trace
+  if ('appId' in caller) caller.trace = activeSpan()?.traceContext ?? facts.trace
   if (facts.requestId !== undefined) caller.requestId = facts.requestId
   caller.onNoted = (appId) => {
     facts.isAudited = true

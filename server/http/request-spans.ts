@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
-import { beginSpan, type Span, within } from '../core/spans.ts'
+import { beginSpan, continueSpan, type Span } from '../core/spans.ts'
 import { factsOf } from './request-facts.ts'
 
 /** Asked every second or so, by every proxy. */
@@ -24,7 +24,7 @@ export function traceRequests(app: FastifyInstance) {
     if (!span) return done()
     facts.trace = span.traceId
     spans.set(raw, span)
-    within(span, done)
+    continueSpan(span, done)
   })
   app.addHook('onResponse', async ({ raw }, { statusCode }) => {
     const span = spans.get(raw)

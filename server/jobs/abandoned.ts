@@ -4,11 +4,11 @@ import type { EventPublisher } from '../core/event-bus.ts'
 import type { Db, Tx } from '../db/client.ts'
 import {
   deleteIfAbandoned,
+  type IdSlice,
   isAbandonedChannel,
   isWithin,
   lockWorkspace,
-  type Slice,
-  selectSlice,
+  selectIdSlice,
 } from '../features/abandoned.ts'
 import { asLocked, lockChannels, selectChannel } from '../features/access.ts'
 import { markDeleted } from '../features/channels/delete.ts'
@@ -27,7 +27,7 @@ type PurgeContext = {
 type Abandoned = { appId: string; id: string }
 type Purge = {
   table: 'channels' | 'workspaces'
-  select: (db: Tx, slice: Slice) => Promise<Abandoned[]>
+  select: (db: Tx, slice: IdSlice) => Promise<Abandoned[]>
   remove: (ctx: Transaction, found: Abandoned) => Promise<unknown>
 }
 
@@ -60,7 +60,7 @@ async function purgeSlice(
   { table, select, remove }: Purge,
   after: string | undefined,
 ) {
-  const slice = await db.use((db) => selectSlice(db, { table, after }))
+  const slice = await db.use((db) => selectIdSlice(db, { table, after }))
   for (const found of await db.use((db) => select(db, slice))) {
     checkpoint()
     await attempt(async () => {

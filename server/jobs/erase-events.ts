@@ -26,7 +26,7 @@ export async function eraseFromTopic(
   const { batch, publisher } = context
   const { eventWalks } = context.positions
   const step = createStep(context, target.appId)
-  const place = placeOf(found, topic)
+  const walkKey = walkKeyOf(found, topic)
   const eraseEvents = state === 'live' ? eraseNames : eraseTexts
   const goOn = async (walk: EventWalk, afterOffset: number, limit: number): Promise<EventWalk> => {
     const named = { ...target, userIds: [...walk.deletions.keys()] }
@@ -45,29 +45,29 @@ export async function eraseFromTopic(
   const isFor = ({ deletions: known }: EventWalk) =>
     known.get(target.userId) === due.get(target.userId)
   for (;;) {
-    const known = eventWalks.get(place)
+    const known = eventWalks.get(walkKey)
     if (known?.after === null && isFor(known)) return
     if (eventWalks.size >= MAX_EVENT_WALKS) eventWalks.clear()
     let walk: EventWalk =
       known && known.after !== null ? known : { after: 0, deletions: new Map(due) }
     while (walk.after !== null) {
-      eventWalks.set(place, walk)
+      eventWalks.set(walkKey, walk)
       const { after } = walk
       const from: EventWalk = walk
       walk = await batch.run((limit) => goOn(from, after, limit))
     }
-    eventWalks.set(place, walk)
+    eventWalks.set(walkKey, walk)
   }
 }
 
 /** Forgets the walk, since the user has nothing left in the channel. */
 export function leaveWalk({ eventWalks }: ErasurePositions, found: FoundTarget, topic: string) {
-  const place = placeOf(found, topic)
-  const walk = eventWalks.get(place)
+  const walkKey = walkKeyOf(found, topic)
+  const walk = eventWalks.get(walkKey)
   walk?.deletions.delete(found.userId)
-  if (walk?.deletions.size === 0) eventWalks.delete(place)
+  if (walk?.deletions.size === 0) eventWalks.delete(walkKey)
 }
 
 /** The state is part of the key: after its channel is deleted, a walk has more to do. */
-const placeOf = ({ state, channelId }: FoundTarget, topic: string) =>
+const walkKeyOf = ({ state, channelId }: FoundTarget, topic: string) =>
   JSON.stringify([state, channelId, topic])

@@ -51,12 +51,12 @@ export function createErasurePositions() {
     walks: new Map<string, WaitingErasure>(),
     /** The walks over events, until the users of the channel are erased. */
     eventWalks: new Map<string, EventWalk>(),
-    get: (place: string) => seqs.get(place) ?? 0,
-    set: (place: string, seq: number) => {
+    get: (key: string) => seqs.get(key) ?? 0,
+    set: (key: string, seq: number) => {
       if (seqs.size >= MAX_POSITIONS) seqs.clear()
-      seqs.set(place, seq)
+      seqs.set(key, seq)
     },
-    delete: (place: string) => void seqs.delete(place),
+    delete: (key: string) => void seqs.delete(key),
   }
 }
 

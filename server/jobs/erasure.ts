@@ -127,15 +127,15 @@ async function eraseTarget(context: ErasureContext, found: FoundTarget, due: Del
   const walked = [ofChannel, ...topicsOfOthers]
   for (const topic of walked) await eraseFromTopic(context, found, { topic, due })
   const { batch, positions } = context
-  const place = JSON.stringify([state, id, userId])
+  const key = JSON.stringify([state, id, userId])
   const eraseMessages = state === 'live' ? eraseInChannel : eraseUnseen
   const eraseNext = () =>
     batch.run((limit) =>
-      step((ctx) => eraseMessages(ctx, target, { afterSeq: positions.get(place), limit })),
+      step((ctx) => eraseMessages(ctx, target, { afterSeq: positions.get(key), limit })),
     )
   for (let last = await eraseNext(); last !== null; last = await eraseNext())
-    positions.set(place, last)
-  positions.delete(place)
+    positions.set(key, last)
+  positions.delete(key)
   for (const topic of walked) leaveWalk(positions, found, topic)
 }
 

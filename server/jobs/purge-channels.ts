@@ -4,7 +4,7 @@ import type { DbConnection } from '../db/client.ts'
 import { FIRST_ID } from '../db/sql.ts'
 import {
   areEventsKept,
-  forgetDirectName,
+  eraseDirectName,
   selectNamingTopics,
 } from '../features/users/erase-names.ts'
 import type { Rewriting } from '../features/users/rewrite-events.ts'
@@ -139,7 +139,7 @@ function retireMembers(context: RetentionContext, id: string) {
   return repeatUntilNone(context, async (db, limit) => {
     const [retired] = await db<{ last: string; count: number }[]>`
       with found as materialized (
-        select ctid as place, *
+        select ctid as row_id, *
         from members
         where channel_id = ${id}
           and user_id > ${after}
@@ -154,7 +154,7 @@ function retireMembers(context: RetentionContext, id: string) {
       ),
       deleted as (
         delete from members
-        where ctid = any(array(select place from found))
+        where ctid = any(array(select row_id from found))
       )
       select user_id as last, (select count(*)::int from found) as count
       from found
@@ -181,7 +181,7 @@ async function forgetNameIn(
     const from: number = afterOffset
     const { after, isRewritten }: Rewriting = await batch.run((limit) =>
       db.use((db) =>
-        forgetDirectName(db, { appId, channelId }, { topic, afterOffset: from, limit }),
+        eraseDirectName(db, { appId, channelId }, { topic, afterOffset: from, limit }),
       ),
     )
     if (isRewritten) publisher.broadcast({ kind: 'rewritten', topic })

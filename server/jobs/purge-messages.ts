@@ -11,7 +11,7 @@ export async function purgeMessages(context: RetentionContext, channelId: string
   let afterSeq = 0
   const step = async (limit: number) => {
     const next = { channelId, afterSeq, limit }
-    const { lastSeq, crowded } = await db.use((db) => selectSlice(db, next))
+    const { lastSeq, crowded } = await db.use((db) => selectPurgeSlice(db, next))
     if (lastSeq === null) return false
     for (const id of crowded)
       await deleteOwned(context, reactionsOfOne, { column: 'message_id', id })
@@ -25,10 +25,13 @@ export async function purgeMessages(context: RetentionContext, channelId: string
 }
 
 type Next = { channelId: string; afterSeq: number; limit: number }
-type Slice = { lastSeq: number | null; crowded: string[] }
+type PurgeSlice = { lastSeq: number | null; crowded: string[] }
 
-async function selectSlice(db: DbConnection, { channelId, afterSeq, limit }: Next): Promise<Slice> {
-  const [slice] = await db<Slice[]>`
+async function selectPurgeSlice(
+  db: DbConnection,
+  { channelId, afterSeq, limit }: Next,
+): Promise<PurgeSlice> {
+  const [slice] = await db<PurgeSlice[]>`
     select
       max(next.seq) as last_seq,
       coalesce(array_agg(next.id) filter (where next.is_crowded), '{}') as crowded

@@ -3,7 +3,7 @@ import { runInTransaction } from '../core/context.ts'
 import type { EventPublisher } from '../core/event-bus.ts'
 import type { Db, Tx } from '../db/client.ts'
 import { inApp } from '../db/sql.ts'
-import { type Slice, selectSlice } from '../features/abandoned.ts'
+import { type IdSlice, selectIdSlice } from '../features/abandoned.ts'
 import { asLocked, lockChannels, selectChannel } from '../features/access.ts'
 import type { DatedMessage } from '../features/messages/access.ts'
 import { tombstone } from '../features/messages/delete.ts'
@@ -77,13 +77,13 @@ async function expireInSlice(
 ) {
   const { db, attempt } = context
   const { appId } = retention
-  const slice = await db.use((db) => selectSlice(db, { table: 'channels', appId, after }))
+  const slice = await db.use((db) => selectIdSlice(db, { table: 'channels', appId, after }))
   for (const { id } of await db.use((db) => selectChannels(db, { ...retention, slice })))
     await attempt(() => expireInChannel(context, retention, id))
   return slice.isLast ? undefined : slice.last
 }
 
-type RetentionSlice = Retention & { slice: Slice }
+type RetentionSlice = Retention & { slice: IdSlice }
 type IdRow = { id: string }
 
 /** The channels whose oldest message is too old. */

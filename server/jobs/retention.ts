@@ -106,10 +106,10 @@ async function thinSlice(db: DbConnection, from: Mark, limit: number) {
   const [slice] = await db<(Mark & { count: number })[]>`
     with slice as materialized (
       select
-        rm.place, rm.channel_id, rm.user_id, rm.seq, rm.read_at,
+        rm.row_id, rm.channel_id, rm.user_id, rm.seq, rm.read_at,
         lead(rm.read_at) over (partition by rm.channel_id, rm.user_id order by rm.seq) as next_at
       from (
-        select ctid as place, *
+        select ctid as row_id, *
         from read_marks
         where (channel_id, user_id, seq) >= (${from.channelId}, ${from.userId}, ${from.seq})
         order by channel_id, user_id, seq
@@ -119,7 +119,7 @@ async function thinSlice(db: DbConnection, from: Mark, limit: number) {
     thinned as (
       delete from read_marks
       where ctid = any(array(
-        select place
+        select row_id
         from slice
         where read_at < now() - ${limits.readMarksKeptDays} * interval '1 day'
           and date_trunc('day', next_at, 'UTC') = date_trunc('day', read_at, 'UTC')

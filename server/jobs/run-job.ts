@@ -6,7 +6,7 @@ import { ApiError } from '../core/errors.ts'
 import { MAX_ATTEMPTS } from '../core/jobs.ts'
 import type { Log } from '../core/log.ts'
 import type { Metrics } from '../core/metrics.ts'
-import { inSpan, traceOfPlace } from '../core/spans.ts'
+import { inSpan, traceIdOf } from '../core/spans.ts'
 import { withTimeout } from '../core/with-timeout.ts'
 import { isDatabaseUnavailable, isStatementTimeout } from '../db/client.ts'
 import { keepGivenUp } from './given-up.ts'
@@ -84,12 +84,16 @@ export async function runJob<T extends QueuedTask>(
   if (jobs.length > 1 && survivedDeaths(job.max_attempts) >= DEATHS_BEFORE_SPLIT) return split()
   try {
     const continueWith = (jobs: QueuedJob<T>[]) => (nextPage = jobs)
-    const span = () => ({ name: `job ${task}`, kind: 'consumer' as const, causes: placesOf(jobs) })
+    const span = () => ({
+      name: `job ${task}`,
+      kind: 'consumer' as const,
+      causes: traceContextsOf(jobs),
+    })
     const giveUp: HandlerContext<T>['giveUp'] = (task, jobs, reason) =>
       keep(task, { jobs, since, tries, attempts: failures + 1 }, reason)
     await inSpan(span, () =>
       jobTraces.run(about.traces, () =>
-        inTime({ signal, timings }, (signal) =>
+        runWithDeadline({ signal, timings }, (signal) =>
           handler(jobs, { signal, takenAt, continueWith, giveUp }),
         ),
       ),
@@ -124,7 +128,10 @@ type Ending = { signal: AbortSignal; timings: Timings }
  * Runs work that ends by its signal: when its time is over, or with the process. If it ignores
  * that, nobody waits for it any longer, so that it takes the place of no other job for ever.
  */
-const inTime = ({ signal, timings }: Ending, work: (signal: AbortSignal) => Promise<void>) =>
+const runWithDeadline = (
+  { signal, timings }: Ending,
+  work: (signal: AbortSignal) => Promise<void>,
+) =>
   withTimeout(timings.jobMs, signal, async (signal) => {
     const ignored = async () => {
       if (!signal.aborted) await once(signal, 'abort')
@@ -134,10 +141,10 @@ const inTime = ({ signal, timings }: Ending, work: (signal: AbortSignal) => Prom
     await Promise.race([work(signal), ignored()])
   })
 
-const placesOf = (jobs: QueuedJob[]) => [
+const traceContextsOf = (jobs: QueuedJob[]) => [
   ...new Set(jobs.flatMap((job) => ('trace' in job && job.trace) || [])),
 ]
-const tracesOf = (jobs: QueuedJob[]) => [...new Set(placesOf(jobs).map(traceOfPlace))]
+const tracesOf = (jobs: QueuedJob[]) => [...new Set(traceContextsOf(jobs).map(traceIdOf))]
 
 const reasonOf = (cause: unknown) =>
   (cause instanceof Error ? safeMessage(cause) : String(cause)).slice(0, 300)

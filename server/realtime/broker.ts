@@ -130,7 +130,7 @@ export type FanoutNote = {
   kind: 'fanout'
   node: string
   fanouts: Fanout[]
-  groups: [places: string, userIds: string[]][]
+  groups: [fanoutBits: string, userIds: string[]][]
 }
 /** An event for users about a subject, which a newer one may have overtaken. */
 export type Fanout = {

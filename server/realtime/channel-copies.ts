@@ -17,9 +17,9 @@ const CHANNELS_PER_STATEMENT = 100
 const MEMBERS_PER_STATEMENT = 10_000
 
 /** The event of a channel, of which its members are sent a copy. */
-export type ChannelEvent = { topic: string; offset: number }
+export type ChannelEventRef = { topic: string; offset: number }
 /** An event that may have been missed. */
-export type MissedEvent = ChannelEvent & { memberCount: number }
+export type MissedEvent = ChannelEventRef & { memberCount: number }
 
 type CopiesOptions = {
   db: Db
@@ -27,7 +27,7 @@ type CopiesOptions = {
   nodeId: string | null
   send: (fanout: Fanout, users: Connected<UserRef>[]) => void
   /** The event could not be copied. */
-  onFailure: (error: unknown, event: ChannelEvent) => void
+  onFailure: (error: unknown, event: ChannelEventRef) => void
 }
 
 /**
@@ -39,13 +39,13 @@ export function createChannelCopies({ db, nodeId, send, onFailure }: CopiesOptio
   const turns = new Map<string, Turn>()
 
   /** Sends copies to members of these channels. Returns for each how many are connected. */
-  const sendCopies = async (events: ChannelEvent[]) => {
+  const sendCopies = async (events: ChannelEventRef[]) => {
     const found = new Map<string, EventCopy[]>()
     for (const row of await db.use((db) => selectCopies(db, nodeId, events)))
       found.set(row.topic, [...(found.get(row.topic) ?? []), row])
     return events.map(({ topic, offset }) => sendCopy(found.get(topic) ?? [], { topic, offset }))
   }
-  const sendCopy = (rows: EventCopy[], { topic, offset }: ChannelEvent) => {
+  const sendCopy = (rows: EventCopy[], { topic, offset }: ChannelEventRef) => {
     const [first] = rows
     const appId = parseTopic(topic)?.appId
     if (!first || appId === undefined) return 0
@@ -56,7 +56,7 @@ export function createChannelCopies({ db, nodeId, send, onFailure }: CopiesOptio
     return users.length
   }
   /** Returns whether the channel has many members who are connected. */
-  const copy = async (event: ChannelEvent) => {
+  const copy = async (event: ChannelEventRef) => {
     const [connected = 0] = await sendCopies([event])
     return connected > limits.largeChannelMembers
   }
@@ -139,7 +139,7 @@ type EventCopy = Pick<Publication, 'type' | 'envelope'> &
  * nodes. Those of a large channel that has more members than its app has connected users are found
  * by the connections, those of other channels by the channel.
  */
-export const selectCopies = (db: Tx, nodeId: string | null, events: ChannelEvent[]) => {
+export const selectCopies = (db: Tx, nodeId: string | null, events: ChannelEventRef[]) => {
   const refs = events.map(({ topic }) => parseTopic(topic))
   const channelIds = refs.map((ref) => (ref?.kind === 'chat' ? ref.channelId : null))
   const topics = events.map(({ topic }) => topic)

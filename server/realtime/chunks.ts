@@ -27,3 +27,14 @@ export function* inPieces<Item>(
 
 /** The bytes of a value as JSON, and of a comma. */
 export const jsonBytes = (value: unknown) => Buffer.byteLength(JSON.stringify(value)) + 1
+
+/** The items by their keys, in their order. */
+export function groupBy<Item>(items: Item[], keyOf: (item: Item) => string) {
+  const groups = new Map<string, Item[]>()
+  for (const item of items) {
+    const known = groups.get(keyOf(item))
+    if (known) known.push(item)
+    else groups.set(keyOf(item), [item])
+  }
+  return groups
+}

@@ -1,6 +1,6 @@
 import { type UserRef, userKey } from '../core/user-ref.ts'
 import type { Fanout, FanoutNote, NodeNote } from './broker.ts'
-import { inPieces, jsonBytes } from './chunks.ts'
+import { groupBy, inPieces, jsonBytes } from './chunks.ts'
 import type { Connected } from './reach.ts'
 
 /** The most fan-outs in a note, and their bytes: a copy of a channel has kilobytes. */
@@ -37,7 +37,7 @@ export function createFanoutSender(send: (note: NodeNote) => void) {
 /** The notes that bring these fan-outs to the nodes of their recipients. */
 export const fanoutNotes = (all: Addressed[]): FanoutNote[] =>
   [...inPieces(all, PIECES)].flatMap((some) =>
-    [...byNode(some)].flatMap(([node, own]) => notesFor(node, own)),
+    [...fanoutsByNode(some)].flatMap(([node, own]) => notesFor(node, own)),
   )
 const PIECES = {
   mostBytes: FANOUT_BYTES,
@@ -47,8 +47,8 @@ const PIECES = {
 /** The fan-outs of a note, each with its recipients. */
 export function fanoutsIn({ fanouts, groups }: FanoutNote): NodeFanout[] {
   const all = fanouts.map((fanout): NodeFanout => ({ fanout, userIds: [] }))
-  for (const [places, userIds] of groups) {
-    const bits = Buffer.from(places, 'base64')
+  for (const [fanoutBits, userIds] of groups) {
+    const bits = Buffer.from(fanoutBits, 'base64')
     for (const [place, { userIds: own }] of all.entries()) {
       const isReceived = ((bits[place >> 3] ?? 0) & (1 << (place & 7))) !== 0
       if (isReceived) own.push(...userIds)
@@ -57,10 +57,10 @@ export function fanoutsIn({ fanouts, groups }: FanoutNote): NodeFanout[] {
   return all
 }
 
-function byNode(all: Addressed[]) {
+function fanoutsByNode(all: Addressed[]) {
   const nodes = new Map<string, Addressed[]>()
   for (const { fanout, users } of all) {
-    for (const [node, own] of grouped(users, ({ nodeId }) => nodeId)) {
+    for (const [node, own] of groupBy(users, ({ nodeId }) => nodeId)) {
       const known = nodes.get(node) ?? []
       known.push({ fanout, users: own })
       nodes.set(node, known)
@@ -69,18 +69,8 @@ function byNode(all: Addressed[]) {
   return nodes
 }
 
-function grouped<Item>(items: Item[], keyOf: (item: Item) => string) {
-  const groups = new Map<string, Item[]>()
-  for (const item of items) {
-    const known = groups.get(keyOf(item))
-    if (known) known.push(item)
-    else groups.set(keyOf(item), [item])
-  }
-  return groups
-}
-
-/** The id of a user, with the places of their fan-outs as bits. */
-type Recipient = { userId: string; places: string }
+/** The id of a user, with their fan-outs as bits. */
+type Recipient = { userId: string; fanoutBits: string }
 
 function notesFor(node: string, addressed: Addressed[]): FanoutNote[] {
   const fanouts = addressed.map(({ fanout }) => fanout)
@@ -88,9 +78,9 @@ function notesFor(node: string, addressed: Addressed[]): FanoutNote[] {
   // With fewer ids in each note, most of their bytes would be the repeated fan-outs.
   const mostBytes = Math.max(LEAST_IDS_BYTES, bytes)
   return [...inPieces(recipientsOf(addressed), { mostBytes, bytesOf })].map((some) => {
-    const groups = [...grouped(some, ({ places }) => places)].map(
-      ([places, users]): FanoutNote['groups'][number] => [
-        places,
+    const groups = [...groupBy(some, ({ fanoutBits }) => fanoutBits)].map(
+      ([fanoutBits, users]): FanoutNote['groups'][number] => [
+        fanoutBits,
         users.map(({ userId }) => userId),
       ],
     )
@@ -111,9 +101,12 @@ function recipientsOf(addressed: Addressed[]): Recipient[] {
     }
   }
   return [...bitsOf.values()]
-    .map(({ userId, bits }) => ({ userId, places: bits.toString('base64') }))
-    .sort((one, other) => Number(one.places > other.places) - Number(one.places < other.places))
+    .map(({ userId, bits }) => ({ userId, fanoutBits: bits.toString('base64') }))
+    .sort(
+      (one, other) =>
+        Number(one.fanoutBits > other.fanoutBits) - Number(one.fanoutBits < other.fanoutBits),
+    )
 }
 
-const bytesOf = ({ userId, places }: Recipient, before?: Recipient) =>
-  jsonBytes(userId) + (places === before?.places ? 0 : jsonBytes([places, []]))
+const bytesOf = ({ userId, fanoutBits }: Recipient, before?: Recipient) =>
+  jsonBytes(userId) + (fanoutBits === before?.fanoutBits ? 0 : jsonBytes([fanoutBits, []]))

@@ -7,12 +7,12 @@ import type { UserFanout } from './user-fanout.ts'
 /** The hint that other nodes are sent for a durable event. */
 export function hintOf(event: StoredEvent): EventHint {
   const { topic, offset } = event
-  const change = changeOf(event)
+  const change = hintedChangeOf(event)
   return { kind: 'hint', topic, offset, ...(change ? { change } : {}) }
 }
 
 /** The change of a durable event for users beyond its own topic; undefined for most events. */
-function changeOf({ type, payload }: StoredEvent): HintedChange | undefined {
+function hintedChangeOf({ type, payload }: StoredEvent): HintedChange | undefined {
   switch (type) {
     case 'message.new':
       return { type, userId: payload.message.userId }

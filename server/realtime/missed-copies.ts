@@ -2,7 +2,7 @@ import { limits } from '@parley/contract'
 import type { Metrics } from '../core/metrics.ts'
 import { channelIdIn, isChannelTopic } from '../core/topic-names.ts'
 import type { Db, Tx } from '../db/client.ts'
-import type { ChannelEvent, MissedEvent } from './channel-copies.ts'
+import type { ChannelEventRef, MissedEvent } from './channel-copies.ts'
 import { recentEvents } from './queries.ts'
 
 type MissedCopiesOptions = {
@@ -50,7 +50,7 @@ export class MissedCopies {
   }
 
   /** Notes a failed copy, which is tried again after growing pauses. */
-  handleLost({ topic, offset }: ChannelEvent) {
+  handleLost({ topic, offset }: ChannelEventRef) {
     const now = performance.now()
     const known = this.#lost.get(topic) ?? this.#tried.get(topic)
     const event = { topic, offset: Math.max(offset, known?.offset ?? 0) }

@@ -158,11 +158,11 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
   const hub = new Hub(eventLog, { ...options, interest: broker, onChannelsChanged, onReset })
   const broadcast = (topics: string[], event: Envelope) => hub.broadcast(topics, event)
   const local = { db, nodeId, sessions, broadcast, report }
-  const isHeard = () => !sessions.isEmpty || broker.hasPeers()
+  const hasReceivers = () => !sessions.isEmpty || broker.hasPeers()
   const userFanout = createUserFanout({
     ...local,
     coMembersPauseMs: timings.coMembersPauseMs,
-    isHeard,
+    hasReceivers,
     send: broker.send,
     onPresenceLost: (change) => knownPresence.handleLost(change),
     onProfileLost: (change) => missedProfiles.handleLost(change),
@@ -171,7 +171,7 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
   const unread = new UnreadNotifier({
     ...local,
     pauseMs: timings.unreadPauseMs,
-    isHeard,
+    hasReceivers,
     send: broker.send,
   })
   const knownPresence = new KnownPresence({ db, nodeId, notify: userFanout.presenceChanged })

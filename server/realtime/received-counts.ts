@@ -1,6 +1,6 @@
 import { userKey } from '../core/user-ref.ts'
 import type { ChannelCounts, CountsNote } from './broker.ts'
-import { inPieces, jsonBytes } from './chunks.ts'
+import { groupBy, inPieces, jsonBytes } from './chunks.ts'
 import { type ChannelChange, type DirtyChannels, joined } from './dirty-channels.ts'
 import type { ConnectedCount, UnreadCount } from './unread-counts.ts'
 
@@ -11,12 +11,6 @@ export type CausedCount = UnreadCount & ChannelChange
 const NOTE_BYTES = 7_500
 /** The bytes of a channel beside its counts. */
 const CHANNEL_BYTES = 250
-
-/** The counts of users of this node, and of others. */
-export const byNode = (counts: ConnectedCount[], nodeId: string) => ({
-  own: counts.filter((count) => count.nodeId === nodeId),
-  others: counts.filter((count) => count.nodeId !== nodeId),
-})
 
 const PIECES = {
   mostBytes: NOTE_BYTES,
@@ -29,13 +23,7 @@ export function countsNotes(
   counts: ConnectedCount[],
   changeOf: (channelId: string) => ChannelChange | undefined,
 ): CountsNote[] {
-  const byNode = new Map<string, ConnectedCount[]>()
-  for (const count of counts) {
-    const known = byNode.get(count.nodeId)
-    if (known) known.push(count)
-    else byNode.set(count.nodeId, [count])
-  }
-  return [...byNode].flatMap(([node, counts]) =>
+  return [...groupBy(counts, ({ nodeId }) => nodeId)].flatMap(([node, counts]) =>
     [...inPieces(counts, PIECES)].map((some) => {
       const channels = new Map<string, ChannelCounts>()
       for (const { appId, channelId, userId, count, version } of some) {

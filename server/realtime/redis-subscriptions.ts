@@ -1,4 +1,5 @@
 import { type ConnectRedis, pauseMs, type RedisConnection } from '../core/redis.ts'
+import { valueWithin } from '../core/with-timeout.ts'
 import { inChunks } from './chunks.ts'
 import { tagOfEachServer } from './redis-shards.ts'
 
@@ -170,18 +171,9 @@ export function createRedisSubscriptions(options: RedisSubscriptionsOptions) {
       if (count > 1) return void followed.set(topic, count - 1)
       if (followed.delete(topic)) change(topic)
     },
-    settled: () => (flushing ? within(SETTLE_MS, flushing) : undefined),
+    settled: () => (flushing ? valueWithin(SETTLE_MS, flushing, () => {}) : undefined),
     isListening: () => state === 'listening',
     problem: () => connection?.problem() ?? '',
     size: () => followed.size,
   }
-}
-
-/** Resolves with the work, or when so much time is over. */
-function within(milliseconds: number, work: Promise<void>) {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, milliseconds)
-  })
-  return Promise.race([work, late]).finally(() => clearTimeout(timer))
 }

@@ -51,7 +51,7 @@ export async function* subscribeToTopic(
   }
 }
 
-type ReadOptions = Pick<TopicOptions, 'onRecovered'> & {
+type TopicReadOptions = Pick<TopicOptions, 'onRecovered'> & {
   subscriber: TrpcSubscriber
   topic: string
   after: number | undefined
@@ -59,7 +59,7 @@ type ReadOptions = Pick<TopicOptions, 'onRecovered'> & {
 
 async function* readTopic(
   node: RealtimeNode,
-  { subscriber, topic, after, onRecovered }: ReadOptions,
+  { subscriber, topic, after, onRecovered }: TopicReadOptions,
 ): AsyncGenerator<TopicItem> {
   const { hub } = node
   const recover = after === undefined ? null : { epoch: hub.epoch, offset: after }

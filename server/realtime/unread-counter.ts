@@ -11,7 +11,7 @@ const COUNTS_PER_STATEMENT = 10_000
 const FEW_COUNTS = 50
 
 type CounterOptions = { db: Db; nodeId: string }
-type ReadOptions = { reach: Reach; withinMs?: number | undefined }
+type StatementOptions = { reach: Reach; withinMs?: number | undefined }
 type CountOptions = { reach: Reach; onCounted: OnCounted }
 /** Called with what a statement has read. */
 type OnCounted = (counts: ConnectedCount[]) => Promise<void>
@@ -38,7 +38,7 @@ export class UnreadCounter {
   }
 
   /** Counts channels by one statement, which may be given less time than others. */
-  async read(channelIds: string[], { reach, withinMs }: ReadOptions) {
+  async read(channelIds: string[], { reach, withinMs }: StatementOptions) {
     const counted = { channelIds, nodeId: reach === 'forAll' ? null : this.options.nodeId }
     const counts = await this.options.db.use((db) =>
       withTimeLimit(db, withinMs, () => selectCountsOfChannels(db, counted)),

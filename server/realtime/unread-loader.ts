@@ -28,7 +28,7 @@ type LoaderOptions = {
 }
 /** Called with the rows of some of the users, and when the statement began. */
 type OnRead = (users: UserRef[], rows: CheckedCount[], startedAt: number) => void
-type ReadOptions = { onRead: OnRead; withinMs?: number | undefined }
+type LoadOptions = { onRead: OnRead; withinMs?: number | undefined }
 
 /** Loads all counts of users of this node. */
 export class UnreadLoader {
@@ -186,7 +186,7 @@ export class UnreadLoader {
     }
   }
 
-  async #readTogether({ users, readSince }: UsersToLoad, { onRead, withinMs }: ReadOptions) {
+  async #readTogether({ users, readSince }: UsersToLoad, { onRead, withinMs }: LoadOptions) {
     const startedAt = performance.now()
     const readWithinSeconds = readSince === undefined ? 0 : (startedAt - readSince) / 1_000
     const rows = await this.options.db.use((db) =>

@@ -7,7 +7,7 @@ import { type CountedEvent, changeOf, type DirtyChannels } from './dirty-channel
 import { PausedRuns } from './paused-runs.ts'
 import type { ChannelOffset } from './queries.ts'
 import type { Reach } from './reach.ts'
-import { byNode, type CausedCount, countsNotes, countsOf, withChanges } from './received-counts.ts'
+import { type CausedCount, countsNotes, countsOf, withChanges } from './received-counts.ts'
 import { SlowCounts } from './slow-counts.ts'
 import { UnreadCache } from './unread-cache.ts'
 import { UnreadCounter } from './unread-counter.ts'
@@ -20,7 +20,7 @@ import type { UserFanoutOptions } from './user-fanout.ts'
 type UnreadOptions = UserFanoutOptions & {
   pauseMs: number
   /** Whether any user may be connected, here or elsewhere. */
-  isHeard: () => boolean
+  hasReceivers: () => boolean
   send: (note: CountsNote) => void
 }
 
@@ -71,7 +71,7 @@ export class UnreadNotifier {
   /** An event of this node may change the counts of a channel's members, on whichever node. */
   markDirty(channelId: string, event: CountedEvent) {
     this.#counted.add(channelId, event.offset)
-    if (!this.options.isHeard()) return
+    if (!this.options.hasReceivers()) return
     this.#mark('forAll', channelId, event)
   }
 
@@ -175,7 +175,7 @@ export class UnreadNotifier {
   async stop() {
     const finish = async () => {
       await this.#runs.stop()
-      if (this.options.isHeard()) await this.#count('forAll', this.#work)
+      if (this.options.hasReceivers()) await this.#count('forAll', this.#work)
     }
     void this.#slow.stop()
     void this.#loader.stop()
@@ -240,7 +240,9 @@ export class UnreadNotifier {
 
   /** Sends other nodes the counts that concern their users. Returns those of users of this one. */
   #sendOthers(counts: ConnectedCount[], changes: DirtyChannels): CausedCount[] {
-    const { own, others } = byNode(counts, this.options.nodeId)
+    const { nodeId } = this.options
+    const own = counts.filter((count) => count.nodeId === nodeId)
+    const others = counts.filter((count) => count.nodeId !== nodeId)
     for (const note of countsNotes(others, (id) => changes.get(id))) this.options.send(note)
     return withChanges(own, changes)
   }

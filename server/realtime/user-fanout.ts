@@ -11,7 +11,7 @@ import type {
   ProfileChange,
   ProfileNote,
 } from './broker.ts'
-import { type ChannelEvent, createChannelCopies, type MissedEvent } from './channel-copies.ts'
+import { type ChannelEventRef, createChannelCopies, type MissedEvent } from './channel-copies.ts'
 import { createCoMembers } from './co-members.ts'
 import { createFanoutSender, type NodeFanout } from './fanout-notes.ts'
 import { FanoutOrder } from './fanout-order.ts'
@@ -34,14 +34,14 @@ export type UserFanoutOptions = {
 }
 type NodesOptions = {
   /** Whether any user may be connected, here or elsewhere. */
-  isHeard: () => boolean
+  hasReceivers: () => boolean
   send: (note: NodeNote) => void
   /** Called when the change could not be sent to the users of this node. */
   onPresenceLost: (change: PresenceNote) => void
   /** Called when the new name or image could not be sent to them. */
   onProfileLost: (change: ProfileChange) => void
   /** Called when a copy of this event could not be sent to them. */
-  onCopyLost: (event: ChannelEvent) => void
+  onCopyLost: (event: ChannelEventRef) => void
 }
 
 export type UserFanout = ReturnType<typeof createUserFanout>
@@ -52,7 +52,7 @@ export type UserFanout = ReturnType<typeof createUserFanout>
  * node looks up its own.
  */
 export function createUserFanout(options: UserFanoutOptions & NodesOptions) {
-  const { db, nodeId, sessions, broadcast, report, isHeard, send } = options
+  const { db, nodeId, sessions, broadcast, report, hasReceivers, send } = options
   const pauseMs = options.coMembersPauseMs ?? timings.coMembersPauseMs
   const order = new FanoutOrder()
   const sender = createFanoutSender(send)
@@ -96,7 +96,7 @@ export function createUserFanout(options: UserFanoutOptions & NodesOptions) {
         if (reach === 'forAll') leaveCopyToEach({ topic, offset })
       },
     })
-  const leaveCopyToEach = ({ topic, offset }: ChannelEvent) =>
+  const leaveCopyToEach = ({ topic, offset }: ChannelEventRef) =>
     send({ kind: 'hint', topic, offset, change: { type: 'channel.updated' } })
   const copies = { forAll: copiesOf('forAll'), forOwn: copiesOf('forOwn') }
 
@@ -129,7 +129,7 @@ export function createUserFanout(options: UserFanoutOptions & NodesOptions) {
   return {
     /** The change, as this node announces it. */
     announced: <Change extends object>(change: Change): Change & Announced => {
-      if (!isHeard()) return change
+      if (!hasReceivers()) return change
       announcements += 1
       return { ...change, announcer: { id: nodeId, number: announcements } }
     },

@@ -24,7 +24,7 @@ export function createWorkerPublisher({ db, nodeId, broker, metrics, report }: W
   const options = {
     ...{ db, nodeId, report, sessions: new Sessions() },
     broadcast: () => {},
-    isHeard: () => true,
+    hasReceivers: () => true,
     send: broker.send,
   }
   const userFanout = createUserFanout({

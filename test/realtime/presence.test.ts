@@ -66,7 +66,7 @@ describe('presence', () => {
       ...{ db: world().pool, nodeId, sessions: { isEmpty: false } as Sessions }, // what it reads
       broadcast: (topics) => void told.push(topics),
       report: () => {},
-      isHeard: () => true,
+      hasReceivers: () => true,
       send: () => {},
       onPresenceLost: () => {},
       onProfileLost: () => {},

@@ -35,7 +35,7 @@ async function openNotifier(userIds: string[], failing: number[], error = outOfR
     nodeId: NODE,
     sessions,
     pauseMs: 0,
-    isHeard: () => true,
+    hasReceivers: () => true,
     send: () => {},
     broadcast: (names, event) => {
       for (const name of names) told.set(name, [...(told.get(name) ?? []), event])

@@ -27,7 +27,7 @@ import { appTables } from './tables.ts'
 const LINE_BYTES = 2 ** 25
 const NEWLINE = 0x0a
 
-type ReadOptions = {
+type AppFileOptions = {
   body: AsyncIterable<Uint8Array>
   /** Runs a short transaction. */
   inTransaction: <T>(work: (db: Tx) => Promise<T>) => Promise<T>
@@ -40,7 +40,7 @@ type ReadOptions = {
  * Imports the file of an app, a batch in each transaction. Until the end nobody sees the app. What
  * is stored already when it begins again with the same file is passed over.
  */
-export async function readAppFile({ body, inTransaction, hasPush, onBatch }: ReadOptions) {
+export async function readAppFile({ body, inTransaction, hasPush, onBatch }: AppFileOptions) {
   let number = 0
   let reading: Reading | undefined
   let end: End | undefined
@@ -70,7 +70,7 @@ type End = AppFileLine & { kind: 'end' }
 async function finish(
   reading: Reading,
   { rows, leftOut }: End,
-  { inTransaction, hasPush }: Pick<ReadOptions, 'inTransaction' | 'hasPush'>,
+  { inTransaction, hasPush }: Pick<AppFileOptions, 'inTransaction' | 'hasPush'>,
 ) {
   const { header, counts } = reading
   requireCounts(rows, counts)
@@ -101,7 +101,7 @@ type Reading = {
 
 async function begin(
   line: AppFileLine | undefined,
-  { text, inTransaction }: Pick<ReadOptions, 'inTransaction'> & { text: string },
+  { text, inTransaction }: Pick<AppFileOptions, 'inTransaction'> & { text: string },
 ): Promise<Reading> {
   const header = requireHeader(line)
   const found = await inTransaction((db) => selectProgress(db, header.appId))
@@ -131,7 +131,7 @@ function addRow(reading: Reading, { text, row, number }: NumberedRow) {
 async function endBatch(
   reading: Reading,
   { table, rows, sha256 }: AppFileLine & { kind: 'batch' },
-  { number, inTransaction }: Pick<ReadOptions, 'inTransaction'> & { number: number },
+  { number, inTransaction }: Pick<AppFileOptions, 'inTransaction'> & { number: number },
 ) {
   const { header, progress, batch, counts } = reading
   reading.checksum = checksum(

@@ -20,8 +20,8 @@ const streamRecords: Converter = (entity) => {
 type Records = ReturnType<Converter>
 
 const wholeChannel = (entity: Entity, channel: Entity): Records => {
-  const place = { channel_id: channel.id, channel_type: channel.type }
-  const listedIn = (name: string) => listOf(entity[name]).map((one) => ({ ...place, ...one }))
+  const ofChannel = { channel_id: channel.id, channel_type: channel.type }
+  const listedIn = (name: string) => listOf(entity[name]).map((one) => ({ ...ofChannel, ...one }))
   return [
     ...channelOf({ ...channel, members: entity.members ?? channel.members }),
     ...listedIn('members').flatMap(memberOf),

@@ -2,7 +2,7 @@ import { type Channel, limits } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
 import { constant, DELETED_USER_NAME } from '../../db/sql.ts'
 import { firstMembers } from '../members/view.ts'
-import { type MessageRow, quote } from '../messages/message-json.ts'
+import { type MessageValues, quote } from '../messages/message-json.ts'
 import { contentBytes } from '../messages/page.ts'
 import { reactionsOfMessage } from '../messages/reaction-groups.ts'
 import { isLive, viewColumns } from '../messages/view.ts'
@@ -28,7 +28,7 @@ type ChannelViewRow = [
   settingsVersion: number,
   ...channel: ChannelView,
   /** Null in all columns if there is none. */
-  ...lastMessage: MessageRow,
+  ...lastMessage: MessageValues,
 ]
 export type ChannelView = [
   id: string,

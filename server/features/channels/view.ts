@@ -1,6 +1,6 @@
 import { type Channel, limits } from '@parley/contract'
 import type { Tx } from '../../db/client.ts'
-import { type MessageRow, messageJson } from '../messages/message-json.ts'
+import { type MessageValues, messageJson } from '../messages/message-json.ts'
 import { type ChannelQuery, type ChannelView, channelJson, selectChannelRows } from './rows.ts'
 
 /** The most bytes of an answer for a channel and its last message, besides the two. */
@@ -20,7 +20,7 @@ export async function selectChannelTexts(db: Tx, query: ChannelQuery) {
   let bytes = 0
   for (const row of rows) {
     const channel = row.slice(CHANNEL, MESSAGE) as ChannelView // by the columns
-    const message = row.slice(MESSAGE) as MessageRow // likewise
+    const message = row.slice(MESSAGE) as MessageValues // likewise
     const isEmpty = row[MESSAGE] === null
     const text = channelJson(channel, isEmpty ? 'null' : messageJson(message))
     const end = bytes + Buffer.byteLength(text) + AROUND_BYTES

@@ -24,7 +24,7 @@ import {
 } from './store.ts'
 
 /** The outcome for a record. */
-export type Outcome = { line: number; kind: ImportKind; verdict: rules.Verdict }
+export type RecordOutcome = { line: number; kind: ImportKind; verdict: rules.Verdict }
 type Batch = { appId: string; runId: string; parsed: ParsedRecord[] }
 
 /**
@@ -32,12 +32,15 @@ type Batch = { appId: string; runId: string; parsed: ParsedRecord[] }
  * depend on its size. Users, channels and members are stored at once. The rest waits in
  * `imported_rows` until the whole file was read, since its order is not known before.
  */
-export async function applyBatch(db: Tx, { appId, runId, parsed }: Batch): Promise<Outcome[]> {
+export async function applyBatch(
+  db: Tx,
+  { appId, runId, parsed }: Batch,
+): Promise<RecordOutcome[]> {
   const of = <K extends ImportKind>(kind: K) => {
     const ofKind = parsed.filter(({ record }) => record.record === kind)
     return ofKind as unknown as ParsedRecord<K>[] // as filtered
   }
-  const outcomes: Outcome[] = []
+  const outcomes: RecordOutcome[] = []
   const judge = <K extends ImportKind>(
     records: ParsedRecord<K>[],
     verdictOf: (one: ParsedRecord<K>) => rules.Verdict,
@@ -48,7 +51,7 @@ export async function applyBatch(db: Tx, { appId, runId, parsed }: Batch): Promi
       return verdict === 'imported'
     })
   const newUsers = await insertUsers(db, appId, of('user'))
-  const facts = await readFacts(db, { appId, parsed })
+  const facts = await readImportFacts(db, { appId, parsed })
   judge(of('user'), rules.judgeUser(facts, newUsers))
   const channels = judge(of('channel'), rules.judgeChannel(facts))
   const newChannels = channels.map((one) => ({ ...one, id: facts.channelId(one.record.id) }))
@@ -81,11 +84,14 @@ export async function applyBatch(db: Tx, { appId, runId, parsed }: Batch): Promi
 }
 
 const WAITING: ReadonlySet<ImportKind> = new Set(['message', 'reaction', 'pin', 'read'])
-const isRepeat = ({ kind, line, verdict }: Outcome, stored: ReadonlySet<number>) =>
+const isRepeat = ({ kind, line, verdict }: RecordOutcome, stored: ReadonlySet<number>) =>
   verdict === 'imported' && WAITING.has(kind) && !stored.has(line)
 
 /** Everything that the verdicts depend on, with the ids that records get here. */
-async function readFacts(db: Tx, { appId, parsed }: Omit<Batch, 'runId'>): Promise<rules.Facts> {
+async function readImportFacts(
+  db: Tx,
+  { appId, parsed }: Omit<Batch, 'runId'>,
+): Promise<rules.Facts> {
   const channelId = (id: string) => idOf(appId, 'channel', id)
   const messageId = (id: string) => idOf(appId, 'message', id)
   const refs = parsed.map(({ record }) => refsOf(record))
@@ -101,7 +107,7 @@ async function readFacts(db: Tx, { appId, parsed }: Omit<Batch, 'runId'>): Promi
   const channelIds = new Set(all((ref) => ref.channels).map(channelId))
   for (const message of messages.values()) channelIds.add(message.channelId)
   const channels = await selectChannelFacts(db, appId, [...channelIds])
-  const places = parsed.flatMap(({ record }) =>
+  const memberRefs = parsed.flatMap(({ record }) =>
     record.record === 'member' || record.record === 'read'
       ? [{ channelId: channelId(record.channelId), userId: record.userId }]
       : [],
@@ -115,7 +121,7 @@ async function readFacts(db: Tx, { appId, parsed }: Omit<Batch, 'runId'>): Promi
     users,
     channels,
     messages,
-    members: await selectMemberFacts(db, appId, places),
+    members: await selectMemberFacts(db, appId, memberRefs),
     takenPairs: await selectTakenPairs(db, appId, pairs),
     stored: await selectStoredOf(db, appId, { parsed, messageId }),
   }

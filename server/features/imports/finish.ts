@@ -2,7 +2,7 @@ import type { Tx } from '../../db/client.ts'
 import { nextOwner } from '../members/change.ts'
 import { storePins, storeReactions, storeReads } from './marks.ts'
 import { STEP, storeMessages } from './number.ts'
-import { forgetRead, type ReadChannel, selectRead } from './read-channels.ts'
+import { deleteNotes, type ReadChannel, selectRead } from './read-channels.ts'
 import type { Refusal } from './records.ts'
 import { TAKEN_PAIR } from './rules.ts'
 import { UNSET_MARKER } from './store.ts'
@@ -157,7 +157,7 @@ async function publish(db: Tx, { appId, channels }: Publish): Promise<Refusal[]>
           and other.deleted_at is null
       )`
   await appointOwners(db, { appId, channelIds })
-  await forgetRead(db, { appId, ids: channelIds })
+  await deleteNotes(db, { appId, ids: channelIds })
   const hidden = await db<{ id: string }[]>`
     select c.id
     from channels c

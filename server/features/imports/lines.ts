@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { limits } from '@parley/contract'
 import { ApiError } from '../../core/errors.ts'
+import { valueWithin } from '../../core/with-timeout.ts'
 
 /** A line of an import that is not empty, or what is wrong with its bytes. */
 export type Line = { line: number; isCutOff?: true } & ({ text: string } | { problem: string })
@@ -28,7 +29,8 @@ export async function* batchesOf(
   try {
     for (let next = chunks.next(); ; ) {
       const leftMs = lastLineAt + stalledMs - performance.now()
-      const chunk = await within(next, pending.length > 0 ? Math.min(PAUSE_MS, leftMs) : leftMs)
+      const waitMs = pending.length > 0 ? Math.min(PAUSE_MS, leftMs) : leftMs
+      const chunk = await valueWithin(waitMs, next, () => undefined)
       if (chunk === undefined && pending.length === 0)
         throw new ApiError('VALIDATION_ERROR', `body: no line came for ${stalledSeconds} seconds`)
       if (chunk?.done) break
@@ -56,20 +58,6 @@ export async function* batchesOf(
   } finally {
     // Not awaited: a source that has stalled would not answer.
     void chunks.return?.()?.then(undefined, () => {})
-  }
-}
-
-/** The value of a promise, or undefined if that takes longer. */
-async function within<T>(promise: Promise<T>, milliseconds: number): Promise<T | undefined> {
-  if (milliseconds === Number.POSITIVE_INFINITY) return promise
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), Math.max(0, milliseconds))
-  })
-  try {
-    return await Promise.race([promise, late])
-  } finally {
-    clearTimeout(timer)
   }
 }
 

@@ -50,7 +50,7 @@ export const selectRead = (
   order by ir.key
   limit ${most}`
 
-export const forgetRead = (db: Tx, { appId, ids }: { appId: string; ids: string[] }) => db`
+export const deleteNotes = (db: Tx, { appId, ids }: { appId: string; ids: string[] }) => db`
   delete from imported_rows
   where app_id = ${appId}
     and record = 'channel'

@@ -20,13 +20,13 @@ export type Facts = {
   stored: Set<string>
 }
 
-const refuse = (reason: string): Verdict => ({ reason })
+const refusedVerdict = (reason: string): Verdict => ({ reason })
 
 export const judgeUser = ({ users }: Facts, created: Set<string>) => {
   const isNew = new Set(created)
   return ({ record: { id } }: ParsedRecord<'user'>): Verdict => {
     if (isNew.delete(id)) return 'imported'
-    return users.get(id) === true ? 'skipped' : refuse('id: the user was deleted')
+    return users.get(id) === true ? 'skipped' : refusedVerdict('id: the user was deleted')
   }
 }
 
@@ -38,15 +38,15 @@ export const judgeChannel = (facts: Facts) => {
   return ({ record }: ParsedRecord<'channel'>): Verdict => {
     const id = facts.channelId(record.id)
     const state = channels.get(id)?.state
-    if (state === 'deleted') return refuse('id: the channel was deleted')
+    if (state === 'deleted') return refusedVerdict('id: the channel was deleted')
     if (state !== undefined) return 'skipped'
     if (record.createdBy !== undefined && !users.get(record.createdBy))
-      return refuse('createdBy: unknown user')
+      return refusedVerdict('createdBy: unknown user')
     if (record.memberIds?.some((userId) => !users.get(userId)))
-      return refuse('memberIds: unknown user')
+      return refusedVerdict('memberIds: unknown user')
     const pair = record.memberIds?.toSorted().join(' ')
     if (pair !== undefined) {
-      if (takenPairs.has(pair)) return refuse(TAKEN_PAIR)
+      if (takenPairs.has(pair)) return refusedVerdict(TAKEN_PAIR)
       takenPairs.add(pair)
       for (const userId of record.memberIds ?? [])
         facts.members.set(memberKey({ channelId: id, userId }), 0)
@@ -70,13 +70,14 @@ export const judgeMember =
   ({ record: { channelId, userId } }: ParsedRecord<'member'>): Verdict => {
     const id = facts.channelId(channelId)
     const channel = channels.get(id)
-    const place = memberKey({ channelId: id, userId })
-    if (channel && channel.state !== 'deleted' && members.has(place)) return 'skipped'
+    const memberRef = memberKey({ channelId: id, userId })
+    if (channel && channel.state !== 'deleted' && members.has(memberRef)) return 'skipped'
     const problem = channelProblem(channel)
-    if (problem !== undefined) return refuse(problem)
-    if (channel?.type === 'messaging') return refuse('channelId: a direct message has two members')
-    if (!users.get(userId)) return refuse('userId: unknown user')
-    members.set(place, 0)
+    if (problem !== undefined) return refusedVerdict(problem)
+    if (channel?.type === 'messaging')
+      return refusedVerdict('channelId: a direct message has two members')
+    if (!users.get(userId)) return refusedVerdict('userId: unknown user')
+    members.set(memberRef, 0)
     return 'imported'
   }
 
@@ -87,18 +88,19 @@ export const judgeMessage =
     const channelId = facts.channelId(record.channelId)
     const existing = messages.get(id)
     if (existing?.channelId === channelId) return 'skipped'
-    if (existing) return refuse('id: a message of another channel has it')
+    if (existing) return refusedVerdict('id: a message of another channel has it')
     const problem = channelProblem(channels.get(channelId))
-    if (problem !== undefined) return refuse(problem)
+    if (problem !== undefined) return refusedVerdict(problem)
     if (record.userId !== undefined && !users.get(record.userId))
-      return refuse('userId: unknown user')
+      return refusedVerdict('userId: unknown user')
     const parentKey = record.parentId === undefined ? undefined : facts.messageId(record.parentId)
     const parent = parentKey === undefined ? undefined : messages.get(parentKey)
     const createdMicros = microsOf(record.createdAt)
     if (parentKey !== undefined) {
-      if (parent?.channelId !== channelId) return refuse('parentId: unknown message of the channel')
+      if (parent?.channelId !== channelId)
+        return refusedVerdict('parentId: unknown message of the channel')
       if (createdMicros < parent.createdMicros)
-        return refuse('createdAt: expected no time before that of the parent')
+        return refusedVerdict('createdAt: expected no time before that of the parent')
     }
     const parentId = parentKey === undefined ? null : (parent?.parentId ?? parentKey)
     messages.set(id, { channelId, parentId, createdMicros, seq: null })
@@ -117,11 +119,11 @@ const judgeMark = (
   { messageId, userId, key }: { messageId: string; userId: string; key: string },
 ): Verdict => {
   const message = messages.get(facts.messageId(messageId))
-  if (!message) return refuse('messageId: unknown message')
+  if (!message) return refusedVerdict('messageId: unknown message')
   if (stored.has(key)) return 'skipped'
   const problem = channelProblem(channels.get(message.channelId))
-  if (problem !== undefined) return refuse(problem.replace('channelId', 'messageId'))
-  return users.get(userId) ? 'imported' : refuse('userId: unknown user')
+  if (problem !== undefined) return refusedVerdict(problem.replace('channelId', 'messageId'))
+  return users.get(userId) ? 'imported' : refusedVerdict('userId: unknown user')
 }
 
 export const judgeReaction =
@@ -143,9 +145,10 @@ export const judgeRead =
     const channelId = facts.channelId(record.channelId)
     const message = messages.get(facts.messageId(record.messageId))
     const lastReadSeq = members.get(memberKey({ channelId, userId: record.userId }))
-    if (message?.channelId !== channelId) return refuse('messageId: unknown message of the channel')
-    if (lastReadSeq === undefined) return refuse('userId: not a member of the channel')
+    if (message?.channelId !== channelId)
+      return refusedVerdict('messageId: unknown message of the channel')
+    if (lastReadSeq === undefined) return refusedVerdict('userId: not a member of the channel')
     if (message.seq !== null && lastReadSeq >= message.seq) return 'skipped'
     const problem = channelProblem(channels.get(channelId))
-    return problem === undefined ? 'imported' : refuse(problem)
+    return problem === undefined ? 'imported' : refusedVerdict(problem)
   }

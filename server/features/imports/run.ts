@@ -54,7 +54,7 @@ async function readImport(options: ImportOptions): Promise<ImportReport> {
     inTransaction(async (db) => work(db, await renewLease(db, appId, runId)))
   const onRefusal = (refusal: Refusal) => {
     metrics.importedRecords.inc({ outcome: 'refused' })
-    refuse(report, refusal)
+    recordRefusal(report, refusal)
   }
   try {
     let isCutOff = false
@@ -119,15 +119,15 @@ const emptyReport = (): ImportReport => ({
  * Of many refusals, keeps the first ones by line. They come in the order of their lines, except
  * those found at the end.
  */
-function refuse(report: ImportReport, { line, reason }: Refusal) {
+function recordRefusal(report: ImportReport, { line, reason }: Refusal) {
   const { refusalsShown, reasonLength } = limits.imports
   const { refusals } = report
   report.refused += 1
-  const place = refusals.findLastIndex((other) => other.line <= line) + 1
-  if (place >= refusalsShown) return
+  const index = refusals.findLastIndex((other) => other.line <= line) + 1
+  if (index >= refusalsShown) return
   // The reason may name each field of a long line.
   const short = `${reason.slice(0, reasonLength - 1).toWellFormed()}…`
-  refusals.splice(place, 0, { line, reason: reason.length > reasonLength ? short : reason })
+  refusals.splice(index, 0, { line, reason: reason.length > reasonLength ? short : reason })
   if (refusals.length > refusalsShown) refusals.pop()
 }
 

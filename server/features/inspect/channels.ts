@@ -51,11 +51,11 @@ async function searchChannels(db: Tx, { appId, q, limit, cursor }: Query & { q: 
   return { channels: [...open, ...others.channels], nextCursor: others.nextCursor }
 }
 
-type Slice = { ids: string[]; oldest: string | null; count: number }
+type ChannelSlice = { ids: string[]; oldest: string | null; count: number }
 
 /** Looks at a slice of all channels, and returns those that are not open and have the name. */
 async function searchOthers(db: Tx, { appId, q, limit, cursor }: Query & { q: string }) {
-  const [slice] = await db<Slice[]>`
+  const [slice] = await db<ChannelSlice[]>`
     with slice as materialized (
       select c.id, c.type, c.name
       from channels c

@@ -25,7 +25,7 @@ export const messages = implement(
         and ${userId === undefined ? db`true` : db`msg.user_id collate "C" = ${userId}`}
         and ${before}
         and ${since === undefined ? db`true` : db`msg.seq < ${since}::int`}`
-    const slice = q === undefined ? undefined : await selectSlice(db, listed)
+    const slice = q === undefined ? undefined : await selectMessageSlice(db, listed)
     const rows = db`
       select msg.*
       from messages msg
@@ -48,14 +48,14 @@ export const messages = implement(
   },
 )
 
-type Slice = { oldest: number; hasMore: boolean }
+type MessageSlice = { oldest: number; hasMore: boolean }
 
 /**
  * The newest of the messages: as many as a call looks at, and where a search goes on after them, if
  * there are more.
  */
-async function selectSlice(db: Tx, listed: Fragment) {
-  const [{ oldest, hasMore } = { oldest: 0, hasMore: false }] = await db<Slice[]>`
+async function selectMessageSlice(db: Tx, listed: Fragment) {
+  const [{ oldest, hasMore } = { oldest: 0, hasMore: false }] = await db<MessageSlice[]>`
     select
       coalesce(min(slice.seq) filter (where slice.is_seen), 0) as oldest,
       count(*) filter (where slice.is_seen) < count(*)

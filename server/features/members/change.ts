@@ -101,7 +101,7 @@ async function notifyAdded(
 ) {
   const channel = await viewForNewMember(ctx.db, { appId, id })
   if (!channel) return
-  requireRoom(channel, members)
+  requireSpace(channel, members)
   for (const { userId, role } of members) {
     const others = type === 'messaging' ? members.filter((other) => other.userId !== userId) : []
     const peer = others[0]?.user
@@ -116,7 +116,7 @@ async function notifyAdded(
  * Checked before the events are written as JSON: together they may be many times the largest
  * answer.
  */
-function requireRoom(channel: object, members: Member[]) {
+function requireSpace(channel: object, members: Member[]) {
   const bytesEach = byteSize(channel) + byteSize(members) / members.length
   const most = Math.floor(limits.newMembersBytes / bytesEach)
   if (members.length > most)

@@ -28,7 +28,7 @@ export async function judge(
   input: Send,
 ): Promise<Prepared> {
   if (caller.userId === null || !isJudged(caller)) return { input }
-  const { hook, repeated } = await read((db) => readFacts(db, caller, input))
+  const { hook, repeated } = await read((db) => readHookFacts(db, caller, input))
   if (repeated) return { repeated }
   if (!hook) return { input }
   if (input.streaming) {
@@ -90,7 +90,7 @@ export const isAsJudged = (message: Content, judged: Content | undefined) =>
 const isJudged = ({ isScreened }: UserCaller) => isScreened === true
 
 /** Reads what the judgement depends on. Refuses authors who may not read the channel. */
-async function readFacts(db: Tx, caller: UserCaller, input: Send) {
+async function readHookFacts(db: Tx, caller: UserCaller, input: Send) {
   const repeated = await findRepeated({ db, caller }, input)
   if (repeated) return { repeated }
   await channelForReader({ db, caller }, input.channelId)

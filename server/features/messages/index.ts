@@ -25,7 +25,7 @@ const list = implementWithoutTransaction(
   contract.messages.list,
   async (ctx, { channelId, limit, before, after, since_seq: sinceSeq, replies }) => {
     const isListed = replies !== false ? isLive(ctx.db) : isLiveRoot(ctx.db)
-    const within =
+    const condition =
       sinceSeq === undefined
         ? ctx.db`msg.channel_id = ${channelId} and ${isListed}`
         : ctx.db`msg.channel_id = ${channelId}`
@@ -35,7 +35,7 @@ const list = implementWithoutTransaction(
       channelForReader(ctx, channelId, cursor),
       readPage(ctx, {
         channelId,
-        within,
+        condition,
         isForward: after !== undefined || sinceSeq !== undefined,
         from: sinceSeq ?? positionOf(ctx.db, channelId, cursor),
         limit,
@@ -55,7 +55,7 @@ const replies = implementWithoutTransaction(
       cursor === undefined || channelForReader(ctx, channelId, cursor),
       readPage(ctx, {
         channelId,
-        within: ctx.db`msg.parent_id = ${messageId} and ${isLive(ctx.db)}`,
+        condition: ctx.db`msg.parent_id = ${messageId} and ${isLive(ctx.db)}`,
         isForward: after !== undefined,
         from: positionOf(ctx.db, channelId, cursor),
         limit,
@@ -71,7 +71,7 @@ const positionOf = (db: Tx, channelId: string, messageId: string | undefined) =>
 
 type PageRequest = {
   channelId: string
-  within: Fragment
+  condition: Fragment
   isForward: boolean
   from: number | Fragment | undefined
   limit: number
@@ -83,7 +83,7 @@ type PageRequest = {
  */
 async function readPage(ctx: ReaderContext, request: PageRequest) {
   const { db, caller } = ctx
-  const { channelId, within, isForward, from, limit } = request
+  const { channelId, condition, isForward, from, limit } = request
   const beyond = isForward
     ? db`msg.seq > ${from ?? 0}`
     : db`msg.seq < ${from ?? limits.largestInteger}`
@@ -91,7 +91,7 @@ async function readPage(ctx: ReaderContext, request: PageRequest) {
   const rows = db`
     select msg.*
     from messages msg
-    where ${within}
+    where ${condition}
       and ${beyond}
       and ${isReadable(ctx, channelId)}
     order by ${order}

@@ -5,7 +5,7 @@ import { SYSTEM_USER } from '../system-user.ts'
  * A message as it is read, to be written as JSON: without names, since objects of so many columns
  * are slow to make. Null is what most messages have; what is JSON in the database comes as text.
  */
-export type MessageRow = [
+export type MessageValues = [
   id: string,
   /** Null if it is the channel that was asked for. */
   channelId: string | null,
@@ -69,7 +69,7 @@ export function messageJson(
     silent,
     streaming,
     interrupted,
-  ]: [...MessageRow, ...unknown[]],
+  ]: [...MessageValues, ...unknown[]],
   channelId = '',
 ): string {
   const author = JSON.stringify(userId)

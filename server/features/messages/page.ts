@@ -1,7 +1,7 @@
 import { limits, type Message } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
 import { constant } from '../../db/sql.ts'
-import { type MessageRow, messageJson } from './message-json.ts'
+import { type MessageValues, messageJson } from './message-json.ts'
 import { reactionsOfMessage } from './reaction-groups.ts'
 import { viewColumns, withAuthor } from './view.ts'
 
@@ -17,7 +17,7 @@ type PageQuery = {
   also?: Fragment
 }
 /** Messages that compare as equal share a place. */
-type PageRow = [...view: MessageRow, place: number, hasNext: true | null, also: string | null]
+type PageRow = [...view: MessageValues, place: number, hasNext: true | null, also: string | null]
 /** Where its columns are. */
 const SEQ = 7
 const PLACE = 26

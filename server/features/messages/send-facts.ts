@@ -40,7 +40,7 @@ export type SendFacts = {
  * Locks the channels of these commands of one app, and reads the facts of each command. No facts if
  * the author has no row, as for the backend before its first message.
  */
-export async function readFacts(
+export async function readSendFacts(
   db: Tx,
   commands: SendCommand[],
   { mayWait }: { mayWait: boolean },

@@ -9,7 +9,7 @@ import { insertSystemUser } from '../system-user.ts'
 import { type Append, createAppender, type SendOutcome } from './append.ts'
 import { judge } from './before-send.ts'
 import { findRepeated } from './repeated.ts'
-import { readFacts, type SendCommand, type SendFacts } from './send-facts.ts'
+import { readSendFacts, type SendCommand, type SendFacts } from './send-facts.ts'
 import { selectMessages } from './view.ts'
 
 /** While one transaction commits, the messages of another can be read and written. */
@@ -38,7 +38,7 @@ export const send = implementBatch(contract.messages.send, {
     text.length + jsonLength(attachments) + jsonLength(custom ?? {}) + MESSAGE_BYTES,
   lanes: LANES,
   run: async (ctx, commands, { mayWait }) => {
-    const facts = await readFacts(ctx.db, commands, { mayWait })
+    const facts = await readSendFacts(ctx.db, commands, { mayWait })
     const earlier = await selectEarlier(ctx.db, facts)
     const { append, write } = createAppender(ctx)
     const factsOf = new Map(facts.map((each) => [each.command, each]))
@@ -66,10 +66,10 @@ function decide(
   if (!channel) return { error: channelNotFound() }
   const wrongType = isBackend ? 'regular' : 'system'
   if (command.input.type === wrongType) {
-    return refuse('FORBIDDEN', `type: expected something other than "${wrongType}"`)
+    return refusedOutcome('FORBIDDEN', `type: expected something other than "${wrongType}"`)
   }
   if (isBackend && command.input.streaming) {
-    return refuse('FORBIDDEN', 'System messages cannot be streamed')
+    return refusedOutcome('FORBIDDEN', 'System messages cannot be streamed')
   }
   if (role === null && !isBackend && !isOpen(channel.type)) {
     return { error: notMember() }
@@ -77,17 +77,17 @@ function decide(
   const repeated = earlierId === null ? undefined : earlier.get(earlierId)
   if (repeated) return { result: repeated, isRepeat: true }
   if (command.input.parentId !== undefined && facts.rootId === null) {
-    return refuse('NOT_FOUND', 'Parent message not found')
+    return refusedOutcome('NOT_FOUND', 'Parent message not found')
   }
   if (command.input.quotedMessageId !== undefined && facts.quoted === null) {
-    return refuse('NOT_FOUND', 'Quoted message not found')
+    return refusedOutcome('NOT_FOUND', 'Quoted message not found')
   }
   if (isBackend) return append(facts, channel)
   if (channel.frozen) return { error: channelFrozen() }
   return role === null ? { error: joinFirst(command) } : append(facts, channel)
 }
 
-const refuse = (code: 'NOT_FOUND' | 'FORBIDDEN', message: string) => ({
+const refusedOutcome = (code: 'NOT_FOUND' | 'FORBIDDEN', message: string) => ({
   error: new ApiError(code, message),
 })
 

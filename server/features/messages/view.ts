@@ -1,7 +1,7 @@
 import type { Message } from '@parley/contract'
 import type { Fragment, Tx } from '../../db/client.ts'
 import { constant } from '../../db/sql.ts'
-import { type MessageRow, messageJson } from './message-json.ts'
+import { type MessageValues, messageJson } from './message-json.ts'
 import { quotedMessage } from './quote-view.ts'
 import { reactionsOfMessage } from './reaction-groups.ts'
 
@@ -18,7 +18,7 @@ export async function selectMessages(
     from messages msg
     ${withAuthor(db)}
     ${which}`.values()
-  return rows.map((row) => JSON.parse(messageJson(row as MessageRow))) // by the columns
+  return rows.map((row) => JSON.parse(messageJson(row as MessageValues))) // by the columns
 }
 
 /** The `author` of message row `msg`. */
@@ -34,7 +34,7 @@ type Viewed = {
   channelId?: string | undefined
 }
 
-/** In the order of MessageRow, of message row `msg` and its `author`. */
+/** In the order of MessageValues, of message row `msg` and its `author`. */
 export const viewColumns = (db: Tx, { reactions, channelId }: Viewed) => db`
   msg.id, ${channelId === undefined ? ownChannel(db) : noChannel(db)}, msg.type,
   msg.user_id, author.display_name, author.image,

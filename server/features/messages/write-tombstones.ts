@@ -98,10 +98,10 @@ export function writeTombstones(db: Tx, { appId, channelId, tombstones, threads 
       ) e
     ),
     reacted as materialized (
-      select deleted.id, r.place
+      select deleted.id, r.row_id
       from deleted
       cross join lateral (
-        select r.ctid as place
+        select r.ctid as row_id
         from reactions r
         where r.message_id = deleted.id
         order by r.emoji, r.user_id -- of two indexes, the one that begins with the message
@@ -150,7 +150,7 @@ export function writeTombstones(db: Tx, { appId, channelId, tombstones, threads 
       insert into text_removals (message_id, app_id, topic, after, rev, tombstone, quote)
       select
         deleted.id, ${appId},
-        case when many.has_text then ${topic} else ${crowdTopic(appId, channelId)} end,
+        case when many.has_text then ${topic} else ${reactionQueue(appId, channelId)} end,
         coalesce(deleted."createdRev" - 1, 0),
         deleted.rev, deleted.envelope, emptied.quote
       from many
@@ -160,7 +160,7 @@ export function writeTombstones(db: Tx, { appId, channelId, tombstones, threads 
     reactions as (
       delete from reactions
       where ctid = any(array(
-        select place
+        select row_id
         from reacted
         where id not in (
           select id
@@ -226,6 +226,6 @@ export function writeTombstones(db: Tx, { appId, channelId, tombstones, threads 
 }
 
 /** A topic without events, where messages wait of which only the reactions are left. */
-const crowdTopic = (appId: string, channelId: string) => `reactions:${appId}:${channelId}`
+const reactionQueue = (appId: string, channelId: string) => `reactions:${appId}:${channelId}`
 
 const idOf = ({ id }: { id: string }) => id

@@ -181,7 +181,7 @@ const textsOf = ({ channelId, userIds }: NamedTarget, topic: string) =>
     : userIds.map((userId) => JSON.stringify(userId).slice(1))
 
 /** The other member's name, in the topic of a member of a channel that was deleted. */
-export async function forgetDirectName(db: Tx, ref: ChannelRef, walk: Walk) {
+export async function eraseDirectName(db: Tx, ref: ChannelRef, walk: Walk) {
   const [channel] = await selectUnseen(db, ref)
   if (!channel) return OVER
   return rewriteEvents(db, { ...walk, channel, texts: [JSON.stringify(channel.id)] })

@@ -49,9 +49,9 @@ function positionOf(cursor: string): ExportStart & { noteId: string } {
   const [, noteId, part] = PAGE.exec(page) ?? []
   const [, first, second] = KEY.exec(key) ?? []
   if (noteId === undefined || first === undefined || second === undefined) throw invalidCursor()
-  const place = { part: Number(part), first, second }
-  if (!exportParts[place.part]?.isPosition(place)) throw invalidCursor()
-  return { noteId, ...place }
+  const position = { part: Number(part), first, second }
+  if (!exportParts[position.part]?.isPosition(position)) throw invalidCursor()
+  return { noteId, ...position }
 }
 
 /** A row without data is not the user's, but counts for the page. */
@@ -59,22 +59,24 @@ type Row = ExportPosition & { data: ExportItem['data'] | null; found: number }
 
 /** Parts are read one after the other, until a page has something or there are no more. */
 async function readPage(db: Tx, user: ExportRef, from: ExportStart) {
-  for (let place = from; ; ) {
-    const part = exportParts[place.part]
+  for (let position = from; ; ) {
+    const part = exportParts[position.part]
     if (!part) return { items: [], next: null }
-    const { rows: which, end } = await part.select(db, { ...user, ...place })
+    const { rows: which, end } = await part.select(db, { ...user, ...position })
     const rows = await selectRows(db, which)
     const items = rows.flatMap(({ data }) => (data === null ? [] : { kind: part.kind, data }))
     const last = rows.at(-1)
     const isFull = last && (rows.length < last.found || last.found >= limits.exportPage)
-    const next = isFull ? { ...place, first: last.first, second: last.second } : after(place, end)
+    const next = isFull
+      ? { ...position, first: last.first, second: last.second }
+      : after(position, end)
     const isLast = exportParts[next.part] === undefined
     if (items.length > 0 || isLast) {
       return { items, next: isLast ? null : next }
     }
     // A full page, or a slice of channels, is a page even without anything: it has an end.
     if (end || isFull) return { items, next }
-    place = next
+    position = next
   }
 }
 

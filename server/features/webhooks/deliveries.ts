@@ -5,7 +5,7 @@ import { implement, implementWithoutTransaction } from '../../core/operation.ts'
 import { replayKey } from '../../core/webhook-replays.ts'
 import type { Tx } from '../../db/client.ts'
 import { decodeNumberCursor, encodeCursor, toPage } from '../cursors.ts'
-import { deliveryColumns, found, requireWebhook } from './view.ts'
+import { deliveryColumns, requireWebhook, requireWebhookRow } from './view.ts'
 
 export const test = implement(contract.webhooks.test, async (ctx, { webhookId }) => {
   const { db, caller } = ctx
@@ -17,7 +17,7 @@ export const test = implement(contract.webhooks.test, async (ctx, { webhookId })
       and wh.app_id = ${caller.appId}
     returning ${deliveryColumns(db)}`
   noteAct(ctx, { operation: 'webhooks.test', target: { webhookId } })
-  return found(delivery)
+  return requireWebhookRow(delivery)
 })
 
 export const deliveries = implementWithoutTransaction(

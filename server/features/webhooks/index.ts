@@ -8,7 +8,7 @@ import { replayKey } from '../../core/webhook-replays.ts'
 import { deliveries, replay, retry, test } from './deliveries.ts'
 import { resumeDeliveries } from './resume.ts'
 import { requireUrl } from './url.ts'
-import { found, selectWebhooks, webhookColumns } from './view.ts'
+import { requireWebhookRow, selectWebhooks, webhookColumns } from './view.ts'
 
 const create = implement(contract.webhooks.create, async (ctx, { url, events, description }) => {
   requireUrl(ctx.services, url)
@@ -92,7 +92,7 @@ const update = implement(
         operation: 'webhooks.update',
         target: { webhookId, url: url && auditedUrl(url), events, enabled },
       })
-    return found(webhook)
+    return requireWebhookRow(webhook)
   },
 )
 
@@ -111,7 +111,7 @@ const remove = implement(contract.webhooks.delete, async (ctx, { webhookId }) =>
     where id = ${webhookId}
       and app_id = ${ctx.caller.appId}
     returning id`
-  found(deleted)
+  requireWebhookRow(deleted)
   noteAct(ctx, { operation: 'webhooks.delete', target: { webhookId } })
   return { success: true }
 })
@@ -130,7 +130,7 @@ const rotate = implement(contract.webhooks.rotate, async (ctx, { webhookId }) =>
         and wh.app_id = ${caller.appId}
       returning ${webhookColumns(db)}`
   noteAct(ctx, { operation: 'webhooks.rotate', target: { webhookId } })
-  return { ...found(webhook), secret }
+  return { ...requireWebhookRow(webhook), secret }
 })
 
 export const webhooks = {

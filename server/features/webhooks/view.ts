@@ -44,7 +44,7 @@ export const deliveryColumns = (db: Tx) => db`
   wd.created_at`
 
 /** The row of the app's webhook that a statement returned; without one, NOT_FOUND. */
-export function found<Row>(row: Row | undefined): Row {
+export function requireWebhookRow<Row>(row: Row | undefined): Row {
   if (row === undefined) throw new ApiError('NOT_FOUND', 'Webhook not found')
   return row
 }
@@ -59,5 +59,5 @@ export async function requireWebhook(
     from webhooks wh
     where wh.id = ${webhookId}
       and wh.app_id = ${appId}`
-  found(webhook)
+  requireWebhookRow(webhook)
 }

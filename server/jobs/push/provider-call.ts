@@ -46,12 +46,12 @@ export const createProviderCall =
     { body, timeoutMs = pushTimeoutMs, signal }: CallOptions = {},
   ) => {
     const [trace] = jobTraces.getStore() ?? []
-    const initOf = (place: string | undefined) =>
+    const initOf = (traceContext: string | undefined) =>
       ({
         method,
         headers: {
           authorization: `ApiKey ${secretKey}`,
-          ...traceparent(place, trace),
+          ...traceparent(traceContext, trace),
           ...(body ? { 'content-type': 'application/json' } : {}),
         },
         redirect: 'error',
@@ -65,7 +65,7 @@ export const createProviderCall =
       }),
       (span) =>
         withTimeout(timeoutMs, signal, (signal) =>
-          request(requestOf(`${apiUrl}${path}`, { ...initOf(span?.place), signal })),
+          request(requestOf(`${apiUrl}${path}`, { ...initOf(span?.traceContext), signal })),
         ),
     )
     // A proxy may answer with what it was sent.
@@ -80,8 +80,11 @@ export const createProviderCall =
 const withoutIds = (path: string) => path.replace(/(\/subscribers\/)[^/]+/, '$1:id')
 
 /** The context of the call's span, or else of the trace that the job belongs to. */
-function traceparent(place: string | undefined, trace: string | undefined): Record<string, string> {
-  if (place !== undefined) return { traceparent: `00-${place}` }
+function traceparent(
+  traceContext: string | undefined,
+  trace: string | undefined,
+): Record<string, string> {
+  if (traceContext !== undefined) return { traceparent: `00-${traceContext}` }
   return trace === undefined ? {} : { traceparent: traceparentOf(trace) }
 }
 

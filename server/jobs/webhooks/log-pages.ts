@@ -25,16 +25,16 @@ export async function eachPage(
   mayContinue: (next: LogPosition) => boolean | Promise<boolean> = () => true,
 ) {
   const size = createBatchSize(PAGE)
-  let place = first
+  let position = first
   for (;;) {
-    const from = place
+    const from = position
     const { last, most } = await size.run(async (most) => {
       const [last] = await db.use(async (db) => await run(db, { ...from, most }))
       return { last, most }
     })
     if (!last || last.count < most) return true
-    place = last
-    if (!(await mayContinue(place))) return false
+    position = last
+    if (!(await mayContinue(position))) return false
   }
 }
 

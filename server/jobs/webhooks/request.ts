@@ -33,8 +33,8 @@ export function bodyOf(appId: string, event: LoggedEvent) {
   const { topic, offset, createdAt } = event
   const { type, payload }: Envelope = JSON.parse(envelopeIn(event))
   const ref = parseTopic(topic)
-  const place = ref?.kind === 'user' ? { userId: ref.userId } : { rev: offset }
-  return JSON.stringify({ type, timestamp: createdAt, appId, data: { ...payload, ...place } })
+  const position = ref?.kind === 'user' ? { userId: ref.userId } : { rev: offset }
+  return JSON.stringify({ type, timestamp: createdAt, appId, data: { ...payload, ...position } })
 }
 
 type SignedRequest = { url: string; id: string; body: string; secrets: string[] }
@@ -52,7 +52,7 @@ export async function post(
     const send = (own?: Span) =>
       withTimeout(timeoutMs, signal, async (signal) => {
         signal.addEventListener('abort', () => isOver.abort())
-        const sent = { ...headers, ...(own && { traceparent: `00-${own.place}` }) }
+        const sent = { ...headers, ...(own && { traceparent: `00-${own.traceContext}` }) }
         const response = await request(new URL(url), {
           method: 'POST',
           headers: sent,

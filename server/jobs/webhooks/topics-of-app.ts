@@ -15,7 +15,7 @@ export async function nextTopics(
   for (const kind of KINDS) {
     const first = `${kind}:${appId}:`
     if (after !== '' && KINDS.indexOf(kind) < KINDS.indexOf(after.split(':', 1)[0] ?? '')) continue
-    const place = after.startsWith(first) ? after : first
+    const from = after.startsWith(first) ? after : first
     // The first topic of another app ends the walk. The collation decides where that is.
     const rows = await db.use(
       (db) => db<{ topic: string }[]>`
@@ -23,7 +23,7 @@ export async function nextTopics(
           (
             select e.topic, 1 as number
             from events e
-            where e.topic > ${place}
+            where e.topic > ${from}
             order by e.topic
             limit 1
           )

@@ -45,7 +45,7 @@ export function openFanout() {
       if (type === 'user.updated') names.push(payload.user.name)
     },
     report: (_, problem) => void problems.push(problem),
-    isHeard: () => true,
+    hasReceivers: () => true,
     send: (note) => void notes.push(note),
     onPresenceLost: () => void problems.push('presence lost'),
     onProfileLost: () => void problems.push('profile lost'),

@@ -61,7 +61,7 @@ export function openNotifier(...rows: Row[]) {
       return database.keys.length
     },
     failure: undefined as Error | undefined,
-    isHeard: true,
+    hasReceivers: true,
     /** How long a statement takes that works, by its keys, and one that does not, at most. */
     readMs: (_keys: string[]) => 0,
     timeoutMs: 0,
@@ -121,7 +121,7 @@ export function openNotifier(...rows: Row[]) {
     nodeId: 'node',
     sessions,
     pauseMs: PAUSE_MS,
-    isHeard: () => database.isHeard,
+    hasReceivers: () => database.hasReceivers,
     send: (note) => void notes.push(note),
     broadcast: ([topic], { type, payload }: Envelope) => {
       const what = 'channelId' in payload ? payload.channelId : 'total'

@@ -130,7 +130,7 @@ test('a node that stops counts what happened last, if others may hear of it', as
   await pass(10_000)
   expect(database.statements).toBe(1)
   const alone = openNotifier(row('ben', 'one', 1))
-  alone.database.isHeard = false
+  alone.database.hasReceivers = false
   alone.notifier.markDirty('one', { offset: 1 })
   expect([await alone.news(), alone.database.statements]).toEqual([[], 0])
 })
