@@ -41,3 +41,17 @@ test('statements call a table by its alias, and a second row of it by a word', (
   const wrong = uses.filter(({ table, alias }) => alias !== aliases.get(table) && !isWord(alias))
   expect(wrong).toEqual([])
 })
+
+test('no other relation has the alias of a table', () => {
+  const relation = /\b(?:from|join|lateral) (?!lateral\b)([\w.]+)(?:\(.*\))?(?: as)? (\w+)/g
+  const tableOf = new Map([...aliases].map(([table, alias]) => [alias, table]))
+  const wrong = server.flatMap(({ file, text }) =>
+    [...text.replace(COMMENT, '').matchAll(relation)].flatMap(([use, name = '', alias = '']) => {
+      const table = tableOf.get(alias)
+      // A function that returns rows of a table is named after it.
+      const isOfTable = table === undefined || name === table || name.startsWith(`${table}_`)
+      return isOfTable ? [] : [{ file, use }]
+    }),
+  )
+  expect(wrong).toEqual([])
+})

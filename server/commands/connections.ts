@@ -26,12 +26,12 @@ export const connectionWarnings = (url: string, config: Sizes) =>
       select least(
         current_setting('max_connections')::int
         - current_setting('superuser_reserved_connections')::int,
-        case when not r.rolsuper then nullif(r.rolconnlimit, -1) end,
-        case when not r.rolsuper then nullif(d.datconnlimit, -1) end
+        case when not role.rolsuper then nullif(role.rolconnlimit, -1) end,
+        case when not role.rolsuper then nullif(own.datconnlimit, -1) end
       ) as allowed
-      from pg_roles r
-      join pg_database d on d.datname = current_database()
-      where r.rolname = current_user`
+      from pg_roles role
+      join pg_database own on own.datname = current_database()
+      where role.rolname = current_user`
     const needed = connectionsOf(config)
     if (!setting || needed <= setting.allowed) return []
     return [

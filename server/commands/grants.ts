@@ -49,19 +49,23 @@ const selectVersions = async (db: Tx) =>
  * with a right to any table of ours. PostgreSQL cuts long names.
  */
 const selectGranted = (db: Tx, url: string) => db<{ role: string }[]>`
-  select distinct r.rolname::text as role
-  from pg_policy p
-  join pg_class c on c.oid = p.polrelid
-  join pg_namespace n on n.oid = c.relnamespace and n.nspname = ${queueSchemaOf(url)}
-  join pg_roles r on r.oid = any(p.polroles)
-  where p.polname = left('parley_' || r.rolname, 63)
+  select distinct role.rolname::text as role
+  from pg_policy policy
+  join pg_class class on class.oid = policy.polrelid
+  join pg_namespace namespace
+    on namespace.oid = class.relnamespace
+    and namespace.nspname = ${queueSchemaOf(url)}
+  join pg_roles role on role.oid = any(policy.polroles)
+  where policy.polname = left('parley_' || role.rolname, 63)
     and exists (
       select
-      from pg_class t
-      join pg_namespace tn on tn.oid = t.relnamespace and tn.nspname = ${ownSchema(url) ?? 'public'}
-      cross join aclexplode(t.relacl) acl
-      where t.relname = any(string_to_array(${NAMES}, ','))
-        and acl.grantee = r.oid
+      from pg_class own
+      join pg_namespace own_namespace
+        on own_namespace.oid = own.relnamespace
+        and own_namespace.nspname = ${ownSchema(url) ?? 'public'}
+      cross join aclexplode(own.relacl) acl
+      where own.relname = any(string_to_array(${NAMES}, ','))
+        and acl.grantee = role.oid
     )
   order by 1`
 
@@ -100,21 +104,21 @@ async function grantSchema(db: Tx, schema: string, role: string) {
 /** Other tables may be in `public`, of extensions or of whoever shares the database. */
 const selectTables = (db: Tx, schema: string) => db<Table[]>`
   select
-    c.relname as name,
-    c.relrowsecurity as "isGuarded",
+    class.relname as name,
+    class.relrowsecurity as "isGuarded",
     to_json(array(
-      select s.relname::text
-      from pg_depend d
-      join pg_class s on s.oid = d.objid and s.relkind = 'S'
-      where d.refclassid = 'pg_class'::regclass
-        and d.refobjid = c.oid
-        and d.classid = 'pg_class'::regclass
+      select sequence.relname::text
+      from pg_depend dependency
+      join pg_class sequence on sequence.oid = dependency.objid and sequence.relkind = 'S'
+      where dependency.refclassid = 'pg_class'::regclass
+        and dependency.refobjid = class.oid
+        and dependency.classid = 'pg_class'::regclass
     )) as sequences
-  from pg_class c
-  where c.relnamespace = ${schema}::regnamespace
-    and c.relkind in ('r', 'p', 'v')
-    and (${schema} <> 'public' or c.relname = any(string_to_array(${NAMES}, ',')))
-  order by c.relname`
+  from pg_class class
+  where class.relnamespace = ${schema}::regnamespace
+    and class.relkind in ('r', 'p', 'v')
+    and (${schema} <> 'public' or class.relname = any(string_to_array(${NAMES}, ',')))
+  order by class.relname`
 
 async function showRows(
   db: Tx,

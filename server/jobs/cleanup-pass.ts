@@ -104,6 +104,6 @@ export const exclusively =
  * exceeds that time was too large, and not merely waiting.
  */
 const limitLockWaits = (connection: DbConnection) => connection`
-  select set_config('lock_timeout', (s.setting::int / 4)::text, false)
-  from pg_settings s
-  where s.name = 'statement_timeout'`
+  select set_config('lock_timeout', (known.setting::int / 4)::text, false)
+  from pg_settings known
+  where known.name = 'statement_timeout'`

@@ -78,7 +78,7 @@ export async function storeRows(db: Tx, table: AppTable, { appId, rows }: Rows) 
   const { name, alias, hidden = {}, numbered, stored = `to_jsonb(${alias})` } = table
   const columns = await columnsOf(db, name)
   const written = columns.filter((column) => column !== numbered)
-  const values = written.map((column) => hidden[column] ?? `r."${column}"`)
+  const values = written.map((column) => hidden[column] ?? `own."${column}"`)
   const without = numbered === undefined ? '' : ` - '${numbered}'`
   const [result] = await db<Stored[]>`
     with given as materialized (
@@ -89,7 +89,7 @@ export async function storeRows(db: Tx, table: AppTable, { appId, rows }: Rows) 
       insert into ${db(name)} as ${db(alias)} (${db(written)})
       select ${db.unsafe(values.join(', '))}
       from given
-      cross join lateral jsonb_populate_record(null::${db(name)}, given.row) r
+      cross join lateral jsonb_populate_record(null::${db(name)}, given.row) own
       returning (${db.unsafe(stored)})${db.unsafe(without)} as row
     )
     select

@@ -11,7 +11,7 @@ export type AppTable = {
   exported?: string
   /** The column that names the app, unless that is `app_id`. */
   ownedBy?: string
-  /** Values of columns while the app is being imported, in place of those of the row `r`. */
+  /** Values of columns while the app is being imported, in place of those of the row `own`. */
   hidden?: Record<string, string>
   /** A row that was stored, as it was exported, when it has such columns. */
   stored?: string
@@ -43,7 +43,7 @@ const tables: AppTable[] = [
     // The erasure of a deleted user waits until all that they wrote is there.
     hidden: {
       forgotten_at:
-        "case when r.deleted_at is null then null else coalesce(r.forgotten_at, 'infinity') end",
+        "case when own.deleted_at is not null then coalesce(own.forgotten_at, 'infinity') end",
     },
     stored: "to_jsonb(u) || jsonb_build_object('forgotten_at', nullif(u.forgotten_at, 'infinity'))",
   },

@@ -92,21 +92,21 @@ type Share = { name: string; rows: number | null; bytes: number | null }
 const selectShares = (db: Tx, appId: string) => db<Share[]>`
   select
     tables.name,
-    (known.share * c.reltuples)::float8 as "rows",
-    round(known.share * pg_total_relation_size(c.oid))::float8 as bytes
+    (known.share * class.reltuples)::float8 as "rows",
+    round(known.share * pg_total_relation_size(class.oid))::float8 as bytes
   from unnest(${TABLES}::text[]) tables (name)
-  join pg_class c on c.oid = to_regclass(tables.name)
+  join pg_class class on class.oid = to_regclass(tables.name)
   left join lateral (
-    select coalesce(s.most_common_freqs[array_position(s.ids, ${appId})], 0) as share
+    select coalesce(common.freqs[array_position(common.ids, ${appId})], 0) as share
     from (
       select
-        s.most_common_vals::text::text[] as ids,
-        s.most_common_freqs
-      from pg_stats s
-      where s.schemaname = current_schema()
-        and s.tablename = tables.name
-        and s.attname = 'app_id'
-    ) s
+        stats.most_common_vals::text::text[] as ids,
+        stats.most_common_freqs as freqs
+      from pg_stats stats
+      where stats.schemaname = current_schema()
+        and stats.tablename = tables.name
+        and stats.attname = 'app_id'
+    ) common
   ) known on true`
 
 type Period = { appId: string; days: number }
