@@ -47,6 +47,36 @@ test('the row type of a query stands on the line of its tag', () => {
   expect(torn).toEqual([])
 })
 
+/** Lines of statements that hold more than one of their clauses, columns or conditions. */
+const crowded = {
+  'a whole statement': /\w`(?:select|insert|update|delete \w+) .*\b(?:from|set|values|where)\b/,
+  'the end of a query and the next one': /^\s*\), \w+ as (?:materialized )?\(/,
+  'the first of many columns': /^\s*(?:select(?! distinct on)|set) [^`]*,$/,
+  'two conditions': /^\s*where (?!.* between ).* and /,
+  'an operator without spaces': /\S->>?['\d]/,
+}
+/** What the first line of a statement or fragment begins with, for most of them. */
+const CLAUSE = /^\s*(?:with|select|insert|update|delete|join|left|case|coalesce|[a-z]+\.\w+,)\b/
+const indentOf = (line = '') => line.length - line.trimStart().length
+
+test('SQL has one clause a line, two columns deeper than the line that begins it', () => {
+  const statements = files.filter(({ file }) => /^server\/.*\.ts$/.test(file))
+  const wrong = statements.flatMap(({ file, lines }) =>
+    lines.flatMap((line, index) => {
+      const next = lines[index + 1]
+      const isShifted =
+        /[\w>]`$/.test(line) && CLAUSE.test(next ?? '') && indentOf(next) !== indentOf(line) + 2
+      const faults = Object.entries(crowded).flatMap(([fault, pattern]) =>
+        pattern.test(line) && !/^\s*(?:\/\/|\/?\*)/.test(line) ? [fault] : [],
+      )
+      return [...faults, ...(isShifted ? ['the indentation of the next line'] : [])].map(
+        (fault) => `${file}:${index + 1}: ${fault}`,
+      )
+    }),
+  )
+  expect(wrong).toEqual([])
+})
+
 test('most files of code are short, and at most eight have more than 250 lines', () => {
   const sizes = files.flatMap(({ file, lines }) => (CODE.test(file) ? [lines.length] : []))
   sizes.sort((a, b) => a - b)

@@ -35,7 +35,9 @@ const storeEpoch = (url: string, isForced: boolean) =>
       values ('epoch', ${epoch})
       on conflict (key) do update set value = excluded.value`
     // A backup of a version before the audit log has none.
-    const [audit] = await db`select where to_regclass('audit') is not null`
+    const [audit] = await db`
+      select
+      where to_regclass('audit') is not null`
     if (audit) await noteCommand(db, { operation: 'parley.new-epoch', target: { epoch, isForced } })
     console.log(`New event epoch: ${epoch}`)
   })

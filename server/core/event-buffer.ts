@@ -188,7 +188,8 @@ export class EventBuffer {
           count(*) over (partition by user_id) as total
         from unnest(${userIds}::text[], ${types}::text[], ${envelopes})
           with ordinality as given (user_id, type, envelope, index)
-      ), streams as (
+      ),
+      streams as (
         insert into user_streams as us (app_id, user_id, last_offset)
         select ${this.appId}, user_id, max(total)
         from emitted

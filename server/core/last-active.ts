@@ -47,7 +47,8 @@ function writeLastActive(db: Tx, users: UserRef[]) {
       select u.app_id, u.id, coalesce(${isToday(db, db`u.last_active_at`)}, false) as was_active
       from users u
       join unnest(${appIds}::uuid[], ${userIds}::text[]) as given (app_id, user_id)
-        on given.app_id = u.app_id and given.user_id = u.id
+        on given.app_id = u.app_id
+        and given.user_id = u.id
       where u.deleted_at is null
         and (
           u.last_active_at is null
@@ -68,5 +69,6 @@ function writeLastActive(db: Tx, users: UserRef[]) {
     update users u
     set last_active_at = now()
     from due
-    where u.app_id = due.app_id and u.id = due.id`
+    where u.app_id = due.app_id
+      and u.id = due.id`
 }

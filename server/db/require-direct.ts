@@ -57,8 +57,9 @@ export async function requireDirectConnection(url: string) {
 async function requireOwnBackend(one: DbConnection, other: DbConnection) {
   const session = (sql: DbConnection) =>
     sql<BackendFacts[]>`
-    select pg_backend_pid() as pid,
-      current_setting('enable_seqscan') = 'off' as has_settings`.simple()
+      select
+        pg_backend_pid() as pid,
+        current_setting('enable_seqscan') = 'off' as has_settings`.simple()
   const [before] = await session(one)
   // With a single server process, the next session would wait for this one.
   if (!before?.hasSettings) throw new Error(REFUSAL)

@@ -131,13 +131,13 @@ const selectReadable = (
   const cursorSeq =
     cursor === undefined ? db`null::int` : seqOf(db, { channelId, messageId: cursor })
   return db<(ReadableChannel & AccessFacts & { cursorSeq: number | null })[]>`
-  select
-    c.type, c.last_seq, c.member_count, c.frozen,
-    ${roles(db, caller)},
-    ${cursorSeq} as cursor_seq
-  from channels c
-  ${withRoles(db, caller)}
-  ${isChannel(db, caller, channelId)}`
+    select
+      c.type, c.last_seq, c.member_count, c.frozen,
+      ${roles(db, caller)},
+      ${cursorSeq} as cursor_seq
+    from channels c
+    ${withRoles(db, caller)}
+    ${isChannel(db, caller, channelId)}`
 }
 
 /**

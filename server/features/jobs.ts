@@ -19,14 +19,14 @@ const list = implementWithoutTransaction(
       select
         job.id::text as id,
         task.identifier as task,
-        json_array_length(job.payload->'jobs') as size,
+        json_array_length(job.payload -> 'jobs') as size,
         ${thingsOf(db, appId)} as about,
         coalesce(
-          (job.payload->>'attempts')::int,
-          (job.payload->>'tries')::int + job.attempts
+          (job.payload ->> 'attempts')::int,
+          (job.payload ->> 'tries')::int + job.attempts
         ) as attempts,
         coalesce(job.last_error, '') as reason,
-        (job.payload->>'since')::timestamptz as staged_at,
+        (job.payload ->> 'since')::timestamptz as staged_at,
         job.updated_at as failed_at,
         (extract(epoch from job.updated_at) * 1000000)::bigint::text as micros
       from ${queueSchema(db)}._private_jobs job
@@ -56,7 +56,7 @@ export const jobs = { list, retry } satisfies Implements<'jobs'>
 const isGivenUp = (db: Tx, appId: string) => db`
   job.attempts >= job.max_attempts
     and job.locked_at is null
-    and job.payload->'jobs'->0->>'appId' = ${appId}`
+    and job.payload -> 'jobs' -> 0 ->> 'appId' = ${appId}`
 
 /** The things that job `job` is about, with the channel of each message to find it by. */
 const thingsOf = (db: Tx, appId: string) => db`(
@@ -74,10 +74,10 @@ const thingsOf = (db: Tx, appId: string) => db`(
   from (
     select
       one.place,
-      one.thing->>'messageId' as message_id,
-      one.thing->>'channelId' as channel_id,
-      one.thing->>'userId' as user_id
-    from json_array_elements(job.payload->'jobs') with ordinality one (thing, place)
+      one.thing ->> 'messageId' as message_id,
+      one.thing ->> 'channelId' as channel_id,
+      one.thing ->> 'userId' as user_id
+    from json_array_elements(job.payload -> 'jobs') with ordinality one (thing, place)
     limit ${limits.jobThingsShown}
   ) things
   left join messages msg
@@ -101,7 +101,8 @@ type IdRow = { id: string }
 /** Its age and its attempts start again, so the reason of its earlier failure is dropped. */
 const returnToQueue = (db: Tx, { appId, jobId }: JobRef) => db<IdRow[]>`
   update ${queueSchema(db)}._private_jobs job
-  set attempts = 0,
+  set
+    attempts = 0,
     max_attempts = ${MAX_ATTEMPTS},
     last_error = null,
     run_at = now(),

@@ -175,15 +175,15 @@ async function countUnread(db: Tx, appId: string, members: MemberRef[]) {
  */
 export const unread = constant(
   (db) => db`
-  case
-    when c.last_seq <= m.unread_after_seq then 0
-    else greatest(
-      0,
-      c.last_seq - m.unread_after_seq
-      - ${ownAfterMarker(db)}
-      - (${uncountedAfterMarker(db)})
-    )::int
-  end`,
+    case
+      when c.last_seq <= m.unread_after_seq then 0
+      else greatest(
+        0,
+        c.last_seq - m.unread_after_seq
+        - ${ownAfterMarker(db)}
+        - (${uncountedAfterMarker(db)})
+      )::int
+    end`,
 )
 
 /**

@@ -126,31 +126,31 @@ async function readChanged(db: Tx, { viewer, pulls }: ChangedQuery): Promise<Fit
  */
 const firstSentAfter = constant(
   (db) => db`
-  with recursive search as (
-    select greatest(c.last_seq - (c.rev - known.rev), 0) as low, c.last_seq + 1 as high
-    from channels c
-    where c.id = known.channel_id
-    union all
-    select
-      case when probe.is_before then middle.seq else search.low end,
-      case when probe.is_before then search.high else middle.seq end
-    from search
-    cross join lateral (
-      select search.low + (search.high - search.low) / 2 as seq
-    ) middle
-    left join lateral (
-      select coalesce(created_rev, rev) <= known.rev as is_before
-      from messages
-      where channel_id = known.channel_id
-        and seq >= middle.seq
-        and seq <= middle.seq
-      order by seq
-      limit 1
-    ) probe on true
-    where search.high - search.low > 1
-  )
-  select min(search.high) as seq
-  from search`,
+    with recursive search as (
+      select greatest(c.last_seq - (c.rev - known.rev), 0) as low, c.last_seq + 1 as high
+      from channels c
+      where c.id = known.channel_id
+      union all
+      select
+        case when probe.is_before then middle.seq else search.low end,
+        case when probe.is_before then search.high else middle.seq end
+      from search
+      cross join lateral (
+        select search.low + (search.high - search.low) / 2 as seq
+      ) middle
+      left join lateral (
+        select coalesce(created_rev, rev) <= known.rev as is_before
+        from messages
+        where channel_id = known.channel_id
+          and seq >= middle.seq
+          and seq <= middle.seq
+        order by seq
+        limit 1
+      ) probe on true
+      where search.high - search.low > 1
+    )
+    select min(search.high) as seq
+    from search`,
 )
 
 /**

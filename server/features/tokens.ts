@@ -38,11 +38,11 @@ const revoke = implement(contract.tokens.revoke, async (ctx, { userId }) => {
   const { db, caller, services } = ctx
   const { appId } = caller
   const revoked = await db`
-      update users
-      set token_generation = token_generation + 1
-      where app_id = ${appId}
-        and id = ${userId}
-        and deleted_at is null`
+    update users
+    set token_generation = token_generation + 1
+    where app_id = ${appId}
+      and id = ${userId}
+      and deleted_at is null`
   if (revoked.count === 0) throw userNotFound()
   noteAct(ctx, { operation: 'tokens.revoke', target: { userId } })
   ctx.afterCommit(() => services.revocations.publish({ appId, userId }))

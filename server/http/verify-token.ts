@@ -36,7 +36,9 @@ export function createVerifyToken({ db, admit, tokens, revocations }: VerifyToke
         ${appFacts(db)}
       from users u
       join apps a on a.id = u.app_id and num_nulls(a.deleted_at) = 1
-      where u.app_id = ${user.appId} and u.id = ${user.userId} and u.deleted_at is null`
+      where u.app_id = ${user.appId}
+        and u.id = ${user.userId}
+        and u.deleted_at is null`
     const { appId } = user
     return users.load(userKey(user), {
       // Queues of its app and user may be full of calls that wait for locks. A look-up waits for

@@ -102,18 +102,23 @@ const moveStagedJobs = (db: Db, tasks: QueuedTask[], most: number) =>
           for update skip locked
         )
         returning id, task, payload, created_at
-      ), batched as (
-        select taken.*,
-          payload->>'appId' as app_id,
-          (row_number() over (partition by task, payload->>'appId' order by id) - 1)
+      ),
+      batched as (
+        select
+          taken.*,
+          payload ->> 'appId' as app_id,
+          (row_number() over (partition by task, payload ->> 'appId' order by id) - 1)
             / given.batch_size as batch,
-          case when task in ('subscriber', 'subscriber-removal', 'device')
-            then 'subscribers-' || (hashtext(payload->>'userId') & 7)
+          case
+            when task in ('subscriber', 'subscriber-removal', 'device')
+              then 'subscribers-' || (hashtext(payload ->> 'userId') & 7)
           end as queue
         from taken
         join unnest(${tasks}::text[], ${batchSizes}::int[]) as given (task, batch_size) using (task)
-      ), batches as (
-        select task, queue,
+      ),
+      batches as (
+        select
+          task, queue,
           json_build_object(
             'jobs', json_agg(payload order by id),
             'since', min(created_at),
@@ -122,15 +127,18 @@ const moveStagedJobs = (db: Db, tasks: QueuedTask[], most: number) =>
         from batched
         group by task, app_id, batch, queue
         order by min(id)
-      ), added as (
-        select from ${queueSchema(db)}.add_jobs(array(
+      ),
+      added as (
+        select
+        from ${queueSchema(db)}.add_jobs(array(
           select (
             task, payload, queue, null, ${MAX_ATTEMPTS}::int, null, null, null
           )::${queueSchema(db)}.job_spec
           from batches
         ))
       )
-      select count(*)::int as moved,
+      select
+        count(*)::int as moved,
         array(
           select distinct sj.task
           from staged_jobs sj

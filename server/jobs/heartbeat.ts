@@ -141,7 +141,9 @@ const removeDeadWorkers = (db: Db, { at, deadSeconds }: { at: number; deadSecond
     const deadSince = db`
       least(to_timestamp(${at}::float / 1000), clock_timestamp())
         - make_interval(secs => ${deadSeconds})`
-    await db`delete from job_workers where seen_at < ${deadSince}`
+    await db`
+      delete from job_workers
+      where seen_at < ${deadSince}`
     const dead = await db<{ id: string }[]>`
       select distinct job.locked_by as id
       from ${queueSchema(db)}.jobs job
@@ -212,7 +214,8 @@ const release = (db: Db, { workers, given, onGivenUp }: Release) =>
       // Otherwise two nodes that release at once would give a job two attempts back.
       await tx`select pg_advisory_xact_lock(${locks.release}, ${inSchema(tx)})`
       const jobs = await tx<ReleasedJob[]>`
-        select job.id, job.task_identifier as task, job.max_attempts,
+        select
+          job.id, job.task_identifier as task, job.max_attempts,
           num_nonnulls(job.locked_by) = 1
             and job.locked_by <> all(${workers}::text[]) as is_in_progress
         from ${queue}.jobs job
@@ -237,7 +240,9 @@ const release = (db: Db, { workers, given, onGivenUp }: Release) =>
           ${queue}.reschedule_jobs(array[job.id], max_attempts => job.attempts) counted,
           ${queue}.permanently_fail_jobs(array[counted.id], 'its workers died')
         where job.id in (select unnest(${last.map(({ id }) => id)}::text[])::bigint)`
-      await tx`delete from job_workers where id = any(${workers}::text[])`
+      await tx`
+        delete from job_workers
+        where id = any(${workers}::text[])`
       for (const job of last) onGivenUp(job)
       return jobs
     }),

@@ -174,7 +174,7 @@ const lastRowsOf = (appId: string): Remove[] => [
       delete from ${queueSchema(db)}._private_jobs job
       where job.attempts >= job.max_attempts
         and job.locked_at is null
-        and job.payload->'jobs'->0->>'appId' = ${appId}`
+        and job.payload -> 'jobs' -> 0 ->> 'appId' = ${appId}`
   },
 ]
 

@@ -108,7 +108,8 @@ async function removeFromSlice(db: Tx, topic: string, limit: number) {
       select e.*
       from walk
       cross join lateral (
-        select e."offset", ${shownType(db)} as type, ${shownEnvelope(db)} as envelope,
+        select
+          e."offset", ${shownType(db)} as type, ${shownEnvelope(db)} as envelope,
           ${isTextToRemove(db)} as is_due
         from (
           select *

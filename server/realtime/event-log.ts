@@ -129,7 +129,8 @@ async function selectAfter(db: Tx, offsets: TopicOffset[]) {
       cross join lateral (
         select e.topic, e."offset", ${envelopeBytes(db)} as bytes
         from events e
-        where e.topic = given.topic and e."offset" > given.after
+        where e.topic = given.topic
+          and e."offset" > given.after
         order by e."offset"
         limit 500
       ) found
@@ -199,7 +200,8 @@ async function selectHistory(db: Tx, topic: string, { after, isReverse, limit }:
           ${envelopeBytes(db)} as own_bytes
         from events e
         ${joinRemoval(db)}
-        where e.topic = ${topic} and ${beyond(db, { after, isReverse })}
+        where e.topic = ${topic}
+          and ${beyond(db, { after, isReverse })}
         order by e."offset" ${direction}
         limit ${limit < 0 ? most : Math.min(limit, most)}
       ) page

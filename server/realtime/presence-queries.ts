@@ -74,14 +74,16 @@ export const writePresence = (db: DbConnection, { nodeId, changes: given, mayWai
           ${appIds}::uuid[], ${userIds}::text[],
           ${online}::text[]::boolean[], ${uncertain}::text[]::boolean[]
         ) as given (app_id, user_id, is_online, is_uncertain)
-      ), added as (
+      ),
+      added as (
         insert into connections (node_id, app_id, user_id)
         select ${nodeId}, app_id, user_id
         from given
         where is_online
         on conflict do nothing
         returning app_id, user_id
-      ), removed as (
+      ),
+      removed as (
         delete from connections con
         using given
         where not given.is_online
@@ -89,10 +91,13 @@ export const writePresence = (db: DbConnection, { nodeId, changes: given, mayWai
           and con.app_id = given.app_id
           and con.user_id = given.user_id
         returning con.app_id, con.user_id
-      ), changed as (
-        select * from added
+      ),
+      changed as (
+        select *
+        from added
         union
-        select * from removed
+        select *
+        from removed
         union
         select app_id, user_id
         from given
@@ -156,7 +161,8 @@ export const removeDeadNode = (
     const [node] = await tx`
       select id
       from nodes
-      where id = ${id} and beat_at < now() - ${deadAfterMs} * interval '1 millisecond'
+      where id = ${id}
+        and beat_at < now() - ${deadAfterMs} * interval '1 millisecond'
       for update skip locked`
     if (!node) return { offline: [], isMore: false }
     const users = await tx<UserRef[]>`
@@ -170,7 +176,7 @@ export const removeDeadNode = (
     await lockUsers(tx, { users, mayWait: true })
     const isMore = users.length === USERS_A_STEP
     const [, , offline] = await pipelined([
-      isMore ? undefined : tx`delete from nodes where id = ${id}`,
+      isMore ? undefined : deleteNode(tx, id),
       tx`
         delete from connections con
         using unnest(${appIds}::uuid[], ${userIds}::text[]) as given (app_id, user_id)
@@ -187,12 +193,17 @@ export const removeDeadNode = (
             select
             from connections other
             join nodes n on n.id = other.node_id
-            where other.app_id = u.app_id and other.user_id = u.id
+            where other.app_id = u.app_id
+              and other.user_id = u.id
           )
         returning u.app_id, u.id as user_id, u.last_active_at, u.presence_version as version`,
     ])
     return { offline, isMore }
   })
+
+const deleteNode = (tx: Tx, id: string) => tx`
+  delete from nodes
+  where id = ${id}`
 
 /**
  * Makes nodes that write about the same user take turns, so that each sees what the others wrote.
@@ -205,7 +216,8 @@ function lockUsers(tx: Tx, { users, mayWait }: { users: UserRef[]; mayWait: bool
     select u.app_id, u.id as user_id
     from users u
     join unnest(${appIds}::uuid[], ${userIds}::text[]) as given (app_id, user_id)
-      on u.app_id = given.app_id and u.id = given.user_id
+      on u.app_id = given.app_id
+      and u.id = given.user_id
     order by u.app_id, u.id
     for no key update of u ${mayWait ? tx`` : tx`skip locked`}`
 }

@@ -78,7 +78,10 @@ const remove = implement(contract.apps.delete, async (ctx, { appId }) => {
     returning a.name`
   if (!app) throw appNotFound()
   // The purge takes its time, and their deliveries do not ask for the app.
-  await db`update webhooks set enabled = false where app_id = ${appId}`
+  await db`
+    update webhooks
+    set enabled = false
+    where app_id = ${appId}`
   noteAct(ctx, { operation: 'apps.delete', appId, target: { name: app.name } })
   ctx.afterCommit(() => {
     services.revocations.publish({ appId, isClosed: true })

@@ -61,60 +61,60 @@ export async function selectChannelRows(
   { appId, viewer, page, order = newestFirst(db), includesMembers = false }: ChannelQuery,
 ) {
   const rows = await db`
-  select measured.*
-  from (
-    select
-      (row_number() over page)::int as place,
-      lead(true) over page as has_next,
-      ${settingsVersion(db, { appId, viewer })},
-      ${channelColumns(db)},
-      more.members,
-      ${viewColumns(db, { reactions: readReactions(db) })},
-      sum(
-        coalesce(octet_length(c.custom::text), 0)
-        + coalesce(octet_length(c.description), 0)
-        + coalesce(octet_length(more.members), 0)
-        + coalesce(octet_length(more.reactions), 0)
-        + coalesce(${contentBytes(db)}, 0)
-      ) over page as bytes
+    select measured.*
     from (
       select
-        c.*,
-        m.user_id as member_id, m.role as member_role, m.last_read_seq, m.unread_after_seq,
-        m.starred, m.muted
-      from channels c
-      left join members m on m.channel_id = c.id and m.user_id = ${viewer}
-      where c.app_id is not distinct from ${appId}
-        and num_nulls(c.deleted_at) = 1
-        and ${page}
-    ) c
-    cross join lateral (
-      select
-        c.member_id as user_id, c.member_role as role, c.last_read_seq, c.unread_after_seq,
-        c.starred, c.muted
-    ) m
-    left join lateral (${viewer === null ? pairOf(db) : peerOf(db, viewer)}) peer on true
-    left join lateral (
-      select msg.*
-      from messages msg
-      where msg.channel_id = c.id
-        and ${isLive(db)}
-      order by msg.seq desc
-      limit 1
-    ) msg on true
-    left join users author on author.app_id = msg.app_id and author.id = msg.user_id
-    cross join lateral (
-      select
-        case
-          when ${includesMembers} or c.type = 'messaging' then ${firstMembers(db)}::text
-        end as members,
-        ${reactionsOfMessage(db, viewer)}::text as reactions
-      offset 0 -- measured and answered, but made once
-    ) more
-    window page as (order by ${order})
-  ) measured
-  where measured.bytes <= ${limits.answerBytes} or measured.place = 1
-  order by measured.place`.values()
+        (row_number() over page)::int as place,
+        lead(true) over page as has_next,
+        ${settingsVersion(db, { appId, viewer })},
+        ${channelColumns(db)},
+        more.members,
+        ${viewColumns(db, { reactions: readReactions(db) })},
+        sum(
+          coalesce(octet_length(c.custom::text), 0)
+          + coalesce(octet_length(c.description), 0)
+          + coalesce(octet_length(more.members), 0)
+          + coalesce(octet_length(more.reactions), 0)
+          + coalesce(${contentBytes(db)}, 0)
+        ) over page as bytes
+      from (
+        select
+          c.*,
+          m.user_id as member_id, m.role as member_role, m.last_read_seq, m.unread_after_seq,
+          m.starred, m.muted
+        from channels c
+        left join members m on m.channel_id = c.id and m.user_id = ${viewer}
+        where c.app_id is not distinct from ${appId}
+          and num_nulls(c.deleted_at) = 1
+          and ${page}
+      ) c
+      cross join lateral (
+        select
+          c.member_id as user_id, c.member_role as role, c.last_read_seq, c.unread_after_seq,
+          c.starred, c.muted
+      ) m
+      left join lateral (${viewer === null ? pairOf(db) : peerOf(db, viewer)}) peer on true
+      left join lateral (
+        select msg.*
+        from messages msg
+        where msg.channel_id = c.id
+          and ${isLive(db)}
+        order by msg.seq desc
+        limit 1
+      ) msg on true
+      left join users author on author.app_id = msg.app_id and author.id = msg.user_id
+      cross join lateral (
+        select
+          case
+            when ${includesMembers} or c.type = 'messaging' then ${firstMembers(db)}::text
+          end as members,
+          ${reactionsOfMessage(db, viewer)}::text as reactions
+        offset 0 -- measured and answered, but made once
+      ) more
+      window page as (order by ${order})
+    ) measured
+    where measured.bytes <= ${limits.answerBytes} or measured.place = 1
+    order by measured.place`.values()
   return rows as unknown as ChannelViewRow[] // by the columns
 }
 
@@ -124,20 +124,20 @@ const readReactions = constant((db) => db`more.reactions`)
 /** Of channel `c`, the viewer's member row `m`, and the other user of a direct message, `peer`. */
 const channelColumns = constant(
   (db) => db`
-  c.id, c.cid, c.type,
-  coalesce(c.name, peer.display_name, ${DELETED_USER_NAME}) as name,
-  coalesce(c.image, peer.image) as image,
-  c.description, c.workspace_id, c.created_by, c.member_count,
-  case when m.user_id is null then 0 else ${unread(db)} end as unread_count,
-  ${unreadVersion(db)} as unread_version,
-  coalesce(m.last_read_seq, 0) as last_read_seq,
-  m.role,
-  coalesce(m.starred, false) as starred,
-  coalesce(m.muted, false) as muted,
-  c.rev,
-  coalesce(c.frozen, false) as frozen,
-  c.custom::text,
-  c.created_at, nullif(c.updated_at, c.created_at)`,
+    c.id, c.cid, c.type,
+    coalesce(c.name, peer.display_name, ${DELETED_USER_NAME}) as name,
+    coalesce(c.image, peer.image) as image,
+    c.description, c.workspace_id, c.created_by, c.member_count,
+    case when m.user_id is null then 0 else ${unread(db)} end as unread_count,
+    ${unreadVersion(db)} as unread_version,
+    coalesce(m.last_read_seq, 0) as last_read_seq,
+    m.role,
+    coalesce(m.starred, false) as starred,
+    coalesce(m.muted, false) as muted,
+    c.rev,
+    coalesce(c.frozen, false) as frozen,
+    c.custom::text,
+    c.created_at, nullif(c.updated_at, c.created_at)`,
 )
 
 /** The channel as JSON, field by field, like `messageJson`; `lastMessage` is JSON as well. */

@@ -88,10 +88,10 @@ const update = implement(
       throw new ApiError('FORBIDDEN', 'The last owner cannot step down; make another member owner')
     }
     ctx.write(ctx.db`
-    update members
-    set role = ${role}, custom = ${ctx.db.json(custom as never)}
-    where channel_id = ${channelId}
-      and user_id = ${userId}`)
+      update members
+      set role = ${role}, custom = ${ctx.db.json(custom as never)}
+      where channel_id = ${channelId}
+        and user_id = ${userId}`)
     if (role !== member.role)
       noteAct(ctx, { operation: 'members.update', target: { channelId, userId, role } })
     const { memberCount } = channel

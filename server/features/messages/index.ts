@@ -150,14 +150,14 @@ const edit = implement(
       enqueuePush(ctx, message)
     }
     await ctx.db`
-    update messages
-    set
-      text = ${text}, mentions = ${mentionsIn(settled)}, link_previews = ${linkPreviews},
-      custom = ${custom && ctx.db.json(custom as never)},
-      streaming = ${endsStream ? false : message.streaming},
-      interrupted = ${completes ? null : message.interrupted},
-      edited_at = ${hasNewText ? now : message.editedAt}, updated_at = ${now}
-    where id = ${messageId}`
+      update messages
+      set
+        text = ${text}, mentions = ${mentionsIn(settled)}, link_previews = ${linkPreviews},
+        custom = ${custom && ctx.db.json(custom as never)},
+        streaming = ${endsStream ? false : message.streaming},
+        interrupted = ${completes ? null : message.interrupted},
+        edited_at = ${hasNewText ? now : message.editedAt}, updated_at = ${now}
+      where id = ${messageId}`
     return publishMessageUpdate(ctx, { channel, messageId, viewer })
   },
   judgeEdit,

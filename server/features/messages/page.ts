@@ -107,8 +107,8 @@ const readReactions = constant((db) => db`msg.reactions`)
  */
 export const contentBytes = constant(
   (db) => db`
-  octet_length(msg.text)
-  + coalesce(octet_length(nullif(msg.attachments, '[]')::text), 0)
-  + coalesce(octet_length(msg.link_previews::text), 0)
-  + coalesce(octet_length(msg.custom::text), 0)`,
+    octet_length(msg.text)
+    + coalesce(octet_length(nullif(msg.attachments, '[]')::text), 0)
+    + coalesce(octet_length(msg.link_previews::text), 0)
+    + coalesce(octet_length(msg.custom::text), 0)`,
 )

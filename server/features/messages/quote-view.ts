@@ -7,16 +7,16 @@ import { publicFields } from '../users/view.ts'
 /** The message that message row `msg` quotes, as it is now, as JSON; null if it quotes nothing. */
 export const quotedMessage = constant(
   (db) => db`
-  case when msg.quoted_id is not null then (
-    select ${summaryOfQuoted(db)}
-    from messages quoted
-    join users quoted_author
-      on quoted_author.app_id = quoted.app_id
-      and quoted_author.id = quoted.user_id
-    where quoted.id = msg.quoted_id
-      and quoted.app_id = msg.app_id
-      and quoted.channel_id = msg.channel_id
-  ) end`,
+    case when msg.quoted_id is not null then (
+      select ${summaryOfQuoted(db)}
+      from messages quoted
+      join users quoted_author
+        on quoted_author.app_id = quoted.app_id
+        and quoted_author.id = quoted.user_id
+      where quoted.id = msg.quoted_id
+        and quoted.app_id = msg.app_id
+        and quoted.channel_id = msg.channel_id
+    ) end`,
 )
 
 /** A quote of message row `quoted` by `quoted_author`, as JSON. */

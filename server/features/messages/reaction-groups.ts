@@ -74,21 +74,21 @@ const reactingUser = constant((db) => userSummary(db))
 /** How many users reacted with emoji `kind`: few are counted, of many the count is kept. */
 const countOf = constant(
   (db) => db`
-  coalesce(
-    (
-      select rc.count
-      from reaction_counts rc
-      where rc.message_id = msg.id
-        and rc.emoji = kind.emoji
-      limit 1
-    ),
-    (
-      select count(*)
-      from reactions
-      where message_id = msg.id
-        and emoji = kind.emoji
-    )
-  )`,
+    coalesce(
+      (
+        select rc.count
+        from reaction_counts rc
+        where rc.message_id = msg.id
+          and rc.emoji = kind.emoji
+        limit 1
+      ),
+      (
+        select count(*)
+        from reactions
+        where message_id = msg.id
+          and emoji = kind.emoji
+      )
+    )`,
 )
 
 const isOwn = (db: Tx, viewer: string | Fragment | null) => db`

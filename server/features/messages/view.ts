@@ -24,7 +24,7 @@ export async function selectMessages(
 /** The `author` of message row `msg`. */
 export const withAuthor = constant(
   (db) => db`
-  join users author on author.app_id = msg.app_id and author.id = msg.user_id`,
+    join users author on author.app_id = msg.app_id and author.id = msg.user_id`,
 )
 
 type Viewed = {
@@ -52,22 +52,22 @@ const noChannel = constant((db) => db`null`)
 /** Not `exists`, for which PostgreSQL may read all pins if there were few when it made its plan. */
 const isPinned = constant(
   (db) => db`
-  coalesce((
-    select true
-    from pins
-    where message_id = msg.id
-    limit 1
-  ), false)`,
+    coalesce((
+      select true
+      from pins
+      where message_id = msg.id
+      limit 1
+    ), false)`,
 )
 
 /** The last columns, which depend on no viewer. */
 const plainColumns = constant(
   (db) => db`
-  msg.client_id,
-  msg.created_at, nullif(msg.updated_at, msg.created_at), msg.edited_at, msg.deleted_at,
-  (${quotedMessage(db)})::text,
-  msg.link_previews::text, msg.custom::text,
-  msg.silent, msg.streaming, msg.interrupted`,
+    msg.client_id,
+    msg.created_at, nullif(msg.updated_at, msg.created_at), msg.edited_at, msg.deleted_at,
+    (${quotedMessage(db)})::text,
+    msg.link_previews::text, msg.custom::text,
+    msg.silent, msg.streaming, msg.interrupted`,
 )
 
 /** Asked once for a page, because most channels have no pins. */

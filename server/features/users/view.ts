@@ -101,14 +101,14 @@ const listedFields = (db: Tx) => db`
 /** Whether user row `u` is online, the version of that, and when they were last active. */
 export const presenceFields = constant(
   (db) => db`
-  u.last_active_at, u.presence_version,
-  coalesce((
-    select true
-    from connections con
-    join nodes n on n.id = con.node_id
-    where con.app_id = u.app_id
-      and con.user_id = u.id
-      and n.beat_at > now() - ${limits.realtime.nodeDeadSeconds} * interval '1 second'
-    limit 1
-  ), false) as online`,
+    u.last_active_at, u.presence_version,
+    coalesce((
+      select true
+      from connections con
+      join nodes n on n.id = con.node_id
+      where con.app_id = u.app_id
+        and con.user_id = u.id
+        and n.beat_at > now() - ${limits.realtime.nodeDeadSeconds} * interval '1 second'
+      limit 1
+    ), false) as online`,
 )

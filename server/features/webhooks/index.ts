@@ -120,15 +120,15 @@ const rotate = implement(contract.webhooks.rotate, async (ctx, { webhookId }) =>
   const { db, caller } = ctx
   const secret = newWebhookSecret()
   const [webhook] = await db<Webhook[]>`
-      update webhooks wh
-      set
-        secret = ${secret},
-        previous_secret = wh.secret,
-        previous_secret_expires_at =
-          now() + ${limits.webhooks.rotationHours} * interval '1 hour'
-      where wh.id = ${webhookId}
-        and wh.app_id = ${caller.appId}
-      returning ${webhookColumns(db)}`
+    update webhooks wh
+    set
+      secret = ${secret},
+      previous_secret = wh.secret,
+      previous_secret_expires_at =
+        now() + ${limits.webhooks.rotationHours} * interval '1 hour'
+    where wh.id = ${webhookId}
+      and wh.app_id = ${caller.appId}
+    returning ${webhookColumns(db)}`
   noteAct(ctx, { operation: 'webhooks.rotate', target: { webhookId } })
   return { ...requireWebhookRow(webhook), secret }
 })

@@ -22,7 +22,11 @@ export async function resumeDeliveries(db: Tx, { appId, webhookId, enabled, url 
   if (!before) return
   const isEnabledAgain = enabled === true && !before.enabled
   if (!isEnabledAgain && (url ?? before.url) === before.url) return
-  if (isEnabledAgain) await db`delete from service where key = ${replayKey(webhookId)}`
+  if (isEnabledAgain) {
+    await db`
+      delete from service
+      where key = ${replayKey(webhookId)}`
+  }
   await db`
     with waiting as materialized (
       select line.id

@@ -35,7 +35,8 @@ export function cacheResults(db: Pick<Db, 'use'>, appId: string, results: Previe
   return db.use(
     (db) => db`
       insert into link_previews as lp (app_id, url_hash, preview, expires_at)
-      select ${appId}, found.hash, found.preview::jsonb,
+      select
+      ${appId}, found.hash, found.preview::jsonb,
         now() + make_interval(secs => found.seconds)
       from unnest(${hashes}::text[], ${previews}::text[], ${seconds}::int[])
         as found (hash, preview, seconds)

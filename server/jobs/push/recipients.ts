@@ -51,7 +51,8 @@ export const selectMessageRecipients = (db: Db, jobs: Job<'push-message'>[]) => 
   const pageSize = Math.ceil(MEMBERS_PER_JOB / jobs.length)
   return db.use(
     (db) => db<MessageRecipients[]>`
-      select msg.app_id, msg.id as message_id, msg.parent_id as thread_id, msg.text,
+      select
+        msg.app_id, msg.id as message_id, msg.parent_id as thread_id, msg.text,
         msg.channel_id, coalesce(c.name, ${senderName(db)}) as channel_name,
         author.id as sender_id, ${senderName(db)} as sender_name,
         coalesce(author.image, '') as sender_avatar,
@@ -170,7 +171,8 @@ export const selectReactionRecipients = (db: Db, jobs: Job<'push-reaction'>[]) =
   const emojis = jobs.map(({ emoji }) => emoji)
   return db.use(
     (db) => db<ReactionRecipient[]>`
-      select msg.app_id, msg.id as message_id, msg.channel_id, msg.text,
+      select
+        msg.app_id, msg.id as message_id, msg.channel_id, msg.text,
         r.emoji, reactor.id as reactor_id, reactor.display_name as reactor_name,
         msg.user_id, pref.chosen
       from unnest(
@@ -214,7 +216,8 @@ export async function selectInviteRecipients(
   const { appId, channelId, invitedBy, userIds } = job
   const users = await db.use(
     (db) => db<InvitedUser[]>`
-      select c.id as channel_id,
+      select
+        c.id as channel_id,
         coalesce(c.name, '') as channel_name,
         coalesce(c.description, '') as channel_description,
         inviter.id as invited_by, inviter.display_name as invited_by_name,
