@@ -114,7 +114,7 @@ export const limits = {
   threadReplies: 500,
   membersPerCall: 1_000,
   /**
-   * The most bytes of the events of new members in a call. Each of them is told the whole channel,
+   * The most bytes of the events of new members in a call. Each of them is sent the whole channel,
    * so that only about 200 can be added at once to one with as much metadata as allowed.
    */
   newMembersBytes: 4 * 1024 * 1024,

@@ -20,7 +20,7 @@ export function nameWarnings() {
   return [...linesThatSetNothing(text), ...misspelt]
 }
 
-/** By their numbers: they may be secrets. */
+/** Lines without effect, named by number: their text may be a secret. */
 function linesThatSetNothing(text: string) {
   const lines = text.replace(QUOTED_VALUE, (value) => value.replace(/[^\n]+/g, '=')).split('\n')
   return lines.flatMap((line, index) =>
@@ -30,7 +30,7 @@ function linesThatSetNothing(text: string) {
   )
 }
 
-/** With its name. It may have several lines. */
+/** A variable's name and its quoted value, which may have several lines. */
 const QUOTED_VALUE = /^[^\n#=]*=[^\S\n]*(["'`])[\s\S]*?\1/gm
 
 const settings = [

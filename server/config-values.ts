@@ -57,7 +57,7 @@ export const origin = z
 export const adminKey = z
   .string()
   .regex(/^[!-~]{16,}$/, 'expected at least 16 printable ASCII characters without space')
-/** It is sent in a header, which may have no other characters. */
+/** A key sent in a header: only characters that a header may have. */
 export const headerKey = z
   .string()
   .regex(/^[!-~]+$/, 'expected printable ASCII characters without space')

@@ -217,7 +217,7 @@ export const handedToWorker = () => process.env[HANDED]
 export const handToWorker = (handed: string) => ({ [HANDED]: handed })
 const HANDED = 'PARLEY_WORKER'
 
-/** Also when the rest of the environment cannot be read. */
+/** Works even if the rest of the environment is invalid. */
 export const isProductionProcess = () => process.env.NODE_ENV === 'production'
 
 function loadProcessEnv() {

@@ -13,7 +13,7 @@ export type Stop = (exitCode?: number, reason?: string) => void
 
 type ProcessOptions = {
   start: (stop: Stop) => Promise<void>
-  /** Before a process that is well stops: it goes on for as long as this takes. */
+  /** Awaited before a healthy process stops. Meanwhile the process goes on serving. */
   beforeStop?: () => Promise<void>
   /** Filled by `start`. */
   stopFunctions: StopFunction[]

@@ -128,7 +128,7 @@ test('production listens on all addresses, but for metrics, and requires JWT_SEC
   expect(complaint(production)).toBe('JWT_SECRET: required with NODE_ENV=production')
 })
 
-test('production needs DATABASE_URL unless told otherwise: a typo would start an empty one', () => {
+test('production starts no embedded database because of a typo in DATABASE_URL', () => {
   const typo = {
     NODE_ENV: 'production',
     JWT_SECRET: 'x'.repeat(32),

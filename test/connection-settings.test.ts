@@ -101,7 +101,7 @@ test('the server ends connections whose client is gone, or idle in a transaction
   }
 })
 
-test('a database that is closed keeps no connection', async () => {
+test('closing a database closes all its connections', async () => {
   const name = 'parley-test-closed'
   const options = { poolSize: 2, applicationName: name, patience: unhurried }
   const db = createDb({ url: world().databaseUrl, ...options })

@@ -68,7 +68,7 @@ describe('credentials of the wrong kind are UNAUTHORIZED', () => {
       ),
     )
   }
-  test('an API key alone, where a user is expected, is told what goes with it', async () => {
+  test('an API key where a user is expected: the error names what is missing', async () => {
     const { apiKey } = world()
     const told = 'X-User-Id: expected beside X-API-Key, or Authorization: Bearer <token>'
     for (const key of [apiKey, `${apiKey}x`])

@@ -3,7 +3,7 @@ import { useSharedWorld } from './support/world.ts'
 
 const world = useSharedWorld()
 
-test('a search for nothing finds what the list without it has', async () => {
+test('an empty search returns the same as the list without a search', async () => {
   const [ana] = await world().users('ana', 'ben')
   const { id } = await ana.channels.create({ type: 'public', name: 'Open' })
   const q = ''

@@ -51,7 +51,7 @@ test('a new epoch is refused while a server runs on the database', async () => {
   expect(await epochs()).toEqual(before)
 })
 
-test('a new epoch of a database without tables is refused with what to do', async () => {
+test('parley new-epoch without tables fails with an error that says what to do', async () => {
   expect(await parleyOn(await createEmptyDatabase(), 'new-epoch')).toEqual({
     code: 1,
     output:

@@ -38,7 +38,7 @@ test('parley grant gives a role the rows of our tables, and nothing else', async
   ])
 })
 
-test('a role without rights is told of parley grant', async () => {
+test('a role without rights gets an error that names parley grant', async () => {
   const shared = await createSharedDatabase()
   onTestFinished(() => shared.drop())
   const { urlOf } = await shared.createRole()

@@ -23,7 +23,7 @@ function withLine(options: Parameters<typeof recorded>[0] = {}) {
   }
 }
 
-test('behind a command whose connection was lost none of its line is carried out', async () => {
+test('after a command whose connection was lost, no other of its line is run', async () => {
   const { send, alone, batches, batch } = withLine()
   const answers = [send('1'), send('2'), alone('other'), send('3')]
   await batch(0).then((first) => first?.settle(lost))
@@ -34,7 +34,7 @@ test('behind a command whose connection was lost none of its line is carried out
   expect(batches.map(({ commands }) => commands)).toEqual([['1'], ['other']])
 })
 
-test('a command that fails by itself stops none of its line', async () => {
+test('a command that fails by itself does not stop the others of its line', async () => {
   const { send, batch } = withLine()
   const answers = [send('1'), send('2')]
   await batch(0).then((first) => first?.settle(new Error('poison')))
@@ -42,7 +42,7 @@ test('a command that fails by itself stops none of its line', async () => {
   expect(await Promise.all(answers)).toEqual(['poison', '2 done'])
 })
 
-test('where a command finds no room, those behind it in its line find none', async () => {
+test('a command refused for lack of room makes the later ones of its line fail', async () => {
   const { send, alone, batch, batches } = withLine({ waiting: { commands: 2, bytes: 10 } })
   const [first, second] = [alone('first'), send('1')]
   await batch(0).then((each) => each?.settle())
@@ -112,7 +112,7 @@ test('only commands before one that could not be prepared are carried out', asyn
   expect(await runAll({ prepare })).toEqual({ stored: [one, two], refused: others })
 })
 
-test('a bug in one command is logged, and stops none of the others', async () => {
+test('a bug in one command is logged, and does not stop the others', async () => {
   const bug = new TypeError('bug')
   const prepare = async (input: string) => {
     if (input === '3') throw bug
@@ -130,7 +130,7 @@ test('a bug in one command is logged, and stops none of the others', async () =>
   expect(noted).toMatchObject([{ code: 'INTERNAL_ERROR' }])
 })
 
-test('without the step that its first commands need, none of a call is carried out', async () => {
+test('if the step that its first commands need fails, no command of a call is run', async () => {
   let steps = 0
   const attempt = async (run: () => Promise<unknown>) => {
     // A later one would succeed.

@@ -87,7 +87,7 @@ test('an endless page is read up to half a megabyte, and gets its preview from t
   expect(sent).toBeLessThan(20e6)
 })
 
-test('the connection of what is no page, such as an endless stream, is closed', async () => {
+test('the connection of a response that is no page, such as a stream, is closed', async () => {
   let isClosed = false
   web().pages['/radio'] = (response) => {
     response.writeHead(200, { 'content-type': 'video/mp4' }).write('music')

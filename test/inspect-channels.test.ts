@@ -45,7 +45,7 @@ test('no list of channels has a deleted one, and each page follows the one befor
   })
 })
 
-test('the operator is told that there is no app of an id, whatever they list of it', async () => {
+test('listing anything of an app that does not exist is answered with NOT_FOUND', async () => {
   const { inspect } = world().operator
   const appId = unknownId
   expect(

@@ -58,7 +58,7 @@ test('a page of invites reads no more than it looks at, however many are void', 
   }
 })
 
-test('a cursor that is none of a list of invites is refused', async () => {
+test('a cursor of another list is refused by the list of invites', async () => {
   const { ana, workspaceId } = await createWorkspace()
   for (const cursor of ['x', Buffer.from('["1",""]').toString('base64url')])
     expect((await refusal(ana.invites.list({ workspaceId, cursor }))).code).toBe('VALIDATION_ERROR')

@@ -107,7 +107,7 @@ test('an event that nobody here subscribes to is not timed', async () => {
   expect(await grown('parley_delivery_seconds_count{origin="own"}')).toBe(0)
 })
 
-test('the listener is up once it hears its own notes', async () => {
+test('the listener is up once it receives its own notes', async () => {
   await until(async () => sample(await shown(), 'parley_listener_up') === 1)
   expect(sample(await shown(), 'parley_listener_lag_seconds')).toBeLessThan(60)
 })

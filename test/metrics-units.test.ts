@@ -2,7 +2,7 @@ import { createMetrics } from '@parley/server/core/metrics'
 import { createListenerWatch } from '@parley/server/realtime/listener-watch'
 import { expect, onTestFinished, test, vi } from 'vitest'
 
-test('a listener that hears nothing is down, and its lag grows until a note arrives', () => {
+test('a listener that receives nothing is down, and its lag grows until a note arrives', () => {
   vi.useFakeTimers({ toFake: ['performance'] })
   onTestFinished(() => void vi.useRealTimers())
   const watch = createListenerWatch(12_000)

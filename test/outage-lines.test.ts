@@ -100,7 +100,7 @@ test('an outage has one line at its start and one at its end, jobs in progress t
   expect(outages).toEqual(outages.map((_, index) => (index % 2 === 0 ? GONE : AGAIN)))
 })
 
-test('in a terminal, too, what the queue traces of an outage is not shown at info', async () => {
+test('in a terminal, too, traces of the queue about an outage are hidden at info', async () => {
   const settings = {
     DATABASE_URL: world().databaseUrl,
     NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(library)}`,

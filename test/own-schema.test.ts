@@ -123,7 +123,7 @@ test('services in two schemas of a database do not wait for each other', async (
   })
 })
 
-test('a schema that is not there, or not ours, is refused with what to do', async () => {
+test('a missing or foreign schema fails with an error that says what to do', async () => {
   const { role, urlOf } = await shared.createRole()
   const refusal = (schema: string) => expect(migrate(urlOf(schema))).rejects
   const missing = (schema: string) =>

@@ -31,7 +31,7 @@ test('a page that is cut within a character is read as UTF-8 up to there', async
   expect((await factsOf(cut)).title).toBe('Grüße')
 })
 
-test('the title of a drawing is not that of the page', async () => {
+test('the title of an inline SVG is not taken for the title of the page', async () => {
   const drawing = '<body><div><a><svg><title>Logo</title></svg></a></div></body>'
   expect((await factsOf(`<html>${drawing}</html>`)).title).toBeNull()
   expect((await factsOf(`<html>${drawing}<title>Page</title></html>`)).title).toBe('Page')

@@ -85,13 +85,13 @@ test('parley openapi writes the documents, and --check says which are out of dat
     expect(readFileSync(join(folder, name), 'utf8')).toBe(readFileSync(join(root, name), 'utf8'))
 })
 
-test('the program prints its version, and tells an older Node.js which one it needs', async () => {
+test('the program prints its version, or the version of Node.js that it needs', async () => {
   const { version } = JSON.parse(readFileSync(join(root, 'server/package.json'), 'utf8'))
   expect(await program([])).toEqual({ code: 0, output: `${version}\n` })
   await expectOldRefused(bundled('--version'))
 })
 
-test('npm start in a clone first tells an older Node.js which one is needed', async () => {
+test('npm start in a clone on an older Node.js prints the version that is needed', async () => {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const [command, file = ''] = scripts.prestart.split(' ')
   expect(command).toBe('node')

@@ -84,7 +84,7 @@ test('the connection used last is used next, as its statements are prepared', as
   expect(new Set(used).size).toBe(1)
 })
 
-test('a deadline that is missed tells of an outage, unless it was for long work', async () => {
+test('a missed deadline counts as an outage, unless it was for long work', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   onTestFinished(() => void vi.useRealTimers())
   const failed = vi.fn()

@@ -82,7 +82,7 @@ test('a process in which something does not stop ends by itself', () => {
   expect(ended).toEqual({ said: ['after 14000 ms', warning], status: 0 })
 })
 
-test('a signal to a process that was told to stop already does not cut that short', () => {
+test('a second signal to a process that is stopping does not cut that short', () => {
   const ended = run(`
     start: async (stop) => {
       // As an open server keeps the process running.

@@ -25,7 +25,7 @@ async function newApp(name: string) {
   return { appId, left }
 }
 
-test('an app takes its given-up jobs and replays with it, and those of no other', async () => {
+test('purging an app removes its given-up jobs and replays, and none of another app', async () => {
   const [gone, other] = [await newApp('Gone'), await newApp('Other')]
   await world().operator.apps.delete({ appId: gone.appId })
   await vi.waitFor(async () => {

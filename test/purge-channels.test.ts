@@ -34,7 +34,7 @@ async function deleteChannels() {
       and cid <> ${`group:${BATCH}`}`
 }
 
-test('a purge whose time is over goes on behind the channels that it has looked at', async () => {
+test('a purge that ran out of time continues after the channels that it looked at', async () => {
   await withoutCleanup(world(), async () => {
     await deleteChannels()
     const purge = createChannelPurge()

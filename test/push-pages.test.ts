@@ -106,7 +106,7 @@ test('a push of another app comes before the later pages of many large channels'
   expect(provider().kindsFor(last)).toHaveLength(fanOuts)
 })
 
-test('pushes of an app with which the provider has trouble put off none of another', async () => {
+test('pushes of an app that make the provider fail do not delay those of other apps', async () => {
   const { ben } = current()
   const other = await world().stranger()
   await other.users.sync({ users: [{ id: 'eve' }] })

@@ -56,7 +56,7 @@ test('members mentioned by id or by name get a mention instead of a new message'
   expect(provider().kindsFor(cleo.id)).toEqual(['mention'])
 })
 
-test('a silent message is pushed to nobody, not even to those whom it mentions', async () => {
+test('a silent message is pushed to nobody, not even to mentioned users', async () => {
   const { ana, ben, cleo, channelId } = current()
   await ana.messages.send({ channelId, text: `psst @${ben.id}`, silent: true })
   const { id: messageId } = await send('aloud')

@@ -67,7 +67,7 @@ test('the log names the sender of a call whose token or app is refused', async (
     })
 })
 
-test('the log tells apart why sends are refused, and repeats nothing that was sent', async () => {
+test('the log says why each send was refused, and repeats nothing that was sent', async () => {
   const { id, apiKey } = await operator().apps.create({ name: 'Refusing' })
   await operator().apps.update({ appId: id, settings: { rateLimits: { messages: 1 } } })
   const backend = createApi({ url, apiKey })

@@ -76,7 +76,7 @@ const locked = () => {
   return Object.entries(packages)
 }
 
-test('there is one esbuild, although four tools use it', () => {
+test('one version of esbuild is installed, although four tools use it', () => {
   const copies = locked().filter(([path]) => path.endsWith('node_modules/esbuild'))
   expect(copies.map(([path]) => path)).toEqual(['node_modules/esbuild'])
 })

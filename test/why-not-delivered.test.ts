@@ -133,7 +133,7 @@ async function now() {
   return at
 }
 
-test('console, log and metrics tell why a message did not arrive', async () => {
+test('console, log and metrics show why a message did not arrive', async () => {
   const backend = createApi({ url, apiKey: app.apiKey })
   const mint = (userId: string) => backend.tokens.create({ userId })
   const [dora, emil, gus] = [await mint('dora'), await mint('emil'), await mint('gus')]
@@ -185,7 +185,7 @@ test('console, log and metrics tell why a message did not arrive', async () => {
   expect(await whyNotDelivered(away)).toBe('the socket of emil was closed with 3503')
 })
 
-test('the log tells that messages of a batch were refused', async () => {
+test('the log says that messages of a batch were refused', async () => {
   const backend = createApi({ url, apiKey: app.apiKey })
   const hal = createApi({ url, token: (await backend.tokens.create({ userId: 'hal' })).token })
   const { id: channelId } = await hal.channels.create({ type: 'group', name: 'Frozen' })
@@ -200,7 +200,7 @@ test('the log tells that messages of a batch were refused', async () => {
   expect(await whyNotDelivered(question)).toBe('the send was refused: FORBIDDEN')
 })
 
-test('the console tells who had removed the recipient, also once they are back', async () => {
+test('the console shows who had removed the recipient, even after they are back', async () => {
   const backend = createApi({ url, apiKey: app.apiKey })
   const mint = async (userId: string) => (await backend.tokens.create({ userId })).token
   const [kim] = [createApi({ url, token: await mint('kim') }), await mint('lea')]
@@ -218,7 +218,7 @@ test('the console tells who had removed the recipient, also once they are back',
   expect(await whyNotDelivered(question)).toBe('lea was removed by kim')
 })
 
-test('the console tells that a backend did not take a message', async () => {
+test('the console shows that a backend did not take a message', async () => {
   const backend = createApi({ url, apiKey: app.apiKey })
   const hana = createApi({ url, token: (await backend.tokens.create({ userId: 'hana' })).token })
   const { id: channelId } = await hana.channels.create({ type: 'group', name: 'Orders' })

@@ -6,7 +6,7 @@ import { createApp } from '../features/apps/create.ts'
 
 type DemoAppOptions = {
   apiKey: string
-  /** By DEMO_APP=yes: also where there are other apps. */
+  /** DEMO_APP=yes was set: the demo app is made even if there are other apps. */
   isAsked: boolean
 }
 

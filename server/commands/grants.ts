@@ -8,7 +8,7 @@ import { tableNames } from './app-file/tables.ts'
 
 /** Lists of migrations, ours and the queue's: a role that only uses rows applies none. */
 const MIGRATIONS = ['__drizzle_migrations', 'migrations']
-/** As one text: a connection that looks up no types sends no arrays. */
+/** One text, because this connection looks up no types, and so cannot send arrays. */
 const NAMES = tableNames.join(',')
 
 /**

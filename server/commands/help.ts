@@ -5,10 +5,10 @@ export type Command = {
   summary: string
   /** Shown by `parley <command> --help` beside the summary. */
   details: string
-  /** Its arguments, which are all required, and one that is not. */
+  /** The required arguments, and an optional one. */
   required?: string[]
   argument?: string
-  /** Its options: flags, and those with a value, which are required. */
+  /** The options: flags, and options with a value, which are required. */
   flags?: Record<string, string>
   values?: Record<string, string>
   /** Whether it runs on when `run` has ended. */
@@ -16,7 +16,7 @@ export type Command = {
   run: (given: ParsedArguments) => Promise<void>
 }
 type ParsedArguments = {
-  /** In their order. */
+  /** The values of the required arguments, in order. */
   required: string[]
   argument?: string | undefined
   flags: Record<string, boolean>

@@ -9,7 +9,7 @@ import { processLog } from '../process-log.ts'
 import { checkAddresses } from './check-addresses.ts'
 import { connectionsOf } from './connections.ts'
 
-/** For commands and whoever looks into the database. */
+/** Connections left for commands, and for people who look into the database. */
 const OTHERS = 30
 
 /** Starts the embedded database, with connections for all worker processes; answers its URL. */

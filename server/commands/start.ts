@@ -118,7 +118,7 @@ type Setup = {
   worker: Handed | undefined
   config: Config
   secrets: Secrets | undefined
-  /** Of the demo app, if there is one. */
+  /** The API key of the demo app, if there is one. */
   demoApiKey: string | undefined
   databaseUrl: string
   db: Db

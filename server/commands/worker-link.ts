@@ -4,7 +4,7 @@ import { handedToWorker, handToWorker } from '../config.ts'
 
 /** Passed by the first process of a server to each worker process that it starts. */
 const Handed = z.object({
-  /** From 1. The first one also runs the jobs. */
+  /** The worker's number, from 1. Worker 1 also runs the jobs. */
   number: z.number(),
   /** Whether it says where the server is. */
   announces: z.boolean(),
@@ -23,7 +23,7 @@ export const environmentOf = (handed: Handed) => handToWorker(JSON.stringify(han
 /** Requests of the first process to a worker process. */
 export const Order = z.discriminatedUnion('order', [
   z.object({ order: z.literal('stop') }),
-  /** To stop because its successor listens. */
+  /** Stop: the worker process that replaces this one listens. */
   z.object({ order: z.literal('hand over') }),
   z.object({ order: z.literal('show metrics'), id: z.number() }),
 ])

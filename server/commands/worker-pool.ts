@@ -27,9 +27,9 @@ type PoolOptions = {
  */
 export function createWorkerPool({ count, databaseUrl, delayMs, log }: PoolOptions) {
   const current = new Map<number, Worker>()
-  /** Those that have listened. Orders reach no others. */
+  /** Workers that have begun to listen. Only they receive orders. */
   const ready = new WeakSet<Worker>()
-  /** How many in a row did not live long. */
+  /** How many processes in a row ended soon after they started, by worker number. */
   const crashes = new Map<number, number>()
   const numbers = Array.from({ length: count }, (_, index) => index + 1)
   let isStopping = false

@@ -3,7 +3,7 @@ import { limits } from '@parley/contract'
 /** The caller for whom work is done: a user, or an app, by its key or in batches. */
 export type AdmittedCaller = {
   appId: string
-  /** It looks up an API key, whose app is not known yet. */
+  /** Whether the call looks up an API key, so that its app is not known yet. */
   isKeyLookUp?: boolean
 } & ({ userId: string } | { lane: Lane } | { lane: 'waits'; first: string })
 /**

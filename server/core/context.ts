@@ -238,7 +238,7 @@ export const broadcast = <T extends EphemeralChannelEventType>(
   services.publisher.broadcast({ kind: 'event', topic, ...event, onlyFor })
 }
 
-/** The same for a user's own topic. */
+/** Sends an ephemeral event to a user's own topic, at once. See `broadcast`. */
 export const broadcastToUser = <T extends EphemeralUserEventType>(
   { caller, services }: BroadcastContext,
   userId: string,

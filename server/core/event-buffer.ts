@@ -31,7 +31,7 @@ export type StoredEvent = Envelope & {
 }
 type EventBufferOptions = {
   appId: string
-  /** Without it no jobs are staged. */
+  /** Stages jobs with the events. If undefined, no jobs are staged. */
   staging: JobStaging | undefined
   /** The trace of the call, for the jobs that it stages. */
   trace?: string | undefined

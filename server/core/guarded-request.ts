@@ -142,7 +142,7 @@ const send = (url: URL, { method = 'GET', headers, body, signal, visits, lookup 
           sent.destroy(new UnfetchableError('too many informational responses'))
       })
       .on('error', reject)
-      // Node.js tells nobody else of 101, and the signal cannot end what is closed.
+      // After a response of status 101 there is no other event. The signal cannot end this either.
       .on('close', () => reject(new UnfetchableError('closed without an answer')))
       .end(body)
   })

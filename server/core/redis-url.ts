@@ -5,7 +5,7 @@ export type RedisTarget = {
   isTls: boolean
   username?: string
   password?: string
-  /** Of one server, and of those behind Sentinels. */
+  /** The number of the database. A cluster has only database 0. */
   database: number
   /** The name of the servers among the Sentinels. */
   masterName: string

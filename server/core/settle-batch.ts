@@ -64,7 +64,7 @@ export async function answerInHalves<Item, Result>(
   answerAll(slow, settled)
 }
 
-/** The same, for a caller who waits for all: one result per item, in order. */
+/** Like `answerInHalves`, for a caller who waits for all items: one result each, in order. */
 export async function settleInHalves<Item, Result>(
   items: Item[],
   run: RunBatch<Item, Result>,

@@ -29,7 +29,7 @@ export type Span = {
 
 let tracer: Tracer | undefined
 
-/** Before anything else starts. Undefined: no spans any more. */
+/** Sets the tracer; to be called before anything else starts. Undefined ends tracing. */
 export const useTracer = (given: Tracer | undefined) => {
   tracer = given
 }

@@ -53,7 +53,7 @@ export const joinRemoval = constant(
       limit 1
     ) removal on true`,
 )
-/** With `joinRemoval`: what readers are shown of event row `e`. */
+/** The type of event row `e` as readers are shown it, in a query with `joinRemoval`. */
 export const shownType = constant((db) => db`coalesce(removal.type, e.type)`)
 export const shownEnvelope = constant((db) => db`coalesce(removal.envelope, e.envelope)`)
 export const isTextToRemove = constant((db) => db`removal.type is not null`)

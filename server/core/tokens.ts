@@ -141,7 +141,7 @@ function createSessionIds(secrets: readonly string[]) {
 }
 const SESSION = /^[\w-]{32}\.[\w-]{43}$/
 
-/** Of a token that we have signed, with its user. */
+/** Why a token is refused, and whose it is if we have signed it. */
 function refused(refusal: 'expired' | 'invalid', claims: Claims | undefined): RefusedToken {
   if (!claims) return { refusal: 'invalid' }
   const { appId, userId } = claims

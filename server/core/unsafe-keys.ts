@@ -25,10 +25,10 @@ const isUnsafeKey = (key: string, value: unknown) =>
   key === '__proto__' ||
   (key === 'constructor' && isObject(value) && Object.hasOwn(value, 'prototype'))
 
-/** As refusals name them. */
+/** How error messages name the unsafe keys. */
 export const UNSAFE_KEYS = 'the keys __proto__ and constructor.prototype'
 
-/** One of these keys, or one of their letters as an escape. */
+/** Matches JSON that may have an unsafe key, written plainly or with escaped letters. */
 const SUSPICIOUS = /__proto__|"constructor"|\\u00(?:5f|6[3ef]|7[0-5])/i
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null

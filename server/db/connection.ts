@@ -17,7 +17,7 @@ export type DbConnection = Tx & Pick<postgres.Sql, 'end'>
 
 /** How long to wait for the database. */
 export const patience = {
-  /** So that every call is answered within 10 s, also on a busy machine. */
+  /** The time of a call. Leaves room to answer within 10 s even on a busy machine. */
   callMs: 4_500,
   /** The longest that a statement may run, or that connecting may take. */
   statementMs: 4_000,

@@ -12,7 +12,7 @@ import { useOnce } from './use-once.ts'
 
 /** How long a node waits before it asks again whether another one has finished. */
 const LOCK_PAUSE_MS = 100
-/** After this time it says so. */
+/** After this time the log says that this process waits. */
 const LOCK_NOTICE_MS = 5_000
 const WAITING = 'another process migrates this database: waiting for it'
 const WAITED = 'another process has been migrating this database for an hour, or stands still'
@@ -27,7 +27,7 @@ const LONGEST_PAUSE_MS = 15_000
 const GIVE_UP_MS = 3_600_000
 /** How long all of it may take: an index of a large table is built for hours. */
 const WITHIN_MS = 24 * 3_600_000
-/** Of PostgreSQL: the lock was not available in time. */
+/** PostgreSQL's error code if a lock was not available in time. */
 const TIMED_OUT = '55P03'
 const DEADLOCK = '40P01'
 

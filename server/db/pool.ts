@@ -104,9 +104,9 @@ type ConnectionsOptions = Omit<PoolOptions, 'poolSize' | 'patience' | 'outages'>
 
 /** The open connections of a pool: idle ones are lent first, the latest before all. */
 function createConnections(options: ConnectionsOptions) {
-  /** In the order in which they were lent. */
+  /** The connections in use; the one lent first comes first. */
   const lent = new Set<PooledConnection>()
-  /** In the order in which they were used, the latest last. */
+  /** The connections not in use; the one used last comes last. */
   const idle = new Set<PooledConnection>()
 
   const open = () => {

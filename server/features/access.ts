@@ -239,5 +239,5 @@ export const isOpen = (type: ChannelType) => type === 'public' || type === 'live
 /** In a channel this large, what members type and read goes to no other member. */
 export const isLargeChannel = ({ memberCount }: Pick<ChannelRow, 'memberCount'>) =>
   memberCount > limits.largeChannelMembers
-/** The same rule in SQL, for channel row `c`. */
+/** `isLargeChannel` in SQL, for channel row `c`. */
 export const isLargeChannelRow = (db: Tx) => db`(c.member_count > ${limits.largeChannelMembers})`

@@ -73,7 +73,7 @@ type Matched = Pick<
   'operation' | 'actor' | 'userId' | 'keyId' | 'targetId' | 'createdBefore'
 >
 
-/** Of an entry `aud`. The targets are looked at last: they are long. */
+/** Whether entry `aud` matches the filter. Its target is looked at last: it may be long. */
 const matches = (
   db: Tx,
   { operation, actor, userId, keyId, targetId, createdBefore }: Matched,
@@ -89,14 +89,14 @@ const matches = (
 const isAbout = (db: Tx, id: string) => db`
   jsonb_path_exists(aud.target, '$.* ? (@ == $id)', ${db.json({ id })}::jsonb)`
 
-/** Of targets that a search reads, as they are stored: compressed, and before the last of them. */
+/** A search reads no further target after this many bytes of them, as stored (compressed). */
 const TARGET_BYTES = 1_048_576
 
 type AuditSlice = { oldest: string; newest: string; isLast: boolean }
 type SliceOptions = {
   appId: string | undefined
   before: string | undefined
-  /** Their targets are read, so they may not be too many. */
+  /** Whether the search reads the targets, so that their bytes are limited. */
   hasTargets: boolean
 }
 

@@ -19,5 +19,5 @@ export function mergeCustom(
   return Object.keys(after).length === 0 ? null : after
 }
 
-/** As in answers with messages: absent if there is none. */
+/** The `custom` field of an answer, which is absent if there is none. */
 export const withCustom = (custom: Custom | null) => (custom ? { custom } : {})

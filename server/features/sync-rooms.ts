@@ -9,9 +9,9 @@ import { presenceFields, userSummary } from './users/view.ts'
 
 type RoomsQuery = {
   viewer: string
-  /** Those that the answer has, in its order: the viewer may read them. */
+  /** The channels of the answer, in its order. The viewer may read them. */
   channels: Channel[]
-  /** Of which channels to read each part, and of which messages the threads. */
+  /** The ids of the channels to read each part of, or of the messages to read threads of. */
   rooms: Record<'pages' | 'roots' | 'threads' | 'pins' | 'members', string[]>
 }
 

@@ -31,7 +31,7 @@ export const uncountedAfterMarker = (db: Tx) => db`
     else 0
   end`
 
-/** Those of one kind, each of which has an index. */
+/** The tombstones, or silent messages, between the marker and the end of its part. */
 const inPartOfMarker = (db: Tx, isOfKind: Fragment) => db`
   (
     select count(*)

@@ -22,7 +22,7 @@ import { admissionRequestOf, createRunner, type RunnerDependencies } from './run
 export type CallRequest = {
   credentials: Credentials
   setHeader: (name: string, value: string) => void
-  /** For the log. */
+  /** What the log says about the request. */
   facts: RequestFacts
   /** Fires when the caller disconnects before the answer. */
   gone: Gone

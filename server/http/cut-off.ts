@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 
-/** Not in the types of Node.js. */
+/** The HTTP parser of a socket, which the types of Node.js do not have. */
 type Parsed = { parser?: { onIncoming: () => number } | null }
 
 /** Returned to a parser by the handler of a request if the rest is in another protocol. */

@@ -111,7 +111,7 @@ export function createGroupCommit<Command, Result>({
     }
   }
 
-  /** If one command of a line finds no room, neither do those behind it. */
+  /** Enters a command. If there is no room, the later commands of its line are refused, too. */
   const enter = (keys: GroupKeys, bytes: number) => {
     const { line } = keys
     if (line?.refusal) throw line.refusal

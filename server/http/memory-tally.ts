@@ -15,7 +15,7 @@ export function createMemoryTally<Message extends IncomingMessage | ServerRespon
   gauge,
   cuts,
 }: MemoryTallyOptions) {
-  /** Their bytes, in the order in which they were added. */
+  /** The bytes of each open message, the oldest first. */
   const counted = new Map<Message, number>()
   let total = 0
   const count = (bytes: number) => {

@@ -16,9 +16,9 @@ export type RequestFacts = {
   /** The apps that the operator acts on: several in a tRPC batch. */
   targetApps?: Set<string>
   userId?: string
-  /** Of the last error. */
+  /** The code of the last error. */
   code?: string
-  /** Why it was, in words of the service. */
+  /** The reason of that error, in the service's words. */
   reason?: string | undefined
   /** The origin of a page that may not call, cut to what a line has room for. */
   origin?: string

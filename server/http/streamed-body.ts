@@ -6,9 +6,9 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The media type of a body that the operation reads as it arrives. */
     streams?: string | undefined
-    /** Its answers continue until one side closes the connection. */
+    /** Whether the route's answers continue until one side closes the connection. */
     isEndless?: boolean | undefined
-    /** WebSockets are served there. */
+    /** Whether the route serves WebSockets. */
     hasSockets?: boolean | undefined
   }
 }

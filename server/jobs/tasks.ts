@@ -25,11 +25,11 @@ export type JobBatch<T extends QueuedTask = QueuedTask> = {
   jobs: NonEmpty<QueuedJob<T>>
   since: string
   tries: number
-  /** How many pages come before it, of a push to so many that it is sent in pages. */
+  /** The number of the page, from 0, if the push has so many recipients that it is paged. */
   page?: number
   /** Why it was put off, the last time. */
   reason?: string | undefined
-  /** Of one that was given up: how often it had failed or was put off. */
+  /** How often the job had failed or was put off, if it was given up. */
   attempts?: number
 }
 

@@ -31,7 +31,7 @@ export function createTextRemoval() {
   }
 }
 
-/** The same for an app, of which users are erased. */
+/** Takes the texts of one app's deleted messages out of its events, before its users are erased. */
 export async function removeTextsOf(context: RemovalContext, appId: string) {
   const ofApp = await context.db.use((db) => selectTopics(db, db`tr.app_id = ${appId}`))
   for (const found of ofApp) await removeFromTopic(context, found)

@@ -123,7 +123,7 @@ export type ProfileNote = { kind: 'profile' } & ProfileChange
 
 /**
  * Events for users of `node`, in their own topics. The kind and the node come first: other nodes
- * read no more. The users of a group receive the fan-outs whose bits are set in its `places`,
+ * read no more. The users of a group receive the fan-outs whose bits are set in `fanoutBits`,
  * which are base64 and begin with the lowest bit.
  */
 export type FanoutNote = {

@@ -35,7 +35,7 @@ type CopiesOptions = {
  * waiting events only the last is sent, and none that arrives after a later one.
  */
 export function createChannelCopies({ db, nodeId, send, onFailure }: CopiesOptions) {
-  /** By channel; removed a moment after the copy. */
+  /** The turn of each channel; removed a moment after the copy. */
   const turns = new Map<string, Turn>()
 
   /** Sends copies to members of these channels. Returns for each how many are connected. */

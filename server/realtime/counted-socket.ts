@@ -28,10 +28,10 @@ export class CountedSocket extends WebSocket {
   #stream: Stream | undefined
   /** How many bytes had been read when the last message ended. */
   #bytesAtEnd = 0
-  /** For pings and pongs: few clients send any. */
+  /** The credit for pings and pongs, made with the first one: few clients send any. */
   #credit: Credit | undefined
 
-  /** Its connection, which counts what is read. */
+  /** Sets the connection below the socket, which counts the bytes that are read. */
   readsFrom(stream: Stream) {
     this.#stream = stream
     this.#bytesAtEnd = stream.bytesRead

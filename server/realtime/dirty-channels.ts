@@ -1,6 +1,6 @@
 /** The changes in a channel since it was counted. */
 export type ChannelChange = {
-  /** Its last event. */
+  /** The offset of the channel's last event. */
   offset: number
   /**
    * The author, if there was only one: their own count does not change. Null if there were several.
@@ -54,7 +54,7 @@ export class DirtyChannels {
   }
 }
 
-/** Both changes as one. */
+/** Merges two changes of one channel. */
 export const joined = (one: ChannelChange, other: ChannelChange): ChannelChange => ({
   offset: Math.max(one.offset, other.offset),
   author: one.author === other.author ? one.author : null,

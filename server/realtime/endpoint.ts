@@ -119,7 +119,7 @@ export function createGuards({ isAllowedOrigin, isClosing, isOutage }: GuardOpti
     checkOrigin(request)
   }
   return {
-    /** Before the upgrade. */
+    /** Checks a handshake before the upgrade to a WebSocket. */
     socket: async (request: FastifyRequest, reply: FastifyReply) => {
       if (!request.ws) return
       origins.set(request.raw, { address: request.ip, requestId: request.id })

@@ -32,9 +32,9 @@ type Lost = MissedEvent & { since: number; triedAt: number }
 
 /** Finds edits of channels of which the users of this node may have missed the copy. */
 export class MissedCopies {
-  /** Since when, by the monotonic clock; undefined if none was missed. */
+  /** Since when copies may be missed, by the monotonic clock; undefined if none was. */
   #since: number | undefined
-  /** By topic. */
+  /** The lost copies, by topic. */
   readonly #lost = new Map<string, Lost>()
   /** Copies that are being tried again. */
   #tried = new Map<string, Lost>()

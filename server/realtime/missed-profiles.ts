@@ -29,7 +29,7 @@ const PAGE = 10_000
  * that time.
  */
 export class MissedProfiles {
-  /** Since when, by the monotonic clock; undefined if none was missed. */
+  /** Since when changes may be missed, by the monotonic clock; undefined if none was. */
   #since: number | undefined
   /** Users whose note arrived during the search. It may be newer than what the search finds. */
   readonly #noted = new Set<string>()

@@ -15,7 +15,7 @@ type ReceiverOptions = {
 }
 
 const NUMBER = /^\d+$/
-/** In a payload for some nodes only: the number of the last payload to all. */
+/** A payload for some nodes only has the number of the last payload to all nodes. */
 const LAST_NUMBER = /^=\d+$/
 const BEAT = /^\d+\n$/
 /** The beginning of a note for one node. Other nodes stop reading here. */

@@ -46,7 +46,7 @@ export class PresenceTracker {
   readonly #uncertain = new Map<string, UserRef>()
   /** Users announced as offline by another node, whom a failure kept from being announced again. */
   readonly #unannounced = new Map<string, UserRef>()
-  /** Whether rows were missing, and the comparison that restored them failed to tell. */
+  /** Whether rows were missing, and the comparison that restored them failed to announce it. */
   #wereRowsLost = false
   readonly #write: (change: PresenceChange) => Promise<unknown>
   readonly #announceAgain: (user: UserRef) => Promise<unknown>

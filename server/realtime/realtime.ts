@@ -38,7 +38,7 @@ export type RealtimeOptions = {
   presenceGraceSeconds: number
   /** The most sockets of a user on this node; 0 means no limit. */
   socketsPerUser: number
-  /** The same of an app. */
+  /** The most sockets of an app on this node; without it there is no limit. */
   socketsPerApp?: number | undefined
   timings?: Partial<Timings> | undefined
   metrics: Metrics
@@ -152,7 +152,7 @@ function connectParts({ timings, graceMs, ...options }: PartsOptions) {
     if (event.type === 'channel.added') unread.channelAdded(user, event.payload.channel)
     if (event.type === 'channel.removed') unread.memberLeft(user)
   }
-  // Nobody tells which channels they have got or lost.
+  // Events that say which channels the user gained or lost were missed: load all counts again.
   const onReset = (user: UserRef) => unread.memberLeft(user)
   const eventLog = createEventLog({ db, admit, interest: broker, metrics })
   const hub = new Hub(eventLog, { ...options, interest: broker, onChannelsChanged, onReset })

@@ -59,7 +59,7 @@ export function createReconciliation(options: ReconciliationOptions) {
   let compareAt: number | undefined
   /** The end of the last gap: a comparison too soon after it is repeated. */
   let gapAt = Number.NEGATIVE_INFINITY
-  /** Whether they were lost at the last heartbeat. */
+  /** Whether rows of this node's users were missing at the last heartbeat. */
   let areRowsLost = false
 
   const closeRevoked = async () => {

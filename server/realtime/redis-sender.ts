@@ -77,7 +77,7 @@ export function createRedisSender(options: RedisSenderOptions) {
      * to be lost.
      */
     beat: () => sendPayload(everyone, ''),
-    /** Not needed if this node sent nothing, since the others do not know it. */
+    /** Says that this node leaves, unless it sent nothing: then the others do not know it. */
     leave: async () => {
       if (sent > 0) await publish(everyone, `${nodeId}\n${LEAVE}`)
     },

@@ -85,7 +85,7 @@ export class Sessions {
 }
 
 type OutageClosing = {
-  /** Those that are open now. */
+  /** The sockets that are open now. */
   sockets: () => Transport[]
   isOutage: () => boolean
   milliseconds: number

@@ -21,7 +21,7 @@ export class Subscriptions<Subscription extends OfUser> implements Iterable<Subs
     return this.#all.has(subscription)
   }
 
-  /** Those of a user; without one, all. */
+  /** The subscriptions of a user, or all if no user is given. */
   of(userId: string | undefined): Iterable<Subscription> {
     if (userId === undefined) return this.#all
     if (!this.#byUser) {

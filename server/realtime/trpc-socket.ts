@@ -37,7 +37,7 @@ export class TrpcSocket extends EventEmitter {
   #allowedBytes: number = bufferedBytes
   readonly #credit = new Credit()
   readonly #recoveries = new Recoveries()
-  /** Until the token is verified the time-out for it, then that of its expiry. */
+  /** The time-out for verifying the token; afterwards the one for its expiry. */
   #timer: NodeJS.Timeout
 
   constructor(

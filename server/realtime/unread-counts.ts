@@ -15,10 +15,9 @@ export type ConnectedCount = UnreadCount & { nodeId: string }
 type Counted = { nodeId: string | null; channelIds: string[] }
 
 /**
- * The counts of these channels' members who are connected, to any node or to the given one. The
- * members of a large channel that has more of them than its app has connected users are found by
- * the connections, those of other channels by the channel: a message in a channel of many is then
- * told at the cost of those who are there.
+ * The counts of these channels' members who are connected, to any node or to the given one. Members
+ * are found by the channel; or by the connections, if the channel is large and has more members
+ * than its app has connected users. So a message costs no more than those users.
  */
 export function selectCountsOfChannels(db: Tx, { nodeId, channelIds }: Counted) {
   return db<ConnectedCount[]>`

@@ -33,7 +33,7 @@ export class UserCounts {
 
   constructor(
     readonly user: UserRef,
-    /** By channel, the users with a count in it. */
+    /** The users with a count in a channel, by channel. */
     readonly holders: Map<string, Set<UserCounts>>,
   ) {}
 
@@ -100,7 +100,7 @@ export class UserCounts {
     for (const channelId of this.#counts.keys()) this.#drop(channelId)
   }
 
-  /** From now on versions may be lower. */
+  /** Forgets the versions of counts, because a restored database has lower ones. */
   forgetVersions() {
     for (const known of this.#counts.values()) known.newest = { ...known.newest, version: 0 }
     this.#see(Number.NaN)

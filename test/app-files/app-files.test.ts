@@ -295,7 +295,7 @@ test('an import that was cut off resumes only with the same file', async () => {
   }
 })
 
-test('an import left unfinished for a week is purged, and no provider is told', async () => {
+test('an import left unfinished for a week is purged, without calls to the provider', async () => {
   const database = await cloneDatabase()
   const { appId } = world()
   await parleyOn(database.url, 'app:import', folder.path('cut'))

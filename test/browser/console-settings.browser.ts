@@ -85,7 +85,7 @@ test('the operator reads which setting was refused, and why', async () => {
   expect(problems.splice(0).every((problem) => problem.includes('400'))).toBe(true)
 })
 
-test('the focus is back on what opened a dialog, however that is closed', async () => {
+test('closing a dialog in any way returns the focus to what opened it', async () => {
   const page = await openConsole()
   const focused = () =>
     page.evaluate(() => document.activeElement?.textContent ?? document.activeElement?.tagName)

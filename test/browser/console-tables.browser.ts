@@ -26,7 +26,7 @@ async function createHooked() {
 
 const heightOf = async (locator: Locator) => (await locator.boundingBox())?.height
 
-test('deliveries of the same moment are told apart by what is shown of webhook-id', async () => {
+test('deliveries of the same moment differ in the shown part of their webhook-id', async () => {
   const { address } = await createHooked()
   const page = await openConsole(address)
   await expectVisible(rowOf(page, 'message.new'))

@@ -39,7 +39,7 @@ test('the session survives a reload and ends when the operator signs out', async
   expect(playground.problems.splice(0).every((problem) => problem.includes('401'))).toBe(true)
 })
 
-test('an operator whose session could not be ended is told so, and stays signed in', async () => {
+test('an operator whose session could not be ended sees that, and stays signed in', async () => {
   const page = await openConsole()
   await page.route('**/console/session', (route) => route.abort('connectionrefused'))
   await button(page, 'Sign out').click()

@@ -4,7 +4,7 @@ import { message, usePlayground } from '../support/playground.ts'
 
 const playground = usePlayground()
 
-test('a user without channels is told what to do, and not to choose one', async () => {
+test('a user without channels sees what to do, and is not asked to choose one', async () => {
   await expectVisible(message(await playground.open('?user=ana'), 'Ready when you are'))
   const cleo = playground.backend().as('cleo')
   for (const { id: channelId } of (await cleo.channels.list()).channels)

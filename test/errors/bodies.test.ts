@@ -35,7 +35,7 @@ describe('an unreadable body is a VALIDATION_ERROR', () => {
       expect(expectError(await sendJson(messages(), body), 'VALIDATION_ERROR')).toMatch(/^body: /),
     )
   }
-  test.each(['__proto__', 'constructor.prototype'])('a body with %s is told so', async (key) => {
+  test.each(['__proto__', 'constructor.prototype'])('a body with %s is refused', async (key) => {
     const answer = await sendJson(messages(), unreadable[key] ?? '')
     expect(expectError(answer, 'VALIDATION_ERROR')).toContain(key)
   })

@@ -22,7 +22,7 @@ test('each app has a before-send hook of its own, and deletes no other', async (
   expect((await other.rotateBeforeSend()).secret).not.toBe(secret)
 })
 
-test('users of an app without a hook stream messages, whatever another app has', async () => {
+test('users of an app without a hook stream messages, even if another app has one', async () => {
   const { operator, api } = world()
   const { apiKey } = await operator.apps.create({ name: 'Judged' })
   const url = 'https://8.8.8.8/judge'

@@ -81,7 +81,7 @@ test('a message is stored as its hook has changed it, for everybody', async () =
   expect(asked().map(({ data }) => data.text)).toEqual(['Hello @carl', 'As it was'])
 })
 
-test('a refused message is not stored, and its author is told the reason', async () => {
+test('a refused message is not stored, and its author receives the reason', async () => {
   const { send, stored } = await newScene()
   const { receiver } = current()
   receiver.answerWith(judging({ action: 'refuse', reason: 'No links, please' }))
@@ -225,7 +225,7 @@ test('the hook is asked about each message of a batch, which keeps its order', a
   expect((await stored()).map(([, text]) => text)).toEqual(accepted)
 })
 
-test('a hook that answers without reading its question keeps no connection', async () => {
+test('a hook that answers without reading the request leaves no connection open', async () => {
   const server = createServer({ pauseOnConnect: true }, (socket) => {
     socket.on('error', () => {})
     socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}')

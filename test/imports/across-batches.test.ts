@@ -86,7 +86,7 @@ test('the time of a reply is compared with its parent, not with a pin of the par
   expect(report.refusals).toEqual([])
 })
 
-test('empty custom data of a message is none, as if it had been sent', async () => {
+test('empty custom data of an imported message is absent, as with a sent one', async () => {
   const plain = message('plain1', 'plain', { custom: {} })
   await importInto(world(), [user('ana'), channel('plain'), plain])
   const channelId = channelIdOf(world(), 'plain')

@@ -215,7 +215,7 @@ test('a conversation goes on after an import, with the next seq', async () => {
   await expectExactCounters(world())
 })
 
-test('an import ends with its app, and what it brings after that is not stored', async () => {
+test('deleting the app ends its import, and later lines are not stored', async () => {
   const { operator, db, url } = world()
   const { id: appId, apiKey } = await operator.apps.create({ name: 'Closed' })
   let resume = () => {}

@@ -70,7 +70,7 @@ test('lines that came are handed on after a second without another', async () =>
   expect(await first).toEqual({ done: false, value: [{ line: 1, text: '{}' }] })
 })
 
-test('the time that storing a batch takes is none in which no line comes', async () => {
+test('the time for storing a batch does not count as time without a line', async () => {
   stopClock()
   const { batches, send } = openBody()
   const first = batches.next()

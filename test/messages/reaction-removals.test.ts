@@ -102,7 +102,7 @@ test('reactions of a crowd are deleted later than their message, and shown to no
   expect(kept).toEqual([{ count: 0 }])
 })
 
-test('no event tells of reactions that a deleted message still has', async () => {
+test('no event shows reactions that a deleted message still has', async () => {
   const { ana, ref, fan } = await admired()
   await ana.messages.delete(ref)
   const before = await channelEventsOf(world(), ref.channelId)
@@ -111,7 +111,7 @@ test('no event tells of reactions that a deleted message still has', async () =>
   expect(await channelEventsOf(world(), ref.channelId)).toEqual(before)
 })
 
-test('an erasure that waits for a deletion tells of no reaction to its message', async () => {
+test('an erasure that waits for a deletion sends no event about its reactions', async () => {
   const { ana, ref, fan } = await admired()
   await whileLocked(world(), ref.channelId, async (waiting) => {
     const deleted = ana.messages.delete(ref)

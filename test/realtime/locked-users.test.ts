@@ -45,7 +45,7 @@ test('a user who leaves while they wait behind others for a lock is not online',
   expect((await rows()).map(({ userId }) => userId).sort()).toEqual(['first', 'fourth', 'third'])
 })
 
-test('a dead node that cannot be removed keeps no other from being removed', async () => {
+test('a dead node that cannot be removed does not prevent the removal of others', async () => {
   const impatient = createDb({
     ...{ url: world().databaseUrl, poolSize: 2, applicationName: 'parley-test' },
     patience: { callMs: 60_000, statementMs: 1_000 * slowness },

@@ -8,7 +8,7 @@ import { counts, createGroup, useListeners } from './listeners.ts'
 const world = useWorld({ timings: quietTimings })
 const { listenAs, userTopic, newUsers } = useListeners(world)
 
-test('a removal whose note was lost lowers the total once the user hears of it', async () => {
+test('a removal whose note was lost lowers the total once the user gets the event', async () => {
   const { appId, pool } = world()
   const [ana, ben] = await newUsers()
   const [channelId, otherId] = [await createGroup(ana, ben), await createGroup(ana, ben)]

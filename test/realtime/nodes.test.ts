@@ -137,7 +137,7 @@ test('a profile that was changed before a gap, and committed in it, is sent', as
   expect([told.includes(ana.id), told.includes(ben.id)]).toEqual([true, false])
 })
 
-test('of users renamed in a gap those who were deleted in it are not told', async () => {
+test('users who were renamed and then deleted during a gap get no profile event', async () => {
   const [ana, ben] = await world().users('deleted-ana', 'renamed-ben')
   for (const { id } of [ana, ben]) await world().user(id, { name: 'Renamed' })
   await world().backend.users.delete({ userId: ana.id })

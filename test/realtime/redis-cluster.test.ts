@@ -35,7 +35,7 @@ describe.skipIf(!hasRedis)('the broker over a cluster of Redis', () => {
     return { ...broker, heard, missed }
   }
 
-  test('hears again of topics of a server whose connection fell silent', async () => {
+  test('receives notes again of topics of a server whose connection fell silent', async () => {
     const [sender, receiver] = [await openBroker('sender'), await openBroker('receiver')]
     for (const name of names) receiver.follow(name)
     await receiver.settled()

@@ -34,7 +34,7 @@ describe.skipIf(!hasRedis)('two nodes with Redis', () => {
     for (const node of nodes) await until(async () => (await health(node)).checks.redis === 'ok')
   }
 
-  test('hear of each other only what they have subscribers for', async () => {
+  test('receive from each other only what they have subscribers for', async () => {
     const [ana, ben] = await newUsers()
     const channelId = await createGroup(ana, ben)
     // Nodes of its own: for half a minute, others keep the topics that earlier tests have left.

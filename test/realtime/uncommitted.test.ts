@@ -8,7 +8,7 @@ import { useSharedWorld } from '../support/world.ts'
 
 const world = useSharedWorld()
 
-test('members hear that a channel was deleted once that is stored, not before', async () => {
+test('members receive the deletion of a channel once it is stored, not before', async () => {
   const [ana, ben] = await world().users('ana', 'ben')
   const create = (name: string) => ana.channels.create({ type: 'group', name, memberIds: ['ben'] })
   const [{ id: channelId }, other] = [await create('Going'), await create('Staying')]

@@ -72,7 +72,7 @@ test('counts of 450 new users load 200 at a time, and a failure repeats only its
   expect([uses(), problems]).toEqual([10, ['unread count failed', 'unread count failed']])
 })
 
-test('counts whose statements took too long are read again apart, and told', async () => {
+test('counts whose statements took too long are read again one by one, and sent', async () => {
   const ana = await world().user('ana')
   const userIds = await insertUsers(world(), 'slow', 30)
   const channels = await Promise.all(

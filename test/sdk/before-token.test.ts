@@ -149,7 +149,7 @@ test('a message of one user is not sent as the other one whose token comes', asy
   expect(mine.talk.messages.map(({ text }) => text)).toEqual(['mine'])
 })
 
-test('a message that is discarded while the first token tells its app is not sent', async () => {
+test('a message discarded while the first token names the app is not sent', async () => {
   const storage = memoryStorage()
   let read = () => {}
   const mayRead = new Promise<void>((resolve) => {

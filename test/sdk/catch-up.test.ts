@@ -152,7 +152,7 @@ test('a sync pulls at most 200 channels, and the pages of 10', async () => {
   expect(pulls.map(({ pages }) => pages.length)).toEqual([10, 1])
 })
 
-test('gaps that were filled are told together, also before a call that fails', async () => {
+test('filled gaps are reported together, even before a call that fails', async () => {
   const { emitted, catchUp } = catchUpToTest({ failsFrom: 2 })
   const ids = Array.from({ length: 201 }, (_, index) => `${index}`)
   for (const id of ids) catchUp.request(id, { since: 1, apply: () => true })

@@ -71,7 +71,7 @@ test('reads of two channels that wait are both sent', () => {
   expect(fold(createEntry(operation('1', one)), createEntry(operation('2', other)))).toEqual(sent)
 })
 
-test('a stored row that lacks what its operation needs is none', () => {
+test('a stored row without the fields of its operation is ignored', () => {
   const send = operation('1', { text: 'Hello', attachments: [] })
   const { attachments: _, ...damaged } = send as typeof send & { attachments: [] }
   expect([send, damaged, operation('1', { type: 'react' })].map(isOperation)).toEqual([

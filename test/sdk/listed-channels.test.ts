@@ -196,7 +196,7 @@ test('after a restore the list shows how far the user had read by the backup', a
   expect((await until(list, ready)).items[0]?.lastReadSeq).toBe(0)
 })
 
-test('a profile that was told before a request does not replace that of its answer', () => {
+test('a profile received before a request does not replace the one in its answer', () => {
   const profiles = new LatestProfiles()
   const user = { id: 'ana', name: 'Ana', image: null }
   profiles.takeProfile(user)

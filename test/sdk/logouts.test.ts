@@ -92,7 +92,7 @@ test('a storage that fails for a moment logs nobody out', async () => {
   expect(errors.length).toBeGreaterThan(0)
 })
 
-test('a page that is told of a logout finds the user no longer', async () => {
+test('a page that is notified of a logout no longer finds the user', async () => {
   const { chat } = scriptedChat()
   await chat.connect()
   const seen: unknown[] = []

@@ -109,7 +109,7 @@ test('a tab that was disconnected during a logout ends when it connects again', 
   expect(await storage.session?.load('http://chat me')).toBeUndefined()
 })
 
-test('a tab that hears late of a logout leaves alone what a new login has stored', async () => {
+test('a tab notified late of a logout keeps what a new login has stored', async () => {
   const storage = newStorage()
   const { chat, shown } = await live(storage)
   const others = new BroadcastChannel(`${storage.sharedAs} http://chat app:me`)

@@ -104,7 +104,7 @@ test('an outbox read for one user is not taken for that of the next one', async 
   expect(await loading).toBeUndefined()
 })
 
-test('a tab that joins the same others again hears what they said before', async () => {
+test('a tab that joins the same tabs again receives what they sent before', async () => {
   const heard: unknown[] = []
   const ignore = () => {}
   const options = { onChanged: ignore, onEnded: ignore, onElected: ignore }
@@ -119,7 +119,7 @@ test('a tab that joins the same others again hears what they said before', async
   await expect.poll(() => heard).toEqual([{ kind: 'removed', clientId: 'k' }])
 })
 
-test('a tab that has joined others hears no more of those before', async () => {
+test('a tab that has joined other tabs receives nothing more from the earlier ones', async () => {
   const heard: unknown[] = []
   const ignore = () => {}
   const onChanged = (change: unknown) => void heard.push(change)

@@ -53,7 +53,7 @@ test('messages have different ids without any crypto', async () => {
   expect(new Set(ids).size).toBe(100)
 })
 
-test('a call waits 15 seconds, or as long as it is told, and leaves no timer', async () => {
+test('a call waits 15 seconds, or as long as its option says, and leaves no timer', async () => {
   poorPlatform()
   const clock = stoppedClock()
   const failures: unknown[] = []

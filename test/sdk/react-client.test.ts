@@ -126,7 +126,7 @@ test('after a logout no user is shown, and what is mounted then has a new client
   expect(container.textContent).toBe('unread 0unread 0')
 })
 
-test('a page hears of a logout, and lets the same user in again', async () => {
+test('a page is notified of a logout, and lets the same user in again', async () => {
   await world().users('ana')
   const { page, clients } = await loginPage()
   const { container, root } = mount()

@@ -71,7 +71,7 @@ function lateList() {
   return { ...scriptedChat({ snapshots: createSnapshots(storage) }), release }
 }
 
-test('a list that has loaded without a channel shows none of those stored', async () => {
+test('a list that was loaded empty shows no stored channels', async () => {
   const { chat, hold, release } = lateList()
   const list = chat.channels()
   list.subscribe(() => {})

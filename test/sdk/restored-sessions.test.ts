@@ -70,7 +70,7 @@ test('the session of another server with a user of the same id is not restored',
   expect(there.chat.me.getSnapshot()).toBeNull()
 })
 
-test('nothing of another app is shown any more once the token tells the app', async () => {
+test('nothing of another app is shown once the token names the app', async () => {
   const storage = memoryStorage()
   await storage.session?.put(KEY, session as never)
   const talk = scriptedChat().channel('c')
@@ -105,7 +105,7 @@ test('nothing of another app is shown any more once the token tells the app', as
   expect(textsIn('opened after')).toEqual([])
 })
 
-test('operations of another app are not sent once the token tells the app', async () => {
+test('operations of another app are not sent once the token names the app', async () => {
   const storage = memoryStorage()
   await storage.session?.put(KEY, session as never)
   const owner = 'http://chat app:me'
@@ -140,7 +140,7 @@ test('waiting messages are sent, with or without a slash after the address', asy
   expect(talk.messages.map(({ text }) => text)).toEqual(['waits'])
 })
 
-test('a message that waits has the name of its author that the token tells', async () => {
+test('a pending message has the name of its author from the token', async () => {
   const storage = memoryStorage()
   await storage.session?.put(KEY, session as never)
   const late = lateToken('app')

@@ -170,7 +170,7 @@ test('a new name is that of the direct messages with that user, and of no others
   ])
 })
 
-test('a join that is told late leaves the read position that was loaded after it', () => {
+test('a join event that arrives late keeps the read position that was loaded after it', () => {
   const { talk, events, known } = followed()
   talk.join('cem')
   const join = events.at(-1)

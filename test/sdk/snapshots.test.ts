@@ -199,7 +199,7 @@ test('the newest of many channels and long messages are stored, as far as they f
   expect(rows.get('room c')).toMatchObject({ from: 2, messages: [{ id: '2' }, { id: '3' }] })
 })
 
-test('20 rooms of 50 messages, and 50 channels, are stored unless told otherwise', async () => {
+test('by default 20 rooms of 50 messages, and 50 channels, are stored', async () => {
   const { rows, storage } = openStorage()
   const unset = { rooms: undefined, messages: undefined, channels: undefined }
   const snapshots = createSnapshots(storage, unset)

@@ -62,7 +62,7 @@ test('a jump that fails while a room starts over leaves what is older within rea
   expect(messages.getSnapshot().hasOlder).toBe(true)
 })
 
-test('a load that was given up and fails later says nothing of it', async () => {
+test('a load that was given up and fails later reports no error', async () => {
   const resources = new Resources({
     loaderOf: () => async () => (state) => state,
     watched: () => [],

@@ -88,7 +88,7 @@ test('lost answers are asked for again, and nothing is written twice', async () 
   expect((await ana.messages.list({ channelId })).messages).toHaveLength(1)
 })
 
-test('a refused append is the error of its call and of those after it', async () => {
+test('a refused append fails its call and the later ones with that error', async () => {
   const { channelId, bot, ana } = await scene('refused')
   const out = bot.stream(channelId)
   const { id: messageId } = await out.message

@@ -42,7 +42,7 @@ test('a listener is not called after its unsubscribe, even within the same chang
   expect(called.sort()).toEqual(['first 0', 'first 1', 'first 2'])
 })
 
-test('a listener that throws keeps no other from hearing, and is reported', async () => {
+test('a listener that throws is reported, and the others are still called', async () => {
   const errors: unknown[] = []
   const { chat, channel } = scriptedChat({ onError: (error) => errors.push(error) })
   const talk = channel('c')
@@ -62,7 +62,7 @@ test('a listener that throws keeps no other from hearing, and is reported', asyn
   expect(errors.length).toBeGreaterThan(1)
 })
 
-test('a selected part tells its own changes only', async () => {
+test('a selected part notifies its listeners of its own changes only', async () => {
   const { chat, channel } = scriptedChat()
   const talk = channel('c')
   const room = chat.channel('c')
@@ -218,7 +218,7 @@ test('sent messages wait for a timeline that nobody opens in a bounded number', 
   expect(sent.justSent.at(-1)?.messageId).toBe(messages.at(-1)?.id)
 })
 
-test('an event is heard once, with its place, when rooms and lists show it', async () => {
+test('a listener gets an event once, with its place, when rooms and lists show it', async () => {
   const { chat, channel, tell } = scriptedChat()
   const talk = channel('c')
   const [room, list] = [chat.channel('c'), chat.channels()]

@@ -119,7 +119,7 @@ test('a discarded message is not refused, and an unknown operation is not taken'
   expect([steps, queued.size]).toEqual([[], 0])
 })
 
-test('a browser keeps what is unsent for the next page, unless it is told not to', async () => {
+test('a browser keeps what is unsent for the next page, unless an option forbids it', async () => {
   const [first, next] = [scriptedChat({ userId: 'me' }), scriptedChat({ userId: 'me' })]
   for (const { channel, refuseRequests } of [first, next]) {
     channel('c')

@@ -59,7 +59,7 @@ test('a message that a closed tab may have sent again is sent as it was, too', a
   two.chat.disconnect()
 })
 
-test('a tab that asked to send, and was closed, keeps no other from sending', async () => {
+test('a tab that asked to send and was closed does not block the other tabs', async () => {
   const storage = indexedDbStorage('asked-often')
   const [one, two, three] = [1, 2, 3].map(() => scriptedChat({ storage }))
   if (!one || !two || !three) throw new Error('there are three')
@@ -123,7 +123,7 @@ test('an edit that waits follows no edit of another message', async () => {
   expect(last).toMatchObject({ text: 'c-0002, edited', ifEditedAt: null })
 })
 
-test('a tab sends nothing that it has heard of and another discarded meanwhile', async () => {
+test('a tab sends nothing that it knew of and another tab has discarded since', async () => {
   const storage = indexedDbStorage('heard-of')
   const [one, two] = [scriptedChat({ storage }), scriptedChat({ storage })]
   two.data.channels = one.data.channels

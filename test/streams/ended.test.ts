@@ -6,7 +6,7 @@ import { never, useStreams } from './fixture.ts'
 
 const { world, users, begin } = useStreams({ timings: { streamQuietMs: never } })
 
-test('a message that has grown changes at its end, and its tombstone tells nothing', async () => {
+test('a streamed message changes at its end, and its tombstone shows nothing', async () => {
   const { ana } = users()
   const { append, finish, ref, message } = await begin()
   await append(0, 'Hi')

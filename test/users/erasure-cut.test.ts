@@ -35,7 +35,7 @@ const erasing = (
   return eraseUsers(erasureContext(world(), cut), { appId: world().appId, userIds })
 }
 
-test('an erasure that was cut goes on in what waits, for all who are deleted by then', async () => {
+test('an interrupted erasure of waiting records continues for all deleted users', async () => {
   const { appId } = world()
   const messages = upTo(12).flatMap((n) =>
     ['ivy', 'jo'].map((by) => message(`${by}${n}`, 'cut', { userId: by, text: MARKER })),

@@ -6,7 +6,7 @@ import { useWorld } from '../support/world.ts'
 // It does not compare itself with the log.
 const world = useWorld({ timings: { reconcileMs: 3_600_000 } })
 
-test('members who are connected hear at once of what an erasure does', async () => {
+test('connected members receive at once the events of an erasure', async () => {
   const [leo, mia] = await world().users('leo', 'mia')
   const memberIds = ['mia']
   const { id: channelId } = await leo.channels.create({ type: 'group', name: 'Heard', memberIds })

@@ -89,7 +89,7 @@ test('a user deleted after a walk over the events of a channel gets another one'
   expect(await marked()).toEqual([])
 })
 
-test('a user whom others hold is left for another walk, which waits for them', async () => {
+test('a user locked by others is left for another walk, which waits for the lock', async () => {
   const { appId, pool } = world()
   const { ids, channelId } = await populate('held', 2)
   const [held = '', free = ''] = ids

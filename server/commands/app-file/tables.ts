@@ -3,7 +3,7 @@ import type { Fragment, Tx } from '../../db/client.ts'
 /** The rows of a table that an app has, and how they travel. */
 export type AppTable = {
   name: string
-  /** In an expression. */
+  /** The name of a row in the expressions below. */
   alias: string
   /** The SQL after `from`. */
   rows: (db: Tx, appId: string) => Fragment

@@ -34,7 +34,7 @@ export async function* entitiesOf(
   { lists, onUnsafeKeys }: Reading,
 ): AsyncGenerator<Entity> {
   let parts: Uint8Array[] = []
-  /** Of an object that has a list, what came before the list's elements. */
+  /** The text of the current object up to the elements of its list. */
   let around: Uint8Array[] = []
   let depth = 0
   /** The depth at which objects are entities: 0, or `IN_LIST`. */

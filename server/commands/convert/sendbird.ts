@@ -168,7 +168,7 @@ const attachmentOf = (file: Entity) => {
   ]
 }
 
-/** They name the users of a reaction, and one time for all of them. */
+/** An export has one entry for all users with the same reaction, and one time for them. */
 const reactionsOf = (
   reaction: Entity,
   { id, createdAt }: { id: string; createdAt: string },

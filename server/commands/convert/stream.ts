@@ -46,7 +46,7 @@ const userOf = (user: Entity): Records => {
   ]
 }
 
-/** Their type of a channel says what its members may do, ours who may see it. */
+/** A channel's type at Stream says what its members may do; here it says who may see it. */
 const TYPES: Record<string, 'group' | 'livestream' | 'private'> = {
   messaging: 'group',
   livestream: 'livestream',

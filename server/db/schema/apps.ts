@@ -22,9 +22,9 @@ export const apps = pgTable(
     id: uuid().primaryKey(),
     name: text().notNull(),
     createdAt: createdAt(),
-    /** Its keys, tokens and sockets do not work since then. */
+    /** When the app was disabled: its keys, tokens and sockets no longer work. */
     disabledAt: instant(),
-    /** It exists for nobody any more; the cleanup purges what it had, and then this row. */
+    /** When the app was deleted. The cleanup purges what it had, and then this row. */
     deletedAt: instant(),
     /** After how many days its messages are deleted. */
     messageRetentionDays: integer(),

@@ -51,9 +51,9 @@ export const textRemovals = pgTable(
     messageId: uuid().primaryKey(),
     appId: uuid().notNull(),
     topic: text().notNull(),
-    /** The events up to this one are done. */
+    /** The texts are out of all events up to this offset. */
     after: integer().notNull(),
-    /** That of the deletion. Later events never had the text. */
+    /** The rev of the deletion. Later events never had the text. */
     rev: integer().notNull(),
     tombstone: text().notNull(),
     quote: jsonb().notNull(),

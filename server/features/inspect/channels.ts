@@ -34,7 +34,7 @@ async function listChannels(db: Tx, { appId, userId, limit, cursor }: Query) {
   return toChannelPage(found, limit)
 }
 
-/** In a cursor: all open channels were found, and the others come next. */
+/** The part of a cursor that says: the open channels are listed, the others come next. */
 const OTHERS = 'others'
 
 /** Finds the open channels by their index of names, then the others slice by slice. */

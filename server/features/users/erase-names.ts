@@ -147,7 +147,7 @@ export async function eraseTexts({ db }: Transaction, target: NamedTarget, walk:
   return eraseEvents(db, { ...target, ...walk, channel, users }, redact)
 }
 
-/** Those of the walk whom nobody else has locked: it waits for the user of the target alone. */
+/** The walk's other users, without those whose rows are locked: it waits for the target only. */
 const lockOthers = (db: Tx, { appId, userId, userIds }: NamedTarget) => db<UserSummary[]>`
   select id, display_name as name, image
   from users

@@ -52,7 +52,7 @@ export const selectProfiles = (db: Tx, query: ProfileQuery) => db<Profile[]>`
   from (${usersWhich(db, query)}) u
   order by u.display_name, u.id`
 
-/** The same as lists show them: without metadata, which may be large. */
+/** The same users with the fields that lists show: without metadata, which may be large. */
 export const selectListed = (db: Tx, query: ProfileQuery) => listed(db, usersWhich(db, query))
 
 const usersWhich = (db: Tx, { appId, which }: ProfileQuery) => db`

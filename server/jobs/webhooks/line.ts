@@ -1,7 +1,7 @@
 /** An unfinished delivery. Deliveries of a test have no topic. */
 export type Candidate = {
   id: string
-  /** Its `webhook-id`. */
+  /** The `webhook-id` header of its requests. */
   headerId: string
   topic: string | null
   offset: number | null

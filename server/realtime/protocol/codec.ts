@@ -67,7 +67,7 @@ const Id = z
   .max(2 ** 32 - 1)
 const names = Object.keys(requests) as RequestName[] // Object.keys forgets the literal names
 
-/** Of no name that objects inherit. */
+/** The fields of a message. None has a name that objects inherit. */
 type Fields = { [Name in RequestName | 'id']?: unknown }
 
 /** Parses a decoded message. Both encodings decode to the same fields. */

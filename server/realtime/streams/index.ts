@@ -42,7 +42,7 @@ export function createStreams({ db, publisher, staging, report, timings: given }
   }
   const deltas = createDeltas({ publisher, pauseMs: timings.deltaMs })
   const schedule = createSchedule(report)
-  /** By message, until it is stored. */
+  /** The timers of growing messages, until each is stored. */
   const timers = new Map<string, { timer: NodeJS.Timeout; store: () => Promise<void> }>()
   const inTurn = createTurns(STORES_AT_ONCE)
   let isStopped = false

@@ -126,7 +126,7 @@ test('typing stops by itself on its own node, and a second later on every other 
   expect(stops).toHaveLength(2)
 })
 
-test('a node that did not hear of a later start ends no typing', async () => {
+test('a node that missed a later start of typing does not end it', async () => {
   stopTimers()
   const sent: EphemeralEvent[] = []
   const openTracker = () => new TypingTracker((stop) => void sent.push(stop), 6_000)

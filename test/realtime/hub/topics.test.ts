@@ -81,7 +81,7 @@ test('a subscribe that fails leaves no subscription beside those of others', asy
   expect(hub.topics.get(chat)?.subscriptions.size).toBe(1)
 })
 
-test('a topic that is gone once its gap was read keeps no other from its events', async () => {
+test('a topic removed while its gap is read does not stop the events of others', async () => {
   const { hub, memory } = await openHub()
   const ana = new Listener()
   const { subscription } = await ana.join(hub, own)

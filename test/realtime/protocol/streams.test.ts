@@ -50,7 +50,7 @@ describe.each(transports)('over %s', (transport) => {
     await raw.pushed(({ pub }) => pub?.data.type === 'channel.added')
   })
 
-  test('the answer begins at once, and tells proxies not to keep or change it', async () => {
+  test('the answer begins at once, and proxies are asked not to keep or change it', async () => {
     const raw = await connected(ana, { transport, headers: { Origin: ORIGIN } })
     // An EventSource opens with the first bytes, before there is anything to say.
     expect(raw.frames.join('').startsWith(':\n\n')).toBe(transport === 'sse')
@@ -198,7 +198,7 @@ describe('emulation', () => {
     expect(await emulate(world(), { ...session, data })).toBe(413)
   })
 
-  test('a connect command too long for an address is refused, and so is none', async () => {
+  test('a missing connect command is refused, and so is one too long for a URL', async () => {
     const path = `${world().url}${streamPaths.sse}`
     expect((await fetch(`${path}?cf_connect=${'x'.repeat(20_000)}`)).status).toBe(400)
     expect((await fetch(path)).status).toBe(400)

@@ -22,7 +22,7 @@ test('a connect that finds the node busy ends its socket: the client comes back'
   expect([closed, messages()]).toEqual([[closings.tooManyRequests.code], []])
 })
 
-test('a client is told in seconds how often it is pinged', async () => {
+test('the answer to connect says in seconds how often the client is pinged', async () => {
   const { connect, messages } = await openConnection()
   await connect()
   expect(messages()[0].connect).toMatchObject({ ping: 25, pong: true, ttl: 60 })

@@ -159,7 +159,7 @@ test('a requested reply may exceed the limit, until the client has read it', asy
   expect(closed).toEqual([closings.slow.code])
 })
 
-test('the events of one tick may exceed the limit for what waits', async () => {
+test('the events of one tick may exceed the limit of waiting bytes', async () => {
   const { connect, connection, socket, closed } = await openConnection()
   await connect()
   const size = bufferedBytes / 2

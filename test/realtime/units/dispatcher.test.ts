@@ -50,7 +50,7 @@ test('the node of the typist announces the stop; other nodes stop it only locall
   expect(sent).toHaveLength(3)
 })
 
-test('a stop of typing passes through a node that has not heard of the start', async () => {
+test('a stop of typing passes through a node that missed the start', async () => {
   const { dispatcher, hub, sent } = await openDispatcher()
   dispatcher.publisher.broadcast(typing('typing.stop'))
   expect(sent).toMatchObject([{ type: 'typing.stop' }])

@@ -49,7 +49,7 @@ test('a node that comes later has lost its first notes if they did not arrive', 
   expect(missed).toHaveLength(1)
 })
 
-test('the silence of a node that beats shows lost notes once, unless it told that it stops', () => {
+test('the silence of a node that beats shows lost notes once, unless it announced its stop', () => {
   const { received, left, check, missed } = openCounts()
   // It sends only what it has to say.
   received('worker', 1, false)
@@ -68,7 +68,7 @@ test('the silence of a node that beats shows lost notes once, unless it told tha
   expect(missed).toEqual([SILENT_MS + 1])
 })
 
-test('a node that does not beat may pause between its notes, and loses none by it', () => {
+test('a node without heartbeats may pause between notes without seeming to lose any', () => {
   const { received, check, missed } = openCounts()
   received('worker', 1, false)
   pass(10 * SILENT_MS)

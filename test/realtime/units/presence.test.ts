@@ -100,7 +100,7 @@ test.each([
   },
 )
 
-test('lost rows are told of although another write of the comparison failed', async () => {
+test('lost rows are announced although another write of the comparison failed', async () => {
   const ben = { ...ana, userId: 'ben' }
   const fail = () => {
     throw new Error('locked')

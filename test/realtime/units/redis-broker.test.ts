@@ -90,7 +90,7 @@ test('notes of a node that fell silent while the own ones arrive were missed', a
   void broker.stop()
 })
 
-test('the inbox of a node is none of the topics that it follows', async () => {
+test('the inbox of a node does not count among the topics that it follows', async () => {
   const { broker, topics } = await openBroker()
   broker.follow('talk')
   broker.follow('other')

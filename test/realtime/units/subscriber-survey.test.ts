@@ -46,7 +46,7 @@ test('a survey is over once all nodes have answered, and lists what they know', 
   expect(survey.clientsOf('topic')).not.toBe(clients)
 })
 
-test('a node that does not answer is left out after a second, and heard no more', async () => {
+test('a node without an answer is left out after a second, and ignored if late', async () => {
   const { survey, clock, answer, idsOf, lastAsked } = openSurvey(async () => 2)
   const clients = survey.clientsOf('topic')
   const id = await lastAsked(1)

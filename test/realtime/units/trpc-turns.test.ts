@@ -131,7 +131,7 @@ test('a batch of too many numbers is passed on only as far as it takes to refuse
   expect(passed.map((frame) => JSON.parse(frame))).toEqual([[{ id: 7 }, ...Array(1_000).fill(0)]])
 })
 
-test('a tRPC socket that is closed handles nothing of what still waits', async () => {
+test('a closed tRPC socket drops the commands that still wait', async () => {
   const { handled, open } = await createSockets()
   const { send, close } = await open('app')
   await nextTurn()

@@ -11,7 +11,7 @@ test('a count for the users of this node that failed is tried again', async () =
   expect(await newsWithin(10, news)).toContain('ben one 1')
 })
 
-test('a node that has told all totals does nothing until something happens', async () => {
+test('a node that has sent all totals does nothing until something happens', async () => {
   const { notifier, news, timers } = openNotifier(row('ben', 'one', 1))
   notifier.recordTotal(user('ben'), 5)
   expect(timers()).toBe(1)
@@ -19,7 +19,7 @@ test('a node that has told all totals does nothing until something happens', asy
   expect(timers()).toBe(0)
 })
 
-test('a count of another node is told once, also if the database was away', async () => {
+test('a count of another node is sent once, even if the database was unavailable', async () => {
   const { notifier, database, news } = openNotifier(row('ben', 'one', 1))
   database.failure = new Error('away')
   const change = { offset: 1, author: 'ana', isDeletion: true }

@@ -8,7 +8,7 @@ const elsewhere = (userId: string, channelId: string, count: number) => ({
   nodeId: 'other',
 })
 
-test('a channel is counted once for all nodes, each of which gets what concerns it', async () => {
+test('a channel is counted once for all nodes, and each gets the counts of its users', async () => {
   const rows = [row('ben', 'one', 1), elsewhere('dan', 'one', 2), elsewhere('eve', 'one', 3)]
   const { notifier, database, notes, news } = openNotifier(...rows)
   notifier.markDirty('one', { offset: 4, author: 'ana' })
@@ -96,7 +96,7 @@ test('channels counted by another node, or without users here, are not counted a
   expect(await unknown.news()).toEqual(['ben one 1', 'ben total 1'])
 })
 
-test('a channel that nobody here has is not counted, whoever was told a count before', async () => {
+test('a channel without members here is not counted, whoever received counts before', async () => {
   const { notifier, database, sessions, news } = openNotifier(row('ben', 'one', 1))
   const foreign = { channelId: 'foreign', offset: 9 }
   notifier.handleChanges([foreign, { channelId: 'one', offset: 1 }])
@@ -121,7 +121,7 @@ test('a channel that nobody here has is not counted, whoever was told a count be
   expect(await news()).toEqual(['ben one 2', 'ben total 2'])
 })
 
-test('a node that stops counts what happened last, if others may hear of it', async () => {
+test('a node that stops counts the last changes, if other nodes may need the counts', async () => {
   const { notifier, database, notes } = openNotifier(elsewhere('dan', 'one', 1))
   notifier.markDirty('one', { offset: 1 })
   notifier.memberLeft(user('ben'))

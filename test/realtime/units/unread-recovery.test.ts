@@ -41,7 +41,7 @@ test.each([
   },
 )
 
-test('users who left a channel while all statements were slow are told within 15 s', async () => {
+test('users who left a channel while statements were slow get the total within 15 s', async () => {
   const { notifier, database, news, users, rowsWith } = openSlow(40)
   for (const name of users) notifier.memberLeft(user(name))
   expect(await newsWithin(150, news)).toEqual([])

@@ -68,7 +68,7 @@ test('a channel too slow to count for all nodes is counted for those of this nod
   expect(database.keys.at(-1)).toEqual(['c', 'd'])
 })
 
-test('a change that took too long to count is told later, without a comparison', async () => {
+test('a change that took too long to count is sent later, without a comparison', async () => {
   const { notifier, database, news } = openNotifier(row('ben', 'c', 1))
   const countedAt: number[] = []
   database.onStatement = (keys, isOwn) => {
@@ -131,7 +131,7 @@ test('a user whose counts take too long to load keeps back no other', async () =
   expect((await news()).filter((each) => each.startsWith('cem'))).toContain('cem total 2')
 })
 
-test('a user who leaves a channel, and another during a slow load, is told of both', async () => {
+test('a user who leaves two channels, one during a slow load, gets the last total', async () => {
   const { notifier, database, news } = openNotifier(row('ben', 'one', 1), row('ben', 'two', 2))
   notifier.markDirty('one', { offset: 1 })
   expect(await news()).toContain('ben total 3')
@@ -177,7 +177,7 @@ test('a user whose counts took too long is sent no total that they know already'
   expect(await ofBen()).toEqual(['ben total 3'])
 })
 
-test('a user whose counts a full pool cut short, however often, is told within 15 s', async () => {
+test('a user whose counts a full pool cut short, however often, gets them in 15 s', async () => {
   const { notifier, database, news, problems } = openNotifier(row('ben', 'one', 1))
   database.onStatement = (keys) => {
     if (keys.includes('ben')) throw cutShort()

@@ -42,7 +42,7 @@ test('messages of a closed socket change nothing', async () => {
   expect([status(), story, socket.frames.length, clock.timers()]).toEqual(['offline', [], 1, 0])
 })
 
-test('a socket that cannot be made is an attempt that failed', async () => {
+test('a socket that cannot be opened counts as a failed attempt', async () => {
   const { connection, opened, reopened, sockets, status } = connectionToTest()
   const { webSocket } = connection.options
   connection.options.webSocket = class {
