@@ -93,9 +93,6 @@ export class ChannelsCache {
     switch (type) {
       case 'channel.added':
         return this.#add(payload.channel, offset)
-      case 'channel.removed':
-      case 'channel.deleted':
-        return this.remove(payload.channelId)
       case 'channel.updated':
         return this.#update(payload.channelId, withChannelProfile(payload.channel))
       case 'channel.settings_changed':

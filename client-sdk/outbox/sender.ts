@@ -19,12 +19,10 @@ type SendLoop = {
   /** Messages go one by one: a call with several was refused. */
   isSingle?: boolean
 }
-type SenderOptions = Pick<OutboxOptions, 'api' | 'gate' | 'isConnected' | 'storage'> & {
+type SenderOptions = OutboxOptions & {
   queued: () => Iterable<OutboxEntry>
   /** Called before the first attempt; false if nothing is left to send. */
   prepare: (entry: OutboxEntry) => boolean
-  onStarted: (entry: OutboxEntry) => void
-  onWaiting: (entry: OutboxEntry) => void
   onDone: (entry: OutboxEntry, result: unknown) => void
   onRefused: (entry: OutboxEntry, error: ChatError) => void
 }
@@ -148,7 +146,7 @@ export class Sender {
     for (const entry of entries) {
       entry.isSending = true
       this.#setWaiting(entry, undefined)
-      this.options.onStarted(entry)
+      this.options.onStep({ kind: 'started', op: entry.op })
     }
     const { signal } = this.#abort
     const outcomes = await perform(this.options.api, entries, { signal }).catch(toChatError)
@@ -209,7 +207,7 @@ export class Sender {
   #setWaiting(entry: OutboxEntry, waiting: ChatMessage['waiting']) {
     if (entry.waiting === waiting) return
     entry.waiting = waiting
-    this.options.onWaiting(entry)
+    this.options.onChanged(entry.op.channelId)
   }
 }
 

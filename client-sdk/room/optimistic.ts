@@ -74,18 +74,13 @@ const hasOwnReaction = ({ reactions }: ChatMessage, emoji: string) =>
   reactions.some(({ type, own }) => own && type === emoji)
 
 function toggleReaction(reactions: readonly Reaction[], emoji: string, me: UserSummary) {
-  const reaction = reactions.find(({ type }) => type === emoji)
-  if (!reaction) return [...reactions, { type: emoji, count: 1, own: true, users: [me] }]
+  const known = reactions.find(({ type }) => type === emoji)
+  const reaction = known ?? { type: emoji, count: 0, own: false, users: [] }
+  const { count, own } = reaction
   const others = reaction.users.filter(({ id }) => id !== me.id)
-  const toggled = reaction.own
-    ? { ...reaction, count: reaction.count - 1, own: false, users: others }
-    : {
-        ...reaction,
-        count: reaction.count + 1,
-        own: true,
-        users: [...others, me].slice(0, MAX_REACTION_USERS),
-      }
-  return reactions
+  const users = own ? others : [...others, me].slice(0, MAX_REACTION_USERS)
+  const toggled = { ...reaction, count: own ? count - 1 : count + 1, own: !own, users }
+  return (known ? reactions : [...reactions, reaction])
     .map((each) => (each === reaction ? toggled : each))
     .filter(({ count }) => count > 0)
 }
