@@ -16,7 +16,7 @@ export type OptimisticUpdate = {
   key?: string
   messageId: string
   apply: (message: ChatMessage) => ChatMessage
-  isReflectedIn: (message: ChatMessage | undefined) => boolean
+  isReflectedIn: (message: ChatMessage) => boolean
   isReflectedBy: (event: ChannelEvent) => boolean
   hasResponse?: boolean
   wasReflected?: boolean
@@ -38,14 +38,14 @@ export const optimistic = {
   delete: (messageId: string): OptimisticUpdate => ({
     messageId,
     apply: (message) => ({ ...message, deletedAt: message.deletedAt ?? DELETED_AT }),
-    isReflectedIn: (message) => !message || message.deletedAt !== null,
+    isReflectedIn: (message) => message.deletedAt !== null,
     isReflectedBy: (event) =>
       event.type === 'message.deleted' && event.payload.messageId === messageId,
   }),
   pin: (messageId: string, pinned: boolean): OptimisticUpdate => ({
     messageId,
     apply: (message) => ({ ...message, pinned }),
-    isReflectedIn: (message) => !message || message.pinned === pinned,
+    isReflectedIn: (message) => message.pinned === pinned,
     isReflectedBy: (event) =>
       event.type === 'message.updated' &&
       event.payload.message.id === messageId &&
@@ -61,7 +61,7 @@ export const optimistic = {
       hasOwnReaction(message, emoji) === isOn
         ? message
         : { ...message, reactions: toggleReaction(message.reactions, emoji, me) },
-    isReflectedIn: (message) => !message || hasOwnReaction(message, emoji) === isOn,
+    isReflectedIn: (message) => hasOwnReaction(message, emoji) === isOn,
     isReflectedBy: ({ type, payload }) =>
       type === (isOn ? 'reaction.added' : 'reaction.removed') &&
       payload.messageId === messageId &&
@@ -91,11 +91,13 @@ export function withoutConfirmed(
   messages: Pick<ReadonlyMap<string, ChatMessage>, 'get'>,
 ): readonly OptimisticUpdate[] {
   const pending = updates
-    .map((update) =>
-      !update.wasReflected && update.isReflectedIn(messages.get(update.messageId))
+    .map((update) => {
+      const message = messages.get(update.messageId)
+      // One that is not loaded may be on its way, as after a reload, until the call has succeeded.
+      return !update.wasReflected && (message ? update.isReflectedIn(message) : update.hasResponse)
         ? { ...update, wasReflected: true }
-        : update,
-    )
+        : update
+    })
     .filter(({ hasResponse, wasReflected }) => !(hasResponse && wasReflected))
   return keepIfEqual(updates, pending)
 }
