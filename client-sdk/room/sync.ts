@@ -4,7 +4,7 @@ import type { ChatError } from '../error.ts'
 import type { ChannelEvent } from '../events.ts'
 import { spread } from '../timing.ts'
 import type { ChannelChanges } from '../types.ts'
-import { timelineOf } from './loaders.ts'
+import { ROOTS, timelineOf } from './loaders.ts'
 import { applyEvent, upsertMessages } from './reducer.ts'
 import {
   type Loaded,
@@ -128,7 +128,7 @@ export class ChannelSync {
     this.state = { ...this.state, ...stored }
     this.#position = position
     this.#isRestored = true
-    this.resources.set('messages', { status: 'stale' })
+    for (const name of ['messages', ROOTS]) this.resources.set(name, { status: 'stale' })
     this.options.onChanged()
   }
 
@@ -220,6 +220,8 @@ export class ChannelSync {
   #handleSubscribed({ isRecovered, position }: { isRecovered: boolean; position: TopicPosition }) {
     const before = this.#position
     const isOfAnotherEpoch = this.#isRestored && before?.epoch !== position.epoch
+    // Those among the messages were shown, and are less than a page.
+    if (this.#isRestored) this.resources.invalidate([ROOTS])
     this.#isRestored = false
     this.#isSubscribed = true
     this.#position = position

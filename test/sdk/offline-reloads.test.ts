@@ -2,7 +2,7 @@ import { createChatClient, memoryStorage } from '@parley/client'
 import { WebSocket } from '@parley/client/internal/websocket.node'
 import { createSnapshots, type SnapshotStorage } from '@parley/client/snapshots'
 import { expect, onTestFinished, test } from 'vitest'
-import { chatOf, GROUP, isLive, isOffline, ready, until } from '../support/chat.ts'
+import { chatOf, GROUP, isLive, isOffline, ready, texts, until } from '../support/chat.ts'
 import { useSharedWorld } from '../support/world.ts'
 
 const world = useSharedWorld()
@@ -106,4 +106,32 @@ test('what was changed offline, before a reload, never flickers on its way to th
   release()
   await expect.poll(shown).toBe(expected)
   expect([...seen]).toEqual([expected])
+})
+
+test('messages without replies are shown as stale where they were stored, and then loaded', async () => {
+  const [cem] = await world().users('cem', 'dan')
+  const { id: channelId } = await cem.channels.create({ ...GROUP, memberIds: ['dan'] })
+  const { id: parentId } = await cem.messages.send({ channelId, text: 'root' })
+  await cem.messages.send({ channelId, text: 'reply', parentId })
+  const rows = memorySnapshots()
+  const snapshots = createSnapshots(rows, { intervalMs: 0 })
+  const options = { userId: 'cem', storage: memoryStorage(), snapshots }
+  const { chat: first, proxy, mint } = await chatOf(world(), 'cem', options)
+  first.channel(channelId).watch()
+  await first.connect()
+  await expect.poll(() => [...rows.rows.keys()]).toContain(`room ${channelId}`)
+  proxy.cut()
+  first.disconnect()
+
+  const chat = createChatClient({ url: proxy.url, token: mint, ...options })
+  onTestFinished(() => chat.disconnect())
+  const roots = chat.channel(channelId).messages({ replies: false })
+  roots.subscribe(() => {})
+  chat.connect().catch(() => {})
+  const stored = await until(roots, ({ items }) => items.length > 0)
+  expect([texts(stored), stored.status]).toEqual([['root'], 'stale'])
+  await cem.messages.send({ channelId, text: 'newer' })
+  proxy.mend()
+  chat.wake()
+  expect(texts(await until(roots, ready))).toEqual(['root', 'newer'])
 })
