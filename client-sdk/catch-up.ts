@@ -2,6 +2,7 @@ import type { Total } from './channels/unread.ts'
 import type { Connection } from './connection.ts'
 import { type ChatError, toChatError } from './error.ts'
 import type { Emitter } from './events.ts'
+import { CHANNELS_PER_CALL, HIGHEST_REV, PARTS_PER_CALL } from './limits.ts'
 import { createRetries } from './retry.ts'
 import type { ChannelChanges, User, UserApi } from './types.ts'
 
@@ -37,11 +38,8 @@ type ChangesRequest = {
   fail?: (error: ChatError) => void
 }
 
-const CHANNELS_PER_CALL = 200
-/** How many channels, or threads, a call returns parts of. */
-const PARTS_PER_CALL = 10
 /** No channel reaches this rev, so the server responds with the channel's record alone. */
-const CHANNEL_ONLY = 2_147_483_647
+const CHANNEL_ONLY = HIGHEST_REV
 
 /**
  * Fetches what was missed, and what rooms show, for any number of channels in as few calls as

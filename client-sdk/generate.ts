@@ -9,6 +9,7 @@ import {
   ephemeralChannelEvents,
   ephemeralUserEvents,
   ImportRecord,
+  limits,
   type Operation,
   streamPaths,
   topics,
@@ -18,9 +19,9 @@ import {
 import { z } from 'zod'
 
 /**
- * Writes the tables of operations, `topic-names.ts`, `endpoints.ts` and `types.ts` from the
- * contract, so that the package needs neither zod nor the contract to run or to be compiled. With
- * `--check` it writes nothing, and fails if they are out of date.
+ * Writes the tables of operations, `topic-names.ts`, `endpoints.ts`, `limits.ts` and `types.ts`
+ * from the contract, so that the package needs neither zod nor the contract to run or to be
+ * compiled. With `--check` it writes nothing, and fails if they are out of date.
  */
 function generate() {
   const files = {
@@ -31,6 +32,7 @@ function generate() {
     }),
     'topic-names.ts': topicNames(),
     'endpoints.ts': endpoints(),
+    'limits.ts': limitsOfAnswers(),
     'types.ts': typeDeclarations(),
   }
   for (const [name, text] of Object.entries(files)) {
@@ -111,6 +113,31 @@ export const streamPath = '${streamPaths.http_stream}'
 
 /** Where it takes the commands that go with such an answer. */
 export const emulationPath = '${streamPaths.emulation}'`
+
+const limitsOfAnswers = () => `\
+/** The most messages that are sent together. */
+export const BATCH_MESSAGES = ${limits.messageBatch.messages}
+
+/** How many channels a call fetches changes of, at most, and how many changes of one. */
+export const CHANNELS_PER_CALL = ${limits.sync.channels}
+export const MAX_CHANGES = ${limits.sync.changes}
+
+/** How many channels, or threads, a call returns parts of, and how many users. */
+export const PARTS_PER_CALL = ${limits.sync.rooms}
+export const USERS_PER_CALL = ${limits.sync.users}
+
+/** The most that a page of a list has. */
+export const CHANNELS_PER_PAGE = ${limits.page.channels.max}
+export const MEMBERS_PER_PAGE = ${limits.membersPerCall}
+
+/** No channel reaches this rev. */
+export const HIGHEST_REV = ${limits.largestInteger}
+
+/** How many users of a reaction a message lists. */
+export const REACTION_USERS = ${limits.reactionUsers}
+
+/** How many characters of a message its quotes show. */
+export const QUOTED_LENGTH = ${limits.quotedTextLength}`
 
 function typeDeclarations() {
   const definitions: Definitions = new Map()

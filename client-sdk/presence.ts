@@ -1,5 +1,6 @@
 import type { ClientContext } from './context.ts'
 import { type ChatError, toChatError } from './error.ts'
+import { USERS_PER_CALL } from './limits.ts'
 import { createRetries } from './retry.ts'
 import { createStore, type Store, setIfChanged, type WritableStore } from './store.ts'
 import type { ChannelChanges, User, UserEvents } from './types.ts'
@@ -27,8 +28,6 @@ type Seen = Pick<User, 'online' | 'presenceVersion' | 'lastActiveAt'> & {
 type Told = UserEvents['presence.online']
 type WithUsers = { users?: User[] | undefined; channels: Record<string, ChannelChanges> }
 
-/** How many users one request asks for. */
-const USERS_PER_CALL = 100
 /** How long a call for users waits for another one that can ask for them. */
 const SHARE_MS = 250
 /** How long it waits at most while such a call is about to be made, or answered. */

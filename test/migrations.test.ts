@@ -51,6 +51,13 @@ test('migrations build indexes on tables that grow concurrently', () => {
   expect(lockedTables(['CREATE TABLE "users" ("name" text);', index])).toEqual([])
 })
 
+test('migrations name no schema: tables may be in another one than public', () => {
+  const named = readMigrations().filter(({ statements }) =>
+    statements.some((statement) => /"?public"?\./.test(statement)),
+  )
+  expect(named.map(({ name }) => name)).toEqual([])
+})
+
 test('a migration that was interrupted begins again, and leaves valid indexes', async () => {
   const url = await createEmptyDatabase()
   await migrateUpTo(url, '0010_search')

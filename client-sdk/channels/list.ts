@@ -1,6 +1,7 @@
 import type { SharedContext } from '../context.ts'
 import { keepIfEqual } from '../equality.ts'
 import { type ChatError, toChatError } from '../error.ts'
+import { CHANNELS_PER_PAGE } from '../limits.ts'
 import { createRetries } from '../retry.ts'
 import { createStore, type Store, setIfChanged, type WritableStore } from '../store.ts'
 import type { Channel, UserApi } from '../types.ts'
@@ -47,7 +48,6 @@ type ChannelListOptions = {
 }
 
 const PAGE_SIZE = 50
-const MAX_PAGE_SIZE = 100
 /** How many channels of a list that nobody watches are loaded again after an outage. */
 const MAX_UNWATCHED = 200
 
@@ -193,7 +193,7 @@ export class ChannelList {
     let page: Awaited<ReturnType<UserApi['channels']['list']>>
     let first: typeof page | undefined
     do {
-      const limit = Math.min(MAX_PAGE_SIZE, count - channels.length)
+      const limit = Math.min(CHANNELS_PER_PAGE, count - channels.length)
       page = await this.#fetchPage(channels.length, limit)
       channels.push(...page.channels)
       first ??= page

@@ -6,7 +6,6 @@ type Answer<Call extends (...given: never[]) => Promise<unknown>> = Awaited<Retu
 
 export type AppRecord = Answer<Api['apps']['get']>
 export type ApiKey = AppRecord['keys'][number]
-export type NewApiKey = Answer<Api['apps']['createKey']>
 export type Usage = Answer<Api['apps']['usage']>
 export type User = Answer<Api['inspect']['users']>['users'][number]
 export type Channel = Answer<Api['inspect']['channels']>['channels'][number]

@@ -17,10 +17,10 @@ export function samplesOf(operation: Operation): Sample[] {
 }
 
 /** The values of the examples: what has to be given, and in the body all if nothing has to be. */
-export const exampleParameters = ({ parameters = [] }: Operation) =>
+const exampleParameters = ({ parameters = [] }: Operation) =>
   parameters.filter(({ in: place, required }) => place === 'path' || required)
 
-export const exampleValueOf = ({ schema }: Parameter) => schema.examples?.[0] ?? schema.default
+const exampleValueOf = ({ schema }: Parameter) => schema.examples?.[0] ?? schema.default
 
 export function exampleBodyOf({ requestBody }: Operation): unknown {
   const example = exampleOf(requestBody?.content)

@@ -1,4 +1,5 @@
 import { ChatError, toChatError } from '../error.ts'
+import { BATCH_MESSAGES } from '../limits.ts'
 import { isDeviceOffline } from '../platform.ts'
 import { pause, schedule } from '../retry.ts'
 import type { ChatMessage } from '../room/state.ts'
@@ -29,8 +30,8 @@ type SenderOptions = OutboxOptions & {
 
 /** An operation that the server failed at this often would stop those behind it for ever. */
 const MAX_SERVER_FAILURES = 10
-/** A batch of messages: at most so many, and so many characters of JSON. */
-const BATCH = { messages: 50, length: 250_000 }
+/** How many characters of JSON a batch of messages has at most. */
+const BATCH_LENGTH = 250_000
 
 /**
  * Sends the operations of the outbox: those of a line one after another, with pauses that grow
@@ -128,7 +129,7 @@ export class Sender {
       if (next.length > 0 && !this.#mayFollow(next, entry, loop)) break
       if (!this.options.prepare(entry)) continue
       length += JSON.stringify(entry.op).length
-      if (next.length === BATCH.messages || (next.length > 0 && length > BATCH.length)) break
+      if (next.length === BATCH_MESSAGES || (next.length > 0 && length > BATCH_LENGTH)) break
       next.push(entry)
       if (!isOutgoing(entry)) break
     }

@@ -1,5 +1,6 @@
 import { keepIfEqual, memoize } from '../equality.ts'
 import type { ChannelEvent } from '../events.ts'
+import { REACTION_USERS } from '../limits.ts'
 import { withEdit } from '../outbox/entry.ts'
 import type { MessageEdit } from '../storage.ts'
 import type { Reaction, UserSummary } from '../types.ts'
@@ -22,8 +23,6 @@ export type OptimisticUpdate = {
   wasReflected?: boolean
 }
 
-/** The server lists at most this many users of a reaction. */
-const MAX_REACTION_USERS = 10
 /** Any time: deleted messages are not shown. */
 const DELETED_AT = new Date(0).toISOString()
 
@@ -78,7 +77,7 @@ function toggleReaction(reactions: readonly Reaction[], emoji: string, me: UserS
   const reaction = known ?? { type: emoji, count: 0, own: false, users: [] }
   const { count, own } = reaction
   const others = reaction.users.filter(({ id }) => id !== me.id)
-  const users = own ? others : [...others, me].slice(0, MAX_REACTION_USERS)
+  const users = own ? others : [...others, me].slice(0, REACTION_USERS)
   const toggled = { ...reaction, count: own ? count - 1 : count + 1, own: !own, users }
   return (known ? reactions : [...reactions, reaction])
     .map((each) => (each === reaction ? toggled : each))

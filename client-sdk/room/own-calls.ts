@@ -1,4 +1,5 @@
 import { isChatError } from '../error.ts'
+import { MEMBERS_PER_PAGE } from '../limits.ts'
 import type { Message, PinnedMessage, UserApi } from '../types.ts'
 import { upsertMessages } from './reducer.ts'
 import type { ChannelState, ChatMessage, Timeline, TimelineWindow } from './state.ts'
@@ -15,8 +16,6 @@ import {
  * Loads by calls of their own: jumps, users whom no other call asks for, and whatever does not fit
  * into the shared call or is not returned by an older server.
  */
-
-const MEMBERS_PER_PAGE = 1_000
 
 type PageArgs = { channelId: string; limit: number; cursor: string | undefined }
 export type ListOfMembers<Each> = (

@@ -1,10 +1,8 @@
 import { memoize } from '../equality.ts'
 import type { ChannelEvent } from '../events.ts'
+import { QUOTED_LENGTH } from '../limits.ts'
 import type { Message, QuotedMessage } from '../types.ts'
 import type { ChannelState, ChatMessage } from './state.ts'
-
-/** How many characters of a message its quotes show, as on the server. */
-const QUOTED_LENGTH = 200
 
 /** The part of a message that a quote shows. */
 export const quoteOf = (message: Message): QuotedMessage => ({

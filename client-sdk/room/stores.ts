@@ -33,7 +33,7 @@ export type ThreadSnapshot = MessagesSnapshot & {
 }
 /** A list and its load state. */
 export type ListSnapshot<Item> = {
-  /** Its state. */
+  /** What the list shows. */
   items: readonly Item[]
   /** Whether it is loaded and up to date. */
   status: LoadStatus

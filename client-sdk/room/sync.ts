@@ -2,6 +2,7 @@ import type { TopicPosition } from '../connection.ts'
 import { type ClientContext, currentUserId } from '../context.ts'
 import type { ChatError } from '../error.ts'
 import type { ChannelEvent } from '../events.ts'
+import { MAX_CHANGES } from '../limits.ts'
 import { spread } from '../timing.ts'
 import type { ChannelChanges } from '../types.ts'
 import { ROOTS, timelineOf } from './loaders.ts'
@@ -38,8 +39,6 @@ type ChannelSyncOptions = {
   onGapFilled: () => void
 }
 
-/** How many changes of a channel the server returns at most: beyond, it says to start over. */
-const MAX_CHANGES = 2_000
 /** How many messages the window may grow by after the user last paged. */
 const MAX_LIVE_MESSAGES = 1_000
 
@@ -235,6 +234,7 @@ export class ChannelSync {
     // Reads and profiles come in ephemeral events, which are never recovered.
     if (isRecovered && this.#gapAfter === undefined) return this.#markReady(['reads', 'members'])
     const since = this.#gapAfter ?? this.state.rev
+    // Beyond, the server says to start over.
     if (offset - since > MAX_CHANGES) return this.#startOver(offset)
     this.#requestChanges(since)
     this.#reload(['reads', 'members', 'pins'])

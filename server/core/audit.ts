@@ -1,4 +1,5 @@
 import type { Fragment, Tx } from '../db/client.ts'
+import { jsonOf } from '../db/sql.ts'
 import { transaction } from '../db/transaction.ts'
 import type { WriteContext } from './context.ts'
 
@@ -109,5 +110,5 @@ const insertEntry = (
   insert into audit (app_id, actor, key_id, user_id, operation, target, request_id)
   values (
     ${appId ?? null}, ${actor}, ${keyId}, ${userId},
-    ${operation}, ${db.json(target as never)}, ${requestId}
+    ${operation}, ${jsonOf(db, target)}, ${requestId}
   )`

@@ -3,6 +3,8 @@ import { ApiError } from './errors.ts'
 
 /** A page of an origin that is not allowed opens a socket or a stream. */
 export class ForeignOriginError extends ApiError {
+  override readonly name = 'ForeignOriginError'
+
   constructor() {
     super('FORBIDDEN', 'This origin is not allowed')
   }

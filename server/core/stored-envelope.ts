@@ -46,8 +46,9 @@ const MOST_SAVED = partsOf(longest, '0'.repeat(TIME_LENGTH)).join('').length
  */
 export function storedEnvelope(event: Envelope & EventKey & { envelope: string }) {
   const { envelope } = event
-  if (event.type !== 'message.new' || envelope.includes('"quotedMessage":')) return envelope
-  const { createdAt } = event.payload.message
+  if (event.type !== 'message.new') return envelope
+  const { createdAt, quotedMessage } = event.payload.message
+  if (quotedMessage !== undefined) return envelope
   const [start = '', ...parts] = partsOf(event, createdAt)
   if (!envelope.startsWith(start) || createdAt.length !== TIME_LENGTH) return envelope
   const rest = parts.reduce(

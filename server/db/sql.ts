@@ -43,6 +43,14 @@ export const snapshotNumber = constant(
 /** Whether channels of a type are open: everyone in the app reads them. */
 export const isOpenType = (db: Tx, type: Fragment) => db`${type} in ('public', 'livestream')`
 
+/** The state of channel `c`. `importing`: only imports see it, until they are finished. */
+export const stateOfChannel = (db: Tx) => db`
+  case
+    when c.deleted_at is null then 'live'
+    when c.deleted_at = 'infinity' then 'importing'
+    else 'deleted'
+  end`
+
 /** The lowest and the highest id. */
 export const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 export const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
@@ -69,6 +77,9 @@ export function inApp(db: Tx, row: Fragment, { appId, after, before, last }: IdR
     ${last === undefined ? db`` : db`and ${place} <= (${appId}::uuid, ${last}::uuid)`}
   )`
 }
+
+/** A value as a parameter of type jsonb. */
+export const jsonOf = (db: Tx, value: object) => db.json(value as never) // rows are JSON as well
 
 /** A timestamp within JSON, in the same form as on the wire. */
 export const isoTime = (db: Tx, timestamp: Fragment) =>

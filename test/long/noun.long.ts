@@ -1,10 +1,23 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inject, onTestFinished, test } from 'vitest'
 import { copyProject } from '../support/copy.ts'
 import { addPolls } from '../support/noun.ts'
+
+function nameNoSchema(migrations: string) {
+  const [name = ''] = readdirSync(migrations).filter((file) => file.endsWith('_polls.sql'))
+  const file = join(migrations, name)
+  writeFileSync(file, readFileSync(file, 'utf8').replaceAll('"public".', ''))
+}
 
 test('a noun that is added by the list of CONTRIBUTING.md passes the checks and its tests', () => {
   const tree = realpathSync(mkdtempSync(join(tmpdir(), 'parley-noun-')))
@@ -21,6 +34,7 @@ test('a noun that is added by the list of CONTRIBUTING.md passes the checks and 
 
   addPolls(tree)
   npm('migration', '--', '--name', 'polls')
+  nameNoSchema(join(tree, 'server/db/migrations'))
   npm('openapi')
   npm('client')
   npm('reference')

@@ -7,6 +7,7 @@ import { sha256 } from '../../core/hash.ts'
 import { implement } from '../../core/operation.ts'
 import { channelNotFound } from '../../core/refusals.ts'
 import type { ChannelRow } from '../../db/rows.ts'
+import { jsonOf } from '../../db/sql.ts'
 import { asLocked, channelForReader } from '../access.ts'
 import { mergeCustom } from '../custom.ts'
 import { addMembers, lockKnownUsers, type NewMember } from '../members/change.ts'
@@ -28,7 +29,7 @@ export const create = implement(contract.channels.create, async (ctx, input) => 
   const field = isDirect ? undefined : 'memberIds'
   const users = await lockKnownUsers(ctx, { ids: [userId, ...others], field })
   const [peerId = ''] = others
-  const dmKey = isDirect ? [userId, peerId].sort().join(' ') : null
+  const dmKey = isDirect ? dmKeyOf([userId, peerId]) : null
 
   const newMembers = users.map(
     (user): NewMember => ({ user, role: user.id === userId ? 'owner' : 'member' }),
@@ -111,7 +112,7 @@ function tryInsert(
       ${uuidv7()}, ${appId}, ${cid}, ${type},
       ${name}, ${image}, ${description},
       ${workspaceId}, ${userId ?? SYSTEM_USER.id}, ${clientId}, ${dmKey},
-      ${custom && db.json(custom as never)}
+      ${custom && jsonOf(db, custom)}
     )
     on conflict do nothing
     returning *`
@@ -135,16 +136,25 @@ function selectDuplicate(
     limit 1`
 }
 
-/** `<type>:<slug>`, then with random suffixes. A direct message has a hash of its pair as slug. */
-function* candidateCids({ type, name = '', dmKey }: NewChannel) {
-  const slug = dmKey === null ? slugOf(name) : sha256(dmKey).slice(0, 16)
+/** By which the one direct message of two users is found. */
+export const dmKeyOf = (userIds: readonly string[]) => userIds.toSorted().join(' ')
+
+/** `<type>:<slug>`, then with random suffixes. */
+function* candidateCids({ type, ...channel }: NewChannel) {
+  const slug = slugOf(channel)
   yield `${type}:${slug}`
   for (let attempt = 0; attempt < 5; attempt++) yield `${type}:${slug}-${uuidv7().slice(-6)}`
 }
 
+type Slugged = { name?: string | null | undefined; dmKey?: string | null | undefined }
+
 const SLUG_LENGTH = 80
-export function slugOf(name: string) {
-  const slug = slugify(name, { decamelize: false }).slice(0, SLUG_LENGTH).replace(/-$/, '')
+/** A direct message has a hash of its pair. */
+export function slugOf({ name, dmKey }: Slugged) {
+  if (dmKey) return sha256(dmKey).slice(0, 16)
+  const slug = slugify(name ?? '', { decamelize: false })
+    .slice(0, SLUG_LENGTH)
+    .replace(/-$/, '')
   return slug || 'channel'
 }
 

@@ -8,7 +8,7 @@ import { type Implements, implement, implementWithoutTransaction } from '../../c
 import type { Tx } from '../../db/client.ts'
 import { pipelined } from '../../db/pipelined.ts'
 import type { ChannelRow } from '../../db/rows.ts'
-import { DELETED_USER_NAME, hasPart, inApp } from '../../db/sql.ts'
+import { DELETED_USER_NAME, hasPart, inApp, jsonOf } from '../../db/sql.ts'
 import { channelForReader, isReadable, lockedChannelForMember } from '../access.ts'
 import { selectConnected } from '../connected.ts'
 import { decodeIdCursor, encodeCursor } from '../cursors.ts'
@@ -137,7 +137,7 @@ const update = implement(contract.channels.update, async (ctx, { channelId, ...c
     update channels
     set
       name = ${name}, image = ${image}, description = ${description},
-      custom = ${custom && ctx.db.json(custom as never)}, frozen = ${frozen},
+      custom = ${custom && jsonOf(ctx.db, custom)}, frozen = ${frozen},
       updated_at = clock_timestamp()
     where id = ${channelId}
     returning *`

@@ -7,7 +7,7 @@ import { type ChannelQuery, type ChannelView, channelJson, selectChannelRows } f
 const AROUND_BYTES = 200
 /** Where the columns of the channel and of its last message begin. */
 const CHANNEL = 3
-const MESSAGE = CHANNEL + 21
+const MESSAGE = CHANNEL + (21 satisfies ChannelView['length'])
 
 /**
  * Channels as the viewer or the backend sees them, as JSON, in one statement: as many as an answer

@@ -1,6 +1,7 @@
 import type { ChannelType } from '@parley/contract'
 import { type MemberRef, memberKey } from '../../core/user-ref.ts'
 import type { Tx } from '../../db/client.ts'
+import { stateOfChannel } from '../../db/sql.ts'
 
 /** The facts that verdicts on a batch depend on, read in a few statements whatever its size. */
 
@@ -34,12 +35,7 @@ export async function selectUserFacts(db: Tx, appId: string, ids: string[]) {
 export async function selectChannelFacts(db: Tx, appId: string, ids: string[]) {
   const rows = await db<(ChannelFact & { id: string })[]>`
     select
-      c.id, c.type,
-      case
-        when c.deleted_at is null then 'live'
-        when c.deleted_at = 'infinity' then 'importing'
-        else 'deleted'
-      end as state
+      c.id, c.type, ${stateOfChannel(db)} as state
     from channels c
     where c.id = any(${ids}::uuid[])
       and c.app_id is not distinct from ${appId}

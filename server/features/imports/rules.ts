@@ -1,4 +1,5 @@
 import { memberKey } from '../../core/user-ref.ts'
+import { dmKeyOf } from '../channels/create.ts'
 import { type ChannelFact, type MessageFact, reactionKey } from './facts.ts'
 import type { ParsedRecord } from './records.ts'
 
@@ -44,7 +45,7 @@ export const judgeChannel = (facts: Facts) => {
       return refuse('createdBy: unknown user')
     if (record.memberIds?.some((userId) => !users.get(userId)))
       return refuse('memberIds: unknown user')
-    const pair = record.memberIds?.toSorted().join(' ')
+    const pair = record.memberIds && dmKeyOf(record.memberIds)
     if (pair !== undefined) {
       if (takenPairs.has(pair)) return refuse(TAKEN_PAIR)
       takenPairs.add(pair)

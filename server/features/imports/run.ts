@@ -60,12 +60,10 @@ async function readImport(options: ImportOptions): Promise<ImportReport> {
     let isCutOff = false
     for await (const lines of batchesOf(body, stalledMs)) {
       const { parsed, refusals } = parse(lines)
-      const outcomes = await step((db, now) => {
+      const outcomes = await step(async (db, now) => {
         const { past, refusals } = withoutFuture(parsed, now)
-        return applyBatch(db, { appId, runId, parsed: past }).then((judged) => ({
-          judged,
-          refusals,
-        }))
+        const judged = await applyBatch(db, { appId, runId, parsed: past })
+        return { judged, refusals }
       })
       refusals.push(...outcomes.refusals)
       for (const { line, kind, verdict } of outcomes.judged) {

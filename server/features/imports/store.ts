@@ -1,7 +1,8 @@
 import { sha256 } from '../../core/hash.ts'
 import { memberKey } from '../../core/user-ref.ts'
 import type { Tx } from '../../db/client.ts'
-import { slugOf } from '../channels/create.ts'
+import { jsonOf } from '../../db/sql.ts'
+import { dmKeyOf, slugOf } from '../channels/create.ts'
 import { mentionsIn } from '../messages/mentions.ts'
 import { insertSystemUser, SYSTEM_USER } from '../system-user.ts'
 import { reactionKey } from './facts.ts'
@@ -18,7 +19,7 @@ export async function insertUsers(db: Tx, appId: string, parsed: ParsedRecord<'u
     select
       ${appId}, id, name, email, image, coalesce(custom, '{}'),
       coalesce("createdAt", now()), coalesce("createdAt", now())
-    from jsonb_to_recordset(${db.json([...byId.values()] as never)}) as given (
+    from jsonb_to_recordset(${jsonOf(db, [...byId.values()])}) as given (
       id text, name text, email text, image text, custom jsonb, "createdAt" timestamptz
     )
     order by id
@@ -29,7 +30,7 @@ export async function insertUsers(db: Tx, appId: string, parsed: ParsedRecord<'u
 
 /** The key of a direct message. */
 export const pairOf = ({ memberIds }: ParsedRecord<'channel'>['record']) =>
-  memberIds?.toSorted().join(' ')
+  memberIds && dmKeyOf(memberIds)
 
 /**
  * This many characters of a hash distinguish channels of the same name, however many there are, and
@@ -47,9 +48,8 @@ export async function insertChannels(
   if (parsed.some(({ record }) => record.createdBy === undefined)) await insertSystemUser(db, appId)
   const rows = parsed.map(({ id, record }) => {
     const dmKey = pairOf(record)
-    const slug = dmKey === undefined ? slugOf(record.name ?? '') : sha256(dmKey).slice(0, SUFFIX)
     const createdBy = record.createdBy ?? SYSTEM_USER.id
-    const cid = `${record.type}:${slug}-${sha256(id).slice(0, SUFFIX)}`
+    const cid = `${record.type}:${slugOf({ ...record, dmKey })}-${sha256(id).slice(0, SUFFIX)}`
     return { ...record, id, dmKey, createdBy, cid }
   })
   await db`
@@ -64,7 +64,7 @@ export async function insertChannels(
       name, image, description,
       "createdBy", "dmKey", frozen, custom,
       "createdAt", "createdAt", 'infinity'
-    from jsonb_to_recordset(${db.json(rows as never)}) as given (
+    from jsonb_to_recordset(${jsonOf(db, rows)}) as given (
       id uuid, cid text, type text,
       name text, image text, description text,
       "createdBy" text, "dmKey" text, frozen boolean, custom jsonb,
@@ -97,7 +97,7 @@ export async function insertMembers(db: Tx, appId: string, { channels, members }
   await db`
     insert into members (app_id, channel_id, user_id, role, unread_after_seq, custom, joined_at)
     select ${appId}, "channelId", "userId", role, ${UNSET_MARKER}, custom, "joinedAt"
-    from jsonb_to_recordset(${db.json(rows as never)}) as given (
+    from jsonb_to_recordset(${jsonOf(db, rows)}) as given (
       "channelId" uuid, "userId" text, role text, custom jsonb, "joinedAt" timestamptz
     )
     on conflict do nothing`
@@ -121,7 +121,7 @@ export async function insertWaiting(db: Tx, appId: string, waiting: ImportedRow[
   const inserted = await db<{ line: number }[]>`
     insert into imported_rows (app_id, record, key, channel_id, line, "row", created_at)
     select ${appId}, record, key, "channelId", line, "row", "createdAt"
-    from jsonb_to_recordset(${db.json(waiting as never)}) as given (
+    from jsonb_to_recordset(${jsonOf(db, waiting)}) as given (
       record text, key text, "channelId" uuid, line int, "row" jsonb, "createdAt" timestamptz
     )
     order by line

@@ -49,18 +49,19 @@ export async function addMembers(
   const joined = await insertMembers(ctx.db, channel, newMembers)
   const joinedAtById = new Map(joined.map(({ userId, joinedAt }) => [userId, joinedAt]))
   let { memberCount, rev } = channel
-  const members = newMembers.flatMap(({ user, role, ...given }): Member[] => {
+  const members: Member[] = []
+  for (const { user, role, ...given } of newMembers) {
     const custom = given.custom ?? {}
     const userId = user.id
     const joinedAt = joinedAtById.get(userId)
-    if (joinedAt === undefined) return []
+    if (joinedAt === undefined) continue
     memberCount += 1
     ctx.emit(channel, 'channel.member_joined', (next) => {
       rev = next
       return { channelId: channel.id, userId, user, role, memberCount, custom }
     })
-    return [{ userId, user, role, custom, joinedAt }]
-  })
+    members.push({ userId, user, role, custom, joinedAt })
+  }
   const addition = { members, memberCount, rev }
   if (members.length > 0) await notifyAdded(ctx, channel, addition)
   return addition

@@ -13,6 +13,7 @@ import { memberNotFound, notMember } from '../../core/refusals.ts'
 import type { MemberRef } from '../../core/user-ref.ts'
 import type { Tx } from '../../db/client.ts'
 import { pipelined } from '../../db/pipelined.ts'
+import { jsonOf } from '../../db/sql.ts'
 import {
   channelForReader,
   isReadable,
@@ -89,7 +90,7 @@ const update = implement(
     }
     ctx.write(ctx.db`
     update members
-    set role = ${role}, custom = ${ctx.db.json(custom as never)}
+    set role = ${role}, custom = ${jsonOf(ctx.db, custom)}
     where channel_id = ${channelId}
       and user_id = ${userId}`)
     if (role !== member.role)

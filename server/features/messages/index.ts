@@ -6,6 +6,7 @@ import { type Implements, implement, implementWithoutTransaction } from '../../c
 import { messageNotFound } from '../../core/refusals.ts'
 import type { Fragment, Tx } from '../../db/client.ts'
 import { pipelined } from '../../db/pipelined.ts'
+import { jsonOf } from '../../db/sql.ts'
 import { channelForReader, isReadable, type ReaderContext, seqOf } from '../access.ts'
 import { deleteStream, enqueuePush } from '../streams/end.ts'
 import { lockedMessageForAuthor } from './access.ts'
@@ -153,7 +154,7 @@ const edit = implement(
     update messages
     set
       text = ${text}, mentions = ${mentionsIn(settled)}, link_previews = ${linkPreviews},
-      custom = ${custom && ctx.db.json(custom as never)},
+      custom = ${custom && jsonOf(ctx.db, custom)},
       streaming = ${endsStream ? false : message.streaming},
       interrupted = ${completes ? null : message.interrupted},
       edited_at = ${hasNewText ? now : message.editedAt}, updated_at = ${now}

@@ -20,9 +20,9 @@ type PageQuery = {
 type PageRow = [...view: MessageRow, place: number, hasNext: true | null, also: string | null]
 /** Where its columns are. */
 const SEQ = 7
-const PLACE = 26
-const HAS_NEXT = 27
-const ALSO = 28
+const PLACE = 26 satisfies MessageRow['length']
+const HAS_NEXT = PLACE + 1
+const ALSO = HAS_NEXT + 1
 
 /** The most bytes of an answer for a message, besides the message. */
 const AROUND_BYTES = 100

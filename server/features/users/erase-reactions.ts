@@ -1,14 +1,9 @@
 import type { Transaction } from '../../core/context.ts'
 import type { Tx } from '../../db/client.ts'
+import { stateOfChannel } from '../../db/sql.ts'
 import { writeRevs } from '../messages/publish.ts'
 import { asBroadcast, selectMessages } from '../messages/view.ts'
-import {
-  type FoundTarget,
-  lockDeletedUser,
-  lockTarget,
-  stateOfChannel,
-  type TargetQuery,
-} from './erase.ts'
+import { type FoundTarget, lockDeletedUser, lockTarget, type TargetQuery } from './erase.ts'
 
 /** A user's reactions in one channel: the first emoji is on the first message, and so on. */
 type OwnReactions = FoundTarget & { messageIds: string[]; emojis: string[] }

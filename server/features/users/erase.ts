@@ -5,6 +5,7 @@ import type { LockedChannel } from '../../core/event-buffer.ts'
 import type { Fragment, Tx } from '../../db/client.ts'
 import { pipelined } from '../../db/pipelined.ts'
 import type { MemberRow } from '../../db/rows.ts'
+import { stateOfChannel } from '../../db/sql.ts'
 import { asLocked, lockChannels, selectChannel } from '../access.ts'
 import { removeMember } from '../members/change.ts'
 import type { DatedMessage } from '../messages/access.ts'
@@ -54,14 +55,6 @@ export const joinDeleted = (db: Tx, appId: string) => db`
 
 /** The name of the deletion of user `u`. */
 export const nameOfDeletion = (db: Tx) => db`(u.deleted_at || ' ' || u.id)`
-
-/** The state of channel `c`. */
-export const stateOfChannel = (db: Tx) => db`
-  case
-    when c.deleted_at is null then 'live'
-    when c.deleted_at = 'infinity' then 'importing'
-    else 'deleted'
-  end`
 
 const channelsOf = (db: Tx, table: Fragment, { appId, exceptChannelIds }: TargetQuery) => db`
   select of_user.app_id, of_user.channel_id, of_user.user_id

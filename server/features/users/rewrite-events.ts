@@ -1,3 +1,4 @@
+import type { Envelope } from '@parley/contract'
 import { envelopeIn } from '../../core/stored-envelope.ts'
 import { isOfUser } from '../../core/topic-names.ts'
 import type { Tx } from '../../db/client.ts'
@@ -33,16 +34,20 @@ export async function rewriteEvents(
     if (envelope === null) return []
     const whole = envelopeIn({ topic, offset, messageId, envelope })
     const json = JSON.parse(whole) as never // as one of the contract's
-    const rewritten = JSON.stringify(rewrite(json))
-    return rewritten === JSON.stringify(json) ? [] : { offset, rewritten }
+    const rewritten = rewrite(json) as Envelope // as `json` is
+    const text = JSON.stringify(rewritten)
+    return text === JSON.stringify(json) ? [] : { offset, type: rewritten.type, envelope: text }
   })
   if (changed.length > 0) {
     const offsets = changed.map(({ offset }) => offset)
     await db`
       update events e
-      set envelope = given.envelope, type = given.envelope::json ->> 'type'
-      from unnest(${offsets}::int[], ${changed.map(({ rewritten }) => rewritten)}::text[])
-        as given ("offset", envelope)
+      set envelope = given.envelope, type = given.type
+      from unnest(
+        ${offsets}::int[],
+        ${changed.map(({ type }) => type)}::text[],
+        ${changed.map(({ envelope }) => envelope)}::text[]
+      ) as given ("offset", type, envelope)
       where e.topic = ${topic}
         and e."offset" = any(${offsets}::int[])
         and e."offset" = given."offset"`

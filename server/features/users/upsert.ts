@@ -4,6 +4,7 @@ import type { WriteContext } from '../../core/context.ts'
 import { RequiresFirstError } from '../../core/operation.ts'
 import { tokenRevoked } from '../../core/refusals.ts'
 import type { Tx } from '../../db/client.ts'
+import { jsonOf } from '../../db/sql.ts'
 import { profileVersion } from './view.ts'
 
 /** The fields to set of a user, and whether this shows that the user is active. */
@@ -83,7 +84,7 @@ function upsert(db: Tx, appId: string, draftById: Record<string, UserDraft>) {
   const lock = ids.length === 1 ? db`for no key update` : db``
   return db<UpsertedUser[]>`
     with given as (
-      select ${db.json(draftById as never)}::jsonb as drafts
+      select ${jsonOf(db, draftById)}::jsonb as drafts
     ),
     before as (
       select existing.*

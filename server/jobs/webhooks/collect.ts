@@ -22,7 +22,7 @@ const LONGEST_TRANSACTION_SECONDS = 60
 const COLLECTED = 'webhooks_collected_until'
 /** The key in `service` of the process that collects, with the end of its turn. */
 const COLLECTOR = 'webhooks_collector'
-/** After so many polls without a pass, another process collects. */
+/** A turn outlasts its last renewal by so many polls, and the time of a page. */
 const MISSED_POLLS = 5
 /** Enough to read a page that takes too long once more, in half, before the turn is renewed. */
 const PAGE_MS = 2 * patience.statementMs
