@@ -55,7 +55,10 @@ test('a deletion that was lost with the network is done, though it is not found 
 })
 
 test('a request that waits for its answer on a connection that lasts is left alone', async () => {
-  const { chat, clock, room, asked, count } = await unanswered(SEND)
+  const { chat, clock, room, asked, count, cut, comeBack } = await unanswered(SEND)
+  cut()
+  await isOffline(chat)
+  await comeBack()
   void room.send({ text: '1' })
   await asked
   for (let wakes = 0; wakes < 3; wakes++) {

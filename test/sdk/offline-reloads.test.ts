@@ -111,10 +111,11 @@ test('what was changed offline, before a reload, never flickers on its way to th
 test('messages without replies are shown as stale where they were stored, and then loaded', async () => {
   const [cem] = await world().users('cem', 'dan')
   const { id: channelId } = await cem.channels.create({ ...GROUP, memberIds: ['dan'] })
+  await cem.messages.send({ channelId, text: 'first' })
   const { id: parentId } = await cem.messages.send({ channelId, text: 'root' })
   await cem.messages.send({ channelId, text: 'reply', parentId })
   const rows = memorySnapshots()
-  const snapshots = createSnapshots(rows, { intervalMs: 0 })
+  const snapshots = createSnapshots(rows, { intervalMs: 0, messages: 2 })
   const options = { userId: 'cem', storage: memoryStorage(), snapshots }
   const { chat: first, proxy, mint } = await chatOf(world(), 'cem', options)
   first.channel(channelId).watch()
@@ -133,5 +134,5 @@ test('messages without replies are shown as stale where they were stored, and th
   await cem.messages.send({ channelId, text: 'newer' })
   proxy.mend()
   chat.wake()
-  expect(texts(await until(roots, ready))).toEqual(['root', 'newer'])
+  expect(texts(await until(roots, ready))).toEqual(['first', 'root', 'newer'])
 })

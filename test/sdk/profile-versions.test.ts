@@ -61,3 +61,21 @@ test('after a gap lower versions count, as of a database that was moved', async 
   await rename('ana', 'Ana III', 1)
   expect(names().room[0]).toBe('Ana III')
 })
+
+test('what was missed does not bring the names of before it was asked for', async () => {
+  const { chat, one, names, rename, cut, mend, loseEvents, hold } = await shownNames()
+  cut()
+  await isOffline(chat)
+  loseEvents()
+  one.edit('one-0001', 'edited')
+  mend()
+  const sync = hold(/^POST \/api\/sync$/)
+  chat.wake()
+  await sync.asked
+  await rename('ana', 'Ana II', 1)
+  sync.release()
+  await isLive(chat)
+  const { items } = await until(chat.channel('one').messages, ready)
+  expect(items[0]?.text).toBe('edited')
+  expect(names().room).toEqual(['Ana II', 'ME'])
+})
