@@ -42,7 +42,7 @@ test('a message that was lost with the network is sent again once that is back',
   expect([count(SEND), count(/\/batch$/)]).toEqual([1, 1])
 })
 
-test('a deletion that was lost with the network is done, though it is not found again', async () => {
+test('a deletion that was lost with the network is done, though not found again', async () => {
   const { chat, talk, room, asked, comeBack, cut, refuseRequests } = await unanswered(/^DELETE /)
   const deleted = room.delete('c-0001')
   await asked

@@ -50,7 +50,7 @@ function holdingEvents() {
   }
 }
 
-test('what was changed offline, before a reload, never flickers on its way to the server', async () => {
+test('what was changed offline, before a reload, does not flicker when it is sent', async () => {
   const [ana] = await world().users('ana', 'ben')
   const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: ['ben'] })
   const ids: string[] = []
@@ -108,7 +108,7 @@ test('what was changed offline, before a reload, never flickers on its way to th
   expect([...seen]).toEqual([expected])
 })
 
-test('messages without replies are shown as stale where they were stored, and then loaded', async () => {
+test('stored messages without replies are shown as stale, and loaded once connected', async () => {
   const [cem] = await world().users('cem', 'dan')
   const { id: channelId } = await cem.channels.create({ ...GROUP, memberIds: ['dan'] })
   await cem.messages.send({ channelId, text: 'first' })
