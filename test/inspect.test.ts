@@ -1,4 +1,3 @@
-import { createApi } from '@parley/client/api'
 import { defaultPreferences, limits } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { quietTimings } from './support/quiet.ts'
@@ -127,9 +126,9 @@ test('the operator finds a message by a part of its text, however old it is', as
 })
 
 test('channels of every type are found by name, open ones first', async () => {
-  const { operator, db } = world()
+  const { operator, db, api } = world()
   const { id: appId, apiKey } = await operator.apps.create({ name: 'Crowded' })
-  const backend = createApi({ url: world().url, apiKey })
+  const backend = api({ apiKey })
   await backend.users.put({ userId: 'ana', name: 'Ana' })
   /** With growing ids, as channels that are created one after the other. */
   const add = (first: number, type: string, name: string, count: number) => db`
@@ -211,7 +210,7 @@ test('the operator sees what decides whether a user is pushed to', async () => {
   expect(await mutedFor({})).toEqual([null, null])
   // A namesake in another app has settings of their own.
   const other = await operator.apps.create({ name: 'Namesakes' })
-  await createApi({ url: world().url, apiKey: other.apiKey }).tokens.create({
+  await world().api({ apiKey: other.apiKey }).tokens.create({
     userId: 'inspected-ana',
   })
   expect(

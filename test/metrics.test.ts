@@ -5,7 +5,7 @@ import { createDb } from '@parley/server/db/client'
 import { startMetricsServer } from '@parley/server/http/metrics-server'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { idle } from './support/idle.ts'
-import { page, servePages } from './support/pages.ts'
+import { page, previewsFrom, servePages } from './support/pages.ts'
 import { serveProvider } from './support/provider.ts'
 import { centrifugeOf, listen } from './support/realtime.ts'
 import { refusal } from './support/refusal.ts'
@@ -24,7 +24,7 @@ beforeAll(async () => {
   world = await createWorld({
     // An event that this node compares with the log at that moment could count as filled.
     timings: { reconcileMs: 600_000 },
-    jobs: { push: provider.settings, previews: { allowedHosts: [web.host] } },
+    jobs: { push: provider.settings, previews: previewsFrom(web) },
   })
   metricsServer = await startMetricsServer(world.metrics, {
     db: world.pool,

@@ -1,7 +1,7 @@
 import { createFetch } from '@parley/server/jobs/previews/fetch'
 import { findPreview } from '@parley/server/jobs/previews/find-preview'
 import { afterAll, beforeAll } from 'vitest'
-import { servePages } from './pages.ts'
+import { previewsFrom, servePages } from './pages.ts'
 
 export const html = { 'content-type': 'text/html' }
 
@@ -18,8 +18,8 @@ export function useFoundPreviews() {
   }
   const lookAt = (path: string) =>
     findPreview(`${web().url}${path}`, {
-      fetch: createFetch({ allowedHosts: [web().host] })('app'),
-      signal: AbortSignal.timeout(30_000),
+      fetch: createFetch(previewsFrom(web()))('app'),
+      signal: new AbortController().signal,
     })
   const find = async (
     path: string,

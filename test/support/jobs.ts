@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { Timings } from '@parley/server/jobs/timings'
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import { allInTurn } from './all-in-turn.ts'
-import { page, servePages } from './pages.ts'
+import { page, previewsFrom, servePages } from './pages.ts'
 import { serveProvider } from './provider.ts'
 import { bundled } from './start.ts'
 import { until } from './until.ts'
@@ -81,13 +81,13 @@ export function useStagingWorld() {
   /** Starts a node on the same database that runs jobs. */
   const startNode = async (options: NodeOptions = {}) => {
     const { world, provider, web } = current()
-    const jobs = { push: provider.settings, previews: { allowedHosts: [web.host] }, ...options }
+    const jobs = { push: provider.settings, previews: previewsFrom(web), ...options }
     return stopAfterTest(await createWorld({ databaseUrl: world.databaseUrl, jobs }))
   }
   /** Starts a node that runs jobs but has no push provider. */
   const startNodeWithoutProvider = async (log: typeof silentLog) => {
     const { world, web } = current()
-    const jobs = { previews: { allowedHosts: [web.host] }, log }
+    const jobs = { previews: previewsFrom(web), log }
     return stopAfterTest(await createWorld({ databaseUrl: world.databaseUrl, jobs }))
   }
   /** Starts what `npm run worker` runs. */

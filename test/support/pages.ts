@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { serveLocally } from './local-server.ts'
+import { unhurried } from './until.ts'
 
 type Answer = string | Buffer | ((response: ServerResponse, request: IncomingMessage) => void)
 
@@ -21,6 +22,12 @@ export async function servePages(pages: Record<string, Answer> = {}, { port = 0 
     requestsFor: (path: string) => requested.filter((other) => other === path).length,
   }
 }
+
+/** Settings of previews from this server alone. A page that took too long would have no preview. */
+export const previewsFrom = ({ host }: { host: string }) => ({
+  allowedHosts: [host],
+  timeoutMs: unhurried.callMs,
+})
 
 /** An HTML page with this head. */
 export const page = (head: string) =>

@@ -2,7 +2,7 @@ import type { FetchOptions } from '@parley/server/jobs/previews/fetch'
 import { afterAll, beforeAll } from 'vitest'
 import { channelEventsOf } from './events.ts'
 import { serveNames } from './names.ts'
-import { page, servePages } from './pages.ts'
+import { page, previewsFrom, servePages } from './pages.ts'
 import { until } from './until.ts'
 import { createWorld } from './world.ts'
 
@@ -32,7 +32,13 @@ async function createScene(options: PreviewOptions) {
   // Nodes do not compare themselves with the event log, so sockets get only what they are sent.
   const world = await createWorld({
     timings: { reconcileMs: 600_000 },
-    jobs: { previews: { allowedHosts: [web.host], resolver: names.resolver, ...options } },
+    jobs: {
+      previews: {
+        ...previewsFrom(web),
+        resolver: names.resolver,
+        ...options,
+      },
+    },
   })
   const ana = await world.user('ana', { name: 'Ana' })
   const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk' })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { page, servePages } from '../support/pages.ts'
+import { page, previewsFrom, servePages } from '../support/pages.ts'
 import { until } from '../support/until.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { createTenants, type Tenant } from './fixture.ts'
@@ -8,7 +8,7 @@ let web: Awaited<ReturnType<typeof servePages>>
 let world: World
 beforeAll(async () => {
   web = await servePages()
-  world = await createWorld({ jobs: { previews: { allowedHosts: [web.host] } } })
+  world = await createWorld({ jobs: { previews: previewsFrom(web) } })
 })
 afterAll(async () => {
   await world.stop()

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { page, servePages } from '../support/pages.ts'
+import { page, previewsFrom, servePages } from '../support/pages.ts'
 import { RawSocket } from '../support/socket.ts'
 import { TWIN_APP_ID, TWIN_NODE_ID } from '../support/twin/index.ts'
 import { until } from '../support/until.ts'
@@ -9,7 +9,7 @@ import { createWorld, type World } from '../support/world.ts'
 // what the product stores, write them again: npx vitest run --config test/vitest.config.ts -u
 test('the rows of a namesake are those that the product writes', async () => {
   const web = await servePages({ '/page': page('<title>Page of-the-prototype</title>') })
-  const world = await createWorld({ jobs: { previews: { allowedHosts: [web.host] } } })
+  const world = await createWorld({ jobs: { previews: previewsFrom(web) } })
   try {
     await populate(world, `${web.url}/page`)
     const rows = await rowsOf(world)

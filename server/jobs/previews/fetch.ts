@@ -22,6 +22,8 @@ type Hop = { appId: string; signal: AbortSignal }
 export type FetchOptions = GuardOptions & {
   perHost?: HostLimit
   perAddress?: HostLimit
+  /** How long a fetch takes at most, with its redirects. */
+  timeoutMs?: number
 }
 
 const PER_HOST: HostLimit = { most: 60, windowMs: 60_000 }
@@ -31,7 +33,7 @@ const PER_HOST: HostLimit = { most: 60, windowMs: 60_000 }
  */
 const PER_ADDRESS: HostLimit = { most: 600, windowMs: 60_000 }
 
-const TOTAL_TIMEOUT_MS = 8_000
+const TIMEOUT_MS = 8_000
 const MAX_BYTES = 512 * 1024
 const MAX_REDIRECTS = 3
 const contentTypes: Record<ContentType, { accept: string; pattern: RegExp }> = {
@@ -50,6 +52,7 @@ const contentTypes: Record<ContentType, { accept: string; pattern: RegExp }> = {
 export function createFetch({
   perHost = PER_HOST,
   perAddress = PER_ADDRESS,
+  timeoutMs = TIMEOUT_MS,
   ...guard
 }: FetchOptions): FetchFor {
   const ofHost = createHostLimit(perHost)
@@ -97,7 +100,7 @@ export function createFetch({
     async (address, { type, signal }) => {
       if (!URL.canParse(address)) return undefined
       try {
-        return await withTimeout(TOTAL_TIMEOUT_MS, signal, (signal) =>
+        return await withTimeout(timeoutMs, signal, (signal) =>
           follow(new URL(address), { type, appId, signal }),
         )
       } catch (error) {
