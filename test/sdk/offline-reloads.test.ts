@@ -22,20 +22,15 @@ function memorySnapshots(): SnapshotStorage & { rows: Map<string, object> } {
 function holdingEvents() {
   let held: (() => void)[] | undefined
   const webSocket = new Proxy(WebSocket, {
-    construct: (target, given) =>
-      new Proxy(new target(...(given as [string])), {
-        get: (socket, name) => {
-          const value: unknown = Reflect.get(socket, name)
-          return typeof value === 'function' ? value.bind(socket) : value
-        },
-        set: (socket, name, listener) => {
-          const hear = (event: { data: string }) => {
-            if (held && event.data.includes('"pub"')) held.push(() => listener(event))
-            else listener(event)
-          }
-          return Reflect.set(socket, name, name === 'onmessage' ? hear : listener)
-        },
-      }),
+    construct: (target, [url]) => {
+      const socket = new target(url)
+      const set = (listener: (event: { data: string }) => void) =>
+        socket.addEventListener('message', (event) => {
+          if (held && event.data.includes('"pub"')) held.push(() => listener(event))
+          else listener(event)
+        })
+      return Object.defineProperty(socket, 'onmessage', { set })
+    },
   })
   return {
     webSocket,
