@@ -70,8 +70,7 @@ class LiveClient implements ChatClient {
     const own = { webSocket, onError, catchUp: () => this.#catchUp() }
     const link = new Connection({ ...calls, ...own })
     const outbox = new Outbox({
-      ...{ api: outboxApi, gate, storage },
-      isConnected: () => link.isConnected,
+      ...{ api: outboxApi, gate, storage, link },
       onChanged: (channelId) => this.#rooms.get(channelId)?.redraw(),
       onStep: (step) => handleStep(step),
       onSent: (message) => this.#rooms.get(message.channelId)?.handleSent(message),

@@ -180,10 +180,9 @@ export class Connection {
     const attempt = this.#attempt
     this.#store.set({ status: 'offline', reconnectInMs: null, lastError })
     const renewed = tokens.get().then(({ wsToken }) => tokens.renew({ wsToken }))
-    const reconnect = () => {
+    void renewed.catch(toChatError).then(() => {
       if (attempt === this.#attempt) this.#reconnectLater(lastError)
-    }
-    renewed.then(reconnect, reconnect)
+    })
   }
 
   async #handleConnected() {

@@ -1,4 +1,5 @@
 import type { CatchUp } from './catch-up.ts'
+import type { LatestProfiles } from './channels/latest-profiles.ts'
 import type { ReadAnswer } from './channels/versions.ts'
 import type { Connection } from './connection.ts'
 import type { Emitter } from './events.ts'
@@ -29,6 +30,8 @@ export type ClientContext = SharedContext & {
     endReading: (channelId: string, answer?: ReadAnswer) => void
     /** Forgets the records that no list shows and no open room needs. */
     release: () => void
+    /** The names and images that events have told. */
+    readonly profiles: Pick<LatestProfiles, 'now' | 'after'>
   }
 }
 

@@ -1,4 +1,5 @@
 import type { ChannelsCache } from './channels/cache.ts'
+import { NewestValues } from './channels/versions.ts'
 import type { ClientContext } from './context.ts'
 import type { ChannelEvent, ChatEvent, UserEvent } from './events.ts'
 import type { PresenceStores } from './presence.ts'
@@ -21,6 +22,8 @@ type EventDispatcherOptions = {
 export class EventDispatcher {
   /** Whether events of the user's own topic were missed before the current subscription. */
   hasGap = true
+  /** By user, the event with the newest profile. */
+  readonly #profiles = new NewestValues<object>()
 
   constructor(readonly options: EventDispatcherOptions) {}
 
@@ -34,6 +37,8 @@ export class EventDispatcher {
         this.options.onEpoch(position.epoch)
         this.hasGap = !isRecovered
         if (isRecovered) return
+        // After a backup was restored, versions may be lower than before.
+        this.#profiles.clear()
         // The event that restored access may have been missed.
         for (const room of rooms.values()) room.handleAccessRegained()
         // The server has ended the topic while connected. In all other cases a catch-up follows
@@ -70,9 +75,13 @@ export class EventDispatcher {
   /** Some of these events are in the channel's topic too, but that reaches only its subscribers. */
   #handleUserEvent(event: UserEvent, offset: number | undefined) {
     const { context, rooms, cache, presences } = this.options
-    cache.handleUserEvent(event, offset)
     const { type, payload } = event
-    if (type === 'user.updated') this.#applyProfile(payload.user)
+    if (type === 'user.updated') {
+      const { user, version = Number.NaN } = payload
+      if (this.#profiles.take(user.id, payload, version) !== payload) return
+      this.#applyProfile(user)
+    }
+    cache.handleUserEvent(event, offset)
     if (type === 'presence.online' || type === 'presence.offline')
       presences.update(payload, type === 'presence.online')
     if (type === 'channel.removed' || type === 'channel.deleted')

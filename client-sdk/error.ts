@@ -36,8 +36,7 @@ export class ChatError extends Error {
     },
   ) {
     super(message, details)
-    const { code, status = 0, retryAfterMs, requestId } = details
-    Object.assign(this, { code, status, retryAfterMs, requestId })
+    Object.assign(this, { status: 0 }, details)
   }
 
   /** Whether the same call may succeed later. */

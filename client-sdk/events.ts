@@ -1,5 +1,6 @@
 import type { ChatError } from './error.ts'
 import type { OutboxOperation } from './storage.ts'
+import { notify } from './store.ts'
 import type { ChannelEvents, UserEvents } from './types.ts'
 
 /** An event of a channel's topic. `rev` is its position there; ephemeral events have none. */
@@ -88,13 +89,7 @@ export function createEmitter(onError: (error: unknown) => void) {
         ...(listenersByType.get(event.type) ?? []),
         ...(listenersByType.get('*') ?? []),
       ]
-      for (const listener of listeners) {
-        try {
-          listener(event)
-        } catch (error) {
-          onError(error)
-        }
-      }
+      for (const listener of listeners) notify(() => listener(event), onError)
     },
   }
 }

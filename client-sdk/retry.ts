@@ -183,8 +183,7 @@ export function createGate() {
     const { error, endsAt = 0 } = closed.get(limit) ?? {}
     const retryAfterMs = endsAt - performance.now()
     if (!error || retryAfterMs <= 0) return undefined
-    const { message, code, status } = error
-    const refusal = new ChatError(message, { code, status, retryAfterMs })
+    const refusal = new ChatError(error.message, { ...error, retryAfterMs })
     if (limit === 'network') waiting.set(refusal, woken)
     return refusal
   }

@@ -19,6 +19,15 @@ type StoreOptions = {
   onUnwatched?: () => void
 }
 
+/** Calls a listener; what it throws is reported, and keeps nothing from the others. */
+export function notify(listener: () => void, onError: (error: unknown) => void) {
+  try {
+    listener()
+  } catch (error) {
+    onError(error)
+  }
+}
+
 /** A store that can be set. */
 export function createStore<Snapshot>(
   initial: Snapshot,
@@ -45,13 +54,7 @@ export function createStore<Snapshot>(
     set: (next: Snapshot) => {
       if (Object.is(next, snapshot)) return
       snapshot = next
-      for (const listener of [...listeners]) {
-        try {
-          listener()
-        } catch (error) {
-          onError(error)
-        }
-      }
+      for (const listener of [...listeners]) notify(listener, onError)
     },
     get isWatched() {
       return listeners.size > 0

@@ -1,8 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
-import { parseEnv } from 'node:util'
 import { distance } from 'fastest-levenshtein'
 import { Variables } from './config.ts'
+import { readEnvFile } from './env-file.ts'
 import { secretVariables } from './secret-files.ts'
 
 /**
@@ -11,27 +9,15 @@ import { secretVariables } from './secret-files.ts'
  * environment has many: those are fine.
  */
 export function nameWarnings() {
-  const file = resolve('.env')
-  const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
-  const misspelt = Object.keys(parseEnv(text)).flatMap((name) => {
+  const { variables, idleLines } = readEnvFile()
+  const misspelt = Object.keys(variables).flatMap((name) => {
     const meant = settingMeantBy(name)
     return meant ? [`.env: ${name} is no setting, so it does nothing. Is ${meant} meant?`] : []
   })
-  return [...linesThatSetNothing(text), ...misspelt]
+  // By their numbers: they may be secrets.
+  const idle = idleLines.map((line) => `.env: line ${line} has no "=", so it does nothing`)
+  return [...idle, ...misspelt]
 }
-
-/** Lines without effect, named by number: their text may be a secret. */
-function linesThatSetNothing(text: string) {
-  const lines = text.replace(QUOTED_VALUE, (value) => value.replace(/[^\n]+/g, '=')).split('\n')
-  return lines.flatMap((line, index) =>
-    /^\s*[^\s#=][^=]*$/.test(line)
-      ? [`.env: line ${index + 1} has no "=", so it does nothing`]
-      : [],
-  )
-}
-
-/** A variable's name and its quoted value, which may have several lines. */
-const QUOTED_VALUE = /^[^\n#=]*=[^\S\n]*(["'`])[\s\S]*?\1/gm
 
 const settings = [
   ...Object.keys(Variables.shape),

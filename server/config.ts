@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { formatIssues, limits } from '@parley/contract'
 import { z } from 'zod'
@@ -22,7 +21,8 @@ import {
   workers,
 } from './config-values.ts'
 import { withSchema } from './db/schema-name.ts'
-import { readable, withSecretFiles } from './secret-files.ts'
+import { readEnvFile } from './env-file.ts'
+import { withSecretFiles } from './secret-files.ts'
 
 /** The configuration. Only this file reads the environment; `.env.example` lists every variable. */
 export type Config = ReturnType<typeof readConfig>
@@ -221,11 +221,6 @@ const HANDED = 'PARLEY_WORKER'
 export const isProductionProcess = () => process.env.NODE_ENV === 'production'
 
 function loadProcessEnv() {
-  const file = resolve('.env')
-  if (existsSync(file)) {
-    // Node.js would not say why it cannot.
-    readable(file, '.env')
-    process.loadEnvFile(file)
-  }
+  for (const [name, value] of Object.entries(readEnvFile().variables)) process.env[name] ??= value
   return process.env
 }

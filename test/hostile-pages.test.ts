@@ -5,7 +5,8 @@ import { page } from './support/pages.ts'
 import { until } from './support/until.ts'
 import { workedMs } from './support/worked.ts'
 
-const { web, lookAt, find } = useFoundPreviews()
+// They have as long as pages have with any server.
+const { web, lookAt, find } = useFoundPreviews(({ host }) => ({ allowedHosts: [host] }))
 
 /** Waits by turns of the event loop, since the timers of the test that needs it are fake. */
 const untilRequested = async (path: string, count: number) => {

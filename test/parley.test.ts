@@ -1,11 +1,14 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runCommand } from '@parley/server/commands/index'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { root } from './support/consumer.ts'
-import { bundled } from './support/start.ts'
+import { tsx } from './support/embedded.ts'
+import { bundled, useChildren } from './support/start.ts'
+
+const { start } = useChildren()
 
 /** Runs a command of `parley` in this process: its exit code, and the lines that it printed. */
 async function parley(...args: string[]) {
@@ -83,6 +86,19 @@ test('parley openapi writes the documents, and --check says which are out of dat
   expect(await parley('openapi', folder)).toEqual({ code: 0, output: '' })
   for (const name of ['openapi.json', 'asyncapi.json'])
     expect(readFileSync(join(folder, name), 'utf8')).toBe(readFileSync(join(root, name), 'utf8'))
+})
+
+test('a malformed package.json in the current folder ends a command with one line', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-folder-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  writeFileSync(join(folder, 'package.json'), '{')
+  // A bundle would load graphile-worker in another way.
+  const source = ['--conditions=parley-source', '--import', tsx, join(root, 'server/bin/parley.ts')]
+  const checked = start({}, folder, [...source, 'check'])
+  expect(await checked.code).toBe(1)
+  expect(checked.output()).toMatch(
+    /^graphile-worker, which .*, cannot be loaded: JSON Error in \S+\/package\.json: .*\n$/,
+  )
 })
 
 test('the program prints its version, or the version of Node.js that it needs', async () => {

@@ -44,17 +44,6 @@ test('fetches are counted by host, redirects included', async () => {
   expect((await get(`${other.url}/to`, 'other'))?.url.href).toBe(`${target.url}/page`)
 })
 
-test('a page that takes too long has no preview, however often it redirects', async () => {
-  const web = await servePages({
-    '/to': (response) => void response.writeHead(302, { location: '/never' }).end(),
-    '/never': () => {},
-  })
-  onTestFinished(async () => void (await web.stop()))
-  const get = createFetch({ allowedHosts: [web.host], timeoutMs: 200 })('app')
-  const { signal } = new AbortController()
-  expect(await get(`${web.url}/to`, { type: 'html', signal })).toBeUndefined()
-})
-
 test('without a setting, an app fetches 60 times a minute from a host', async () => {
   const target = await servePages({})
   onTestFinished(async () => void (await target.stop()))

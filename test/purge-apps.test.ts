@@ -1,6 +1,11 @@
+import { createEventBus } from '@parley/server/core/event-bus'
 import { replayKey } from '@parley/server/core/webhook-replays'
+import { createBatchSize } from '@parley/server/jobs/batch-size'
+import { createAppPurge } from '@parley/server/jobs/purge-apps'
 import { expect, test, vi } from 'vitest'
 import { insertGivenUpJob } from './support/given-up-job.ts'
+import { insertUsers } from './support/inserted.ts'
+import { withoutCleanup } from './support/locks.ts'
 import { patient } from './support/until.ts'
 import { useWorld } from './support/world.ts'
 
@@ -34,4 +39,43 @@ test('purging an app removes its given-up jobs and replays, and none of another 
     expect(await world().db`select from apps where id = ${gone.appId}`).toHaveLength(0)
   }, patient)
   expect(await other.left()).toEqual({ replay: true, job: true })
+})
+
+test('an app that takes many turns to purge delays another one by one turn', async () => {
+  const { operator, db, pool } = world()
+  const [{ appId: vast }, { appId: small }] = [await newApp('Vast'), await newApp('Small')]
+  await insertUsers({ db, appId: vast }, 'user', 100)
+  const left = async () => {
+    const apps = await db<{ id: string }[]>`select id from apps where id in (${vast}, ${small})`
+    const users = await db`select from users where app_id = ${vast}`
+    return { apps: apps.map(({ id }) => id), users: users.length }
+  }
+  const purge = createAppPurge()
+  const runTurn = (steps: number) => {
+    let stepsLeft = steps
+    return purge({
+      db: pool,
+      checkpoint: () => {
+        if (stepsLeft === 0) throw new Error('the turn is over')
+        stepsLeft -= 1
+      },
+      attempt: async (work) => {
+        await work()
+        return true
+      },
+      batch: createBatchSize(1),
+      publisher: createEventBus().publisher,
+      staging: undefined,
+    })
+  }
+  await withoutCleanup(world(), async () => {
+    for (const appId of [vast, small]) await operator.apps.delete({ appId })
+    await expect(runTurn(30)).rejects.toThrow('the turn is over')
+    const { users } = await left()
+    await expect(runTurn(30)).rejects.toThrow('the turn is over')
+    // The rest of that turn was for the first one again.
+    expect(await left()).toEqual({ apps: [vast], users: expect.toSatisfy((now) => now < users) })
+    await runTurn(1_000)
+    expect(await left()).toEqual({ apps: [], users: 0 })
+  })
 })

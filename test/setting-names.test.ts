@@ -65,6 +65,15 @@ test('lines of .env that set nothing are warned of by their numbers', async () =
   ])
 })
 
+test('a line of .env that sets nothing does not swallow the setting after it', async () => {
+  const directory = createDataFolder('swallowed')
+  const url = world().databaseUrl
+  writeFileSync(join(directory, '.env'), `PORT: 5599\n\n# none\nexport DATABASE_URL=${url}\n`)
+  const checked = start(production, directory, 'check')
+  expect(await checked.code).toBe(0)
+  expect(checked.said()).toContain('Warning: .env: line 1 has no "=", so it does nothing')
+})
+
 test('parley check warns of a Redis that does not answer, as a start does', async () => {
   const directory = createDataFolder('redis')
   const environment = { ...production, DATABASE_URL: world().databaseUrl }

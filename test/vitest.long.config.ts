@@ -42,7 +42,7 @@ const inBrowserBuild = [
   ...['folded', 'offline', 'offline-tabs', 'outbox', 'outbox-order', 'outbox-requests'],
   ...['just-sent', 'left-rooms', 'load-races', 'mutation-races', 'pending-pins', 'presence-races'],
   ...['read-answers', 'reading', 'room', 'room-info', 'room-pages', 'seen-tabs', 'typing'],
-  ...['let-in', 'unreachable'],
+  ...['let-in', 'lost-requests', 'profile-versions', 'unreachable'],
   ...['list-outages', 'list-races', 'list-records', 'react-client', 'react-unused', 'testing'],
 ]
 

@@ -28,7 +28,7 @@ export class ChannelsCache {
   readonly #lists = new Map<string, ChannelList>()
   readonly #subscriptions: RecordSubscriptions
   readonly #parts = new VersionedParts()
-  readonly #profiles = new LatestProfiles()
+  readonly profiles = new LatestProfiles()
   readonly #unread: UnreadCounts
   readonly unread: Store<Unread>
   readonly #me = () => currentUserId(this.context)
@@ -93,9 +93,6 @@ export class ChannelsCache {
     switch (type) {
       case 'channel.added':
         return this.#add(payload.channel, offset)
-      case 'channel.removed':
-      case 'channel.deleted':
-        return this.remove(payload.channelId)
       case 'channel.updated':
         return this.#update(payload.channelId, withChannelProfile(payload.channel))
       case 'channel.settings_changed':
@@ -143,7 +140,7 @@ export class ChannelsCache {
   }
 
   #refetch(channelId: string, isIncomplete?: boolean) {
-    const [since, rev] = [this.#profiles.now, this.get(channelId)?.rev]
+    const [since, rev] = [this.profiles.now, this.get(channelId)?.rev]
     this.context.catchUp.request(channelId, {
       since: null,
       apply: ({ channel, removed }, settingsVersion) => {
@@ -159,7 +156,7 @@ export class ChannelsCache {
 
   /** Events omit the last message: the event log would keep its text. */
   #add(channel: UserEvents['channel.added']['channel'], settingsVersion: number) {
-    this.#merge({ ...channel, lastMessage: null }, { since: this.#profiles.now, settingsVersion })
+    this.#merge({ ...channel, lastMessage: null }, { since: this.profiles.now, settingsVersion })
     this.#refresh()
     this.#refetch(channel.id, true)
   }
@@ -168,7 +165,7 @@ export class ChannelsCache {
     const { id } = channel
     const newest = this.#parts.takeRecord(channel, settingsVersion)
     const merged = mergeFetched(this.#channels.get(id), channel, newest)
-    const listed = this.#profiles
+    const listed = this.profiles
       .after(since)
       .reduce((result, user) => withUserProfile(result, user, this.#me()), merged)
     this.#channels.set(id, { ...listed, sortKey: Math.max(listed.sortKey, sortKey) })
@@ -182,7 +179,7 @@ export class ChannelsCache {
   }
 
   #applyProfile(user: UserSummary) {
-    this.#profiles.takeProfile(user)
+    this.profiles.takeProfile(user)
     for (const [id, listed] of this.#channels)
       this.#channels.set(id, withUserProfile(listed, user, this.#me()))
     this.#refresh()
@@ -237,7 +234,7 @@ export class ChannelsCache {
   }
 
   #startFetch(): Merge {
-    const since = this.#profiles.now
+    const since = this.profiles.now
     return (page, settingsVersion, total = {}) => {
       this.#unread.take(total)
       const [response, sortKeys] = [{ since, settingsVersion }, sortKeysOf(page)]

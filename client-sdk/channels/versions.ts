@@ -13,13 +13,13 @@ export const hasUnreadCount = (answer: Partial<ReadAnswer>): answer is ReadAnswe
 /** The response that a record is from: when it was requested, and the version of its settings. */
 export type Source = { since: number; settingsVersion: number }
 
-/** By channel, the newest of the values in events and responses, which arrive in any order. */
-class NewestValues<Value> extends Map<string, { value: Value; version: number }> {
+/** By id, the newest of the values in events and responses, which arrive in any order. */
+export class NewestValues<Value> extends Map<string, { value: Value; version: number }> {
   /** Takes a value, unless a newer one is known. Returns the newest. */
-  take(channelId: string, value: Value, version: number): Value {
-    const known = this.get(channelId)
+  take(id: string, value: Value, version: number): Value {
+    const known = this.get(id)
     if (known && known.version > version) return known.value
-    this.set(channelId, { value, version })
+    this.set(id, { value, version })
     return value
   }
 }

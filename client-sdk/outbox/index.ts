@@ -9,7 +9,7 @@ import type { OutboxOptions } from './options.ts'
 import { Sender } from './sender.ts'
 import type { NewOperation } from './steps.ts'
 import { applyTabChange } from './tab-changes.ts'
-import { Tabs } from './tabs.ts'
+import { type Outcome, Tabs } from './tabs.ts'
 
 /**
  * Operations of the user that the server does not have yet. Those of a channel are sent in order
@@ -57,8 +57,6 @@ export class Outbox {
           refuse: (each, error) => this.#fail(each, error),
           withdraw: ({ op }) => this.withdraw(op.clientId),
         }),
-      onStarted: ({ op }) => options.onStep({ kind: 'started', op }),
-      onWaiting: ({ op }) => options.onChanged(op.channelId),
       onDone: (entry, result) => this.#handleDone(entry, result),
       onRefused: (entry, error) => this.#fail(entry, error),
     })
@@ -116,7 +114,7 @@ export class Outbox {
     const entry = this.#entries.get(clientId)
     if (!entry) return
     const error = new ChatError('discarded', { code: 'ABORTED' })
-    this.#remove(entry, { error })
+    this.#remove(entry, { error: toStored(error) })
     entry.completion.reject(error)
   }
 
@@ -192,13 +190,9 @@ export class Outbox {
   }
 
   #replace(entry: OutboxEntry, by: OutboxEntry) {
-    const { clientId } = entry.op
     by.completion.promise.then(entry.completion.resolve, entry.completion.reject)
-    this.#tabs.post({ kind: 'replaced', clientId, by: by.op.clientId })
-    this.#entries.delete(clientId)
-    this.#journal.delete(clientId)
     this.options.onStep({ kind: 'done', op: entry.op, result: undefined })
-    this.options.onChanged(entry.op.channelId)
+    this.#remove(entry, { kind: 'replaced', by: by.op.clientId })
   }
 
   #handleDone(entry: OutboxEntry, result: unknown) {
@@ -234,17 +228,15 @@ export class Outbox {
         if (targetFailed(each, this.#entries) === entry) this.#fail(each, error)
     } else {
       this.options.onStep({ kind: 'refused', op, error })
-      this.#remove(entry, { error })
+      this.#remove(entry, { error: toStored(error) })
     }
     entry.completion.reject(error)
   }
 
-  #remove(entry: OutboxEntry, outcome: { result?: unknown; error?: ChatError }) {
-    const { clientId, channelId } = entry.op
-    const error = outcome.error && toStored(outcome.error)
+  #remove({ op: { clientId, channelId } }: OutboxEntry, outcome: Outcome) {
     this.#entries.delete(clientId)
     this.#journal.delete(clientId)
-    this.#tabs.post({ kind: 'removed', clientId, result: outcome.result, error })
+    this.#tabs.post({ kind: 'removed', ...outcome, clientId })
     this.options.onChanged(channelId)
   }
 }

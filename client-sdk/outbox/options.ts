@@ -1,3 +1,4 @@
+import type { Connection } from '../connection.ts'
 import type { Gate } from '../retry.ts'
 import type { OutboxStorage } from '../storage.ts'
 import type { Message } from '../types.ts'
@@ -9,8 +10,8 @@ export type OutboxOptions = {
   /** The gate of all calls of the client. */
   gate: Pick<Gate, 'takeResult' | 'answers'>
   storage: OutboxStorage
-  /** Whether the server works, as far as the socket shows. */
-  isConnected: () => boolean
+  /** The socket, which shows whether the server can be reached. */
+  link: Pick<Connection, 'isConnected' | 'onOffline'>
   /** The entries of a channel have changed. */
   onChanged: (channelId: string) => void
   onStep: (step: OutboxStep) => void

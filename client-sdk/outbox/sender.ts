@@ -20,12 +20,10 @@ type SendLoop = {
   /** Messages go one by one: a call with several was refused. */
   isSingle?: boolean
 }
-type SenderOptions = Pick<OutboxOptions, 'api' | 'gate' | 'isConnected' | 'storage'> & {
+type SenderOptions = OutboxOptions & {
   queued: () => Iterable<OutboxEntry>
   /** Called before the first attempt; false if nothing is left to send. */
   prepare: (entry: OutboxEntry) => boolean
-  onStarted: (entry: OutboxEntry) => void
-  onWaiting: (entry: OutboxEntry) => void
   onDone: (entry: OutboxEntry, result: unknown) => void
   onRefused: (entry: OutboxEntry, error: ChatError) => void
 }
@@ -42,15 +40,26 @@ const BATCH_LENGTH = 250_000
 export class Sender {
   readonly #loops = new Map<string, SendLoop>()
   #isRunning = false
+  /** Whether the connection was lost: requests that have begun may be, too. */
+  #isLost = false
   #abort = new AbortController()
 
-  constructor(readonly options: SenderOptions) {}
+  constructor(readonly options: SenderOptions) {
+    options.link.onOffline(() => {
+      this.#isLost = true
+    })
+  }
 
-  /** Sends what there is, at once: ends all pauses. */
+  /** Sends what there is, at once: ends all pauses, and requests that may never be answered. */
   flush() {
     this.#endPauses()
+    const queued = [...this.options.queued()]
+    if (this.#isLost) {
+      for (const entry of queued) entry.wasTried ||= entry.isSending
+      this.#abortRequests()
+    }
     this.#isRunning = true
-    for (const { op } of [...this.options.queued()]) this.run(op)
+    for (const { op } of queued) this.run(op)
   }
 
   /** Another tab may send from now on, and try what this one has not. */
@@ -68,6 +77,11 @@ export class Sender {
   halt() {
     this.pause()
     this.#loops.clear()
+    this.#abortRequests()
+  }
+
+  #abortRequests() {
+    this.#isLost = false
     this.#abort.abort()
     this.#abort = new AbortController()
   }
@@ -142,14 +156,14 @@ export class Sender {
   async #attempt(entries: OutboxEntry[], loop: SendLoop): Promise<number | undefined> {
     loop.tries += 1
     // Some devices say wrongly that they are offline, behind a VPN for example.
-    if (isDeviceOffline() && !this.options.isConnected()) {
+    if (isDeviceOffline() && !this.options.link.isConnected) {
       const error = new ChatError('the device is offline', { code: 'NETWORK_ERROR' })
       return this.#delay(entries, error, loop)
     }
     for (const entry of entries) {
       entry.isSending = true
       this.#setWaiting(entry, undefined)
-      this.options.onStarted(entry)
+      this.options.onStep({ kind: 'started', op: entry.op })
     }
     const { signal } = this.#abort
     const outcomes = await perform(this.options.api, entries, { signal }).catch(toChatError)
@@ -201,7 +215,7 @@ export class Sender {
   /** Whether the operation is to blame, since the server works otherwise. */
   #isFault({ status, retryAfterMs }: ChatError, { isConnected }: SendLoop) {
     // It is not if a token is missing, calls are too many, or the server refuses work in general.
-    if (status > 0) return ![401, 429, 503].includes(status) && this.options.isConnected()
+    if (status > 0) return ![401, 429, 503].includes(status) && this.options.link.isConnected
     // An error for lack of a network or a token carries `retryAfterMs`: it is no fault of the
     // operation.
     return isConnected && !retryAfterMs
@@ -210,7 +224,7 @@ export class Sender {
   #setWaiting(entry: OutboxEntry, waiting: ChatMessage['waiting']) {
     if (entry.waiting === waiting) return
     entry.waiting = waiting
-    this.options.onWaiting(entry)
+    this.options.onChanged(entry.op.channelId)
   }
 }
 

@@ -10,6 +10,11 @@ export type TabChange =
   | { kind: 'removed'; clientId: string; result?: unknown; error?: StoredError | undefined }
   /** Another operation replaces it, and has its result. */
   | { kind: 'replaced'; clientId: string; by: string }
+/** What other tabs are told of an operation that is queued no longer. */
+export type Outcome =
+  | { result: unknown }
+  | { error: StoredError }
+  | { kind: 'replaced'; by: string }
 
 type TabsOptions = {
   onChanged: (change: TabChange) => void

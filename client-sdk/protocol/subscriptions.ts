@@ -1,4 +1,5 @@
 import { createRetries } from '../retry.ts'
+import { notify } from '../store.ts'
 import type {
   ProtocolError,
   Publication,
@@ -165,10 +166,6 @@ export class Subscriptions {
 
   /** One subscriber's fault must not keep events from the others. */
   #notify(work: () => void) {
-    try {
-      work()
-    } catch (error) {
-      this.onError(error)
-    }
+    notify(work, this.onError)
   }
 }

@@ -17,7 +17,7 @@ export type OptimisticUpdate = {
   key?: string
   messageId: string
   apply: (message: ChatMessage) => ChatMessage
-  isReflectedIn: (message: ChatMessage | undefined) => boolean
+  isReflectedIn: (message: ChatMessage) => boolean
   isReflectedBy: (event: ChannelEvent) => boolean
   hasResponse?: boolean
   wasReflected?: boolean
@@ -37,14 +37,14 @@ export const optimistic = {
   delete: (messageId: string): OptimisticUpdate => ({
     messageId,
     apply: (message) => ({ ...message, deletedAt: message.deletedAt ?? DELETED_AT }),
-    isReflectedIn: (message) => !message || message.deletedAt !== null,
+    isReflectedIn: (message) => message.deletedAt !== null,
     isReflectedBy: (event) =>
       event.type === 'message.deleted' && event.payload.messageId === messageId,
   }),
   pin: (messageId: string, pinned: boolean): OptimisticUpdate => ({
     messageId,
     apply: (message) => ({ ...message, pinned }),
-    isReflectedIn: (message) => !message || message.pinned === pinned,
+    isReflectedIn: (message) => message.pinned === pinned,
     isReflectedBy: (event) =>
       event.type === 'message.updated' &&
       event.payload.message.id === messageId &&
@@ -60,7 +60,7 @@ export const optimistic = {
       hasOwnReaction(message, emoji) === isOn
         ? message
         : { ...message, reactions: toggleReaction(message.reactions, emoji, me) },
-    isReflectedIn: (message) => !message || hasOwnReaction(message, emoji) === isOn,
+    isReflectedIn: (message) => hasOwnReaction(message, emoji) === isOn,
     isReflectedBy: ({ type, payload }) =>
       type === (isOn ? 'reaction.added' : 'reaction.removed') &&
       payload.messageId === messageId &&
@@ -73,18 +73,13 @@ const hasOwnReaction = ({ reactions }: ChatMessage, emoji: string) =>
   reactions.some(({ type, own }) => own && type === emoji)
 
 function toggleReaction(reactions: readonly Reaction[], emoji: string, me: UserSummary) {
-  const reaction = reactions.find(({ type }) => type === emoji)
-  if (!reaction) return [...reactions, { type: emoji, count: 1, own: true, users: [me] }]
+  const known = reactions.find(({ type }) => type === emoji)
+  const reaction = known ?? { type: emoji, count: 0, own: false, users: [] }
+  const { count, own } = reaction
   const others = reaction.users.filter(({ id }) => id !== me.id)
-  const toggled = reaction.own
-    ? { ...reaction, count: reaction.count - 1, own: false, users: others }
-    : {
-        ...reaction,
-        count: reaction.count + 1,
-        own: true,
-        users: [...others, me].slice(0, REACTION_USERS),
-      }
-  return reactions
+  const users = own ? others : [...others, me].slice(0, REACTION_USERS)
+  const toggled = { ...reaction, count: own ? count - 1 : count + 1, own: !own, users }
+  return (known ? reactions : [...reactions, reaction])
     .map((each) => (each === reaction ? toggled : each))
     .filter(({ count }) => count > 0)
 }
@@ -95,11 +90,13 @@ export function withoutConfirmed(
   messages: Pick<ReadonlyMap<string, ChatMessage>, 'get'>,
 ): readonly OptimisticUpdate[] {
   const pending = updates
-    .map((update) =>
-      !update.wasReflected && update.isReflectedIn(messages.get(update.messageId))
+    .map((update) => {
+      const message = messages.get(update.messageId)
+      // One that is not loaded may be on its way, as after a reload, until the call has succeeded.
+      return !update.wasReflected && (message ? update.isReflectedIn(message) : update.hasResponse)
         ? { ...update, wasReflected: true }
-        : update,
-    )
+        : update
+    })
     .filter(({ hasResponse, wasReflected }) => !(hasResponse && wasReflected))
   return keepIfEqual(updates, pending)
 }

@@ -36,19 +36,10 @@ export type OutgoingMessage = {
 
 /** Puts a message into the outbox, unless it is there already, and returns a handle of it. */
 export function sendThroughOutbox(
-  { text, attachments = [], parentId, quotedMessageId, custom, clientId = newId() }: Draft,
+  { attachments = [], clientId = newId(), ...draft }: Draft,
   { outbox, channelId, me }: { outbox: Outbox; channelId: string; me: () => UserSummary },
 ): OutgoingMessage {
-  const outgoing = {
-    type: 'send' as const,
-    clientId,
-    channelId,
-    text,
-    attachments,
-    parentId,
-    quotedMessageId,
-    custom,
-  }
+  const outgoing = { ...draft, type: 'send' as const, clientId, channelId, attachments }
   const entry = outbox.get(clientId) ?? outbox.add(outgoing)
   return {
     clientId,

@@ -4,8 +4,9 @@ import type { ChatError } from '../error.ts'
 import type { ChannelEvent } from '../events.ts'
 import { MAX_CHANGES } from '../limits.ts'
 import { spread } from '../timing.ts'
-import type { ChannelChanges } from '../types.ts'
-import { timelineOf } from './loaders.ts'
+import type { ChannelChanges, UserSummary } from '../types.ts'
+import { ROOTS, timelineOf } from './loaders.ts'
+import { applyProfiles, profilesOf } from './profiles.ts'
 import { applyEvent, upsertMessages } from './reducer.ts'
 import {
   type Loaded,
@@ -127,7 +128,7 @@ export class ChannelSync {
     this.state = { ...this.state, ...stored }
     this.#position = position
     this.#isRestored = true
-    this.resources.set('messages', { status: 'stale' })
+    for (const name of ['messages', ROOTS]) this.resources.set(name, { status: 'stale' })
     this.options.onChanged()
   }
 
@@ -219,6 +220,8 @@ export class ChannelSync {
   #handleSubscribed({ isRecovered, position }: { isRecovered: boolean; position: TopicPosition }) {
     const before = this.#position
     const isOfAnotherEpoch = this.#isRestored && before?.epoch !== position.epoch
+    // Those among the messages were shown, and are less than a page.
+    if (this.#isRestored) this.resources.invalidate([ROOTS])
     this.#isRestored = false
     this.#isSubscribed = true
     this.#position = position
@@ -252,21 +255,27 @@ export class ChannelSync {
   }
 
   #requestChanges(since: number) {
+    const { context, channelId } = this.options
+    const { profiles } = context.records
+    const { now } = profiles
     this.#gapAfter = since
-    this.options.context.catchUp.request(this.options.channelId, {
+    context.catchUp.request(channelId, {
       since,
-      apply: (changes) => this.#fillGap(changes),
+      apply: (changes) => this.#fillGap(changes, profiles.after(now)),
     })
   }
 
   /** Fills a gap with the changes, or reloads everything if there are too many. */
-  #fillGap(changes: ChannelChanges): true | undefined {
+  #fillGap(changes: ChannelChanges, newer: UserSummary[]): true | undefined {
     if (!this.#unsubscribe) return
     this.#gapAfter = undefined
     const { rev = this.#position?.offset ?? 0, messages = [] } = changes
     // Older servers tell readers who are no members nothing of it.
     if (changes.resync || !changes.channel) return this.#startOver(rev)
-    this.apply((state) => ({ ...upsertMessages(state, messages), rev: Math.max(state.rev, rev) }))
+    this.apply((state) => {
+      const next = applyProfiles(upsertMessages(state, messages), profilesOf(...newer))
+      return { ...next, rev: Math.max(state.rev, rev) }
+    })
     if (changes.more) this.#requestChanges(rev)
     else this.#markReady([])
     this.options.onGapFilled()

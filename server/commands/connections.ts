@@ -21,16 +21,24 @@ export const connectionsOf = ({ workers, poolSize, jobs }: Sizes) =>
 /** Warns when the database allows fewer connections than this server alone may need. */
 export const connectionWarnings = (url: string, config: Sizes) =>
   useOnce(url, async (db) => {
-    // Superusers have no other limit.
+    // Superusers have no other limit. PostgreSQL 15 reserves none for other roles.
     const [setting] = await db<{ allowed: number }[]>`
       select least(
         current_setting('max_connections')::int
-        - current_setting('superuser_reserved_connections')::int,
+        - current_setting('superuser_reserved_connections')::int
+        - case
+          when holder.oid is null
+            then coalesce(current_setting('reserved_connections', true)::int, 0)
+          else 0
+        end,
         case when not role.rolsuper then nullif(role.rolconnlimit, -1) end,
         case when not role.rolsuper then nullif(own.datconnlimit, -1) end
       ) as allowed
       from pg_roles role
       join pg_database own on own.datname = current_database()
+      left join pg_roles holder
+        on holder.rolname = 'pg_use_reserved_connections'
+        and pg_has_role(holder.oid, 'usage')
       where role.rolname = current_user`
     const needed = connectionsOf(config)
     if (!setting || needed <= setting.allowed) return []

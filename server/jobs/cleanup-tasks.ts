@@ -12,7 +12,7 @@ import {
   STEP_MS,
 } from './erasure-context.ts'
 import { expireActiveUsers, expireAudit } from './operator-retention.ts'
-import { purgeApps } from './purge-apps.ts'
+import { createAppPurge } from './purge-apps.ts'
 import { createChannelPurge } from './purge-channels.ts'
 import { createMessageRetention } from './retained-messages.ts'
 import {
@@ -61,6 +61,7 @@ export function createCleanupTasks({
   const eraseDeleted = createErasureOfDeleted()
   const purgeAbandoned = createAbandonedPurge(purgeEmptyAfterDays)
   const purgeChannels = createChannelPurge()
+  const purgeApps = createAppPurge()
   const expireMessages = createMessageRetention()
   const thinReadMarks = createReadMarkThinning()
   const removeTexts = createTextRemoval()

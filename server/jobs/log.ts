@@ -1,6 +1,6 @@
-import { Logger } from 'graphile-worker'
 import type { Log } from '../core/log.ts'
 import { isOutage } from '../db/client.ts'
+import { Logger } from './graphile-worker.ts'
 import { isQueueLost } from './queue-pool.ts'
 import { NotStoredError } from './tasks.ts'
 

@@ -30,21 +30,29 @@ type DeletedApp = { id: string; wasShown: boolean }
 
 /**
  * Deletes everything of deleted apps in short statements, and then their rows. What fails is left
- * to the next pass; nothing else waits for it, and what is done stays done.
+ * to the next pass; nothing else waits for it, and what is done stays done. An app for which a turn
+ * is too short goes on after those that wait.
  */
-export async function purgeApps(context: PurgeContext) {
-  await context.db.use(deleteUnfinished)
-  const deleted = await context.db.use(
-    (db) => db<DeletedApp[]>`
-      select a.id, a.deleted_at > '-infinity' as was_shown
-      from apps a
-      where a.deleted_at is not null
-        and a.deleted_at < 'infinity'
-      order by a.deleted_at
-      limit 100`,
-  )
-  for (const app of deleted) await context.attempt(() => purgeApp(context, app))
+export function createAppPurge() {
+  let begun: string | undefined
+  return async (context: PurgeContext) => {
+    await context.db.use(deleteUnfinished)
+    const deleted = await context.db.use(selectDeleted)
+    const next = deleted.findIndex(({ id }) => id === begun) + 1
+    for (const app of [...deleted.slice(next), ...deleted.slice(0, next)]) {
+      begun = app.id
+      await context.attempt(() => purgeApp(context, app))
+    }
+  }
 }
+
+const selectDeleted = (db: DbConnection) => db<DeletedApp[]>`
+  select a.id, a.deleted_at > '-infinity' as was_shown
+  from apps a
+  where a.deleted_at is not null
+    and a.deleted_at < 'infinity'
+  order by a.deleted_at
+  limit 100`
 
 /** Apps whose import nobody has finished. */
 const deleteUnfinished = (db: DbConnection) => db`

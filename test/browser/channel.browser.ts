@@ -11,22 +11,34 @@ import { composer, rowOf, usePlayground } from '../support/playground.ts'
 
 const playground = usePlayground()
 const phone = { width: 390, height: 844 }
-let ana: Page
-let ben: Page
-beforeAll(async () => {
-  ;[ana, ben] = await Promise.all([playground.open('?user=ana'), playground.open('?user=ben')])
-  for (const page of [ana, ben]) {
-    await expectVisible(page.getByText('Live', { exact: true }))
-    await rowOf(page, 'Launch week').click()
-    await page.getByRole('button', { name: 'Channel details' }).click()
-    await expectVisible(detailsOf(page).getByText('3 members'))
-  }
-})
+beforeAll(() => playground.visit())
 const detailsOf = (page: Page) => page.getByRole('complementary', { name: 'Details' })
 const memberOf = (page: Page, name: string) =>
   detailsOf(page).getByRole('listitem').filter({ hasText: name })
 
+/** A new channel of three, as Ana, who owns it, and Ben see it. */
+async function openBoth(name: string) {
+  const { channels } = playground.backend().as('ana')
+  await channels.create({ type: 'private', name, memberIds: ['ben', 'cleo'] })
+  const openAs = async (user: string) => {
+    const page = await playground.openInTest(`?user=${user}`)
+    await rowOf(page, name).click()
+    await expectVisible(composer(page, name))
+    return page
+  }
+  return Promise.all([openAs('ana'), openAs('ben')] as const)
+}
+
+async function showDetails(...pages: Page[]) {
+  for (const page of pages) {
+    await page.getByRole('button', { name: 'Channel details' }).click()
+    await expectVisible(detailsOf(page).getByText('3 members'))
+  }
+}
+
 test('an owner renames a channel for everybody, and members have no button for it', async () => {
+  const [ana, ben] = await openBoth('Draft')
+  await showDetails(ana, ben)
   expect(await detailsOf(ben).getByRole('button', { name: 'Edit' }).count()).toBe(0)
   await detailsOf(ana).getByRole('button', { name: 'Edit' }).click()
   const form = ana.getByRole('form', { name: 'Edit the channel' })
@@ -38,6 +50,8 @@ test('an owner renames a channel for everybody, and members have no button for i
 })
 
 test('roles are given, members removed and added', async () => {
+  const [ana, ben] = await openBoth('Crew')
+  await showDetails(ana, ben)
   await memberOf(ana, 'Ben').getByRole('combobox').selectOption('moderator')
   await expectVisible(detailsOf(ben).getByRole('button', { name: 'Edit' }))
   expect(
@@ -54,27 +68,30 @@ test('roles are given, members removed and added', async () => {
 })
 
 test("a user's stars and mutes are kept, and are their own", async () => {
+  const [ana, ben] = await openBoth('Bakers')
+  await showDetails(ana)
   for (const name of ['Starred', 'Muted'])
     await detailsOf(ana).getByRole('checkbox', { name }).check()
-  for (const name of ['Launch day.*starred', 'Launch day.*muted'])
-    await expectVisible(rowOf(ana, name))
-  expect(await rowOf(ben, 'Launch day.*(starred|muted)').count()).toBe(0)
+  for (const name of ['Bakers.*starred', 'Bakers.*muted']) await expectVisible(rowOf(ana, name))
+  expect(await rowOf(ben, 'Bakers.*(starred|muted)').count()).toBe(0)
 })
 
 test.each(['light', 'dark'] as const)(
   'the %s details of a channel are accessible, also on a phone',
   async (colorScheme) => {
+    const [ana] = await openBoth(`Painters of the ${colorScheme}`)
+    await showDetails(ana)
     await ana.emulateMedia({ colorScheme })
     await screenshot(ana, `details-${colorScheme}`)
     await expectAccessible(ana)
     await resize(ana, phone)
     await screenshot(ana, `details-phone-${colorScheme}`)
-    await resize(ana, { width: 1100, height: 760 })
   },
 )
 
 test('pictures and files are attached by address, and shown to others', async () => {
-  for (const page of [ana, ben]) {
+  const [ana, ben] = await openBoth('Gallery')
+  for (const page of [ana, ben])
     await page
       .context()
       .route('https://pictures.test/**', (route) =>
@@ -82,8 +99,6 @@ test('pictures and files are attached by address, and shown to others', async ()
           ? route.fulfill({ contentType: 'image/png', body: Buffer.from(PNG, 'base64') })
           : route.fulfill({ contentType: 'text/plain', body: 'no picture' }),
       )
-    await page.getByRole('button', { name: 'Close details' }).click()
-  }
   const attach = async (url: string, name: string) => {
     await ana.getByRole('button', { name: 'Attach a file' }).click()
     const dialog = ana.getByRole('dialog', { name: 'Attach a file' })
@@ -101,7 +116,7 @@ test('pictures and files are attached by address, and shown to others', async ()
   await attach('https://pictures.test/mistake.png', 'Mistake')
   await ana.getByRole('button', { name: 'Remove Mistake' }).click()
   await screenshot(ana, 'attached')
-  await composer(ana, 'Launch day').press('Enter')
+  await composer(ana, 'Gallery').press('Enter')
   const received = ben.getByRole('list', { name: 'Attachments' }).last()
   await expectVisible(received.getByRole('link', { name: /plan.pdf/ }))
   await expectVisible(received.getByRole('img', { name: 'A cat' }))
@@ -115,7 +130,7 @@ test('pictures and files are attached by address, and shown to others', async ()
 })
 
 test('emojis are found by their names, and the last chosen comes first', async () => {
-  await composer(ana, 'Launch day').fill('')
+  const [ana] = await openBoth('Party')
   await ana.getByRole('button', { name: 'Insert emoji' }).click()
   await expectVisible(
     ana.getByRole('button', { name: 'Insert thumbs up' }).and(ana.locator(':focus')),
@@ -125,14 +140,15 @@ test('emojis are found by their names, and the last chosen comes first', async (
   await ana.getByRole('searchbox', { name: 'Search emojis' }).fill('cak')
   await screenshot(ana, 'emojis')
   await ana.keyboard.press('Enter')
-  await expect.poll(() => composer(ana, 'Launch day').inputValue()).toBe('🍰')
+  await expect.poll(() => composer(ana, 'Party').inputValue()).toBe('🍰')
   await ana.getByRole('button', { name: 'Insert emoji' }).click()
   await expectVisible(ana.getByRole('button', { name: 'Insert cake' }).and(ana.locator(':focus')))
   await ana.keyboard.press('Escape')
 })
 
 test('a text that is too long is counted, and kept rather than sent', async () => {
-  const field = composer(ana, 'Launch day')
+  const [ana] = await openBoth('Novel')
+  const field = composer(ana, 'Novel')
   const widthOfField = async () => (await field.boundingBox())?.width
   const width = await widthOfField()
   await field.fill('a'.repeat(9_600))
@@ -143,23 +159,21 @@ test('a text that is too long is counted, and kept rather than sent', async () =
   await field.press('Enter')
   await expect.poll(() => ana.getByRole('button', { name: 'Send' }).isEnabled()).toBe(false)
   await expect.poll(() => field.inputValue()).toHaveLength(10_003)
-  await field.fill('')
 })
 
 test('on a phone the list is shown again once the open channel is left', async () => {
-  const page = await playground.open('?user=cleo', { viewport: phone })
+  const page = await playground.openInTest('?user=cleo', { viewport: phone })
   await leave(page, 'Word chain')
   await expectHidden(rowOf(page, 'Word chain'))
   await screenshot(page, 'left-phone')
   await rowOf(page, 'Welcome').click()
   await expectVisible(composer(page, 'Welcome'))
-  await page.context().close()
 })
 
 test('on a phone a channel that is joined again is shown, however late its record is', async () => {
   const dora = playground.backend().as('dora')
   await dora.channels.create({ type: 'public', name: 'Lobby', memberIds: ['cleo'] })
-  const page = await playground.open('about:blank', { viewport: phone })
+  const page = await playground.openInTest('about:blank', { viewport: phone })
   /** What the server has told while it was held back. */
   let held: (() => void)[] | undefined
   await page.routeWebSocket(/.*/, (socket) => {
@@ -179,13 +193,12 @@ test('on a phone a channel that is joined again is shown, however late its recor
   held = undefined
   for (const tell of late) tell()
   await expectVisible(composer(page, 'Lobby'))
-  await page.context().close()
 })
 
 test('on a phone the list stays while a channel that was lost is asked for again', async () => {
   const dora = playground.backend().as('dora')
   await dora.channels.create({ type: 'public', name: 'Foyer', memberIds: ['cleo'] })
-  const page = await playground.open('about:blank', { viewport: phone })
+  const page = await playground.openInTest('about:blank', { viewport: phone })
   let drop = () => {}
   await page.routeWebSocket(/.*/, (socket) => {
     drop = () => void socket.close()
@@ -202,21 +215,21 @@ test('on a phone the list stays while a channel that was lost is asked for again
   drop()
   await asked
   await expectVisible(rowOf(page, 'Welcome'))
-  await page.context().close()
 })
 
 test('a user leaves a channel, and an owner deletes it once they confirm', async () => {
+  const [ana, ben] = await openBoth('Farewell')
   await ben.getByRole('button', { name: 'Channel details' }).click()
   await detailsOf(ben).getByRole('button', { name: 'Leave' }).click()
   await ben.getByRole('dialog').getByRole('button', { name: 'Leave' }).click()
-  await expectHidden(rowOf(ben, 'Launch day'))
+  await expectHidden(rowOf(ben, 'Farewell'))
   await ana.getByRole('button', { name: 'Channel details' }).click()
   await detailsOf(ana).getByRole('button', { name: 'Delete channel' }).click()
   await ana.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
-  await expectVisible(rowOf(ana, 'Launch day'))
+  await expectVisible(rowOf(ana, 'Farewell'))
   await detailsOf(ana).getByRole('button', { name: 'Delete channel' }).click()
   await ana.getByRole('dialog').getByRole('button', { name: 'Delete channel' }).click()
-  await expectHidden(rowOf(ana, 'Launch day'))
+  await expectHidden(rowOf(ana, 'Farewell'))
 })
 
 /** Leaves a channel on a phone, which then shows the list. */

@@ -1,4 +1,3 @@
-import type { Page } from 'playwright-core'
 import { beforeAll, expect, test } from 'vitest'
 import { expectAccessible, expectHidden, expectVisible, screenshot } from '../support/browser.ts'
 import { composer, message, rowOf, say, usePlayground } from '../support/playground.ts'
@@ -6,99 +5,98 @@ import { patient, until } from '../support/until.ts'
 
 const playground = usePlayground()
 const phone = { width: 390, height: 844 }
-let page: Page
-beforeAll(async () => {
-  page = await playground.open('', { viewport: { width: 1280, height: 800 } })
-  for (const name of ['ana', 'ben'])
-    await expectVisible(paneOf(name).getByText('Live', { exact: true }))
-})
-const paneOf = (name: string) => page.getByRole('region', { name: `Chat of ${name}` })
-const jump = () => page.getByRole('dialog', { name: 'Jump to' })
-const profile = () => page.getByRole('dialog', { name: 'Profile' })
+beforeAll(() => playground.visit())
+
+/** The page of both users. */
+async function openPanes() {
+  const page = await playground.openInTest('', { viewport: { width: 1280, height: 800 } })
+  const paneOf = (name: string) => page.getByRole('region', { name: `Chat of ${name}` })
+  const [ana, ben] = [paneOf('ana'), paneOf('ben')]
+  for (const pane of [ana, ben]) await expectVisible(pane.getByText('Live', { exact: true }))
+  const dialog = (name: string) => page.getByRole('dialog', { name })
+  return { page, ana, ben, jump: dialog('Jump to'), profile: dialog('Profile') }
+}
 
 test('Ctrl+K finds channels and people by the beginnings of their words', async () => {
+  const { page, ana, jump } = await openPanes()
   await page.keyboard.press('Control+k')
-  const field = jump().getByRole('combobox')
-  await expectVisible(jump().getByRole('option', { name: 'Cleo Martin' }))
+  const field = jump.getByRole('combobox')
+  await expectVisible(jump.getByRole('option', { name: 'Cleo Martin' }))
   await field.fill('cha wo')
-  await expectVisible(jump().getByRole('option', { name: 'Word chain' }))
-  await expect.poll(() => jump().getByRole('option').count()).toBe(1)
+  await expectVisible(jump.getByRole('option', { name: 'Word chain' }))
+  await expect.poll(() => jump.getByRole('option').count()).toBe(1)
   await field.fill('nobody')
-  await expectVisible(jump().getByText('Nothing was found.'))
+  await expectVisible(jump.getByText('Nothing was found.'))
   await field.press('Escape')
-  await expectHidden(jump())
+  await expectHidden(jump)
   await page.keyboard.press('Control+k')
   await field.fill('wo')
   await field.press('Enter')
-  await expectVisible(paneOf('ana').getByRole('textbox', { name: 'Message Word chain' }))
-  await expectHidden(jump())
+  await expectVisible(ana.getByRole('textbox', { name: 'Message Word chain' }))
+  await expectHidden(jump)
 })
 
 test('Ctrl+K jumps in the pane that has the focus, and to a person it opens messages', async () => {
-  await paneOf('ben')
-    .getByRole('textbox', { name: /^Message/ })
-    .focus()
+  const { page, ana, ben, jump } = await openPanes()
+  await rowOf(page, 'Word chain').first().click()
+  await ben.getByRole('textbox', { name: /^Message/ }).focus()
   await page.keyboard.press('Control+k')
   await page.keyboard.type('cleo')
-  await expectVisible(jump().getByRole('option', { name: 'Cleo Martin' }))
+  await expectVisible(jump.getByRole('option', { name: 'Cleo Martin' }))
   await page.keyboard.press('Enter')
-  await expectVisible(paneOf('ben').getByRole('textbox', { name: 'Message Cleo Martin' }))
-  await expectVisible(paneOf('ana').getByRole('textbox', { name: 'Message Word chain' }))
+  await expectVisible(ben.getByRole('textbox', { name: 'Message Cleo Martin' }))
+  await expectVisible(ana.getByRole('textbox', { name: 'Message Word chain' }))
 })
 
 test('the name of an author opens their profile, and from there direct messages', async () => {
-  const ana = paneOf('ana')
-  await ana
-    .getByRole('button', { name: /Welcome/ })
-    .first()
-    .click()
+  const { page, ana, profile } = await openPanes()
+  await rowOf(page, 'Welcome').first().click()
   await ana.getByRole('log').getByRole('button', { name: 'Cleo Martin' }).first().click()
-  await expectVisible(profile().getByText('@cleo'))
-  await profile().getByRole('button', { name: 'Message' }).click()
+  await expectVisible(profile.getByText('@cleo'))
+  await profile.getByRole('button', { name: 'Message' }).click()
   await expectVisible(ana.getByRole('textbox', { name: 'Message Cleo Martin' }))
   await ana.getByRole('button', { name: 'Channel details' }).click()
   await ana.getByRole('button', { name: 'Ana Sousa you' }).click()
-  await expectVisible(profile().getByText('@ana'))
-  expect(await profile().getByRole('button', { name: 'Message' }).count()).toBe(0)
-  await page.keyboard.press('Escape')
+  await expectVisible(profile.getByText('@ana'))
+  expect(await profile.getByRole('button', { name: 'Message' }).count()).toBe(0)
 })
 
 test('Enter opens what was found, and does not press the button below the dialog', async () => {
-  const button = paneOf('ana').getByRole('button', { name: /Jump to/ })
+  const { page, ana, jump } = await openPanes()
+  const button = ana.getByRole('button', { name: /Jump to/ })
   for (const [query, found] of [
     ['launch', 'Launch week'],
     ['cleo', 'Cleo Martin'],
   ] as const) {
     await button.press('Enter')
-    await jump().getByRole('combobox').fill(query)
-    await expectVisible(jump().getByRole('option', { name: found }))
+    await jump.getByRole('combobox').fill(query)
+    await expectVisible(jump.getByRole('option', { name: found }))
     await page.keyboard.press('Enter')
-    await expectVisible(paneOf('ana').getByRole('textbox', { name: `Message ${found}` }))
-    await expectHidden(jump())
+    await expectVisible(ana.getByRole('textbox', { name: `Message ${found}` }))
+    await expectHidden(jump)
   }
 })
 
 test('Ctrl+K leaves a form alone that is being filled in', async () => {
-  await paneOf('ana').getByRole('button', { name: 'New channel' }).click()
+  const { page, ana } = await openPanes()
+  await ana.getByRole('button', { name: 'New channel' }).click()
   const field = page.getByRole('dialog').getByRole('textbox', { name: 'Name' })
   await field.fill('Half a na')
   await page.keyboard.press('Control+k')
   await page.keyboard.type('me')
   await expect.poll(() => field.inputValue()).toBe('Half a name')
   await expect.poll(() => page.getByRole('dialog').count()).toBe(1)
-  await page.keyboard.press('Escape')
 })
 
 test('why no message to a person can be written is said where one sees it', async () => {
-  const ana = paneOf('ana')
+  const { page, ana, profile } = await openPanes()
   await rowOf(page, 'Welcome').first().click()
   await ana.getByRole('log').getByRole('button', { name: 'Cleo Martin' }).first().click()
-  await expectVisible(profile().getByText('@cleo'))
+  await expectVisible(profile.getByText('@cleo'))
   await page.route('**/api/channels', (route) => route.abort('connectionrefused'))
-  await profile().getByRole('button', { name: 'Message' }).click()
+  await profile.getByRole('button', { name: 'Message' }).click()
   await expectVisible(ana.getByText('That needs the network'))
-  await expectHidden(profile())
-  await page.unroute('**/api/channels')
+  await expectHidden(profile)
   const problems = playground.problems.splice(0)
   expect(problems.every((problem) => problem.includes('ERR_CONNECTION_REFUSED'))).toBe(true)
 })
@@ -106,7 +104,7 @@ test('why no message to a person can be written is said where one sees it', asyn
 test.each(['light', 'dark'] as const)(
   'the %s jump dialog and profiles are accessible, also on a phone',
   async (colorScheme) => {
-    const narrow = await playground.open('?user=ana', { viewport: phone, colorScheme })
+    const narrow = await playground.openInTest('?user=ana', { viewport: phone, colorScheme })
     await expectVisible(rowOf(narrow, 'Welcome'))
     await narrow.getByRole('button', { name: /Jump to/ }).click()
     await expectVisible(narrow.getByRole('option', { name: 'Welcome' }))
@@ -117,19 +115,30 @@ test.each(['light', 'dark'] as const)(
     await expectVisible(narrow.getByRole('dialog').getByText('@ben'))
     await screenshot(narrow, `profile-phone-${colorScheme}`)
     await expectAccessible(narrow)
-    await narrow.context().close()
   },
 )
 
+/** A new channel of Ana's and Ben's, with how much of it Ana has not read. */
+async function createChannel(name: string) {
+  const [ana, ben] = [playground.backend().as('ana'), playground.backend().as('ben')]
+  const { id: channelId } = await ana.channels.create({ type: 'group', name, memberIds: ['ben'] })
+  const unreadCount = async () => (await ana.channels.get({ channelId })).unreadCount
+  return { channelId, ana, ben, unreadCount }
+}
+
 test('a reply is in its thread alone, and read with the channel', async () => {
+  const { channelId, ...users } = await createChannel('Planning')
+  const { id: parentId } = await users.ben.messages.send({ channelId, text: 'The plan' })
+  for (const text of ['Reads well', 'Thanks'])
+    await users.ben.messages.send({ channelId, text, parentId })
   const [ana, ben] = await openBoth()
-  await rowOf(ana, 'Launch week').click()
-  await expectVisible(composer(ana, 'Launch week'))
-  await rowOf(ben, 'Launch week').click()
+  await rowOf(ana, 'Planning').click()
+  await expectVisible(composer(ana, 'Planning'))
+  await rowOf(ben, 'Planning').click()
   await ben.getByRole('button', { name: '2 replies' }).click()
   await say(ben, 'And the date?', 'Reply')
   await expectVisible(ana.getByRole('button', { name: '3 replies' }))
-  await expectHidden(rowOf(ana, 'Launch week.*unread'))
+  await expectHidden(rowOf(ana, 'Planning.*unread'))
   expect(await message(ana, 'And the date?').count()).toBe(0)
   await message(ben, 'And the date?').hover()
   await message(ben, 'And the date?').getByRole('button', { name: 'Pin' }).click()
@@ -137,14 +146,13 @@ test('a reply is in its thread alone, and read with the channel', async () => {
   await ana.getByRole('button', { name: 'Show' }).click()
   const thread = ana.getByRole('complementary', { name: 'Thread' })
   await expectVisible(message(thread, 'And the date?'))
-  for (const each of [ana, ben]) await each.context().close()
 })
 
 test('replies to an older message are read while the channel is open', async () => {
-  const page = await playground.open('?user=ana')
-  await rowOf(page, 'Launch week').click()
-  await expectVisible(composer(page, 'Launch week'))
-  const { channelId, ben, unreadCount } = await launchWeek()
+  const { channelId, ben, unreadCount } = await createChannel('Replies')
+  const page = await playground.openInTest('?user=ana')
+  await rowOf(page, 'Replies').click()
+  await expectVisible(composer(page, 'Replies'))
   const first = await ben.messages.send({ channelId, text: 'The first of two' })
   await ben.messages.send({ channelId, text: 'The second of two' })
   await expectVisible(message(page, 'The second of two'))
@@ -153,13 +161,13 @@ test('replies to an older message are read while the channel is open', async () 
     await ben.messages.send({ channelId, text, parentId: first.id })
   }
   await expect.poll(unreadCount, patient).toBe(0)
-  await page.context().close()
 })
 
 test('messages that a drawer covers stay unread until it is closed', async () => {
-  const page = await playground.open('?user=ana', { viewport: { width: 900, height: 760 } })
-  await rowOf(page, 'Launch week').click()
-  const { channelId, ben, unreadCount } = await launchWeek()
+  const { channelId, ben, unreadCount } = await createChannel('Covered')
+  await ben.messages.send({ channelId, text: 'In the open' })
+  const page = await playground.openInTest('?user=ana', { viewport: { width: 900, height: 760 } })
+  await rowOf(page, 'Covered').click()
   await expect.poll(unreadCount, patient).toBe(0)
   await page.getByRole('button', { name: 'Channel details' }).click()
   const toLatest = page.locator('.pill')
@@ -174,18 +182,22 @@ test('messages that a drawer covers stay unread until it is closed', async () =>
   await expect.poll(unreadCount, patient).toBe(0)
   await expectVisible(message(page, 'Under cover too'))
   await expectHidden(toLatest)
-  await page.context().close()
 })
 
-test('a message that is sent from among older ones is shown with the newest', async () => {
-  const ana = playground.backend().as('ana')
-  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Archive' })
+/** Ana's page with a new channel of many messages, the first of which is pinned. */
+async function openArchive(name: string) {
+  const { channelId, ana } = await createChannel(name)
   const { id: messageId } = await ana.messages.send({ channelId, text: 'Line 0.' })
   for (let number = 1; number < 130; number++)
     await ana.messages.send({ channelId, text: `Line ${number}.` })
   await ana.pins.pin({ channelId, messageId })
-  const page = await playground.open('?user=ana')
-  await rowOf(page, 'Archive').click()
+  const page = await playground.openInTest('?user=ana')
+  await rowOf(page, name).click()
+  return page
+}
+
+test('a message that is sent from among older ones is shown with the newest', async () => {
+  const page = await openArchive('Archive')
   await page.getByRole('button', { name: 'Pinned messages: 1' }).click()
   await page.getByRole('button', { name: 'Show' }).click()
   await expectVisible(message(page, 'Line 0.'))
@@ -196,13 +208,11 @@ test('a message that is sent from among older ones is shown with the newest', as
   await expectHidden(toLatest)
   await expect.poll(() => page.getByRole('article').last().innerText()).toContain('And now')
   await screenshot(page, 'sent-from-older')
-  await page.context().close()
 })
 
 test('a message that could not be shown is not scrolled to once it is loaded later', async () => {
-  const page = await playground.open('?user=ana')
-  await rowOf(page, 'Archive').click()
-  await expectVisible(message(page, 'And now'))
+  const page = await openArchive('Attic')
+  await expectVisible(message(page, 'Line 129.'))
   await page.route(/messages\?.*after=/, (route) => route.abort('connectionrefused'))
   await page.getByRole('button', { name: 'Pinned messages: 1' }).click()
   await page.getByRole('button', { name: 'Show' }).click()
@@ -234,17 +244,7 @@ test('an invite link gives access to the channels of a team', async () => {
   await screenshot(ben, 'dialog-browse')
   await browseDialog.getByRole('button', { name: 'Join Cooks' }).click()
   await expectVisible(composer(ben, 'Cooks'))
-  for (const each of [ana, ben]) await each.context().close()
 })
 
-/** The channel, with how much of it Ana has not read. */
-async function launchWeek() {
-  const ana = playground.backend().as('ana')
-  const { channels } = await ana.channels.list()
-  const { id: channelId = '' } = channels.find(({ name }) => name === 'Launch week') ?? {}
-  const unreadCount = async () => (await ana.channels.get({ channelId })).unreadCount
-  return { channelId, ben: playground.backend().as('ben'), unreadCount }
-}
-
 const openBoth = () =>
-  Promise.all([playground.open('?user=ana'), playground.open('?user=ben')] as const)
+  Promise.all([playground.openInTest('?user=ana'), playground.openInTest('?user=ben')] as const)

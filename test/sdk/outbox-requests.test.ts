@@ -66,27 +66,28 @@ test('metadata of a message is shown while it waits, and sent with it, alone or 
   })
 })
 
-test('waking, reconnecting and sending again start no second sender', async () => {
+test('waking and sending again start no second sender, and a new connection one', async () => {
   const clock = stoppedClock()
-  const { chat, channel, hold, count, cut, mend } = scriptedChat()
+  const { chat, channel, hold, count, cut } = scriptedChat()
   const talk = channel('c')
   await chat.connect()
   const held = hold(SEND)
   const first = chat.channel('c').send({ text: '1', clientId: 'once' })
   await held.asked
   expect(chat.channel('c').send({ text: '1', clientId: 'once' }).message).toBe(first.message)
-  cut()
+  cut({ isCut: false })
   await isOffline(chat)
-  mend()
+  const again = hold(SEND)
   await clock.forward(10_000)
+  chat.wake()
+  await quiet()
+  expect(count(SEND)).toBe(2)
   chat.disconnect()
   await chat.connect()
-  await quiet()
-  expect(count(SEND)).toBe(1)
-  held.release()
   await first.sent
+  for (const late of [held, again]) late.release()
   await clock.forward(60_000)
-  expect([talk.messages.length, count(SEND)]).toEqual([1, 1])
+  expect([talk.messages.length, count(SEND)]).toEqual([1, 3])
 })
 
 test('a message is retried with growing pauses, sooner after a reconnect, then never', async () => {

@@ -1,4 +1,4 @@
-import { createFetch } from '@parley/server/jobs/previews/fetch'
+import { createFetch, type FetchOptions } from '@parley/server/jobs/previews/fetch'
 import { findPreview } from '@parley/server/jobs/previews/find-preview'
 import { afterAll, beforeAll } from 'vitest'
 import { previewsFrom, servePages } from './pages.ts'
@@ -6,7 +6,9 @@ import { previewsFrom, servePages } from './pages.ts'
 export const html = { 'content-type': 'text/html' }
 
 /** A web server during the tests of a file, and the previews that are found for its pages. */
-export function useFoundPreviews() {
+export function useFoundPreviews(
+  settingsFor: (web: { host: string }) => FetchOptions = previewsFrom,
+) {
   let served: Awaited<ReturnType<typeof servePages>> | undefined
   beforeAll(async () => {
     served = await servePages()
@@ -18,7 +20,7 @@ export function useFoundPreviews() {
   }
   const lookAt = (path: string) =>
     findPreview(`${web().url}${path}`, {
-      fetch: createFetch(previewsFrom(web()))('app'),
+      fetch: createFetch(settingsFor(web()))('app'),
       signal: new AbortController().signal,
     })
   const find = async (

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { createChatServer } from '@parley/client/server'
 import { connectOnce } from '@parley/server/db/client'
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
-import { afterEach, beforeAll, expect, inject, vi } from 'vitest'
-import { launchChromium, openPage, type Problems, screenshot } from './browser.ts'
+import { afterEach, beforeAll, expect, inject, onTestFinished, vi } from 'vitest'
+import { expectVisible, launchChromium, openPage, type Problems, screenshot } from './browser.ts'
 import { page as pageOf, servePages } from './pages.ts'
 import { databaseUrl } from './postgres.ts'
 import { ADMIN_KEY } from './secrets.ts'
@@ -75,6 +75,13 @@ export function usePlayground() {
     }
     expect(problems.splice(0)).toEqual([])
   })
+  const open = async (query = '', options: BrowserContextOptions = {}) => {
+    const page = await openPage(fixture.browser, { problems, ...options })
+    pages.push(page)
+    page.once('close', () => pages.splice(pages.indexOf(page), 1))
+    await page.goto(new URL(query, `${fixture.url}/`).href)
+    return page
+  }
   return {
     problems,
     url: () => fixture.url,
@@ -84,12 +91,18 @@ export function usePlayground() {
     /** A backend of the playground's app. */
     backend: () => createChatServer({ url: new URL(fixture.url).origin, apiKey: fixture.apiKey }),
     /** Opens the playground, or another page beside it, in its own browser context. */
-    open: async (query = '', options: BrowserContextOptions = {}) => {
-      const page = await openPage(fixture.browser, { problems, ...options })
-      pages.push(page)
-      page.once('close', () => pages.splice(pages.indexOf(page), 1))
-      await page.goto(new URL(query, `${fixture.url}/`).href)
+    open,
+    /** Opens a page as `open` does, and closes it after the test. */
+    openInTest: async (...given: Parameters<typeof open>) => {
+      const page = await open(...given)
+      onTestFinished(() => page.context().close())
       return page
+    },
+    /** Visits the playground, which prepares its demo, and leaves again. */
+    visit: async () => {
+      const page = await open('?user=ana')
+      await expectVisible(rowOf(page, 'Welcome'))
+      await page.context().close()
     },
   }
 }

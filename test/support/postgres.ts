@@ -71,8 +71,8 @@ async function expectUntouched(url: string) {
   }
 }
 
-/** A PostgreSQL that keeps nothing. */
-export async function startTemporary() {
+/** A PostgreSQL that keeps nothing, with these settings. */
+export async function startTemporary(settings: Record<string, string> = {}) {
   const dataDir = createDataFolder('test')
   const server = await startEmbeddedPostgres({
     dataDir,
@@ -83,6 +83,7 @@ export async function startTemporary() {
       max_wal_size: '256MB',
       // Files that run the tests of many others keep the pools of all their worlds.
       max_connections: '500',
+      ...settings,
     },
   })
   return {

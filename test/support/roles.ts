@@ -6,8 +6,7 @@ import { databaseUrl } from './postgres.ts'
 const PASSWORD = 'of-a-test'
 
 /** An empty database, and its administrator, who makes roles that are no superusers. */
-export async function createSharedDatabase() {
-  const server = inject('databaseUrl')
+export async function createSharedDatabase(server = inject('databaseUrl')) {
   const name = `${inject('template')}_${process.pid}_shared`
   const maker = connectOnce(server)
   await maker.unsafe(`create database ${name}`)
