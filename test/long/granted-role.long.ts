@@ -32,6 +32,8 @@ test('a role that owns nothing runs everything once parley grant has run', async
   await other.end()
   try {
     expect(await parleyOn(owner.href, 'grant', 'nobody-at-all')).toMatchObject({ code: 1 })
+    await expect(requireMigrated(owner.href)).rejects.toThrow('its schema lacks')
+    expect(await parleyOn(owner.href, 'migrate')).toMatchObject({ code: 0 })
     await expect(requireMigrated(url.href)).rejects.toThrow('permission denied')
     const granted = await parleyOn(owner.href, 'grant', role)
     expect(granted, granted.output).toMatchObject({ code: 0 })
