@@ -154,7 +154,13 @@ describe.each(['PostgreSQL', 'Redis'] as const)('on nodes connected by %s', (kin
       happen: () => connect(here, node(0)).ready(),
     })
     const elsewhere = await listenAs(here, userTopic(here), node(OTHERS))
-    const backend = node(0).api({ apiKey: world().apiKey })
+    // That node has not loaded their counts before, either.
+    const [first] = watching
+    const { apiKey } = world()
+    const asFirst = node(0).api({ apiKey, userId: first?.id ?? '' })
+    await asFirst.messages.send({ channelId, text: 'hello, too' })
+    await elsewhere.until(() => counts(elsewhere, 'channel.total_unread_changed').at(-1) === 1)
+    const backend = node(0).api({ apiKey })
     const renamed = await statementsUntil('user.updated', {
       tells: () => true,
       happen: () => backend.users.put({ userId: here.id, name: 'The mover' }),
