@@ -82,7 +82,7 @@ export class ChannelsCache {
     if (!listed) return
     if (event.type === 'channel.deleted') return this.remove(channelId)
     const { needsRefetch, ...next } = applyChannelEvent(listed, event, this.#me())
-    if (needsRefetch) spread(() => this.#healLastMessage(channelId))
+    if (needsRefetch) spread(() => this.#refetchDeletedLast(channelId))
     if (next.channel === listed.channel) return
     this.#channels.set(channelId, next)
     this.#refresh()
@@ -170,11 +170,11 @@ export class ChannelsCache {
       .reduce((result, user) => withUserProfile(result, user, this.#me()), merged)
     this.#channels.set(id, { ...listed, sortKey: Math.max(listed.sortKey, sortKey) })
     this.#subscribe(channel)
-    this.#healLastMessage(id)
+    this.#refetchDeletedLast(id)
   }
 
   /** Only the server knows which message is the last one, if events have overtaken a deletion. */
-  #healLastMessage(channelId: string) {
+  #refetchDeletedLast(channelId: string) {
     if (this.get(channelId)?.lastMessage?.deletedAt) this.#refetch(channelId)
   }
 

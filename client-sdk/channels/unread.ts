@@ -21,9 +21,10 @@ export type Total = { totalUnread?: number | undefined; totalUnreadVersion?: num
 export class UnreadCounts {
   readonly pendingReads = new PendingReads()
   readonly #store: WritableStore<Unread>
-  /** Unread messages in all channels, with what counts of channels have told since the last one. */
+  /** Unread messages in all channels: the server's last total, and what counts changed since. */
   total = 0
-  #told = 0
+  /** The last total of the server. */
+  #lastTotal = 0
   /** The version of the last total. */
   version = 0
 
@@ -35,9 +36,9 @@ export class UnreadCounts {
     return this.#store
   }
 
-  /** Takes the total of an event: unless it is older, it has what counts have told before. */
+  /** Takes the total of an event: unless it is older, it includes the counts that came before. */
   takeEvent({ count, version }: UserEvents['channel.total_unread_changed']) {
-    this.total = this.#told
+    this.total = this.#lastTotal
     this.take({ totalUnread: count, totalUnreadVersion: version })
   }
 
@@ -46,7 +47,7 @@ export class UnreadCounts {
     if (totalUnread === undefined || (totalUnreadVersion && totalUnreadVersion < this.version))
       return
     this.version = totalUnreadVersion
-    this.total = this.#told = totalUnread
+    this.total = this.#lastTotal = totalUnread
   }
 
   redraw(channels: Iterable<Channel>) {

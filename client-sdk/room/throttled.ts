@@ -5,7 +5,7 @@ export type ReadResult = Awaited<ReturnType<UserApi['reads']['mark']>>
 
 /** The server stops showing someone as typing after 6 seconds. */
 const TYPING_INTERVAL_MS = 3_000
-const TYPING_TIMEOUT_MS = 5_000
+const TYPING_PAUSE_MS = 5_000
 const READ_INTERVAL_MS = 500
 
 /** Sends at most one typing call per interval, and one more when typing stops. */
@@ -22,7 +22,7 @@ export class ThrottledTyping {
   keystroke() {
     const now = performance.now()
     clearTimeout(this.#stopTimer)
-    this.#stopTimer = setTimeout(() => this.halt(), TYPING_TIMEOUT_MS)
+    this.#stopTimer = setTimeout(() => this.halt(), TYPING_PAUSE_MS)
     if (this.#sentAt !== undefined && now - this.#sentAt < TYPING_INTERVAL_MS) return
     this.#sentAt = now
     this.#send(true)

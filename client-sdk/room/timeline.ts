@@ -128,7 +128,7 @@ export const append = /* @__PURE__ */ memoize(
   isShallowEqual,
 )
 
-/** How many messages a timeline's window holds, tombstones and with them others included. */
+/** How many messages a timeline's window holds, tombstones included. */
 const sizeOf = (state: ChannelState, timeline: Timeline) => count(rangeOf(state, timeline))
 const count = (parts: readonly (readonly unknown[])[]) =>
   parts.reduce((size, { length }) => size + length, 0)

@@ -3,7 +3,7 @@ import type { ChannelEvent } from '../events.ts'
 type TypingEvent = Extract<ChannelEvent, { type: 'typing.start' | 'typing.stop' }>
 
 /** The server ends typing after 6 seconds. Its `typing.stop` may be lost. */
-const TYPING_TIMEOUT_MS = 8_000
+const TYPING_SHOWN_MS = 8_000
 
 /** Ends the typing of users without a typing event for a while. */
 export class TypingExpiry {
@@ -17,7 +17,7 @@ export class TypingExpiry {
     this.#timers.delete(userId)
     if (event.type === 'typing.stop') return
     const expire = () => this.onExpired({ ...event, type: 'typing.stop' })
-    this.#timers.set(userId, setTimeout(expire, TYPING_TIMEOUT_MS))
+    this.#timers.set(userId, setTimeout(expire, TYPING_SHOWN_MS))
   }
 
   clear() {
