@@ -1,5 +1,7 @@
 import { createChatServer } from '@parley/client/server'
 import type { AppRouter } from '@parley/contract'
+import { createRevocations } from '@parley/server/core/revocations'
+import { createActingUsers } from '@parley/server/http/acting-users'
 import { createTRPCClient, httpBatchLink } from '@trpc/client'
 import { expect, onTestFinished, test } from 'vitest'
 import { stopClock } from './support/clock.ts'
@@ -217,4 +219,31 @@ test('calls and sends that a backend makes as users count for its key', async ()
   expect((await send('ana', 'c')).status, 'a repeat is looked up').toBe(201)
   expect((await send(undefined, 'system')).status, 'a repeat of the backend too').toBe(201)
   await ana.messages.send({ channelId: id, text: 'my own limit' })
+})
+
+test('a user of an app that was closed is looked up again before a backend acts as them', async () => {
+  const { operator, pool, db } = world()
+  const { id: appId, apiKey } = await operator.apps.create({ name: 'Closed' })
+  await world().api({ apiKey }).users.put({ userId: 'ana' })
+  const revocations = createRevocations()
+  const actAs = createActingUsers({ db: pool, admit: (_, work) => work(), revocations })
+  const created: string[] = []
+  const act = (name: string) =>
+    actAs(
+      {
+        caller: { appId, userId: 'ana', isAdmin: false },
+        until: performance.now() + 60_000,
+        create: async () => void created.push(name),
+      },
+      async () => {},
+    )
+  await act('while they are there')
+  await db`
+    update users
+    set deleted_at = now()
+    where app_id = ${appId}
+      and id = 'ana'`
+  revocations.publish({ appId, isClosed: true })
+  await act('once they are gone')
+  expect(created).toEqual(['once they are gone'])
 })

@@ -1,6 +1,8 @@
 import { createEventBus } from '@parley/server/core/event-bus'
 import { createMetrics } from '@parley/server/core/metrics'
+import type { Db } from '@parley/server/db/client'
 import { createBatchSize } from '@parley/server/jobs/batch-size'
+import { createCleanup } from '@parley/server/jobs/cleanup'
 import { createPass } from '@parley/server/jobs/cleanup-pass'
 import { createCleanupTasks } from '@parley/server/jobs/cleanup-tasks'
 import { createErasurePositions } from '@parley/server/jobs/erasure-context'
@@ -68,4 +70,21 @@ test('a task of once an hour that was cut short is due at once', async () => {
   for (const _ of ['first', 'second'])
     await expect(task.run(context)).rejects.toThrow('the turn is over')
   expect(runs).toBe(2)
+})
+
+test('one timer tries again, however often the cleanup finds another node at work', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const lockOfAnother = async () => [{ isOurs: false }]
+  const use = (work: (db: unknown) => unknown) => work(lockOfAnother)
+  const { run, stop } = createCleanup({
+    db: { use } as unknown as Db, // it does not get further than the lock
+    publisher: createEventBus().publisher,
+    metrics: createMetrics(),
+    onError: (error) => expect.fail(String(error)),
+  })
+  for (const _ of [1, 2, 3]) await run()
+  expect(vi.getTimerCount()).toBe(1)
+  await stop()
+  expect(vi.getTimerCount()).toBe(0)
 })

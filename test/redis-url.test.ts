@@ -1,7 +1,7 @@
 import { readConfig } from '@parley/server/config'
 import { loadRedis, pauseMs } from '@parley/server/core/redis'
 import { parseRedisUrl } from '@parley/server/core/redis-url'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { upTo } from './support/events.ts'
 
 test('a URL of Redis names one server, a cluster, or the Sentinels of a server', () => {
@@ -65,4 +65,31 @@ test('the pauses before another attempt to connect grow, up to some two seconds'
   expect(pauseMs(1)).toBeLessThan(200)
   for (const attempts of [...upTo(20), 1_000]) expect(pauseMs(attempts)).toBeLessThanOrEqual(2_500)
   expect(pauseMs(20)).toBeGreaterThanOrEqual(1_500)
+})
+
+test('a connection that ends after it worked is made again after a short pause', async () => {
+  const target = parseRedisUrl('redis://127.0.0.1:1')
+  const connect = target && (await loadRedis(target))
+  const { client, close } = connect?.({ name: 'test', commandMs: 100 }) ?? expect.unreachable()
+  client.disconnect()
+  const attempts = vi.spyOn(client, 'connect').mockResolvedValue()
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => {
+    close()
+    vi.useRealTimers()
+  })
+  const attemptsWithin = (ms: number) => {
+    attempts.mockClear()
+    vi.advanceTimersByTime(ms)
+    return attempts.mock.calls.length
+  }
+  for (const _ of upTo(10)) {
+    client.emit('end')
+    expect(attemptsWithin(2_500)).toBe(1)
+  }
+  client.emit('end')
+  expect([attemptsWithin(1_000), attemptsWithin(1_500)]).toEqual([0, 1])
+  client.emit('ready')
+  client.emit('end')
+  expect(attemptsWithin(200)).toBe(1)
 })

@@ -176,3 +176,16 @@ test('the log names the user of a token that is good for the other kind of reque
   expect(await named('ren')).toMatchObject({ msg: 'socket closed', code: 3500 })
   expect(await named('sia')).toMatchObject({ operation: 'channels.list', code: 'INVALID_TOKEN' })
 })
+
+test('the log cuts a long reason of a refusal', async () => {
+  const backend = createApi({ url, apiKey: app.apiKey })
+  const { token } = await backend.tokens.create({ userId: 'tia' })
+  const memberIds = ['x'.repeat(limits.userIdLength)]
+  const { channels } = createApi({ url, token })
+  await expect(channels.create({ type: 'messaging', memberIds })).rejects.toMatchObject({
+    code: 'NOT_FOUND',
+  })
+  const { reason } = await line(({ user, code }) => user === 'tia' && code !== undefined)
+  expect(reason).toMatch(/^User not found: /)
+  expect(String(reason)).toHaveLength(200)
+})

@@ -58,6 +58,19 @@ describe('token requests', () => {
     const plan = await world.pool.use((tx) => tx.unsafe(`explain ${read.replace('$1', '20000')}`))
     expect(plan.map((line) => line['QUERY PLAN']).join()).toMatch(/^((?!Sort).)*api_keys_by_use/)
   })
+  test('an API key that has expired is not looked up during a flood of bad ones', async () => {
+    const world = await limited({ rateLimits: { ...none, tokens: 5 } })
+    const { id: appId, apiKey } = await world.operator.apps.create({ name: 'Other' })
+    await world.db`
+      update api_keys
+      set expires_at = now() - interval '1 minute'
+      where app_id = ${appId}`
+    stopClock()
+    const bad = (key: number) => ({ 'X-API-Key': `pk_${String(key).padStart(32, '0')}` })
+    const flood = await Promise.all(upTo(50).map((key) => mint(world, bad(key))))
+    expect([count(flood, 401), count(flood, 429)]).toEqual([5, 45])
+    expectError(await mint(world, { 'X-API-Key': apiKey }), 'RATE_LIMITED')
+  })
   test('while good API keys cannot be read, a flood is refused and seldom reads them', async () => {
     const statements: string[] = []
     const onStatement = (statement: string) => void statements.push(statement)

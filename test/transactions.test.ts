@@ -1,7 +1,8 @@
-import { runInTransaction } from '@parley/server/core/context'
+import { runInTransaction, type StreamContext } from '@parley/server/core/context'
 import type { EventPublisher } from '@parley/server/core/event-bus'
 import { pipelined } from '@parley/server/db/pipelined'
 import { transaction } from '@parley/server/db/transaction'
+import { createRunner } from '@parley/server/http/runner'
 import { expect, onTestFinished, test } from 'vitest'
 import { useSharedWorld } from './support/world.ts'
 
@@ -59,4 +60,25 @@ test('of statements sent together the one that failed is reported', async () => 
   )
   const divisionByZero = '22012'
   await expect(failed).rejects.toMatchObject({ code: divisionByZero })
+})
+
+test('a step of a stream whose time was over before its commit has stored nothing', async () => {
+  const { db, pool } = world()
+  await db`create table overdue_steps (name text)`
+  onTestFinished(() => db`drop table overdue_steps`.then(() => {}))
+  let isOver = false
+  const throwIfAborted = () => {
+    if (isOver) throw new Error('the time is over')
+  }
+  const use: typeof pool.use = (work, until) =>
+    pool.use((connection, { signal }) => work(connection, { signal, throwIfAborted }), until)
+  const run = ({ inTransaction }: StreamContext) =>
+    inTransaction(async (tx) => {
+      await tx`insert into overdue_steps values ('late')`
+      isOver = true
+    })
+  const dependencies = { db: { ...pool, use }, admit: (_: object, work: () => unknown) => work() }
+  const runner = createRunner(dependencies as never, { kind: 'stream', run } as never)
+  await expect(runner({ caller: {} } as never)).rejects.toThrow('the time is over')
+  expect([isOver, await db`select * from overdue_steps`]).toEqual([true, []])
 })

@@ -37,7 +37,7 @@ export function factsOf(request: IncomingMessage & { [FACTS]?: RequestFacts }): 
 }
 
 const MOST_ORIGIN = 200
-/** As much of a reason as a line has room for: it may name the users of a long list. */
+/** As much of a reason as a line has room for: it may name a user by a long id. */
 const MOST_REASON = 200
 
 /** Notes why the call failed. */

@@ -36,6 +36,13 @@ test('a record may name what came any number of lines before it', async () => {
   ])
 })
 
+test('a channel may have an owner who came any number of lines before it', async () => {
+  const owned = channel('owned', { createdBy: 'zed' })
+  const report = await importInto(world(), [user('zed'), ...others, owned])
+  expect(report.refusals).toEqual([])
+  expect(report.imported).toMatchObject({ channels: 1 })
+})
+
 test('a mark that a file has twice is counted once, and skipped once', async () => {
   const by = { userId: 'ana', createdAt: at(5) }
   const marks: ImportRecord[] = [

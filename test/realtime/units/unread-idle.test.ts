@@ -19,6 +19,16 @@ test('a node that has sent all totals does nothing until something happens', asy
   expect(timers()).toBe(0)
 })
 
+test('users are compared once after notes were missed, and then nothing is read', async () => {
+  const { notifier, database, news, timers } = openNotifier(row('ben', 'one', 1))
+  notifier.recheck(1)
+  await newsWithin(2, news)
+  const before = database.statements
+  expect(before).toBeGreaterThan(0)
+  await newsWithin(5, news)
+  expect([database.statements, timers()]).toEqual([before, 0])
+})
+
 test('a count of another node is sent once, even if the database was unavailable', async () => {
   const { notifier, database, news } = openNotifier(row('ben', 'one', 1))
   database.failure = new Error('away')

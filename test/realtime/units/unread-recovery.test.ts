@@ -91,3 +91,30 @@ test('users whose counts are slow, however many, keep back no count of another',
   expect(times.get('ben total 3') ?? 99).toBeLessThan(15)
   expect(users.filter((name) => (times.get(`${name} total 1`) ?? 99) > 15)).toEqual([])
 })
+
+test('statements that are slow now and then, not in a row, put off no other user', async () => {
+  const { notifier, database, news } = openSlow(800)
+  let statement = 0
+  database.onStatement = () => {
+    statement += 1
+    if (statement === 1 || statement === 3) throw timeout()
+  }
+  database.timeoutMs = 0
+  notifier.recheck(1)
+  await news()
+  // All of them: 803 users, 200 a statement.
+  expect(database.statements).toBe(5)
+})
+
+test('a user whose counts took too long is not loaded any more once they have left', async () => {
+  const { notifier, database, sessions, news } = openNotifier(row('ben', 'one', 1))
+  database.onStatement = (keys) => {
+    if (keys.includes('ben')) throw timeout()
+  }
+  notifier.memberLeft(user('ben'))
+  await newsWithin(3, news)
+  for (const session of sessions.of(user('ben'))) sessions.remove(session)
+  const before = database.statements
+  await newsWithin(60, news)
+  expect(database.statements).toBe(before)
+})
