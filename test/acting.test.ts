@@ -221,7 +221,7 @@ test('calls and sends that a backend makes as users count for its key', async ()
   await ana.messages.send({ channelId: id, text: 'my own limit' })
 })
 
-test('a user of an app that was closed is looked up again before a backend acts as them', async () => {
+test('a user of a closed app is looked up again before a backend acts as them', async () => {
   const { operator, pool, db } = world()
   const { id: appId, apiKey } = await operator.apps.create({ name: 'Closed' })
   await world().api({ apiKey }).users.put({ userId: 'ana' })
