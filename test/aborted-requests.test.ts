@@ -110,6 +110,7 @@ test('a request whose client leaves before its answer has a line, too', async ()
   })
   const line = await lineOf(({ msg, user }) => msg === 'request aborted' && user === 'cem')
   expect(line).toMatchObject({ operation: 'messages.list', app: appId, bytes: 0 })
+  expect(line).not.toHaveProperty('status')
 })
 
 test('a HEAD of the stream of an export is refused, and nothing is read or noted', async () => {

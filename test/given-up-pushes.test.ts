@@ -1,3 +1,4 @@
+import { resumeEarlier } from '@parley/server/jobs/push/earlier'
 import { expect, test } from 'vitest'
 import { useGivenUpJobs } from './support/given-up-jobs.ts'
 import { idle } from './support/idle.ts'
@@ -123,4 +124,22 @@ test('pushes that an earlier version stored with their texts are made again, too
     'reaction to ana',
   ])
   expect(JSON.stringify(sent)).not.toContain('as it was')
+})
+
+test('pushes that an earlier version stored under a tenant go to the same users', async () => {
+  const made: object[] = []
+  const make = async (jobs: object[]) => void made.push(...jobs)
+  const tasks = { 'push-message': make, 'push-reaction': make, 'push-invite': make }
+  const context = {
+    ...{ signal: new AbortController().signal, takenAt: new Date() },
+    ...{ continueWith: () => {}, giveUp: async () => {} },
+  }
+  const stored = (to: string) => ({
+    ...{ appId: 'app', name: 'new-message', to, payload: { channelId: 'channel' } },
+    transactionId: 'message:ben:new-message',
+  })
+  await resumeEarlier(tasks, { tenantId: 'acme' })([stored('acme:ben')], context)
+  await resumeEarlier(tasks, { tenantId: undefined })([stored('ben')], context)
+  const job = { appId: 'app', messageId: 'message', userIds: ['ben'] }
+  expect(made).toEqual([job, job])
 })

@@ -5,6 +5,7 @@ import { createMessageRetention } from '@parley/server/jobs/retained-messages'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { cleanupElsewhere, expectCompleteHistory } from './support/cleanup.ts'
 import { upTo } from './support/events.ts'
+import { withoutCleanup } from './support/locks.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -149,4 +150,25 @@ test('messages that are sent while old ones are deleted get revs of their own', 
     messages: { length: 60 },
   })
   await expectCompleteHistory({ ...world(), appId }, channelId)
+})
+
+test('old messages of an app that is deleted or still imported do not expire', async () => {
+  const { db } = world()
+  await withoutCleanup(world(), async () => {
+    for (const deletedAt of ['2026-01-01T00:00:00Z', 'infinity']) {
+      const { appId, keepFor } = await appWithMessage('Hidden', 8)
+      await keepFor(7)
+      await db`
+        update apps
+        set deleted_at = ${deletedAt}
+        where id = ${appId}`
+      await createPasses(200)()
+      const kept = await db`
+        select
+        from messages
+        where app_id = ${appId}
+          and deleted_at is null`
+      expect(kept, deletedAt).toHaveLength(1)
+    }
+  })
 })

@@ -24,8 +24,11 @@ test('only the day before is yesterday, and times ago are in whole units', () =>
 test('neither paths nor payloads are shown with what gives access', () => {
   const path = 'POST /api/invites/abc123/accept'
   expect(withoutTokens(path)).toBe('POST /api/invites/(hidden)/accept')
-  const payload = { inviteUrl: 'https://chat.example/abc123', name: 'Team' }
-  expect(toPayload(JSON.stringify(payload))).toEqual({ inviteUrl: '(hidden)', name: 'Team' })
+  const secrets = ['token', 'wsToken', 'apiKey', 'x-api-key', 'Authorization', 'password', 'secret']
+  for (const name of [...secrets, 'inviteUrl']) {
+    const payload = { [name]: 'https://chat.example/abc123', name: 'Team' }
+    expect(toPayload(JSON.stringify(payload))).toEqual({ [name]: '(hidden)', name: 'Team' })
+  }
 })
 
 test('all messages of others since the end was visible are counted', async () => {

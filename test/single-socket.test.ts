@@ -70,3 +70,26 @@ test('a listener whose connections are closed at once makes them at growing paus
   await new Promise((resolve) => late.on('error', resolve))
   expect(opened()).toBe(last)
 })
+
+test('a listener whose connection has lasted makes the next one at once', async () => {
+  const { now } = performance
+  let later = 0
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now.call(performance) + later)
+  onTestFinished(() => clock.mockRestore())
+  const address = { host: ['127.0.0.1'], port: [9], path: false as const }
+  /** Whether the next connection after one that has lasted so long is made without a pause. */
+  const isMadeAtOnce = async (lastedMs: number) => {
+    const sockets = pacedSockets()
+    const first = await sockets.open(address)
+    first.destroy()
+    later += lastedMs
+    const opening = sockets.open(address)
+    // A pause that this ends leads to a closed socket.
+    sockets.end()
+    const next = await opening
+    const isMade = !next.destroyed
+    next.on('error', () => {}).destroy()
+    return isMade
+  }
+  expect([await isMadeAtOnce(0), await isMadeAtOnce(60_000)]).toEqual([false, true])
+})

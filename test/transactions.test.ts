@@ -1,5 +1,7 @@
 import { runInTransaction, type StreamContext } from '@parley/server/core/context'
 import type { EventPublisher } from '@parley/server/core/event-bus'
+import { pipelined } from '@parley/server/db/pipelined'
+import { transaction } from '@parley/server/db/transaction'
 import { createRunner } from '@parley/server/http/runner'
 import { expect, onTestFinished, test } from 'vitest'
 import { useSharedWorld } from './support/world.ts'
@@ -46,6 +48,18 @@ test('effects after a commit follow the events of the call, and both the commit'
     ),
   )
   expect(heard).toEqual(['workspace.removed', 'effect'])
+})
+
+test('of statements sent together the one that failed is reported', async () => {
+  const failed = world().pool.use((connection) =>
+    transaction(connection, (tx) => {
+      const cause = tx`select 1 / 0`.execute()
+      const behind = cause.catch(() => tx`select 1`)
+      return pipelined([behind, cause])
+    }),
+  )
+  const divisionByZero = '22012'
+  await expect(failed).rejects.toMatchObject({ code: divisionByZero })
 })
 
 test('a step of a stream whose time was over before its commit has stored nothing', async () => {

@@ -75,6 +75,22 @@ test('owners, frozen channels and files of Stream stay what they are', async () 
   ])
 })
 
+test('moderators of Stream stay moderators, whichever field says so', async () => {
+  const fields = [
+    { channel_role: 'channel_moderator' },
+    { channel_role: 'moderator' },
+    { channel_role: 'channel_member', role: 'moderator' },
+    { is_moderator: true },
+    { channel_role: 'channel_member', role: 'member' },
+  ]
+  const members = fields.map((given, n) =>
+    entity('member', { ...inKitchen, user_id: `user${n}`, ...given }),
+  )
+  const { records } = await recordsOf(streamExport, members)
+  const roles = records.map(({ role }) => role)
+  expect(roles).toEqual([...Array(4).fill('moderator'), undefined])
+})
+
 test("no field of Stream's users that others may not see becomes metadata", async () => {
   const marked = Object.fromEntries(USER_FIELDS.map((name) => [name, 'hush']))
   const user = { ...marked, id: 'ben', name: 'Ben', created_at: createdAt, image: '' }

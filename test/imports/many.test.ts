@@ -26,6 +26,13 @@ test('a strange line is refused, and the reason says what is wrong', async () =>
   expect(many.reason).toHaveLength(limits.imports.reasonLength)
 })
 
+test('times of records have at most nine digits of a second', async () => {
+  const timeOf = (digits: number) => `2024-05-01T09:00:00.${'1'.repeat(digits)}Z`
+  const users = [9, 10, 40].map((digits) => user(`u${digits}`, { createdAt: timeOf(digits) }))
+  const { body } = await post(world(), linesOf(users))
+  expect(body.refusals.map(({ line }: { line: number }) => line)).toEqual([2, 3])
+})
+
 test('reactions and pins beyond the limit are refused, and the first ones are kept', async () => {
   const [kinds, pins] = [limits.reactionKinds, limits.pins]
   const by = { userId: 'ana', createdAt: at(60) }

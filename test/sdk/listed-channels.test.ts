@@ -79,13 +79,13 @@ test('a new profile renames the direct messages with its user, and no group', ()
   expect(nameOf('group', user)).toBe('Old')
 })
 
-test('a newer profile of a channel replaces the known one, and an older one does not', () => {
+test('a profile of a channel replaces the known one unless that one is newer', () => {
   const channel = { ...scriptedChat().channel('c').record(), name: 'Known' }
   const nameAfter = (updatedAt: string) =>
     withChannelProfile({ ...channel, name: 'Told', updatedAt })({ channel, sortKey: 0 }).channel
       .name
   const timeOf = (ms: number) => new Date(Date.parse(channel.updatedAt) + ms).toISOString()
-  expect([timeOf(1), timeOf(-1)].map(nameAfter)).toEqual(['Told', 'Known'])
+  expect([1, 0, -1].map(timeOf).map(nameAfter)).toEqual(['Told', 'Told', 'Known'])
 })
 
 test('a fetched record overwrites no count, setting or read that is newer', () => {

@@ -138,3 +138,23 @@ test('a provider that does not answer has failed after half a minute', async () 
   await clock.forward(2_000)
   expect(codes).toEqual(['TOKEN_PROVIDER_FAILED'])
 })
+
+test('a token that was refused is not sent again while the provider fails', async () => {
+  const clock = stoppedClock()
+  const { scripted } = scriptedChat()
+  let isDown = false
+  const token = async () => {
+    if (isDown) throw new Error('down')
+    return scripted.token()
+  }
+  const { chat, count, refuseRequests } = scriptedChat({ token })
+  await chat.connect()
+  await clock.forward(11_000)
+  isDown = true
+  refuseRequests(/users/, INVALID)
+  for (const _ of ['refused', 'not sent'])
+    await expect(chat.api.users.get({ userId: 'ana' })).rejects.toMatchObject({
+      code: 'TOKEN_PROVIDER_FAILED',
+    })
+  expect(count(/users/)).toBe(1)
+})

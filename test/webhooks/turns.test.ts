@@ -143,15 +143,18 @@ test('a webhook with more than a turn takes is served again at once', async () =
   expect(await receive(110)).toHaveLength(110)
 })
 
-/** A turn of a webhook that has 20 deliveries: returns how many its receiver got. */
-async function turnOfTwenty({ appId, webhookId, received }: Scene) {
+/** A turn of a webhook that has so many deliveries: returns how many its receiver got. */
+async function turnOf(deliveries: number, { appId, webhookId, received }: Scene) {
   const { world, receiver } = current()
   await world.db`
     insert into webhook_deliveries (app_id, webhook_id, event_type)
     select ${appId}, ${webhookId}, 'webhook.test'
-    from generate_series(1, 20)`
-  const query = { isFailing: false, most: 100, leaseMs: 60_000, restMs: 10_000, served: [] }
-  const leases = await leaseWebhooks(world.pool, query)
+    from generate_series(1, ${deliveries}::int)`
+  const query = { most: 100, leaseMs: 60_000, restMs: 10_000, served: [] }
+  const leases = [
+    ...(await leaseWebhooks(world.pool, { ...query, isFailing: false })),
+    ...(await leaseWebhooks(world.pool, { ...query, isFailing: true })),
+  ]
   const lease = leases.find(({ id }) => id === webhookId) ?? expect.unreachable()
   await deliverDue(
     { ...deliverContext(), request: createGuardedRequest({ allowedHosts: [receiver.host] }) },
@@ -165,7 +168,7 @@ test('a turn ends when its webhook begins to fail', async () => {
   const scene = await newScene()
   current().receiver.answerWith(answering(500))
   // As many as are sent side by side.
-  expect(upTo(4)).toContain(await turnOfTwenty(scene))
+  expect(upTo(4)).toContain(await turnOf(20, scene))
 })
 
 test('a turn ends when its webhook is disabled', async () => {
@@ -175,7 +178,7 @@ test('a turn ends when its webhook is disabled', async () => {
     await backend.webhooks.update({ webhookId, enabled: false })
     answering(200)(response, one)
   })
-  expect(upTo(4)).toContain(await turnOfTwenty(scene))
+  expect(upTo(4)).toContain(await turnOf(20, scene))
 })
 
 test('a webhook that is disabled while its receiver fails stays disabled', async () => {
@@ -187,7 +190,7 @@ test('a webhook that is disabled while its receiver fails stays disabled', async
     await disabling
     answering(500)(response, one)
   })
-  await turnOfTwenty(scene)
+  await turnOf(20, scene)
   expect(await webhook()).toMatchObject({ enabled: false, disabledReason: null })
 })
 
@@ -202,7 +205,23 @@ test('a worker whose lease another one has taken stores no outcome', async () =>
         and app_id = ${scene.appId}`
     answering(500)(response, one)
   })
-  expect(await turnOfTwenty(scene)).toBeGreaterThan(0)
+  expect(await turnOf(20, scene)).toBeGreaterThan(0)
   const states = (await scene.deliveries()).map(({ status, attempts }) => `${status} ${attempts}`)
   expect(new Set(states)).toEqual(new Set(['pending 0']))
+})
+
+test('a webhook that works again and fails in the same turn fails since then', async () => {
+  const { world, receiver } = current()
+  const scene = await newScene()
+  await world.db`
+    update webhooks
+    set failing_since = now() - interval '1 day'
+    where id = ${scene.webhookId}
+      and app_id = ${scene.appId}`
+  receiver.answerWith((response, one) =>
+    answering(scene.received().length === 1 ? 200 : 500)(response, one),
+  )
+  expect(await turnOf(2, scene)).toBe(2)
+  const { failingSince } = (await scene.webhook()) ?? expect.unreachable()
+  expect(Date.parse(failingSince ?? '')).toBeGreaterThan(Date.now() - hour)
 })
