@@ -1,7 +1,7 @@
 import type { Tx } from '@parley/server/db/client'
 import { expect, onTestFinished, test } from 'vitest'
 import { useDatabaseClock } from '../support/database-clock.ts'
-import { whileLocked, whileRowLocked } from '../support/locks.ts'
+import { whileRowLocked } from '../support/locks.ts'
 import { unhurried, until } from '../support/until.ts'
 import { createWorld, useWorld } from '../support/world.ts'
 
@@ -36,19 +36,4 @@ test('no message is older than one that was stored as the clock was set back', a
   const after = await messages.send({ channelId, text: 'after' })
   expect(Date.parse(before.createdAt)).toBeGreaterThan(Date.now() + 1_800_000)
   expect(Date.parse(after.createdAt)).toBeGreaterThanOrEqual(Date.parse(before.createdAt))
-})
-
-test('an edit that waited for its channel has the time after the wait', async () => {
-  const ana = await world().user('ana')
-  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Waiting' })
-  const { id: messageId } = await ana.messages.send({ channelId, text: 'one' })
-  const { editing, waitedAt } = await whileLocked(world(), channelId, async (waiting) => {
-    const editing = ana.messages.edit({ channelId, messageId, text: 'two' })
-    await waiting(1)
-    const [row] = await world().db<{ ms: number }[]>`
-      select floor(extract(epoch from clock_timestamp()) * 1000)::float8 as ms`
-    return { editing, waitedAt: row?.ms }
-  })
-  const { editedAt } = await editing
-  expect(Date.parse(editedAt ?? '')).toBeGreaterThanOrEqual(waitedAt ?? Number.POSITIVE_INFINITY)
 })
