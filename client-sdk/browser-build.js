@@ -35,7 +35,7 @@ const internal = [
   ...['resources', 'catchUp', 'loaderOf', 'onStep', 'hasResponse', 'isRecovered', 'hasGap'],
   ...['isWatched', 'chunks', 'updates', 'topicStatus', 'entriesOf', 'startFetch'],
   ...['isElsewhere', 'refusalOf', 'hasLeft', 'isLoggedIn', 'on(Watched|Unwatched|Subscribed)'],
-  ...['on(Started|Elected|Left|Sent|Changed|Event|Waiting|Done|Refused|Restored|Settled)'],
+  ...['on(Elected|Left|Sent|Changed|Event|Done|Refused|Restored|Settled)'],
   ...['on(Connected|Push|Open|End|Ended|WebSocket|Loaded|Expired|Missed)', 'isConnected'],
   ...['context', 'outbox', 'topics', 'records', 'invalidate', 'timeline', 'watched', 'isFinal'],
   ...['(first|longest)Ms', 'canLoad', 'endRetries', 'recordedAt', 'readSeq', 'subscriber'],

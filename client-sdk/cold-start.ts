@@ -63,7 +63,7 @@ export class ColdStart {
   check({ user }: TokenResult) {
     const { userId } = this.options
     if (userId !== undefined && user.id !== userId)
-      throw new Error(`the token is of ${user.id}, and the client of ${userId}`)
+      throw new Error(`the token is of ${user.id}, not of ${userId}`)
   }
 
   /** Begins with the first token. */

@@ -53,7 +53,7 @@ test('effects after a commit follow the events of the call, and both the commit'
 test('of statements sent together the one that failed is reported', async () => {
   const failed = world().pool.use((connection) =>
     transaction(connection, (tx) => {
-      const cause = tx`select 1 / 0`.execute()
+      const cause = tx`select 1 / ${0}::int`.execute()
       const behind = cause.catch(() => tx`select 1`)
       return pipelined([behind, cause])
     }),

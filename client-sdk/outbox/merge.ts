@@ -34,7 +34,7 @@ export function showMerged(
   for (const { op } of added) onStep({ kind: 'queued', op })
   for (const { op, completion } of gone) {
     onStep({ kind: 'done', op, result: undefined })
-    completion.reject(new ChatError('sent or discarded elsewhere', { code: 'ABORTED' }))
+    completion.reject(new ChatError('settled elsewhere', { code: 'ABORTED' }))
   }
   for (const { op } of [...queued.values(), ...gone]) onChanged(op.channelId)
 }

@@ -59,7 +59,7 @@ export class Subscriptions {
       const session = this.#session
       session?.call({ unsubscribe: { channel: name } }, ({ error }) => {
         // The server might still have the subscription, and refuse another one.
-        if (error) session.fail('unable to unsubscribe')
+        if (error) session.fail('unsubscribe failed')
       })
     }
   }

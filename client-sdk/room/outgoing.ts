@@ -36,10 +36,11 @@ export type OutgoingMessage = {
 
 /** Puts a message into the outbox, unless it is there already, and returns a handle of it. */
 export function sendThroughOutbox(
-  { attachments = [], clientId = newId(), ...draft }: Draft,
+  { text, attachments = [], parentId, quotedMessageId, custom, clientId = newId() }: Draft,
   { outbox, channelId, me }: { outbox: Outbox; channelId: string; me: () => UserSummary },
 ): OutgoingMessage {
-  const outgoing = { ...draft, type: 'send' as const, clientId, channelId, attachments }
+  const content = { text, attachments, parentId, quotedMessageId, custom }
+  const outgoing = { ...content, type: 'send' as const, clientId, channelId }
   const entry = outbox.get(clientId) ?? outbox.add(outgoing)
   return {
     clientId,

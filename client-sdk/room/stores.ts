@@ -11,7 +11,7 @@ import type { LoadStatus, ResourceName } from './resources.ts'
 import { selectHasMore, selectMessages } from './selectors.ts'
 import type { ChatMessage, ReadPosition } from './state.ts'
 import type { ChannelSync } from './sync.ts'
-import type { Direction } from './timeline.ts'
+import { type Direction, windowOf } from './timeline.ts'
 
 /** Messages as they are shown, and whether there are more. */
 export type MessagesSnapshot = {
@@ -183,7 +183,10 @@ export class RoomStores {
         me: currentUser(context),
       })
       const hasMore = selectHasMore(sync.state, timeline)
-      return complete({ items, ...hasMore, ...sync.resources.get(resource) })
+      const load = sync.resources.get(resource)
+      // Those among the messages that are there are shown before they are loaded themselves.
+      const isShown = load.status === 'idle' && windowOf(sync.state, timeline)
+      return complete({ items, ...hasMore, ...(isShown ? { status: 'stale' } : load) })
     }
     const loadMore = (direction: Direction) => async () => {
       const { state } = sync

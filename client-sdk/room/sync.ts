@@ -5,7 +5,7 @@ import type { ChannelEvent } from '../events.ts'
 import { MAX_CHANGES } from '../limits.ts'
 import { spread } from '../timing.ts'
 import type { ChannelChanges, UserSummary } from '../types.ts'
-import { ROOTS, timelineOf } from './loaders.ts'
+import { timelineOf } from './loaders.ts'
 import { applyProfiles, profilesOf } from './profiles.ts'
 import { applyEvent, upsertMessages } from './reducer.ts'
 import {
@@ -128,7 +128,7 @@ export class ChannelSync {
     this.state = { ...this.state, ...stored }
     this.#position = position
     this.#isRestored = true
-    for (const name of ['messages', ROOTS]) this.resources.set(name, { status: 'stale' })
+    this.resources.set('messages', { status: 'stale' })
     this.options.onChanged()
   }
 
@@ -220,8 +220,6 @@ export class ChannelSync {
   #handleSubscribed({ isRecovered, position }: { isRecovered: boolean; position: TopicPosition }) {
     const before = this.#position
     const isOfAnotherEpoch = this.#isRestored && before?.epoch !== position.epoch
-    // Those among the messages were shown, and are less than a page.
-    if (this.#isRestored) this.resources.invalidate([ROOTS])
     this.#isRestored = false
     this.#isSubscribed = true
     this.#position = position
