@@ -123,11 +123,16 @@ test('pins, threads and who is online cost no third call, whatever was missed', 
 
 test('a room chosen from the list comes with its members and who is online', async () => {
   const { ids, channelId } = await createTalk(world(), 'chosen', 3)
-  const [me, , other = ''] = ids
+  const [me = '', , other = ''] = ids
   const { chat: others } = await liveChatOf(world(), other)
-  await (await others.dm(me ?? '')).send({ text: 'hello' }).sent
+  const { chat: earlier } = await liveChatOf(world(), me)
+  const shown = earlier.channels()
+  shown.subscribe(() => {})
+  await (await others.dm(me)).send({ text: 'hello' }).sent
+  // Events that come after the list has been read would cost a call.
+  await until(shown, ({ items }) => items.some(({ lastMessage }) => lastMessage?.text === 'hello'))
   const { calls, fetch } = countCalls()
-  const { chat } = await chatOf(world(), me ?? '', { fetch })
+  const { chat } = await chatOf(world(), me, { fetch })
   const [list, room] = [chat.channels(), chat.channel(channelId)]
   list.subscribe(() => {})
   void chat.connect()
