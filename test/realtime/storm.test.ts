@@ -53,7 +53,13 @@ async function statementsOfReturn(prefix: string) {
   const probe = await terminatedLater(RawSocket.connect(world(), ana))
   const since = { recover: true, epoch: epoch?.value, offset: 1 }
   sent.length = 0
-  const allHeard = () => Promise.all(sockets.map(({ raw }) => heardByServer(raw)))
+  /** Commands are handled in their turns: once the last is refused, all others wait for a lock. */
+  const allHandled = async () => {
+    await Promise.all(sockets.map(({ raw }) => heardByServer(raw)))
+    const last = await terminatedLater(RawSocket.open(world()))
+    last.send({ id: 1, subscribe: { channel: topics.user(appId, ana.id) } })
+    await last.closed
+  }
   const connected = () => Promise.all(sockets.map(({ raw }) => raw.reply(1)))
   // No channel is looked up until all ask for theirs, and no token until all have sent theirs,
   // however long that takes.
@@ -67,7 +73,7 @@ async function statementsOfReturn(prefix: string) {
           { id: 2, subscribe: { channel: topics.user(appId, userId) } },
           { id: 3, subscribe: { channel: topics.channel(appId, channelId), ...since } },
         )
-      await allHeard()
+      await allHandled()
     })
     await connected()
     // Commands are handled in their turns: all before this one wait for their channels.
