@@ -190,3 +190,18 @@ test('a hidden tab that comes back leaves the sending to the one that took over'
   await sendIn(first, 'through the other')
   expect(countOf(first, second)).toEqual([1, 2])
 })
+
+test('the return of the network, which all windows hear, leaves the sending where it is', async () => {
+  const asked = watchLocks()
+  const { first, second, storage } = await openTabs('network-back')
+  await second.chat.connect()
+  await expect.poll(asked).toBe(3)
+  page.dispatchEvent(new Event('online'))
+  first.requests.length = 0
+  await sendIn(second, 'from the one that sends')
+  await sendIn(first, 'through the one that sends')
+  // A tab that took over would have read what is stored.
+  await expect.poll(() => storage.load('http://chat app:me')).toEqual([])
+  await quiet()
+  expect([asked(), ...countOf(first, second)]).toEqual([3, 0, 2])
+})
