@@ -49,14 +49,10 @@ const inBrowserBuild = [
 /** The files of a worker share its globals. */
 const setupFiles = ['./support/globals.ts']
 
+/** What takes a minute takes five on a slower machine, and some build all packages first. */
+const long = { ...tests, testTimeout: 600_000, hookTimeout: 600_000 }
 /** All others at once: more than cores, since many of them wait. */
-const atOnce = {
-  maxWorkers: 5,
-  sequence: { ...tests.sequence, groupOrder: 1 },
-  // Some build all packages first.
-  testTimeout: 600_000,
-  hookTimeout: 600_000,
-}
+const atOnce = { ...long, maxWorkers: 5, sequence: { ...tests.sequence, groupOrder: 1 } }
 
 /** The heavy tests: `npm run test:long`. */
 export default defineConfig({
@@ -67,12 +63,11 @@ export default defineConfig({
     projects: [
       {
         ...everywhere,
-        test: { ...tests, name: 'measuring', include: measuring, maxWorkers: 1, setupFiles },
+        test: { ...long, name: 'measuring', include: measuring, maxWorkers: 1, setupFiles },
       },
       {
         ...everywhere,
         test: {
-          ...tests,
           ...atOnce,
           name: 'long',
           setupFiles,
@@ -81,13 +76,12 @@ export default defineConfig({
       },
       {
         ...everywhere,
-        test: { ...tests, ...atOnce, name: 'transports', include: transports, isolate: true },
+        test: { ...atOnce, name: 'transports', include: transports, isolate: true },
       },
       {
         ...everywhere,
         plugins: [browserBuild()],
         test: {
-          ...tests,
           ...atOnce,
           name: 'browser-build',
           include: inBrowserBuild.map((name) => `sdk/${name}.test.ts`),

@@ -48,7 +48,7 @@ test('a message to 5,000 members online takes few statements, and few frames eac
   const heard = (text: string) =>
     sockets.every(({ frames }) => frames.some((frame) => frame.includes(text)))
   const told = (count: number) =>
-    heard(`"channel.total_unread_changed","payload":{"count":${count}}`)
+    heard(`"channel.total_unread_changed","payload":{"count":${count},`)
   const send = (text: string) =>
     fetch(`${url()}/api/channels/${channelId}/messages`, {
       method: 'POST',
