@@ -121,8 +121,12 @@ describe.skipIf(!hasRedis)('two nodes with Redis', () => {
       await node.stop()
       await late.kill()
     })
-    const { status, checks } = await health(node)
-    expect([status, checks.redis]).toEqual(['ok', 'unreachable'])
+    // A busy machine may not be well at once.
+    const said = await until(async () => {
+      const { status, checks } = await health(node)
+      return checks.redis === 'unreachable' && status
+    })
+    expect(said).toBe('ok')
     await late.start()
     await until(async () => (await health(node)).checks.redis === 'ok')
   })

@@ -1,6 +1,7 @@
 import type { ChatMessage } from '@parley/client'
 import { limits } from '@parley/contract'
 import { expect, test } from 'vitest'
+import { useListeners } from '../realtime/listeners.ts'
 import { chatOf, isLive, isOffline, liveChatOf, ready, texts, until } from '../support/chat.ts'
 import { countCalls, createTalk, showing } from '../support/talk.ts'
 import { useWorld } from '../support/world.ts'
@@ -9,6 +10,7 @@ const { tokens, messages: sends, requests } = limits.rates
 /** The calls that a client opens with. */
 const opening = ['GET /api/channels', 'POST /api/sync']
 const world = useWorld({ rateLimits: { tokens, messages: sends, requests, appRequests: 0 } })
+const { listenAs, userTopic } = useListeners(world)
 
 test('a client opens with two calls, and comes back with two, whatever it missed', async () => {
   const { ids, owner, channelId } = await createTalk(world(), 'opens', 3)
@@ -39,10 +41,7 @@ test('a client opens with two calls, and comes back with two, whatever it missed
     if (isLost) await world().db`update service set value = value || 'x' where key = 'epoch'`
     proxy.mend()
     await isLive(chat)
-    await until(
-      list,
-      ({ status, totalUnread }) => status === 'ready' && totalUnread === (isLost ? 3 : 2),
-    )
+    await until(list, (shown) => ready(shown) && shown.totalUnread === (isLost ? 3 : 2))
     for (const room of rooms)
       await Promise.all([until(room.messages, ready), until(room.members, ready)])
     expect(texts(rooms[0]?.messages.getSnapshot() ?? { items: [] }).at(-1)).toBe(`missed ${isLost}`)
@@ -122,13 +121,14 @@ test('pins, threads and who is online cost no third call, whatever was missed', 
 })
 
 test('a room chosen from the list comes with its members and who is online', async () => {
-  const { ids, channelId } = await createTalk(world(), 'chosen', 3)
+  const { ids, owner, channelId } = await createTalk(world(), 'chosen', 3)
   const [me = '', , other = ''] = ids
+  const told = await listenAs(owner, userTopic(owner))
   const { chat: others } = await liveChatOf(world(), other)
-  const { chat: earlier } = await liveChatOf(world(), me)
   await (await others.dm(me)).send({ text: 'hello' }).sent
-  // Events that come after the list has been read would cost a call.
-  await until(earlier.channels(), ({ items }) => items[0]?.lastMessage?.text === 'hello')
+  // What comes before the list has been read would cost a call.
+  await told.untilType('channel.unread_changed')
+  await told.untilType('channel.total_unread_changed')
   const { calls, fetch } = countCalls()
   const { chat } = await chatOf(world(), me, { fetch })
   const [list, room] = [chat.channels(), chat.channel(channelId)]
