@@ -30,7 +30,7 @@ const TOKEN = {
 }
 
 test("the five minutes of the client's README work on a new app", async () => {
-  const { url, apiKey } = world()
+  const { url, apiKey, appId, db } = world()
   const [backend = '', , frontEnd = ''] = examplesOf('client-sdk/README.md').map((block) =>
     block.replace('http://127.0.0.1:5501', url),
   )
@@ -42,6 +42,9 @@ test("the five minutes of the client's README work on a new app", async () => {
     await runExamples([backend], given, [])
   })
   await expect.poll(() => said).toEqual(['Tokens: http://127.0.0.1:3000/chat-token'])
+  // The backend does not wait for its users. Nobody opens a page as soon as that.
+  const findBen = () => db`select from users where app_id = ${appId} and id = 'ben'`
+  await expect.poll(findBen).toHaveLength(1)
   const given = {
     createChatClient,
     isChatError,
