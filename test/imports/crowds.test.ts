@@ -59,7 +59,7 @@ test('members of many channels are finished without reading those before them ag
     await post(world(), `${file.map((record) => JSON.stringify(record)).join('\n')}\n{`)
     const ids = names.map((name) => channelIdOf(world(), name))
     // Without statistics, the foreign keys of the next rows may be checked by a worse index.
-    await world().pool.use((connection) => connection`analyze channels, users`)
+    await db`analyze channels, users`
     await db`
       insert into members (app_id, channel_id, user_id, role, unread_after_seq)
       select ${appId}, channel_id, user_id, 'member', ${UNSET_MARKER}

@@ -1,7 +1,9 @@
 import { once } from 'node:events'
 import { topics } from '@parley/contract'
+import type { Tx } from '@parley/server/db/client'
 import { expect, test } from 'vitest'
 import { insertMembers, insertUsers } from '../support/inserted.ts'
+import { whileRowLocked } from '../support/locks.ts'
 import { NEVER, quietTimings } from '../support/quiet.ts'
 import { RawSocket, useSockets } from '../support/socket.ts'
 import { until } from '../support/until.ts'
@@ -18,6 +20,9 @@ const terminatedLater = useSockets()
 const SOCKETS = 400
 const MOST_STATEMENTS = SOCKETS / 20
 
+const lockApps = (sql: Tx) => sql`lock table apps in access exclusive mode`
+const lockChannels = (sql: Tx) => sql`lock table channels in access exclusive mode`
+
 /** Resolves once the server has received what was sent: it answers a ping in its turn. */
 async function heardByServer({ socket }: RawSocket) {
   const answered = once(socket, 'pong')
@@ -26,11 +31,11 @@ async function heardByServer({ socket }: RawSocket) {
 }
 
 /** How many statements it takes that sockets of so many users come back all at once. */
-async function statementsOfReturn(prefix: string) {
+async function statementsOfReturn() {
   const { appId, db, sign } = world()
   const ana = await world().user('ana')
   const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk' })
-  const ids = await insertUsers(world(), prefix, SOCKETS)
+  const ids = await insertUsers(world(), 'back-', SOCKETS)
   await insertMembers(world(), channelId, ids)
   for (const text of ['a', 'b', 'c']) await ana.messages.send({ channelId, text })
   const [epoch] = await db<{ value: string }[]>`
@@ -38,10 +43,10 @@ async function statementsOfReturn(prefix: string) {
     from service
     where key = 'epoch'`
   // The node that they come from has just been killed.
-  await db`insert into nodes (id) values (${`killed-${prefix}`})`
+  await db`insert into nodes (id) values ('killed')`
   await db`
     insert into connections (node_id, app_id, user_id)
-    select ${`killed-${prefix}`}, ${appId}::uuid, given
+    select 'killed', ${appId}::uuid, given
     from unnest(${ids}::text[]) given`
   const sockets = await Promise.all(
     ids.map(async (userId) => ({
@@ -60,13 +65,10 @@ async function statementsOfReturn(prefix: string) {
     last.send({ id: 1, subscribe: { channel: topics.user(appId, ana.id) } })
     await last.closed
   }
-  const connected = () => Promise.all(sockets.map(({ raw }) => raw.reply(1)))
   // No channel is looked up until all ask for theirs, and no token until all have sent theirs,
   // however long that takes.
-  await db.begin(async (channels) => {
-    await channels`lock table channels in access exclusive mode`
-    await db.begin(async (apps) => {
-      await apps`lock table apps in access exclusive mode`
+  await whileRowLocked(world(), lockChannels, async () => {
+    await whileRowLocked(world(), lockApps, async () => {
       for (const { raw, userId, token } of sockets)
         raw.send(
           { id: 1, connect: { token } },
@@ -75,20 +77,19 @@ async function statementsOfReturn(prefix: string) {
         )
       await allHandled()
     })
-    await connected()
-    // Commands are handled in their turns: all before this one wait for their channels.
+    await Promise.all(sockets.map(({ raw }) => raw.reply(1)))
+    // The same once they are connected.
     await probe.ask({ id: 9, publish: { channel: topics.channel(appId, channelId), data: {} } })
   })
   const replies = await Promise.all(sockets.map(({ raw }) => raw.reply(3)))
   const statements = sent.filter((statement) => !/set last_active_at/.test(statement))
   for (const { subscribe } of replies)
     expect(subscribe).toMatchObject({ recovered: true, publications: { length: 3 } })
-
   return statements.length
 }
 
 test('sockets that come back all at once cost a statement for twenty of them', async () => {
-  expect(await statementsOfReturn('back')).toBeLessThanOrEqual(MOST_STATEMENTS)
+  expect(await statementsOfReturn()).toBeLessThanOrEqual(MOST_STATEMENTS)
 })
 
 test('a socket that is gone before its token was looked up leaves nobody online', async () => {
@@ -96,8 +97,7 @@ test('a socket that is gone before its token was looked up leaves nobody online'
   const [gone, here] = await world().users('gone', 'here')
   const raw = await terminatedLater(RawSocket.open(world()))
   const before = app.websocketServer.clients.size
-  await db.begin(async (tx) => {
-    await tx`lock table apps in access exclusive mode`
+  await whileRowLocked(world(), lockApps, async () => {
     raw.send({ id: 1, connect: { token: gone.minted.wsToken } })
     await until(async () => {
       const waiting = await db`
