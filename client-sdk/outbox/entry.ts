@@ -53,6 +53,12 @@ export const isOutgoing = (entry: OutboxEntry): entry is OutgoingEntry => isSend
 export const targetOf = (op: OutboxOperation) =>
   isSend(op) || op.type === 'read' ? undefined : op.messageId
 
+/** The fields of an operation that name a message by its `clientId`, since it was unsent then. */
+export const referencesTo = (clientId: string, op: object) =>
+  Object.entries(op).filter(
+    ([name, value]) => /^(message|parent|quotedMessage)Id$/.test(name) && value === clientId,
+  )
+
 /** Operations of a line are carried out in order. Reading needs none: it never moves back. */
 export const lineOf = ({ type, channelId }: OutboxOperation) =>
   type === 'read' ? `read ${channelId}` : channelId

@@ -1,7 +1,14 @@
 import { ChatError, loggedOut } from '../error.ts'
 import { type OutboxOperation, type Outgoing, withoutApp } from '../storage.ts'
 import type { Message } from '../types.ts'
-import { createEntry, isOutgoing, isSend, type OutboxEntry, toStored } from './entry.ts'
+import {
+  createEntry,
+  isOutgoing,
+  isSend,
+  type OutboxEntry,
+  referencesTo,
+  toStored,
+} from './entry.ts'
 import { prepare, rebase, targetFailed } from './fold.ts'
 import { dated, Journal } from './journal.ts'
 import { mergeStored, showMerged } from './merge.ts'
@@ -206,14 +213,13 @@ export class Outbox {
     entry.completion.resolve(result)
   }
 
-  /** Operations on the message that were queued before it was sent have its id from now on. */
+  /** Operations that name the message by its `clientId` have its id from now on. */
   #handleSent(entry: OutboxEntry, message: Message) {
     const { clientId, channelId } = entry.op
     entry.message = message
     for (const each of this.entriesOf(channelId)) {
-      const { op } = each
-      if ('messageId' in op && op.messageId === clientId)
-        this.#update(each, { ...op, messageId: message.id })
+      for (const [name] of referencesTo(clientId, each.op))
+        this.#update(each, { ...each.op, [name]: message.id })
     }
     this.options.onSent(message)
   }

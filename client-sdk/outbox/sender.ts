@@ -4,7 +4,7 @@ import { isDeviceOffline } from '../platform.ts'
 import { pause, schedule } from '../retry.ts'
 import type { ChatMessage } from '../room/state.ts'
 import type { OutboxOperation } from '../storage.ts'
-import { isOutgoing, lineOf, type OutboxEntry } from './entry.ts'
+import { isOutgoing, lineOf, type OutboxEntry, referencesTo } from './entry.ts'
 import type { OutboxOptions } from './options.ts'
 import { isDoneAlready, perform } from './perform.ts'
 
@@ -136,10 +136,14 @@ export class Sender {
     return next
   }
 
-  /** A message that the server has failed at is tried alone, so that only it is given up. */
-  #mayFollow([first]: OutboxEntry[], entry: OutboxEntry, { isSingle }: SendLoop) {
-    const hasFailed = (first?.serverFailures ?? 0) > 0 || entry.serverFailures > 0
-    return isOutgoing(entry) && !hasFailed && !isSingle
+  /**
+   * A message that the server has failed at is tried alone, so that only it is given up; and a
+   * reply or quote waits for the id of its message.
+   */
+  #mayFollow(next: OutboxEntry[], entry: OutboxEntry, { isSingle }: SendLoop) {
+    const keepsApart = ({ op, serverFailures }: OutboxEntry) =>
+      serverFailures > 0 || referencesTo(op.clientId, entry.op).length > 0
+    return isOutgoing(entry) && !isSingle && ![...next, entry].some(keepsApart)
   }
 
   async #wait(loop: SendLoop, delayMs: number) {

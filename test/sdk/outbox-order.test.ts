@@ -1,9 +1,12 @@
 import { indexedDbStorage, type OutboxStorage, type Outgoing } from '@parley/client'
 import { IDBFactory } from 'fake-indexeddb'
 import { expect, onTestFinished, test } from 'vitest'
-import { isLive, isOffline, until } from '../support/chat.ts'
+import { GROUP, isLive, isOffline, liveChatOf, until } from '../support/chat.ts'
 import { scriptedChat } from '../support/scripted/index.ts'
 import { useGlobals } from '../support/use-globals.ts'
+import { useSharedWorld } from '../support/world.ts'
+
+const world = useSharedWorld()
 
 /** The order of what waits, over pages whose clocks differ. */
 
@@ -76,4 +79,44 @@ test('an invalid stored time does not keep the next message from being sent', as
   await expect.poll(() => talk.messages.length).toBe(1)
   await chat.channel('c').send({ text: 'second' }).sent
   expect(talk.messages.map(({ text }) => text)).toEqual(['first', 'second'])
+})
+
+test('replies to a message and quotes of it that were made while it was unsent follow it', async () => {
+  const [ana] = await world().users('ana', 'follower')
+  const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: ['follower'] })
+  const { chat, proxy } = await liveChatOf(world(), 'follower')
+  const room = chat.channel(channelId)
+  proxy.cut()
+  await isOffline(chat)
+  const root = room.send({ text: 'root' })
+  const made = [
+    room.send({ text: 'reply', parentId: root.clientId }),
+    room.send({ text: 'quote', quotedMessageId: root.message.id }),
+    room.send({ text: 'both', parentId: root.clientId, quotedMessageId: root.clientId }),
+  ]
+  proxy.mend()
+  const { id } = await root.sent
+  const [reply, quote, both] = await Promise.all(made.map(({ sent }) => sent))
+  expect(reply).toMatchObject({ text: 'reply', parentId: id })
+  expect(quote).toMatchObject({ parentId: null, quotedMessage: { id, text: 'root' } })
+  expect(both).toMatchObject({ parentId: id, quotedMessage: { id } })
+  const { messages } = await ana.messages.list({ channelId })
+  expect(messages.map(({ text }) => text)).toEqual(['root', 'reply', 'quote', 'both'])
+})
+
+test('a reply to a message that was refused is sent once that one is sent again', async () => {
+  const [ana] = await world().users('ana', 'stubborn')
+  const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: ['stubborn'] })
+  const { chat } = await liveChatOf(world(), 'stubborn')
+  const room = chat.channel(channelId)
+  await ana.members.remove({ channelId, userId: 'stubborn' })
+  const root = room.send({ text: 'root' })
+  const reply = room.send({ text: 'reply', parentId: root.clientId })
+  await expect(root.sent).rejects.toMatchObject({ code: 'FORBIDDEN' })
+  await expect(reply.sent).rejects.toMatchObject({ code: 'FORBIDDEN' })
+  await ana.members.add({ channelId, userIds: ['stubborn'] })
+  root.retry()
+  const { id } = await root.sent
+  reply.retry()
+  expect(await reply.sent).toMatchObject({ parentId: id })
 })
