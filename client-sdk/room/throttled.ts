@@ -13,6 +13,7 @@ export class ThrottledTyping {
   /** By the monotonic clock; undefined if the others do not see the user typing. */
   #sentAt: number | undefined
   #stopTimer: ReturnType<typeof setTimeout> | undefined
+  #lastCall: Promise<unknown> = Promise.resolve()
 
   constructor(
     readonly api: Pick<UserApi, 'typing'>,
@@ -43,8 +44,11 @@ export class ThrottledTyping {
   }
 
   #send(typing: boolean) {
-    const { channelId } = this
-    this.api.typing.set({ channelId, typing }).catch(() => {}) // the next keystroke sends it again
+    const { api, channelId } = this
+    // One after another: a start behind its stop would be shown until it expires.
+    this.#lastCall = this.#lastCall
+      .then(() => api.typing.set({ channelId, typing }))
+      .catch(() => {}) // the next keystroke sends it again
   }
 }
 

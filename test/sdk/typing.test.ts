@@ -7,11 +7,11 @@ const TYPING = 'POST /api/channels/c/typing'
 /** A room whose client is live, and what it last said of the user's typing. */
 async function typist() {
   const clock = stoppedClock()
-  const { chat, channel, bodies, count } = scriptedChat()
+  const { chat, channel, bodies, count, hold } = scriptedChat()
   channel('c')
   await chat.connect()
   const told = () => ({ ...bodies.get(TYPING), times: count(/typing$/) })
-  return { clock, room: chat.channel('c'), told }
+  return { clock, room: chat.channel('c'), told, hold }
 }
 
 test('a user who types on is shown as typing until five seconds after the last key', async () => {
@@ -35,4 +35,17 @@ test('a user who types on at once after a message is shown as typing again', asy
   room.keystroke()
   await clock.forward(0)
   expect(told()).toMatchObject({ typing: true, times: 3 })
+})
+
+test('that a user has stopped typing is never overtaken by that the user types', async () => {
+  const { clock, room, told, hold } = await typist()
+  const start = hold(/typing$/)
+  room.keystroke()
+  await start.asked
+  await room.send({ text: 'sent' }).sent
+  await clock.forward(0)
+  expect(told()).toMatchObject({ typing: true, times: 1 })
+  start.release()
+  await clock.forward(0)
+  expect(told()).toMatchObject({ typing: false, times: 2 })
 })
