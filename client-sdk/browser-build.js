@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { build } from 'esbuild'
 
 /** Entries that share their code. */
@@ -58,6 +60,23 @@ const internal = [
   ...['replaced', 'profiles'],
 ]
 
+/** The constants of a file that are numbers. */
+const numbersOf = (text) =>
+  [...text.matchAll(/^(?:export )?const ([A-Z_]+) = ([\d_.]+(?: \*+ [\d_]+)?(?: - 1)?)$/gm)].map(
+    ([, name, value]) => [name, `(${value})`],
+  )
+const limits = numbersOf(readFileSync(join(import.meta.dirname, 'limits.ts'), 'utf8'))
+/** Writes numbers where they are used: minifiers keep a variable for each. */
+const inlineNumbers = ({ onLoad }) =>
+  onLoad({ filter: /client-sdk\/.*\.ts$/ }, ({ path }) => {
+    const text = readFileSync(path, 'utf8')
+    const imports = /^(import (type )?({[^}]*} from )?'.*'\n)+/m.exec(text)?.[0] ?? ''
+    const numbers = new Map([...limits, ...numbersOf(text)])
+    const names = new RegExp(`(?<!const )\\b(${[...numbers.keys()].join('|')})\\b`, 'g')
+    const code = text.replace(imports, '').replace(names, (name) => numbers.get(name))
+    return { contents: imports + code, loader: 'ts' }
+  })
+
 /**
  * The client as browsers load it, with its internal names shortened. Tests run against what this
  * makes, since a name that is also reached by a string is only found missing there.
@@ -69,8 +88,8 @@ export const buildForBrowsers = (options) =>
     conditions: ['parley-source'],
     mangleProps: new RegExp(`^(${internal.join('|')})$`),
     reserveProps: /^handleEpoch$/,
-    // Constants are written where they are used.
     minifySyntax: true,
+    plugins: [{ name: 'inline-numbers', setup: inlineNumbers }],
     mangleCache: {},
     ...options,
   })
