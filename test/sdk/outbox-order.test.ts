@@ -86,9 +86,12 @@ test('replies to a message and quotes of it that were made while it was unsent f
   const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: ['follower'] })
   const { chat, proxy } = await liveChatOf(world(), 'follower')
   const room = chat.channel(channelId)
+  room.watch()
   proxy.cut()
   await isOffline(chat)
   const root = room.send({ text: 'root' })
+  // Not under way, so that all of them may go in one call.
+  await until(room.messages, ({ items }) => items[0]?.waiting !== undefined)
   const made = [
     room.send({ text: 'reply', parentId: root.clientId }),
     room.send({ text: 'quote', quotedMessageId: root.message.id }),
