@@ -33,20 +33,25 @@ test('a message to 5,000 members online takes few statements, and few frames eac
   await insertMembers(world(), channelId, ids)
   await db`update channels set member_count = ${MEMBERS + 1} where id = ${channelId}`
   let frames = 0
+  const closed: unknown[] = []
   const sockets = await inBatches(ids, 50, async (userId) => {
     const token = await world().sign('ws', { appId, userId, generation: 0, isAdmin: false })
     const raw = await RawSocket.connect({ url: url() }, { minted: { wsToken: token } as never })
     const wanted = [topics.channel(appId, channelId), topics.user(appId, userId)]
     raw.send(...wanted.map((channel, index) => ({ id: index + 2, subscribe: { channel } })))
-    await raw.reply(3)
+    const replies = await Promise.all([raw.reply(2), raw.reply(3)])
+    expect(replies).toMatchObject([{ subscribe: {} }, { subscribe: {} }])
+    void raw.closed.then((reason) => closed.push(reason))
     raw.socket.on('message', (data) => {
       if (String(data) === '{}') raw.send({})
       else frames += 1
     })
     return raw
   })
-  const heard = (text: string) =>
-    sockets.every(({ frames }) => frames.some((frame) => frame.includes(text)))
+  const heard = (text: string) => {
+    expect(closed).toEqual([])
+    return sockets.every(({ frames }) => frames.some((frame) => frame.includes(text)))
+  }
   const told = (count: number) =>
     heard(`"channel.total_unread_changed","payload":{"count":${count},`)
   const send = async (text: string) => {
