@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ChannelType } from './channels.ts'
 import { customData, userCustom } from './custom.ts'
 import * as field from './fields.ts'
 import { ImportReport } from './import-report.ts'
@@ -45,7 +46,7 @@ const ChannelRecord = z
   .strictObject({
     record: z.literal('channel').meta({ description: 'A channel.', examples: ['channel'] }),
     id: channelId(),
-    type: z.enum(['messaging', 'group', 'livestream', 'public', 'private']).meta({
+    type: ChannelType.exclude(['team']).meta({
       description: 'The type of the channel. `messaging` is a direct message of `memberIds`.',
       examples: ['group'],
     }),

@@ -81,7 +81,7 @@ export const anchorOf = (heading: string) =>
     .replace(/[^\p{L}\p{N} _-]/gu, '')
     .replaceAll(' ', '-')
 
-export type Section = { guide: Guide; heading: string; anchor: string; text: string }
+type Section = { guide: Guide; heading: string; anchor: string; text: string }
 
 /** The parts of all guides between their headings, to search in. */
 export const sections = (): Section[] => guides.flatMap(sectionsOf)

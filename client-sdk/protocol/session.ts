@@ -12,7 +12,7 @@ import {
 import type { Socket } from './transports.ts'
 
 /** Why a session ended. `isFinal`: with the same token the next one would end the same way. */
-export type SessionEnd = { reason: string; isFinal: boolean }
+type SessionEnd = { reason: string; isFinal: boolean }
 type SessionOptions = {
   /** Opens what carries the session. */
   openSocket: () => Socket

@@ -32,7 +32,7 @@ export type ReadPosition = {
  */
 export type Timeline = { parentId?: string | undefined; replies?: false | undefined }
 /** A message that was sent just now, in one of its timelines. */
-export type JustSent = Timeline & { messageId: string }
+type JustSent = Timeline & { messageId: string }
 
 /** The loaded part of a timeline, by seq, without gaps. `to` is Infinity at the newest message. */
 export type TimelineWindow = { from: number; to: number }

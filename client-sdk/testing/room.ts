@@ -19,7 +19,7 @@ export interface FakeRoom extends Room {
 }
 
 /** The parts that a fake room shares with its client. */
-export type FakeContext = {
+type FakeContext = {
   me: UserSummary
   isOnline: () => boolean
   /** A message is stored; the record of its channel shows it next. */

@@ -2,7 +2,7 @@
  * Where time goes, for OpenTelemetry. Without a tracer, which only a start with an address to send
  * spans to brings, nothing is measured and nothing is loaded.
  */
-export type Tracer = {
+type Tracer = {
   begin: (options: SpanOptions) => Span
   /** Runs `work` and what follows from it within a span. */
   runIn: <T>(span: Span, work: () => T) => T

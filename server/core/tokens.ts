@@ -18,8 +18,8 @@ export type Claims = {
   expiresAt: number
 }
 /** Why a token is not accepted, and whose it was: of one that we did not sign that is unknown. */
-export type RefusedToken = { refusal: 'expired' | 'invalid'; user?: UserRef }
-export type Purpose = 'api' | 'ws'
+type RefusedToken = { refusal: 'expired' | 'invalid'; user?: UserRef }
+type Purpose = 'api' | 'ws'
 export type Tokens = Awaited<ReturnType<typeof createTokens>>
 
 const ISSUER = 'parley'

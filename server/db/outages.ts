@@ -1,7 +1,7 @@
 import { isBlocked, isDatabaseUnavailable, isDiskFull } from './availability.ts'
 
 /** The database, or room on its disk, is gone, or is there again after so many failures. */
-export type OutageChange = { of: 'database' | 'disk' } & BeginOrEnd
+type OutageChange = { of: 'database' | 'disk' } & BeginOrEnd
 type BeginOrEnd =
   | { isOver: false; error: unknown }
   | { isOver: true; milliseconds: number; failures: number }

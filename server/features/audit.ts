@@ -43,7 +43,7 @@ async function selectEntries(db: Tx, { limit, cursor, ...filter }: Filter) {
     from (
       select
         aud.*,
-        row_number() over newest as place,
+        row_number() over newest as ordinal,
         lead(true) over newest as has_next,
         sum(
           octet_length(
@@ -61,7 +61,7 @@ async function selectEntries(db: Tx, { limit, cursor, ...filter }: Filter) {
       ) aud
       window newest as (order by aud.id desc)
     ) aud
-    where aud.bytes <= ${limits.answerBytes - limits.cursorLength} or aud.place = 1
+    where aud.bytes <= ${limits.answerBytes - limits.cursorLength} or aud.ordinal = 1
     order by aud.id desc`
   const { page, nextCursor } = toFittingPage(rows, limit, ({ id }) => encodeCursor(id, ''))
   const afterSlice = slice.isLast ? null : encodeCursor(slice.oldest, '')

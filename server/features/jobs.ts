@@ -67,17 +67,17 @@ const thingsOf = (db: Tx, appId: string) => db`(
         'channelId', coalesce(things.channel_id, msg.channel_id::text),
         'userId', things.user_id
       )
-      order by things.place
+      order by things.ordinal
     ),
     '[]'
   )
   from (
     select
-      one.place,
+      one.ordinal,
       one.thing ->> 'messageId' as message_id,
       one.thing ->> 'channelId' as channel_id,
       one.thing ->> 'userId' as user_id
-    from json_array_elements(job.payload -> 'jobs') with ordinality one (thing, place)
+    from json_array_elements(job.payload -> 'jobs') with ordinality one (thing, ordinal)
     limit ${limits.jobThingsShown}
   ) things
   left join messages msg

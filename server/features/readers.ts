@@ -78,7 +78,7 @@ const requestedMessages = (ctx: ReaderContext, { channelId, messageIds }: Reques
 const measuredProfiles = (db: Tx) => db`
   select
     u.id, farthest.last_read_seq, more.shown,
-    row_number() over (order by farthest.last_read_seq desc, u.id) as place,
+    row_number() over (order by farthest.last_read_seq desc, u.id) as ordinal,
     octet_length(more.shown::text) + ${AROUND_BYTES.reader} as bytes
   from farthest
   join users u on u.app_id = farthest.app_id and u.id = farthest.user_id
@@ -97,7 +97,7 @@ const readersWithRoom = (db: Tx, messages: number) => db`
     from (
       select
         requested.id as message_id, requested.seq, requested.number, profile.id as user_id,
-        row_number() over (partition by requested.id order by profile.place) as nth,
+        row_number() over (partition by requested.id order by profile.ordinal) as nth,
         profile.bytes
       from requested
       join profile

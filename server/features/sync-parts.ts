@@ -30,8 +30,8 @@ export async function readThreads(
   const channelIds = channels.map(({ id }) => id)
   // In a form that no index has, so that the messages are found by their ids.
   const rows = db`
-    select shown.*, given.place as thread_place
-    from unnest(${messageIds}::uuid[]) with ordinality as given (id, place)
+    select shown.*, given.ordinal as thread_ordinal
+    from unnest(${messageIds}::uuid[]) with ordinality as given (id, ordinal)
     cross join lateral (
       select *
       from messages
@@ -55,7 +55,7 @@ export async function readThreads(
         limit ${limits.sync.pageMessages + 1}
       )
     ) shown`
-  const order = db`msg.thread_place, msg.parent_id nulls first, msg.seq desc`
+  const order = db`msg.thread_ordinal, msg.parent_id nulls first, msg.seq desc`
   const fit = await readMessagePage(db, { viewer, rows, order })
   return (bytesBefore) => {
     const { shown, isCut, bytes } = fit(bytesBefore)
@@ -91,8 +91,8 @@ export async function readPins(
   if (channels.length === 0) return NOTHING
   const ids = channels.map(({ id }) => id)
   const rows = db`
-    select msg.*, p.pinned_by, p.pinned_at, given.place as channel_place
-    from unnest(${ids}::uuid[]) with ordinality as given (id, place)
+    select msg.*, p.pinned_by, p.pinned_at, given.ordinal as channel_ordinal
+    from unnest(${ids}::uuid[]) with ordinality as given (id, ordinal)
     cross join lateral (
       select *
       from pins
@@ -101,7 +101,7 @@ export async function readPins(
       limit ${limits.pins}
     ) p
     join messages msg on msg.id = p.message_id`
-  const order = db`msg.channel_place, msg.pinned_at desc, msg.seq desc`
+  const order = db`msg.channel_ordinal, msg.pinned_at desc, msg.seq desc`
   const fit = await readMessagePage(db, { viewer, rows, order, also: pinFields(db) })
   return (bytesBefore) => {
     const { shown, isCut, bytes } = fit(bytesBefore)

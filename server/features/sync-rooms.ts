@@ -52,8 +52,8 @@ async function readPages(db: Tx, { viewer, channels, part }: PagesQuery): Promis
   const ids = channels.map(({ id }) => id)
   const isListed = part === 'page' ? isLive(db) : isLiveRoot(db)
   const rows = db`
-    select newest.*, given.place as channel_place
-    from unnest(${ids}::uuid[]) with ordinality as given (id, place)
+    select newest.*, given.ordinal as channel_ordinal
+    from unnest(${ids}::uuid[]) with ordinality as given (id, ordinal)
     cross join lateral (
       select msg.*
       from messages msg
@@ -62,7 +62,7 @@ async function readPages(db: Tx, { viewer, channels, part }: PagesQuery): Promis
       order by msg.seq desc
       limit ${limits.sync.pageMessages + 1}
     ) newest`
-  const order = db`msg.channel_place, msg.seq desc`
+  const order = db`msg.channel_ordinal, msg.seq desc`
   const fit = await readMessagePage(db, { viewer, rows, order })
   return (bytesBefore) => {
     const { shown, isCut, bytes } = fit(bytesBefore)
@@ -102,9 +102,9 @@ async function readMembers(db: Tx, channels: Channel[]): Promise<Fit<RoomParts>>
       m.last_active_at, m.online, m.presence_version
     from (
       select
-        m.*, given.place, more.profile, ${presenceFields(db)},
-        sum(${profileBytes(db)} + ${customBytes(db)}) over (order by given.place) as bytes
-      from unnest(${ids}::uuid[]) with ordinality as given (id, place)
+        m.*, given.ordinal, more.profile, ${presenceFields(db)},
+        sum(${profileBytes(db)} + ${customBytes(db)}) over (order by given.ordinal) as bytes
+      from unnest(${ids}::uuid[]) with ordinality as given (id, ordinal)
       cross join lateral (
         select *
         from members
@@ -119,7 +119,7 @@ async function readMembers(db: Tx, channels: Channel[]): Promise<Fit<RoomParts>>
       ) more
     ) m
     where m.bytes <= ${limits.answerBytes}
-    order by m.place, m.joined_at, m.user_id`
+    order by m.ordinal, m.joined_at, m.user_id`
   return (bytesBefore) => {
     const byChannel = new Map<string, RoomParts>()
     let bytes = bytesBefore

@@ -33,7 +33,7 @@ export type ErasureContext = {
 }
 
 /** A walk over the waiting records of an app, null at its end, for at least these deletions. */
-export type WaitingErasure = { walk: WaitingWalk | null; deletions: ReadonlySet<string> }
+type WaitingErasure = { walk: WaitingWalk | null; deletions: ReadonlySet<string> }
 
 /** A walk over the events of a topic, null at its end, for these deletions by user id. */
 export type EventWalk = { after: number | null; deletions: Map<string, string> }

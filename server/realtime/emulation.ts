@@ -15,7 +15,7 @@ export type EmulationRequest = {
   isBinary: boolean
 }
 /** `unknown`: there is no such session; the client connects again. */
-export type EmulationOutcome = 'accepted' | 'unknown' | 'too many' | 'busy'
+type EmulationOutcome = 'accepted' | 'unknown' | 'too many' | 'busy'
 
 /** How long another node may take to answer before it is taken for dead. */
 const ANSWER_MS = 4_000

@@ -49,8 +49,8 @@ export function fanoutsIn({ fanouts, groups }: FanoutNote): NodeFanout[] {
   const all = fanouts.map((fanout): NodeFanout => ({ fanout, userIds: [] }))
   for (const [fanoutBits, userIds] of groups) {
     const bits = Buffer.from(fanoutBits, 'base64')
-    for (const [place, { userIds: own }] of all.entries()) {
-      const isReceived = ((bits[place >> 3] ?? 0) & (1 << (place & 7))) !== 0
+    for (const [index, { userIds: own }] of all.entries()) {
+      const isReceived = ((bits[index >> 3] ?? 0) & (1 << (index & 7))) !== 0
       if (isReceived) own.push(...userIds)
     }
   }
@@ -91,12 +91,12 @@ function notesFor(node: string, addressed: Addressed[]): FanoutNote[] {
 /** Recipients of the same fan-outs come together. */
 function recipientsOf(addressed: Addressed[]): Recipient[] {
   const bitsOf = new Map<string, { userId: string; bits: Buffer }>()
-  for (const [place, { users }] of addressed.entries()) {
+  for (const [index, { users }] of addressed.entries()) {
     for (const user of users) {
       const key = userKey(user)
       const known = bitsOf.get(key)
       const { bits } = known ?? { bits: Buffer.alloc(Math.ceil(addressed.length / 8)) }
-      bits[place >> 3] = (bits[place >> 3] ?? 0) | (1 << (place & 7))
+      bits[index >> 3] = (bits[index >> 3] ?? 0) | (1 << (index & 7))
       if (!known) bitsOf.set(key, { userId: user.userId, bits })
     }
   }

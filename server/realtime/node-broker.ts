@@ -6,10 +6,7 @@ import { observeListener } from './listener-watch.ts'
 import { createPostgresBroker } from './postgres-broker.ts'
 import { createRedisBroker, type RedisBrokerOptions } from './redis-broker.ts'
 
-export type NodeBrokerOptions = Pick<
-  RedisBrokerOptions,
-  'nodeId' | 'log' | 'report' | 'timings'
-> & {
+type NodeBrokerOptions = Pick<RedisBrokerOptions, 'nodeId' | 'log' | 'report' | 'timings'> & {
   databaseUrl: string
   /** If absent, the nodes notify each other through the database. */
   redis?: { connect: ConnectRedis; prefix: string } | undefined

@@ -29,7 +29,7 @@ import type { Transport } from './transport.ts'
 import { UnreadNotifier } from './unread.ts'
 import { createUserFanout } from './user-fanout.ts'
 
-export type RealtimeOptions = {
+type RealtimeOptions = {
   db: Db
   admit: Admit
   tokens: Tokens

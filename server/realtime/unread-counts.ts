@@ -52,7 +52,7 @@ export function selectCountsOfChannels(db: Tx, { nodeId, channelIds }: Counted) 
 }
 
 /** `readWithinSeconds`: 0 by default. */
-export type CountedUsers = { users: UserRef[]; readWithinSeconds?: number }
+type CountedUsers = { users: UserRef[]; readWithinSeconds?: number }
 
 /** `isRecent`: the member has read within the given time. */
 export type CheckedCount = UnreadCount & { isRecent: boolean }

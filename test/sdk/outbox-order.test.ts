@@ -81,7 +81,7 @@ test('an invalid stored time does not keep the next message from being sent', as
   expect(talk.messages.map(({ text }) => text)).toEqual(['first', 'second'])
 })
 
-test('replies to a message and quotes of it that were made while it was unsent follow it', async () => {
+test('replies to and quotes of a message that were made before it was sent follow it', async () => {
   const [ana] = await world().users('ana', 'follower')
   const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: ['follower'] })
   const { chat, proxy } = await liveChatOf(world(), 'follower')

@@ -23,7 +23,7 @@ export type ChannelQuery = {
  * message.
  */
 type ChannelViewRow = [
-  place: number,
+  ordinal: number,
   hasNext: true | null,
   settingsVersion: number,
   ...channel: ChannelView,
@@ -64,7 +64,7 @@ export async function selectChannelRows(
     select measured.*
     from (
       select
-        (row_number() over page)::int as place,
+        (row_number() over page)::int as ordinal,
         lead(true) over page as has_next,
         ${settingsVersion(db, { appId, viewer })},
         ${channelColumns(db)},
@@ -113,8 +113,8 @@ export async function selectChannelRows(
       ) more
       window page as (order by ${order})
     ) measured
-    where measured.bytes <= ${limits.answerBytes} or measured.place = 1
-    order by measured.place`.values()
+    where measured.bytes <= ${limits.answerBytes} or measured.ordinal = 1
+    order by measured.ordinal`.values()
   return rows as unknown as ChannelViewRow[] // by the columns
 }
 

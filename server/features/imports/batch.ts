@@ -24,7 +24,7 @@ import {
 } from './store.ts'
 
 /** The outcome for a record. */
-export type RecordOutcome = { line: number; kind: ImportKind; verdict: rules.Verdict }
+type RecordOutcome = { line: number; kind: ImportKind; verdict: rules.Verdict }
 type Batch = { appId: string; runId: string; parsed: ParsedRecord[] }
 
 /**

@@ -77,22 +77,22 @@ async function finishMembers({ step, ...query }: Omit<Members, 'after'> & Pick<F
 async function setMarkers(db: Tx, { appId, channelIds, after }: Members) {
   const [last] = await db<LastMember[]>`
     with due as materialized (
-      select given.place, next.*
+      select given.ordinal, next.*
       from (
         select *
-        from unnest(${channelIds}::uuid[]) with ordinality as given (id, place)
-        order by place -- so that no more channels are read than a step needs
+        from unnest(${channelIds}::uuid[]) with ordinality as given (id, ordinal)
+        order by ordinal -- so that no more channels are read than a step needs
       ) given
       cross join lateral (
         select m.channel_id, m.user_id, m.unread_after_seq
         from members m
         where m.channel_id = given.id
-          and m.user_id > case given.place when 1 then ${after} else '' end
+          and m.user_id > case given.ordinal when 1 then ${after} else '' end
           and m.app_id is not distinct from ${appId}
         order by m.user_id
         limit ${STEP}
       ) next
-      order by given.place, next.user_id
+      order by given.ordinal, next.user_id
       limit ${STEP}
     ),
     noted as (
@@ -113,7 +113,7 @@ async function setMarkers(db: Tx, { appId, channelIds, after }: Members) {
     )
     select channel_id, user_id, (select count(*)::int from due) as count
     from due
-    order by place desc, user_id desc
+    order by ordinal desc, user_id desc
     limit 1`
   return last
 }

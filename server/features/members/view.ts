@@ -75,7 +75,7 @@ export const fittingProfiles = (
   from (
     select
       m.*, more.profile,
-      (row_number() over joined)::int as place,
+      (row_number() over joined)::int as ordinal,
       lead(true) over joined as has_next,
       sum(${profileBytes(db)} + ${more}) over joined as bytes
     from (${rows}) m
@@ -86,7 +86,7 @@ export const fittingProfiles = (
     ) more
     window joined as (order by m.joined_at, m.user_id)
   ) measured
-  where measured.bytes <= ${room} or measured.place = 1`
+  where measured.bytes <= ${room} or measured.ordinal = 1`
 
 /** The size of member `m` with the profile of `more`, without metadata. */
 export const profileBytes = (db: Tx) => db`

@@ -16,8 +16,8 @@ type PageQuery = {
   /** More fields of each, by columns of `msg`, as text of JSON. */
   also?: Fragment
 }
-/** Messages that compare as equal share a place. */
-type PageRow = [...view: MessageValues, place: number, hasNext: true | null, also: string | null]
+/** Messages that compare as equal have the same rank. */
+type PageRow = [...view: MessageValues, rank: number, hasNext: true | null, also: string | null]
 /** Where its columns are. */
 const SEQ = 7
 const PLACE = 26 satisfies MessageValues['length']
@@ -78,11 +78,11 @@ async function selectPageRows(
   const found = await db`
     select
       ${viewColumns(db, { reactions: readReactions(db), channelId })},
-      msg.place, msg.has_next, ${also}
+      msg.rank, msg.has_next, ${also}
     from (
       select
         msg.*, more.reactions,
-        (rank() over page)::int as place,
+        (rank() over page)::int as rank,
         lead(true) over page as has_next,
         sum(${contentBytes(db)} + coalesce(octet_length(more.reactions), 0)) over page as bytes
       from (${rows}) msg
@@ -93,7 +93,7 @@ async function selectPageRows(
       window page as (order by ${order})
     ) msg
     ${withAuthor(db)}
-    where msg.bytes <= ${limits.answerBytes} or msg.place = 1
+    where msg.bytes <= ${limits.answerBytes} or msg.rank = 1
     order by ${order}, msg.seq`.values()
   return found as unknown as PageRow[] // by the columns
 }

@@ -38,19 +38,19 @@ export const reactionsOfMessage = (db: Tx, viewer: string | Fragment | null) => 
         count(*) as shown,
         coalesce(bool_or(shown.user_id = ${viewer}), false) as own,
         coalesce(
-          jsonb_agg(shown.user_json order by shown.place)
+          jsonb_agg(shown.user_json order by shown.ordinal)
             filter (where shown.bytes <= ${limits.reactionUserBytes}),
           '[]'
         ) as users
       from (
         select
-          r.user_id, r.emoji, r.created_at, r.place, shown_user.user_json,
-          sum(octet_length(shown_user.user_json::text)) over (order by r.place, r.emoji) as bytes
+          r.user_id, r.emoji, r.created_at, r.ordinal, shown_user.user_json,
+          sum(octet_length(shown_user.user_json::text)) over (order by r.ordinal, r.emoji) as bytes
         from kinds
         cross join lateral (
           select
             app_id, user_id, emoji, created_at,
-            row_number() over (order by created_at, user_id) as place
+            row_number() over (order by created_at, user_id) as ordinal
           from reactions
           where message_id = msg.id
             and emoji = kinds.emoji

@@ -16,7 +16,7 @@ export type Part = {
   /** Whether a cursor may name it. */
   isPosition: (position: ExportPosition) => boolean
   /**
-   * Rows after the position, with their `place`, `first`, `second` and `data`; and where to go on
+   * Rows after the position, with their `ordinal`, `first`, `second` and `data`; and where to go on
    * once there are none, unless that is the next part.
    */
   select: (db: Tx, query: PartQuery) => Promise<{ rows: Fragment; end?: ExportPosition }>
@@ -37,7 +37,7 @@ export const byId = (
     return {
       rows: db`
         select
-          row_number() over (order by ${id}) as place,
+          row_number() over (order by ${id}) as ordinal,
           ${id}::text as first, '0' as second, ${data} as data
         from ${rows}
           and ${id} > ${query.first}
@@ -58,7 +58,7 @@ export const single = (
     const { data, rows } = from(db, query)
     return {
       rows: db`
-        select 1 as place, ${START.first} as first, '0' as second, ${data} as data
+        select 1 as ordinal, ${START.first} as first, '0' as second, ${data} as data
         from ${rows}`,
     }
   },
@@ -87,7 +87,7 @@ export const byChannel = (
       // Keys first: what users wrote is read for one page only.
       rows: db`
         select
-          row_number() over (order by found.channel_id, found.seq) as place,
+          row_number() over (order by found.channel_id, found.seq) as ordinal,
           found.channel_id::text as first, found.seq::text as second, ${data} as data
         from (
           select own.id as channel_id, key.seq

@@ -94,7 +94,7 @@ export const exportParts: Part[] = [
     select: async (db, { appId, userId, first, second }) => ({
       rows: db`
         select
-          row_number() over (order by r.message_id, r.emoji) as place,
+          row_number() over (order by r.message_id, r.emoji) as ordinal,
           r.message_id::text as first, r.emoji as second,
           jsonb_build_object(
             'messageId', r.message_id, 'emoji', r.emoji,

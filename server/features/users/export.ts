@@ -90,8 +90,8 @@ const selectRows = (db: Tx, which: Fragment) => db<Row[]>`
     select
       part.*,
       (count(*) over ())::int as found,
-      sum(coalesce(octet_length(part.data::text), 0)) over (order by part.place) as bytes
+      sum(coalesce(octet_length(part.data::text), 0)) over (order by part.ordinal) as bytes
     from (${which}) part
   ) measured
-  where measured.bytes <= ${limits.answerBytes} or measured.place = 1
-  order by measured.place`
+  where measured.bytes <= ${limits.answerBytes} or measured.ordinal = 1
+  order by measured.ordinal`

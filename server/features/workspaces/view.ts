@@ -50,7 +50,7 @@ export const selectWorkspaces = (db: Tx, { appId, userId, which }: Listing) => d
   from (
     select
       wm.*,
-      (row_number() over joined)::int as place,
+      (row_number() over joined)::int as ordinal,
       lead(true) over joined as has_next,
       (count(*) over ())::int as listed,
       sum(octet_length(jsonb_build_array(w.name, w.type, w.image)::text) + ${AROUND_BYTES})
@@ -66,7 +66,7 @@ export const selectWorkspaces = (db: Tx, { appId, userId, which }: Listing) => d
     window joined as (order by wm.joined_at, wm.workspace_id)
   ) wm
   join workspaces w on w.id = wm.workspace_id
-  where wm.bytes <= ${limits.answerBytes} or wm.place = 1
+  where wm.bytes <= ${limits.answerBytes} or wm.ordinal = 1
   order by wm.joined_at, w.id`
 
 /** How many members, or channels, of workspace `wm` are counted at most: fewer in a long list. */

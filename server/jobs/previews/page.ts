@@ -3,7 +3,7 @@ import { limits } from '@parley/contract'
 import type { FetchResult } from './fetch.ts'
 
 /** A page's description of itself. */
-export type PageFacts = {
+type PageFacts = {
   title: string | null
   description: string | null
   image: string | null

@@ -49,7 +49,7 @@ export const leaseWebhooks = (
           row_number() over (
             partition by wh.app_id
             order by wh.leased_until nulls first
-          ) + cardinality(array_positions(${served}::uuid[], wh.app_id)) as place
+          ) + cardinality(array_positions(${served}::uuid[], wh.app_id)) as ordinal
         from webhooks wh
         where wh.enabled
           and ${isFree(db, { leaseMs, restMs })}
@@ -64,10 +64,10 @@ export const leaseWebhooks = (
         select wh.id
         from due
         join webhooks wh on wh.id = due.id
-        where due.place <= ${MOST_OF_APP}
+        where due.ordinal <= ${MOST_OF_APP}
           and wh.enabled
           and ${isFree(db, { leaseMs, restMs })}
-        order by due.place, due.leased_until nulls first
+        order by due.ordinal, due.leased_until nulls first
         limit ${most}
         for update of wh skip locked
       )

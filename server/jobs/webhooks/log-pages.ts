@@ -6,7 +6,7 @@ import { createBatchSize } from '../batch-size.ts'
 const PAGE = 5_000
 
 /** A position in the log of all topics. Times are text: they are exact to the microsecond. */
-export type LogPosition = { at: string; topic: string; offset: number }
+type LogPosition = { at: string; topic: string; offset: number }
 /** The position after which a page begins, and how many events it may have. */
 export type PageStart = LogPosition & { most: number }
 export type PageRow = LogPosition & { count: number }
