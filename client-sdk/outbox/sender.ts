@@ -176,10 +176,10 @@ export class Sender {
     if (!(outcomes instanceof ChatError) || entries.length === 1)
       return this.#handle(entries, [outcomes].flat(), loop)
     // Which of the messages is to blame shows when they are sent one by one.
-    const isUnclear = !isTemporary(outcomes) || this.#isFault(outcomes, loop)
-    if (isUnclear) loop.isSingle = true
+    const isCauseUnknown = !isTemporary(outcomes) || this.#isFault(outcomes, loop)
+    if (isCauseUnknown) loop.isSingle = true
     for (const entry of entries) entry.wasTried ||= mayHaveEffect(outcomes)
-    return isUnclear ? undefined : this.#delay(entries, outcomes, loop)
+    return isCauseUnknown ? undefined : this.#delay(entries, outcomes, loop)
   }
 
   #handle(entries: OutboxEntry[], outcomes: unknown[], loop: SendLoop) {

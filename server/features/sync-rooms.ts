@@ -127,8 +127,8 @@ async function readMembers(db: Tx, channels: Channel[]): Promise<Fit<RoomParts>>
       const own = rows.flatMap(({ channelId, ...member }) => (channelId === id ? [member] : []))
       const size = Buffer.byteLength(JSON.stringify(own))
       // More may have joined since the channel was read; none are read where they have no room.
-      const isWhole = own.length > 0 && own.length <= limits.sync.members
-      if (!isWhole || bytes + size > limits.answerBytes) continue
+      const areWithinLimit = own.length > 0 && own.length <= limits.sync.members
+      if (!areWithinLimit || bytes + size > limits.answerBytes) continue
       bytes += size
       byChannel.set(id, { members: own })
     }

@@ -58,11 +58,11 @@ export async function runJob<T extends QueuedTask>(
   const ageSeconds = (takenAt.getTime() - Date.parse(since)) / 1000
   // The queue counts this attempt, too.
   const failures = tries + job.attempts - 1
-  const keep = (task: QueuedTask, batch: JobBatch, reason: string) =>
+  const requeue = (task: QueuedTask, batch: JobBatch, reason: string) =>
     untilStored(() => keepGivenUp(helpers, { task, batch, reason }), { signal, timings })
   if (ageSeconds > taskSettings[task].maxAgeSeconds) {
     const reason = batch.reason === undefined ? 'too old' : `too old: ${batch.reason}`
-    await keep(task, { ...batch, attempts: failures }, reason)
+    await requeue(task, { ...batch, attempts: failures }, reason)
     metrics.jobs.inc({ task, outcome: 'given_up' })
     const facts = { task, tries, since, jobs: jobs.length, ...about, reason: batch.reason }
     return log.error(facts, 'job given up: too old')
@@ -90,7 +90,7 @@ export async function runJob<T extends QueuedTask>(
       causes: traceContextsOf(jobs),
     })
     const giveUp: HandlerContext<T>['giveUp'] = (task, jobs, reason) =>
-      keep(task, { jobs, since, tries, attempts: failures + 1 }, reason)
+      requeue(task, { jobs, since, tries, attempts: failures + 1 }, reason)
     await inSpan(span, () =>
       jobTraces.run(about.traces, () =>
         runWithDeadline({ signal, timings }, (signal) =>

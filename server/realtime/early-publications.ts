@@ -14,7 +14,7 @@ export class EarlyPublications {
     return this.#characters
   }
 
-  keep(publication: DurablePublication) {
+  add(publication: DurablePublication) {
     this.#byOffset ??= new Map()
     if (this.#byOffset.size >= MOST_ENTRIES) return
     this.#drop(publication.offset)

@@ -48,7 +48,7 @@ export class MissedProfiles {
 
   /** The change could not be sent to the users of this node: the next search finds it. */
   handleLost({ appId, user }: ProfileChange) {
-    this.#keep([{ appId, userId: user.id }])
+    this.#retryLater([{ appId, userId: user.id }])
   }
 
   /** Notes that changes of the last milliseconds may not have been sent. */
@@ -73,7 +73,7 @@ export class MissedProfiles {
       if (since !== undefined) this.#since = Math.min(since, this.#since ?? since)
       const later = this.#lost
       this.#lost = lost
-      this.#keep([...later.values()])
+      this.#retryLater([...later.values()])
       throw error
     } finally {
       this.#isSearching = false
@@ -82,7 +82,7 @@ export class MissedProfiles {
     this.#reportGivenUp()
   }
 
-  #keep(users: UserRef[]) {
+  #retryLater(users: UserRef[]) {
     for (const user of users) {
       this.#lost.delete(userKey(user))
       this.#lost.set(userKey(user), user)

@@ -28,7 +28,7 @@ export class SendMemory {
   send(socket: Transport, frame: Buffer, { isBinary }: { isBinary: boolean }) {
     const unwritten = this.#last?.frame === frame ? this.#last : this.#find(frame)
     this.#last = unwritten
-    if (unwritten.sockets === 0) this.#keep(unwritten)
+    if (unwritten.sockets === 0) this.#add(unwritten)
     unwritten.sockets += 1
     socket.send(frame, { binary: isBinary }, unwritten.written)
     if (this.#bytes <= this.options.mostBytes || this.#willCut) return
@@ -48,7 +48,7 @@ export class SendMemory {
     return unwritten
   }
 
-  #keep(unwritten: Unwritten) {
+  #add(unwritten: Unwritten) {
     this.#unwritten.set(unwritten.frame, unwritten)
     this.#count(unwritten.frame.length)
   }

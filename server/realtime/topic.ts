@@ -91,7 +91,7 @@ export class Topic {
     if (this.deliveredOffset !== null && offset <= this.deliveredOffset) return
     if (this.deliveredOffset !== null && offset === this.deliveredOffset + 1)
       this.#deliver(publication)
-    else this.#early.keep(publication)
+    else this.#early.add(publication)
     this.#deliverEarly()
     this.#account()
   }

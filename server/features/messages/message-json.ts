@@ -73,7 +73,7 @@ export function messageJson(
   channelId = '',
 ): string {
   const author = JSON.stringify(userId)
-  const isPlain =
+  const hasNothingAdded =
     reactions === null &&
     mentions === null &&
     attachments === null &&
@@ -108,7 +108,7 @@ export function messageJson(
     JSON.stringify(type === 'system' ? SYSTEM_USER.name : authorName),
     ',"image":',
     orNull(type === 'system' ? SYSTEM_USER.image : authorImage),
-    isPlain
+    hasNothingAdded
       ? NOTHING_ADDED
       : `},"reactions":${reactions ?? '[]'},"mentions":${mentions ?? '[]'},` +
         `"attachments":${attachments ?? '[]'},"parentId":${quote(parentId)},` +

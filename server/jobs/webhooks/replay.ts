@@ -66,7 +66,7 @@ async function replay(db: Pool, lease: Lease, { turnMs, sizes }: Turn) {
     const read = places
     places = await size.run((most) => replayPage(db, { lease, places: read, most, since }))
     if (performance.now() < until) continue
-    await keep(db, lease, { since, after, places })
+    await noteProgress(db, lease, { since, after, places })
     return
   }
   await end(db, lease, since)
@@ -94,7 +94,7 @@ async function begin(db: Pool, { id }: Lease): Promise<Progress | undefined> {
       where wh.id = ${id}`,
   )
   if (!noted || !webhook || webhook.since === null) return undefined
-  const progress = JSON.parse(noted.value) as Progress // as `keep` wrote it, but for `since`
+  const progress = JSON.parse(noted.value) as Progress // as `noteProgress` wrote it, but for `since`
   return progress.since === webhook.since ? progress : { ...START, since: webhook.since }
 }
 
@@ -151,7 +151,7 @@ async function replayPage(db: Pool, { lease, places, since, most }: Page): Promi
   return reached.flatMap(({ topic, offset, count }) => (count < each ? [] : { topic, offset }))
 }
 
-const keep = (db: Pool, { id }: Lease, progress: Progress) =>
+const noteProgress = (db: Pool, { id }: Lease, progress: Progress) =>
   db.use(
     (db) => db`
       update service s
