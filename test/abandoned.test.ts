@@ -176,8 +176,11 @@ test('pages go through all that is abandoned, a bounded number of rows at a time
 
 test('channels and workspaces abandoned for longer than the setting are purged', async () => {
   const old = [await createChannel(), await createWorkspace()]
+  const changed = await createChannel()
   await age(8)
+  await world().backend.channels.update({ channelId: changed, name: 'Changed' })
   const kept = [
+    changed,
     await createChannel(),
     await createChannel({ isLeft: false }),
     await createWorkspace(),

@@ -232,15 +232,19 @@ test('the log of all apps is read in pages, newest first, by actor', async () =>
 
 test('entries about webhooks have no paths, queries and passwords of their addresses', async () => {
   const { backend, db, appId } = world()
-  const url = 'https://8.8.8.8/hidden/path?key=hidden'
+  const [origin, shown] = ['https://8.8.8.8', 'https://8.8.8.8/…']
   const events = ['message.new' as const]
-  const { id: webhookId } = await backend.webhooks.create({ url, events })
-  await backend.webhooks
-    .update({ webhookId, url: 'https://me:hidden@8.8.8.8/other' })
-    .catch(() => {})
+  const url = `${origin}/hidden/path?key=hidden`
+  for (const given of [url, `${origin}/?hidden`, `${origin}/`])
+    await backend.webhooks.create({ url: given, events })
+  const withPassword = 'https://me:hidden@8.8.8.8/other'
+  await backend.webhooks.create({ url: withPassword, events }).catch(() => {})
   await backend.hooks.setBeforeSend({ url, onError: 'allow', timeoutMs: 1_000 })
-  const entries = await db`select target from audit where app_id = ${appId} and target ? 'url'`
-  const texts = JSON.stringify(entries)
-  expect(texts).toContain('"https://8.8.8.8/…"')
-  expect(texts).not.toContain('hidden')
+  const entries = await db`
+    select target, target ->> 'url' as url
+    from audit
+    where app_id = ${appId} and target ? 'url'
+    order by id`
+  expect(entries.map((entry) => entry.url)).toEqual([shown, shown, origin, shown])
+  expect(JSON.stringify(entries)).not.toContain('hidden')
 })

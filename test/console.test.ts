@@ -95,6 +95,7 @@ test.each([
   ['no key', undefined, 'VALIDATION_ERROR'],
   ['a list', [ADMIN_KEY], 'VALIDATION_ERROR'],
   ['a very long key', 'x'.repeat(2_000), 'VALIDATION_ERROR'],
+  ['a body of many kilobytes', 'x'.repeat(9_000), 'PAYLOAD_TOO_LARGE'],
 ] satisfies [string, unknown, ErrorCode][])('%s opens no session', async (_, key, code) => {
   const answer = await signIn(key)
   expectError(answer, code)

@@ -68,6 +68,18 @@ test('a device with a new push token keeps its registration', async () => {
   ])
 })
 
+test('a device that takes over an older push token keeps its registration', async () => {
+  const lea = await world().user('lea')
+  await lea.devices.create({ ...android, token: 'lea-1' })
+  const phone = await lea.devices.create({ ...android, token: 'lea-2', deviceId: 'phone' })
+  expect((await lea.devices.create({ ...android, token: 'lea-1', deviceId: 'phone' })).id).toBe(
+    phone.id,
+  )
+  expect(await devicesOf('lea')).toMatchObject([
+    { id: phone.id, token: 'lea-1', deviceId: 'phone' },
+  ])
+})
+
 test('a push token that is registered again without its device stays of that device', async () => {
   const kim = await world().user('kim')
   await kim.devices.create({ ...android, token: 'kim-1', deviceId: 'phone' })

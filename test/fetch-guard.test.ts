@@ -120,7 +120,7 @@ const URLS = [
   ...HOSTS.map((host) => `http://${host}/`),
   'https://127.0.0.1/', 'https://[::1]/', 'https://loopback.test/', 'http://user@93.184.216.34/',
   'http://user:password@93.184.216.34/', 'http://93.184.216.34@127.0.0.1/',
-  'http://127.0.0.1@loopback.test/', 'http://:@127.0.0.1/',
+  'http://127.0.0.1@loopback.test/', 'http://:@127.0.0.1/', 'http://:password@93.184.216.34/',
   'http://93.184.216.34:8080/', 'http://93.184.216.34:22/', 'https://93.184.216.34:80/',
   'http://93.184.216.34:443/', 'http://93.184.216.34:0/', 'http://127.0.0.1:CANARY/',
   'http://localhost:CANARY/', 'http://[::ffff:127.0.0.1]:CANARY/', 'http://loopback.test:CANARY/',

@@ -16,8 +16,8 @@ async function appWithMessage(name: string, ageDays: number) {
   const { id: appId, apiKey } = await operator.apps.create({ name })
   const ana = await user('ana', {}, api({ apiKey }))
   const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Hall' })
-  const send = async () => {
-    await ana.messages.send({ channelId, text: 'old' })
+  const send = async (parentId?: string) => {
+    await ana.messages.send({ channelId, text: 'old', parentId })
     await db`
       update messages
       set created_at = now() - ${ageDays} * interval '1 day'
@@ -45,6 +45,16 @@ test('an app whose old messages cannot be deleted stops no other, and is counted
   await broken.keepFor(7)
   await cleanup.pass()
   expect(await broken.left()).toBe(0)
+})
+
+test('a message that goes together with its replies has none left', async () => {
+  const { ana, channelId, send, keepFor } = await appWithMessage('Thread', 8)
+  const [root] = (await ana.messages.list({ channelId })).messages
+  for (let replies = 0; replies < 2; replies++) await send(root?.id)
+  await keepFor(7)
+  await cleanupElsewhere(world()).pass()
+  const { messages } = await ana.messages.list({ channelId, since_seq: 0 })
+  expect(messages.map(({ replyCount }) => replyCount)).toEqual([0, 0, 0])
 })
 
 test('messages that are to be kept for a shorter time go with the next cleanup', async () => {

@@ -11,7 +11,7 @@ import { useWorld } from './support/world.ts'
 
 const world = useWorld()
 
-/** An app with a job that was given up, and with a replay that is under way. */
+/** An app with a job that was given up, a replay that is under way, and an act of a user. */
 async function newApp(name: string) {
   const { operator, api, db } = world()
   const { id: appId, apiKey } = await operator.apps.create({ name })
@@ -20,25 +20,29 @@ async function newApp(name: string) {
   const key = replayKey(webhookId)
   const jobId = await insertGivenUpJob(world(), appId)
   await db`insert into service (key, value) values (${key}, '{}')`
+  await db`
+    insert into audit (app_id, actor, user_id, operation, target)
+    values (${appId}, 'user', 'ana', 'channels.delete', '{}')`
   const left = async () => {
     const [found] = await db`
       select
         exists (select from service where key = ${key}) as replay,
+        exists (select from audit where app_id = ${appId} and actor = 'user') as act,
         exists (select from graphile_worker._private_jobs where id = ${jobId}) as job`
     return found
   }
   return { appId, left }
 }
 
-test('purging an app removes its given-up jobs and replays, and none of another app', async () => {
+test('purging an app removes its given-up jobs, replays and acts, and none of others', async () => {
   const [gone, other] = [await newApp('Gone'), await newApp('Other')]
   await world().operator.apps.delete({ appId: gone.appId })
   await vi.waitFor(async () => {
     await world().cleanup.run()
-    expect(await gone.left()).toEqual({ replay: false, job: false })
+    expect(await gone.left()).toEqual({ replay: false, act: false, job: false })
     expect(await world().db`select from apps where id = ${gone.appId}`).toHaveLength(0)
   }, patient)
-  expect(await other.left()).toEqual({ replay: true, job: true })
+  expect(await other.left()).toEqual({ replay: true, act: true, job: true })
 })
 
 test('an app that takes many turns to purge delays another one by one turn', async () => {

@@ -33,6 +33,21 @@ test('a reaction whose message or channel was deleted meanwhile is not pushed', 
   expect(provider().kindsFor(ana.id)).toEqual([])
 })
 
+test('a message whose author was deleted meanwhile is not pushed', async () => {
+  const { ana, ben } = current()
+  const { backend, db, appId } = world()
+  const { id: messageId } = await send('last words')
+  await settle()
+  await withoutCleanup(world(), async () => {
+    await backend.users.delete({ userId: ana.id })
+    await db`
+      insert into staged_jobs (task, payload)
+      values ('push-message', ${db.json({ appId, messageId })})`
+    await idle(world())
+  })
+  expect(provider().kindsFor(ben.id)).toEqual([])
+})
+
 test('waiting jobs push nothing once their app is deleted, also before it is purged', async () => {
   const { operator, db, api } = world()
   const { id: appId, apiKey } = await operator.apps.create({ name: 'Gone' })

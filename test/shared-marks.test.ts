@@ -96,6 +96,22 @@ test('reads that share a statement are answered and refused one by one', async (
   expect({ lastReadSeq, unreadCount }).toEqual({ lastReadSeq: 2, unreadCount: 0 })
 })
 
+test('of reads of a channel that share a statement a member hears once what is left', async () => {
+  const users = await world().users('once-ana', 'once-ben')
+  const [, ben] = users
+  const { channelId, ids } = await talk(users, ['one', 'two', 'three', 'four', 'five'])
+  const client = centrifugeOf(world(), ben)
+  const heard = await listen(client, topics.user(world().appId, ben.id))
+  const { reads } = together(ben)
+  await Promise.all(ids.map((messageId) => reads.mark.mutate({ channelId, messageId })))
+  await ben.channels.updateSettings({ channelId, starred: true })
+  await heard.untilType('channel.settings_changed')
+  // The first of them does not wait for the others.
+  const told = heard.types.filter((type) => type === 'channel.unread_changed')
+  expect([1, 2]).toContain(told.length)
+  client.disconnect()
+})
+
 test('a read that waits for its row delays no other, and is carried out after all', async () => {
   const users = await world().users('wait-ana', 'wait-ben')
   const [ana, ben] = users

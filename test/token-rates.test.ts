@@ -136,6 +136,8 @@ describe('token requests', () => {
     // Some proxies add the port, which is another one for each connection.
     for (const [index, address] of ['192.0.2.7:1', '192.0.2.7', '192.0.2.7:3'].entries())
       expect((await mint(world, from(address))).status).toBe(index < 2 ? 200 : 429)
+    expectError(await mint(world, from('::ffff:192.0.2.7')), 'RATE_LIMITED')
+    expect((await mint(world, from('::ffff:192.0.2.8'))).status).toBe(200)
     expectError(await mint(world, from('[2001:db8:1:2::3]:50123')), 'RATE_LIMITED')
     for (const key of ['a', 'b'])
       expectError(await mint(world, from(`2001:db8:5:6::${key}`, key)), 'UNAUTHORIZED')

@@ -26,3 +26,10 @@ test('a command whose connection falls silent ends after 30 s', async () => {
   await outcome
   expect(ended).toHaveBeenCalledWith(expect.objectContaining({ code: 'DEADLINE_EXCEEDED' }))
 })
+
+test('a command that has ended leaves no timer that keeps its process running', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'], shouldAdvanceTime: true })
+  onTestFinished(() => void vi.useRealTimers())
+  await useOnce(world().databaseUrl, async (db) => await db`select 1`)
+  expect(vi.getTimerCount()).toBe(0)
+})

@@ -66,6 +66,19 @@ describe('direct messages', () => {
     expect(await added(ben)).toEqual(expected('told-ana', 'member'))
   })
 
+  test('a direct message with a name and an image of its own has these for both', async () => {
+    const [ana, ben] = await world().users('own-ana', 'own-ben')
+    const own = { name: 'Ours', image: 'https://example.com/ours.png' }
+    await ana.channels.create({ type: 'messaging', memberIds: [ben.id], ...own })
+    for (const user of [ana, ben]) {
+      const [added] = await userEventsOf(world(), user.id)
+      expect([added?.payload.channel, ...(await user.channels.list()).channels]).toMatchObject([
+        own,
+        own,
+      ])
+    }
+  })
+
   test('a pair of users has one direct message, whoever creates it', async () => {
     const [ana, ben] = await world().users('one-ana', 'one-ben')
     const first = await ana.channels.create({

@@ -115,12 +115,12 @@ test('a repeated message is not judged again, and does not count towards the lim
   await send('Another', { clientId: 'c2' })
 })
 
+const allowingWith = (status: number) => (response: ServerResponse) =>
+  response.writeHead(status).end('{"action":"allow"}')
 const unusable = [
   ['a status of 500', answering(500)],
-  [
-    'an allowance and a status of 500',
-    (response: ServerResponse) => response.writeHead(500).end('{"action":"allow"}'),
-  ],
+  ['an allowance and a status of 500', allowingWith(500)],
+  ['an allowance and a redirect', allowingWith(302)],
   ['no content', answering(204)],
   ['a redirect', answering(302, { location: '/elsewhere' })],
   ['an upgrade', answering(101)],

@@ -54,10 +54,12 @@ describe('changing roles', () => {
     expect(await rolesIn(ben, channelId)).toContain('ben member')
   })
 
-  test('a role that stays the same emits no event', async () => {
+  test('a role and metadata that stay the same emit no event', async () => {
     const { channelId, ana } = await staffed('group')
+    const ben = { channelId, userId: 'ben', role: 'moderator', custom: { desk: 3 } } as const
+    await ana.members.update(ben)
     const before = await channelEventsOf(world(), channelId)
-    await ana.members.update({ channelId, userId: 'ben', role: 'moderator' })
+    await ana.members.update(ben)
     await ana.members.update({ channelId, userId: 'ana', role: 'owner' })
     expect(await channelEventsOf(world(), channelId)).toEqual(before)
   })

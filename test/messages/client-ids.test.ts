@@ -49,6 +49,19 @@ describe('client ids', () => {
     expect(await channelEventsOf(world(), channelId)).toHaveLength(3)
   })
 
+  test('a repeated reply or quote is answered although its message was deleted', async () => {
+    const { ana, channelId, say } = await talk()
+    const { id } = await say('root')
+    const sends = [
+      () => say('reply', { parentId: id, clientId: 'reply' }),
+      () => say('quote', { quotedMessageId: id, clientId: 'quote' }),
+    ]
+    const sent = await Promise.all(sends.map((send) => send()))
+    await ana.messages.delete({ channelId, messageId: id })
+    const again = await Promise.all(sends.map((send) => send()))
+    expect(again.map((message) => message.id)).toEqual(sent.map((message) => message.id))
+  })
+
   test('a client id is unique for one author in one channel', async () => {
     const { ana, ben, channelId, say } = await talk()
     const other = await talk()

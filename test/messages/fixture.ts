@@ -7,7 +7,9 @@ export const talkIn =
     const ana = await world().user('ana', { name: 'Ana', image: 'https://example.com/ana.png' })
     const [ben, cem] = await world().users('ben', 'cem')
     const { id: channelId } = await ana.channels.create({ type, name: 'Talk', memberIds: ['ben'] })
-    const say = (text: string, more: { parentId?: string; clientId?: string } = {}) =>
-      ana.messages.send({ channelId, text, ...more })
+    const say = (
+      text: string,
+      more: { parentId?: string; quotedMessageId?: string; clientId?: string } = {},
+    ) => ana.messages.send({ channelId, text, ...more })
     return { ana, ben, cem, channelId, say }
   }

@@ -74,15 +74,15 @@ describe('a message that grows', () => {
   })
 
   test('has at most the characters of any message, counted over all its parts', async () => {
-    const { append, finish } = await begin()
-    const part = '👍'.repeat(limits.textLength - 1)
-    const { length } = await append(0, part)
+    const { append, finish } = await begin({ text: '👍' })
+    const part = '👍'.repeat(limits.textLength - 2)
+    const { length } = await append(2, part)
     expect(length).toBe(2 * (limits.textLength - 1))
     expect(await complaint(append(length, 'ab'))).toBe(
       'text: expected at most 10000 characters in all',
     )
     await append(length, 'c')
-    expect((await finish()).text).toBe(`${part}c`)
+    expect((await finish()).text).toBe(`👍${part}c`)
   })
 
   test('counts as unread once, when it begins', async () => {

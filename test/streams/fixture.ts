@@ -19,7 +19,7 @@ export function useStreams(options: Times = {}) {
   const newChannel = async () =>
     (await users.ana.channels.create({ type: 'group', name: 'Talk', memberIds: ['bot'] })).id
   /** A message of the bot's that grows, and what appends to it. */
-  const begin = async (given: { channelId?: string; silent?: boolean } = {}) => {
+  const begin = async (given: { channelId?: string; text?: string; silent?: boolean } = {}) => {
     const channelId = given.channelId ?? (await newChannel())
     const message = await users.bot.messages.send({
       text: '',

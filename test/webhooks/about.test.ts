@@ -39,6 +39,20 @@ test('a delivery names its header, channel and message, and says if another is f
   })
 })
 
+test('whatever happens to a message, its delivery names the message', async () => {
+  const { ana, channelId, send, receive, deliveries } = await newScene('message.*', 'reaction.*')
+  const { id: messageId } = await send('first')
+  const ref = { channelId, messageId }
+  await ana.reactions.add({ ...ref, emoji: '👍' })
+  await ana.reactions.remove({ ...ref, emoji: '👍' })
+  await ana.pins.pin(ref)
+  await ana.messages.edit({ ...ref, text: 'changed' })
+  await ana.messages.delete(ref)
+  startWorker()
+  await receive(6)
+  expect((await deliveries()).map(({ messageId }) => messageId)).toEqual(Array(6).fill(messageId))
+})
+
 test('webhooks are listed in the order in which they were created', async () => {
   const { world } = current()
   const { appId, backend, webhookId: firstId } = await newScene()

@@ -39,6 +39,19 @@ test('a delivery that is to be sent again while it is on its way is sent again',
   expect(await deliveries()).toMatchObject([{ id: delivery.id, attempts: 1 }])
 })
 
+test('a delivery that is to be sent again shows no earlier error', async () => {
+  const { backend, webhookId, send, deliveries } = await newScene()
+  current().receiver.answerWith(answering(500))
+  await send('one')
+  startWorker({ timings: { backOffMs: 600_000 } })
+  const failed = async () => (await deliveries()).find(({ error }) => error !== null)
+  const { id: deliveryId } = await until(failed)
+  expect(await backend.webhooks.retry({ webhookId, deliveryId })).toMatchObject({
+    status: 'pending',
+    error: null,
+  })
+})
+
 test('a delivery that an outage interrupted is sent again once the database answers', async () => {
   const { world, receiver } = current()
   const { send, receive, deliveries } = await newScene()
