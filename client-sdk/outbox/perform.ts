@@ -9,7 +9,7 @@ export type OutboxApi = Pick<UserApi, 'messages' | 'reactions' | 'pins' | 'reads
 
 /** Only messages are sent in batches. */
 type Sends = Omit<Outgoing, 'type'>[]
-type Attempted = Pick<OutboxEntry, 'op' | 'wasTried'>
+type Attempted = Pick<OutboxEntry, 'op'>
 
 /**
  * Carries out an operation, or sends messages of one channel in one call. A repeat has the effect
@@ -35,14 +35,12 @@ export async function perform(
 
 async function performOne(
   { messages, reactions, pins, reads }: OutboxApi,
-  { op, wasTried }: Attempted,
+  { op }: Attempted,
   options: CallOptions,
 ): Promise<unknown> {
   if (op.type === 'read') {
-    const { channelId, messageId, isEverything } = op
-    // The user has not seen messages that arrived since the first attempt.
-    const upTo = messageId === undefined || (isEverything && !wasTried) ? {} : { messageId }
-    return reads.mark({ channelId, ...upTo }, options)
+    const { channelId, messageId } = op
+    return reads.mark({ channelId, messageId }, options)
   }
   const call = {
     send: messages.send,

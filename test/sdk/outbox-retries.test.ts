@@ -8,6 +8,7 @@ import { stoppedClock } from '../support/scripted/time.ts'
 const SEND = /^POST .*\/messages$/
 const BATCH = /^POST .*\/messages\/batch$/
 const EDIT = /^PATCH /
+const READ = /^POST .*\/read$/
 const REFUSED = { status: 403, code: 'FORBIDDEN' }
 const LOST = { error: { code: 'UNAVAILABLE', message: 'the answer was lost' } }
 const lost = () => Response.json(LOST, { status: 503 })
@@ -215,6 +216,41 @@ test('marking as read without a connection marks what was shown at that time', a
   await chat.connect()
   await read.done
   expect(bodies.get('POST /api/channels/c/read')).toEqual({ messageId: 'c-0001' })
+})
+
+test('a read that a limit delays marks what was shown when it was made', async () => {
+  const { chat, room, talk, bodies, intercept, refuseRequests } = await live()
+  const clock = stoppedClock()
+  const limited = { error: { code: 'RATE_LIMITED', message: 'too many calls' } }
+  intercept(READ, () => Response.json(limited, { status: 429, headers: { 'retry-after': '20' } }))
+  const read = room.markRead()
+  await clock.forward(1)
+  talk.send('unseen')
+  refuseRequests()
+  // What waits is tried at once.
+  chat.wake()
+  await clock.forward(25_000)
+  await read
+  expect(bodies.get('POST /api/channels/c/read')).toEqual({ messageId: 'c-0001' })
+  expect(talk.reads.get('me')).toBe(1)
+})
+
+test('a read that waits for the one before it marks what was shown when it was made', async () => {
+  const { room, talk, hold, bodies, count } = await live()
+  const clock = stoppedClock()
+  const held = hold(READ)
+  const first = room.markRead()
+  await held.asked
+  talk.send('seen')
+  await quiet()
+  const second = room.markRead()
+  talk.send('unseen')
+  await quiet()
+  held.release()
+  await clock.forward(1_000)
+  await Promise.all([first, second])
+  expect(count(READ)).toBe(2)
+  expect(bodies.get('POST /api/channels/c/read')).toEqual({ messageId: 'c-0002' })
 })
 
 test('a message that is sent again goes after those that were written since', async () => {
