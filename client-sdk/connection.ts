@@ -27,6 +27,8 @@ type ConnectionOptions = {
   tokens: Tokens
   webSocket: typeof globalThis.WebSocket | undefined
   fetch: typeof globalThis.fetch | undefined
+  /** Called on each connect: the server can be reached. */
+  onConnected: () => void
   /** Fetches what was missed, after each connect. */
   catchUp: () => Promise<void>
   onError: (error: unknown) => void
@@ -194,6 +196,7 @@ export class Connection {
   async #handleConnected() {
     const attempt = this.#attempt
     this.#connectedAt = performance.now()
+    this.options.onConnected()
     this.#store.set({ status: 'catching-up', reconnectInMs: null })
     if (attempt !== this.#attempt) return
     await new Promise<void>((resolve) => {

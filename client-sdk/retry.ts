@@ -175,7 +175,9 @@ export function createGate() {
     const kind = limit === 'network' ? limit : 'background'
     // A proxy may refuse without saying for how long.
     const pauseMs = error.retryAfterMs || pause(kind, count)
-    closed.set(limit, { error, endsAt: performance.now() + pauseMs, count })
+    const entry = { error, endsAt: performance.now() + pauseMs, count }
+    closed.set(limit, entry)
+    return entry
   }
   const refusalBy = (limit: string) => {
     const { error, endsAt = 0 } = closed.get(limit) ?? {}
@@ -200,12 +202,17 @@ export function createGate() {
     /** The server may be reached again: what waits for another attempt is tried at once. */
     reopen,
     /** The error of a call that is not to be sent; undefined if it may be. */
-    refusalOf: (limit: string) => {
+    refusalOf: (limit: string, signal: AbortSignal) => {
       const refusal = refusalBy(limit) ?? refusalBy('network')
       const failure = closed.get('network')
-      // The others wait for the one that tries.
-      if (failure && !refusal) close('network', failure.error)
-      return refusal
+      if (!failure || refusal) return refusal
+      // The others wait for the one that tries. If it is aborted, the next of them does.
+      const trial = close('network', failure.error)
+      signal.addEventListener('abort', () => {
+        trial.endsAt = 0
+        const [next] = woken
+        if (closed.get('network') === trial) next?.()
+      })
     },
     /** The result of a call, which shows that the server can be reached. */
     takeResult: (limit: string, result: unknown) => {
