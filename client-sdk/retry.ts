@@ -136,8 +136,8 @@ const STATUS: Record<ErrorCode, number> = {
   INTERNAL_ERROR: 500,
   UNAVAILABLE: 503,
 }
-/** The status that the server answers an error with. */
-export const statusOf = (code: ErrorCode) => STATUS[code]
+/** The status that the server answers an error with; undefined if only newer clients know it. */
+export const statusOf = (code: ErrorCode): number | undefined => STATUS[code]
 
 function codeOf(status: number): ErrorCode {
   // A 401 without our code is a proxy's, and not about our token.
@@ -155,9 +155,12 @@ export function parseRetryAfter(headers: Headers): number | undefined {
   // The date is by the clock of the server, which the device's may differ from.
   const now = Date.parse(headers.get('date') ?? '') || Date.now()
   const seconds = Number(value)
-  const ms = Number.isNaN(seconds) ? Date.parse(value) - now : seconds * 1_000
-  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), LONGEST_RETRY_AFTER_MS)
+  return clampPause(Number.isNaN(seconds) ? Date.parse(value) - now : seconds * 1_000)
 }
+
+/** The pause that a server asks for, if it is one. */
+export const clampPause = (ms: number) =>
+  Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), LONGEST_RETRY_AFTER_MS)
 
 export type Gate = ReturnType<typeof createGate>
 
