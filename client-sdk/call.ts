@@ -51,7 +51,8 @@ export async function sendRequest(
 /** The error that a response contains. */
 export function toServerError(response: Response, text: string, advice = IS_URL_RIGHT) {
   const { status, headers } = response
-  const { code, message = `answered ${status}, but not by Parley${advice}` } = classify(status, text)
+  const foreign = `answered ${status}, but not by Parley${advice}`
+  const { code, message = foreign } = classify(status, text)
   const [requestId, retryAfterMs] = [requestIdOf(response), parseRetryAfter(headers)]
   return new ChatError(message, { code, status, requestId, retryAfterMs })
 }

@@ -8,7 +8,6 @@ import { stoppedClock } from '../support/scripted/time.ts'
 const SEND = /^POST .*\/messages$/
 const BATCH = /^POST .*\/messages\/batch$/
 const EDIT = /^PATCH /
-const READ = /^POST .*\/read$/
 const REFUSED = { status: 403, code: 'FORBIDDEN' }
 const LOST = { error: { code: 'UNAVAILABLE', message: 'the answer was lost' } }
 const lost = () => Response.json(LOST, { status: 503 })
@@ -163,73 +162,6 @@ test('a batch waits for the longest Retry-After of its messages', async () => {
   expect(count(/messages/)).toBe(2)
 })
 
-test.each([0, -5, 1e12, 1e300, 'soon', null])(
-  'a Retry-After of %j in a batch is a pause that grows, of five minutes at most',
-  async (retryAfterSeconds) => {
-    const { chat, channel, intercept, refuseRequests, count } = scriptedChat()
-    channel('c')
-    await chat.connect()
-    const clock = stoppedClock()
-    const error = { code: 'RATE_LIMITED', message: 'too many', retryAfterSeconds }
-    intercept(BATCH, () => Response.json({ results: [{ error }, { error }] }))
-    const [one, two] = await offline({ chat }, () =>
-      ['1', '2'].map((text) => chat.channel('c').send({ text })),
-    )
-    void chat.connect()
-    for (let second = 0; second < 60; second++) await clock.forward(1_000)
-    expect(count(BATCH)).toBeGreaterThan(0)
-    expect(count(BATCH)).toBeLessThanOrEqual(10)
-    refuseRequests()
-    await clock.forward(360_000)
-    expect(await Promise.all([one?.sent, two?.sent])).toHaveLength(2)
-  },
-)
-
-test('a message of a batch with an error of a newer server is answered by itself', async () => {
-  const { chat, channel, intercept, count } = scriptedChat()
-  channel('c')
-  await chat.connect()
-  const error = { code: 'CHANNEL_ARCHIVED', message: 'The channel is archived' }
-  const headers = { 'x-request-id': 'of one' }
-  intercept(/^POST .*\/messages/, () =>
-    count(SEND) === 0
-      ? Response.json({ results: [{ error }, { error }] })
-      : Response.json({ error }, { status: 409, headers }),
-  )
-  const sent = await offline({ chat }, () =>
-    ['1', '2'].map((text) =>
-      chat
-        .channel('c')
-        .send({ text })
-        .sent.catch((failure) => failure),
-    ),
-  )
-  await chat.connect()
-  const refusal = { status: 409, code: 'CONFLICT', message: error.message, requestId: 'of one' }
-  expect(await Promise.all(sent)).toMatchObject([refusal, refusal])
-  expect([count(BATCH), count(SEND)]).toEqual([1, 2])
-})
-
-test('a message that is refused in a batch has the id of the request', async () => {
-  const { chat, channel, intercept } = scriptedChat()
-  channel('c')
-  await chat.connect()
-  const error = { code: 'FORBIDDEN', message: 'You may not' }
-  const headers = { 'x-request-id': 'of both' }
-  intercept(BATCH, () => Response.json({ results: [{ error }, { error }] }, { headers }))
-  const sent = await offline({ chat }, () =>
-    ['1', '2'].map((text) =>
-      chat
-        .channel('c')
-        .send({ text })
-        .sent.catch((failure) => failure),
-    ),
-  )
-  await chat.connect()
-  const refusal = { ...error, status: 403, requestId: 'of both' }
-  expect(await Promise.all(sent)).toMatchObject([refusal, refusal])
-})
-
 test('a message written before the first token is stored once its user is known', async () => {
   const storage = memoryStorage()
   const { chat, channel, refuseRequests } = scriptedChat({ storage })
@@ -283,41 +215,6 @@ test('marking as read without a connection marks what was shown at that time', a
   await chat.connect()
   await read.done
   expect(bodies.get('POST /api/channels/c/read')).toEqual({ messageId: 'c-0001' })
-})
-
-test('a read that a limit delays marks what was shown when it was made', async () => {
-  const { chat, room, talk, bodies, intercept, refuseRequests } = await live()
-  const clock = stoppedClock()
-  const limited = { error: { code: 'RATE_LIMITED', message: 'too many calls' } }
-  intercept(READ, () => Response.json(limited, { status: 429, headers: { 'retry-after': '20' } }))
-  const read = room.markRead()
-  await clock.forward(1)
-  talk.send('unseen')
-  refuseRequests()
-  // What waits is tried at once.
-  chat.wake()
-  await clock.forward(25_000)
-  await read
-  expect(bodies.get('POST /api/channels/c/read')).toEqual({ messageId: 'c-0001' })
-  expect(talk.reads.get('me')).toBe(1)
-})
-
-test('a read that waits for the one before it marks what was shown when it was made', async () => {
-  const { room, talk, hold, bodies, count } = await live()
-  const clock = stoppedClock()
-  const held = hold(READ)
-  const first = room.markRead()
-  await held.asked
-  talk.send('seen')
-  await quiet()
-  const second = room.markRead()
-  talk.send('unseen')
-  await quiet()
-  held.release()
-  await clock.forward(1_000)
-  await Promise.all([first, second])
-  expect(count(READ)).toBe(2)
-  expect(bodies.get('POST /api/channels/c/read')).toEqual({ messageId: 'c-0002' })
 })
 
 test('a message that is sent again goes after those that were written since', async () => {

@@ -1,7 +1,6 @@
 import { indexedDbStorage } from '@parley/client'
 import { createApi, isChatError } from '@parley/client/api'
 import { onSleep, onWake } from '@parley/client/internal/platform'
-import { createDeferred } from '@parley/client/internal/timing'
 import { IDBFactory } from 'fake-indexeddb'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { ready, texts, until } from '../support/chat.ts'
@@ -75,33 +74,6 @@ test('a call waits 15 seconds, or as long as its option says, and leaves no time
   await fine.service.live()
   expect(clock.timers()).toBe(0)
 })
-
-test.each([Number.POSITIVE_INFINITY, 2 ** 31, 1e15])(
-  'a call with timeoutMs %d has no deadline',
-  async (timeoutMs) => {
-    const clock = stoppedClock()
-    const { promise, resolve } = createDeferred<Response>()
-    const api = createApi({ url: 'http://test', fetch: () => promise })
-    const answer = api.service.live({}, { timeoutMs })
-    await clock.forward(86_400_000)
-    resolve(Response.json({ status: 'ok' }))
-    expect(await answer).toEqual({ status: 'ok' })
-    expect(clock.timers()).toBe(0)
-  },
-)
-
-test.each([Number.NaN, -1])(
-  'a call with timeoutMs %d is refused and not sent',
-  async (timeoutMs) => {
-    const fetch = vi.fn()
-    const api = createApi({ url: 'http://test', fetch })
-    await expect(api.service.live({}, { timeoutMs })).rejects.toMatchObject({
-      code: 'VALIDATION_ERROR',
-      message: expect.stringContaining(`timeoutMs is ${timeoutMs}`),
-    })
-    expect(fetch).not.toHaveBeenCalled()
-  },
-)
 
 test('a caller aborts a call before and while it waits, and no listener is left', async () => {
   poorPlatform()

@@ -125,7 +125,7 @@ test('a client that is woken keeps the pause that a server asked it for', async 
   expect(await read).toMatchObject({ id: 'ana' })
 })
 
-test('a call that tries whether REST can be reached lets another try if it is aborted', async () => {
+test('a call that tries whether REST works lets another try if it is aborted', async () => {
   const clock = stoppedClock()
   const { chat, network, hold, count } = scriptedChat()
   await chat.connect()
