@@ -3,9 +3,11 @@ export type CallOptions = {
   /** Aborts the call: it rejects with a ChatError `ABORTED`. */
   signal?: AbortSignal | undefined
   /**
-   * How long to wait for the response, in milliseconds; 15,000 by default. The token and pauses
-   * between attempts count. After that the call rejects with a ChatError `TIMEOUT`, or if another
-   * attempt would come too late, at once with the error of the last one.
+   * How long to wait for the response, in milliseconds; 15,000 by default, and with `Infinity`, or
+   * more than a timer takes (24 days), without an end. The token and pauses between attempts count.
+   * After that the call rejects with a ChatError `TIMEOUT`, or if another attempt would come too
+   * late, at once with the error of the last one. Below 0, and if it is no number, the call is not
+   * made: `VALIDATION_ERROR`.
    */
   timeoutMs?: number | undefined
 }

@@ -24,7 +24,7 @@ type CallsOptions = {
   /** How often a call that may be repeated is tried. */
   tries: number
   /** Shared by all calls of a client. */
-  gate?: Pick<Gate, 'refusalOf' | 'takeResult' | 'fail'>
+  gate?: Pick<Gate, 'refusalOf' | 'takeResult' | 'fail' | 'hasWorked'>
 }
 
 /** Each operation of a table as a method, by noun: `Calls` are the types of that table. */
@@ -41,13 +41,13 @@ export function createCalls<Calls>({
 
   const send = async (route: string, args: Args, signal: AbortSignal) => {
     const [, method = '', limit = 'requests', path = ''] = ROUTE.exec(route) ?? []
-    const refusal = gate?.refusalOf(limit)
+    const refusal = gate?.refusalOf(limit, signal)
     if (refusal) throw refusal
     const sentHeaders = await headers()
     // The time is over, and nobody waits for the answer.
     if (signal.aborted) throw new Error('aborted')
     const request = { url: base, method, path, args, headers: sentHeaders, fetch, signal }
-    const result = await sendRequest(request).catch((error) => {
+    const result = await sendRequest(request, gate?.hasWorked).catch((error) => {
       if (!signal.aborted) gate?.fail(error)
       throw error
     })

@@ -67,7 +67,7 @@ class LiveClient implements ChatClient {
     const { api, outboxApi, gate } = createUserCalls(calls)
     const storage = createStorage(choice)
     const emitter = createEmitter(onError)
-    const own = { webSocket, onError, catchUp: () => this.#catchUp() }
+    const own = { webSocket, onError, catchUp: () => this.#catchUp(), onConnected: gate.reopen }
     const link = new Connection({ ...calls, ...own })
     const outbox = new Outbox({
       ...{ api: outboxApi, gate, storage, link },
@@ -83,7 +83,6 @@ class LiveClient implements ChatClient {
       onAccessLost: (channelId) => this.#dispatcher.handleAccessLost(channelId),
     })
     link.onOffline(() => this.#handleDisconnect())
-    link.onOffline(gate.reopen)
     link.state.subscribe(() => this.#refreshInfo())
     const catchUp = new CatchUp({ api, link, emitter, presences: () => this.#presences })
     const known = {

@@ -27,6 +27,8 @@ type ConnectionOptions = {
   tokens: Tokens
   webSocket: typeof globalThis.WebSocket | undefined
   fetch: typeof globalThis.fetch | undefined
+  /** Called on each connect: the server can be reached. */
+  onConnected: () => void
   /** Fetches what was missed, after each connect. */
   catchUp: () => Promise<void>
   onError: (error: unknown) => void
@@ -49,6 +51,8 @@ export class Connection {
   readonly #catchUpRetries = createRetries(() => void this.#catchUp())
   #failures = 0
   #connectedAt: number | undefined
+  /** Whether the server has accepted a connection: its address is right. */
+  #hasWorked = false
   /** Counts attempts, so that results of an abandoned one are ignored. */
   #attempt = 0
 
@@ -158,14 +162,18 @@ export class Connection {
       onOpen: () => this.#subscriptions.begin(session),
       onConnected: () => {
         isAccepted = true
+        this.#hasWorked = true
         this.#transports.connected(url)
         void this.#handleConnected()
       },
       onPush: (push) => this.#subscriptions.handlePush(push),
-      onEnd: (end) => {
-        if (!isAccepted && !end.isFinal) void this.#transports.failed()
-        const error = connectionLost(end.reason, isAccepted ? undefined : url)
-        if (end.isFinal) this.#handleRejectedToken(error)
+      onEnd: ({ reason, isFinal }) => {
+        if (!isAccepted && !isFinal) void this.#transports.failed()
+        // The server has answered if it refused the token.
+        const refused = isFinal ? ' with this wsToken' : ` to ${url}`
+        const why = reason + whatToCheck(isFinal || this.#hasWorked)
+        const error = connectionLost(why, isAccepted ? '' : refused)
+        if (isFinal) this.#handleRejectedToken(error)
         else this.#reconnectLater(error)
       },
     })
@@ -188,6 +196,7 @@ export class Connection {
   async #handleConnected() {
     const attempt = this.#attempt
     this.#connectedAt = performance.now()
+    this.options.onConnected()
     this.#store.set({ status: 'catching-up', reconnectInMs: null })
     if (attempt !== this.#attempt) return
     await new Promise<void>((resolve) => {
@@ -224,9 +233,5 @@ export class Connection {
   }
 }
 
-/** With a url if the server has not accepted the connection, as it does not from some origins. */
-const connectionLost = (reason: string, url?: string) =>
-  new ChatError(
-    url ? `no connection to ${url}: ${reason}${whatToCheck()}` : `no connection: ${reason}`,
-    { code: 'NETWORK_ERROR' },
-  )
+const connectionLost = (reason: string, refused = '') =>
+  new ChatError(`no connection${refused}: ${reason}`, { code: 'NETWORK_ERROR' })

@@ -66,8 +66,11 @@ export const browser = globalThis as unknown as Browser // each field may be abs
 export const isDeviceOffline = () => browser.navigator?.onLine === false
 
 /** Advice if nothing answers: browsers do not say whether the server refused their page. */
-export const whatToCheck = () =>
-  browser.location ? `; is it running, with ${browser.location.origin} in its ALLOWED_ORIGINS?` : ''
+export function whatToCheck(hasWorked: boolean) {
+  const { origin } = browser.location ?? {}
+  if (isDeviceOffline()) return '; the device is offline'
+  return origin && !hasWorked ? `; is it running, with ${origin} in its ALLOWED_ORIGINS?` : ''
+}
 
 export const isVisible = () => browser.document?.visibilityState === 'visible'
 

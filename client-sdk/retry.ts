@@ -107,15 +107,13 @@ export function pauseBeforeRetry(
  * The meaning of a refusal: by the server's error code, or else by the status of a proxy or
  * firewall.
  */
-export function classify(status: number, body: string): { code: ErrorCode; message: string } {
-  const { code, message = notOurs(status) } = parseError(body)
+export function classify(status: number, body: string) {
+  const { code, message } = parseError(body)
   // Newer servers have more codes, and gateways have errors of this form with codes of their own.
-  return { code: code && code in STATUS ? code : codeOf(status), message: String(message) }
+  return { code: code && code in STATUS ? code : codeOf(status), message }
 }
 
-const notOurs = (status: number) => `answered ${status}, but not by Parley; is the url right?`
-
-function parseError(body: string): { code?: ErrorCode; message?: unknown } {
+function parseError(body: string): { code?: ErrorCode; message?: string } {
   try {
     return JSON.parse(body).error ?? {}
   } catch {
@@ -138,8 +136,8 @@ const STATUS: Record<ErrorCode, number> = {
   INTERNAL_ERROR: 500,
   UNAVAILABLE: 503,
 }
-/** The status that the server answers an error with. */
-export const statusOf = (code: ErrorCode) => STATUS[code]
+/** The status that the server answers an error with; undefined if only newer clients know it. */
+export const statusOf = (code: ErrorCode): number | undefined => STATUS[code]
 
 function codeOf(status: number): ErrorCode {
   // A 401 without our code is a proxy's, and not about our token.
@@ -157,9 +155,12 @@ export function parseRetryAfter(headers: Headers): number | undefined {
   // The date is by the clock of the server, which the device's may differ from.
   const now = Date.parse(headers.get('date') ?? '') || Date.now()
   const seconds = Number(value)
-  const ms = Number.isNaN(seconds) ? Date.parse(value) - now : seconds * 1_000
-  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), LONGEST_RETRY_AFTER_MS)
+  return clampPause(Number.isNaN(seconds) ? Date.parse(value) - now : seconds * 1_000)
 }
+
+/** The pause that a server asks for, if it is one. */
+export const clampPause = (ms: number) =>
+  Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), LONGEST_RETRY_AFTER_MS)
 
 export type Gate = ReturnType<typeof createGate>
 
@@ -177,7 +178,9 @@ export function createGate() {
     const kind = limit === 'network' ? limit : 'background'
     // A proxy may refuse without saying for how long.
     const pauseMs = error.retryAfterMs || pause(kind, count)
-    closed.set(limit, { error, endsAt: performance.now() + pauseMs, count })
+    const entry = { error, endsAt: performance.now() + pauseMs, count }
+    closed.set(limit, entry)
+    return entry
   }
   const refusalBy = (limit: string) => {
     const { error, endsAt = 0 } = closed.get(limit) ?? {}
@@ -197,19 +200,27 @@ export function createGate() {
   const gate = {
     /** How many answers have come. */
     answers: 0,
+    /** Whether a call has succeeded: the url is right. */
+    hasWorked: false,
     /** The server may be reached again: what waits for another attempt is tried at once. */
     reopen,
     /** The error of a call that is not to be sent; undefined if it may be. */
-    refusalOf: (limit: string) => {
+    refusalOf: (limit: string, signal: AbortSignal) => {
       const refusal = refusalBy(limit) ?? refusalBy('network')
       const failure = closed.get('network')
-      // The others wait for the one that tries.
-      if (failure && !refusal) close('network', failure.error)
-      return refusal
+      if (!failure || refusal) return refusal
+      // The others wait for the one that tries. If it is aborted, the next of them does.
+      const trial = close('network', failure.error)
+      signal.addEventListener('abort', () => {
+        trial.endsAt = 0
+        const [next] = woken
+        if (closed.get('network') === trial) next?.()
+      })
     },
     /** The result of a call, which shows that the server can be reached. */
     takeResult: (limit: string, result: unknown) => {
       gate.answers += 1
+      gate.hasWorked ||= !isChatError(result)
       reopen()
       const isClosed = refusalBy(limit)
       if (isChatError(result, 'RATE_LIMITED')) {

@@ -57,12 +57,10 @@ export type OutgoingChange = Stored & {
 export type OutgoingRead = Stored & {
   /** Tells it from other operations. */
   type: 'read'
-  /** The last message that was read; without it all of them were. */
+  /** The last message that was read; without it all that the server has were. */
   messageId?: string | undefined
   /** The message's number: of two reads the one that goes further counts. */
   seq?: number | undefined
-  /** Newer messages count as well, at the first attempt. */
-  isEverything?: boolean | undefined
 }
 /** An operation of the user that the server does not have yet. */
 export type OutboxOperation = Outgoing | OutgoingChange | OutgoingRead

@@ -1,6 +1,9 @@
 import type { CallOptions } from './call-options.ts'
 import { ChatError, type ChatErrorCode } from './error.ts'
 
+/** Timers take 32-bit numbers. */
+export const LONGEST_TIMER_MS = 2 ** 31 - 1
+
 /**
  * The result of work, or a ChatError `TIMEOUT` or `ABORTED`, whatever the work waits for; its
  * signal aborts then. Older Safari and React Native have no `AbortSignal.timeout` and no
@@ -17,11 +20,14 @@ export function withDeadline<T>(
     controller.abort()
   }
   const abort = () => end('ABORTED', 'the call was aborted')
-  const timer = setTimeout(() => end('TIMEOUT', `no answer within ${timeoutMs} ms`), timeoutMs)
+  const expire = () => end('TIMEOUT', `no answer within ${timeoutMs} ms`)
+  const timer = timeoutMs > LONGEST_TIMER_MS ? undefined : setTimeout(expire, timeoutMs)
   signal?.addEventListener('abort', abort)
   if (signal?.aborted) abort()
+  if (!(timeoutMs >= 0)) end('VALIDATION_ERROR', `timeoutMs is ${timeoutMs}`)
   const endsAt = performance.now() + timeoutMs
-  const done = work(controller.signal, () => endsAt - performance.now())
+  const leftMs = () => endsAt - performance.now()
+  const done = controller.signal.aborted ? ended : work(controller.signal, leftMs)
   return Promise.race([ended, done]).finally(() => {
     clearTimeout(timer)
     signal?.removeEventListener('abort', abort)

@@ -1,6 +1,7 @@
 import { ChatError } from './error.ts'
+import { whatToCheck } from './platform.ts'
 import { pause } from './retry.ts'
-import { withDeadline } from './timing.ts'
+import { LONGEST_TIMER_MS, withDeadline } from './timing.ts'
 import type { TokenResult } from './types.ts'
 
 /** Resolves to what `POST /tokens` gave your backend. Called again before the token expires. */
@@ -10,8 +11,6 @@ export type TokenProvider = () => Promise<TokenResult> | TokenResult
 const TOO_NEW_TO_RENEW_MS = 10_000
 /** A provider that takes longer has failed. */
 const PROVIDER_TIMEOUT_MS = 30_000
-/** Timers take 32-bit numbers. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
 /** The part of a token's life after which it is renewed. */
 const RENEW_AFTER = 0.8
 
@@ -91,7 +90,7 @@ export class Tokens {
       return result
     } catch (cause) {
       const tries = (this.#failure?.tries ?? 0) + 1
-      const error = new ChatError(`no token: ${cause}`, {
+      const error = new ChatError(`no token: ${cause}${whatToCheck(true)}`, {
         code: 'TOKEN_PROVIDER_FAILED',
         retryAfterMs: pause('tokens', tries),
         cause,
@@ -124,7 +123,8 @@ const ageOf = (since: number) =>
 /** A backend may respond with anything, for example an error object. */
 function assertTokenResult(result: Partial<TokenResult> | undefined): TokenResult {
   const { token, wsToken, user, appId, wsUrl, expiresIn } = result ?? {}
-  if (token && wsToken && user && appId && wsUrl && expiresIn) return result as TokenResult
+  const lasts = Number(expiresIn) > 0
+  if (token && wsToken && user && appId && wsUrl && lasts) return result as TokenResult
   const given = Object.keys(Object(result)).slice(0, 10).join(', ')
   throw new Error(`expected a token result, got ${typeof result} with fields ${given || 'none'}`)
 }

@@ -98,18 +98,22 @@ function merge(first: OutboxOperation, last: OutboxOperation): OutboxOperation {
   if (first.type === 'edit' && last.type === 'edit')
     return { ...last, ifEditedAt: first.ifEditedAt }
   if (first.type === 'read' && last.type === 'read') {
-    const isOlder = last.messageId === undefined || readsFurther(first, last)
-    const { messageId, seq } = isOlder ? first : last
-    return { ...last, messageId, seq, isEverything: first.isEverything || last.isEverything }
+    const { messageId, seq } = furtherRead(first, last)
+    return { ...last, messageId, seq }
   }
   return last
 }
 
-type Position = { seq?: number | undefined } | undefined
+type Read = { messageId?: string | undefined; seq?: number | undefined }
 
-/** Whether the first of two reads goes further. Of a message that is not known, the last does. */
-export const readsFurther = (first: Position, last: Position) =>
-  (first?.seq ?? 0) > (last?.seq ?? Number.POSITIVE_INFINITY)
+/**
+ * The one of two reads that goes further: one of everything, or up to the later message. Of a
+ * message that is not known, the last does.
+ */
+export function furtherRead<Each extends Read>(first: Each, last: Each): Each {
+  const { seq: end = Number.POSITIVE_INFINITY } = last
+  return !first.messageId || (last.messageId && (first.seq ?? 0) > end) ? first : last
+}
 
 type FailedEntry = OutgoingEntry & { error: ChatError }
 const isFailed = (entry?: OutboxEntry): entry is FailedEntry =>

@@ -1,6 +1,7 @@
+import { requestIds } from '../call.ts'
 import type { CallOptions } from '../call-options.ts'
 import { ChatError, isChatError } from '../error.ts'
-import { statusOf } from '../retry.ts'
+import { clampPause, statusOf } from '../retry.ts'
 import type { OutboxOperation, Outgoing } from '../storage.ts'
 import type { BatchError, UserApi } from '../types.ts'
 import { isSend, type OutboxEntry } from './entry.ts'
@@ -9,7 +10,7 @@ export type OutboxApi = Pick<UserApi, 'messages' | 'reactions' | 'pins' | 'reads
 
 /** Only messages are sent in batches. */
 type Sends = Omit<Outgoing, 'type'>[]
-type Attempted = Pick<OutboxEntry, 'op' | 'wasTried'>
+type Attempted = Pick<OutboxEntry, 'op'>
 
 /**
  * Carries out an operation, or sends messages of one channel in one call. A repeat has the effect
@@ -25,24 +26,22 @@ export async function perform(
   if (entries.length === 1) return [await performOne(api, first, options)]
   const { channelId } = first.op
   const messages = entries.map(({ op }) => inputOf(op)) as Sends
-  const { results } = await api.messages.sendBatch({ channelId, messages }, options)
+  const answer = await api.messages.sendBatch({ channelId, messages }, options)
   const lost = { code: 'UNAVAILABLE', message: 'no answer' } as const
   return entries.map((_, index) => {
-    const { message, error = lost } = results[index] ?? {}
-    return message ?? toError(error)
+    const { message, error = lost } = answer.results[index] ?? {}
+    return message ?? toError(error, requestIds.get(answer))
   })
 }
 
 async function performOne(
   { messages, reactions, pins, reads }: OutboxApi,
-  { op, wasTried }: Attempted,
+  { op }: Attempted,
   options: CallOptions,
 ): Promise<unknown> {
   if (op.type === 'read') {
-    const { channelId, messageId, isEverything } = op
-    // The user has not seen messages that arrived since the first attempt.
-    const upTo = messageId === undefined || (isEverything && !wasTried) ? {} : { messageId }
-    return reads.mark({ channelId, ...upTo }, options)
+    const { channelId, messageId } = op
+    return reads.mark({ channelId, messageId }, options)
   }
   const call = {
     send: messages.send,
@@ -70,7 +69,8 @@ function inputOf(op: OutboxOperation) {
 export const isDoneAlready = ({ type }: OutboxOperation, error: ChatError, wasTried: boolean) =>
   type === 'delete' && wasTried && isChatError(error, 'NOT_FOUND')
 
-function toError({ code, message, retryAfterSeconds }: BatchError) {
-  const retryAfterMs = retryAfterSeconds && retryAfterSeconds * 1_000
-  return new ChatError(message, { code, status: statusOf(code), retryAfterMs })
+/** An error whose code only newer clients know has no status: the message is to be sent alone. */
+function toError({ code, message, retryAfterSeconds }: BatchError, requestId?: string) {
+  const retryAfterMs = clampPause(Number(retryAfterSeconds) * 1_000)
+  return new ChatError(message, { code, status: statusOf(code) ?? 0, retryAfterMs, requestId })
 }

@@ -1,4 +1,5 @@
 import { createRetries } from '../retry.ts'
+import { LONGEST_TIMER_MS } from '../timing.ts'
 import {
   type Command,
   type ConnectResult,
@@ -35,8 +36,6 @@ type PendingCommand = { settle: (reply: Reply) => void; stopWaiting: () => void 
 const REPLY_TIMEOUT_MS = 5_000
 /** How much later than announced a ping may arrive. */
 const PING_GRACE_MS = 10_000
-/** Timers take 32-bit numbers. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /**
  * One socket, from its opening to its end. It never reconnects: the next attempt is another

@@ -1,4 +1,4 @@
-import { readsFurther } from '../outbox/fold.ts'
+import { furtherRead } from '../outbox/fold.ts'
 import type { Message, UserApi } from '../types.ts'
 
 export type ReadResult = Awaited<ReturnType<UserApi['reads']['mark']>>
@@ -52,7 +52,8 @@ export class ThrottledTyping {
   }
 }
 
-type MarkedRead = { messageId: string | undefined; seq: number | undefined; isEverything: boolean }
+/** How far a channel was read. Without an id the server's newest message counts as the last. */
+type MarkedRead = { messageId: string | undefined; seq: number | undefined }
 type ThrottledReadsOptions = {
   isConnected: () => boolean
   /** Whether surely nothing is unread. */
@@ -70,43 +71,36 @@ type ThrottledReadsOptions = {
  */
 export class ThrottledReads {
   /** The call that is not sent yet. */
-  #next: { completion: Promise<unknown>; messageId: string | undefined } | undefined
+  #next: { completion: Promise<unknown>; read: MarkedRead } | undefined
   #lastCall: Promise<unknown> = Promise.resolve()
   #sentAt = -Number.POSITIVE_INFINITY
 
   constructor(readonly options: ThrottledReadsOptions) {}
 
-  /** Without an id it marks everything. Of several messages the newest one wins. */
+  /**
+   * Without an id it marks everything that there is now, and not what comes until the call is sent.
+   * Of several messages the newest one wins.
+   */
   mark(messageId: string | undefined): Promise<unknown> {
-    if (!this.options.isConnected()) return this.#mark(messageId)
-    if (!this.#next) {
-      this.#next = { completion: this.#lastCall.then(() => this.#send()), messageId }
-    } else {
-      const other = this.#next.messageId
-      const { find } = this.options
-      const isOlder = readsFurther(find(other), find(messageId))
-      this.#next.messageId = messageId && other && (isOlder ? other : messageId)
-    }
+    const { isConnected, mark, find } = this.options
+    const message = find(messageId)
+    const read = { messageId: messageId ?? message?.id, seq: message?.seq }
+    if (!isConnected()) return mark(read)
+    this.#next ??= { completion: this.#lastCall.then(() => this.#send()), read }
+    this.#next.read = furtherRead(this.#next.read, read)
     return this.#next.completion
   }
 
   async #send() {
     const delayMs = this.#sentAt + READ_INTERVAL_MS - performance.now()
     if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs))
-    const messageId = this.#next?.messageId
+    const read = this.#next?.read
     this.#next = undefined
     // The call before may have done it.
-    if (this.options.isRead()) return
+    if (!read || this.options.isRead()) return
     this.#sentAt = performance.now()
-    const call = this.#mark(messageId)
+    const call = this.options.mark(read)
     this.#lastCall = call.catch(() => {})
     return call
-  }
-
-  #mark(messageId: string | undefined) {
-    const { isConnected, mark, find } = this.options
-    const isEverything = messageId === undefined && isConnected()
-    const message = find(messageId)
-    return mark({ messageId: messageId ?? message?.id, seq: message?.seq, isEverything })
   }
 }

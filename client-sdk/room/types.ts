@@ -86,9 +86,10 @@ export interface Room {
   keystroke(): void
 
   /**
-   * Marks everything as read: shown at once, undone if the server refuses it. Up to a message: the
-   * server counts what is left. Throttled; never moves back. Where nothing is unread it makes no
-   * call.
+   * Marks everything as read that is known at the call, whenever it is sent: shown at once, undone
+   * if the server refuses it. While the channel's newest message is not known, it marks all that
+   * the server has when the call arrives. Up to a message: the server counts what is left.
+   * Throttled; never moves back. Where nothing is unread it makes no call.
    */
   markRead(messageId?: string): Promise<void>
 }

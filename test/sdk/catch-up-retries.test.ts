@@ -15,6 +15,7 @@ test('a client that disconnects while it catches up tries no more and stays offl
     tokens: new Tokens(scripted.token, () => {}),
     webSocket: scripted.webSocket,
     fetch: undefined,
+    onConnected: () => {},
     catchUp: async () => {
       asked += 1
       throw new ChatError('away', { code: 'UNAVAILABLE', status: 503 })

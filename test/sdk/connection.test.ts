@@ -247,6 +247,7 @@ test('a topic that is left and taken again in one tick is subscribed once', asyn
     tokens: new Tokens(mint, () => {}),
     webSocket: undefined,
     fetch: undefined,
+    onConnected: () => {},
     catchUp: async () => {},
     onError: () => {},
   })

@@ -89,6 +89,7 @@ test('a client that disconnects from a stream connects to nothing later', async 
     tokens: new Tokens(token, () => {}),
     webSocket: BlockedSocket as unknown as typeof WebSocket, // as far as it is used
     fetch: answer as typeof fetch, // for one address
+    onConnected: () => {},
     catchUp: async () => {},
     onError: () => {},
   })

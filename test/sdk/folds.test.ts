@@ -42,15 +42,15 @@ test('two edits that wait are sent as one, of the message as it was seen first',
 })
 
 test('a waiting read of everything outweighs one up to a message, whichever is first', () => {
-  const everything = { type: 'read', isEverything: true, seq: 2 }
-  const upTo = { type: 'read', seq: 3 }
+  const everything = { type: 'read', messageId: undefined }
+  const upTo = { type: 'read', messageId: 'far', seq: 3 }
   for (const [one, other] of [
     [everything, upTo],
     [upTo, everything],
   ] as const)
     expect(
       fold(createEntry(operation('1', one)), createEntry(operation('2', other))).updated,
-    ).toMatchObject([{ isEverything: true }])
+    ).toMatchObject([{ messageId: undefined, seq: undefined }])
 })
 
 test('the further of two waiting reads counts', () => {

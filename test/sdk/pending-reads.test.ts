@@ -7,6 +7,7 @@ import { quiet } from '../support/scripted/index.ts'
 import { listed } from '../support/scripted/listed.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
 
+const READ = /^POST .*\/read$/
 const channel = (fields: Partial<Channel>) => ({ id: 'c', unreadCount: 3, ...fields }) as Channel
 
 test('a channel that is being read follows its record, without its unread count', () => {
@@ -53,7 +54,7 @@ test('a read that another one has done meanwhile makes no call', async () => {
   const clock = stoppedClock()
   one.send('not mine')
   await quiet()
-  const held = hold(/POST .*\/read$/)
+  const held = hold(READ)
   const marked = [room.markRead()]
   await held.asked
   one.send('mine', { by: 'me' })
@@ -62,7 +63,7 @@ test('a read that another one has done meanwhile makes no call', async () => {
   held.release()
   await clock.forward(1_000)
   await Promise.all(marked)
-  expect(count(/POST .*\/read$/)).toBe(1)
+  expect(count(READ)).toBe(1)
 })
 
 test('a channel is marked as read once in a while, by one call at a time', async () => {
@@ -102,4 +103,47 @@ test('a channel is marked as read once in a while, by one call at a time', async
   await mark('4')
   await clock.forward(60_000)
   expect(marked).toHaveLength(3)
+})
+
+/** The room of a channel with an unread message, whose id is `one-0001`. */
+async function opened() {
+  const scene = await listed()
+  const room = scene.chat.channel('one')
+  room.watch()
+  await until(room.messages, ready)
+  const marked = () => scene.bodies.get('POST /api/channels/one/read')
+  return { ...scene, room, marked, clock: stoppedClock() }
+}
+
+test('a read that a limit delays marks what was shown when it was made', async () => {
+  const { chat, room, one, marked, intercept, refuseRequests, clock } = await opened()
+  const limited = { error: { code: 'RATE_LIMITED', message: 'too many calls' } }
+  intercept(READ, () => Response.json(limited, { status: 429, headers: { 'retry-after': '20' } }))
+  const read = room.markRead()
+  await clock.forward(1)
+  one.send('unseen')
+  refuseRequests()
+  // What waits is tried at once.
+  chat.wake()
+  await clock.forward(25_000)
+  await read
+  expect(marked()).toEqual({ messageId: 'one-0001' })
+  expect(one.reads.get('me')).toBe(1)
+})
+
+test('a read that waits for the one before it marks what was shown when it was made', async () => {
+  const { room, one, hold, marked, count, clock } = await opened()
+  const held = hold(READ)
+  const reads = [room.markRead()]
+  await held.asked
+  one.send('seen')
+  await quiet()
+  reads.push(room.markRead())
+  one.send('unseen')
+  await quiet()
+  held.release()
+  await clock.forward(1_000)
+  await Promise.all(reads)
+  expect(count(READ)).toBe(2)
+  expect(marked()).toEqual({ messageId: 'one-0002' })
 })

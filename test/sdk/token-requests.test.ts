@@ -108,6 +108,24 @@ test('a renewal that failed is tried again, and pauses begin again once one work
   }
 })
 
+test.each(['soon', -1, Number.NaN])(
+  'a token that expires in %o seconds is none, and the provider is not asked in a loop',
+  async (expiresIn) => {
+    const clock = stoppedClock()
+    let calls = 0
+    const provide = () => {
+      calls += 1
+      return { ...MINTED, expiresIn: expiresIn as number } // a backend may answer anything
+    }
+    const { chat } = scriptedChat({ token: provide })
+    const call = chat.api.users.get({ userId: 'ana' })
+    await expect(call).rejects.toMatchObject({ code: 'TOKEN_PROVIDER_FAILED' })
+    void chat.connect().catch(() => {})
+    await clock.forward(60_000)
+    expect(calls).toBeLessThan(12)
+  },
+)
+
 test('a token of another app is not used, though its user has the same id', async () => {
   const clock = stoppedClock()
   const { scripted } = scriptedChat()

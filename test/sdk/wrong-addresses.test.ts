@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { createChatClient } from '@parley/client'
-import { expect, test } from 'vitest'
+import { type ConnectionState, createChatClient, isChatError } from '@parley/client'
+import { toChatError } from '@parley/client/internal/error'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { chatOf, isLive, until } from '../support/chat.ts'
-import { quiet, scriptedChat } from '../support/scripted/index.ts'
+import { quiet, type ScriptedChat, scriptedChat } from '../support/scripted/index.ts'
 import { useSharedWorld } from '../support/world.ts'
 
 /** What a developer sees who has mistyped the address of the server, or the id of a channel. */
@@ -53,4 +54,68 @@ test('a channel id that does not exist, or is no id, is not found', async () => 
     const info = await until(room.info, ({ status }) => status === 'failed')
     expect([id, error?.code, info.error?.code]).toEqual([id, 'NOT_FOUND', 'NOT_FOUND'])
   }
+})
+
+const ADVICE = /is it running|is the url right/
+/** A client in a page, before it has connected for the first time. */
+function inPage({ onLine = true } = {}) {
+  vi.stubGlobal('location', { origin: 'http://page' })
+  vi.stubGlobal('navigator', { onLine })
+  onTestFinished(() => void vi.unstubAllGlobals())
+  return scriptedChat()
+}
+/** What the client says when its next attempt fails, and what a call does. */
+async function failures({ chat }: Pick<ScriptedChat, 'chat'>) {
+  void chat.connect().catch(() => {})
+  const failed = await until(chat.connection, (state) => state.lastError !== undefined)
+  const refused = await chat.api.users.get({ userId: 'ana' }).catch(toChatError)
+  return [failed.lastError?.message, isChatError(refused) && refused.message]
+}
+
+test('a client that has never reached its server says what to check', async () => {
+  const scripted = inPage()
+  scripted.network.isCut = true
+  const advice = expect.stringMatching(/http:\/\/page in its ALLOWED_ORIGINS\?$/)
+  expect(await failures(scripted)).toEqual([advice, advice])
+})
+
+test('a client whose device is offline says so, and not what to check', async () => {
+  const scripted = inPage({ onLine: false })
+  scripted.network.isCut = true
+  const words = expect.stringMatching(/; the device is offline$/)
+  expect(await failures(scripted)).toEqual([words, words])
+  const noToken = scriptedChat({ token: () => Promise.reject(new TypeError('unreachable')) })
+  const told = 'no token: TypeError: unreachable; the device is offline'
+  expect(await failures(noToken)).toEqual([told, told])
+})
+
+test('a client that was live does not doubt its url in an outage', async () => {
+  const scripted = inPage()
+  const { chat, cut, mend, intercept } = scripted
+  await chat.connect()
+  await chat.api.users.get({ userId: 'ana' })
+  cut()
+  const isRefused = ({ lastError }: ConnectionState) => lastError?.message.includes('ws:') ?? false
+  const { lastError } = await until(chat.connection, isRefused)
+  expect(lastError?.message).not.toMatch(ADVICE)
+  const [, refused] = await failures(scripted)
+  expect(refused).toBe('unable to reach http://chat')
+  mend()
+  for (const [answer, words] of [
+    [new Response('<h1>Bad Gateway</h1>', { status: 502 }), 'answered 502, but not by Parley'],
+    [new Response('<h1>Sign in</h1>'), 'http://chat did not answer in JSON'],
+  ] as const) {
+    intercept(/users/, () => answer.clone())
+    const call = chat.api.users.get({ userId: 'ana' })
+    await expect(call).rejects.toMatchObject({ message: words })
+  }
+})
+
+test('a client whose socket token is refused says so, and not that the url is wrong', async () => {
+  const scripted = inPage()
+  scripted.network.refusesTokens = true
+  const { chat } = scripted
+  void chat.connect().catch(() => {})
+  const { lastError } = await until(chat.connection, (state) => state.lastError !== undefined)
+  expect(lastError?.message).toBe('no connection with this wsToken: token expired')
 })

@@ -94,6 +94,7 @@ export function connectionToTest({ wsUrl = 'ws://chat', fetch }: Network = {}) {
     tokens,
     webSocket: WebSocket as unknown as typeof globalThis.WebSocket, // as far as it is used
     catchUp: () => provider.catchUp(),
+    onConnected: () => {},
     onError: (error) => errors.push(error),
   })
   onTestFinished(() => connection.disconnect())

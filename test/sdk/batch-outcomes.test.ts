@@ -1,0 +1,84 @@
+import type { ChatClient } from '@parley/client'
+import { expect, test } from 'vitest'
+import { quiet, scriptedChat } from '../support/scripted/index.ts'
+import { stoppedClock } from '../support/scripted/time.ts'
+
+/** What servers of other versions, or broken ones, answer to messages that are sent together. */
+
+const SEND = /^POST .*\/messages$/
+const BATCH = /^POST .*\/messages\/batch$/
+
+/** Does it without a connection. */
+async function offline<Result>(chat: ChatClient, act: () => Result) {
+  chat.disconnect()
+  const result = act()
+  await quiet()
+  return result
+}
+
+test.each([0, -5, 1e12, 1e300, 'soon', null])(
+  'a Retry-After of %j in a batch is a pause that grows, of five minutes at most',
+  async (retryAfterSeconds) => {
+    const { chat, channel, intercept, refuseRequests, count } = scriptedChat()
+    channel('c')
+    await chat.connect()
+    const clock = stoppedClock()
+    const error = { code: 'RATE_LIMITED', message: 'too many', retryAfterSeconds }
+    intercept(BATCH, () => Response.json({ results: [{ error }, { error }] }))
+    const [one, two] = await offline(chat, () =>
+      ['1', '2'].map((text) => chat.channel('c').send({ text })),
+    )
+    void chat.connect()
+    for (let second = 0; second < 60; second++) await clock.forward(1_000)
+    expect(count(BATCH)).toBeGreaterThan(0)
+    expect(count(BATCH)).toBeLessThanOrEqual(10)
+    refuseRequests()
+    await clock.forward(360_000)
+    expect(await Promise.all([one?.sent, two?.sent])).toHaveLength(2)
+  },
+)
+
+test('a message of a batch with an error of a newer server is answered by itself', async () => {
+  const { chat, channel, intercept, count } = scriptedChat()
+  channel('c')
+  await chat.connect()
+  const error = { code: 'CHANNEL_ARCHIVED', message: 'The channel is archived' }
+  const headers = { 'x-request-id': 'of one' }
+  intercept(/^POST .*\/messages/, () =>
+    count(SEND) === 0
+      ? Response.json({ results: [{ error }, { error }] })
+      : Response.json({ error }, { status: 409, headers }),
+  )
+  const sent = await offline(chat, () =>
+    ['1', '2'].map((text) =>
+      chat
+        .channel('c')
+        .send({ text })
+        .sent.catch((failure) => failure),
+    ),
+  )
+  await chat.connect()
+  const refusal = { status: 409, code: 'CONFLICT', message: error.message, requestId: 'of one' }
+  expect(await Promise.all(sent)).toMatchObject([refusal, refusal])
+  expect([count(BATCH), count(SEND)]).toEqual([1, 2])
+})
+
+test('a message that is refused in a batch has the id of the request', async () => {
+  const { chat, channel, intercept } = scriptedChat()
+  channel('c')
+  await chat.connect()
+  const error = { code: 'FORBIDDEN', message: 'You may not' }
+  const headers = { 'x-request-id': 'of both' }
+  intercept(BATCH, () => Response.json({ results: [{ error }, { error }] }, { headers }))
+  const sent = await offline(chat, () =>
+    ['1', '2'].map((text) =>
+      chat
+        .channel('c')
+        .send({ text })
+        .sent.catch((failure) => failure),
+    ),
+  )
+  await chat.connect()
+  const refusal = { ...error, status: 403, requestId: 'of both' }
+  expect(await Promise.all(sent)).toMatchObject([refusal, refusal])
+})
