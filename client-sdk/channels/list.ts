@@ -115,7 +115,7 @@ export class ChannelList {
     this.redraw()
   }
 
-  /** Forgets what was restored. */
+  /** Forgets what it shows, which is of another epoch or app. */
   startOver() {
     this.#status = 'loading'
     this.#lastSortKey = Number.POSITIVE_INFINITY
@@ -161,13 +161,13 @@ export class ChannelList {
       this.reload({ hasGap: true }).catch(() => {})
   }
 
-  #run(load: () => Promise<void>): Promise<void> {
+  #run(load: () => Promise<() => void>): Promise<void> {
     this.#isLoadCurrent = this.options.context.link.isConnected
     const loading: Promise<void> = load().then(
-      () => this.#settle(loading),
+      (show) => this.#settle(loading, show),
       (cause) => {
         const error = toChatError(cause)
-        this.#settle(loading, error)
+        this.#settle(loading, () => {}, error)
         throw error
       },
     )
@@ -176,8 +176,9 @@ export class ChannelList {
   }
 
   /** Takes the outcome of a load, unless another has begun on a later connection. */
-  #settle(loading: Promise<void>, error?: ChatError) {
+  #settle(loading: Promise<void>, show: () => void, error?: ChatError) {
     if (loading !== this.#loading) return
+    show()
     this.#loading = undefined
     this.#status = error ? 'failed' : 'ready'
     this.#error = error
@@ -201,19 +202,23 @@ export class ChannelList {
       if (page.channels.length > 0)
         settingsVersion = Math.min(settingsVersion, page.settingsVersion)
     } while (page.more && channels.length < count)
-    const lastSortKey = merge(channels, settingsVersion, first)
-    // Channels that were paged to beyond the first page stay listed.
-    if (page.more && lastSortKey > this.#lastSortKey && count === PAGE_SIZE) return
-    this.#lastSortKey = lastSortKey
-    this.#hasMore = page.more ?? false
+    return () => {
+      const lastSortKey = merge(channels, settingsVersion, first)
+      // Channels that were paged to beyond the first page stay listed.
+      if (page.more && lastSortKey > this.#lastSortKey && count === PAGE_SIZE) return
+      this.#lastSortKey = lastSortKey
+      this.#hasMore = page.more ?? false
+    }
   }
 
   async #loadMore() {
     const merge = this.options.startFetch()
     const page = await this.#fetchPage(this.#listed().length, PAGE_SIZE)
-    const lastSortKey = merge(page.channels, page.settingsVersion)
-    this.#lastSortKey = Math.min(this.#lastSortKey, lastSortKey)
-    this.#hasMore = page.more ?? false
+    return () => {
+      const lastSortKey = merge(page.channels, page.settingsVersion)
+      this.#lastSortKey = Math.min(this.#lastSortKey, lastSortKey)
+      this.#hasMore = page.more ?? false
+    }
   }
 
   #fetchPage(offset: number, limit: number) {

@@ -259,7 +259,9 @@ export class ChannelSync {
     this.#gapAfter = since
     context.catchUp.request(channelId, {
       since,
-      apply: (changes) => this.#fillGap(changes, profiles.after(now)),
+      // A request that waited for another connection may be about a gap that is filled by now.
+      apply: (changes) =>
+        since === this.#gapAfter ? this.#fillGap(changes, profiles.after(now)) : undefined,
     })
   }
 
