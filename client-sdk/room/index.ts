@@ -72,7 +72,7 @@ export class LiveRoom implements Room {
     this.sync = new ChannelSync({
       context,
       channelId: id,
-      loaderOf: createLoaders(context, id, (messageId) => this.sync.state.messages.get(messageId)),
+      loaderOf: createLoaders(context, id, (messageId) => this.sync.find(messageId)),
       watched: () => this.#stores.watched(),
       onChanged: () => this.redraw(),
       onLeft: () => {

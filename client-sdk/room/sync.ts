@@ -59,10 +59,11 @@ export class ChannelSync {
   #position: TopicPosition | undefined
   /** Whether the server has confirmed the subscription, and the connection is there. */
   #isSubscribed = false
-  /** The rev after which changes are missing: they are requested and not applied yet. */
+  /**
+   * The rev after which changes are missing: they are requested and not applied yet. -Infinity while
+   * starting over.
+   */
   #gapAfter: number | undefined
-  /** Whether the state was stored by an earlier page. */
-  #isRestored = false
   /** The size of the window above which the oldest messages are dropped. */
   #windowLimit = MAX_LIVE_MESSAGES
   /**
@@ -127,7 +128,6 @@ export class ChannelSync {
     if (this.state.mainWindow || this.#isSubscribed) return
     this.state = { ...this.state, ...stored }
     this.#position = position
-    this.#isRestored = true
     this.resources.set('messages', { status: 'stale' })
     this.options.onChanged()
   }
@@ -136,6 +136,11 @@ export class ChannelSync {
   get currentAt(): TopicPosition | undefined {
     const isReady = this.resources.get('messages').status === 'ready' && this.#isSubscribed
     return isReady ? this.#position : undefined
+  }
+
+  /** A message that is loaded, unless changes of it may be missing. */
+  find(messageId: string) {
+    return this.#gapAfter === undefined ? this.state.messages.get(messageId) : undefined
   }
 
   /** Applies a change now, and to the results of running loads, which may be older. */
@@ -219,12 +224,11 @@ export class ChannelSync {
 
   #handleSubscribed({ isRecovered, position }: { isRecovered: boolean; position: TopicPosition }) {
     const before = this.#position
-    const isOfAnotherEpoch = this.#isRestored && before?.epoch !== position.epoch
-    this.#isRestored = false
     this.#isSubscribed = true
     this.#position = position
     const { offset } = position
-    if (isOfAnotherEpoch) return this.#startOver(offset)
+    // The revs of another epoch mean nothing in this one.
+    if (before && before.epoch !== position.epoch) return this.#startOver(offset)
     // Messages that a jump loaded before the first subscription are of no rev.
     if (!before || !this.state.mainWindow) {
       this.state = { ...this.state, rev: offset }
@@ -286,6 +290,8 @@ export class ChannelSync {
   #startOver(rev: number): undefined {
     const { resources } = this
     const { context, channelId, loaderOf } = this.options
+    // Until it is replaced, nothing fills the gaps of the old state.
+    this.#gapAfter = Number.NEGATIVE_INFINITY
     resources.abandonLoads()
     this.#jumped.clear()
     resources.set('messages', { status: 'stale' })
