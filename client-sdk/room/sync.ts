@@ -20,6 +20,7 @@ import {
   dropShownSent,
   loadedWindowOf,
   newestPage,
+  PAGE_SIZE,
   trimWindow,
   windowSize,
   withWindow,
@@ -147,6 +148,14 @@ export class ChannelSync {
   apply(change: (state: ChannelState) => ChannelState) {
     this.resources.buffer.add(change)
     this.update(change)
+  }
+
+  /** Applies the answer to a call. A room that nobody watches keeps about as much as one left. */
+  takeResult(change: (state: ChannelState) => ChannelState) {
+    this.apply(change)
+    if (this.isActive) return
+    this.update((state) => trimWindow(state, 2 * PAGE_SIZE))
+    this.options.context.onLeft(this.options.channelId)
   }
 
   update(change: (state: ChannelState) => ChannelState) {
