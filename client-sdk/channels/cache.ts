@@ -128,7 +128,7 @@ export class ChannelsCache {
   async handleReconnect({ hasGap }: { hasGap: boolean }) {
     // After a backup was restored, versions may be lower than before. Names that were missed are in
     // the answers to come.
-    if (hasGap) for (const known of [this.#parts, this.profiles]) known.clear()
+    for (const known of hasGap ? [this.#parts, this.profiles] : []) known.clear()
     this.#unread.version = 0
     const [lists, merge] = [[...this.#lists.values()], this.#startFetch()]
     for (const list of lists) list.trim()

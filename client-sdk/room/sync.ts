@@ -60,10 +60,7 @@ export class ChannelSync {
   #position: TopicPosition | undefined
   /** Whether the server has confirmed the subscription, and the connection is there. */
   #isSubscribed = false
-  /**
-   * The rev after which changes are missing: they are requested and not applied yet. -Infinity while
-   * starting over.
-   */
+  /** The rev after which changes are missing, which are requested. -Infinity: all is reloaded. */
   #gapAfter: number | undefined
   /** The size of the window above which the oldest messages are dropped. */
   #windowLimit = MAX_LIVE_MESSAGES
@@ -139,10 +136,9 @@ export class ChannelSync {
     return isReady ? this.#position : undefined
   }
 
-  /** A message that is loaded, unless changes of it may be missing. */
-  find(messageId: string) {
-    return this.#gapAfter === undefined ? this.state.messages.get(messageId) : undefined
-  }
+  /** A loaded message, unless its changes may be missing. */
+  readonly find = (messageId: string) =>
+    this.#gapAfter === undefined ? this.state.messages.get(messageId) : undefined
 
   /** Applies a change now, and to the results of running loads, which may be older. */
   apply(change: (state: ChannelState) => ChannelState) {
@@ -152,9 +148,8 @@ export class ChannelSync {
 
   /** Applies the answer to a call. A room that nobody watches keeps about as much as one left. */
   takeResult(change: (state: ChannelState) => ChannelState) {
-    this.apply(change)
-    if (this.isActive) return
-    this.update((state) => trimWindow(state, 2 * PAGE_SIZE))
+    if (this.isActive) return this.apply(change)
+    this.apply((state) => trimWindow(change(state), 2 * PAGE_SIZE))
     this.options.context.onLeft(this.options.channelId)
   }
 
@@ -272,9 +267,8 @@ export class ChannelSync {
     this.#gapAfter = since
     context.catchUp.request(channelId, {
       since,
-      // A request that waited for another connection may be about a gap that is filled by now.
-      apply: (changes) =>
-        since === this.#gapAfter ? this.#fillGap(changes, profiles.after(now)) : undefined,
+      // The gap may be filled by now: requests outlast connections.
+      apply: (changes) => since === this.#gapAfter && this.#fillGap(changes, profiles.after(now)),
     })
   }
 

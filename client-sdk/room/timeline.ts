@@ -140,8 +140,8 @@ export const windowSize = (state: ChannelState) =>
 /**
  * If the window includes the newest message and holds more than `limit`, drops the older ones down
  * to half of the limit. If it does not, drops newer ones once they are more than that: they are
- * loaded when the user pages there. So it does without a window. Pinned and just-sent messages and those of open threads are
- * kept.
+ * loaded when the user pages there. Without a window all are newer ones. Pinned and just-sent
+ * messages and those of open threads are kept.
  */
 export function trimWindow(state: ChannelState, limit: number): ChannelState {
   const { mainWindow, threadWindows, messages, justSent } = state
