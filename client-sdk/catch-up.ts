@@ -50,6 +50,10 @@ export class CatchUp {
   /** Takes the total of unread messages; undefined while it is not requested. */
   #applyTotal: ((response: Total) => void) | undefined
   #running: Promise<void> | undefined
+  /** The requests of the running call. */
+  #asked: [string, ChangesRequest[]][] = []
+  /** Counts connections, so that answers to calls of an earlier one are ignored. */
+  #connections = 0
   #timer: ReturnType<typeof setTimeout> | undefined
   /** Whether requests wait for `run()`, which comes once topics are subscribed. */
   isHeld = true
@@ -95,12 +99,14 @@ export class CatchUp {
   }
 
   /**
-   * Handles the loss of the connection: requests wait for the next one, to share its first call,
-   * which does not wait for one that may be lost.
+   * Handles the loss of the connection: requests wait for the next one, to share its first call.
+   * So do those of the running call, which may be lost, or be answered with what is old by then.
    */
   hold() {
     this.isHeld = true
     this.#running = undefined
+    this.#connections += 1
+    for (const [channelId, requests] of this.#asked.splice(0)) this.#add(channelId, requests)
     clearTimeout(this.#timer)
     this.#retries.end()
   }
@@ -120,19 +126,22 @@ export class CatchUp {
 
   /** Nothing is repeated while offline: the next connection runs it. */
   #runOrRetry() {
-    this.run().then(this.#retries.end, (error) => {
+    this.run().catch((error) => {
       if (!this.isHeld) this.#retries.later(error)
     })
   }
 
   async #run() {
     const channelIds: string[] = []
+    const connection = this.#connections
+    const isCurrent = () => connection === this.#connections
     try {
-      while (this.#pending.size > 0 || this.#applyTotal) {
+      while (isCurrent() && (this.#pending.size > 0 || this.#applyTotal)) {
         const batch = [...this.#pending].slice(0, CHANNELS_PER_CALL)
         for (const [channelId] of batch) this.#pending.delete(channelId)
-        channelIds.push(...(await this.#pull(batch)))
+        channelIds.push(...(await this.#pull(batch, isCurrent)))
       }
+      if (isCurrent()) this.#retries.end()
     } finally {
       // Gaps that were filled before a later call failed are not asked for again.
       if (channelIds.length > 0) this.options.emitter.emit({ type: 'resync', channelIds })
@@ -140,7 +149,8 @@ export class CatchUp {
   }
 
   /** Pulls the changes of a batch; resolves to the channels with a gap that was filled. */
-  async #pull(batch: [string, ChangesRequest[]][]) {
+  async #pull(batch: [string, ChangesRequest[]][], isCurrent: () => boolean) {
+    this.#asked = [...batch]
     const channels = Object.fromEntries(
       batch.map(([channelId, requests]) => [channelId, lowestRev(requests)]),
     )
@@ -152,11 +162,13 @@ export class CatchUp {
       const response = await presences().share((userIds) =>
         api.sync.pull({ channels, ...parts, total, userIds }),
       )
+      if (!isCurrent()) return []
+      this.#asked = []
       if (applyTotal === this.#applyTotal) this.#applyTotal = undefined
       applyTotal?.(response)
       const applied = batch.map(async ([channelId, requests]) => {
-        const changes = response.channels[channelId]
-        if (!changes) return []
+        // Without an answer each request is on its own, and its next call says what is wrong.
+        const changes = response.channels[channelId] ?? {}
         if (changes.more && !changes.channel) {
           // The response had no room for this channel.
           this.#add(channelId, requests)
@@ -170,10 +182,13 @@ export class CatchUp {
       })
       return (await Promise.all(applied)).flat()
     } catch (error) {
+      // Those of a connection that is lost are requested again by now, if there is another.
+      if (!isCurrent() && !this.isHeld) return []
       const failure = toChatError(error)
+      this.#asked = []
       for (const [channelId, requests] of batch) {
         const kept = requests.filter(({ fail }) => !fail)
-        if (kept.length > 0) this.#add(channelId, kept)
+        if (isCurrent() && kept.length > 0) this.#add(channelId, kept)
         for (const { fail } of requests) fail?.(failure)
       }
       throw error

@@ -1,4 +1,5 @@
 import type { ChannelsCache } from './channels/cache.ts'
+import { startOver } from './channels/start-over.ts'
 import { NewestValues } from './channels/versions.ts'
 import type { ClientContext } from './context.ts'
 import type { ChannelEvent, ChatEvent, UserEvent } from './events.ts'
@@ -22,6 +23,8 @@ type EventDispatcherOptions = {
 export class EventDispatcher {
   /** Whether events of the user's own topic were missed before the current subscription. */
   hasGap = true
+  /** The numbering of the events. */
+  #epoch: string | undefined
   /** By user, the event with the newest profile. */
   readonly #profiles = new NewestValues<object>()
 
@@ -34,7 +37,7 @@ export class EventDispatcher {
     const topic = userTopic(appId, user.id)
     link.subscribe(topic, {
       onSubscribed: ({ isRecovered, position }) => {
-        this.options.onEpoch(position.epoch)
+        this.#handleEpoch(position.epoch)
         this.hasGap = !isRecovered
         if (isRecovered) return
         // After a backup was restored, versions may be lower than before.
@@ -70,6 +73,18 @@ export class EventDispatcher {
   handleAccessLost(channelId: string) {
     this.options.cache.remove(channelId)
     void this.options.rooms.get(channelId)?.handleAccessLost()
+  }
+
+  /** After a backup was restored revs start over: nothing is kept of those before. */
+  #handleEpoch(epoch: string) {
+    const { rooms, cache, onEpoch } = this.options
+    onEpoch(epoch)
+    this.#epoch ??= epoch
+    if (this.#epoch === epoch) return
+    this.#epoch = epoch
+    startOver(cache.restorable)
+    // Those that are watched start over with their own topics.
+    for (const room of rooms.values()) room.free()
   }
 
   /** Some of these events are in the channel's topic too, but that reaches only its subscribers. */

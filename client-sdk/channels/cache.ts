@@ -126,8 +126,9 @@ export class ChannelsCache {
    * events, so all are fetched.
    */
   async handleReconnect({ hasGap }: { hasGap: boolean }) {
-    // After a backup was restored, versions may be lower than before.
-    if (hasGap) this.#parts.clear()
+    // After a backup was restored, versions may be lower than before. Names that were missed are in
+    // the answers to come.
+    for (const known of hasGap ? [this.#parts, this.profiles] : []) known.clear()
     this.#unread.version = 0
     const [lists, merge] = [[...this.#lists.values()], this.#startFetch()]
     for (const list of lists) list.trim()

@@ -18,6 +18,11 @@ export class LatestProfiles {
     this.#profiles.set(user.id, { user, recordedAt: this.#clock })
   }
 
+  /** Forgets them: later ones were missed, and answers have those. */
+  clear() {
+    this.#profiles.clear()
+  }
+
   after(time: number): UserSummary[] {
     const newer = [...this.#profiles.values()].filter(({ recordedAt }) => recordedAt > time)
     return newer.map(({ user }) => user)

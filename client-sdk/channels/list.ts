@@ -83,7 +83,7 @@ export class ChannelList {
       },
       loadMore: () => {
         if (!this.#hasMore) return Promise.resolve()
-        return this.#loading ?? this.#run(() => this.#loadMore())
+        return this.#loading ?? this.#run((isCurrent) => this.#loadMore(isCurrent))
       },
     }
   }
@@ -115,7 +115,7 @@ export class ChannelList {
     this.redraw()
   }
 
-  /** Forgets what was restored. */
+  /** Forgets what it shows, which is of another epoch or app. */
   startOver() {
     this.#status = 'loading'
     this.#lastSortKey = Number.POSITIVE_INFINITY
@@ -151,7 +151,7 @@ export class ChannelList {
       await this.#loading.catch(() => {})
     }
     const listed = hasGap ? this.#listed().length : 0
-    await this.#run(() => this.#loadFirst(Math.max(listed, PAGE_SIZE)))
+    await this.#run((isCurrent) => this.#loadFirst(Math.max(listed, PAGE_SIZE), isCurrent))
   }
 
   #loadIfNeeded() {
@@ -161,9 +161,10 @@ export class ChannelList {
       this.reload({ hasGap: true }).catch(() => {})
   }
 
-  #run(load: () => Promise<void>): Promise<void> {
+  /** Runs a load, which must change nothing once another has begun on a later connection. */
+  #run(load: (isCurrent: () => boolean) => Promise<void>): Promise<void> {
     this.#isLoadCurrent = this.options.context.link.isConnected
-    const loading: Promise<void> = load().then(
+    const loading: Promise<void> = load(() => loading === this.#loading).then(
       () => this.#settle(loading),
       (cause) => {
         const error = toChatError(cause)
@@ -175,7 +176,7 @@ export class ChannelList {
     return loading
   }
 
-  /** Takes the outcome of a load, unless another has begun on a later connection. */
+  /** Takes the outcome of a load. */
   #settle(loading: Promise<void>, error?: ChatError) {
     if (loading !== this.#loading) return
     this.#loading = undefined
@@ -186,7 +187,7 @@ export class ChannelList {
     this.redraw()
   }
 
-  async #loadFirst(count: number) {
+  async #loadFirst(count: number, isCurrent: () => boolean) {
     const merge = this.options.startFetch()
     const channels: Channel[] = []
     let settingsVersion = Number.POSITIVE_INFINITY
@@ -201,6 +202,7 @@ export class ChannelList {
       if (page.channels.length > 0)
         settingsVersion = Math.min(settingsVersion, page.settingsVersion)
     } while (page.more && channels.length < count)
+    if (!isCurrent()) return
     const lastSortKey = merge(channels, settingsVersion, first)
     // Channels that were paged to beyond the first page stay listed.
     if (page.more && lastSortKey > this.#lastSortKey && count === PAGE_SIZE) return
@@ -208,11 +210,11 @@ export class ChannelList {
     this.#hasMore = page.more ?? false
   }
 
-  async #loadMore() {
+  async #loadMore(isCurrent: () => boolean) {
     const merge = this.options.startFetch()
     const page = await this.#fetchPage(this.#listed().length, PAGE_SIZE)
-    const lastSortKey = merge(page.channels, page.settingsVersion)
-    this.#lastSortKey = Math.min(this.#lastSortKey, lastSortKey)
+    if (!isCurrent()) return
+    this.#lastSortKey = Math.min(this.#lastSortKey, merge(page.channels, page.settingsVersion))
     this.#hasMore = page.more ?? false
   }
 

@@ -1,6 +1,7 @@
 import type { RestoredList } from '../context.ts'
 import type { ListSnapshotData, ShownChannels } from '../snapshot-source.ts'
 import type { ChannelList } from './list.ts'
+import { startOver } from './start-over.ts'
 
 /** The channels that an earlier page has listed, shown until lists have loaded. */
 export class RestoredChannels implements RestoredList {
@@ -33,13 +34,9 @@ export class RestoredChannels implements RestoredList {
 
   /** Drops them: they are of another epoch, or of another app. */
   drop() {
-    const { channels, lists, unread, onChange } = this.options
     if (this.#from === undefined) return
     this.#from = undefined
-    channels.clear()
-    for (const list of lists.values()) list.startOver()
-    unread.total = 0
-    onChange()
+    startOver(this.options)
   }
 
   /** The listed channels, for a later page; undefined if no list is up to date. */

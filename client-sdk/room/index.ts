@@ -72,7 +72,7 @@ export class LiveRoom implements Room {
     this.sync = new ChannelSync({
       context,
       channelId: id,
-      loaderOf: createLoaders(context, id, (messageId) => this.sync.state.messages.get(messageId)),
+      loaderOf: createLoaders(context, id, (messageId) => this.sync.find(messageId)),
       watched: () => this.#stores.watched(),
       onChanged: () => this.redraw(),
       onLeft: () => {
@@ -207,11 +207,11 @@ export class LiveRoom implements Room {
     this.redraw()
   }
   handleSent(message: Message) {
-    this.sync.apply((state) => addSent(state, message))
+    this.sync.takeResult((state) => addSent(state, message))
   }
   handleStep(step: OutboxStep) {
     const message = this.#mutations.editedBy(step)
-    if (message) this.sync.update((state) => upsertMessages(state, [message]))
+    if (message) this.sync.takeResult((state) => upsertMessages(state, [message]))
     this.#mutations.handleStep(step)
   }
   redraw() {

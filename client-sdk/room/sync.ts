@@ -20,6 +20,7 @@ import {
   dropShownSent,
   loadedWindowOf,
   newestPage,
+  PAGE_SIZE,
   trimWindow,
   windowSize,
   withWindow,
@@ -59,10 +60,8 @@ export class ChannelSync {
   #position: TopicPosition | undefined
   /** Whether the server has confirmed the subscription, and the connection is there. */
   #isSubscribed = false
-  /** The rev after which changes are missing: they are requested and not applied yet. */
+  /** The rev after which changes are missing, which are requested. -Infinity: all is reloaded. */
   #gapAfter: number | undefined
-  /** Whether the state was stored by an earlier page. */
-  #isRestored = false
   /** The size of the window above which the oldest messages are dropped. */
   #windowLimit = MAX_LIVE_MESSAGES
   /**
@@ -127,7 +126,6 @@ export class ChannelSync {
     if (this.state.mainWindow || this.#isSubscribed) return
     this.state = { ...this.state, ...stored }
     this.#position = position
-    this.#isRestored = true
     this.resources.set('messages', { status: 'stale' })
     this.options.onChanged()
   }
@@ -138,10 +136,21 @@ export class ChannelSync {
     return isReady ? this.#position : undefined
   }
 
+  /** A loaded message, unless its changes may be missing. */
+  readonly find = (messageId: string) =>
+    this.#gapAfter === undefined ? this.state.messages.get(messageId) : undefined
+
   /** Applies a change now, and to the results of running loads, which may be older. */
   apply(change: (state: ChannelState) => ChannelState) {
     this.resources.buffer.add(change)
     this.update(change)
+  }
+
+  /** Applies the answer to a call. A room that nobody watches keeps about as much as one left. */
+  takeResult(change: (state: ChannelState) => ChannelState) {
+    if (this.isActive) return this.apply(change)
+    this.apply((state) => trimWindow(change(state), 2 * PAGE_SIZE))
+    this.options.context.onLeft(this.options.channelId)
   }
 
   update(change: (state: ChannelState) => ChannelState) {
@@ -219,12 +228,11 @@ export class ChannelSync {
 
   #handleSubscribed({ isRecovered, position }: { isRecovered: boolean; position: TopicPosition }) {
     const before = this.#position
-    const isOfAnotherEpoch = this.#isRestored && before?.epoch !== position.epoch
-    this.#isRestored = false
     this.#isSubscribed = true
     this.#position = position
     const { offset } = position
-    if (isOfAnotherEpoch) return this.#startOver(offset)
+    // The revs of another epoch mean nothing in this one.
+    if (before && before.epoch !== position.epoch) return this.#startOver(offset)
     // Messages that a jump loaded before the first subscription are of no rev.
     if (!before || !this.state.mainWindow) {
       this.state = { ...this.state, rev: offset }
@@ -259,7 +267,8 @@ export class ChannelSync {
     this.#gapAfter = since
     context.catchUp.request(channelId, {
       since,
-      apply: (changes) => this.#fillGap(changes, profiles.after(now)),
+      // The gap may be filled by now: requests outlast connections.
+      apply: (changes) => since === this.#gapAfter && this.#fillGap(changes, profiles.after(now)),
     })
   }
 
@@ -284,6 +293,8 @@ export class ChannelSync {
   #startOver(rev: number): undefined {
     const { resources } = this
     const { context, channelId, loaderOf } = this.options
+    // Until it is replaced, nothing fills the gaps of the old state.
+    this.#gapAfter = Number.NEGATIVE_INFINITY
     resources.abandonLoads()
     this.#jumped.clear()
     resources.set('messages', { status: 'stale' })

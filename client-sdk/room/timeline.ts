@@ -66,11 +66,11 @@ export function addSent(state: ChannelState, message: Message): ChannelState {
   return { ...upsertMessages(state, [message]), justSent }
 }
 
-/** Forgets just-sent messages that a window includes by now, and those no longer known. */
+/** Forgets just-sent messages that a window reaches by now, and those no longer known. */
 export function dropShownSent(state: ChannelState): ChannelState {
   const justSent = state.justSent.filter((sent) => {
     const message = state.messages.get(sent.messageId)
-    return message && !isInWindow(message, windowOf(state, sent))
+    return message && message.seq > (windowOf(state, sent)?.to ?? 0)
   })
   return justSent.length === state.justSent.length ? state : { ...state, justSent }
 }
@@ -140,8 +140,8 @@ export const windowSize = (state: ChannelState) =>
 /**
  * If the window includes the newest message and holds more than `limit`, drops the older ones down
  * to half of the limit. If it does not, drops newer ones once they are more than that: they are
- * loaded when the user pages there. Pinned and just-sent messages and those of open threads are
- * kept.
+ * loaded when the user pages there. Without a window all are newer ones. Pinned and just-sent
+ * messages and those of open threads are kept.
  */
 export function trimWindow(state: ChannelState, limit: number): ChannelState {
   const { mainWindow, threadWindows, messages, justSent } = state
@@ -150,7 +150,7 @@ export function trimWindow(state: ChannelState, limit: number): ChannelState {
     (next, timeline) => trimTimeline(next, timeline, limit),
     state,
   )
-  const newer = mainWindow ? messages.range(mainWindow.to + 1, Number.POSITIVE_INFINITY) : []
+  const newer = messages.range((mainWindow?.to ?? 0) + 1, Number.POSITIVE_INFINITY)
   if (trimmed === state && count(newer) <= limit) return state
   const windows = [trimmed.mainWindow, windowOf(trimmed, { replies: false })]
   const isKept = (message: ChatMessage) =>

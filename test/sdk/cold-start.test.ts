@@ -175,13 +175,13 @@ test('a snapshot that is not of this form or version is ignored and removed', as
 test('a snapshot of another numbering is dropped, and replaced by what is true', async () => {
   const { before, talk, again, rows, owner } = await coldStart()
   before.disconnect()
-  const { chat, room, list, cut, mend, loseEvents } = again()
+  const { chat, room, list, cut, mend, newEpoch } = again()
   cut()
   chat.connect().catch(() => {})
   await until(room.messages, ({ items }) => items.length === 2)
   talk.messages.splice(1)
   talk.find('c-0001').text = 'restored'
-  loseEvents()
+  newEpoch()
   mend()
   chat.wake()
   await isLive(chat)
@@ -204,9 +204,9 @@ test('rooms of another numbering are dropped where no list was shown, opened or 
   await expect.poll(kept).toEqual(['room a', 'room b'])
   before.chat.disconnect()
 
-  const { chat, channel, loseEvents } = scriptedChat({ ...all, storage })
+  const { chat, channel, newEpoch } = scriptedChat({ ...all, storage })
+  newEpoch()
   for (const id of ['a', 'b']) channel(id).send(`restored in ${id}`)
-  loseEvents()
   await chat.connect()
   chat.channel('a').watch()
   await expect

@@ -14,6 +14,9 @@ type Command = {
 export function createRealtime() {
   const sockets = new Set<ScriptedSocket>()
   const logs = new Map<string, Publication[]>()
+  /** The topics whose next subscription cannot recover what was missed. */
+  const lost = new Set<string>()
+  const known = new Set<string>()
   const refused = new Set<string>()
   const network = { isCut: false, opened: 0, epoch: EPOCH, isHeld: false, refusesTokens: false }
   let held: (() => void)[] = []
@@ -34,7 +37,9 @@ export function createRealtime() {
   ) => {
     if (refused.has(channel)) return { error: { code: 103, message: 'permission denied' } }
     socket.topics.add(channel)
-    const isRecovered = recover && epoch === network.epoch
+    known.add(channel)
+    const isLost = lost.delete(channel)
+    const isRecovered = recover && epoch === network.epoch && !isLost
     const missed = logOf(channel).filter((event) => (event.offset ?? 0) > offset)
     return {
       subscribe: {
@@ -147,7 +152,12 @@ export function createRealtime() {
       push({ channel: topic, unsubscribe: { code: 2500, reason: 'insufficient state' } }),
     /** Past events cannot be recovered any more. */
     loseEvents: () => {
+      for (const topic of known) lost.add(topic)
+    },
+    /** A backup was restored: revs and offsets start over. */
+    newEpoch: () => {
       network.epoch += '+'
+      logs.clear()
     },
   }
 }
