@@ -4,7 +4,7 @@ import type { Log } from '../core/log.ts'
 import type { Db } from '../db/client.ts'
 import { timings as defaults, type Timings } from './timings.ts'
 
-/** How many heartbeats a worker may take to show that it lives after the database's clock was set. */
+/** How many heartbeats a worker has to show that it lives, after the database's clock was set. */
 const HEARTBEATS = 3
 
 type WatchOptions = { db: Db; timings?: Partial<Timings> | undefined }
