@@ -843,8 +843,8 @@ export interface Api {
       /** With `total`: unread messages in all channels. */
       totalUnread?: number | undefined
       /**
-       * Version of the total, like `version` in `channel.total_unread_changed`: a total with a
-       * lower one than the last is older, and to be ignored.
+       * Version of the total, like `version` in `channel.total_unread_changed`. Ignore a total
+       * whose version is lower than the last one you saw.
        */
       totalUnreadVersion?: number | undefined
     }>
@@ -1394,8 +1394,8 @@ export interface Api {
       /** Unread messages in all channels. */
       count: number
       /**
-       * Version of the total, like `version` in `channel.total_unread_changed`: a total with a
-       * lower one than the last is older, and to be ignored.
+       * Version of the total, like `version` in `channel.total_unread_changed`. Ignore a total
+       * whose version is lower than the last one you saw.
        */
       version: number
     }>
@@ -1535,8 +1535,8 @@ export interface Api {
       /** With `total`: unread messages in all channels. */
       totalUnread?: number | undefined
       /**
-       * Version of the total, like `version` in `channel.total_unread_changed`: a total with a
-       * lower one than the last is older, and to be ignored.
+       * Version of the total, like `version` in `channel.total_unread_changed`. Ignore a total
+       * whose version is lower than the last one you saw.
        */
       totalUnreadVersion?: number | undefined
     }>
@@ -1961,8 +1961,8 @@ export interface Api {
      */
     setBeforeSend(args: {
       /**
-       * Where messages are sent to be judged: https, on the default port, at a public address. The
-       * operator can allow other hosts (WEBHOOK_ALLOW_HOSTS), and in development http is allowed.
+       * Where messages are screened: https, on the default port, at a public address. The operator
+       * can allow other hosts (WEBHOOK_ALLOW_HOSTS), and in development http is allowed.
        */
       url: string
       onError: OnHookError
@@ -2261,9 +2261,9 @@ export interface ChannelEvents {
     readAt: string
   }
   /**
-   * The text of a message with `streaming: true` has grown. A client that has it up to `at` or
-   * further puts this there; one with less has missed a part, which the `message.updated` that
-   * follows has. In channels with more than 100 members, parts are joined for 100 ms.
+   * The text of a message with `streaming: true` has grown. If you have its text up to `at`, append
+   * what you lack of `text`; otherwise wait for the next `message.updated`. In channels with more
+   * than 100 members, parts are joined for 100 ms.
    */
   'message.delta': {
     /** Id of the channel. */
@@ -2320,7 +2320,9 @@ export interface UserEvents {
       memberCount: number
       /** Unread messages for the caller. */
       unreadCount: number
-      /** Version of `unreadCount`: of two counts the one with the higher one is newer. */
+      /**
+       * Version of `unreadCount`. Ignore a count whose version is lower than the last one you saw.
+       */
       unreadVersion: number
       /** `seq` of the caller's read position; 0 if nothing was read. */
       lastReadSeq: number
@@ -2393,8 +2395,8 @@ export interface UserEvents {
     /** Unread messages in the channel now. */
     count: number
     /**
-     * Version of the count, like `unreadVersion` of the channel: a count with a lower one than the
-     * last is older, and to be ignored.
+     * Version of the count, like `unreadVersion` of the channel. Ignore a count whose version is
+     * lower than the last one you saw.
      */
     version: number
   }
@@ -2403,10 +2405,9 @@ export interface UserEvents {
     /** Unread messages in all channels now. */
     count: number
     /**
-     * Version of the count, like `totalUnreadVersion` in responses: a count with a lower one than
-     * the last is older, and to be ignored. If it is absent, take the count and forget the last
-     * version. Forget that also when you connect again: versions of a restored database may be
-     * lower.
+     * Version of the count, like `totalUnreadVersion` in responses. Ignore a count whose version is
+     * lower than the last one you saw. If it is absent, take the count and forget the last version.
+     * Forget that also when you connect again: versions of a restored database may be lower.
      */
     version?: number | undefined
   }
@@ -2438,8 +2439,8 @@ export interface UserEvents {
   'user.updated': {
     user: UserSummary
     /**
-     * Version of the name and image: those with a lower one than the last are older, and to be
-     * ignored. Absent from servers of earlier versions.
+     * Version of the name and image. Ignore those whose version is lower than the last one you saw.
+     * Absent from servers of earlier versions.
      */
     version?: number | undefined
   }
@@ -2454,7 +2455,7 @@ export interface UserEvents {
     lastActiveAt: string | null
     /**
      * Version of whether the user is online: in events `version`, in users `presenceVersion`.
-     * Ignore what has a lower version than the last one: it is older.
+     * Ignore a value whose version is lower than the last one you saw.
      */
     version?: number | undefined
   }
@@ -2469,7 +2470,7 @@ export interface UserEvents {
     lastActiveAt: string | null
     /**
      * Version of whether the user is online: in events `version`, in users `presenceVersion`.
-     * Ignore what has a lower version than the last one: it is older.
+     * Ignore a value whose version is lower than the last one you saw.
      */
     version?: number | undefined
   }
@@ -2733,7 +2734,9 @@ export interface WebhookEvents {
       memberCount: number
       /** Unread messages for the caller. */
       unreadCount: number
-      /** Version of `unreadCount`: of two counts the one with the higher one is newer. */
+      /**
+       * Version of `unreadCount`. Ignore a count whose version is lower than the last one you saw.
+       */
       unreadVersion: number
       /** `seq` of the caller's read position; 0 if nothing was read. */
       lastReadSeq: number
@@ -2963,7 +2966,7 @@ export interface AuditEntry {
     type: ActorType
     /** The API key. */
     keyId: string | null
-    /** The user, or whom the key acted as. */
+    /** The user who acted, or the one the key acted as. */
     userId: string | null
   }
   /** The operation that was carried out. */
@@ -3002,11 +3005,11 @@ export type BeforeSendAnswer = {
   reason: string
 }
 
-/** An endpoint that judges the messages of an app before they are stored. */
+/** An endpoint that screens the messages of an app before they are stored. */
 export interface BeforeSendHook {
   /**
-   * Where messages are sent to be judged: https, on the default port, at a public address. The
-   * operator can allow other hosts (WEBHOOK_ALLOW_HOSTS), and in development http is allowed.
+   * Where messages are screened: https, on the default port, at a public address. The operator can
+   * allow other hosts (WEBHOOK_ALLOW_HOSTS), and in development http is allowed.
    */
   url: string
   onError: OnHookError
@@ -3019,8 +3022,8 @@ export interface BeforeSendHook {
 /** The before-send hook, with the secret that its signatures are made with. */
 export interface BeforeSendHookWithSecret {
   /**
-   * Where messages are sent to be judged: https, on the default port, at a public address. The
-   * operator can allow other hosts (WEBHOOK_ALLOW_HOSTS), and in development http is allowed.
+   * Where messages are screened: https, on the default port, at a public address. The operator can
+   * allow other hosts (WEBHOOK_ALLOW_HOSTS), and in development http is allowed.
    */
   url: string
   onError: OnHookError
@@ -3094,7 +3097,7 @@ export interface Channel {
   memberCount: number
   /** Unread messages for the caller. */
   unreadCount: number
-  /** Version of `unreadCount`: of two counts the one with the higher one is newer. */
+  /** Version of `unreadCount`. Ignore a count whose version is lower than the last one you saw. */
   unreadVersion: number
   /** The newest message. */
   lastMessage: Message | null
@@ -3595,7 +3598,7 @@ export interface MessageDraft {
   clientId: string
 }
 
-/** `regular`: somebody wrote it. `system`: the backend says what happened. */
+/** `regular`: written by a user. `system`: sent by the backend. */
 export type MessageType = 'regular' | 'system'
 
 /**
@@ -3806,7 +3809,7 @@ export interface SyncMember {
   online: boolean
   /**
    * Version of whether the user is online: in events `version`, in users `presenceVersion`. Ignore
-   * what has a lower version than the last one: it is older.
+   * a value whose version is lower than the last one you saw.
    */
   presenceVersion: number
   /**
@@ -3868,7 +3871,7 @@ export interface User {
   online: boolean
   /**
    * Version of whether the user is online: in events `version`, in users `presenceVersion`. Ignore
-   * what has a lower version than the last one: it is older.
+   * a value whose version is lower than the last one you saw.
    */
   presenceVersion: number
 }
@@ -3893,7 +3896,7 @@ export interface UserDetails {
   online: boolean
   /**
    * Version of whether the user is online: in events `version`, in users `presenceVersion`. Ignore
-   * what has a lower version than the last one: it is older.
+   * a value whose version is lower than the last one you saw.
    */
   presenceVersion: number
   /** Your own metadata. */

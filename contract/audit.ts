@@ -36,7 +36,10 @@ export const AuditEntry = z
         userId: z
           .string()
           .nullable()
-          .meta({ description: 'The user, or whom the key acted as.', examples: [null] }),
+          .meta({
+            description: 'The user who acted, or the one the key acted as.',
+            examples: [null],
+          }),
       })
       .meta({ description: 'Who did it.' }),
     operation: z

@@ -46,7 +46,9 @@ export const Channel = z
     memberCount: z.int().meta({ description: 'How many members it has.', examples: [2] }),
     unreadCount: z.int().meta({ description: 'Unread messages for the caller.', examples: [3] }),
     unreadVersion: z.int().meta({
-      description: 'Version of `unreadCount`: of two counts the one with the higher one is newer.',
+      description:
+        'Version of `unreadCount`. Ignore a count whose version is lower than the last one you ' +
+        'saw.',
       examples: [40],
     }),
     lastMessage: Message.nullable().meta({ description: 'The newest message.' }),

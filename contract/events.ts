@@ -195,9 +195,8 @@ export const ephemeralChannelEvents = {
     })
     .meta({
       description:
-        'The text of a message with `streaming: true` has grown. A client that has it up to `at` ' +
-        'or further puts this there; one with less has missed a part, which the ' +
-        '`message.updated` that follows has. ' +
+        'The text of a message with `streaming: true` has grown. If you have its text up to ' +
+        '`at`, append what you lack of `text`; otherwise wait for the next `message.updated`. ' +
         `${inLargeChannels}, parts are joined for ${limits.streams.deltaSeconds * 1_000} ms.`,
     }),
   read_receipt: z
@@ -228,8 +227,8 @@ export const ephemeralUserEvents = {
       count: z.int().meta({ description: 'Unread messages in the channel now.', examples: [3] }),
       version: z.int().meta({
         description:
-          'Version of the count, like `unreadVersion` of the channel: a count with a lower one ' +
-          'than the last is older, and to be ignored.',
+          'Version of the count, like `unreadVersion` of the channel. Ignore a count whose ' +
+          'version is lower than the last one you saw.',
         examples: [40],
       }),
     })
@@ -242,8 +241,8 @@ export const ephemeralUserEvents = {
         .optional()
         .meta({
           description:
-            'Version of the count, like `totalUnreadVersion` in responses: a count with a lower ' +
-            'one than the last is older, and to be ignored. If it is absent, take the count and ' +
+            'Version of the count, like `totalUnreadVersion` in responses. Ignore a count whose ' +
+            'version is lower than the last one you saw. If it is absent, take the count and ' +
             'forget the last version. Forget that also when you connect again: versions of a ' +
             'restored database may be lower.',
           examples: [6_103_040],
@@ -260,8 +259,8 @@ export const ephemeralUserEvents = {
         .optional()
         .meta({
           description:
-            'Version of the name and image: those with a lower one than the last are older, and ' +
-            'to be ignored. Absent from servers of earlier versions.',
+            'Version of the name and image. Ignore those whose version is lower than the last ' +
+            'one you saw. Absent from servers of earlier versions.',
           examples: [1_772_021_348_250_000],
         }),
     })

@@ -116,7 +116,7 @@ export const presenceVersion = () =>
   z.int().meta({
     description:
       'Version of whether the user is online: in events `version`, in users `presenceVersion`. ' +
-      'Ignore what has a lower version than the last one: it is older.',
+      'Ignore a value whose version is lower than the last one you saw.',
     examples: [12],
   })
 
@@ -209,8 +209,8 @@ export const totalUnread = () =>
 export const totalVersion = () =>
   z.int().meta({
     description:
-      'Version of the total, like `version` in `channel.total_unread_changed`: a total with a ' +
-      'lower one than the last is older, and to be ignored.',
+      'Version of the total, like `version` in `channel.total_unread_changed`. Ignore a total ' +
+      'whose version is lower than the last one you saw.',
     examples: [6_103_040],
   })
 

@@ -8,7 +8,7 @@ const { timeoutMs } = limits.beforeSend
 const { rotationHours } = limits.webhooks
 const url = field.url().meta({
   description:
-    'Where messages are sent to be judged: https, on the default port, at a public address. The ' +
+    'Where messages are screened: https, on the default port, at a public address. The ' +
     'operator can allow other hosts (WEBHOOK_ALLOW_HOSTS), and in development http is allowed.',
   examples: ['https://shop.example.com/before-send'],
 })
@@ -20,7 +20,7 @@ const onError = z.enum(['allow', 'deny']).meta({
   examples: ['allow'],
 })
 
-/** An endpoint that judges the messages of an app before they are stored. */
+/** An endpoint that screens the messages of an app before they are stored. */
 const BeforeSendHook = z
   .object({
     url,
@@ -33,7 +33,7 @@ const BeforeSendHook = z
   })
   .meta({
     id: 'BeforeSendHook',
-    description: 'An endpoint that judges the messages of an app before they are stored.',
+    description: 'An endpoint that screens the messages of an app before they are stored.',
   })
 
 const WithSecret = BeforeSendHook.extend({

@@ -13,13 +13,13 @@ export const limits = {
   rates: { tokens: 100, messages: 60, requests: 1_000, appends: 3_000 },
   /** How long background jobs that were given up are kept for the operator. */
   givenUpJobDays: 7,
-  /** Of a job that was given up, so many of the things that it is about are shown. */
+  /** How many subjects of a given-up job are listed. */
   jobThingsShown: 10,
   bodyBytes: 256 * 1024,
   syncBodyBytes: 4 * 1024 * 1024,
   /**
-   * A body may have one value (an object, a list, a string, a number) for each so many bytes that
-   * one of its kind may have, and at most so many: values take far longer to parse than bytes.
+   * A body may contain one JSON value (an object, a list, a string, a number) for every `bytesEach`
+   * bytes of its size limit, up to a maximum: parsing values costs far more than reading bytes.
    */
   bodyValues: { bytesEach: 12, most: 100_000 },
   /** The most messages of a batch that one caller sends, and the size of its body. */

@@ -9,7 +9,7 @@ import { grouped, limits } from './limits.ts'
 /** The kind of a message: written by a user, or sent by the backend itself. */
 export const MessageType = z.enum(['regular', 'system']).meta({
   id: 'MessageType',
-  description: '`regular`: somebody wrote it. `system`: the backend says what happened.',
+  description: '`regular`: written by a user. `system`: sent by the backend.',
   examples: ['regular'],
 })
 

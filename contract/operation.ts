@@ -31,7 +31,7 @@ type Declaration<I extends z.ZodObject, O extends z.ZodObject, A extends Auth, M
   /** Default: `requests`. */
   limit?: Limit
   /**
-   * What an API key must be allowed for the call. Default: `read` for GET, otherwise `full`. `full`
+   * The scope that an API key needs for the call. Default: `read` for GET, otherwise `full`. `full`
    * includes the others.
    */
   scope?: KeyScope

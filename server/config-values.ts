@@ -28,7 +28,7 @@ export const secret = z
   )
 export const list = z.string().transform(splitList)
 const NO_POSTGRES_URL = 'expected a postgres:// URL'
-/** Of several hosts, the driver tries one after the other without a pause while none accepts. */
+/** With several hosts, the driver would try each in turn without a pause while none accepts. */
 export const postgresUrl = z
   .string()
   .regex(/^postgres(ql)?:\/\//, { error: NO_POSTGRES_URL, abort: true })

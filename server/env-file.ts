@@ -4,9 +4,9 @@ import { parseEnv } from 'node:util'
 import { readable } from './secret-files.ts'
 
 /**
- * What `.env` of the current folder sets, and the numbers of its lines that set nothing: those
- * without `=`. The parser of Node.js is not given these. It would take one for the beginning of the
- * next name, and that setting would be missing.
+ * Reads the variables that `.env` of the current folder sets, and the numbers of lines without `=`,
+ * which set nothing. Those lines are kept from the parser of Node.js: it would take one for the
+ * beginning of the next name, and that setting would be missing.
  */
 export function readEnvFile() {
   const file = resolve('.env')

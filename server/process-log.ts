@@ -73,7 +73,7 @@ function capture(methods: readonly (keyof typeof CONSOLE)[], { log, levelOf }: C
     }
 }
 
-/** As the console of Node.js has it, but of the error only the message, which is no format. */
+/** Formats like `console`, but prints only the message of an error, never as a format string. */
 function textOf(given: unknown[], err: Error | undefined) {
   const texts = given.map((one) => (one instanceof Error ? safeMessage(one) : one))
   return err && given[0] === err ? format('%s', ...texts) : format(...texts)

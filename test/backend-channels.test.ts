@@ -125,7 +125,7 @@ describe('a backend, for itself', () => {
 })
 
 describe('system messages', () => {
-  test('are of nobody, count in no unread count and take the next seq', async () => {
+  test('are by the system user, are never unread and take the next seq', async () => {
     const { id: channelId } = await createPrivate()
     await ana.messages.send({ channelId, text: 'one' })
     const sent = await backend().messages.send({ channelId, text: 'ben was invited' })

@@ -65,7 +65,7 @@ describe('an invalid variable is reported in one line', () => {
   }
   for (const [name, values] of Object.entries(bad)) {
     for (const value of values)
-      test(`${name}=${value}`, () =>
+      test(`${name}=${value} is refused, in a line with the name`, () =>
         expect(complaint({ [name]: value })).toMatch(new RegExp(`^${name}: expected [^\\n]+$`)))
   }
   test('the error does not contain the value, which may be a secret', () => {

@@ -97,7 +97,7 @@ test('a preflight has no body, needs no credentials and counts towards no limit'
   expect(answer.headers).not.toHaveProperty('ratelimit-limit')
 })
 
-describe('no CORS header for', () => {
+describe('CORS headers go to allowed origins only', () => {
   for (const other of [
     'https://evil.example.com',
     'http://app.example.com',
@@ -109,7 +109,7 @@ describe('no CORS header for', () => {
     '*',
     'https://other.example.com',
   ]) {
-    test(other, async () => {
+    test(`${other} gets no CORS header`, async () => {
       const [answer] = (await answers(world(), { Origin: other }))[404]
       expect(
         Object.keys(answer?.headers ?? {}).filter((name) => name.startsWith('access-control')),
@@ -117,7 +117,7 @@ describe('no CORS header for', () => {
       expect(answer?.headers.vary).toBe('Origin')
     })
   }
-  test('a request without an origin', async () => {
+  test('a request without an origin gets no CORS header', async () => {
     const [answer] = (await answers(world(), {}))[401]
     expect(answer?.headers).not.toHaveProperty('access-control-allow-origin')
     expect(answer?.headers.vary).toBe('Origin')

@@ -154,7 +154,7 @@ test('messages deleted before the migration are counted as tombstones', async ()
   ])
 })
 
-test('ids that were used again before the migration are known as such', async () => {
+test('reused user ids are recognised after the migration', async () => {
   const url = await createEmptyDatabase()
   await migrateUpTo(url, '0035_members_with_role')
   const sql = connect(url)

@@ -40,7 +40,7 @@ test('no more than one planted defect in twenty survives, in any area', () => {
     expect(caught / planted, area).toBeGreaterThanOrEqual(0.95)
 })
 
-test('the score is that of the list, defect by defect: it falls only in sight', () => {
+test('the committed mutation score matches the list of defects', () => {
   expect(readScore()).toEqual(scoreOf(defects, (defect) => verdicts.of(defect) === true))
 })
 

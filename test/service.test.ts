@@ -84,7 +84,7 @@ test('with external jobs, health and log say if no worker runs, and when one is 
   await becomes('missing')
   expect(lines).toEqual([
     'warn: staged jobs wait: no worker is running, start one with parley worker',
-    'info: a worker runs the staged jobs again',
+    'info: staged jobs resumed: a worker is running',
     'warn: staged jobs wait: no worker is running, start one with parley worker',
   ])
 })

@@ -207,11 +207,12 @@ describe('malformed tRPC requests cause no server error', () => {
     'parameters that are not JSON': () => send('service.live?connectionParams={'),
   }
   for (const [name, ask] of Object.entries(odd))
-    test(name, async () => expect((await ask()).status).toBeLessThan(500))
+    test(`${name} is no server error`, async () => expect((await ask()).status).toBeLessThan(500))
   for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
-    test(method, async () => expect((await send('service.live', { method })).status).toBe(404))
+    test(`a tRPC request by ${method} is answered with 404`, async () =>
+      expect((await send('service.live', { method })).status).toBe(404))
   }
-  test('TRACE', async () =>
+  test('a tRPC request by TRACE is answered with 405', async () =>
     expect((await send('service.live', { method: 'TRACE' })).status).toBe(405))
   test('a tRPC batch has at most 20 calls', async () => {
     const batch = (length: number) =>

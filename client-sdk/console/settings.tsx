@@ -54,7 +54,7 @@ function Fields({ app, onChange, isSaved, setSaved }: FieldsProps) {
     await api.apps.update({
       appId: app.id,
       ...changed({ name: name.trim() }, app),
-      // What is sent is what the audit log says was changed.
+      // Send only changed settings, so the audit log names only those.
       ...(hasAny(changes) && { settings: changes }),
     })
     setConfirming(false)

@@ -54,7 +54,7 @@ export class AdmissionLoads {
     this.#isLoopBusy = isLoopBusy
     this.#perApp = Math.max(1, Math.floor(poolSize / 2))
     const { user } = limits.callsAtOnce
-    // Of three places or more, a user's calls and waiting batches leave one to others.
+    // With three places or more, a user's calls and waiting batches leave one to others.
     this.#perUser = Math.max(1, Math.min(user, Math.ceil(this.#perApp / 2), this.#perApp - 2))
     const left = this.#perApp - this.#perUser
     this.#waitsOfUser = Math.max(1, Math.min(Math.ceil(this.#perUser / 2), left - 1))

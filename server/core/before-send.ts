@@ -8,7 +8,7 @@ import { signedHeaders } from './signed-request.ts'
 import { hasUnsafeKeys, UNSAFE_KEYS } from './unsafe-keys.ts'
 import { withTimeout } from './with-timeout.ts'
 
-/** The endpoint of an app that judges its messages. */
+/** The endpoint of an app that screens its messages. */
 export type BeforeSendHook = {
   url: string
   onError: 'allow' | 'deny'

@@ -72,7 +72,7 @@ export function createMetrics() {
     }),
     beforeSend: new Counter({
       name: 'parley_before_send_total',
-      help: 'Messages judged by before-send hooks by outcome: allow, change, refuse, or error.',
+      help: 'Messages screened by before-send hooks by outcome: allow, change, refuse, or error.',
       labelNames: ['outcome'] as const,
       registers,
     }),

@@ -15,6 +15,6 @@ export const notAuthor = () => new ApiError('FORBIDDEN', 'You are not the author
 export const channelFrozen = () => new ApiError('FORBIDDEN', 'The channel is frozen')
 export const notStreaming = () =>
   new ApiError('FORBIDDEN', 'The message was not sent with streaming: true')
-/** The hook could only judge the beginning of a growing text. */
+/** The hook could only screen the beginning of a growing text. */
 export const streamIsScreened = () =>
-  new ApiError('FORBIDDEN', 'Only the backend may stream messages that a hook judges')
+  new ApiError('FORBIDDEN', 'Only the backend may stream messages while a before-send hook is set')

@@ -22,7 +22,7 @@ export { type Deadline, DeadlineError } from './pool.ts'
 /** The database, as a pool of connections. Each piece of work has one of them to itself. */
 export type Db = ReturnType<typeof createDb>
 
-/** Of a database that answers: whether it refuses writes for lack of room. */
+/** Whether a database that answers refuses writes because its disk is full. */
 export type DatabaseState = { isDiskFull: boolean }
 
 /** A piece of SQL to be put into a query. */

@@ -9,7 +9,7 @@ export class ConnectionClosedError extends Error {
   }
 }
 
-/** Of Postgres.js's options, those that say where the server is. */
+/** The options of Postgres.js that say where the server is. */
 export type Address = { host: string[]; port: number[]; path: string | false }
 
 /**

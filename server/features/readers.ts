@@ -87,7 +87,7 @@ const measuredProfiles = (db: Tx) => db`
     offset 0 -- measured and answered, but made once
   ) more`
 
-/** Of each of `requested` the first readers of `profile`, as many as the answer has room for. */
+/** The first readers of each requested message, as many as the answer has room for. */
 const readersWithRoom = (db: Tx, messages: number) => db`
   select message_id, seq, user_id
   from (

@@ -9,9 +9,8 @@ export const TOMBSTONE_PART = 500
 export const ALL_AUTHORS = ''
 
 /**
- * How many of the messages that others than member `m` have written in channel `c`, after the
- * member's marker, are tombstones or silent: in the part of the marker they are counted one by one,
- * for the parts after it their counts are added up. Where no part has any, which is the rule, one
+ * Counts others' tombstones and silent messages in channel `c` after the marker of member `m`: one
+ * by one in the marker's part, from stored counts in later parts. Usually there are none, and one
  * look-up shows it.
  */
 export const uncountedAfterMarker = (db: Tx) => db`

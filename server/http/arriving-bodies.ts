@@ -18,7 +18,7 @@ export type Turns = {
   take: () => void
   wait: (appId: string, goOn: () => void) => void
 }
-/** Whose turn it is to send a body: its sender is not known yet. */
+/** All bodies take turns as one app: their senders are not known yet. */
 const NO_APP = ''
 
 /** Bodies whose `Content-Length` is at most this are not counted: headers may take as much. */
@@ -63,7 +63,7 @@ export function boundArrivingBodies(
   })
 }
 
-/** Of thousands of short pieces that were read at once, the rest is taken in later turns. */
+/** If thousands of short pieces were read at once, the rest is taken in later turns. */
 function takePlace(body: IncomingMessage, turns: Turns) {
   turns.take()
   if (turns.hasRoom(0)) return

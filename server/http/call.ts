@@ -96,7 +96,8 @@ export function createCall(dependencies: CallDependencies, implementation: Imple
     const accepted = { caller, input, until, gone, onRepeat, body, ...onParts }
     if (!isActing(caller)) return run(accepted)
     const { userId, isAdmin, ...backend } = caller
-    const create = () => createUser({ ...accepted, caller: backend, input: { userId } as never })
+    const given = { userId } as never // the input of `tokens.create`
+    const create = () => createUser({ ...accepted, caller: backend, input: given })
     return actAs({ caller, until, create }, () => run(accepted))
   }
 }
@@ -126,7 +127,7 @@ const isActing = (caller: Caller): caller is ActingCaller =>
 type ActingCaller = UserCaller & { keyHash: string }
 
 /**
- * Whose limit a call counts against: the user's, the API key's, or for requests of tokens the
+ * A call counts against the limit of the user, of the API key, or for requests of tokens of the
  * address. Appends always come from a user.
  */
 function rateLimitKey(limit: Limit, caller: Caller, ip: string) {
@@ -165,7 +166,8 @@ async function answerRepeat(
     const { findRepeated, op } = implementation
     requireScope(op, caller)
     const { data } = op.input.safeParse(readInput())
-    const find = () => db.use((db) => findRepeated({ db, caller, services }, data as never), until)
+    const given = data as never // parsed by its own schema
+    const find = () => db.use((db) => findRepeated({ db, caller, services }, given), until)
     const repeated = data && (await admit(admissionRequestOf({ caller, until, gone }), find))
     if (repeated) return repeated
   }

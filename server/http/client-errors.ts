@@ -47,7 +47,7 @@ export function handleClientErrors(
   server.on('request', (request, response) => {
     const { socket } = request
     latest.set(socket, { request, response })
-    // Of an idle connection nothing stays in memory.
+    // An idle connection keeps nothing in memory.
     response.once('close', () => {
       if (latest.get(socket)?.response === response) latest.delete(socket)
     })

@@ -40,7 +40,7 @@ export function serveConsole(
     if (body instanceof ApiError) throw body
     const { data } = SignIn.safeParse(body)
     if (!data) throw new ApiError('VALIDATION_ERROR', 'adminKey: expected the admin key')
-    // A call with that key judges it, counts it if it is wrong, and is limited like all of them.
+    // This call verifies the key, counts failures and applies the rate limit.
     const { ip } = request
     const credentials = { ip, adminKey: data.adminKey }
     await calls.apps.list?.call(toCallRequest(request, reply, credentials), () => ({

@@ -11,7 +11,7 @@ const NOT_HTTP = 2
  * all that was read at once would be served to the end: thousands of requests in 64 KB.
  */
 export function cutOff(socket: Socket) {
-  const { parser } = socket as Parsed
+  const { parser } = socket as Parsed // Node.js sets it
   if (parser) parser.onIncoming = () => NOT_HTTP
   socket.destroy()
 }

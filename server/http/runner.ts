@@ -71,6 +71,7 @@ export function createRunner(
     return async ({ input, ...call }) => {
       const { caller } = call
       const ready = await prepare({ caller, services, read: (work) => use(call, work) }, input)
+      // The implementation and its `prepare` have the same input.
       if ('input' in ready) return run({ ...call, input: ready.input as never })
       await call.onRepeat()
       return ready.repeated

@@ -6,7 +6,7 @@ import { IncomingMessage } from 'node:http'
  * that offer HTTP/2 that way, as Java's does in each request, mean a request like any other.
  */
 export class ServedRequest extends IncomingMessage {
-  /** What Node.js has found: it sets and reads `upgrade`, which its types do not have. */
+  /** Set by Node.js, which sets and reads `upgrade`; its types do not have it. */
   declare private isUpgrade: boolean | null
 
   set upgrade(isUpgrade: boolean | null) {

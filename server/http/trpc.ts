@@ -119,7 +119,7 @@ export function serveTrpc(
           log: request.log,
           inputOf,
           budget: info.calls.length > 1 ? { bytes: limits.batchAnswerBytes } : undefined,
-          // Of answers as lines tRPC writes each by itself.
+          // If answers are sent as lines, tRPC writes each by itself.
           keep: (answer) =>
             info.accept === 'application/jsonl'
               ? JSON.parse(answer)
@@ -130,7 +130,7 @@ export function serveTrpc(
       })
       // Whole, also as lines: a stream that is not read does not end, and is not counted as unread.
       const { 'transfer-encoding': _, ...headers } = Object.fromEntries(response.headers)
-      // Of requests that it refuses itself, tRPC leaves the type out.
+      // tRPC leaves the type out when it refuses a request itself.
       reply.code(response.status).headers({ ...headers, 'content-type': 'application/json' })
       return reply.send(withAnswers(await response.text(), answers))
     },

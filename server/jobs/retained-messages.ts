@@ -129,7 +129,7 @@ async function expireInChannel(context: RetentionContext, retention: Retention, 
 
 type ExpiredQuery = { channelId: string; days: number; limit: number }
 
-/** Those of the oldest messages that are too old. Seqs follow the times, as far as it matters. */
+/** Selects messages that are too old, oldest first. Seqs follow the times, as far as it matters. */
 const selectExpired = (db: Tx, { channelId, days, limit }: ExpiredQuery) => db<DatedMessage[]>`
   select oldest.*, clock_timestamp() as now
   from (

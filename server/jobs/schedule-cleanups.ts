@@ -6,7 +6,7 @@ import type { Timings } from './timings.ts'
 
 /** The key in `service` of the time at which a process last enqueued a cleanup. */
 const ENQUEUED = 'cleanup_enqueued_at'
-/** A cleanup that was enqueued in this part of an interval is that of all processes. */
+/** A cleanup enqueued within this fraction of the interval counts for all processes. */
 const SHARED_PART = 0.75
 
 type ScheduleOptions = { db: Db; timings: Timings; log: Log }

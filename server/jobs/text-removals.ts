@@ -54,7 +54,7 @@ async function removeFromTopic(context: RemovalContext, { topic, appId }: Waitin
     return batch.run((limit) =>
       db.use((connection, signal) =>
         runInTransaction(connection, { appId, signal, publisher }, async ({ db }) => {
-          // Else another deletion could write the same events in another order.
+          // Otherwise another deletion could write the same events in another order.
           await db`
             select id
             from channels

@@ -4,7 +4,7 @@ import type { Log } from '../core/log.ts'
 import type { Db } from '../db/client.ts'
 import { timings as defaults, type Timings } from './timings.ts'
 
-/** In how many heartbeats a worker shows that it lives, after the database's clock was set. */
+/** How many heartbeats a worker has to show that it lives, after the database's clock was set. */
 const HEARTBEATS = 3
 
 type WatchOptions = { db: Db; timings?: Partial<Timings> | undefined }
@@ -31,7 +31,7 @@ export function watchWorkers({ db, timings: overrides }: WatchOptions) {
       current = next
       if (next === 'missing')
         log.warn({}, 'staged jobs wait: no worker is running, start one with parley worker')
-      else log.info({}, 'a worker runs the staged jobs again')
+      else log.info({}, 'staged jobs resumed: a worker is running')
     }
     const timer = setInterval(() => {
       // One look at a time: an older answer must not undo a newer one.

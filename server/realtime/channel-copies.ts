@@ -61,20 +61,20 @@ export function createChannelCopies({ db, nodeId, send, onFailure }: CopiesOptio
     return connected > limits.largeChannelMembers
   }
   const copyInTurn = async (topic: string, offset: number) => {
-    const turn = turns.get(topic) ?? { copied: 0, begun: 0, heard: 0, isTaken: false }
-    turn.heard = Math.max(turn.heard, offset)
-    if (turn.isTaken || turn.heard <= turn.begun) return
+    const turn = turns.get(topic) ?? { copied: 0, begun: 0, newest: 0, isTaken: false }
+    turn.newest = Math.max(turn.newest, offset)
+    if (turn.isTaken || turn.newest <= turn.begun) return
     turn.isTaken = true
     turns.set(topic, turn)
-    while (turn.begun < turn.heard) {
-      const { heard } = turn
-      turn.begun = heard
-      const event = { topic, offset: heard }
+    while (turn.begun < turn.newest) {
+      const { newest } = turn
+      turn.begun = newest
+      const event = { topic, offset: newest }
       const isToMany = await copy(event).catch((error: unknown) => {
         onFailure(error, event)
         return false
       })
-      turn.copied = heard
+      turn.copied = newest
       if (isToMany) await wait(COPIES_PAUSE_MS, undefined, { ref: false })
     }
     turn.isTaken = false
@@ -104,8 +104,8 @@ export function createChannelCopies({ db, nodeId, send, onFailure }: CopiesOptio
     copyMissed,
     /** The last events that members have not been sent yet, by channel. */
     uncopied: () =>
-      [...turns].flatMap(([topic, { copied, heard }]) =>
-        copied < heard ? [{ topic, offset: heard }] : [],
+      [...turns].flatMap(([topic, { copied, newest }]) =>
+        copied < newest ? [{ topic, offset: newest }] : [],
       ),
   }
 }
@@ -128,8 +128,8 @@ const PIECES = {
     memberCount + MEMBERS_PER_STATEMENT / CHANNELS_PER_STATEMENT,
 }
 
-/** Offsets of a channel's events: the last copied, the last being copied, the last heard of. */
-type Turn = { copied: number; begun: number; heard: number; isTaken: boolean }
+/** Offsets of a channel's events: the last copied, the last being copied, the newest. */
+type Turn = { copied: number; begun: number; newest: number; isTaken: boolean }
 
 type EventCopy = Pick<Publication, 'type' | 'envelope'> &
   Connected<{ topic: string; userIds: string[] }>

@@ -8,7 +8,7 @@ import { type Connected, nodesOf } from './reach.ts'
 
 /** For how many users the time of the last reading is remembered. */
 const ENTRIES = 10_000
-/** In how many of a user's memberships small channels are looked for: large ones are among them. */
+/** How many memberships of a user, in channels of any size, are searched for small channels. */
 const MEMBERSHIPS = 2 * limits.coMemberChannels
 
 /**
@@ -37,12 +37,11 @@ export function createCoMembers({ db, nodeId, pauseMs }: CoMembersOptions) {
 type Together = Connected<{ indexes: number[]; userIds: string[] }>
 
 /**
- * Where each of these users is connected, and those who share a channel with them, not counting
- * large channels. The channels come first and are materialised, so the statement never reads the
- * members of a large one, however many of its members are connected, and those of each other one
- * once, however many of these users are in it. Of a user with more small channels than
- * `limits.coMemberChannels`, it reads that many, and of one with more memberships than
- * `MEMBERSHIPS`, it looks for small channels in that many.
+ * Selects the nodes that these users and those who share a small channel with them are connected
+ * to. The channels come first and are materialised: the members of a large one are never read, and
+ * those of a small one once, however many of these users are in it. Reads at most
+ * `limits.coMemberChannels` small channels per user, and looks for them in at most `MEMBERSHIPS`
+ * memberships.
  */
 export async function selectCoMembers(db: Tx, nodeId: string | null, users: UserRef[]) {
   const appIds = users.map(({ appId }) => appId)

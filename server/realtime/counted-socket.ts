@@ -8,7 +8,7 @@ import { StreamSocket } from './stream-socket.ts'
 type SendArguments = Parameters<WebSocket['send']>
 type Stream = Pick<Socket, 'bytesRead' | 'removeAllListeners' | 'resume' | 'end'>
 
-/** While this is true, the receiver of a socket reads on. It is not in the types of `ws`. */
+/** The receiver of a socket reads on while `_loop` is true. */
 type Reading = { _receiver: { _loop: boolean } | null }
 
 /**
@@ -97,13 +97,13 @@ export class CountedSocket extends WebSocket {
    * the connection ends on this side, which every client takes for the end.
    */
   #readNoMore() {
-    const { _receiver } = this as unknown as Reading
+    const { _receiver } = this as unknown as Reading // not in the types of `ws`
     if (_receiver) _receiver._loop = false
     this.#stream?.removeAllListeners('data').resume().end()
   }
 }
 
-/** Of a socket whose request is answered: the plugin's listener retains the request. */
+/** Frees the request of a socket once it is answered: the plugin's listener retains it. */
 export function forgetRequest(socket: WebSocket) {
   socket.removeAllListeners('error')
   socket.on('error', ignore)

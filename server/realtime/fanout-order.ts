@@ -6,8 +6,8 @@ const ENTRIES = 10_000
 /** How long the offsets of channels are remembered: a restored database has lower ones. */
 const OFFSETS_MS = 60_000
 
-/** The last announcement of a subject, and the highest number heard of each node. */
-type Heard = { last: Announcer | undefined; numbers: Map<string, number> }
+/** The last announcement of a subject, and the highest number received from each node. */
+type Received = { last: Announcer | undefined; numbers: Map<string, number> }
 
 /**
  * Finds the newest fan-out of a subject. Nodes look up recipients at their own pace and notes
@@ -15,23 +15,23 @@ type Heard = { last: Announcer | undefined; numbers: Map<string, number> }
  * announcement.
  */
 export class FanoutOrder {
-  readonly #heard = createLru<Heard>({ entries: ENTRIES })
+  readonly #received = createLru<Received>({ entries: ENTRIES })
   readonly #offsets = createLru<number>({ entries: ENTRIES, ttl: OFFSETS_MS })
 
   /** Notes that a fan-out about this subject follows, from its announcer or from each node. */
   announced(subject: string, announcer: Announcer | undefined) {
-    const heard = this.#heard.get(subject) ?? { last: undefined, numbers: new Map() }
-    if (announcer && (heard.numbers.get(announcer.id) ?? 0) >= announcer.number) return
-    if (announcer) heard.numbers.set(announcer.id, announcer.number)
-    heard.last = announcer
-    this.#heard.set(subject, heard)
+    const received = this.#received.get(subject) ?? { last: undefined, numbers: new Map() }
+    if (announcer && (received.numbers.get(announcer.id) ?? 0) >= announcer.number) return
+    if (announcer) received.numbers.set(announcer.id, announcer.number)
+    received.last = announcer
+    this.#received.set(subject, received)
   }
 
-  /** Whether this announcement was heard, and a newer one after it. */
+  /** Whether this announcement was received, and a newer one after it. */
   isFollowed(subject: string, announcer: Announcer | undefined) {
-    const heard = this.#heard.get(subject)
-    if (heard === undefined) return false
-    const { last, numbers } = heard
+    const received = this.#received.get(subject)
+    if (received === undefined) return false
+    const { last, numbers } = received
     if (!announcer) return last !== undefined
     const isLast = last?.id === announcer.id && last.number === announcer.number
     return !isLast && (numbers.get(announcer.id) ?? 0) >= announcer.number
@@ -43,7 +43,7 @@ export class FanoutOrder {
    */
   isOutdated({ subject, offset, announcer }: Fanout) {
     if (offset !== undefined) return this.wasLaterSent(subject, offset)
-    const last = this.#heard.get(subject)?.last
+    const last = this.#received.get(subject)?.last
     return last?.id !== announcer?.id && this.isFollowed(subject, announcer)
   }
 

@@ -13,7 +13,7 @@ const PEER_MS = 60_000
 /** How long the number of a node that does not beat, such as a worker, is remembered. */
 const QUIET_MS = 3_600_000
 
-type Sender = { number: number; heardAt: number; isBeating: boolean }
+type Sender = { number: number; receivedAt: number; isBeating: boolean }
 
 /**
  * Detects notes that were lost on their way. Each node numbers its payloads, and sends one even
@@ -22,13 +22,13 @@ type Sender = { number: number; heardAt: number; isBeating: boolean }
 export function createNoteCounts({ silentMs, onMissed, onPeer }: NoteCountsOptions) {
   const senders = new Map<string, Sender>()
   let startedAt = performance.now()
-  /** When each node that beats was last heard: one that fell silent may still have users. */
+  /** When each node that beats last sent something: one that fell silent may still have users. */
   const peers = new Map<string, number>()
 
   const forgetPeers = () => {
     const since = performance.now() - PEER_MS
-    for (const [nodeId, heardAt] of peers) {
-      if (heardAt < since) peers.delete(nodeId)
+    for (const [nodeId, receivedAt] of peers) {
+      if (receivedAt < since) peers.delete(nodeId)
     }
   }
 
@@ -45,34 +45,34 @@ export function createNoteCounts({ silentMs, onMissed, onPeer }: NoteCountsOptio
       if (known && number <= known.number) return
       // A node that always sends notes never beats.
       const isBeating = isBeat || known?.isBeating === true || peers.has(nodeId)
-      senders.set(nodeId, { number, heardAt: now, isBeating })
+      senders.set(nodeId, { number, receivedAt: now, isBeating })
       const isMet = isBeating && !peers.has(nodeId)
       if (isBeating) peers.set(nodeId, now)
       if (isMet) onPeer()
       // Nodes that exist when we begin to listen have sent payloads before.
       const isNew = known === undefined && now - startedAt > silentMs
       if (isNew && number > 1) onMissed(silentMs, nodeId)
-      if (known && number > known.number + 1) onMissed(now - known.heardAt, nodeId)
+      if (known && number > known.number + 1) onMissed(now - known.receivedAt, nodeId)
     },
     /** Notes a payload without a number of its own, which says the last number instead. */
-    heard: (nodeId: string, number: number) => {
+    receivedUnnumbered: (nodeId: string, number: number) => {
       if (senders.has(nodeId)) return
-      senders.set(nodeId, { number, heardAt: performance.now(), isBeating: false })
+      senders.set(nodeId, { number, receivedAt: performance.now(), isBeating: false })
     },
     /** Notes that the node has stopped, after everything it sent. */
     left: (nodeId: string) => {
       senders.delete(nodeId)
       peers.delete(nodeId)
     },
-    /** Looks for nodes that fell silent, while our own notes arrived until `heardAt`. */
-    check: (heardAt: number) => {
+    /** Looks for nodes that fell silent, while our own notes arrived until `receivedAt`. */
+    check: (receivedAt: number) => {
       forgetPeers()
       const silent = [...senders].filter(
-        ([, sender]) => heardAt - sender.heardAt > (sender.isBeating ? silentMs : QUIET_MS),
+        ([, sender]) => receivedAt - sender.receivedAt > (sender.isBeating ? silentMs : QUIET_MS),
       )
       for (const [nodeId] of silent) senders.delete(nodeId)
-      for (const [nodeId, { isBeating, heardAt }] of silent)
-        if (isBeating) onMissed(performance.now() - heardAt, nodeId)
+      for (const [nodeId, { isBeating, receivedAt }] of silent)
+        if (isBeating) onMissed(performance.now() - receivedAt, nodeId)
     },
     /** Begins again, with a new listening connection. */
     restarted: () => {

@@ -31,7 +31,7 @@ export function createNoteReceiver({ nodeId, counts, onNote, onOwn, report }: Re
       onNote(JSON.parse(note) as NodeNote) // sent by another node
     } catch (error) {
       // The notes after it may be fine.
-      report(error, 'unreadable note')
+      report(error, 'note from another node could not be parsed')
     }
   }
   return (payload: string) => {
@@ -42,7 +42,7 @@ export function createNoteReceiver({ nodeId, counts, onNote, onOwn, report }: Re
     const sender = payload.slice(0, end)
     for (const line of content.split('\n')) {
       if (NUMBER.test(line)) counts.received(sender, Number(line), isBeat)
-      else if (LAST_NUMBER.test(line)) counts.heard(sender, Number(line.slice(1)))
+      else if (LAST_NUMBER.test(line)) counts.receivedUnnumbered(sender, Number(line.slice(1)))
       else if (line === LEAVE) counts.left(sender)
       else {
         const note = assembler.accept(sender, line)

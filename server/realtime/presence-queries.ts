@@ -125,10 +125,10 @@ export const writePresence = (db: DbConnection, { nodeId, changes: given, mayWai
   })
 
 /**
- * A heartbeat ahead of the clock, by a day at most, is from before that was set back: it counts as
- * one of now, so that a node which died before is dead as soon as any other. A node that stopped is
- * ahead by less than the grace of its users. If the heartbeat of this node, just written, is old,
- * the clock was set forward since: then nobody is dead.
+ * A heartbeat up to a day ahead was written before the clock was set back. It is treated as written
+ * now, so that a node which died before is found in time. A stopped node is ahead by less than the
+ * grace period of its users. If this node's own fresh heartbeat looks old, the clock jumped
+ * forward: no node is declared dead.
  */
 export const selectDeadNodes = (
   db: Tx,

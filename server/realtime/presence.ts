@@ -96,7 +96,7 @@ export class PresenceTracker {
     if (!known || !this.#completed.has(known.written)) return
     this.#announceAgain(user).catch((error) => {
       this.#unannounced.set(userKey(user), user)
-      this.options.report(error, 'presence not announced again')
+      this.options.report(error, 'presence re-announcement failed')
     })
   }
 
@@ -215,7 +215,7 @@ export class PresenceTracker {
 
   /** Returns the changes of users whose row others have locked, unless it `mayWait` for them. */
   async #writeAll(changes: PresenceChange[], { mayWait }: { mayWait: boolean }) {
-    // Of several changes of a user the last one counts.
+    // The last of several changes of a user counts.
     const last = new Map(changes.map((change) => [userKey(change.user), change]))
     const { changed, written } = await this.#writeOrRemember(last, mayWait)
     for (const isOnline of [true, false]) {

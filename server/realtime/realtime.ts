@@ -114,11 +114,11 @@ export function createRealtime({ presenceGraceSeconds, ...options }: RealtimeOpt
         work: async () => {
           await observe(beat)
           // The next heartbeat does not wait for it.
-          watchOthers().catch((error) => report(error, 'watch of other nodes failed'))
+          watchOthers().catch((error) => report(error, 'dead-node check failed'))
         },
         problem: 'node heartbeat write failed',
       })
-      schedule.every(timings.lookMs, { work: look, problem: 'watch of other nodes failed' })
+      schedule.every(timings.lookMs, { work: look, problem: 'dead-node check failed' })
     },
     sendAway: (milliseconds: number) => sessions.drainLate(milliseconds),
     closeSessions: async () => {

@@ -154,8 +154,8 @@ function connectOf({ query }: FastifyRequest) {
 }
 
 /**
- * Of a request of commands: it has four. Anybody may send one, and its values take far longer to
- * parse than its bytes.
+ * The most JSON values of a request of commands, which needs four. Anybody may send one, and
+ * parsing values costs far more than reading bytes.
  */
 const MOST_VALUES = 16
 const address = { session: z.string(), node: z.string() }

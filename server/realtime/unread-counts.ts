@@ -60,7 +60,7 @@ export type CheckedCount = UnreadCount & { isRecent: boolean }
 /**
  * The counts of these users in all their channels. Each is found by its keys, one after the other:
  * without statistics a join would read all channels of the service, and for each of them these
- * users. Without any count, there is one row of nobody, which has the snapshot.
+ * users. If there are no counts, one row without a user carries the snapshot.
  */
 export const selectCountsOfUsers = (db: Tx, { users, readWithinSeconds = 0 }: CountedUsers) => {
   const appIds = users.map(({ appId }) => appId)

@@ -1,8 +1,8 @@
 import type { UserRef } from '../core/user-ref.ts'
 
 /**
- * An unread count. Of two counts of a channel the one with the higher version is newer. `snapshot`:
- * the number of the one that it was read from; NaN if a server of an earlier version has read it.
+ * An unread count; the higher version is newer. `snapshot` numbers the snapshot it was read from;
+ * NaN if an older server read it.
  */
 export type VersionedCount = { count: number; version: number; snapshot: number }
 
@@ -43,9 +43,9 @@ export class UserCounts {
   }
 
   /**
-   * The total, to be sent now. Its version is that of its newest count: each change comes with a
-   * count that has seen it, so the last total has a higher one than any answer that has not. If the
-   * version is not known it is absent, and clients forget the one that they know.
+   * The total to send now. Its version is the highest snapshot of its counts, so answers that were
+   * read before the last change have a lower one. Without a version, clients drop the one they
+   * know.
    */
   totalToSend() {
     const snapshot = this.#snapshot

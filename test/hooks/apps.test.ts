@@ -24,11 +24,11 @@ test('each app has a before-send hook of its own, and deletes no other', async (
 
 test('users of an app without a hook stream messages, even if another app has one', async () => {
   const { operator, api } = world()
-  const { apiKey } = await operator.apps.create({ name: 'Judged' })
-  const url = 'https://8.8.8.8/judge'
+  const { apiKey } = await operator.apps.create({ name: 'Screened' })
+  const url = 'https://8.8.8.8/screen'
   await api({ apiKey }).hooks.setBeforeSend({ url, onError: 'allow', timeoutMs: 1_000 })
   const ana = await world().user('streaming-ana')
-  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Unjudged' })
+  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Unscreened' })
   const { id: messageId } = await ana.messages.send({ channelId, text: '', streaming: true })
   const appended = await ana.streams.append({ channelId, messageId, text: 'Hello', at: 0 })
   expect(appended).toEqual({ length: 5 })

@@ -7,10 +7,10 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { answering } from '../support/receiver.ts'
 import { complaint, forbidden, notFound, refusal } from '../support/refusal.ts'
 import { patient, until } from '../support/until.ts'
-import { judging, useHooks } from './fixture.ts'
+import { deciding, useHooks } from './fixture.ts'
 
 const { current, newScene } = useHooks()
-const allow = judging({ action: 'allow' })
+const allow = deciding({ action: 'allow' })
 
 test('a hook is asked about each message of a user, and what it allows is stored', async () => {
   const { send, stored, asked, secret, appId, channelId } = await newScene()
@@ -43,7 +43,7 @@ test('a hook is asked about each message of a user, and what it allows is stored
   await expect(verifyBeforeSend(first, other)).rejects.toThrow(WebhookVerificationError)
 })
 
-test('where a hook judges, users cannot stream messages, and the backend can', async () => {
+test('where a hook is set, users cannot stream messages, and the backend can', async () => {
   const { ana, apiKey, backend, channelId, asked } = await newScene()
   current().receiver.answerWith(allow)
   const asAna = current().world.api({ apiKey, userId: 'ana' })
@@ -62,7 +62,7 @@ test('a message is stored as its hook has changed it, for everybody', async () =
   const { send, ben, channelId, asked } = await newScene()
   const attachments = [{ type: 'image', url: 'https://example.com/b.png' }]
   current().receiver.answerWith(
-    judging({ action: 'change', text: 'Hello @ben', attachments, custom: { checked: true } }),
+    deciding({ action: 'change', text: 'Hello @ben', attachments, custom: { checked: true } }),
   )
   const sent = await send('Hello @carl', { custom: { draft: true } })
   expect(sent).toMatchObject({
@@ -73,7 +73,7 @@ test('a message is stored as its hook has changed it, for everybody', async () =
   })
   const { messages } = await ben.messages.list({ channelId })
   expect(messages).toEqual([sent])
-  current().receiver.answerWith(judging({ action: 'change', custom: {} }))
+  current().receiver.answerWith(deciding({ action: 'change', custom: {} }))
   expect(await send('As it was', { custom: { draft: true } })).toMatchObject({
     text: 'As it was',
     attachments: [],
@@ -84,7 +84,7 @@ test('a message is stored as its hook has changed it, for everybody', async () =
 test('a refused message is not stored, and its author receives the reason', async () => {
   const { send, stored } = await newScene()
   const { receiver } = current()
-  receiver.answerWith(judging({ action: 'refuse', reason: 'No links, please' }))
+  receiver.answerWith(deciding({ action: 'refuse', reason: 'No links, please' }))
   const refused = send('https://spam.example.com', { clientId: 'c1' })
   expect([await refusal(refused), await complaint(refused)]).toEqual([
     forbidden,
@@ -95,13 +95,13 @@ test('a refused message is not stored, and its author receives the reason', asyn
   expect(await stored()).toEqual([[1, 'Sorry']])
 })
 
-test('a repeated message is not judged again, and does not count towards the limit', async () => {
+test('a repeated message is not screened again, and does not count towards the limit', async () => {
   const { appId, ana, channelId, send, stored, asked } = await newScene()
   const { receiver, world } = current()
   await world.operator.apps.update({ appId, settings: { rateLimits: { messages: 2 } } })
-  receiver.answerWith(judging({ action: 'change', text: 'Changed' }))
+  receiver.answerWith(deciding({ action: 'change', text: 'Changed' }))
   const sent = await send('Hello', { clientId: 'c1' })
-  receiver.answerWith(judging({ action: 'refuse', reason: 'No' }))
+  receiver.answerWith(deciding({ action: 'refuse', reason: 'No' }))
   const messages = [{ text: 'Hello', clientId: 'c1' }]
   for (let repeat = 0; repeat < 3; repeat++) {
     expect(await send('Hello', { clientId: 'c1' })).toEqual(sent)
@@ -124,11 +124,11 @@ const unusable = [
   ['no content', answering(204)],
   ['a redirect', answering(302, { location: '/elsewhere' })],
   ['an upgrade', answering(101)],
-  ['no JSON', judging(undefined)],
-  ['an unknown action', judging({ action: 'delete' })],
-  ['no reason', judging({ action: 'refuse' })],
-  ['a text that is too long', judging({ action: 'change', text: 'x'.repeat(10_001) })],
-  ['nothing left of the message', judging({ action: 'change', text: '' })],
+  ['no JSON', deciding(undefined)],
+  ['an unknown action', deciding({ action: 'delete' })],
+  ['no reason', deciding({ action: 'refuse' })],
+  ['a text that is too long', deciding({ action: 'change', text: 'x'.repeat(10_001) })],
+  ['nothing left of the message', deciding({ action: 'change', text: '' })],
   ['a closed connection', (response: ServerResponse) => response.destroy()],
 ] as const
 
@@ -169,7 +169,7 @@ test('messages that wait for a hook hold no connection, and delay no other app',
   const carl = await other.userOf('carl')
   await carl.channels.create({ type: 'public', name: 'Town' })
   const { channelId } = other
-  await other.backend.messages.send({ channelId, text: 'Not judged' })
+  await other.backend.messages.send({ channelId, text: 'Not screened' })
   expect((await world.backend.channels.list()).channels).toEqual([])
   expect(await stored()).toEqual([])
   for (const release of held) release()
@@ -177,9 +177,9 @@ test('messages that wait for a hook hold no connection, and delay no other app',
   expect((await stored()).map(([seq]) => seq)).toEqual([1, 2, 3, 4, 5, 6])
 })
 
-test('messages of a backend are not judged, neither its own nor those sent as a user', async () => {
+test('messages of a backend are not screened, whether its own or sent as a user', async () => {
   const { backend, apiKey, channelId, asked, stored } = await newScene()
-  current().receiver.answerWith(judging({ action: 'refuse', reason: 'No' }))
+  current().receiver.answerWith(deciding({ action: 'refuse', reason: 'No' }))
   await backend.messages.send({ channelId, text: 'From the backend' })
   const asAna = current().world.api({ apiKey, userId: 'ana' })
   await asAna.messages.send({ channelId, text: 'As ana' })
@@ -198,7 +198,7 @@ test('a message that its author may not send is refused before its hook sees it'
   expect(asked()).toEqual([])
 })
 
-test('a hook judges the messages of its app only', async () => {
+test('a hook screens the messages of its app only', async () => {
   const ours = await newScene()
   const theirs = await newScene()
   current().receiver.answerWith(allow)
@@ -215,7 +215,7 @@ test('the hook is asked about each message of a batch, which keeps its order', a
     asked += 1
     // Later questions are answered first.
     const answer = asked === 2 ? { action: 'refuse', reason: 'No' } : { action: 'allow' }
-    setTimeout(() => judging(answer)(response), 100 / asked)
+    setTimeout(() => deciding(answer)(response), 100 / asked)
   })
   const messages = ['1', '2', '3', '4'].map((text) => ({ text, clientId: text }))
   const { results } = await ana.messages.sendBatch({ channelId, messages })

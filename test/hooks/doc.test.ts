@@ -7,12 +7,12 @@ import { forbidden, refusal } from '../support/refusal.ts'
 import { createWorld } from '../support/world.ts'
 
 test('the examples for the before-send hook work as they are', async () => {
-  let judge: RequestListener = (_, response) => response.writeHead(503).end()
-  const hook = await serveLocally((...given) => judge(...given))
+  let screen: RequestListener = (_, response) => response.writeHead(503).end()
+  const hook = await serveLocally((...given) => screen(...given))
   const world = await createWorld({ webhooks: { allowedHosts: [hook.host], mustBeHttps: true } })
   try {
     const listen = (listener: RequestListener) => {
-      judge = listener
+      screen = listener
       return { listen: () => {} }
     }
     const { url, apiKey } = world

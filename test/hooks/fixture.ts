@@ -28,7 +28,7 @@ export function useHooks() {
   const newScene = async (hook: Partial<Hook> = {}) => {
     const { world, receiver } = current()
     receiver.behave()
-    const { id: appId, apiKey } = await world.operator.apps.create({ name: 'Judged' })
+    const { id: appId, apiKey } = await world.operator.apps.create({ name: 'Screened' })
     const backend = world.api({ apiKey })
     const path = `/${appId}`
     const { secret } = await backend.hooks.setBeforeSend({
@@ -62,5 +62,5 @@ export function useHooks() {
 }
 
 /** The answer of a hook. */
-export const judging = (answer: unknown) => (response: ServerResponse) =>
+export const deciding = (answer: unknown) => (response: ServerResponse) =>
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer))

@@ -7,10 +7,10 @@ import { waitingForRows, whileRowLocked } from '../support/locks.ts'
 import { answering } from '../support/receiver.ts'
 import { complaint, conflict, forbidden, invalid, notFound, refusal } from '../support/refusal.ts'
 import { until } from '../support/until.ts'
-import { judging, useHooks } from './fixture.ts'
+import { deciding, useHooks } from './fixture.ts'
 
 const { current, newScene } = useHooks()
-const allow = judging({ action: 'allow' })
+const allow = deciding({ action: 'allow' })
 
 test('a hook that is set again keeps its secret, and only setting it shows that', async () => {
   const { id: appId, apiKey } = await current().world.operator.apps.create({ name: 'Hooks' })
@@ -51,7 +51,7 @@ test('a hook that cannot be asked, or not in time, is refused', async () => {
 
 test('a deleted hook is asked no more', async () => {
   const { backend, asked, send, stored } = await newScene()
-  current().receiver.answerWith(judging({ action: 'refuse', reason: 'No' }))
+  current().receiver.answerWith(deciding({ action: 'refuse', reason: 'No' }))
   await backend.hooks.deleteBeforeSend()
   // Sent with a token that was used while the hook was there.
   await send('Hello')
@@ -84,7 +84,7 @@ function newAsker() {
   return { askFor, lines, countOf }
 }
 
-test('an edit is judged as the message after it, and stored as the hook changes it', async () => {
+test('an edit is screened as the message after it, and stored as the hook changes it', async () => {
   const { ana, ben, send, asked, channelId } = await newScene()
   const { receiver } = current()
   receiver.answerWith(allow)
@@ -96,7 +96,7 @@ test('an edit is judged as the message after it, and stored as the hook changes 
   const ref = { channelId, messageId }
   expect(asked().map(({ data }) => data.messageId)).toEqual([undefined, undefined])
   const changed = { action: 'change', text: 'Masked @ben', custom: { seen: true }, attachments: [] }
-  receiver.answerWith(judging(changed))
+  receiver.answerWith(deciding(changed))
   const edited = await ana.messages.edit({ ...ref, text: '4111', custom: { m: 2 } })
   expect(asked().at(-1)).toMatchObject({
     type: 'message.before_send',
@@ -109,18 +109,18 @@ test('an edit is judged as the message after it, and stored as the hook changes 
   const count = asked().length
   expect(await ana.messages.edit({ ...ref, text: 'Masked @ben' })).toEqual(edited)
   expect(asked()).toHaveLength(count)
-  receiver.answerWith(judging({ action: 'change', text: 'Again' }))
+  receiver.answerWith(deciding({ action: 'change', text: 'Again' }))
   expect(await ana.messages.edit({ ...ref, custom: { m: 3 } })).toMatchObject({
     ...{ text: 'Again', custom: { seen: true, m: 3 } },
   })
 })
 
-test('a refused edit changes nothing, and only what its author may edit is judged', async () => {
+test('a refused edit changes nothing, and only what its author may edit is screened', async () => {
   const { ana, ben, userOf, apiKey, send, asked, stored, channelId } = await newScene()
   const { receiver, world } = current()
   receiver.answerWith(allow)
   const ref = { channelId, messageId: (await send('Harmless')).id }
-  receiver.answerWith(judging({ action: 'refuse', reason: 'No links, please' }))
+  receiver.answerWith(deciding({ action: 'refuse', reason: 'No links, please' }))
   const link = { ...ref, text: 'https://spam.example.com' }
   const refused = ana.messages.edit(link)
   expect([await refusal(refused), await complaint(refused)]).toEqual([
@@ -132,7 +132,7 @@ test('a refused edit changes nothing, and only what its author may edit is judge
   )
   // The attachments of an answer are none of the message's.
   const attachments = [{ type: 'image', url: 'https://example.com/b.png' }]
-  receiver.answerWith(judging({ action: 'change', text: '', attachments }))
+  receiver.answerWith(deciding({ action: 'change', text: '', attachments }))
   expect(await complaint(ana.messages.edit(link))).toBe('The message could not be checked')
   expect(asked()).toHaveLength(4)
   const olga = await userOf('olga')
@@ -150,7 +150,7 @@ test('a refused edit changes nothing, and only what its author may edit is judge
   expect(asked()).toHaveLength(4)
 })
 
-test('one of two edits at once, each judged with the old half of both, is stored', async () => {
+test('one of two edits at once, each screened with the old half of both, is stored', async () => {
   const { ana, send, asked, channelId } = await newScene()
   const { receiver } = current()
   receiver.answerWith(allow)
@@ -171,7 +171,7 @@ test('one of two edits at once, each judged with the old half of both, is stored
   expect(saw).toContainEqual({ text: edited[0]?.text, custom: edited[0]?.custom ?? undefined })
 })
 
-test('an edit that is not judged, as it changes nothing, undoes no other', async () => {
+test('an edit that is not screened, as it changes nothing, undoes no other', async () => {
   const { ana, send, channelId } = await newScene()
   const { receiver, world } = current()
   receiver.answerWith(allow)
@@ -196,7 +196,7 @@ test('metadata whose hook repeats the text, even none, is changed and ends no st
   const asAna = world.api({ apiKey, userId: 'ana' })
   const { id: messageId } = await asAna.messages.send({ channelId, text: '', streaming: true })
   const ref = { channelId, messageId }
-  const repeating = judging({ action: 'change', text: '', attachments: [] })
+  const repeating = deciding({ action: 'change', text: '', attachments: [] })
   for (const [n, answer] of [repeating, allow].entries()) {
     receiver.answerWith(answer)
     const edited = await ana.messages.edit({ ...ref, custom: { n } })

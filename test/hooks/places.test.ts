@@ -16,7 +16,7 @@ test('questions that failed make room for others', async () => {
     log: { warn: () => {} },
   })
   const hook: BeforeSendHook = {
-    ...{ url: 'https://judge.example.com', onError: 'deny', timeoutMs: 1_000 },
+    ...{ url: 'https://screen.example.com', onError: 'deny', timeoutMs: 1_000 },
     secrets: ['whsec_c2VjcmV0'],
   }
   const question = { appId: 'app', data: { text: 'hello', attachments: [] } }

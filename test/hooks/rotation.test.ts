@@ -1,10 +1,10 @@
 import { verifyBeforeSend, WebhookVerificationError } from '@parley/client/server'
 import { expect, test } from 'vitest'
 import { notFound, refusal } from '../support/refusal.ts'
-import { judging, useHooks } from './fixture.ts'
+import { deciding, useHooks } from './fixture.ts'
 
 const { current, newScene } = useHooks()
-const allow = judging({ action: 'allow' })
+const allow = deciding({ action: 'allow' })
 
 /** Whether each question that a hook was asked is signed with the secret. */
 const signedWith = (asked: Parameters<typeof verifyBeforeSend>[0][], secret: string) =>

@@ -95,7 +95,7 @@ describe.each(brokerKinds)('the broker over %s:', (kind) => {
     const [sender, receiver] = [await openBroker(), await openBroker()]
     for (const offset of [UNREADABLE, 1]) sender.send(hint(offset))
     await until(() => receiver.offsets.length === 1)
-    expect(receiver.problems).toEqual(['unreadable note'])
+    expect(receiver.problems).toEqual(['note from another node could not be parsed'])
   })
 
   check('notes that a node sent before it stopped arrive', async () => {

@@ -39,7 +39,7 @@ export async function exportApp({ appId, file, hasSecrets }: ExportCommand) {
       await withOutput(file, async (target) => {
         await noteCommand(db, { operation: 'apps.export', appId, target: { hasSecrets } })
         await transaction(db, async (tx) => {
-          // One moment of the app. The pause is that of whoever takes the lines.
+          // Export one snapshot; the reader may pause for any time.
           await tx`set transaction isolation level repeatable read, read only`
           // The app may have changed since, or been deleted.
           await requireExportable(tx, appId)

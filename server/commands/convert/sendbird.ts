@@ -51,7 +51,7 @@ const userOf = (user: Entity): Records => {
       image: textOf(user.profile_url),
       createdAt: timeOf(user.created_at),
       custom: Object.keys(all).length === 0 ? undefined : all,
-    }) as ImportRecordInput,
+    }) as ImportRecordInput, // the import checks it
   ]
 }
 
@@ -84,7 +84,7 @@ const channelOf = (channel: Entity): Records => {
       frozen: channel.freeze === true ? true : undefined,
       createdAt,
       ...customOf(channel, CHANNEL_FIELDS),
-    }) as ImportRecordInput,
+    }) as ImportRecordInput, // the import checks it
     ...members.flatMap((member): Records => {
       const userId = textOf(member.user_id)
       if (userId === undefined) return [{ problem: 'member: without user_id' }]
@@ -148,7 +148,7 @@ const messageOf = (message: Entity): Records => {
   })
   return [
     ...userIn(author),
-    record as ImportRecordInput,
+    record as ImportRecordInput, // the import checks it
     ...listOf(message.reactions).flatMap((reaction) => reactionsOf(reaction, { id, createdAt })),
   ]
 }

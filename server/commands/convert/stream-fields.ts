@@ -7,7 +7,7 @@ export const TIMES = [
   'last_message_at',
   'deleted_at',
 ] as const
-/** Of users, also what only they and moderators may know: here everybody sees `custom`. */
+/** Includes what only users themselves and moderators may know: here everybody sees `custom`. */
 export const USER_FIELDS = [
   ...[...TIMES, 'id', 'name', 'image', 'role', 'teams', 'teams_role', 'language', 'online'],
   ...['banned', 'ban_expires', 'shadow_banned', 'invisible', 'deactivated_at', 'devices'],

@@ -42,7 +42,7 @@ const userOf = (user: Entity): Records => {
       image: textOf(user.image),
       createdAt: created,
       ...customOf(user, USER_FIELDS),
-    }) as ImportRecordInput,
+    }) as ImportRecordInput, // the import checks it
   ]
 }
 
@@ -83,7 +83,7 @@ const channelOf = (channel: Entity): Records => {
       frozen: channel.frozen === true ? true : undefined,
       createdAt,
       ...customOf(channel, known),
-    }) as ImportRecordInput,
+    }) as ImportRecordInput, // the import checks it
   ]
 }
 
@@ -112,7 +112,7 @@ const memberOf = (member: Entity): Records => {
       role,
       joinedAt,
       ...customOf(member, MEMBER_FIELDS),
-    }) as ImportRecordInput,
+    }) as ImportRecordInput, // the import checks it
   ]
 }
 
@@ -165,7 +165,7 @@ const messageOf = (message: Entity): Records => {
   })
   return [
     ...userOf(objectOf(message.user)),
-    record as ImportRecordInput,
+    record as ImportRecordInput, // the import checks it
     ...reactions.flatMap((reaction) => reactionOf({ message_id: id, ...reaction })),
     ...pinOf(message, { id, createdAt }),
   ]

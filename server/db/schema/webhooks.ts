@@ -41,7 +41,7 @@ export const webhooks = pgTable(
   (t) => [index().on(t.appId)],
 )
 
-/** The endpoint that judges an app's messages before they are stored. */
+/** The endpoint that screens an app's messages before they are stored. */
 export const beforeSendHooks = pgTable('before_send_hooks', {
   appId: appId().primaryKey(),
   url: text().notNull(),

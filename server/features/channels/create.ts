@@ -136,7 +136,7 @@ function selectDuplicate(
     limit 1`
 }
 
-/** By which the one direct message of two users is found. */
+/** The key by which the one direct message of two users is found. */
 export const dmKeyOf = (userIds: readonly string[]) => userIds.toSorted().join(' ')
 
 /** `<type>:<slug>`, then with random suffixes. */

@@ -121,7 +121,7 @@ export async function selectChannelRows(
 const newestFirst = constant((db) => db`c.last_activity_at desc, c.id desc`)
 const readReactions = constant((db) => db`more.reactions`)
 
-/** Of channel `c`, the viewer's member row `m`, and the other user of a direct message, `peer`. */
+/** The columns of channel `c`: `m` is the viewer's member row, `peer` the other user of a DM. */
 const channelColumns = constant(
   (db) => db`
     c.id, c.cid, c.type,

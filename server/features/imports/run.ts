@@ -114,8 +114,8 @@ const emptyReport = (): ImportReport => ({
 })
 
 /**
- * Of many refusals, keeps the first ones by line. They come in the order of their lines, except
- * those found at the end.
+ * Keeps the refusals of the first lines, up to a maximum. They come in the order of their lines,
+ * except those found at the end.
  */
 function recordRefusal(report: ImportReport, { line, reason }: Refusal) {
   const { refusalsShown, reasonLength } = limits.imports

@@ -13,21 +13,21 @@ import { contentAfter } from './content-after.ts'
 import { findRepeated } from './repeated.ts'
 
 type Send = Input<typeof contract.messages.send>
-/** `judged` is the content that the verdict holds for: an edit of any other is not stored. */
-export type Edit = Input<typeof contract.messages.edit> & { judged?: Content }
+/** `screened`: the stored content when the hook was asked. An edit of any other is not stored. */
+export type Edit = Input<typeof contract.messages.edit> & { screened?: Content }
 type Content = Pick<MessageRow, 'text' | 'custom'>
 type Prepared = { input: Send } | { repeated: Message }
 type Asking<A extends 'user' | 'userOrKey'> = ConnectionlessContext<A>
 
 /**
- * Lets the app's hook judge a message, before anything is locked: the author may send it, and it is
- * no repeat. A backend's own messages are not judged.
+ * Lets the app's hook screen a message before anything is locked, if its author may send it and it
+ * is no repeat. A backend's own messages are not screened.
  */
-export async function judge(
+export async function screen(
   { caller, services, read }: Asking<'userOrKey'>,
   input: Send,
 ): Promise<Prepared> {
-  if (caller.userId === null || !isJudged(caller)) return { input }
+  if (caller.userId === null || !caller.isScreened) return { input }
   const { hook, repeated } = await read((db) => readHookFacts(db, caller, input))
   if (repeated) return { repeated }
   if (!hook) return { input }
@@ -40,24 +40,24 @@ export async function judge(
 }
 
 /**
- * Lets the hook judge an edit, by the message as it would be afterwards: otherwise something
- * harmless could be sent first and edited into what the hook refuses. An edit that changes nothing
- * is not judged. Of two concurrent edits, each judged with the other's old half, only one is
+ * Lets the hook screen the message as it would be after an edit: otherwise something harmless could
+ * be sent first and edited into what the hook refuses. An edit that changes nothing is not
+ * screened. If two concurrent edits are screened, each with the other's old half, only one is
  * stored.
  */
-export async function judgeEdit(
+export async function screenEdit(
   { caller, services, read }: Asking<'user'>,
   input: Edit,
 ): Promise<{ input: Edit }> {
-  if (!isJudged(caller)) return { input }
+  if (!caller.isScreened) return { input }
   const [message, hook] = await read((db) =>
     pipelined([messageForAuthor({ db, caller, services }, input), selectHook(db, caller)]),
   )
   const { text, custom } = contentAfter(message, input)
   const isSame = text === message.text && isDeepStrictEqual(custom, message.custom)
   if (!hook) return { input }
-  const judged = { text: message.text, custom: message.custom }
-  if (isSame) return { input: { ...input, judged } }
+  const screened = { text: message.text, custom: message.custom }
+  if (isSame) return { input: { ...input, screened } }
   const { channelId, messageId } = input
   const { silent, parentId, quotedId } = message
   const question = questionOf(caller, {
@@ -74,7 +74,7 @@ export async function judgeEdit(
   return {
     input: {
       ...input,
-      judged,
+      screened,
       // A text that the hook only repeats is no new one, which would end a stream.
       ...(changes.text !== undefined && changes.text !== text && { text: changes.text }),
       ...(changes.custom && { custom: inPlaceOf(message.custom, changes.custom) }),
@@ -82,14 +82,12 @@ export async function judgeEdit(
   }
 }
 
-/** Whether a message, now locked, is still what the hook has judged an edit of. */
-export const isAsJudged = (message: Content, judged: Content | undefined) =>
-  judged === undefined ||
-  (message.text === judged.text && isDeepStrictEqual(message.custom, judged.custom))
+/** Whether a message, now locked, is still the one whose edit was screened. */
+export const isAsScreened = (message: Content, screened: Content | undefined) =>
+  screened === undefined ||
+  (message.text === screened.text && isDeepStrictEqual(message.custom, screened.custom))
 
-const isJudged = ({ isScreened }: UserCaller) => isScreened === true
-
-/** Reads what the judgement depends on. Refuses authors who may not read the channel. */
+/** Reads the hook and any repeated message. Refuses authors who may not read the channel. */
 async function readHookFacts(db: Tx, caller: UserCaller, input: Send) {
   const repeated = await findRepeated({ db, caller }, input)
   if (repeated) return { repeated }

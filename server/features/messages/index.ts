@@ -10,7 +10,7 @@ import { jsonOf } from '../../db/sql.ts'
 import { channelForReader, isReadable, type ReaderContext, seqOf } from '../access.ts'
 import { deleteStream, enqueuePush } from '../streams/end.ts'
 import { lockedMessageForAuthor } from './access.ts'
-import { type Edit, isAsJudged, judgeEdit } from './before-send.ts'
+import { type Edit, isAsScreened, screenEdit } from './before-send.ts'
 import { contentAfter } from './content-after.ts'
 import { remove } from './delete.ts'
 import { linksIn } from './links.ts'
@@ -124,7 +124,7 @@ const get = implementWithoutTransaction(
 
 const edit = implement(
   contract.messages.edit,
-  async (ctx, { channelId, messageId, ifEditedAt, judged, ...changes }: Edit) => {
+  async (ctx, { channelId, messageId, ifEditedAt, screened, ...changes }: Edit) => {
     const { channel, message } = await lockedMessageForAuthor(ctx, { channelId, messageId })
     const { now } = message
     const { text, custom } = contentAfter(message, changes)
@@ -137,7 +137,7 @@ const edit = implement(
     }
     const isOutdated =
       hasNewText && ifEditedAt !== undefined && !isSameTime(ifEditedAt, message.editedAt)
-    if (isOutdated || !isAsJudged(message, judged)) {
+    if (isOutdated || !isAsScreened(message, screened)) {
       throw new ApiError('CONFLICT', 'The message was edited meanwhile')
     }
     // For a growing text, what is derived from it follows at its end.
@@ -161,7 +161,7 @@ const edit = implement(
       where id = ${messageId}`
     return publishMessageUpdate(ctx, { channel, messageId, viewer })
   },
-  judgeEdit,
+  screenEdit,
 )
 
 /** Compares milliseconds, as times are shown. */

@@ -4,7 +4,7 @@ import { implementEach } from '../../core/operation.ts'
 import { channelForReader } from '../access.ts'
 import { send } from './send.ts'
 
-/** Several sends of one caller, as if each came by itself: judged, grouped, refused one by one. */
+/** Several sends of one caller, each as if it came alone: screened, grouped, refused one by one. */
 export const sendBatch = implementEach(contract.messages.sendBatch, {
   part: send,
   check: (ctx, { channelId }) => channelForReader(ctx, channelId),

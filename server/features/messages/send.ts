@@ -7,7 +7,7 @@ import { channelForReader, isOpen } from '../access.ts'
 import { joinOpenChannel } from '../members/index.ts'
 import { insertSystemUser } from '../system-user.ts'
 import { type Append, createAppender, type SendOutcome } from './append.ts'
-import { judge } from './before-send.ts'
+import { screen } from './before-send.ts'
 import { findRepeated } from './repeated.ts'
 import { readSendFacts, type SendCommand, type SendFacts } from './send-facts.ts'
 import { selectMessages } from './view.ts'
@@ -51,7 +51,7 @@ export const send = implementBatch(contract.messages.send, {
     return outcomes
   },
   findRepeated,
-  prepare: judge,
+  prepare: screen,
 })
 
 function decide(

@@ -28,8 +28,8 @@ type StoreContext = Pick<Transaction, 'db' | 'emit' | 'enqueue' | 'write'>
 
 /**
  * Stores what was appended to a message, or interrupts it if its author has been quiet, or it has
- * grown, for too long. Returns after how many milliseconds it is due if that is too early: another
- * node has stored it just now. Of a message that is gone, or whose channel is, nothing is left.
+ * grown, for too long. Returns the milliseconds until it is due if another node stored it just now.
+ * If the message or channel is gone, deletes the stream.
  */
 export async function storeStream(
   ctx: StoreContext,

@@ -93,9 +93,9 @@ export const selectDeletedIn = (
   order by random()`
 
 /**
- * Passes events that name none of the users, without a lock: most of a channel's. Returns the
- * offset to go on after, and whether there the channel is to be locked: also at the end, for what
- * began before the users were deleted and was not yet to be seen.
+ * Skips events that name none of the users, without locking the channel. Returns the offset to
+ * continue after, and whether the channel must be locked there. It is also locked at the end, for
+ * transactions that were still open when the users were deleted.
  */
 export async function passOthers(db: Tx, target: NamedTarget, walk: Walk) {
   const [slice] = await db<{ count: number; last: number | null; first: number | null }[]>`

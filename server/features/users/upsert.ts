@@ -80,7 +80,7 @@ function upsert(db: Tx, appId: string, draftById: Record<string, UserDraft>) {
     db`(u.deleted_at is not null or (select drafts from given) -> u.id ? ${field})`
   // By an array of keys: no index can look up the keys of a JSON object.
   const ids = Object.keys(draftById)
-  // Of several, those who exist would be locked before the others are made: not in order.
+  // With several users, existing ones would be locked before new ones are made: out of order.
   const lock = ids.length === 1 ? db`for no key update` : db``
   return db<UpsertedUser[]>`
     with given as (

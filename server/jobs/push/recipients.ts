@@ -31,7 +31,7 @@ export type MessageRecipients = {
 const senderName = (db: Tx) => db`
   case when msg.type = 'system' then ${SYSTEM_USER.name} else author.display_name end`
 
-/** Of a deleted app nothing is pushed while its purge goes on. */
+/** Nothing is pushed for a deleted app while its purge goes on. */
 const joinShownApp = (db: Tx, of: Fragment) => db`
   join apps a on a.id = ${of}.app_id and num_nulls(a.deleted_at) = 1`
 

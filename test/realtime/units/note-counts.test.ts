@@ -58,10 +58,10 @@ test('the silence of a node that beats shows lost notes once, unless it announce
   received('beating', 2, false)
   received('stopped', 1, true)
   left('stopped')
-  const heardAt = performance.now()
+  const receivedAt = performance.now()
   pass(SILENT_MS + 1)
-  // This node has heard nothing either: its connection is what is silent.
-  check(heardAt)
+  // This node has received nothing either: its connection is what is silent.
+  check(receivedAt)
   expect(missed).toEqual([])
   check(performance.now())
   check(performance.now())
@@ -115,10 +115,10 @@ test('a node is a peer once it beats, until it says that it stops, or for a minu
 })
 
 test('a payload for few nodes does not hide that one for all was lost before it', () => {
-  const { received, heard, missed } = openCounts()
+  const { received, receivedUnnumbered, missed } = openCounts()
   received('ana', 4, true)
   pass(10)
-  heard('ana', 5)
+  receivedUnnumbered('ana', 5)
   received('ana', 6, true)
   expect(missed).toEqual([10])
 })
