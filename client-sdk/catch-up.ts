@@ -50,10 +50,8 @@ export class CatchUp {
   /** Takes the total of unread messages; undefined while it is not requested. */
   #applyTotal: ((response: Total) => void) | undefined
   #running: Promise<void> | undefined
-  /** The requests of the running call. */
-  #asked: [string, ChangesRequest[]][] = []
-  /** Counts connections, so that answers to calls of an earlier one are ignored. */
-  #connections = 0
+  /** Ends the call of a connection that is lost: its answer may be lost, too, or be old by then. */
+  #abort = new AbortController()
   #timer: ReturnType<typeof setTimeout> | undefined
   /** Whether requests wait for `run()`, which comes once topics are subscribed. */
   isHeld = true
@@ -99,14 +97,14 @@ export class CatchUp {
   }
 
   /**
-   * Handles the loss of the connection: requests wait for the next one, to share its first call.
-   * So do those of the running call, which may be lost, or be answered with what is old by then.
+   * Handles the loss of the connection: requests wait for the next one, to share its first call,
+   * and so do those of the running call.
    */
   hold() {
     this.isHeld = true
     this.#running = undefined
-    this.#connections += 1
-    for (const [channelId, requests] of this.#asked.splice(0)) this.#add(channelId, requests)
+    this.#abort.abort()
+    this.#abort = new AbortController()
     clearTimeout(this.#timer)
     this.#retries.end()
   }
@@ -126,22 +124,19 @@ export class CatchUp {
 
   /** Nothing is repeated while offline: the next connection runs it. */
   #runOrRetry() {
-    this.run().catch((error) => {
+    this.run().then(this.#retries.end, (error) => {
       if (!this.isHeld) this.#retries.later(error)
     })
   }
 
   async #run() {
     const channelIds: string[] = []
-    const connection = this.#connections
-    const isCurrent = () => connection === this.#connections
     try {
-      while (isCurrent() && (this.#pending.size > 0 || this.#applyTotal)) {
+      while (this.#pending.size > 0 || this.#applyTotal) {
         const batch = [...this.#pending].slice(0, CHANNELS_PER_CALL)
         for (const [channelId] of batch) this.#pending.delete(channelId)
-        channelIds.push(...(await this.#pull(batch, isCurrent)))
+        channelIds.push(...(await this.#pull(batch)))
       }
-      if (isCurrent()) this.#retries.end()
     } finally {
       // Gaps that were filled before a later call failed are not asked for again.
       if (channelIds.length > 0) this.options.emitter.emit({ type: 'resync', channelIds })
@@ -149,8 +144,8 @@ export class CatchUp {
   }
 
   /** Pulls the changes of a batch; resolves to the channels with a gap that was filled. */
-  async #pull(batch: [string, ChangesRequest[]][], isCurrent: () => boolean) {
-    this.#asked = [...batch]
+  async #pull(batch: [string, ChangesRequest[]][]) {
+    const { signal } = this.#abort
     const channels = Object.fromEntries(
       batch.map(([channelId, requests]) => [channelId, lowestRev(requests)]),
     )
@@ -160,10 +155,8 @@ export class CatchUp {
     try {
       const { api, presences } = this.options
       const response = await presences().share((userIds) =>
-        api.sync.pull({ channels, ...parts, total, userIds }),
+        api.sync.pull({ channels, ...parts, total, userIds }, { signal }),
       )
-      if (!isCurrent()) return []
-      this.#asked = []
       if (applyTotal === this.#applyTotal) this.#applyTotal = undefined
       applyTotal?.(response)
       const applied = batch.map(async ([channelId, requests]) => {
@@ -182,14 +175,11 @@ export class CatchUp {
       })
       return (await Promise.all(applied)).flat()
     } catch (error) {
-      // Those of a connection that is lost are requested again by now, if there is another.
-      if (!isCurrent() && !this.isHeld) return []
       const failure = toChatError(error)
-      this.#asked = []
       for (const [channelId, requests] of batch) {
-        const kept = requests.filter(({ fail }) => !fail)
-        if (isCurrent() && kept.length > 0) this.#add(channelId, kept)
-        for (const { fail } of requests) fail?.(failure)
+        const kept = requests.filter(({ fail }) => !fail || signal.aborted)
+        if (kept.length > 0) this.#add(channelId, kept)
+        for (const { fail } of signal.aborted ? [] : requests) fail?.(failure)
       }
       throw error
     }

@@ -1,6 +1,6 @@
-import { ChatError, type ChatEvent } from '@parley/client'
+import { type CallOptions, ChatError, type ChatEvent } from '@parley/client'
 import { CatchUp } from '@parley/client/internal/catch-up'
-import { createDeferred } from '@parley/client/internal/timing'
+import { createDeferred, withDeadline } from '@parley/client/internal/timing'
 import { expect, test } from 'vitest'
 import { isOffline, ready, until } from '../support/chat.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
@@ -126,14 +126,15 @@ function catchUpToTest({ failsFrom = Number.POSITIVE_INFINITY } = {}) {
     gates.push(promise)
     return resolve
   }
-  const pull = async (given: Pull) => {
-    pulls.push(given)
-    await (gates.shift() ?? quiet())
-    if (pulls.length >= failsFrom) throw new ChatError('failed', { code: 'UNAVAILABLE' })
-    const ids = Object.keys(given.channels)
-    const channels = Object.fromEntries(ids.map((id) => [id, { rev: 9, messages: [] }]))
-    return { channels, more: false, totalUnread: pulls.length }
-  }
+  const pull = (given: Pull, options: CallOptions) =>
+    withDeadline(options, async () => {
+      pulls.push(given)
+      await (gates.shift() ?? quiet())
+      if (pulls.length >= failsFrom) throw new ChatError('failed', { code: 'UNAVAILABLE' })
+      const ids = Object.keys(given.channels)
+      const channels = Object.fromEntries(ids.map((id) => [id, { rev: 9, messages: [] }]))
+      return { channels, more: false, totalUnread: pulls.length }
+    })
   const link = { isConnected: true, state: { getSnapshot: () => ({ status: 'live' }) } }
   const emitter = { emit: (event: ChatEvent) => emitted.push(event) }
   const presences: Options['presences'] = () => ({ share: (call) => call([]) })
@@ -206,10 +207,10 @@ test('the end of a call of an earlier connection starts no second one beside ano
   catchUp.request('a', { since: 1, apply })
   const before = catchUp.run()
   catchUp.hold()
+  await expect(before).rejects.toMatchObject({ code: 'ABORTED' })
   catchUp.request('b', { since: 2, apply })
   const after = catchUp.run()
   answerLost()
-  await before
   catchUp.request('c', { since: 3, apply })
   const last = catchUp.run()
   await quiet()
