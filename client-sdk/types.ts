@@ -2320,9 +2320,7 @@ export interface UserEvents {
       memberCount: number
       /** Unread messages for the caller. */
       unreadCount: number
-      /**
-       * Version of `unreadCount`. Ignore a count whose version is lower than the last one you saw.
-       */
+      /** Version of `unreadCount`. Ignore counts with a lower one than the last seen. */
       unreadVersion: number
       /** `seq` of the caller's read position; 0 if nothing was read. */
       lastReadSeq: number
@@ -2734,9 +2732,7 @@ export interface WebhookEvents {
       memberCount: number
       /** Unread messages for the caller. */
       unreadCount: number
-      /**
-       * Version of `unreadCount`. Ignore a count whose version is lower than the last one you saw.
-       */
+      /** Version of `unreadCount`. Ignore counts with a lower one than the last seen. */
       unreadVersion: number
       /** `seq` of the caller's read position; 0 if nothing was read. */
       lastReadSeq: number
@@ -3097,7 +3093,7 @@ export interface Channel {
   memberCount: number
   /** Unread messages for the caller. */
   unreadCount: number
-  /** Version of `unreadCount`. Ignore a count whose version is lower than the last one you saw. */
+  /** Version of `unreadCount`. Ignore counts with a lower one than the last seen. */
   unreadVersion: number
   /** The newest message. */
   lastMessage: Message | null

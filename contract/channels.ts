@@ -46,9 +46,7 @@ export const Channel = z
     memberCount: z.int().meta({ description: 'How many members it has.', examples: [2] }),
     unreadCount: z.int().meta({ description: 'Unread messages for the caller.', examples: [3] }),
     unreadVersion: z.int().meta({
-      description:
-        'Version of `unreadCount`. Ignore a count whose version is lower than the last one you ' +
-        'saw.',
+      description: 'Version of `unreadCount`. Ignore counts with a lower one than the last seen.',
       examples: [40],
     }),
     lastMessage: Message.nullable().meta({ description: 'The newest message.' }),
