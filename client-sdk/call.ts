@@ -12,20 +12,20 @@ type ApiRequest = {
   signal: AbortSignal
 }
 
-/** The ids of requests, by what they were answered. */
-export const requestIds = new WeakMap<object, string | undefined>()
-const IS_URL_RIGHT = '; is the url right?'
-
 /**
  * Sends one request. Resolves to the body, or to the server's error as a value; rejects if no
- * response came, so that the two are not confused. If the url `hasWorked` before, it is right.
+ * response came, so that the two are not confused.
  */
-export async function sendRequest(
-  { url, method, path: template, args, headers, fetch, signal }: ApiRequest,
-  hasWorked = false,
-) {
+export async function sendRequest({
+  url,
+  method,
+  path: template,
+  args,
+  headers,
+  fetch,
+  signal,
+}: ApiRequest) {
   const { path, fields } = fillPath(template, args)
-  const advice = hasWorked ? '' : IS_URL_RIGHT
   const isInQuery = method === 'GET' || method === 'DELETE'
   try {
     const response = await fetch(url + path + (isInQuery ? toQuery(fields) : ''), {
@@ -35,29 +35,22 @@ export async function sendRequest(
       body: isInQuery ? null : JSON.stringify(fields),
     })
     const text = await response.text()
-    if (!response.ok) return toServerError(response, text, advice)
-    const body: unknown = JSON.parse(text)
-    requestIds.set(Object(body), requestIdOf(response))
-    return body
+    return response.ok ? (JSON.parse(text) as unknown) : toServerError(response, text)
   } catch (cause) {
     const what =
       cause instanceof SyntaxError
-        ? `${url} did not answer in JSON${advice}`
-        : `unable to reach ${url}${whatToCheck(hasWorked)}`
+        ? `${url} did not answer in JSON; is the url right?`
+        : `unable to reach ${url}${whatToCheck()}`
     throw new ChatError(what, { code: 'NETWORK_ERROR', cause })
   }
 }
 
 /** The error that a response contains. */
-export function toServerError(response: Response, text: string, advice = IS_URL_RIGHT) {
-  const { status, headers } = response
-  const foreign = `answered ${status}, but not by Parley${advice}`
-  const { code, message = foreign } = classify(status, text)
-  const [requestId, retryAfterMs] = [requestIdOf(response), parseRetryAfter(headers)]
-  return new ChatError(message, { code, status, requestId, retryAfterMs })
+export function toServerError({ status, headers }: Response, text: string) {
+  const { code, message } = classify(status, text)
+  const requestId = headers.get('x-request-id') ?? undefined
+  return new ChatError(message, { code, status, requestId, retryAfterMs: parseRetryAfter(headers) })
 }
-
-const requestIdOf = ({ headers }: Response) => headers.get('x-request-id') ?? undefined
 
 /** The path with its parameters, and the arguments that are left. */
 function fillPath(template: string, args: Record<string, unknown>) {

@@ -24,7 +24,7 @@ type CallsOptions = {
   /** How often a call that may be repeated is tried. */
   tries: number
   /** Shared by all calls of a client. */
-  gate?: Pick<Gate, 'refusalOf' | 'takeResult' | 'fail' | 'hasWorked'>
+  gate?: Pick<Gate, 'refusalOf' | 'takeResult' | 'fail'>
 }
 
 /** Each operation of a table as a method, by noun: `Calls` are the types of that table. */
@@ -47,7 +47,7 @@ export function createCalls<Calls>({
     // The time is over, and nobody waits for the answer.
     if (signal.aborted) throw new Error('aborted')
     const request = { url: base, method, path, args, headers: sentHeaders, fetch, signal }
-    const result = await sendRequest(request, gate?.hasWorked).catch((error) => {
+    const result = await sendRequest(request).catch((error) => {
       if (!signal.aborted) gate?.fail(error)
       throw error
     })

@@ -66,7 +66,7 @@ export const browser = globalThis as unknown as Browser // each field may be abs
 export const isDeviceOffline = () => browser.navigator?.onLine === false
 
 /** Advice if nothing answers: browsers do not say whether the server refused their page. */
-export function whatToCheck(hasWorked: boolean) {
+export function whatToCheck(hasWorked = false) {
   const { origin } = browser.location ?? {}
   if (isDeviceOffline()) return '; the device is offline'
   return origin && !hasWorked ? `; is it running, with ${origin} in its ALLOWED_ORIGINS?` : ''

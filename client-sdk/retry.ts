@@ -107,13 +107,15 @@ export function pauseBeforeRetry(
  * The meaning of a refusal: by the server's error code, or else by the status of a proxy or
  * firewall.
  */
-export function classify(status: number, body: string) {
-  const { code, message } = parseError(body)
+export function classify(status: number, body: string): { code: ErrorCode; message: string } {
+  const { code, message = notOurs(status) } = parseError(body)
   // Newer servers have more codes, and gateways have errors of this form with codes of their own.
-  return { code: code && code in STATUS ? code : codeOf(status), message }
+  return { code: code && code in STATUS ? code : codeOf(status), message: String(message) }
 }
 
-function parseError(body: string): { code?: ErrorCode; message?: string } {
+const notOurs = (status: number) => `answered ${status}, but not by Parley; is the url right?`
+
+function parseError(body: string): { code?: ErrorCode; message?: unknown } {
   try {
     return JSON.parse(body).error ?? {}
   } catch {
@@ -200,8 +202,6 @@ export function createGate() {
   const gate = {
     /** How many answers have come. */
     answers: 0,
-    /** Whether a call has succeeded: the url is right. */
-    hasWorked: false,
     /** The server may be reached again: what waits for another attempt is tried at once. */
     reopen,
     /** The error of a call that is not to be sent; undefined if it may be. */
@@ -220,7 +220,6 @@ export function createGate() {
     /** The result of a call, which shows that the server can be reached. */
     takeResult: (limit: string, result: unknown) => {
       gate.answers += 1
-      gate.hasWorked ||= !isChatError(result)
       reopen()
       const isClosed = refusalBy(limit)
       if (isChatError(result, 'RATE_LIMITED')) {

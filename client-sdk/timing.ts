@@ -24,10 +24,8 @@ export function withDeadline<T>(
   const timer = timeoutMs > LONGEST_TIMER_MS ? undefined : setTimeout(expire, timeoutMs)
   signal?.addEventListener('abort', abort)
   if (signal?.aborted) abort()
-  if (!(timeoutMs >= 0)) end('VALIDATION_ERROR', `timeoutMs is ${timeoutMs}`)
   const endsAt = performance.now() + timeoutMs
-  const leftMs = () => endsAt - performance.now()
-  const done = controller.signal.aborted ? ended : work(controller.signal, leftMs)
+  const done = work(controller.signal, () => endsAt - performance.now())
   return Promise.race([ended, done]).finally(() => {
     clearTimeout(timer)
     signal?.removeEventListener('abort', abort)

@@ -1,4 +1,3 @@
-import { requestIds } from '../call.ts'
 import type { CallOptions } from '../call-options.ts'
 import { ChatError, isChatError } from '../error.ts'
 import { clampPause, statusOf } from '../retry.ts'
@@ -26,11 +25,11 @@ export async function perform(
   if (entries.length === 1) return [await performOne(api, first, options)]
   const { channelId } = first.op
   const messages = entries.map(({ op }) => inputOf(op)) as Sends
-  const answer = await api.messages.sendBatch({ channelId, messages }, options)
+  const { results } = await api.messages.sendBatch({ channelId, messages }, options)
   const lost = { code: 'UNAVAILABLE', message: 'no answer' } as const
   return entries.map((_, index) => {
-    const { message, error = lost } = answer.results[index] ?? {}
-    return message ?? toError(error, requestIds.get(answer))
+    const { message, error = lost } = results[index] ?? {}
+    return message ?? toError(error)
   })
 }
 
@@ -70,7 +69,7 @@ export const isDoneAlready = ({ type }: OutboxOperation, error: ChatError, wasTr
   type === 'delete' && wasTried && isChatError(error, 'NOT_FOUND')
 
 /** An error whose code only newer clients know has no status: the message is to be sent alone. */
-function toError({ code, message, retryAfterSeconds }: BatchError, requestId?: string) {
+function toError({ code, message, retryAfterSeconds }: BatchError) {
   const retryAfterMs = clampPause(Number(retryAfterSeconds) * 1_000)
-  return new ChatError(message, { code, status: statusOf(code) ?? 0, retryAfterMs, requestId })
+  return new ChatError(message, { code, status: statusOf(code) ?? 0, retryAfterMs })
 }

@@ -62,23 +62,3 @@ test('a message of a batch with an error of a newer server is answered by itself
   expect(await Promise.all(sent)).toMatchObject([refusal, refusal])
   expect([count(BATCH), count(SEND)]).toEqual([1, 2])
 })
-
-test('a message that is refused in a batch has the id of the request', async () => {
-  const { chat, channel, intercept } = scriptedChat()
-  channel('c')
-  await chat.connect()
-  const error = { code: 'FORBIDDEN', message: 'You may not' }
-  const headers = { 'x-request-id': 'of both' }
-  intercept(BATCH, () => Response.json({ results: [{ error }, { error }] }, { headers }))
-  const sent = await offline(chat, () =>
-    ['1', '2'].map((text) =>
-      chat
-        .channel('c')
-        .send({ text })
-        .sent.catch((failure) => failure),
-    ),
-  )
-  await chat.connect()
-  const refusal = { ...error, status: 403, requestId: 'of both' }
-  expect(await Promise.all(sent)).toMatchObject([refusal, refusal])
-})
