@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename } from 'node:path'
 import { build } from 'esbuild'
+import { minify } from 'terser'
 
 /** Entries that share their code. */
 export const front = {
@@ -57,39 +57,43 @@ const internal = [
   ...['(start|end)Reading', 'isShown', 'post', 'queued', 'link', 'emitter', 'withdraw'],
   ...['span', 'shown', 'take', 'hold', 'check', 'answers', 'completion', 'isHeld'],
   ...['share', 'freshUntil', 'isExpected', 'isConnecting', 'areSettled'],
-  ...['replaced', 'profiles', 'hasWorked'],
+  ...['replaced', 'profiles'],
 ]
 
-/** The constants of a file that are numbers. */
-const numbersOf = (text) =>
-  [...text.matchAll(/^(?:export )?const ([A-Z_]+) = ([\d_.]+(?: \*+ [\d_]+)?(?: - 1)?)$/gm)].map(
-    ([, name, value]) => [name, `(${value})`],
-  )
-const limits = numbersOf(readFileSync(join(import.meta.dirname, 'limits.ts'), 'utf8'))
-/** Writes numbers where they are used: minifiers keep a variable for each. */
-const inlineNumbers = ({ onLoad }) =>
-  onLoad({ filter: /client-sdk\/.*\.ts$/ }, ({ path }) => {
-    const text = readFileSync(path, 'utf8')
-    const imports = /^(import (type )?({[^}]*} from )?'.*'\n)+/m.exec(text)?.[0] ?? ''
-    const numbers = new Map([...limits, ...numbersOf(text)])
-    const names = new RegExp(`(?<!const )\\b(${[...numbers.keys()].join('|')})\\b`, 'g')
-    const code = text.replace(imports, '').replace(names, (name) => numbers.get(name))
-    return { contents: imports + code, loader: 'ts' }
-  })
-
 /**
- * The client as browsers load it, with its internal names shortened. Tests run against what this
- * makes, since a name that is also reached by a string is only found missing there.
+ * The files of the client as browsers load it, with its internal names shortened. Tests run against
+ * what this makes, since a name that is also reached by a string is only found missing there.
  */
-export const buildForBrowsers = (options) =>
-  build({
+export async function buildForBrowsers(options) {
+  const { outputFiles, ...result } = await build({
     ...shared,
     entryPoints: front,
     conditions: ['parley-source'],
     mangleProps: new RegExp(`^(${internal.join('|')})$`),
     reserveProps: /^handleEpoch$/,
     minifySyntax: true,
-    plugins: [{ name: 'inline-numbers', setup: inlineNumbers }],
     mangleCache: {},
     ...options,
+    write: false,
   })
+  const files = new Map(outputFiles.map(({ path, text }) => [path, text]))
+  for (const [path, text] of files) {
+    const map = files.get(`${path}.map`)
+    if (path.endsWith('.js')) await compress(path, { text, map, files })
+  }
+  return { ...result, files }
+}
+
+/** Writes what is used once, and constants, where they are used: esbuild keeps a name for each. */
+async function compress(path, { text, map, files }) {
+  const { code, map: compressed } = await minify(text, {
+    module: true,
+    ecma: 2022,
+    compress: { passes: 2, inline: 1, reduce_funcs: false, directives: false },
+    mangle: false,
+    format: { beautify: true },
+    sourceMap: map && { content: map, includeSources: true, url: `${basename(path)}.map` },
+  })
+  files.set(path, code)
+  if (map) files.set(`${path}.map`, compressed)
+}

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -20,10 +20,14 @@ await build({
   outdir: dist,
   conditions: ['parley-source', 'node'],
 })
-const { mangleCache: shortened, metafile } = await buildForBrowsers({
-  outdir: join(dist, 'browser'),
-  metafile: true,
-})
+const browser = join(dist, 'browser')
+const {
+  files: built,
+  mangleCache: shortened,
+  metafile,
+} = await buildForBrowsers({ outdir: browser, metafile: true })
+mkdirSync(browser)
+for (const [path, text] of built) writeFileSync(path, text)
 // Names that applications, storages and the server know are kept, also deep in exported types.
 const files = [...Object.values(front), 'types.ts', 'storage.ts', 'protocol/messages.ts']
 const known = publicNames(files.map((file) => join(here, file)))

@@ -41,7 +41,7 @@ export function createCalls<Calls>({
 
   const send = async (route: string, args: Args, signal: AbortSignal) => {
     const [, method = '', limit = 'requests', path = ''] = ROUTE.exec(route) ?? []
-    const refusal = gate?.refusalOf(limit, signal)
+    const refusal = gate?.refusalOf(limit)
     if (refusal) throw refusal
     const sentHeaders = await headers()
     // The time is over, and nobody waits for the answer.

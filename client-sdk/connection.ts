@@ -170,9 +170,11 @@ export class Connection {
       onEnd: ({ reason, isFinal }) => {
         if (!isAccepted && !isFinal) void this.#transports.failed()
         // The server has answered if it refused the token.
-        const refused = isFinal ? ' with this wsToken' : ` to ${url}`
-        const why = reason + whatToCheck(isFinal || this.#hasWorked)
-        const error = connectionLost(why, isAccepted ? '' : refused)
+        const isUrlRight = isFinal || this.#hasWorked
+        const error = connectionLost(
+          reason + whatToCheck(isUrlRight),
+          isUrlRight ? '' : ` to ${url}`,
+        )
         if (isFinal) this.#handleRejectedToken(error)
         else this.#reconnectLater(error)
       },

@@ -180,9 +180,7 @@ export function createGate() {
     const kind = limit === 'network' ? limit : 'background'
     // A proxy may refuse without saying for how long.
     const pauseMs = error.retryAfterMs || pause(kind, count)
-    const entry = { error, endsAt: performance.now() + pauseMs, count }
-    closed.set(limit, entry)
-    return entry
+    closed.set(limit, { error, endsAt: performance.now() + pauseMs, count })
   }
   const refusalBy = (limit: string) => {
     const { error, endsAt = 0 } = closed.get(limit) ?? {}
@@ -205,17 +203,12 @@ export function createGate() {
     /** The server may be reached again: what waits for another attempt is tried at once. */
     reopen,
     /** The error of a call that is not to be sent; undefined if it may be. */
-    refusalOf: (limit: string, signal: AbortSignal) => {
+    refusalOf: (limit: string) => {
       const refusal = refusalBy(limit) ?? refusalBy('network')
       const failure = closed.get('network')
-      if (!failure || refusal) return refusal
-      // The others wait for the one that tries. If it is aborted, the next of them does.
-      const trial = close('network', failure.error)
-      signal.addEventListener('abort', () => {
-        trial.endsAt = 0
-        const [next] = woken
-        if (closed.get('network') === trial) next?.()
-      })
+      // The others wait for the one that tries.
+      if (failure && !refusal) close('network', failure.error)
+      return refusal
     },
     /** The result of a call, which shows that the server can be reached. */
     takeResult: (limit: string, result: unknown) => {

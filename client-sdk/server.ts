@@ -93,7 +93,7 @@ function withOwnAppends(shared: Gate): Gate {
   const gateOf = (limit: string) => (limit === 'appends' ? own : shared)
   return {
     ...shared,
-    refusalOf: (limit, signal) => gateOf(limit).refusalOf(limit, signal),
+    refusalOf: (limit) => gateOf(limit).refusalOf(limit),
     takeResult: (limit, result) => gateOf(limit).takeResult(limit, result),
   }
 }

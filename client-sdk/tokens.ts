@@ -1,5 +1,4 @@
 import { ChatError } from './error.ts'
-import { whatToCheck } from './platform.ts'
 import { pause } from './retry.ts'
 import { LONGEST_TIMER_MS, withDeadline } from './timing.ts'
 import type { TokenResult } from './types.ts'
@@ -90,7 +89,7 @@ export class Tokens {
       return result
     } catch (cause) {
       const tries = (this.#failure?.tries ?? 0) + 1
-      const error = new ChatError(`no token: ${cause}${whatToCheck(true)}`, {
+      const error = new ChatError(`no token: ${cause}`, {
         code: 'TOKEN_PROVIDER_FAILED',
         retryAfterMs: pause('tokens', tries),
         cause,

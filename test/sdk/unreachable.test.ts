@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ready } from '../support/chat.ts'
-import { quiet, scriptedChat } from '../support/scripted/index.ts'
+import { scriptedChat } from '../support/scripted/index.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
 
 /** The socket works, and REST cannot be reached: no answer comes, not even an error. */
@@ -123,27 +123,6 @@ test('a client that is woken keeps the pause that a server asked it for', async 
   refuseRequests()
   await clock.forward(8_000)
   expect(await read).toMatchObject({ id: 'ana' })
-})
-
-test('a call that tries whether REST works lets another try if it is aborted', async () => {
-  const clock = stoppedClock()
-  const { chat, network, hold, count } = scriptedChat()
-  await chat.connect()
-  network.isCut = true
-  await chat.api.users.get({ userId: 'ana' }, { timeoutMs: 1 }).catch(() => {})
-  await clock.forward(500)
-  network.isCut = false
-  const held = hold(/slow$/)
-  const stop = new AbortController()
-  const tried = chat.api.users.get({ userId: 'slow' }, { signal: stop.signal })
-  await held.asked
-  const waiting = chat.api.users.get({ userId: 'ben' })
-  await quiet()
-  expect(count(/ben$/)).toBe(0)
-  stop.abort()
-  await expect(tried).rejects.toMatchObject({ code: 'ABORTED' })
-  await clock.forward(1)
-  expect(await waiting).toMatchObject({ id: 'ben' })
 })
 
 test('calls that wait for REST are made as soon as the client is connected', async () => {

@@ -19,8 +19,7 @@ export function browserBuild(): Plugin {
     name: 'browser-build',
     enforce: 'pre',
     async buildStart() {
-      const { outputFiles } = await buildForBrowsers({ outdir, sourcemap: false, write: false })
-      files = new Map(outputFiles.map(({ path, text }) => [path, text]))
+      files = (await buildForBrowsers({ outdir, sourcemap: false })).files
       // The first test to need what is loaded later would wait for a file, though its clock stands.
       const index = join(outdir, 'index.js')
       const later = [...files.values()].flatMap((text) => [...text.matchAll(LATER)])
