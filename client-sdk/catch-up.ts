@@ -102,7 +102,6 @@ export class CatchUp {
    */
   hold() {
     this.isHeld = true
-    this.#running = undefined
     this.#abort.abort()
     this.#abort = new AbortController()
     clearTimeout(this.#timer)

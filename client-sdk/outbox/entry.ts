@@ -56,7 +56,7 @@ export const targetOf = (op: OutboxOperation) =>
 /** The fields of an operation that name a message by its `clientId`, since it was unsent then. */
 export const referencesTo = (clientId: string, op: object) =>
   Object.entries(op).filter(
-    ([name, value]) => /^parentId$|essageId$/i.test(name) && value === clientId,
+    ([name, value]) => /^(message|parent|quotedMessage)Id$/.test(name) && value === clientId,
   )
 
 /** Operations of a line are carried out in order. Reading needs none: it never moves back. */

@@ -94,7 +94,7 @@ async function begin(db: Pool, { id }: Lease): Promise<Progress | undefined> {
       where wh.id = ${id}`,
   )
   if (!noted || !webhook || webhook.since === null) return undefined
-  const progress = JSON.parse(noted.value) as Progress // as `noteProgress` wrote it, but for `since`
+  const progress = JSON.parse(noted.value) as Progress // as noted, but for `since`
   return progress.since === webhook.since ? progress : { ...START, since: webhook.since }
 }
 
