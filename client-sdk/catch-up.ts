@@ -102,6 +102,7 @@ export class CatchUp {
    */
   hold() {
     this.isHeld = true
+    this.#running = undefined
     this.#abort.abort()
     this.#abort = new AbortController()
     clearTimeout(this.#timer)
