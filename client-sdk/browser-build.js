@@ -91,7 +91,7 @@ async function compress(path, { text, map, files }) {
     ecma: 2022,
     compress: { passes: 2, inline: 1, reduce_funcs: false, directives: false },
     mangle: false,
-    format: { beautify: true },
+    format: { beautify: true, preserve_annotations: true },
     sourceMap: map && { content: map, includeSources: true, url: `${basename(path)}.map` },
   })
   files.set(path, code)

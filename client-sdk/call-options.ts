@@ -6,8 +6,7 @@ export type CallOptions = {
    * How long to wait for the response, in milliseconds; 15,000 by default, and with `Infinity`, or
    * more than a timer takes (24 days), without an end. The token and pauses between attempts count.
    * After that the call rejects with a ChatError `TIMEOUT`, or if another attempt would come too
-   * late, at once with the error of the last one. Below 0, and if it is no number, the call is not
-   * made: `VALIDATION_ERROR`.
+   * late, at once with the error of the last one.
    */
   timeoutMs?: number | undefined
 }

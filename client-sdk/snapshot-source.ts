@@ -72,7 +72,8 @@ export type ShownChannels = {
   channels: Map<string, ListedChannel>
   lists: ReadonlyMap<string, ChannelList>
   unread: UnreadCounts
-  onChange: () => void
+  /** Removes channels, if any, and shows what is left. */
+  remove: (...channelIds: string[]) => void
 }
 /** The state that a client shows. */
 export type ShownSource = {

@@ -38,7 +38,7 @@ export class ChannelsCache {
   constructor(readonly context: SharedContext) {
     this.#unread = new UnreadCounts(context)
     const [channels, lists, unread] = [this.#channels, this.#lists, this.#unread]
-    this.restorable = { channels, lists, unread, onChange: () => this.#refresh() }
+    this.restorable = { channels, lists, unread, remove: (...ids) => this.remove(...ids) }
     this.unread = unread.store
     this.#subscriptions = new RecordSubscriptions(context.topics)
   }

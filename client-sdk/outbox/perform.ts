@@ -68,7 +68,6 @@ function inputOf(op: OutboxOperation) {
 export const isDoneAlready = ({ type }: OutboxOperation, error: ChatError, wasTried: boolean) =>
   type === 'delete' && wasTried && isChatError(error, 'NOT_FOUND')
 
-/** An error whose code only newer clients know has no status: the message is to be sent alone. */
 function toError({ code, message, retryAfterSeconds }: BatchError) {
   const retryAfterMs = clampPause(Number(retryAfterSeconds) * 1_000)
   return new ChatError(message, { code, status: statusOf(code) ?? 0, retryAfterMs })

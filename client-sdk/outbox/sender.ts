@@ -189,8 +189,6 @@ export class Sender {
       // A call with several messages is answered although the limit refuses some of them.
       if (entries.length > 1) this.options.gate.takeResult('messages', outcome)
       if (!(outcome instanceof ChatError)) this.options.onDone(entry, outcome)
-      // An answer to it alone has a status.
-      else if (entries.length > 1 && outcome.status === 0) loop.isSingle = true
       else if (isDoneAlready(entry.op, outcome, entry.wasTried))
         this.options.onDone(entry, { success: true })
       else if (!this.#mayPass(entry, outcome, loop)) this.options.onRefused(entry, outcome)

@@ -60,8 +60,8 @@ export class ChannelSync {
   #position: TopicPosition | undefined
   /** Whether the server has confirmed the subscription, and the connection is there. */
   #isSubscribed = false
-  /** The rev after which changes are missing, which are requested. -Infinity: all is reloaded. */
-  #gapAfter: number | undefined
+  /** The rev after which changes are missing, and requested. -Infinity: all is reloaded. */
+  #gap: { since: number } | undefined
   /** The size of the window above which the oldest messages are dropped. */
   #windowLimit = MAX_LIVE_MESSAGES
   /**
@@ -136,15 +136,15 @@ export class ChannelSync {
     return isReady ? this.#position : undefined
   }
 
-  /** A loaded message, unless its changes may be missing. */
-  readonly find = (messageId: string) =>
-    this.#gapAfter === undefined ? this.state.messages.get(messageId) : undefined
-
   /** Applies a change now, and to the results of running loads, which may be older. */
   apply(change: (state: ChannelState) => ChannelState) {
     this.resources.buffer.add(change)
     this.update(change)
   }
+
+  /** A loaded message, unless its changes may be missing. */
+  readonly find = (messageId: string) =>
+    this.#gap ? undefined : this.state.messages.get(messageId)
 
   /** Applies the answer to a call. A room that nobody watches keeps about as much as one left. */
   takeResult(change: (state: ChannelState) => ChannelState) {
@@ -239,8 +239,8 @@ export class ChannelSync {
       return this.#markReady(['messages', 'reads', 'members', 'pins'])
     }
     // Reads and profiles come in ephemeral events, which are never recovered.
-    if (isRecovered && this.#gapAfter === undefined) return this.#markReady(['reads', 'members'])
-    const since = this.#gapAfter ?? this.state.rev
+    if (isRecovered && !this.#gap) return this.#markReady(['reads', 'members'])
+    const { since } = this.#gap ?? { since: this.state.rev }
     // Beyond, the server says to start over.
     if (offset - since > MAX_CHANGES) return this.#startOver(offset)
     this.#requestChanges(since)
@@ -250,7 +250,7 @@ export class ChannelSync {
   #handleLoaded(name: ResourceName, { apply, changes }: Loaded) {
     const loaded = apply(this.state)
     // Nothing was known, or nothing is left of it: nothing in it is missing.
-    if (!this.state.mainWindow) this.#gapAfter = undefined
+    if (!this.state.mainWindow) this.#gap = undefined
     const timeline = timelineOf(name)
     const jumpedTo = this.#jumped.has(name) && loadedWindowOf(this.state, timeline)
     const shown = jumpedTo ? withWindow(loaded, timeline, jumpedTo) : loaded
@@ -264,18 +264,19 @@ export class ChannelSync {
     const { context, channelId } = this.options
     const { profiles } = context.records
     const { now } = profiles
-    this.#gapAfter = since
+    const gap = { since }
+    this.#gap = gap
     context.catchUp.request(channelId, {
       since,
-      // The gap may be filled by now: requests outlast connections.
-      apply: (changes) => since === this.#gapAfter && this.#fillGap(changes, profiles.after(now)),
+      // Only the latest request fills the gap: those before may have been answered too early.
+      apply: (changes) => gap === this.#gap && this.#fillGap(changes, profiles.after(now)),
     })
   }
 
   /** Fills a gap with the changes, or reloads everything if there are too many. */
   #fillGap(changes: ChannelChanges, newer: UserSummary[]): true | undefined {
     if (!this.#unsubscribe) return
-    this.#gapAfter = undefined
+    this.#gap = undefined
     const { rev = this.#position?.offset ?? 0, messages = [] } = changes
     // Older servers tell readers who are no members nothing of it.
     if (changes.resync || !changes.channel) return this.#startOver(rev)
@@ -294,7 +295,7 @@ export class ChannelSync {
     const { resources } = this
     const { context, channelId, loaderOf } = this.options
     // Until it is replaced, nothing fills the gaps of the old state.
-    this.#gapAfter = Number.NEGATIVE_INFINITY
+    this.#gap = { since: Number.NEGATIVE_INFINITY }
     resources.abandonLoads()
     this.#jumped.clear()
     resources.set('messages', { status: 'stale' })

@@ -78,7 +78,7 @@ export class ThrottledReads {
   constructor(readonly options: ThrottledReadsOptions) {}
 
   /**
-   * Without an id it marks everything that there is now, and not what comes until the call is sent.
+   * Without an id it marks what is known now, and not what comes until the call is sent.
    * Of several messages the newest one wins.
    */
   mark(messageId: string | undefined): Promise<unknown> {

@@ -5,7 +5,6 @@ import { stoppedClock } from '../support/scripted/time.ts'
 
 /** What servers of other versions, or broken ones, answer to messages that are sent together. */
 
-const SEND = /^POST .*\/messages$/
 const BATCH = /^POST .*\/messages\/batch$/
 
 /** Does it without a connection. */
@@ -38,17 +37,12 @@ test.each([0, -5, 1e12, 1e300, 'soon', null])(
   },
 )
 
-test('a message of a batch with an error of a newer server is answered by itself', async () => {
-  const { chat, channel, intercept, count } = scriptedChat()
+test('a message of a batch with an error of a newer server is refused with its words', async () => {
+  const { chat, channel, intercept } = scriptedChat()
   channel('c')
   await chat.connect()
   const error = { code: 'CHANNEL_ARCHIVED', message: 'The channel is archived' }
-  const headers = { 'x-request-id': 'of one' }
-  intercept(/^POST .*\/messages/, () =>
-    count(SEND) === 0
-      ? Response.json({ results: [{ error }, { error }] })
-      : Response.json({ error }, { status: 409, headers }),
-  )
+  intercept(BATCH, () => Response.json({ results: [{ error }, { error }] }))
   const sent = await offline(chat, () =>
     ['1', '2'].map((text) =>
       chat
@@ -58,7 +52,6 @@ test('a message of a batch with an error of a newer server is answered by itself
     ),
   )
   await chat.connect()
-  const refusal = { status: 409, code: 'CONFLICT', message: error.message, requestId: 'of one' }
+  const refusal = { ...error, status: 0, retryable: false }
   expect(await Promise.all(sent)).toMatchObject([refusal, refusal])
-  expect([count(BATCH), count(SEND)]).toEqual([1, 2])
 })

@@ -113,7 +113,8 @@ test('a room that changes all the time is stored once in a while, another only o
 function openClient() {
   const channels = new Map()
   const unread = { total: 0 }
-  const parts = { channels, lists: new Map(), unread, onChange: () => {} }
+  const remove = (...ids: string[]) => ids.map((id) => channels.delete(id))
+  const parts = { channels, lists: new Map(), unread, remove }
   const shown = { channels: parts, rooms: new Map(), onError: () => {} }
   const restore = vi.fn()
   const opened = { id: 'c', sync: { restore, isActive: true } } as never // it is asked for no more
