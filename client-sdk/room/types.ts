@@ -86,10 +86,10 @@ export interface Room {
   keystroke(): void
 
   /**
-   * Marks the channel as read: its unread count becomes 0, and the read position moves to the newest
-   * message that is known at the call, whenever it is sent; while none is known, to the server's
-   * newest one; with an id, to that message. Shown at once, undone if the server refuses it.
-   * Throttled; never moves back. Where nothing is unread it makes no call.
+   * Marks the channel as read: its unread count becomes 0, and the read position moves to the
+   * newest message that is known at the call, whenever it is sent; while none is known, to the
+   * server's newest one; with an id, to that message. Shown at once, undone if the server refuses
+   * it. Throttled; never moves back. Where nothing is unread it makes no call.
    */
   markRead(messageId?: string): Promise<void>
 }

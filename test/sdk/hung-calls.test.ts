@@ -201,7 +201,7 @@ test('a channel that an answer leaves out says why it cannot be read', async () 
   expect((await until(room.info, failed, 5_000)).error?.code).toBe('NOT_FOUND')
 })
 
-test('a room that comes back while its gap is asked for shows what came meanwhile, too', async () => {
+test('a room that is back while its gap is asked for shows what came meanwhile, too', async () => {
   const server = await live()
   const { chat, talk, room, hold } = server
   const clock = stoppedClock()
