@@ -21,6 +21,7 @@ const SOCKETS = 400
 const MOST_STATEMENTS = SOCKETS / 20
 
 const lockApps = (sql: Tx) => sql`lock table apps in access exclusive mode`
+const lockConnections = (sql: Tx) => sql`lock table connections in access exclusive mode`
 const lockChannels = (sql: Tx) => sql`lock table channels in access exclusive mode`
 
 /** Resolves once the server has received what was sent: it answers a ping in its turn. */
@@ -65,17 +66,38 @@ async function statementsOfReturn() {
     last.send({ id: 1, subscribe: { channel: topics.user(appId, ana.id) } })
     await last.closed
   }
-  // No channel is looked up until all ask for theirs, and no token until all have sent theirs,
-  // however long that takes.
-  await whileRowLocked(world(), lockChannels, async () => {
-    await whileRowLocked(world(), lockApps, async () => {
-      for (const { raw, userId, token } of sockets)
-        raw.send(
-          { id: 1, connect: { token } },
-          { id: 2, subscribe: { channel: topics.user(appId, userId) } },
-          { id: 3, subscribe: { channel: topics.channel(appId, channelId), ...since } },
-        )
+  const lookups = () => sent.filter((statement) => /token_generation/.test(statement)).length
+  const areAnswered = async () => {
+    const running = await db`
+      select
+      from pg_stat_activity
+      where state = 'active'
+        and pid <> pg_backend_pid()
+        and query like '%token_generation%'`
+    return running.length === 0
+  }
+  /** All tokens are looked up: in few statements, the first of which the first socket sent. */
+  const tokensKnown = async () => {
+    for (let before = 0; before !== lookups(); ) {
+      before = lookups()
+      await until(areAnswered)
       await allHandled()
+    }
+  }
+  // No channel is looked up until all ask for theirs, nobody is noted as connected until all tokens
+  // are known, and no token is looked up until all have sent theirs, however long that takes.
+  await whileRowLocked(world(), lockChannels, async () => {
+    await whileRowLocked(world(), lockConnections, async () => {
+      await whileRowLocked(world(), lockApps, async () => {
+        for (const { raw, userId, token } of sockets)
+          raw.send(
+            { id: 1, connect: { token } },
+            { id: 2, subscribe: { channel: topics.user(appId, userId) } },
+            { id: 3, subscribe: { channel: topics.channel(appId, channelId), ...since } },
+          )
+        await allHandled()
+      })
+      await tokensKnown()
     })
     await Promise.all(sockets.map(({ raw }) => raw.reply(1)))
     // The same once they are connected.

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { type ConnectionState, createChatClient, isChatError } from '@parley/client'
-import { toChatError } from '@parley/client/internal/error'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { chatOf, isLive, until } from '../support/chat.ts'
 import { quiet, type ScriptedChat, scriptedChat } from '../support/scripted/index.ts'
@@ -67,7 +66,7 @@ function inPage({ onLine = true } = {}) {
 async function failures({ chat }: Pick<ScriptedChat, 'chat'>) {
   void chat.connect().catch(() => {})
   const failed = await until(chat.connection, (state) => state.lastError !== undefined)
-  const refused = await chat.api.users.get({ userId: 'ana' }).catch(toChatError)
+  const refused = await chat.api.users.get({ userId: 'ana' }).catch((error: unknown) => error)
   return [failed.lastError?.message, isChatError(refused) && refused.message]
 }
 
