@@ -1,7 +1,10 @@
-import { FILE_CONNECTION } from '@parley/server/db/stuck-sessions'
-import { expect, inject, test } from 'vitest'
+import { connectOnce } from '@parley/server/db/client'
+import { createStuckSessions, FILE_CONNECTION } from '@parley/server/db/stuck-sessions'
+import { expect, inject, onTestFinished, test } from 'vitest'
+import { useDatabaseClock } from './support/database-clock.ts'
 import { slowness } from './support/slowness.ts'
-import { fallSilent, lockSilently } from './support/stuck-session.ts'
+import { fallSilent, lockSilently, pauseSession } from './support/stuck-session.ts'
+import { until } from './support/until.ts'
 import { useWorld, type World } from './support/world.ts'
 
 const never = 3_600_000
@@ -69,4 +72,21 @@ test('a command with a file, another program or service may wait: others are end
   expect(await isOtherThere()).toBe(false)
   expect([await isCommandThere(), await isProgramThere()]).toEqual([true, true])
   expect([await isServiceThere(), await isSessionElsewhereThere()]).toEqual([true, true])
+})
+
+test('a clock that is set forward ends no session that goes on', async () => {
+  const clock = await useDatabaseClock(world())
+  await clock.set('1 hour')
+  const db = connectOnce(world().databaseUrl)
+  onTestFinished(() => db.end())
+  const { isThere, goOn } = await pauseSession(world(), 'select')
+  const stuckSessions = createStuckSessions()
+  for (let count = 0; count < 3; count++) {
+    await stuckSessions.end(db)
+    await goOn()
+  }
+  expect(await isThere()).toBe(true)
+  await stuckSessions.end(db)
+  await stuckSessions.end(db)
+  await until(async () => !(await isThere()))
 })

@@ -1,6 +1,6 @@
 import type { UserRef } from '../core/user-ref.ts'
 import type { Db } from '../db/client.ts'
-import { endStuckSessions } from '../db/stuck-sessions.ts'
+import { createStuckSessions } from '../db/stuck-sessions.ts'
 import { inChunks } from './chunks.ts'
 import type { Hub } from './hub.ts'
 import type { KnownPresence } from './known-presence.ts'
@@ -117,9 +117,12 @@ export function createReconciliation(options: ReconciliationOptions) {
     steadiness.failed()
     compareLater()
   }
+  const stuckSessions = createStuckSessions()
   // A hosting provider may forbid it. Nothing else depends on it.
   const endStuck = (until?: number) =>
-    db.useApart(endStuckSessions, until).catch((error) => report(error, 'stuck sessions not ended'))
+    db
+      .useApart(stuckSessions.end, until)
+      .catch((error) => report(error, 'stuck sessions not ended'))
   /**
    * Cleans up after nodes that died or were cut off. Never twice at once: each comparison would
    * forget the notes that the other one needs.

@@ -1,7 +1,7 @@
 import { limits, topics } from '@parley/contract'
 import type { UserRef } from '@parley/server/core/user-ref'
 import type { Tx } from '@parley/server/db/client'
-import { endStuckSessions } from '@parley/server/db/stuck-sessions'
+import { createStuckSessions } from '@parley/server/db/stuck-sessions'
 import { selectCopies } from '@parley/server/realtime/channel-copies'
 import { selectCoMembers } from '@parley/server/realtime/co-members'
 import { selectConnections, writeHeartbeat } from '@parley/server/realtime/presence-queries'
@@ -141,7 +141,7 @@ const statements: Record<string, { about: number; run: (db: Tx) => Promise<unkno
   },
   'rows of the node': { about: MEMBERS, run: (db) => selectConnections(db, nodeId) },
   heartbeat: { about: 1, run: (db) => writeHeartbeat(db, nodeId) },
-  'stuck sessions': { about: 1, run: endStuckSessions },
+  'stuck sessions': { about: 1, run: createStuckSessions().end },
 }
 
 const median = (times: number[]) =>

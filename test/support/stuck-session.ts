@@ -16,10 +16,14 @@ export const lockSilently = (place: Place, channelId: string, name?: string) =>
   fallSilent(place, `select from public.channels where id = '${channelId}' for update`, name)
 
 /**
- * Opens a session whose client falls silent between a statement and its Sync. Resolves to whether
- * the session is still there.
+ * Opens a session whose client falls silent between a statement and its Sync. Resolves to a
+ * function that says whether the session is still there.
  */
-export async function fallSilent(
+export const fallSilent = async (place: Place, statement: string, name?: string) =>
+  (await pauseSession(place, statement, name)).isThere
+
+/** The same, of a client that can go on: with the same statement, after which it pauses again. */
+export async function pauseSession(
   { db, databaseUrl }: Place,
   statement: string,
   name = 'parley-jobs',
@@ -33,18 +37,32 @@ export async function fallSilent(
   await client.query('begin')
   const socket = socketOf(client)
   socket.removeAllListeners('data')
-  const answered = new Promise((resolve) => socket.once('data', resolve))
-  socket.write(protocolMessage('P', Buffer.from(`\0${statement}\0\0\0`)))
-  socket.write(protocolMessage('B', Buffer.alloc(8)))
-  socket.write(protocolMessage('E', Buffer.alloc(5)))
-  // Flush: the answer shows that the statement is done. No Sync follows.
-  socket.write(protocolMessage('H', Buffer.alloc(0)))
-  await answered
-  return async () => {
+  const nextAnswer = async () => {
+    if (socket.destroyed) return
+    await new Promise((resolve) => socket.once('data', resolve).once('close', resolve))
+  }
+  const execute = async () => {
+    const answered = nextAnswer()
+    socket.write(protocolMessage('P', Buffer.from(`\0${statement}\0\0\0`)))
+    socket.write(protocolMessage('B', Buffer.alloc(8)))
+    socket.write(protocolMessage('E', Buffer.alloc(5)))
+    // Flush: the answer shows that the statement is done. No Sync follows.
+    socket.write(protocolMessage('H', Buffer.alloc(0)))
+    await answered
+  }
+  await execute()
+  const isThere = async () => {
     const found = await db`
       select
       from pg_stat_activity
       where pid = ${rows[0].pid}`
     return found.length > 0
   }
+  const goOn = async () => {
+    const synced = nextAnswer()
+    socket.write(protocolMessage('S', Buffer.alloc(0)))
+    await synced
+    await execute()
+  }
+  return { isThere, goOn }
 }
