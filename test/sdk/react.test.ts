@@ -26,7 +26,8 @@ function Conversation({ channelId }: { channelId: string }) {
   const [connection, me, unread] = [useConnection(), useMe(), useUnread()]
   renders += 1
   const texts = `[${items.map(({ text }) => text)}]`
-  const counts = [channels.length, totalUnread, unread.total]
+  const listed = `[${channels.map(({ unreadCount }) => unreadCount)}]`
+  const counts = [listed, totalUnread, unread.total]
   return [me?.id ?? 'nobody', connection.status, status, texts, ...counts].join(' ')
 }
 const page = (chat: ChatClient, channelId: string) =>
@@ -48,12 +49,12 @@ test('hooks follow the stores, and mounting twice in StrictMode opens one socket
   await act(() => root.render(page(chat, channelId)))
   await act(() => isLive(chat))
   await vi.waitFor(
-    () => act(() => expect(container.textContent).toBe('ben live ready [] 1 0 0')),
+    () => act(() => expect(container.textContent).toBe('ben live ready [] [0] 0 0')),
     patient,
   )
   await ana.messages.send({ channelId, text: 'hello' })
   await vi.waitFor(
-    () => act(() => expect(container.textContent).toBe('ben live ready [hello] 1 1 1')),
+    () => act(() => expect(container.textContent).toBe('ben live ready [hello] [1] 1 1')),
     patient,
   )
   expect(proxy.sockets).toBe(1)
@@ -65,7 +66,7 @@ test('hooks follow the stores, and mounting twice in StrictMode opens one socket
 test('on a server, hooks render initial snapshots and make no requests', async () => {
   const { chat, proxy } = await chatOf(world(), 'ben')
   expect(renderToString(page(chat, '019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81'))).toBe(
-    'nobody offline idle [] 0 0 0',
+    'nobody offline idle [] [] 0 0',
   )
   await new Promise(setImmediate)
   expect(proxy.requests).toEqual([])
