@@ -72,7 +72,9 @@ export type ShownChannels = {
   channels: Map<string, ListedChannel>
   lists: ReadonlyMap<string, ChannelList>
   unread: UnreadCounts
-  /** Removes channels, if any, and shows what is left. */
+  /** Shows the channels as they are now. */
+  refresh: () => void
+  /** Removes channels, and shows what is left. */
   remove: (...channelIds: string[]) => void
 }
 /** The state that a client shows. */

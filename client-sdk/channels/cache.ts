@@ -38,7 +38,8 @@ export class ChannelsCache {
   constructor(readonly context: SharedContext) {
     this.#unread = new UnreadCounts(context)
     const [channels, lists, unread] = [this.#channels, this.#lists, this.#unread]
-    this.restorable = { channels, lists, unread, remove: (...ids) => this.remove(...ids) }
+    const refresh = () => this.#refresh()
+    this.restorable = { channels, lists, unread, refresh, remove: (...ids) => this.remove(...ids) }
     this.unread = unread.store
     this.#subscriptions = new RecordSubscriptions(context.topics)
   }
@@ -126,9 +127,11 @@ export class ChannelsCache {
    * events, so all are fetched.
    */
   async handleReconnect({ hasGap }: { hasGap: boolean }) {
-    // After a backup was restored, versions may be lower than before. Names that were missed are in
-    // the answers to come.
-    for (const known of hasGap ? [this.#parts, this.profiles] : []) known.clear()
+    if (hasGap) {
+      // Versions may be lower once a backup was restored. Missed names are in the answers to come.
+      this.#parts.clear()
+      this.profiles.clear()
+    }
     this.#unread.version = 0
     const [lists, merge] = [[...this.#lists.values()], this.#startFetch()]
     for (const list of lists) list.trim()

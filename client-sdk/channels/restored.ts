@@ -12,14 +12,14 @@ export class RestoredChannels implements RestoredList {
   constructor(readonly options: ShownChannels) {}
 
   show({ listed, totalUnread }: Omit<ListSnapshotData, 'epoch'>) {
-    const { channels, lists, unread, remove } = this.options
+    const { channels, lists, unread, refresh } = this.options
     // A list may have loaded without channels, and without a list the total has.
     if (channels.size > 0 || this.#hasLoaded || this.#hasEnded) return
     for (const each of listed) channels.set(each.channel.id, each)
     this.#from = Math.min(...listed.map(({ sortKey }) => sortKey))
     for (const list of lists.values()) this.showIn(list)
     if (!unread.version) unread.total = totalUnread
-    remove()
+    refresh()
   }
 
   showIn(list: Pick<ChannelList, 'restore'>) {

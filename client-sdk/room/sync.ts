@@ -240,7 +240,7 @@ export class ChannelSync {
     }
     // Reads and profiles come in ephemeral events, which are never recovered.
     if (isRecovered && !this.#gap) return this.#markReady(['reads', 'members'])
-    const { since } = this.#gap ?? { since: this.state.rev }
+    const since = this.#gap?.since ?? this.state.rev
     // Beyond, the server says to start over.
     if (offset - since > MAX_CHANGES) return this.#startOver(offset)
     this.#requestChanges(since)

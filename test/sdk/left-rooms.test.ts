@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { isLive, isOffline, ready, texts, until } from '../support/chat.ts'
 import { quiet, type ScriptedChat, scriptedChat } from '../support/scripted/index.ts'
+import { openAndLeave } from '../support/scripted/leave.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
 
 test('a room that was left keeps its newest page, all but the last 20 keep nothing', async () => {
@@ -14,13 +15,10 @@ test('a room that was left keeps its newest page, all but the last 20 keep nothi
   await chat.connect()
   for (const id of ids) {
     const room = chat.channel(id)
-    const stop = room.messages.subscribe(() => {})
-    await clock.forward(10)
-    await until(room.messages, ready)
-    await room.messages.loadOlder()
-    expect(room.messages.getSnapshot().items).toHaveLength(60)
-    stop()
-    await clock.forward(2_000)
+    await openAndLeave(room.messages, clock, async () => {
+      await room.messages.loadOlder()
+      expect(room.messages.getSnapshot().items).toHaveLength(60)
+    })
   }
   await quiet()
   const kept = ids.map((id) => chat.channel(id).messages.getSnapshot().items.length)
@@ -147,11 +145,7 @@ test('a thread of a room that was left is whole when the room is shown again', a
   talk.send('first', { parentId: id })
   await chat.connect()
   const thread = chat.channel('c').thread(id)
-  const leave = thread.subscribe(() => {})
-  await clock.forward(10)
-  await until(thread, ready)
-  leave()
-  await clock.forward(2_000)
+  await openAndLeave(thread, clock)
   talk.send('second', { parentId: id })
   thread.subscribe(() => {})
   await clock.forward(10)
@@ -167,11 +161,7 @@ test('a room shown again without a network has what came while it was left', asy
   chat.channels().subscribe(() => {}) // which keeps the topic
   await chat.connect()
   const { messages } = chat.channel('c')
-  const leave = messages.subscribe(() => {})
-  await clock.forward(10)
-  await until(messages, ready)
-  leave()
-  await clock.forward(2_000)
+  await openAndLeave(messages, clock)
   talk.send('2')
   await clock.forward(10)
   cut()

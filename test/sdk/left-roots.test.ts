@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
-import { isOffline, ready, texts, until } from '../support/chat.ts'
+import { isOffline, texts } from '../support/chat.ts'
 import { scriptedChat } from '../support/scripted/index.ts'
+import { openAndLeave } from '../support/scripted/leave.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
 
 test('roots of a room that was left are stale when it is opened without a network', async () => {
@@ -9,11 +10,7 @@ test('roots of a room that was left are stale when it is opened without a networ
   channel('c').send('one')
   await chat.connect()
   const roots = chat.channel('c').messages({ replies: false })
-  const leave = roots.subscribe(() => {})
-  await clock.forward(10)
-  await until(roots, ready)
-  leave()
-  await clock.forward(2_000)
+  await openAndLeave(roots, clock)
   cut()
   await isOffline(chat)
   roots.subscribe(() => {})

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { isLive, isOffline, ready, texts, until } from '../support/chat.ts'
 import { quiet, type ScriptedChat, scriptedChat } from '../support/scripted/index.ts'
+import { openAndLeave } from '../support/scripted/leave.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
 
 /** A backup is restored while a client is running: what it lacks is gone, and revs start over. */
@@ -118,11 +119,7 @@ test('a room left before a backup is restored shows the backup when it is back',
   talkOf(server)
   await chat.connect()
   const { messages } = chat.channel('c')
-  const leave = messages.subscribe(() => {})
-  await clock.forward(10)
-  await until(messages, ready)
-  leave()
-  await clock.forward(2_000)
+  await openAndLeave(messages, clock)
   await goOffline(server)
   server.newEpoch()
   restored(server)

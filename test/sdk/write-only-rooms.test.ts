@@ -3,6 +3,7 @@ import { LiveRoom } from '@parley/client/internal/room/index'
 import { expect, test } from 'vitest'
 import { ready, texts, until } from '../support/chat.ts'
 import { scriptedChat } from '../support/scripted/index.ts'
+import { openAndLeave } from '../support/scripted/leave.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
 
 /** Rooms that a bot or a form only writes to, and nobody watches. */
@@ -55,11 +56,7 @@ test('a room that was left is written to without growing, and is whole when back
   for (const text of numbers(1, 60)) talk.send(text)
   await chat.connect()
   const { messages } = chat.channel('c')
-  const leave = messages.subscribe(() => {})
-  await clock.forward(10)
-  await until(messages, ready)
-  leave()
-  await clock.forward(2_000)
+  await openAndLeave(messages, clock)
   const written = write(chat, 'c', numbers(61, 200))
   for (let second = 0; second < 5; second++) await clock.forward(1_000)
   await written
