@@ -1,4 +1,5 @@
 import { safeMessage } from './core/describe-error.ts'
+import { logOutput } from './core/log-output.ts'
 import { takeSignals } from './early-signals.ts'
 import { processLog } from './process-log.ts'
 
@@ -38,20 +39,21 @@ export function runProcess(options: ProcessOptions) {
   const stop = async (exitCode: number, reason?: string) => {
     isStopping = true
     const startedAt = performance.now()
-    const exit = () => {
+    const exit = async () => {
       if (reason !== undefined) processLog.fatal(reason)
+      await logOutput().settled()
       process.exit(exitCode)
     }
     if (exitCode === 0) await beforeStop?.()
     const giveUp = () => {
       processLog.warn(`not stopped within ${STOP_TIMEOUT_MS / 1_000} s: the process ends`)
-      exit()
+      void exit()
     }
     setTimeout(giveUp, STOP_TIMEOUT_MS).unref()
     for (let stopNext = stopFunctions.pop(); stopNext; stopNext = stopFunctions.pop())
       await stopNext().catch((error) => processLog.warn(errorMessage(error)))
     if (exitCode === 0) onStopped?.(Math.round(performance.now() - startedAt))
-    exit()
+    await exit()
   }
   const stopOnce: Stop = (exitCode = 0, reason) => {
     if (!isStopping) void stop(exitCode, reason)

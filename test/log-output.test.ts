@@ -52,3 +52,25 @@ test.skipIf(process.platform === 'win32')(
     await until(() => read(pipe) === 'once more\n')
   },
 )
+
+test.skipIf(process.platform === 'win32')(
+  'a process that ends waits until its lines are written, if somebody reads them',
+  async () => {
+    const pipe = openPipe()
+    const output = createLogOutput(pipe)
+    const long = `${'1'.repeat(200_000)}\n`
+    output.write(long)
+    output.write('last\n')
+    // Nobody reads.
+    await output.settled()
+    let text = ''
+    const reading = until(() => {
+      text += read(pipe)
+      return text.endsWith('last\n')
+    })
+    await output.settled()
+    output.end()
+    await reading
+    expect(text).toBe(`${long}last\n`)
+  },
+)

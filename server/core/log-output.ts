@@ -1,4 +1,5 @@
 import { write, writeSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
 import { pino } from 'pino'
 import { logFormat } from './log-format.ts'
 
@@ -10,6 +11,9 @@ const RETRY_MS = 100
 
 /** How long the end of the process waits for a reader that is busy. */
 const LAST_MS = 1_000
+
+/** How often the end of the process looks whether all is written. */
+const LOOK_MS = 1
 
 /**
  * Writes lines to a file or a pipe, one write at a time. While its disk is full, or nobody reads,
@@ -60,7 +64,15 @@ export function createLogOutput(fd: number) {
     },
     /** How many lines were lost since the start. */
     lost: () => lost,
-    /** The process exits: a write that has begun ends by itself, but its callback never comes. */
+    /** Resolves when all lines are written, or after a while if nobody takes them. */
+    settled: async () => {
+      const deadline = performance.now() + LAST_MS
+      while (state !== 'idle' && performance.now() < deadline) await pause(LOOK_MS)
+    },
+    /**
+     * The process exits: a write that has begun ends by itself, but its callback never comes.
+     * Unless the output has `settled`, lines behind it may be written before it.
+     */
     end: () => {
       if (state === 'writing') current = Buffer.alloc(0)
       writeAll(fd, Buffer.concat([current, Buffer.from(waiting)]))
