@@ -1,6 +1,5 @@
 import type { Fragment, Tx } from '../db/client.ts'
 import { constant } from '../db/sql.ts'
-import { isStoredWhole } from './stored-envelope.ts'
 
 /**
  * Every query that shows stored events joins this: a deleted message's text may still be in them,
@@ -10,15 +9,14 @@ import { isStoredWhole } from './stored-envelope.ts'
 /** Mostly there are none, and no event needs a look-up of its own. */
 const areAny = constant((db) => db`(select true from text_removals limit 1)`)
 
-/** Whether event row `e` quotes the message of row `tr`. An envelope in short form is no JSON. */
-const isQuoting = constant(
-  (db) => db`
-    case
-      when e.type not in ('message.new', 'message.updated') then false
-      when not ${isStoredWhole(db)} then false
-      when strpos(e.envelope, tr.message_id::text) = 0 then false
-      else e.envelope::jsonb #>> '{payload,message,quotedMessage,id}' = tr.message_id::text
-    end`,
+/** The id of the message that event row `e` quotes. */
+const quotedId = constant(
+  (db) => db`(
+    select msg.quoted_id
+    from messages msg
+    where msg.id = e.message_id
+      and e.type in ('message.new', 'message.updated')
+  )`,
 )
 
 const quotedPath = constant((db) => db`'{payload,message,quotedMessage}'`)
@@ -46,9 +44,9 @@ export const joinRemoval = constant(
         select e.message_id is not distinct from tr.message_id as is_own
       ) own
       where ${areAny(db)}
+        and tr.message_id in (e.message_id, ${quotedId(db)})
         and tr.topic = e.topic
         and tr.rev > e."offset"
-        and (own.is_own or ${isQuoting(db)})
       order by own.is_own desc
       limit 1
     ) removal on true`,

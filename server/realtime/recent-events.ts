@@ -1,11 +1,26 @@
-import type { DurablePublication } from './publication.ts'
+import { type DurablePublication, eventOf } from './publication.ts'
 
 const MOST_ENTRIES = 256
 const MOST_CHARACTERS = 256 * 1024
 /** Even if the note of an erasure is lost, names that it removed are sent no longer than this. */
 const MOST_AGE_MS = 5 * 60_000
 
-type Kept = DurablePublication & { keptAt: number }
+type Kept = DurablePublication & {
+  keptAt: number
+  /** The message that it quotes; undefined until the first deletion asks for it. */
+  quotedId?: string | null
+}
+
+/** Parses each publication once at most, and none in a topic in which nothing is deleted. */
+function quotedIdOf(kept: Kept) {
+  if (kept.quotedId === undefined) kept.quotedId = findQuotedId(kept)
+  return kept.quotedId
+}
+function findQuotedId(kept: Kept) {
+  if (kept.type !== 'message.new' && kept.type !== 'message.updated') return null
+  const { payload } = eventOf(kept)
+  return 'message' in payload ? (payload.message.quotedMessage?.id ?? null) : null
+}
 
 /** The last publications of a topic, for clients that reconnect. */
 export class RecentEvents {
@@ -44,8 +59,7 @@ export class RecentEvents {
   /** As in the database, the earlier events of a deleted message become its tombstone. */
   #replaceByTombstone({ messageId, type, envelope }: DurablePublication) {
     // Events that quote it are read from the database again, where its text is gone.
-    const quote = `"quotedMessage":{"id":"${messageId}"`
-    if (this.#kept.some((kept) => kept.envelope.includes(quote))) return this.clear()
+    if (this.#kept.some((kept) => quotedIdOf(kept) === messageId)) return this.clear()
     this.#kept = this.#kept.map((kept) =>
       messageId !== null && kept.messageId === messageId ? { ...kept, type, envelope } : kept,
     )
