@@ -68,10 +68,14 @@ function isSentBy({ parts }: DeclaredQuery, statement: string) {
   return parts.length === 1 ? statement === last : statement.slice(end).endsWith(last)
 }
 
-async function compare({ place, columns, optional }: DeclaredQuery, statement: string) {
+async function compare(query: DeclaredQuery, statement: string) {
+  const { place, columns, isPositional, optional } = query
   const described = await world().db.unsafe(statement).describe()
   const answered = new Map(
-    described.columns.map(({ name, type }) => [name, kinds[type] ?? `type ${type}`]),
+    described.columns.map(({ name, type }, index) => [
+      isPositional ? `${index}` : name,
+      kinds[type] ?? `type ${type}`,
+    ]),
   )
   const missing = [...columns.keys()].filter((name) => !answered.has(name) && !optional.has(name))
   const undeclared = [...answered.keys()].filter((name) => !columns.has(name))

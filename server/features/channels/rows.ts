@@ -29,6 +29,8 @@ type ChannelViewRow = [
   ...channel: ChannelView,
   /** Null in all columns if there is none. */
   ...lastMessage: MessageValues,
+  /** The size of the rows up to this one. */
+  bytes: string,
 ]
 export type ChannelView = [
   id: string,
@@ -60,7 +62,7 @@ export async function selectChannelRows(
   db: Tx,
   { appId, viewer, page, order = newestFirst(db), includesMembers = false }: ChannelQuery,
 ) {
-  const rows = await db`
+  const rows = await db<ChannelViewRow[]>`
     select measured.*
     from (
       select
@@ -115,7 +117,7 @@ export async function selectChannelRows(
     ) measured
     where measured.bytes <= ${limits.answerBytes} or measured.ordinal = 1
     order by measured.ordinal`.values()
-  return rows as unknown as ChannelViewRow[] // by the columns
+  return rows as unknown as ChannelViewRow[] // compared with the columns in sql.test.ts
 }
 
 const newestFirst = constant((db) => db`c.last_activity_at desc, c.id desc`)

@@ -20,8 +20,8 @@ type PageQuery = {
 type PageRow = [...view: MessageValues, rank: number, hasNext: true | null, also: string | null]
 /** Where its columns are. */
 const SEQ = 7
-const PLACE = 26 satisfies MessageValues['length']
-const HAS_NEXT = PLACE + 1
+const RANK = 26 satisfies MessageValues['length']
+const HAS_NEXT = RANK + 1
 const ALSO = HAS_NEXT + 1
 
 /** The most bytes of an answer for a message, besides the message. */
@@ -54,7 +54,7 @@ function fitRows(rows: PageRow[], { bytesBefore, channelId }: Fitting) {
     const json = also === null ? message : `${message.slice(0, -1)},${also}}`
     shown.push({ seq: row[SEQ], json })
     size += Buffer.byteLength(json) + AROUND_BYTES
-    if (rows[index + 1]?.[PLACE] === row[PLACE]) continue
+    if (rows[index + 1]?.[RANK] === row[RANK]) continue
     if (end > 0 && size > limits.answerBytes) break
     end = index + 1
     bytes = size
@@ -75,7 +75,7 @@ async function selectPageRows(
   db: Tx,
   { viewer, rows, order, channelId, also = nothingMore(db) }: PageQuery,
 ) {
-  const found = await db`
+  const found = await db<PageRow[]>`
     select
       ${viewColumns(db, { reactions: readReactions(db), channelId })},
       msg.rank, msg.has_next, ${also}
@@ -95,7 +95,7 @@ async function selectPageRows(
     ${withAuthor(db)}
     where msg.bytes <= ${limits.answerBytes} or msg.rank = 1
     order by ${order}, msg.seq`.values()
-  return found as unknown as PageRow[] // by the columns
+  return found as unknown as PageRow[] // compared with the columns in sql.test.ts
 }
 
 const nothingMore = constant((db) => db`null`)

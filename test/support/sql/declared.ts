@@ -23,7 +23,9 @@ export type DeclaredQuery = {
   place: string
   /** Its text between the parameters. */
   parts: string[]
+  /** By name, or by position if the rows are tuples. */
   columns: Map<string, Kind[]>
+  isPositional: boolean
   /** Columns that some of the rows of this type do not have. */
   optional: Set<string>
 }
@@ -72,16 +74,19 @@ function declaredQuery(
   const array = checker.getTypeFromTypeNode(rows)
   const [row] = array?.isTypeReference() ? checker.getTypeArguments(array) : []
   if (!row) throw new Error(`${place}: expected the type of an array of rows`)
-  const properties = checker.getPropertiesOfType(row)
-  const types = checker.getTypeOfSymbol(properties)
-  const columns = properties.map(({ name }, index): [string, Kind[]] => [
-    name,
-    kindsOf(checker, types[index]),
+  const isPositional = checker.isTupleType(row)
+  const elements = isPositional && row.isTypeReference() ? checker.getTypeArguments(row) : []
+  const properties = isPositional ? [] : checker.getPropertiesOfType(row)
+  const types = isPositional ? elements : checker.getTypeOfSymbol(properties)
+  const columns = types.map((type, index): [string, Kind[]] => [
+    properties[index]?.name ?? `${index}`,
+    kindsOf(checker, type),
   ])
   return {
     place,
     parts: partsOf(template),
     columns: new Map(columns),
+    isPositional,
     optional: new Set(
       properties.filter(({ flags }) => flags & SymbolFlags.Optional).map(({ name }) => name),
     ),
