@@ -85,7 +85,7 @@ export function buildApp(options: AppOptions) {
     sharedWindows: options.redis && createSharedWindows(options.redis),
   }
   const report = reporter(app.log)
-  const realtime = connectRealtime(options, { app, nodeId, report, ...shared })
+  const realtime = startRealtime(options, { app, nodeId, report, ...shared })
   const mostBytes = options.realtime.sendMemoryBytes
   boundMemory(app, { mostBytes, metrics, turns: realtime.node.commandTurns })
   const streams = createStreams({
@@ -132,11 +132,11 @@ type Shared = {
   keyUses: KeyUses
   sharedWindows: SharedWindows | undefined
 }
-type Realtime = ReturnType<typeof connectRealtime>
+type Realtime = ReturnType<typeof startRealtime>
 type Parts = Shared & { realtime: Realtime; streams: Streams; log: FastifyBaseLogger }
 
 /** Real time on this node, with the broker that connects it to the other nodes. */
-function connectRealtime(
+function startRealtime(
   { db, metrics, access, redis, realtime: { databaseUrl, ...settings } }: AppOptions,
   {
     app,

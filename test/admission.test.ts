@@ -9,9 +9,9 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { backend, callsTo, inAMinute, user } from './support/admitted-calls.ts'
 
 const { userWaiting, appWaiting } = limits.callsAtOnce
-const lookUp = () => ({ appId: 'app', lane: 'tokens' as const, until: inAMinute() })
-const batch = () => ({ appId: 'app', lane: 'sends' as const, until: inAMinute() })
-const waits = (first: string) => ({ ...batch(), lane: 'waits' as const, first })
+const lookUp = () => ({ appId: 'app', queue: 'tokens' as const, until: inAMinute() })
+const batch = () => ({ appId: 'app', queue: 'sends' as const, until: inAMinute() })
+const waits = (first: string) => ({ ...batch(), queue: 'waits' as const, first })
 
 /** A caller who has disconnected. */
 function departed() {
@@ -25,16 +25,16 @@ test('each call waits as its caller, and leaves with its caller', () => {
   const call = { until: 1, gone }
   const app = { appId: 'app' }
   const ana = { ...app, userId: 'ana', isAdmin: false }
-  const asBackend = { ...app, lane: 'calls', ...call }
+  const asBackend = { ...app, queue: 'calls', ...call }
   expect(admissionRequestOf({ ...call, caller: ana })).toEqual({ ...app, userId: 'ana', ...call })
   expect(admissionRequestOf({ ...call, caller: { ...ana, keyHash: 'key' } })).toEqual(asBackend)
   const backend = { ...app, keyHash: 'key', userId: null }
   expect(admissionRequestOf({ ...call, caller: backend })).toEqual(asBackend)
-  const operator = { appId: 'operator', lane: 'calls', ...call }
+  const operator = { appId: 'operator', queue: 'calls', ...call }
   expect(admissionRequestOf({ ...call, caller: {} })).toEqual(operator)
-  const shared = { appId: 'app', lane: 'sends', until: 1 }
+  const shared = { appId: 'app', queue: 'sends', until: 1 }
   expect(admissionRequestOf({ ...call, caller: ana, isShared: true })).toEqual(shared)
-  const waits = { appId: 'app', lane: 'waits', until: 1 }
+  const waits = { appId: 'app', queue: 'waits', until: 1 }
   const waiting = { until: 1, isShared: false, isWaiting: true }
   expect(admissionRequestOf({ ...waiting, caller: ana })).toEqual({ ...waits, first: 'ana' })
   expect(admissionRequestOf({ ...waiting, caller: backend })).toEqual(waits)

@@ -229,7 +229,7 @@ test('API keys that were never good share one place in the pool, by network', as
   const later = callWithKey()
   ;(await lookUp(5))([{ appId }])
   await later
-  expect(admitted.at(-1)).toEqual({ appId: sha256(apiKey), lane: 'calls', isKeyLookUp: true })
+  expect(admitted.at(-1)).toEqual({ appId: sha256(apiKey), queue: 'calls', isKeyLookUp: true })
 })
 
 test('wrong admin keys are counted by network, and stop no good key', async () => {

@@ -132,7 +132,7 @@ test('a late step of an erasure takes nothing from the next user of the id', asy
   await pool.use((tx) => deleteUserEvents(tx, { appId, userIds: ['vic'], limit: 100 }))
   const found = { appId, channelId, userId: 'vic', messageIds: [messageId], emojis: ['👍'] }
   const { publisher } = createEventBus()
-  for (const state of ['live', 'deleted'] as const)
+  for (const state of ['active', 'deleted'] as const)
     await pool.use((tx) =>
       runInTransaction(tx, { appId, publisher }, (ctx) =>
         eraseReactions(ctx, { ...found, state }, 100),
@@ -222,7 +222,7 @@ test('the erasure finds and erases nothing of users who are not deleted', async 
       set deleted_at = now()
       where app_id = ${appId}
         and id = ${gone.id}`
-    expect(await find()).toEqual([{ appId, channelId, userId: gone.id, state: 'live' }])
+    expect(await find()).toEqual([{ appId, channelId, userId: gone.id, state: 'active' }])
     const erase = world().cleanup.erase({ appId, userIds: [gone.id] }, performance.now() - 1)
     await expect(erase).rejects.toThrow(DeadlineError)
     const users = await Promise.all([gone.id, kept.id].map(locked))

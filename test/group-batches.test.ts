@@ -12,7 +12,7 @@ import { until } from './support/until.ts'
 const later = () => performance.now() + 60_000
 
 test('a second batch of a group runs beside the first only once it is full', async () => {
-  const { attempt, batches } = recorded({ batch: { commands: 3, bytes: 1_000 }, lanes: 2 })
+  const { attempt, batches } = recorded({ batch: { commands: 3, bytes: 1_000 }, batchesAtOnce: 2 })
   const send = (command: string) =>
     attempt({ group: 'app', resource: command.slice(0, 1) }, command, later())
   const answers = ['a1', 'b1', 'c1'].map(send)
@@ -30,7 +30,7 @@ test('a second batch of a group runs beside the first only once it is full', asy
 })
 
 test('a group has no more batches at once than it may have', async () => {
-  const { attempt, batches } = recorded({ batch: { commands: 2, bytes: 1_000 }, lanes: 2 })
+  const { attempt, batches } = recorded({ batch: { commands: 2, bytes: 1_000 }, batchesAtOnce: 2 })
   const answers = upTo(9).map((n) =>
     attempt({ group: 'app', resource: `channel${n}` }, `${n}`, later()),
   )
@@ -44,7 +44,10 @@ test('a group has no more batches at once than it may have', async () => {
 })
 
 test('commands of one channel never run in two batches at once', async () => {
-  const { attempt, batches, batch } = recorded({ batch: { commands: 2, bytes: 1_000 }, lanes: 2 })
+  const { attempt, batches, batch } = recorded({
+    batch: { commands: 2, bytes: 1_000 },
+    batchesAtOnce: 2,
+  })
   const send = (command: string) =>
     attempt({ group: 'app', resource: command.slice(0, 1) }, command, later())
   const answers = ['a1', 'a2', 'a3', 'b1'].map(send)
@@ -108,7 +111,7 @@ test('a batch is admitted as its app, as its caller if it waits, and refusals co
   expect(refused).toMatchObject({ labels: { reason: 'full' }, value: 1 })
   await until(() => admitted.length === 2)
   expect(admitted).toMatchObject([
-    { appId: 'app', lane: 'sends' },
-    { appId: 'app', lane: 'waits', first: 'ana' },
+    { appId: 'app', queue: 'sends' },
+    { appId: 'app', queue: 'waits', first: 'ana' },
   ])
 })

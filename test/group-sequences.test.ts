@@ -1,7 +1,7 @@
 import { RequiresFirstError } from '@parley/server/core/operation'
+import { createCommandSequence } from '@parley/server/http/command-sequence'
 import { createEachRunner } from '@parley/server/http/each-runner'
 import { createGroupCommit } from '@parley/server/http/group-commit'
-import { createLine } from '@parley/server/http/line'
 import { expect, test } from 'vitest'
 import { recorded, sizes } from './support/group-commit.ts'
 
@@ -10,21 +10,21 @@ const lost = Object.assign(new Error('closed'), { code: 'CONNECTION_CLOSED' })
 /** The result, or what it was refused with. */
 const outcomeOf = (answer: Promise<string>) => answer.catch((error: Error) => error.message)
 
-/** A group commit, and a way to send commands of one channel in a line. */
-function withLine(options: Parameters<typeof recorded>[0] = {}) {
-  const line = createLine()
+/** A group commit, and a way to send commands of one channel in a sequence. */
+function withSequence(options: Parameters<typeof recorded>[0] = {}) {
+  const sequence = createCommandSequence()
   const { attempt, batches, batch } = recorded(options)
   const keys = { group: 'app', resource: 'channel' }
   return {
     batches,
     batch,
     alone: (command: string) => outcomeOf(attempt(keys, command, later())),
-    send: (command: string) => outcomeOf(attempt({ ...keys, line }, command, later())),
+    send: (command: string) => outcomeOf(attempt({ ...keys, sequence }, command, later())),
   }
 }
 
-test('after a command whose connection was lost, no other of its line is run', async () => {
-  const { send, alone, batches, batch } = withLine()
+test('after a command whose connection was lost, no other of its sequence is run', async () => {
+  const { send, alone, batches, batch } = withSequence()
   const answers = [send('1'), send('2'), alone('other'), send('3')]
   await batch(0).then((first) => first?.settle(lost))
   await batch(1).then((second) => second?.settle())
@@ -34,16 +34,26 @@ test('after a command whose connection was lost, no other of its line is run', a
   expect(batches.map(({ commands }) => commands)).toEqual([['1'], ['other']])
 })
 
-test('a command that fails by itself does not stop the others of its line', async () => {
-  const { send, batch } = withLine()
+test('after a batch that was lost with its connection, no later command is run', async () => {
+  const { send, alone, batches, batch } = withSequence()
+  const answers = [alone('first'), send('1'), send('2')]
+  await batch(0).then((first) => first?.settle())
+  await batch(1).then((second) => second?.settle(lost))
+  expect(await Promise.all(answers)).toEqual(['first done', 'closed', 'closed'])
+  expect(await send('3')).toBe('closed')
+  expect(batches.map(({ commands }) => commands)).toEqual([['first'], ['1', '2']])
+})
+
+test('a command that fails by itself does not stop the others of its sequence', async () => {
+  const { send, batch } = withSequence()
   const answers = [send('1'), send('2')]
   await batch(0).then((first) => first?.settle(new Error('poison')))
   await batch(1).then((second) => second?.settle())
   expect(await Promise.all(answers)).toEqual(['poison', '2 done'])
 })
 
-test('a command refused for lack of room makes the later ones of its line fail', async () => {
-  const { send, alone, batch, batches } = withLine({ waiting: { commands: 2, bytes: 10 } })
+test('a command refused for lack of room makes the later ones of its sequence fail', async () => {
+  const { send, alone, batch, batches } = withSequence({ waiting: { commands: 2, bytes: 10 } })
   const [first, second] = [alone('first'), send('1')]
   await batch(0).then((each) => each?.settle())
   expect(await first).toBe('first done')
@@ -56,7 +66,7 @@ test('a command refused for lack of room makes the later ones of its line fail',
 })
 
 test('commands of a failed batch that are run alone stop behind one that is refused', async () => {
-  const { send, alone, batches, batch } = withLine()
+  const { send, alone, batches, batch } = withSequence()
   const answers = [send('first'), alone('poison'), send('1'), send('2')]
   await batch(0).then((each) => each?.settle())
   await batch(1).then((together) => together?.settle(new Error('poison')))
@@ -95,8 +105,8 @@ async function runAll({
     use: (_, work) => work({} as never),
     inTransaction: () => Promise.reject(lost),
     services: {} as never,
-    attempt: ({ input, line }) =>
-      attempt(() => commit({ group: 'app', resource: 'channel', line }, input, later())),
+    attempt: ({ input, sequence }) =>
+      attempt(() => commit({ group: 'app', resource: 'channel', sequence }, input, later())),
   })
   const call = { takeAnother: async () => undefined, logFault, noteRefusal }
   const refused = await run({ ...call, caller: {}, input: {} } as never)

@@ -5,13 +5,13 @@ export type AdmittedCaller = {
   appId: string
   /** Whether the call looks up an API key, so that its app is not known yet. */
   isKeyLookUp?: boolean
-} & ({ userId: string } | { lane: Lane } | { lane: 'waits'; first: string })
+} & ({ userId: string } | { queue: AppQueue } | { queue: 'waits'; first: string })
 /**
  * Calls and look-ups of tokens are refused for the length of their queue: few batches of an app
  * wait at a time. Batches that wait for a lock (`waits`) carry calls of several users. They are
  * counted for the one whose call came first, but do not wait behind that user's other calls.
  */
-type Lane = 'calls' | 'sends' | 'waits' | 'subscribes' | 'tokens'
+type AppQueue = 'calls' | 'sends' | 'waits' | 'subscribes' | 'tokens'
 
 type AppLoad = {
   /** False for look-ups of keys. */
@@ -80,7 +80,7 @@ export class AdmissionLoads {
     const load = { isApart: false, running: 0, waiting: new Set<() => void>() }
     if ('userId' in who) return { ...load, atOnce: this.#perUser }
     if ('first' in who) return { ...load, atOnce: this.#waitsOfUser }
-    if (who.lane === 'tokens') return { ...load, atOnce: this.#lookUps, isApart: true }
+    if (who.queue === 'tokens') return { ...load, atOnce: this.#lookUps, isApart: true }
     return { ...load, atOnce: this.#perApp }
   }
 
@@ -113,8 +113,8 @@ export class AdmissionLoads {
   isFull(who: AdmittedCaller, { app, caller }: Load) {
     const { userWaiting, appWaiting } = limits.callsAtOnce
     if ('userId' in who) return caller.waiting.size >= userWaiting || app.waiting >= appWaiting
-    if (who.lane === 'tokens') return caller.waiting.size >= appWaiting
-    return who.lane === 'calls' && app.waiting >= appWaiting
+    if (who.queue === 'tokens') return caller.waiting.size >= appWaiting
+    return who.queue === 'calls' && app.waiting >= appWaiting
   }
 
   start({ app, caller }: Load) {
@@ -153,5 +153,5 @@ export class AdmissionLoads {
 
 const nameOf = (who: AdmittedCaller) => {
   if ('userId' in who) return `user ${who.userId}`
-  return 'first' in who ? `${who.lane} of ${who.first}` : who.lane
+  return 'first' in who ? `${who.queue} of ${who.first}` : who.queue
 }

@@ -59,7 +59,7 @@ type GroupRules<Op extends Operation> = {
   /** About how many bytes a command has. */
   bytesOf: (command: Command<Op>) => number
   /** How many batches of a group run at the same time, by default one. */
-  lanes?: number
+  batchesAtOnce?: number
 }
 type Outcomes<Op extends Operation> = (Outcome<Op> | typeof CONTENDED)[]
 

@@ -46,7 +46,7 @@ export const isOpenType = (db: Tx, type: Fragment) => db`${type} in ('public', '
 /** The state of channel `c`. `importing`: only imports see it, until they are finished. */
 export const stateOfChannel = (db: Tx) => db`
   case
-    when c.deleted_at is null then 'live'
+    when c.deleted_at is null then 'active'
     when c.deleted_at = 'infinity' then 'importing'
     else 'deleted'
   end`

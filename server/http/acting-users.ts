@@ -28,7 +28,7 @@ export function createActingUsers({ db, admit, revocations }: ActingUsersOptions
       return users.length > 0 || undefined
     }
     const isKnown = await known.load(userKey(caller), {
-      inTurn: (look) => admit({ appId: caller.appId, lane: 'calls', until }, look),
+      inTurn: (look) => admit({ appId: caller.appId, queue: 'calls', until }, look),
       select,
     })
     if (!isKnown) await create()

@@ -1,14 +1,14 @@
 import { toApiError } from './errors.ts'
 
 /** Commands of one caller that must run in order. */
-export type Line = ReturnType<typeof createLine>
+export type CommandSequence = ReturnType<typeof createCommandSequence>
 
 /**
- * Keeps the order of a line when a command fails in a way that may pass, as while the database is
- * down: the commands behind it are refused too, because the caller will repeat the failed one,
+ * Keeps the order of a sequence when a command fails in a way that may pass, as while the database
+ * is down: the commands behind it are refused too, because the caller will repeat the failed one,
  * which must not come after them.
  */
-export function createLine() {
+export function createCommandSequence() {
   let refusal: unknown
   return {
     /** The error for commands behind a failed one; undefined while none has failed. */

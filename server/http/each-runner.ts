@@ -3,8 +3,8 @@ import type { Services } from '../core/context.ts'
 import { ApiError } from '../core/errors.ts'
 import { type Batch, type Each, type EachOutcome, RequiresFirstError } from '../core/operation.ts'
 import type { Tx } from '../db/client.ts'
+import { type CommandSequence, createCommandSequence, isTemporary } from './command-sequence.ts'
 import { toApiError } from './errors.ts'
-import { createLine, isTemporary, type Line } from './line.ts'
 import type { AcceptedCall, InTransaction, Runner, RunningCall } from './running-call.ts'
 
 type EachRunnerOptions = {
@@ -27,7 +27,7 @@ const AT_ONCE = 25
 export function createEachRunner(each: Each<Operation>, options: EachRunnerOptions): Runner {
   const { use, services } = options
   return async ({ input, ...given }) => {
-    const call = { ...given, line: createLine() }
+    const call = { ...given, sequence: createCommandSequence() }
     const { caller } = call
     await use(call, (db) => each.check({ db, caller, services }, input))
     const outcomes: EachOutcome[] = []
@@ -45,7 +45,7 @@ export function createEachRunner(each: Each<Operation>, options: EachRunnerOptio
 
 type Input = Parameters<Each<Operation>['part']['keysOf']>[0]['input']
 type InputOrRefusal = Input | ApiError
-type Call = Omit<AcceptedCall, 'input'> & { line: Line }
+type Call = Omit<AcceptedCall, 'input'> & { sequence: CommandSequence }
 type Some = { inputs: InputOrRefusal[]; call: Call; options: EachRunnerOptions }
 
 /** The call was counted as one. Each further command is counted too, and may exceed the limit. */
@@ -102,7 +102,7 @@ async function runSome(part: Batch<Operation>, { inputs, call, options }: Some) 
   }
   // Everything before these has run: later commands now wait behind those that were refused.
   for (const outcome of outcomes.values()) {
-    if ('error' in outcome) call.line.note(outcome.error)
+    if ('error' in outcome) call.sequence.note(outcome.error)
   }
   return inputs.map((_, index) => outcomes.get(index) ?? { error: toApiError(undefined) })
 }
@@ -112,8 +112,8 @@ async function prepare(
   { input, call, options: { use, services } }: Omit<Some, 'inputs'> & { input: InputOrRefusal },
 ) {
   if (input instanceof ApiError) throw input
-  const { caller, onRepeat, line } = call
-  if (line.refusal) throw line.refusal
+  const { caller, onRepeat, sequence } = call
+  if (sequence.refusal) throw sequence.refusal
   if (!prepare) return { input }
   const context = { caller, services, read: <T>(work: (db: Tx) => Promise<T>) => use(call, work) }
   const prepared = await prepare(context, input)

@@ -3,15 +3,15 @@ import { answerAll, settleBatch } from '../core/settle-batch.ts'
 import { activeSpan, continueSpan, type Span } from '../core/spans.ts'
 import { DeadlineError } from '../db/client.ts'
 import { CommandQueue } from './command-queue.ts'
-import type { Line } from './line.ts'
+import type { CommandSequence } from './command-sequence.ts'
 import { type Amount, createWaitingRoom } from './waiting-room.ts'
 
 /**
  * Commands with the same `group` may share a transaction. Commands with the same `resource` need
- * the same lock; a group has many resources. Commands of one `line` keep their order even when one
- * is refused.
+ * the same lock; a group has many resources. Commands of one `sequence` keep their order even when
+ * one is refused.
  */
-type GroupKeys = { group: string; resource: string; line?: Line | undefined }
+type GroupKeys = { group: string; resource: string; sequence?: CommandSequence | undefined }
 
 /** The deadline of a batch, and whether it may wait for locks that others hold. */
 type BatchRun = { until: number; mayWait: boolean }
@@ -33,7 +33,7 @@ type GroupCommitOptions<Command, Result> = {
   /** The most commands, and bytes, of a batch. A larger command gets a batch to itself. */
   batch: Amount
   /** How many batches of a group may run at once. Each beyond the first must be full. */
-  lanes?: number | undefined
+  batchesAtOnce?: number | undefined
   /** The most commands of a group that may wait or run, and their bytes. */
   waiting: Amount
   /** Called when a command finds no room to wait. */
@@ -48,18 +48,18 @@ const LEAST_REMAINING_MS = 1_000
 
 /**
  * Group commit: commands that arrive while others of their group are running wait, and then run as
- * one batch. An idle group adds no delay, and a busy one holds one connection. With more `lanes` it
- * holds another one while a whole batch waits: one that is not full would cost as much and carry
- * less. A batch of a group never waits for locks: commands whose resource is locked by others go to
- * a queue of that resource, which does wait, and no others wait with them. Commands of one resource
- * run in the order in which they arrived, and the resources of a group take turns. A command that
- * finds no room to wait is refused.
+ * one batch. An idle group adds no delay, and a busy one holds one connection. With more
+ * `batchesAtOnce` it holds another one while a whole batch waits: one that is not full would cost
+ * as much and carry less. A batch of a group never waits for locks: commands whose resource is
+ * locked by others go to a queue of that resource, which does wait, and no others wait with them.
+ * Commands of one resource run in the order in which they arrived, and the resources of a group
+ * take turns. A command that finds no room to wait is refused.
  */
 export function createGroupCommit<Command, Result>({
   run,
   bytesOf,
   batch,
-  lanes = 1,
+  batchesAtOnce = 1,
   waiting,
   onRefused,
 }: GroupCommitOptions<Command, Result>) {
@@ -79,7 +79,7 @@ export function createGroupCommit<Command, Result>({
     const queue = queues.get(key) ?? { commands: new CommandQueue<BatchEntry>(), running: 0 }
     queues.set(key, queue)
     queue.commands.add(entry)
-    if (queue.running < lanes && isDue(queue)) void drain(queues, key, queue)
+    if (queue.running < batchesAtOnce && isDue(queue)) void drain(queues, key, queue)
   }
   const isDue = ({ commands, running }: Queue) =>
     commands.ready >= (running === 0 ? 1 : batch.commands)
@@ -111,14 +111,14 @@ export function createGroupCommit<Command, Result>({
     }
   }
 
-  /** Enters a command. If there is no room, the later commands of its line are refused, too. */
+  /** Enters a command. If there is no room, the later commands of its sequence are refused, too. */
   const enter = (keys: GroupKeys, bytes: number) => {
-    const { line } = keys
-    if (line?.refusal) throw line.refusal
+    const { sequence } = keys
+    if (sequence?.refusal) throw sequence.refusal
     try {
       return room.enter(keys, bytes)
     } catch (error) {
-      line?.note(error)
+      sequence?.note(error)
       throw error
     }
   }
@@ -128,9 +128,9 @@ export function createGroupCommit<Command, Result>({
     const leave = enter(keys, bytes)
     try {
       return await new Promise<Result>((resolve, refuse) => {
-        // Noted at once, because the next batch may contain others of the line.
+        // Noted at once, because the next batch may contain others of the sequence.
         const reject = (error: unknown) => {
-          keys.line?.note(error)
+          keys.sequence?.note(error)
           refuse(error)
         }
         enqueue({ command, bytes, keys, until, resolve, reject, span: activeSpan() })
@@ -141,10 +141,10 @@ export function createGroupCommit<Command, Result>({
   }
 }
 
-/** Refuses commands behind a refused one of their line. Returns the others. */
+/** Refuses commands behind a refused one of their sequence. Returns the others. */
 function refuseBehind<Command, Result>(entries: Entry<Command, Result>[]) {
-  return entries.filter(({ keys: { line }, reject }) => {
-    const refusal = line?.refusal
+  return entries.filter(({ keys: { sequence }, reject }) => {
+    const refusal = sequence?.refusal
     if (refusal !== undefined) reject(refusal)
     return refusal === undefined
   })
@@ -179,17 +179,17 @@ async function runBatch<Command, Result>(
     },
   }))
   const runSome = async (some: Entry<Command, Result>[]) => {
-    // A command that runs alone after a failed batch: the one before it in its line may have been
-    // refused.
-    const line = some.length === 1 ? some[0]?.keys.line : undefined
-    if (line?.refusal) throw line.refusal
+    // A command that runs alone after a failed batch: the one before it in its sequence may have
+    // been refused.
+    const sequence = some.length === 1 ? some[0]?.keys.sequence : undefined
+    if (sequence?.refusal) throw sequence.refusal
     try {
       return await run(
         some.map(({ command }) => command),
         until,
       )
     } catch (error) {
-      line?.note(error)
+      sequence?.note(error)
       throw error
     }
   }

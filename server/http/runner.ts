@@ -34,14 +34,14 @@ export function admissionRequestOf({
   isShared,
   isWaiting,
 }: RunningCall): AdmissionRequest {
-  if (!('appId' in caller)) return { appId: 'operator', lane: 'calls', until, gone }
+  if (!('appId' in caller)) return { appId: 'operator', queue: 'calls', until, gone }
   const { appId } = caller
-  if (isShared) return { appId, lane: 'sends', until }
+  if (isShared) return { appId, queue: 'sends', until }
   if ('userId' in caller && caller.userId !== null && !hasKey(caller)) {
-    if (isWaiting) return { appId, lane: 'waits', first: caller.userId, until }
+    if (isWaiting) return { appId, queue: 'waits', first: caller.userId, until }
     return { appId, userId: caller.userId, until, gone }
   }
-  return { appId, lane: isWaiting ? 'waits' : 'calls', until, gone }
+  return { appId, queue: isWaiting ? 'waits' : 'calls', until, gone }
 }
 
 export function createRunner(
@@ -172,12 +172,16 @@ type RunGroup = (
 /** Runs commands of several callers together, each with an outcome of its own. */
 function createGroupRunner(
   metrics: RunnerDependencies['metrics'],
-  { keysOf, bytesOf, lanes }: Pick<Batch<Operation>, 'keysOf' | 'bytesOf' | 'lanes'>,
+  {
+    keysOf,
+    bytesOf,
+    batchesAtOnce,
+  }: Pick<Batch<Operation>, 'keysOf' | 'bytesOf' | 'batchesAtOnce'>,
   run: RunGroup,
 ): Runner {
   const attempt = createGroupCommit<Command<Operation>, Outcome>({
     bytesOf,
-    lanes,
+    batchesAtOnce,
     ...limits.sharedTransactions,
     onRefused: () => metrics.callsRefused.inc({ reason: 'full' }),
     run: async (commands, { until, mayWait }) => {
@@ -189,9 +193,9 @@ function createGroupRunner(
       return run(commands, { call, mayWait })
     },
   })
-  return async ({ caller, input, until, onRepeat, line }) => {
+  return async ({ caller, input, until, onRepeat, sequence }) => {
     const command = { caller, input }
-    const outcome = await attempt({ ...keysOf(command), line }, command, until)
+    const outcome = await attempt({ ...keysOf(command), sequence }, command, until)
     if ('error' in outcome) throw outcome.error
     if (outcome.isRepeat) await onRepeat()
     return outcome.result

@@ -1,7 +1,7 @@
 import type { Gone } from '../core/admission.ts'
 import type { Caller, Cause, WriteContext } from '../core/context.ts'
 import type { ApiError } from '../core/errors.ts'
-import type { Line } from './line.ts'
+import type { CommandSequence } from './command-sequence.ts'
 
 /** A call that was admitted, as it runs. */
 export type RunningCall = {
@@ -20,7 +20,7 @@ export type AcceptedCall = Omit<RunningCall, 'isShared' | 'isWaiting'> & {
   input: never
   onRepeat: () => Promise<void>
   /** The commands of the same call, in their order. */
-  line?: Line | undefined
+  sequence?: CommandSequence | undefined
   /** Counts another command of the same call. Returns an error if that exceeds the limit. */
   takeAnother: () => Promise<ApiError | undefined>
   /** Logs the failure of one part of the call; the other parts are still answered. */

@@ -56,7 +56,7 @@ export function createVerifyKey({
    */
   const callerOf = (hash: string, ip: string) =>
     goodKeys.has(hash)
-      ? { appId: hash, lane: 'calls' as const, isKeyLookUp: true }
+      ? { appId: hash, queue: 'calls' as const, isKeyLookUp: true }
       : { appId: UNKNOWN_KEYS, userId: networkOf(ip), isKeyLookUp: true }
 
   /** Reads them as a caller of its own, so that it never waits behind one network's flood. */

@@ -43,7 +43,7 @@ export function createVerifyToken({ db, admit, tokens, revocations }: VerifyToke
     return users.load(userKey(user), {
       // Queues of its app and user may be full of calls that wait for locks. A look-up waits for
       // none, so it has a queue of its own, like that of a key.
-      inTurn: (look) => admit({ appId, lane: 'tokens', until }, look),
+      inTurn: (look) => admit({ appId, queue: 'tokens', until }, look),
       select: async () => (await db.use(select, until))[0],
     })
   }

@@ -27,7 +27,7 @@ export async function eraseFromTopic(
   const { eventWalks } = context.positions
   const step = createStep(context, target.appId)
   const walkKey = walkKeyOf(found, topic)
-  const eraseEvents = state === 'live' ? eraseNames : eraseTexts
+  const eraseEvents = state === 'active' ? eraseNames : eraseTexts
   const goOn = async (walk: EventWalk, afterOffset: number, limit: number): Promise<EventWalk> => {
     const named = { ...target, userIds: [...walk.deletions.keys()] }
     const slice = { topic, afterOffset, limit: limit * ROWS_EACH }

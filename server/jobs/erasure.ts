@@ -128,7 +128,7 @@ async function eraseTarget(context: ErasureContext, found: FoundTarget, due: Del
   for (const topic of walked) await eraseFromTopic(context, found, { topic, due })
   const { batch, positions } = context
   const key = JSON.stringify([state, id, userId])
-  const eraseMessages = state === 'live' ? eraseInChannel : eraseUnseen
+  const eraseMessages = state === 'active' ? eraseInChannel : eraseUnseen
   const eraseNext = () =>
     batch.run((limit) =>
       step((ctx) => eraseMessages(ctx, target, { afterSeq: positions.get(key), limit })),

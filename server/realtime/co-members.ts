@@ -29,7 +29,7 @@ type CoMembersOptions = {
 export function createCoMembers({ db, nodeId, pauseMs }: CoMembersOptions) {
   const read = coalesce<UserRef, Connected<UserRef>[]>(
     (users) => db.use((db) => selectCoMembers(db, nodeId, users)),
-    { maxBatch: 200, laneOf: ({ appId }) => appId, pause: PAUSE },
+    { maxBatch: 200, groupOf: ({ appId }) => appId, pause: PAUSE },
   )
   return onceAPause(read, { pauseMs, keyOf: userKey, entries: ENTRIES })
 }

@@ -17,22 +17,22 @@ type Pause = { eachMs: number; mostMs: number }
  * next one. So a storm of reconnects costs a few large queries instead of thousands of small ones.
  * `run` returns one result for each item, in order. `sizeOf` is the part of `maxBatch` that an item
  * takes, by default 1; an item that is larger than a batch has one to itself. Items of different
- * lanes share no batch, and no lane waits for another. Unless `answer` says otherwise, a batch that
- * takes too long is tried in halves. A batch of several is followed by a `pause` in which more are
- * collected, however fast the answers are, unless as many wait as a batch has. Calls that come one
- * after the other, each after the answer to the last, do not wait. Items whose result
+ * groups share no batch, and no group waits for another. Unless `answer` says otherwise, a batch
+ * that takes too long is tried in halves. A batch of several is followed by a `pause` in which more
+ * are collected, however fast the answers are, unless as many wait as a batch has. Calls that come
+ * one after the other, each after the answer to the last, do not wait. Items whose result
  * `isPostponed` are run again: at most `mostPostponed`, the oldest, in each batch, beside others.
  *
  * This is for reads. Writes share transactions by `http/group-commit.ts`, whose queues keep order
  * and wait for locks.
  */
 export function coalesce<Item, Result>(
-  run: (items: Item[], lane: string) => Promise<Result[]>,
+  run: (items: Item[], group: string) => Promise<Result[]>,
   options: CoalesceOptions<Item, Result>,
 ) {
-  const { maxBatch, sizeOf = () => 1, laneOf = () => '', answer = answerInHalves } = options
+  const { maxBatch, sizeOf = () => 1, groupOf = () => '', answer = answerInHalves } = options
   const { mostPostponed = 0, pause } = options
-  const lanes = new Map<string, Pending<Item, Result>[]>()
+  const groups = new Map<string, Pending<Item, Result>[]>()
 
   /** Fills a batch: first with the oldest of the postponed calls, then with others. */
   const takeBatch = (postponed: Pending<Item, Result>[], pending: Pending<Item, Result>[]) => {
@@ -49,7 +49,7 @@ export function coalesce<Item, Result>(
     pending.splice(0, batch.length - old.length)
     return { batch, old }
   }
-  const runAll = async (lane: string, pending: Pending<Item, Result>[]) => {
+  const runAll = async (group: string, pending: Pending<Item, Result>[]) => {
     const postponed: Pending<Item, Result>[] = []
     while (pending.length + postponed.length > 0) {
       const { batch, old } = takeBatch(postponed, pending)
@@ -62,22 +62,22 @@ export function coalesce<Item, Result>(
           else postponed.push(each)
         },
       }))
-      await answer(settled, (items) => run(items, lane))
+      await answer(settled, (items) => run(items, group))
       postponed.unshift(...stillPostponed)
       const isFull = pending.length >= maxBatch
       if (pause && batch.length > 1 && !isFull) await collected(batch.length, pause)
     }
-    lanes.delete(lane)
+    groups.delete(group)
   }
   return (item: Item) =>
     new Promise<Result>((resolve, reject) => {
-      const lane = laneOf(item)
-      const running = lanes.get(lane)
+      const group = groupOf(item)
+      const running = groups.get(group)
       const pending = running ?? []
       pending.push({ item, resolve, reject })
       if (running) return
-      lanes.set(lane, pending)
-      setImmediate(runAll, lane, pending)
+      groups.set(group, pending)
+      setImmediate(runAll, group, pending)
     })
 }
 
@@ -89,7 +89,7 @@ const collected = (size: number, { eachMs, mostMs }: Pause) =>
 type CoalesceOptions<Item, Result> = {
   maxBatch: number
   sizeOf?: (item: Item) => number
-  laneOf?: (item: Item) => string
+  groupOf?: (item: Item) => string
   /** How a batch is run and its callers are answered. */
   answer?: typeof answerInHalves
   pause?: Pause

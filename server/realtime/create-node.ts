@@ -52,11 +52,11 @@ export function createRealtimeNode(parts: NodeParts): RealtimeNode {
   const generation = coalesce<UserRef, number | undefined>(
     (users, appId) => {
       const until = db.newDeadline()
-      return admit({ appId, lane: 'subscribes', until }, () =>
+      return admit({ appId, queue: 'subscribes', until }, () =>
         db.use((db) => selectGenerations(db, users), until),
       )
     },
-    { maxBatch: 1_000, laneOf: ({ appId }) => appId, pause: { eachMs: 20, mostMs: 500 } },
+    { maxBatch: 1_000, groupOf: ({ appId }) => appId, pause: { eachMs: 20, mostMs: 500 } },
   )
   return {
     hub,

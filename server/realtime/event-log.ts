@@ -41,14 +41,14 @@ export function createEventLog({ db, admit, interest, metrics }: EventLogOptions
       // Events that are committed after the query are announced to this node.
       await interest.settled()
       const until = db.newDeadline()
-      return admit({ appId, lane: 'subscribes', until }, () =>
+      return admit({ appId, queue: 'subscribes', until }, () =>
         grantsOf(frames, (requests) => db.use((db) => selectGrants(db, requests), until)),
       )
     },
     {
       maxBatch: TOPICS_PER_STATEMENT,
       sizeOf: ({ requests }) => Math.max(requests.length, LEAST_FRAME_SIZE),
-      laneOf: ({ requests: [request] }) => request?.appId ?? '',
+      groupOf: ({ requests: [request] }) => request?.appId ?? '',
       // In a storm, frames arrive turn by turn, so each statement collects those of several turns.
       pause: { eachMs: 0.5, mostMs: 50 },
       mostPostponed: FULL_FRAMES,

@@ -11,7 +11,7 @@ import { isWithinReach, type SubscribeGrant } from './grants.ts'
 import type { DurablePublication, OutgoingPublication } from './publication.ts'
 import type { PendingSubscribe, Subscribed, TopicRequest } from './subscribed.ts'
 import { timeDelivery } from './time-delivery.ts'
-import { type Subscriber, Subscription, type Topic } from './topic.ts'
+import { Subscription, type Topic, type TopicSubscriber } from './topic.ts'
 import { Topics, type TopicsOptions } from './topics.ts'
 
 /** How long to wait for an out-of-order publication before reading the log. */
@@ -60,7 +60,7 @@ export class Hub {
 
   /** Subscribes to topics by one statement; null for a topic that the subscriber may not read. */
   async subscribe(
-    subscriber: Subscriber & { appId: string; isGone(): boolean },
+    subscriber: TopicSubscriber & { appId: string; isGone(): boolean },
     requests: TopicRequest[],
   ): Promise<(Subscribed | null)[]> {
     const { appId, userId, recoveries } = subscriber
@@ -173,7 +173,7 @@ export class Hub {
   }
 
   /** Joins before the database is queried, so that deliveries are buffered in the meantime. */
-  #join(subscriber: Subscriber, request: TopicRequest): PendingSubscribe {
+  #join(subscriber: TopicSubscriber, request: TopicRequest): PendingSubscribe {
     const topic = this.topics.open(request.topic)
     const after = request.recover?.epoch === this.#epoch ? request.recover.offset : null
     const isForgotten = after === null || subscriber.recoveries.isUsedUp

@@ -71,7 +71,7 @@ export function createRealtime({ presenceGraceSeconds, ...options }: RealtimeOpt
   const { broker, report } = options
   const timings = { ...defaults, ...options.timings }
   const graceMs = presenceGraceSeconds * 1_000
-  const parts = connectParts({ ...options, timings, graceMs })
+  const parts = createParts({ ...options, timings, graceMs })
   const { hub, unread, presence, knownPresence, sessions, emulation, dispatcher } = parts
   const { userFanout } = parts
   const { reconcile, beat, watchOthers, look, missedNotes } = parts.reconciliation
@@ -144,7 +144,7 @@ type PartsOptions = Omit<RealtimeOptions, 'timings' | 'presenceGraceSeconds'> & 
 }
 
 /** Creates the parts of real time and connects them. */
-function connectParts({ timings, graceMs, ...options }: PartsOptions) {
+function createParts({ timings, graceMs, ...options }: PartsOptions) {
   const { db, admit, broker, nodeId, metrics, report, revocations } = options
   const { typingMs, deadAfterMs, beatPatienceMs } = timings
   const sessions = new Sessions()

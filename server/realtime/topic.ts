@@ -177,7 +177,7 @@ export class Topic {
 }
 
 /** Receives the publications of a topic: a WebSocket connection, or a tRPC subscription. */
-export interface Subscriber {
+export interface TopicSubscriber {
   readonly id: string
   readonly userId: string
   readonly recoveries: Recoveries
@@ -203,7 +203,7 @@ export class Subscription {
 
   constructor(
     readonly topic: Topic,
-    readonly subscriber: Subscriber,
+    readonly subscriber: TopicSubscriber,
   ) {
     topic.join(this)
   }

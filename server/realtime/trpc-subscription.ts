@@ -8,7 +8,7 @@ import { type Closing, closings } from './protocol/codes.ts'
 import { eventOf, type OutgoingPublication, type Publication } from './publication.ts'
 import type { Session } from './sessions.ts'
 import { untilExpiry } from './timings.ts'
-import type { EndReason, Subscriber } from './topic.ts'
+import type { EndReason, TopicSubscriber } from './topic.ts'
 
 /** An event, and the offset of the latest durable event (its own, if it is durable). */
 type TopicItem = { offset: number; envelope: Envelope }
@@ -90,7 +90,7 @@ async function* readTopic(
 const sizeOf = (publications: Publication[]) =>
   publications.reduce((bytes, { envelope }) => bytes + Buffer.byteLength(envelope) + 500, 0)
 
-class TrpcSubscriber implements Subscriber, Session {
+class TrpcSubscriber implements TopicSubscriber, Session {
   readonly id = randomUUID()
   readonly appId: string
   readonly userId: string

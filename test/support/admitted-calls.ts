@@ -3,7 +3,7 @@ import { createMetrics } from '@parley/server/core/metrics'
 
 export const inAMinute = () => performance.now() + 60_000
 export const user = (userId: string, appId = 'app') => ({ appId, userId, until: inAMinute() })
-export const backend = (appId = 'app') => ({ appId, lane: 'calls' as const, until: inAMinute() })
+export const backend = (appId = 'app') => ({ appId, queue: 'calls' as const, until: inAMinute() })
 
 /** Calls to a pool that last until they are told to end. */
 export function callsTo(poolSize: number, isLoopBusy = () => false) {

@@ -12,7 +12,7 @@ export const sizes = {
 }
 
 /** A group commit whose batches are recorded. Each runs once it is released. */
-export function recorded(options: Partial<typeof sizes> & { lanes?: number } = {}) {
+export function recorded(options: Partial<typeof sizes> & { batchesAtOnce?: number } = {}) {
   const batches: { commands: string[]; until: number; settle: (error?: Error) => void }[] = []
   const attempt = createGroupCommit<string, string>({
     ...sizes,

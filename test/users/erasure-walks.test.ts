@@ -99,7 +99,7 @@ test('a user locked by others is left for another walk, which waits for the lock
     await world().backend.users.bulkDelete({ userIds: ids })
     const query = { appId, channelId, userIds: ids }
     const users = await pool.use((db) => selectDeletedIn(db, query))
-    const found = { appId, channelId, userId: free, state: 'live' as const }
+    const found = { appId, channelId, userId: free, state: 'active' as const }
     const due = new Map(users.map(({ userId, deletion }) => [userId, deletion]))
     const walk = { topic: topics.channel(appId, channelId), due }
     await whileUserLocked(world(), held, () => eraseFromTopic(context, found, walk))

@@ -4,7 +4,10 @@ import { ApiError } from '../../core/errors.ts'
 import { valueWithin } from '../../core/with-timeout.ts'
 
 /** A line of an import that is not empty, or what is wrong with its bytes. */
-export type Line = { line: number; isCutOff?: true } & ({ text: string } | { problem: string })
+export type ImportLine = { line: number; isCutOff?: true } & (
+  | { text: string }
+  | { problem: string }
+)
 
 const { lineBytes, batch, stalledSeconds } = limits.imports
 /** An incomplete batch is handed on when nothing has come for this long. */
@@ -19,10 +22,10 @@ const NEWLINE = 0x0a
 export async function* batchesOf(
   body: AsyncIterable<Uint8Array>,
   stalledMs = stalledSeconds * 1_000,
-): AsyncGenerator<Line[]> {
+): AsyncGenerator<ImportLine[]> {
   const splitter = createSplitter()
   const chunks = body[Symbol.asyncIterator]()
-  let pending: Line[] = []
+  let pending: ImportLine[] = []
   let bytes = 0
   let read = 0
   let lastLineAt = performance.now()
@@ -73,7 +76,7 @@ function createSplitter() {
     else if (part.length > 0) parts.push(part)
   }
   /** The line that ends here; undefined if it is blank. */
-  const take = (): Line | undefined => {
+  const take = (): ImportLine | undefined => {
     number += 1
     const bytes = Buffer.concat(parts)
     const isTooLong = length > lineBytes
@@ -95,7 +98,7 @@ function createSplitter() {
     add(chunk.subarray(from))
   }
   /** The last line, which no newline ends. */
-  const end = (): Line | undefined => {
+  const end = (): ImportLine | undefined => {
     const last = length === 0 ? undefined : take()
     return last && { ...last, isCutOff: true }
   }

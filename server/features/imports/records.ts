@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { formatIssues, type ImportKind, ImportRecord } from '@parley/contract'
 import { parseJson } from '../../core/json-text.ts'
 import { hasUnsafeKeys, UNSAFE_KEYS } from '../../core/unsafe-keys.ts'
-import type { Line } from './lines.ts'
+import type { ImportLine } from './lines.ts'
 
 /** A line that holds a record. */
 export type ParsedRecord<K extends ImportKind = ImportKind> = {
@@ -12,7 +12,7 @@ export type ParsedRecord<K extends ImportKind = ImportKind> = {
 export type Refusal = { line: number; reason: string }
 
 /** The record of a line, or why there is none. */
-export function parseLine(line: Line): ParsedRecord | Refusal {
+export function parseLine(line: ImportLine): ParsedRecord | Refusal {
   if ('problem' in line) return { line: line.line, reason: line.problem }
   const value = parseJson(line.text)
   if (value === undefined) return { line: line.line, reason: 'expected a JSON object' }

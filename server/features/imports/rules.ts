@@ -63,7 +63,7 @@ const FINISHED = 'channelId: the channel was imported before, and takes no more 
 const channelProblem = (channel: ChannelFact | undefined) => {
   if (!channel) return 'channelId: unknown channel'
   if (channel.state === 'deleted') return 'channelId: the channel was deleted'
-  return channel.state === 'live' ? FINISHED : undefined
+  return channel.state === 'active' ? FINISHED : undefined
 }
 
 export const judgeMember =

@@ -6,7 +6,7 @@ import { ApiError } from '../../core/errors.ts'
 import type { Tx } from '../../db/client.ts'
 import { applyBatch } from './batch.ts'
 import { finishChannels } from './finish.ts'
-import { batchesOf, type Line } from './lines.ts'
+import { batchesOf, type ImportLine } from './lines.ts'
 import { selectUnfinished } from './read-channels.ts'
 import { isJson, type ParsedRecord, parseLine, plurals, type Refusal, timesOf } from './records.ts'
 
@@ -131,7 +131,7 @@ function recordRefusal(report: ImportReport, { line, reason }: Refusal) {
 
 const byLine = (a: Refusal, b: Refusal) => a.line - b.line
 
-function parse(lines: Line[]) {
+function parse(lines: ImportLine[]) {
   const results = lines.map(parseLine)
   return {
     parsed: results.filter((one): one is ParsedRecord => 'record' in one),

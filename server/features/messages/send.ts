@@ -13,7 +13,7 @@ import { readSendFacts, type SendCommand, type SendFacts } from './send-facts.ts
 import { selectMessages } from './view.ts'
 
 /** While one transaction commits, the messages of another can be read and written. */
-const LANES = 2
+const BATCHES_AT_ONCE = 2
 /** The bytes of a message apart from its text and attachments. */
 const MESSAGE_BYTES = 500
 
@@ -36,7 +36,7 @@ export const send = implementBatch(contract.messages.send, {
   }),
   bytesOf: ({ input: { text, attachments, custom } }) =>
     text.length + jsonLength(attachments) + jsonLength(custom ?? {}) + MESSAGE_BYTES,
-  lanes: LANES,
+  batchesAtOnce: BATCHES_AT_ONCE,
   run: async (ctx, commands, { mayWait }) => {
     const facts = await readSendFacts(ctx.db, commands, { mayWait })
     const earlier = await selectEarlier(ctx.db, facts)

@@ -42,7 +42,7 @@ export const selectReactions = (db: Tx, query: TargetQuery) => db<OwnReactions[]
  * deleted message still has.
  */
 export async function eraseReactions(ctx: Transaction, own: OwnReactions, limit: number) {
-  if (own.state !== 'live') {
+  if (own.state !== 'active') {
     const [deleted] = await lockDeletedUser(ctx.db, own)
     if (deleted) await deleteReactions(ctx.db, own, limit)
     return

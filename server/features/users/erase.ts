@@ -15,7 +15,7 @@ import { tombstone } from '../messages/delete.ts'
 
 export type ErasureTarget = { appId: string; channelId: string; userId: string }
 /** `importing`: nobody sees the channel yet. `deleted`: nobody sees it any more. */
-export type FoundTarget = ErasureTarget & { state: 'live' | 'importing' | 'deleted' }
+export type FoundTarget = ErasureTarget & { state: 'active' | 'importing' | 'deleted' }
 /** A deletion has its own name, because an id may be used and deleted again. */
 export type DeletedUser = { userId: string; deletion: string }
 export type TargetQuery = {

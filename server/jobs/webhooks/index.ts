@@ -90,11 +90,11 @@ type ServingOptions = {
   onServed: () => void
 }
 
-/** Serves leased webhooks, working ones and failing ones in separate places. */
+/** Serves leased webhooks, working and failing ones in separate pools. */
 function createServing(context: DeliverContext, { onDelivered, onServed }: ServingOptions) {
   const { db, timings, log, signal } = context
-  const newLane = (isFailing: boolean) => ({ isFailing, running: new Map<Lease, Promise<void>>() })
-  const lanes = [newLane(false), newLane(true)]
+  const newPool = (isFailing: boolean) => ({ isFailing, running: new Map<Lease, Promise<void>>() })
+  const pools = [newPool(false), newPool(true)]
 
   /** How long the lease of each webhook is kept after the next outage that interrupts it. */
   const pauses = new Map<string, number>()
@@ -134,7 +134,7 @@ function createServing(context: DeliverContext, { onDelivered, onServed }: Servi
   }
   return {
     start: async () => {
-      for (const { isFailing, running } of lanes) {
+      for (const { isFailing, running } of pools) {
         const most = AT_ONCE - running.size
         if (most === 0) continue
         const leases = await leaseWebhooks(db, {
@@ -154,6 +154,6 @@ function createServing(context: DeliverContext, { onDelivered, onServed }: Servi
       }
     },
     /** Resolves when the turns that have begun are over. */
-    ended: () => Promise.all(lanes.flatMap(({ running }) => [...running.values()])),
+    ended: () => Promise.all(pools.flatMap(({ running }) => [...running.values()])),
   }
 }

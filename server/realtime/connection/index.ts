@@ -14,7 +14,7 @@ import {
 import type { OutgoingPublication } from '../publication.ts'
 import type { Session } from '../sessions.ts'
 import { untilExpiry } from '../timings.ts'
-import type { EndReason, Subscriber, Subscription } from '../topic.ts'
+import type { EndReason, Subscription, TopicSubscriber } from '../topic.ts'
 import type { Transport } from '../transport.ts'
 import type { BufferedSocket, WriteBuffer } from '../write-buffer.ts'
 import { FrameQueue } from './frame-queue.ts'
@@ -31,7 +31,7 @@ type ConnectionOptions = {
 }
 
 /** One connection: its user, subscriptions, timers and buffers. Its commands: commands.ts. */
-export class Connection implements Session, Subscriber, BufferedSocket {
+export class Connection implements Session, TopicSubscriber, BufferedSocket {
   readonly id = randomUUID()
   appId = ''
   userId = ''

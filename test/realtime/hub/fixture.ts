@@ -6,7 +6,7 @@ import type { EventLog } from '@parley/server/realtime/event-log'
 import type { SubscribeGrant } from '@parley/server/realtime/grants'
 import { Hub } from '@parley/server/realtime/hub'
 import type { OutgoingPublication } from '@parley/server/realtime/publication'
-import type { Subscriber } from '@parley/server/realtime/topic'
+import type { TopicSubscriber } from '@parley/server/realtime/topic'
 import { vi } from 'vitest'
 import { stoppedClock } from '../../support/scripted/time.ts'
 
@@ -140,7 +140,7 @@ class MemoryLog {
 }
 
 /** Receives a topic: offsets of durable events, types of ephemeral ones. */
-export class Listener implements Subscriber {
+export class Listener implements TopicSubscriber {
   readonly id = 'listener'
   readonly appId = appId
   readonly recoveries = new Recoveries()
