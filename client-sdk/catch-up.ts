@@ -175,20 +175,25 @@ export class CatchUp {
       })
       return (await Promise.all(applied)).flat()
     } catch (error) {
-      const failure = toChatError(error)
-      for (const [channelId, requests] of batch) {
-        const kept = requests.filter(({ fail }) => !fail || signal.aborted)
-        if (kept.length > 0) this.#add(channelId, kept)
-        for (const { fail } of signal.aborted ? [] : requests) fail?.(failure)
-      }
+      const isKept = signal.aborted && this.options.link.isWanted
+      for (const [channelId, requests] of batch)
+        this.#add(channelId, isKept ? requests : withoutFailing(requests, toChatError(error)))
       throw error
     }
   }
 
   #add(channelId: string, requests: ChangesRequest[]) {
+    if (requests.length === 0) return
     this.#pending.set(channelId, [...(this.#pending.get(channelId) ?? []), ...requests])
   }
 }
+
+/** Fails the requests that can, and returns those to be repeated. */
+const withoutFailing = (requests: ChangesRequest[], error: ChatError) =>
+  requests.filter(({ fail }) => {
+    fail?.(error)
+    return !fail
+  })
 
 const idsOf = (batch: [string, ChangesRequest[]][], part: RoomPart) => {
   const wanted = batch.flatMap(([, requests]) => requests.filter((each) => each.part === part))

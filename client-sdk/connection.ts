@@ -75,6 +75,11 @@ export class Connection {
     return ['live', 'catching-up'].includes(this.#store.getSnapshot().status)
   }
 
+  /** Whether the application wants one, also while it is lost. */
+  get isWanted() {
+    return this.#whenLive !== undefined
+  }
+
   /** Whether it is being made, or topics are being subscribed. */
   get isConnecting() {
     const { status } = this.#store.getSnapshot()

@@ -114,7 +114,7 @@ function openClient() {
   const channels = new Map()
   const unread = { total: 0 }
   const remove = (...ids: string[]) => ids.map((id) => channels.delete(id))
-  const parts = { channels, lists: new Map(), unread, remove }
+  const parts = { channels, lists: new Map(), unread, refresh: () => {}, remove }
   const shown = { channels: parts, rooms: new Map(), onError: () => {} }
   const restore = vi.fn()
   const opened = { id: 'c', sync: { restore, isActive: true } } as never // it is asked for no more
