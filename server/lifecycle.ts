@@ -6,8 +6,8 @@ import { processLog } from './process-log.ts'
 /** Stops something that the process has started. */
 export type StopFunction = () => Promise<unknown>
 
-/** A process that has not stopped after this time exits. */
-const STOP_TIMEOUT_MS = 14_000
+/** A process that has not stopped after this time exits, once it has written its last lines. */
+const STOP_TIMEOUT_MS = 13_000
 
 /** Ends the process. If it is given a reason, that is the last line which the process writes. */
 export type Stop = (exitCode?: number, reason?: string) => void
@@ -39,19 +39,23 @@ export function runProcess(options: ProcessOptions) {
   const stop = async (exitCode: number, reason?: string) => {
     isStopping = true
     const startedAt = performance.now()
+    let isExiting = false
     const exit = async () => {
+      isExiting = true
+      clearTimeout(givingUp)
       if (reason !== undefined) processLog.fatal(reason)
       await logOutput().settled()
       process.exit(exitCode)
     }
-    if (exitCode === 0) await beforeStop?.()
     const giveUp = () => {
       processLog.warn(`not stopped within ${STOP_TIMEOUT_MS / 1_000} s: the process ends`)
       void exit()
     }
-    setTimeout(giveUp, STOP_TIMEOUT_MS).unref()
+    if (exitCode === 0) await beforeStop?.()
+    const givingUp = setTimeout(giveUp, STOP_TIMEOUT_MS).unref()
     for (let stopNext = stopFunctions.pop(); stopNext; stopNext = stopFunctions.pop())
       await stopNext().catch((error) => processLog.warn(errorMessage(error)))
+    if (isExiting) return
     if (exitCode === 0) onStopped?.(Math.round(performance.now() - startedAt))
     await exit()
   }

@@ -1,7 +1,9 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text as textOf } from 'node:stream/consumers'
 import { createLogOutput } from '@parley/server/core/log-output'
 import { expect, onTestFinished, test } from 'vitest'
 import { until } from './support/until.ts'
@@ -72,5 +74,39 @@ test.skipIf(process.platform === 'win32')(
     output.end()
     await reading
     expect(text).toBe(`${long}last\n`)
+  },
+)
+
+/** Stops at once after a line that is longer than a pipe, and says so to its parent. */
+const STOPPING = `
+  import { createLog } from '@parley/server/core/log-output'
+  import { runProcess } from '@parley/server/lifecycle'
+  const log = createLog('info')
+  runProcess({
+    start: async (stop) => {
+      log.info('x'.repeat(900_000))
+      stop()
+    },
+    stopFunctions: [],
+    onStopped: () => {
+      log.info('stopped')
+      process.send('stopped')
+    },
+  })`
+
+test.skipIf(process.platform === 'win32')(
+  'a process that stops while its reader is busy writes its last lines in order',
+  async () => {
+    const flags = ['--conditions=parley-source', '--import', 'tsx', '--input-type=module']
+    const child = spawn(process.execPath, [...flags, '-e', STOPPING], {
+      cwd: import.meta.dirname,
+      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    const { stdout } = child
+    if (!stdout) throw new Error('its output is a pipe')
+    await once(child, 'message')
+    const lines = (await textOf(stdout)).trimEnd().split('\n')
+    expect(lines.map((line) => JSON.parse(line).msg.length)).toEqual([900_000, 'stopped'.length])
   },
 )

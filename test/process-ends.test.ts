@@ -78,8 +78,8 @@ test('a process in which something does not stop ends by itself', () => {
       console.warn = say
       stop()
     },`)
-  const warning = 'Warning: not stopped within 14 s: the process ends'
-  expect(ended).toEqual({ said: ['after 14000 ms', warning], status: 0 })
+  const warning = 'Warning: not stopped within 13 s: the process ends'
+  expect(ended).toEqual({ said: ['after 13000 ms', warning], status: 0 })
 })
 
 test('a second signal to a process that is stopping does not cut that short', () => {

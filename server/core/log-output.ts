@@ -9,11 +9,8 @@ const MOST_WAITING = 1024 * 1024
 /** The pause before lines that could not be written are tried again. */
 const RETRY_MS = 100
 
-/** How long the end of the process waits for a reader that is busy. */
+/** How long a process waits for a reader that is busy, before its end and once more at its end. */
 const LAST_MS = 1_000
-
-/** How often the end of the process looks whether all is written. */
-const LOOK_MS = 1
 
 /**
  * Writes lines to a file or a pipe, one write at a time. While its disk is full, or nobody reads,
@@ -26,11 +23,12 @@ export function createLogOutput(fd: number) {
   /** Altogether, and since it was last said. */
   let lost = 0
   let unsaid = 0
+  let onIdle = () => {}
 
   const writeNext = () => {
     state = 'idle'
     if (current.length === 0) takeWaiting()
-    if (current.length === 0) return
+    if (current.length === 0) return onIdle()
     state = 'writing'
     write(fd, current, (error, written) => {
       if (error) {
@@ -66,8 +64,11 @@ export function createLogOutput(fd: number) {
     lost: () => lost,
     /** Resolves when all lines are written, or after a while if nobody takes them. */
     settled: async () => {
-      const deadline = performance.now() + LAST_MS
-      while (state !== 'idle' && performance.now() < deadline) await pause(LOOK_MS)
+      if (state === 'idle') return
+      const idle = new Promise<void>((resolve) => {
+        onIdle = resolve
+      })
+      await Promise.race([idle, pause(LAST_MS)])
     },
     /**
      * The process exits: a write that has begun ends by itself, but its callback never comes.
