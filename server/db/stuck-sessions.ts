@@ -10,6 +10,9 @@ export const FILE_CONNECTION = 'parley-app-file'
 /** As long as PostgreSQL lets a session pause between the statements of a transaction. */
 const STUCK_MS = 2_000
 
+/** The time between two looks, in which a session that is not stuck goes on. */
+const APART_MS = 200
+
 /** A session, and since when it waits. */
 type Waiting = { pid: number; since: string }
 
@@ -24,11 +27,14 @@ type Waiting = { pid: number; since: string }
  */
 export function createStuckSessions() {
   let waiting: Waiting[] = []
+  let lookedAt = Number.NEGATIVE_INFINITY
   return {
     end: async (db: Tx) => {
+      if (performance.now() - lookedAt < APART_MS) return
+      lookedAt = performance.now()
       const pids = waiting.map(({ pid }) => pid)
       const times = waiting.map(({ since }) => since)
-      waiting = await db<(Waiting & { isEnded: boolean | null })[]>`
+      const found = await db<(Waiting & { isEnded: boolean | null })[]>`
         select
           sa.pid, sa.state_change::text as since,
           case
@@ -45,6 +51,7 @@ export function createStuckSessions() {
           and split_part(sa.application_name, '/', 1) <> ${FILE_CONNECTION}
           and sa.state = 'active'
           and sa.wait_event = 'ClientRead'`
+      waiting = found.filter(({ isEnded }) => !isEnded)
     },
   }
 }
