@@ -1,5 +1,6 @@
 import type { Fragment, Tx } from '../db/client.ts'
 import { constant } from '../db/sql.ts'
+import { isStoredWhole } from './stored-envelope.ts'
 
 /**
  * Every query that shows stored events joins this: a deleted message's text may still be in them,
@@ -9,13 +10,14 @@ import { constant } from '../db/sql.ts'
 /** Mostly there are none, and no event needs a look-up of its own. */
 const areAny = constant((db) => db`(select true from text_removals limit 1)`)
 
-/** The id of the message that event row `e` quotes. */
+/** The id of the message that event row `e` quotes. New messages in short form quote none. */
 const quotedId = constant(
   (db) => db`(
     select msg.quoted_id
     from messages msg
     where msg.id = e.message_id
       and e.type in ('message.new', 'message.updated')
+      and ${isStoredWhole(db)}
   )`,
 )
 
@@ -45,7 +47,7 @@ export const joinRemoval = constant(
       ) own
       where ${areAny(db)}
         and tr.message_id in (e.message_id, ${quotedId(db)})
-        and tr.topic = e.topic
+        and tr.topic is not distinct from e.topic -- which no index serves: by the key
         and tr.rev > e."offset"
       order by own.is_own desc
       limit 1

@@ -1,5 +1,6 @@
 import { type ChannelEventType, limits } from '@parley/contract'
 import type { EventPublisher } from '../core/event-bus.ts'
+import { topicOfChannel } from '../core/topic-names.ts'
 import type { DbConnection } from '../db/client.ts'
 import { FIRST_ID } from '../db/sql.ts'
 import {
@@ -46,11 +47,15 @@ export function createChannelPurge() {
   }
 }
 
-/** The content of those that only wait for their events to expire is gone already. */
+/**
+ * The content of those that only wait for their events to expire is gone already. While texts are
+ * still to be removed from events, messages say which events quote them.
+ */
 const selectDeleted = (db: DbConnection, after: DeletedCursor) => db<Deleted[]>`
   select
     c.app_id, c.id, c.deleted_at::text as deleted_at,
-    not ${areEventsKept(db)}
+    (
+      not ${areEventsKept(db)}
       or exists (
         select
         from messages msg
@@ -60,7 +65,12 @@ const selectDeleted = (db: DbConnection, after: DeletedCursor) => db<Deleted[]>`
         select
         from members m
         where m.channel_id = c.id
-      ) as is_due
+      )
+    ) and not exists (
+      select
+      from text_removals tr
+      where tr.topic = ${topicOfChannel(db)}
+    ) as is_due
   from (
     select *
     from channels

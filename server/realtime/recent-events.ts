@@ -7,18 +7,18 @@ const MOST_AGE_MS = 5 * 60_000
 
 type Kept = DurablePublication & {
   keptAt: number
-  /** The message that it quotes; undefined until the first deletion asks for it. */
-  quotedId?: string | null
+  /** The message that it quotes; undefined as long as nothing has asked for it. */
+  quotedId: string | null | undefined
 }
 
-/** Parses each publication once at most, and none in a topic in which nothing is deleted. */
-function quotedIdOf(kept: Kept) {
-  if (kept.quotedId === undefined) kept.quotedId = findQuotedId(kept)
-  return kept.quotedId
-}
-function findQuotedId(kept: Kept) {
-  if (kept.type !== 'message.new' && kept.type !== 'message.updated') return null
-  const { payload } = eventOf(kept)
+/** Publications of other nodes are parsed once, if something is deleted in their topic. */
+const withQuotedId = (kept: Kept) =>
+  kept.quotedId === undefined ? { ...kept, quotedId: quotedIdIn(kept) } : kept
+
+function quotedIdIn(publication: DurablePublication) {
+  const { type } = publication
+  if (type !== 'message.new' && type !== 'message.updated') return null
+  const { payload } = eventOf(publication)
   return 'message' in payload ? (payload.message.quotedMessage?.id ?? null) : null
 }
 
@@ -33,8 +33,10 @@ export class RecentEvents {
   }
 
   /** Keeps a publication without its payload, which would double its size. */
-  add({ offset, type, envelope, messageId }: DurablePublication) {
-    const publication = { offset, type, envelope, messageId, keptAt: performance.now() }
+  add(given: DurablePublication) {
+    const { offset, type, envelope, messageId } = given
+    const quotedId = given.payload && quotedIdIn(given)
+    const publication = { offset, type, envelope, messageId, quotedId, keptAt: performance.now() }
     if (type === 'message.deleted') this.#replaceByTombstone(publication)
     this.#kept.push(publication)
     this.#characters += envelope.length
@@ -58,10 +60,12 @@ export class RecentEvents {
 
   /** As in the database, the earlier events of a deleted message become its tombstone. */
   #replaceByTombstone({ messageId, type, envelope }: DurablePublication) {
+    if (messageId === null) return
+    const known = this.#kept.map(withQuotedId)
     // Events that quote it are read from the database again, where its text is gone.
-    if (this.#kept.some((kept) => quotedIdOf(kept) === messageId)) return this.clear()
-    this.#kept = this.#kept.map((kept) =>
-      messageId !== null && kept.messageId === messageId ? { ...kept, type, envelope } : kept,
+    if (known.some(({ quotedId }) => quotedId === messageId)) return this.clear()
+    this.#kept = known.map((kept) =>
+      kept.messageId === messageId ? { ...kept, type, envelope, quotedId: null } : kept,
     )
     this.#characters = this.#kept.reduce((sum, kept) => sum + kept.envelope.length, 0)
   }

@@ -1,6 +1,7 @@
 import { topics } from '@parley/contract'
 import type { Tx } from '@parley/server/db/client'
 import { createErasurePositions } from '@parley/server/jobs/erasure-context'
+import { createChannelPurge } from '@parley/server/jobs/purge-channels'
 import { createTextRemoval } from '@parley/server/jobs/text-removals'
 import { expect, onTestFinished, test } from 'vitest'
 import { cleanupElsewhere, erased } from '../support/cleanup.ts'
@@ -192,5 +193,27 @@ test('stored events are rewritten only while their channel is locked', async () 
     })
     await removal.removal
     expect(await storedWith(SECRET)).toBe(0)
+  })
+})
+
+test('a channel deleted before the text is gone from quotes is purged after that', async () => {
+  const { ana, channelId, secret } = await quotedOften(300)
+  const context = erasureContext(world(), { positions: createErasurePositions(), rows: 1_000 })
+  // For webhooks the events of a channel are kept after its messages.
+  await world().db`
+    insert into webhooks (id, app_id, url, events, enabled, secret)
+    values (gen_random_uuid(), ${world().appId}, 'https://example.com', '{}', false, 'secret')`
+  const messages = () => world().db`
+    select
+    from messages
+    where channel_id = ${channelId}`
+  await withoutCleanup(world(), async () => {
+    await ana.messages.delete({ channelId, messageId: secret.id })
+    await ana.channels.delete({ channelId })
+    await createChannelPurge()(context)
+    await createTextRemoval()(context)
+    expect(await storedWith(SECRET)).toBe(0)
+    await createChannelPurge()(context)
+    expect(await messages()).toEqual([])
   })
 })
