@@ -213,9 +213,9 @@ test('a server on port 80 of this machine received no request', ({ skip }) => {
 })
 
 test('three redirects are followed, the fourth is not', async () => {
-  for (let hop = 1; hop <= 4; hop++)
-    web.pages[`/hop${hop}`] = (response) =>
-      response.writeHead(302, { location: `/hop${hop - 1}` }).end()
+  for (const [hop, status] of [308, 307, 301, 303].entries())
+    web.pages[`/hop${hop + 1}`] = (response) =>
+      response.writeHead(status, { location: `/hop${hop}` }).end()
   web.pages['/hop0'] = page('<title>There</title>')
   expect((await fetchPage(`${web.url}/hop3`))?.url.pathname).toBe('/hop0')
   expect(await fetchPage(`${web.url}/hop4`)).toBeUndefined()

@@ -49,8 +49,8 @@ test.each([
     const user = createApi({ url, token })
     const { id: channelId } = await user.channels.create({ type: 'group', name: 'Logged' })
     await Promise.all(
-      Array.from({ length: AT_ONCE }, async (_, lane) => {
-        for (let n = lane; n < SENDS; n += AT_ONCE)
+      Array.from({ length: AT_ONCE }, async (_, sender) => {
+        for (let n = sender; n < SENDS; n += AT_ONCE)
           await user.messages.send({ channelId, text: 'x' })
       }),
     )

@@ -64,8 +64,8 @@ const listed = (lacks: string[]) =>
 /** A start does not fail for it either: events come later without it. */
 async function checkRedis({ redis }: Config) {
   if (!redis) return
-  const connect = await loadRedis(redis.target)
-  const { client, problem, close } = connect({ name: 'parley-check', commandMs: REDIS_MS })
+  const connectRedis = await loadRedis(redis.target)
+  const { client, problem, close } = connectRedis({ name: 'parley-check', commandMs: REDIS_MS })
   const isReady = await once(client, 'ready', { signal: AbortSignal.timeout(REDIS_MS) }).then(
     () => true,
     () => false,

@@ -54,6 +54,31 @@ test('a group whose owner is erased before its import is finished gets another o
   expect(await world().db`select from imported_rows`).toHaveLength(0)
 })
 
+test('an erasure beside an import leaves threads the counts of the replies left', async () => {
+  const nora = { userId: 'nora' }
+  const otto = { userId: 'otto' }
+  const all = [
+    ...[user('nora'), user('otto'), channel('threads'), member('threads', 'otto')],
+    message('kept', 'threads', otto),
+    message('hers', 'threads', nora),
+    message('k1', 'threads', { ...nora, parentId: 'kept', createdAt: at(2) }),
+    message('k2', 'threads', { ...otto, parentId: 'kept', createdAt: at(3) }),
+    message('h1', 'threads', { ...nora, parentId: 'hers', createdAt: at(4) }),
+    message('h2', 'threads', { ...otto, parentId: 'hers', createdAt: at(5) }),
+    message('h3', 'threads', { ...otto, parentId: 'hers', createdAt: at(6) }),
+  ]
+  await send(all, { isCut: true })
+  await erase('nora')
+  expect((await send(all)).body.isFinished).toBe(true)
+  const channelId = channelIdOf(world(), 'threads')
+  const { messages } = await world().backend.messages.list({ channelId, since_seq: 0 })
+  const roots = messages.filter(({ parentId }) => parentId === null)
+  expect(roots.map(({ text, replyCount }) => [text, replyCount])).toEqual([
+    ['kept', 1],
+    ['', 2],
+  ])
+})
+
 test('after an erasure no waiting reaction, pin or read position has the id', async () => {
   const by = { userId: 'rita', createdAt: at(3) }
   const records: ImportRecord[] = [

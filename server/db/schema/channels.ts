@@ -68,7 +68,7 @@ export const channels = pgTable(
       .concurrently()
       .where(sql`type in ('public', 'livestream') and num_nulls(deleted_at) = 1`)
       .with({ gin_pending_list_limit: 256 }),
-    // The deletion of a workspace looks for all of its channels, its list counts the live ones.
+    // The deletion of a workspace looks for all of its channels, its list counts those not deleted.
     index('channels_by_workspace')
       .on(t.workspaceId, t.deletedAt)
       .concurrently()

@@ -5,7 +5,7 @@ import { stateOfChannel } from '../../db/sql.ts'
 
 /** The facts that verdicts on a batch depend on, read in a few statements whatever its size. */
 
-/** `importing`: only imports see it. `live`: it is finished, or was never imported. */
+/** `importing`: only imports see it. `active`: it is finished, or was never imported. */
 export type ChannelFact = { type: ChannelType; state: 'importing' | 'active' | 'deleted' }
 export type MessageFact = {
   channelId: string

@@ -20,12 +20,12 @@ type Query = Omit<Input<typeof contract.inspect.channels>, 'channelId'>
 
 /** The channel with this id as a list, unless it is deleted. */
 async function channelOf(db: Tx, { appId, channelId }: { appId: string; channelId: string }) {
-  const live = db`
+  const active = db`
     select c.id
     from channels c
     where c.id = ${channelId}
       and c.deleted_at is null`
-  return { channels: await selectChannels(db, appId, live), nextCursor: null }
+  return { channels: await selectChannels(db, appId, active), nextCursor: null }
 }
 
 async function listChannels(db: Tx, { appId, userId, limit, cursor }: Query) {
@@ -149,7 +149,7 @@ function newestIds(
       where c.id = own.id
         and c.deleted_at is null
       limit 1
-    ) live
+    ) active
     where ${isBefore(db, range.before)}
     order by own.id desc
     limit ${count}`

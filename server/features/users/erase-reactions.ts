@@ -55,8 +55,8 @@ export async function eraseReactions(ctx: Transaction, own: OwnReactions, limit:
     viewer: null,
     which: ctx.db`where msg.id = any(${messageIds}::uuid[])`,
   })
-  const live = found.filter(({ deletedAt }) => deletedAt === null)
-  const messages = new Map(live.map((message) => [message.id, asBroadcast(message)]))
+  const undeleted = found.filter(({ deletedAt }) => deletedAt === null)
+  const messages = new Map(undeleted.map((message) => [message.id, asBroadcast(message)]))
   const revs = new Map<string, number>()
   for (const { messageId, emoji } of removed) {
     const message = messages.get(messageId)

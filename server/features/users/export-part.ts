@@ -125,7 +125,7 @@ async function selectChannelIds(db: Tx, { appId, userId, first }: PartQuery) {
       where c.id = own.channel_id
         and c.deleted_at is null
       limit 1
-    ) live
+    ) active
     where own.channel_id >= ${first}
     order by own.channel_id
     limit ${CHANNELS}`
