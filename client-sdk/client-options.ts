@@ -13,8 +13,8 @@ export type ChatClientOptions = {
   /** Where unsent messages are stored; by default `indexeddb` in browsers, `memory` elsewhere. */
   storage?: 'indexeddb' | 'memory' | OutboxStorage | undefined
   /**
-   * Whose client this is. With it the client shows and keeps what this user has seen and written
-   * before there is a network or a token, and a token of anybody else is an error.
+   * The user of this client. With it the client shows and keeps what this user has seen and written
+   * before there is a network or a token, and a token of another user is an error.
    */
   userId?: string | undefined
   /** Stores the last channels and messages: `indexedDbSnapshots()`; none by default. */

@@ -30,7 +30,7 @@ export type ClientContext = SharedContext & {
     endReading: (channelId: string, answer?: ReadAnswer) => void
     /** Forgets the records that no list shows and no open room needs. */
     release: () => void
-    /** The names and images that events have told. */
+    /** The latest names and images of users, from events. */
     readonly profiles: Pick<LatestProfiles, 'now' | 'after'>
   }
 }

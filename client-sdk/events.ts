@@ -58,7 +58,7 @@ export type LoggedOut = {
   /** Tells it from other events. */
   type: 'logout'
 }
-/** What `chat.on` listens to, by event type. */
+/** The events of `chat.on`, by type. */
 export type ChatEvents = { [Type in keyof ServerEvents]: ServerEvents[Type] } & {
   /** Stores were reloaded after a gap. */
   resync: Resync

@@ -3,7 +3,7 @@ import { ChatError } from './error.ts'
 import type { ImportRecord, ImportReport } from './types.ts'
 
 /**
- * What is imported: records one by one, or chunks of a file of them (a `ReadStream` of Node.js, the
+ * The data to import: single records, or chunks of a file of them (a `ReadStream` of Node.js, the
  * `body` of a response). It is read as fast as the server takes it.
  */
 export type ImportSource =

@@ -110,7 +110,7 @@ export const limits = {
   /** The most bytes of the users that all reactions to a message show. */
   reactionUserBytes: 64 * 1024,
   pins: 100,
-  /** The authors of so many of the latest replies of a thread get its pushes. */
+  /** The number of latest replies of a thread whose authors get its pushes. */
   threadReplies: 500,
   membersPerCall: 1_000,
   /**
@@ -129,7 +129,7 @@ export const limits = {
    * members, and sharing it does not make users co-members.
    */
   largeChannelMembers: 100,
-  /** Co-members in up to so many channels of a user are sent their presence and their profile. */
+  /** The most channels of a user whose members are sent that user's presence and profile. */
   coMemberChannels: 1_000,
   realtime: {
     frameBytes: 1024 * 1024,

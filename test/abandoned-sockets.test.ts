@@ -16,7 +16,7 @@ test.skipIf(process.platform === 'win32')(
       if (lock !== undefined) writeFileSync(join(folder, '.s.PGSQL.5432.lock'), lock)
       return folder
     }
-    // Of a process that is no server by now, and of the server of another folder.
+    // Locks of a process that is no server any more, and of the server of another folder.
     const killed = beside('killed', `${process.pid}\n/gone/postgres\n`)
     const reused = beside('reused', `${serverOf(used)}\n/gone/postgres\n`)
     const starting = beside('starting')

@@ -44,7 +44,7 @@ const stored = async () => {
     select id from workspaces where app_id = ${appId}`
   return rows.map(({ id }) => id).sort()
 }
-/** Makes the last activity of all channels and workspaces so many days older. */
+/** Makes the last activity of all channels and workspaces this many days older. */
 async function age(days: number) {
   const { db, appId } = world()
   await db`

@@ -120,6 +120,6 @@ test('a HEAD of the stream of an export is refused, and nothing is read or noted
   const noted = await world().db`
     select from audit where operation = 'users.export' and target ->> 'userId' = 'dan'`
   expect(noted).toHaveLength(0)
-  // What was answered is not aborted.
+  // A request that was answered is not logged as aborted.
   expect(lines().filter(({ msg, user }) => msg === 'request aborted' && user === 'dan')).toEqual([])
 })

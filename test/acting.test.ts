@@ -14,7 +14,7 @@ import { createWorld, useSharedWorld } from './support/world.ts'
 const world = useSharedWorld()
 const as = (userId: string) => world().api({ apiKey: world().apiKey, userId })
 let groups = 0
-/** A group of its own, created by `ownerId`, of users who may be new. */
+/** Creates another group by `ownerId`, with users who may be new. */
 async function createGroup(ownerId: string, memberIds: string[] = []) {
   await world().users(...memberIds)
   return as(ownerId).channels.create({ type: 'group', name: `Group ${++groups}`, memberIds })

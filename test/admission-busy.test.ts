@@ -8,7 +8,7 @@ test('an app with a long queue leaves connections unused while others want the l
   const { many, call, end, started } = callsTo(8, () => loop.isBusy)
   many('many', 30, () => backend('loud'))
   expect(started).toHaveLength(4)
-  // Until another app has calls it is alone.
+  // The app is alone until another one has calls.
   await end('many1')
   expect(started.at(-1)).toBe('many5')
   call('quiet', backend('quiet'))

@@ -48,7 +48,7 @@ test.each([
   { poolSize: 10, app: 5, one: 3 },
   { poolSize: 12, app: 6, one: 3 },
   { poolSize: 100, app: 50, one: 8 },
-])('of $poolSize connections an app uses $app and a user $one', ({ poolSize, app, one }) => {
+])('with $poolSize connections, an app uses $app and a user $one', ({ poolSize, app, one }) => {
   const { many, started } = callsTo(poolSize)
   many('ana', 60, () => user('ana'))
   expect(started).toHaveLength(one)
@@ -65,7 +65,7 @@ test.each([
   { poolSize: 4, app: 2, lookUps: 1 },
   { poolSize: 6, app: 3, lookUps: 2 },
   { poolSize: 100, app: 50, lookUps: 2 },
-])('of $poolSize connections look-ups of tokens use $lookUps, beside those of the app', (uses) => {
+])('with $poolSize connections, token look-ups use $lookUps, beside those of the app', (uses) => {
   const { many, started } = callsTo(uses.poolSize)
   many('token', 60, lookUp)
   expect(started).toHaveLength(uses.lookUps)
@@ -73,7 +73,7 @@ test.each([
   expect(started).toHaveLength(uses.lookUps + uses.app)
 })
 
-test('batches that wait for locks wait behind no call of who wrote first', () => {
+test('a batch that waits for a lock does not wait behind the calls of its first author', () => {
   const { many, started } = callsTo(40)
   many('ana', 60, () => user('ana'))
   many('waits', 60, () => waits('ana'))
@@ -86,7 +86,7 @@ test('batches that wait for locks wait behind no call of who wrote first', () =>
 
 // With fewer than three places, batches that wait for locks need the only other one.
 test.each([6, 8, 10, 12, 14, 16, 18, 20])(
-  'of %i connections calls and waiting batches of one user leave one to others',
+  'with %i connections, the calls and waiting batches of one user leave one to others',
   (poolSize) => {
     const { many, started } = callsTo(poolSize)
     many('ana', 60, () => user('ana'))

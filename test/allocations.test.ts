@@ -12,8 +12,8 @@ const CALLS = 30
 const KIB = 1024
 
 /**
- * Kilobytes a call, the least of several runs: code that is not compiled yet allocates more. There
- * are no more of them than it takes to be below `budget`.
+ * Kilobytes a call, the least of several runs: code that is not compiled yet allocates more. The
+ * runs end once one is below `budget`.
  */
 async function leastOf(call: () => Promise<unknown>, budget: number) {
   let least = Number.POSITIVE_INFINITY

@@ -182,7 +182,7 @@ test('messages of one rev come in one sync answer', async () => {
   const { channelId, rev } = await createTalk(world(), ana)
   const { channels } = await ask<Synced>('sync', { channels: { [channelId]: rev } })
   const changes = channels[channelId]
-  // The texts alone would let 26 in, of which the last shares its rev with the next.
+  // By their texts alone, 26 would have room. The last of these shares its rev with the next.
   expect(changes?.messages.map((each) => each.seq)).toEqual(upTo(25, 2))
   expect(changes?.rev).toBe(changes?.messages.at(-1)?.rev)
   expect(changes?.more).toBe(true)

@@ -26,7 +26,7 @@ async function createCrowd(prefix: string, size = CROWD) {
   return ids
 }
 
-/** A group of a user and such a crowd, who have read all of its messages. */
+/** A group of a user and a crowd, who have read all of its messages. */
 async function createTalk(name: string, messages: number) {
   const { db, appId } = world()
   const ana = await world().user(name)

@@ -14,10 +14,10 @@ const columns = [
   ...['webhooks.created_at', 'webhooks.active_since', 'webhooks.failing_since'],
   ...['webhook_deliveries.created_at', 'webhook_deliveries.next_attempt_at'],
 ]
-/** Each has a year of its own, in which nothing expires soon. */
+/** Each column has a year of its own, in which nothing expires soon. */
 const timeOf = (name: string) => `${2070 + columns.indexOf(name)}-01-01T00:00:00.000Z`
 
-test('each time in an answer is the one that its name says', async () => {
+test('each time in an answer comes from the column of the same name', async () => {
   const { db, appId, backend, operator } = world()
   const [ana, ben] = await world().users('ana', 'ben')
   const { id: workspaceId } = await ana.workspaces.create({ name: 'Team', type: 'team' })

@@ -4,7 +4,7 @@ import { useSharedWorld } from './support/world.ts'
 
 const world = useSharedWorld()
 
-test('the name of an app is not only blanks, when it is made and when it is renamed', async () => {
+test('an app is neither created with nor renamed to a name of only blanks', async () => {
   const { operator } = world()
   const { id: appId } = await operator.apps.create({ name: ' Blank names ' })
   for (const name of [' ', '\n\t ', '\u00a0']) {

@@ -209,7 +209,7 @@ test('keys and tokens of an app that is disabled or deleted are refused at once'
     const settled = await Promise.allSettled(calls())
     return settled.map(({ status }) => status === 'fulfilled')
   }
-  // They are known to be good from here on.
+  // The key and the token are known to be good from here on.
   expect(await areServed()).toEqual([true, true])
   await operator.apps.update({ appId, enabled: false })
   expect(await areServed()).toEqual([false, false])

@@ -5,7 +5,7 @@ import { useSharedWorld } from './support/world.ts'
 
 const world = useSharedWorld()
 
-/** What the log has of the app, oldest first, without what jobs note in their own time. */
+/** The app's audit entries, oldest first, without those of jobs, which come at any time. */
 const entries = async () => {
   const { operator, appId } = world()
   const found = await operator.audit.listOfApp({ appId })
@@ -172,7 +172,7 @@ test('the acts of the operator on an app and its keys are noted', async () => {
   expect(last).toMatchObject([{ appId, actor: { type: 'operator' }, target: { name: 'Noted' } }])
 })
 
-test('a change of nothing is answered, and is not noted', async () => {
+test('a change that changes nothing is answered, and is not noted', async () => {
   const { backend, operator, appId } = world()
   const key = await operator.apps.createKey({ appId, name: 'Same' })
   const webhook = await backend.webhooks.create({

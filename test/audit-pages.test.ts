@@ -11,7 +11,7 @@ import { ADMIN_KEY, createWorld, useWorld, type World } from './support/world.ts
 const world = useWorld({ poolSize: 1, timings: quietTimings })
 type Page = { entries: { id: string }[]; nextCursor: string | null }
 
-/** An app with so many entries about members who were added, of this number each. */
+/** An app with this many entries, each about this many added members. */
 async function createBusyApp(entries: number, members: number) {
   const { operator, db } = world()
   const { id: appId } = await operator.apps.create({ name: 'Large groups' })
@@ -99,11 +99,11 @@ test('a search for what was done to somebody reads few megabytes at a time', asy
   expect(pages.flat()).toEqual(['members.add'])
 })
 
-test('the audit log is read from before a time, with what took a while to be noted', async () => {
+test('the audit log is read back from a time, with entries that were noted late', async () => {
   const { operator, db } = world()
   const { id: appId } = await operator.apps.create({ name: 'Busy for an hour' })
   const start = '2026-01-01T14:00:00Z'
-  // The one of which the id is ten seconds too high began before, and was noted then.
+  // Entry 250 began ten seconds earlier than its id says, and was noted only then.
   await db`
     insert into audit (app_id, actor, operation, target, created_at)
     select

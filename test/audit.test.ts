@@ -8,7 +8,7 @@ import { useWorld, type World } from './support/world.ts'
 
 const world = useWorld()
 
-/** What the log has of the app, newest first. */
+/** The app's audit entries, newest first. */
 const entriesOf = async (filter: Parameters<typeof list>[0] = {}) => (await list(filter)).entries
 type Filter = Omit<Parameters<World['operator']['audit']['listOfApp']>[0], 'appId'>
 const list = (filter: Filter) =>

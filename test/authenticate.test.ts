@@ -18,8 +18,8 @@ const apiKey = `pk_${'x'.repeat(32)}`
 const later = () => performance.now() + 1_000
 
 /**
- * Authentication on a database whose answers the test gives, in the order of the look-ups. The time
- * in which what was looked up is kept passes by hand.
+ * Authentication on a database whose answers the test gives, in the order of the look-ups. The test
+ * also moves the time for which look-ups are kept.
  */
 async function onAnswers({ unknownKeys = 0 } = {}) {
   const skip = holdTime()
@@ -195,7 +195,7 @@ test('a deleted API key is no longer looked up without being counted', async () 
     skip()
   }
   const limited = expect(callWithKey()).rejects.toMatchObject({ code: 'RATE_LIMITED' })
-  // Only all keys that there are, which it is not among.
+  // Only the list of all keys is read, and this key is not in it.
   const answerKeys = await lookUp(4)
   answerKeys([])
   await limited

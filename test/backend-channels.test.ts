@@ -170,7 +170,7 @@ describe('system messages', () => {
     expect(messages.map(({ type }) => type)).toEqual(['regular', 'system'])
   })
 
-  test('the first ones of an app are sent at once with those of users', async () => {
+  test('the first of an app can be sent at the same time as messages of users', async () => {
     const { apiKey } = await world().operator.apps.create({ name: 'Fresh' })
     const fresh = world().api({ apiKey })
     const as = world().api({ apiKey, userId: 'zoe' })

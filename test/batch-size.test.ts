@@ -4,7 +4,7 @@ import { stopClock } from './support/clock.ts'
 
 const timeout = () => Object.assign(new Error('cancelled'), { code: '57014' })
 
-/** The numbers of rows that a step was given, when the database manages at most `can`. */
+/** The numbers of rows that a step was given, if the database manages at most `can`. */
 async function given(batch: ReturnType<typeof createBatchSize>, can: number) {
   const tried: number[] = []
   await batch.run(async (rows) => {
@@ -46,7 +46,7 @@ test('a step that keeps others waiting has few rows until it is known to be shor
   const clock = stopClock()
   const batch = createBatchSize(200, { mostMs: 50 })
   let now = 0
-  /** The rows of the next step, which takes so long. */
+  /** The rows of the next step, which takes this long. */
   const taking = (milliseconds: number) =>
     batch.run(async (rows) => {
       now += milliseconds

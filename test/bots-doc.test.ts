@@ -66,14 +66,14 @@ describe('the example backend', () => {
   const said = (question: string, order: number) =>
     `You asked: "${question}" Order ${order} is packed and leaves our house today.`
 
-  test('is shorter than 100 lines', () => {
+  test('the example backend is shorter than 100 lines', () => {
     const text = readFileSync(join(root, 'examples/backend/backend.ts'), 'utf8')
     expect(text.split('\n').length - 1).toBeLessThan(100)
   })
 
   test('opens an order, and streams an answer to its customer', async () => {
     const { openOrder } = await start()
-    // To a customer whom Parley does not know yet.
+    // The customer is new to Parley.
     const { id: channelId, custom } = await openOrder(7, 'olga')
     const [olga] = await world.users('olga')
     expect((await openOrder(7, 'olga')).id).toBe(channelId)
@@ -89,7 +89,7 @@ describe('the example backend', () => {
     await until(isInboxEmpty)
   })
 
-  /** A backend that begins to answer, but does not go on until it is told to. */
+  /** A backend that begins to answer, and goes on once `isHeld` is false. */
   const slow = () => {
     const state = { asked: '', isHeld: true, secret: '' }
     const slowFetch: typeof fetch = async (...request) => {
@@ -112,7 +112,7 @@ describe('the example backend', () => {
     return body
   }
 
-  test('has ended once nothing is being answered any more', async () => {
+  test('a stop of the backend waits for the answer that is in progress', async () => {
     const { state, started } = slow()
     const { openOrder, stop } = await started
     const { id: channelId } = await openOrder(12, 'ana')
@@ -124,7 +124,7 @@ describe('the example backend', () => {
     expect(await left).toEqual([])
   })
 
-  test('answers once what comes again while it is taken from the inbox', async () => {
+  test('a delivery that comes again while taken from the inbox is answered once', async () => {
     const first = await start()
     const { id: channelId } = await first.openOrder(13, 'ana')
     await first.stop()
@@ -143,13 +143,13 @@ describe('the example backend', () => {
     expect([state.asked.split(channelId).length - 1, readdirSync(inbox)]).toEqual([1, []])
   })
 
-  test('answers after a crash what it was sent before and during it, once', async () => {
+  test('a restart answers messages sent meanwhile, and one left in the inbox once', async () => {
     const first = await start()
     const { id: channelId } = await first.openOrder(8, 'ana')
     await first.stop()
     const ana = world.api({ apiKey: world.apiKey, userId: 'ana' })
     await ana.messages.send({ channelId, text: 'Anybody there?' })
-    // As a process leaves it that ends between its answer and the work.
+    // A process that ends between its answer and the work leaves such a file.
     keep('kept', channelId, { id: 'm1', text: 'Hello?' })
     await start()
     await answered(channelId, 'Anybody there?')
@@ -159,7 +159,7 @@ describe('the example backend', () => {
     expect(webhooks.filter(({ url }) => url === webhookUrl())).toHaveLength(1)
   })
 
-  test('completes what a crash interrupted, and forgets what nobody can answer', async () => {
+  test('a restart completes interrupted answers, and drops unanswerable messages', async () => {
     const first = await start()
     const { id: channelId } = await first.openOrder(10, 'ana')
     await first.stop()
@@ -188,11 +188,11 @@ describe('the example backend', () => {
     expect(
       answers.map(({ text, streaming, interrupted }) => [text, streaming, interrupted]),
     ).toEqual(asked.map(({ text }) => [said(text, 10), false, undefined]))
-    // What this test sent itself may still arrive: it was refused until the backend had started.
+    // This test's own messages may still arrive: they were refused until the backend had started.
     await until(isInboxEmpty)
   })
 
-  test('answers what was asked while its webhook was disabled', async () => {
+  test('a question asked while the webhook was disabled is answered once', async () => {
     const first = await start()
     const { id: channelId } = await first.openOrder(9, 'ana')
     await first.stop()
@@ -223,7 +223,7 @@ describe('the example backend', () => {
   })
 })
 
-test('the example bot reads its file aloud to whoever writes to it', async () => {
+test('the example bot answers a user with the text of its file', async () => {
   const { url, apiKey } = world
   const file = join(root, 'examples/bot/text.txt')
   const stop = await startBot({ url, apiKey, userId: 'reader', file, pauseMs: 0 })

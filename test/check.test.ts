@@ -40,7 +40,7 @@ const parley = (command: string, variables: Record<string, string>) =>
 
 type Case = [string, () => Record<string, string>, RegExp]
 
-/** Root may write there as far as the system says, but nobody makes a folder. */
+/** Root may write there as far as the system says, but nobody can make a folder. */
 const OF_SYSTEM = ['/proc/parley', '/sys/parley', '/sys'].map(
   (folder): Case => [
     `a data folder where the system makes none, ${folder}`,
@@ -49,7 +49,7 @@ const OF_SYSTEM = ['/proc/parley', '/sys/parley', '/sys'].map(
   ],
 )
 
-/** What makes a start fail, with the line that both say. The database is that of the world. */
+/** Settings that make a start fail, and the line that both print. The database is the world's. */
 const cases: Case[] = [
   ['a port in use', () => ({ PORT: taken }), /^PORT: another program listens on \d+\. Set .+$/],
   [
@@ -139,7 +139,7 @@ test('parley check fails as a start does where the embedded database is in use',
   expect(checked.lines.at(-1)).toBe(`${inUse}. End that one, or set another folder`)
   expect(checked.code).toBe(1)
   expect((await parley('start', environment)).lines).toEqual([checked.lines.at(-1)])
-  // Of a command the database of that server is meant, and none in another folder.
+  // For a command, the hint names the database of that server, not another folder.
   const { lines } = await parley('new-epoch', environment)
   const hint = 'End that one, or set DATABASE_URL to the Database that it has printed'
   expect(lines).toEqual([`The event epoch was not changed: ${inUse}. ${hint}`])
@@ -154,7 +154,7 @@ test('a start does not make a database for a port that is in use', async () => {
   expect(existsSync(dataDir)).toBe(false)
 })
 
-test('parley check fails as a start does for secrets that are none', async () => {
+test('parley check refuses invalid secrets as a start does', async () => {
   const dataDir = join(directory, 'secrets')
   mkdirSync(dataDir)
   writeFileSync(join(dataDir, 'secrets.json'), '{}')

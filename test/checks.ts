@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
  * check says is printed when it ends.
  */
 const FIRST = 'check:lint'
-/** In characters: a tree of faults may be said at length. */
+/** In characters, because the report of many faults may be long. */
 const MOST_OUTPUT = 64 * 1024 * 1024
 
 const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'))

@@ -42,7 +42,7 @@ async function insertOldJob() {
 /** The pool of the world, where every statement fails with this error. */
 const failing = (error: Error) => ({ ...world().pool, use: () => Promise.reject(error) })
 
-test('a cleanup deletes the jobs that were given up long ago, unless it is to end', async () => {
+test('a cleanup deletes jobs that were given up long ago, unless it was aborted', async () => {
   const isLeft = await insertOldJob()
   await run({ signal: AbortSignal.abort() })
   expect(await isLeft()).toBe(true)
@@ -50,13 +50,13 @@ test('a cleanup deletes the jobs that were given up long ago, unless it is to en
   expect(await isLeft()).toBe(false)
 })
 
-test('a cleanup that an outage interrupts is no job given up, and has no line', async () => {
+test('a cleanup that an outage interrupts is logged at debug only, and not counted', async () => {
   const { lines, failures } = await run({ db: failing(new ConnectionClosedError()) })
   expect(lines).toEqual(['debug: cleanup failed, given_up_jobs'])
   expect(failures).toEqual([['given_up_jobs', 0]])
 })
 
-test('a cleanup that fails otherwise says so, and is counted', async () => {
+test('a cleanup that fails because of a bug is logged as an error, and counted', async () => {
   const { lines, failures } = await run({ db: failing(new Error('a bug')) })
   expect(lines).toEqual(['error: cleanup failed, given_up_jobs'])
   expect(failures).toEqual([['given_up_jobs', 1]])

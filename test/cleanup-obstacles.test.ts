@@ -7,10 +7,10 @@ import { insertUsers } from './support/inserted.ts'
 import { patient } from './support/until.ts'
 import { useWorld } from './support/world.ts'
 
-/** What the cleanup meets: rows that others hold, and more rows than a statement can delete. */
+/** Obstacles of the cleanup: rows that others hold, and more rows than a statement can delete. */
 
 const world = useWorld()
-/** Of PostgreSQL: a statement waited for a lock for too long. */
+/** PostgreSQL's code for a statement that waited too long for a lock. */
 const LOCK_TIMEOUT = '55P03'
 const impatient = { patience: { callMs: 60_000, statementMs: 400 }, mayFail: true }
 
@@ -32,7 +32,7 @@ async function whileHeld(
   })
 }
 
-/** A deletion as a node leaves it that dies right after it: no node is told. */
+/** Deletes like a node that dies right after it: no node is told. */
 const markDeleted = (table: 'channels' | 'users', ids: string[]) => world().db`
   update ${world().db(table)}
   set deleted_at = now()
@@ -100,7 +100,7 @@ test('a deleted channel that the cleanup cannot purge stops nothing else', async
     await vi.waitFor(async () => {
       expect(await left()).toEqual([held])
       expect(await oldEvents()).toEqual([])
-      // One that waited for as long as a statement may would look like a step that is too large.
+      // A step that waited for as long as a statement may would look like one that is too large.
       expect(cleanup.errors.map((error) => Object(error).code)).toContain(LOCK_TIMEOUT)
     }, patient)
     expect((await cleanup.failedTasks()).channels).toBeGreaterThan(0)
@@ -194,7 +194,7 @@ test('erasing a long history in many steps reads each message only a few times',
     expect(rows).toBeGreaterThan(8_000)
     return rows
   }, patient)
-  // Each three or four times, by the indexes that lead to it.
+  // Each message is read three or four times, by the indexes that lead to it.
   expect(read).toBeLessThan(20_000)
 })
 

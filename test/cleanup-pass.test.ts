@@ -51,7 +51,7 @@ test('a task with more to do than it has time for goes on at once in another pas
   const failing: Run = () => Promise.reject(new Error('a bug'))
   const { told, failures } = await runPass([endless, failing, async () => {}])
   expect(told).toEqual(['task 1', 'wants another pass', 'task 2', '2 has failed', 'task 3'])
-  // That is no failure.
+  // Running out of time is no failure.
   expect(failures).toEqual([['2', 1]])
 })
 

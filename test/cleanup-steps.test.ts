@@ -6,8 +6,8 @@ import { insertUsers } from './support/inserted.ts'
 import { waitingForRows, whileRowLocked } from './support/locks.ts'
 import { useWorld } from './support/world.ts'
 
-// What the tests prepare and what they count is on one connection, which then reports all that it
-// has read. Any other would report the rest of its preparation at a moment of its own.
+// The tests prepare and count on the same connection, which then reports all that it has read.
+// Another connection would report the rest of its preparation at its own time.
 const world = useWorld({ poolSize: 1 })
 const ROWS = 6_000
 
@@ -77,7 +77,7 @@ test('steps of the cleanup pass over nothing that earlier ones have deleted', as
       from ${world().db(table)}
       where app_id = ${world().appId}`
     expect.soft(left, table).toHaveLength(0)
-    // Each is found once, and may be looked for by what refers to it. If each step began at the
+    // Each is found once, and rows that refer to it may look it up again. If each step began at the
     // beginning, it would be found four times on average.
     const entries = (after.get(table) ?? 0) - (before.get(table) ?? 0)
     expect.soft(entries, table).toBeGreaterThanOrEqual(ROWS)
@@ -114,7 +114,7 @@ test('a step of an erasure reads no more channels than it returns', async () => 
       cross join unnest(${userIds}::text[]) given`
     await connection`analyze`
   })
-  // They are not for another test's cleanup to erase.
+  // The cleanup of another test must not erase these users.
   onTestFinished(async () => {
     await db`
       update users

@@ -18,7 +18,7 @@ test('sends during a channel deletion succeed or get NOT_FOUND, and no rows rema
     })
     const { id: messageId } = await quy.messages.send({ channelId, text: 'first' })
     await quy.reactions.add({ channelId, messageId, emoji: '👍' })
-    // One that another test kept waiting may be due now.
+    // No cleanup runs: one that another test kept waiting may be due now.
     const { outcomes, events } = await withoutCleanup(world(), async () => {
       const sends = upTo(20).map((n) => quy.messages.send({ channelId, text: `m${n}` }))
       const [outcomes] = await Promise.all([
@@ -114,7 +114,7 @@ test('the log of a webhook is kept for two days, and numbers of users for 400', 
     select ${appId}, gen_random_uuid(), 'age.' || hours, 'delivered',
       now() - hours * interval '1 hour'
     from unnest(${ages}::int[]) hours`
-  // Apart from the users of this test, who are active today.
+  // Another app, apart from the users of this test, who are active today.
   const { id: otherId } = await operator.apps.create({ name: 'Old' })
   const insertNumbers = () => db`
     insert into active_users (app_id, day, count)
@@ -160,7 +160,7 @@ async function storeExpired(urlHash: string) {
 }
 test('while another node cleans up nothing is done, and afterwards a pass is run', async () => {
   const isStored = await withoutCleanup(world(), async () => {
-    // Not before, when a pass may still have been running.
+    // It is stored only here: before, a pass may still have been running.
     const isStored = await storeExpired('waiting')
     await cleanupElsewhere(world()).run()
     expect(await isStored()).toBe(true)

@@ -90,7 +90,7 @@ test('a database on several hosts is refused, and commas elsewhere in its URL ar
   expect(readConfig({ DATABASE_URL: commas }).databaseUrl).toBe(commas)
 })
 
-test('a password that is not encoded is refused, without a word of it', () => {
+test('a password that is not encoded is refused, and the error does not quote it', () => {
   const passwords = [
     'hunter@two/x',
     'hunter/two',
@@ -109,7 +109,7 @@ test('a password that is not encoded is refused, without a word of it', () => {
   expect(readConfig({ DATABASE_URL: encoded }).databaseUrl).toBe(encoded)
 })
 
-test('a DATABASE_URL that begins otherwise is not taken for one with a bad password', () => {
+test('a DATABASE_URL that is no postgres:// URL is not reported as a bad password', () => {
   const others = ['postgres:/ana:two@db/chat', 'ana:two@db/chat', 'mysql://ana:t@wo@db/chat']
   for (const DATABASE_URL of others)
     expect(() => readConfig({ DATABASE_URL })).toThrow(

@@ -51,7 +51,7 @@ test('a start without another connection says where the limit is, late in it too
     'Check the connection limit of the role and of the database, and max_connections'
   expect(databaseError(error).message).toBe(message)
   expect(() => throwLate(error)).toThrow(message)
-  // What was said already, and what is about something else, is left as it is.
+  // An error that was explained already, or is about something else, stays as it is.
   for (const other of [databaseError(error), new Error('PORT: another program listens')])
     expect(() => throwLate(other)).toThrow(other)
 })

@@ -16,7 +16,7 @@ const OUTSIDE_POOLS = ['parley-listener', 'parley-migrations']
 const STARTUP = 196_608
 const HEADER_BYTES = 8
 
-/** The settings with which a connection begins, unless these bytes are not its beginning. */
+/** The settings that a connection begins with, if these bytes are its beginning. */
 function settingsIn(bytes: Buffer) {
   if (bytes.length < HEADER_BYTES || bytes.readInt32BE(4) !== STARTUP) return undefined
   const words = bytes.toString('utf8', HEADER_BYTES, bytes.readInt32BE(0)).split('\0')

@@ -14,7 +14,7 @@ test('connections of an address beyond its limit are closed, others have their o
     onTestFinished(() => void socket.destroy())
     return socket
   }
-  /** Whether the server answers on it. */
+  /** Whether the server answers a connection from this address. */
   const isServed = async (localAddress: string) => {
     const socket = open(localAddress).on('error', () => {})
     socket.end('GET /health/live HTTP/1.1\r\nHost: parley\r\nConnection: close\r\n\r\n')

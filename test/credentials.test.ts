@@ -27,7 +27,7 @@ test('a token forged with the right secret and claims is accepted', async () => 
 test('a token is valid although a second begins while it is signed', async () => {
   const tokens = await createTokens([SECRET])
   let now = Date.now()
-  // Whoever reads the clock finds that a second has passed.
+  // At each reading of the clock, another second has passed.
   class FastDate extends Date {
     constructor() {
       super(FastDate.now())

@@ -21,13 +21,13 @@ const payloadsOf = async (channelId: string, type: string) =>
     .filter((event) => event.type === type)
     .map(({ payload }) => payload)
 
-/** An object nested so many levels deep. */
+/** An object nested this many levels deep. */
 const nested = (levels: number): object => (levels === 1 ? {} : { a: nested(levels - 1) })
 const { bytes, depth } = limits.customData
 const largest = { a: 'x'.repeat(bytes - '{"a":""}'.length) }
 
 describe('metadata of messages', () => {
-  test('is in answers, pages and events, and absent where there is none', async () => {
+  test('message metadata is in answers, pages and events, and absent if empty', async () => {
     const { id: channelId } = await createGroup()
     const custom = { orderId: 7, tags: ['a', 1.5, true, { deep: 'ä' }] }
     const sent = await ana.messages.send({ channelId, text: 'one', custom })
@@ -40,7 +40,7 @@ describe('metadata of messages', () => {
     expect(events.map(({ message }) => Object(message).custom)).toEqual([custom, undefined])
   })
 
-  test('is merged with a change: null removes a key, and all if it is the change', async () => {
+  test('a change is merged: null for a key removes it, and null alone removes all', async () => {
     const { id: channelId } = await createGroup()
     const custom = { a: { x: 1, y: 2 }, b: 2, c: 3 }
     const sent = await ana.messages.send({ channelId, text: 'one', custom })
@@ -72,7 +72,7 @@ describe('metadata of messages', () => {
     ).toEqual([forbidden, invalid])
   })
 
-  test('is gone with the message, from its events too', async () => {
+  test('a deleted message has no metadata left, neither in its row nor in its events', async () => {
     const { id: channelId } = await createGroup()
     const custom = { secret: 'hush-custom' }
     const attachment = { type: 'file', url: 'https://example.com/a', custom, size: 5 }

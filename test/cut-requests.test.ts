@@ -5,7 +5,7 @@ import { createFetch } from '@parley/server/jobs/previews/fetch'
 import { expect, onTestFinished, test } from 'vitest'
 import { serveLocally } from './support/local-server.ts'
 
-test('a page whose fetch is cut from here is not taken for one that is missing', async () => {
+test('a fetch that this process aborts fails with its reason, not as a missing page', async () => {
   let onAsked = () => {}
   const asked = new Promise<void>((resolve) => {
     onAsked = resolve

@@ -14,7 +14,7 @@ function openDirectory() {
   return { directory, lock: join(directory, 'parley.lock') }
 }
 
-/** What the lock file of a process has that has died. */
+/** The lock file's text for a process that has died. */
 const ofDead = () => `${spawnSync(process.execPath, ['--version']).pid} 1\n`
 const ofThis = () => `${process.pid} ${startTimeOf(process.pid)}\n`
 const inUse = `in use by process ${process.pid}`
@@ -28,7 +28,7 @@ test('a data directory belongs to one process, until that gives it back', () => 
   release()
   lockDirectory(directory)()
   expect(readdirSync(directory)).toEqual([])
-  // At its exit another process may have the lock.
+  // No listener is left for the exit, when another process may have the lock.
   expect(process.listenerCount('exit')).toBe(listeners)
 })
 
@@ -38,7 +38,7 @@ test('the lock of a process that has died is taken over, by one process alone', 
   // Another process is about to remove it.
   writeFileSync(`${lock}.takeover`, ofThis())
   expect(() => lockDirectory(directory)).toThrow(inUse)
-  // It has died, too.
+  // That process has died, too.
   writeFileSync(`${lock}.takeover`, ofDead())
   const release = lockDirectory(directory)
   expect(readFileSync(lock, 'utf8')).toBe(ofThis())
@@ -47,7 +47,7 @@ test('the lock of a process that has died is taken over, by one process alone', 
 })
 
 test.skipIf(startTimeOf(process.pid) === '')(
-  'the lock of a process whose number another one has by now is taken over',
+  'a lock is taken over if another process has the pid of its owner',
   () => {
     const { directory, lock } = openDirectory()
     writeFileSync(lock, `${process.pid} earlier\n`)
@@ -58,7 +58,7 @@ test.skipIf(startTimeOf(process.pid) === '')(
 )
 
 test.skipIf(process.platform !== 'linux')(
-  'the lock of a process that has ended is taken over, though nobody has noticed its end',
+  'the lock of a process that has ended is taken over, even while it is a zombie',
   async () => {
     const { directory, lock } = openDirectory()
     // The parent never asks for the end of its child.

@@ -55,7 +55,7 @@ test('an error of several lines is reported in one', () => {
   )
 })
 
-test('a server that wants TLS is not taken for one with another password', () => {
+test('a server that wants TLS is not reported as a wrong password', () => {
   const refused = new Error(
     'no pg_hba.conf entry for host "192.0.2.7", user "parley", database "chat", no encryption',
   )
@@ -63,7 +63,7 @@ test('a server that wants TLS is not taken for one with another password', () =>
   expect(message).toMatch(/no encryption\. Check sslmode in DATABASE_URL: .* sslmode=require$/)
 })
 
-test('a server without TLS is not taken for one that is away', async () => {
+test('a server without TLS is not reported as unreachable', async () => {
   const server = createServer((socket) => socket.once('data', () => socket.end('N')))
   server.listen(0, '127.0.0.1')
   onTestFinished(() => void server.close())

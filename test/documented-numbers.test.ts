@@ -5,7 +5,7 @@ import { timings as jobTimings } from '@parley/server/jobs/timings'
 import { timings } from '@parley/server/realtime/timings'
 import { expect, test } from 'vitest'
 
-/** Other tests compute with these numbers, whatever they are. Here they are what pages promise. */
+/** Other tests compute with these numbers, whatever they are. Here they must match the pages. */
 
 const { realtime, imports } = limits
 

@@ -12,7 +12,7 @@ import { createWorld, useWorld } from './support/world.ts'
 
 const world = useWorld()
 
-/** Another node: once it has announced its end, it is of no use for other tests. */
+/** A node of its own, which is of no use for other tests once it has announced its end. */
 async function leavingNode() {
   const node = await createWorld({ databaseUrl: world().databaseUrl })
   onTestFinished(node.stop)
@@ -24,7 +24,7 @@ test('a server about to stop fails its health, and serves calls and sockets', as
   const { node, ana } = await leavingNode()
   const health = () => post(node.url, '/health', { method: 'GET' })
   expect((await health()).status).toBe(200)
-  // So long that no socket is sent away meanwhile.
+  // The time is so long that no socket is sent away meanwhile.
   void node.shutdown.announce(600_000)
   const answer = await health()
   expect(answer.status).toBe(503)
@@ -162,7 +162,7 @@ test('a connection that sends no request is closed after the last answer', async
     const sent = ana.messages.send({ channelId, text: 'last' })
     await waiting(1)
     const stopped = node.stop()
-    // It is closing by then.
+    // The server is closing by then.
     await socket.closed
     return { sent, stopped }
   })
@@ -171,7 +171,7 @@ test('a connection that sends no request is closed after the last answer', async
   await stopped
 })
 
-test('a process that hands over is no server that is about to stop', async () => {
+test('a process that hands over does not announce that it is about to stop', async () => {
   const shutdown = createShutdown()
   await shutdown.handOver(0)
   expect([shutdown.isAnnounced(), shutdown.isEnding()]).toEqual([false, true])

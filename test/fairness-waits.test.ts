@@ -17,10 +17,10 @@ const createChannel = async (...memberIds: string[]) => {
 /** Promises that are waited for after the lock is gone. */
 const later = <T>(...promises: Promise<T>[]) => ({ promises })
 
-test('messages to a locked channel do not wait behind the calls of who wrote first', async () => {
+test('messages to a locked channel do not wait behind calls of their first author', async () => {
   const [held, common] = [await createChannel(), await createChannel('ben')]
   const { promises } = await whileLocked(world(), held, async (locked) => {
-    // Takes the one place of the user.
+    // This call takes the only place of the user.
     const stuck = ana.channels.update({ channelId: held, name: 'Renamed' })
     await locked(1)
     const sends = await whileLocked(world(), common, async () => {

@@ -30,7 +30,7 @@ const createChannel = async (owner: User, ...memberIds: string[]) => {
 /** A call that waits in the database while its channel is locked. */
 const rename = (user: User, channelId: string, name = 'Renamed') =>
   user.channels.update({ channelId, name })
-/** Resolves once so many calls wait for others of their user or app. */
+/** Resolves once this many calls wait for others of their user or app. */
 const queued = (count: number) =>
   vi.waitFor(async () => {
     const { values } = await world().metrics.callsWaiting.get()
@@ -110,7 +110,7 @@ test('health answers while the node waits for its own work in the database', asy
 })
 
 test('health answers in 100 ms while every connection of the pool is taken', async () => {
-  // A machine that is slow at the moment says so by what it takes otherwise, before and after.
+  // The times before and after show whether the machine is slow at the moment.
   const before = await healthMs()
   const ours = await createChannel(ana, 'ben')
   const theirs = await createChannel(eve)

@@ -68,8 +68,8 @@ async function firstAttempt(url: string, resolver = names.resolver) {
 }
 
 /**
- * The requests for paths of the URLs below. Whoever knew this port as that of an earlier server may
- * still ask it for others, such as retries of a webhook.
+ * The requests for paths of the URLs below. Clients of an earlier server on this port may still ask
+ * for other paths, such as retries of a webhook.
  */
 const requestedBy = (site: typeof canary80) =>
   site?.requested.filter((path) => /^\/(@[^/]*\/)?$|\/(direct|private)$/.test(path)) ?? []

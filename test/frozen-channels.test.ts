@@ -72,7 +72,7 @@ describe('a frozen channel', () => {
     expect(event?.payload.channel).toMatchObject({ frozen: true, name: 'ana, ben', image: null })
   })
 
-  test('answers a repeat of what was sent before, and nobody joins it by a message', async () => {
+  test('a repeated send is answered as before, and a refused send joins nobody', async () => {
     const { id: channelId } = await ana.channels.create({ type: 'public', name: 'Hall' })
     const sent = await ana.messages.send({ channelId, text: 'x', clientId: 'first' })
     await backend().channels.update({ channelId, frozen: true })
@@ -81,7 +81,7 @@ describe('a frozen channel', () => {
     expect((await backend().channels.get({ channelId })).memberCount).toBe(1)
   })
 
-  test('has no message of a user after the freezing, however many were on their way', async () => {
+  test('gets no message of a user after it is frozen, however many were on their way', async () => {
     const { id: channelId } = await createPrivate()
     const send = (index: number) =>
       (index % 2 === 0 ? ana : ben).messages.send({ channelId, text: `${index}` }).catch(() => null)

@@ -14,7 +14,7 @@ test.each([
   ['PUSH_SECRET_KEY', 'hunter–two', NO_HEADER],
   ['PUSH_API_URL', 'http://ana:hunter@two:80', 'expected no query, fragment, user or password'],
   ['PUSH_API_URL', 'http://two?key=hunter', 'expected no query, fragment, user or password'],
-])('%s=%j is refused without a word of it', (name, value, problem) => {
+])('%s=%j is refused, and the error does not quote it', (name, value, problem) => {
   expect(() => readConfig({ [name]: value })).toThrow(new RegExp(`^${name}: ${problem}$`))
 })
 
@@ -22,7 +22,7 @@ test('errors of calls to the push provider quote neither its key nor a password'
   const provider = await serveProvider()
   const { apiUrl } = provider.settings
   const secretKey = 'hunter2'
-  // As a proxy does that answers what it was sent.
+  // Some proxies answer with what they were sent.
   provider.behave((response, { key }) => void response.writeHead(401).end(`not ${key}`))
   const wrong = [
     { apiUrl, secretKey },

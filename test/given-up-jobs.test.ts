@@ -131,7 +131,7 @@ test('the jobs of an app that were given up are listed and retried by its id alo
 test('a job that is retried has all of its attempts again, and no reason', async () => {
   deleteJobsLater()
   const { db, appId } = world()
-  // Of a task that no worker takes. Two workers have died of it, which gave it two attempts more.
+  // No worker takes this task. Two workers have died of it, which gave it two attempts more.
   const attempts = MAX_ATTEMPTS + 2
   const kept = { attempts: 3, reason: 'the provider answered 503' }
   const payload = { jobs: [{ appId }], since: new Date().toISOString(), tries: 2, ...kept }
@@ -183,7 +183,7 @@ test('jobs that were given up are kept for a week', async () => {
   await expireGivenUp(world().pool)
   expect(await givenUpJobs()).toHaveLength(1)
   await failedDaysAgo(8)
-  // One that a worker runs, and one that waits, are not given up.
+  // A job that a worker runs is not given up, and neither is one that waits.
   const all = () => world().db`select from graphile_worker._private_jobs where id = ${job.id}`
   await world().db`
     update graphile_worker._private_jobs

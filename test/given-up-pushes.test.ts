@@ -6,7 +6,7 @@ import { until } from './support/until.ts'
 
 const { world, provider, givenUpJobs, retry, stageOld, sendMessage } = useGivenUpJobs()
 
-/** What the queue's table has of jobs. */
+/** The payloads of all jobs in the queue's table. */
 const storedJobs = async () => {
   const rows = await world().db<{ payload: string }[]>`
     select job.payload::text as payload
@@ -18,7 +18,7 @@ const retryAll = async () => {
   await idle(world())
 }
 
-test('a refused push is kept without its text, and is not sent of what was deleted', async () => {
+test('a refused push is kept without its text, and not sent about what was deleted', async () => {
   const [cleo, dan] = [
     await world().user('cleo', { name: 'Cleo Claro' }),
     await world().user('dan', { name: 'Dan Dorado' }),
@@ -41,7 +41,7 @@ test('a refused push is kept without its text, and is not sent of what was delet
   await dan.messages.delete({ channelId, messageId: gone.id })
   provider().forget()
   await retryAll()
-  // Those that are refused again are of what is there.
+  // The pushes that are refused again are about what still exists.
   const sent = provider().triggered()
   expect(sent.map(({ name }) => name).sort()).toEqual(['channel-invite', 'new-message', 'reaction'])
   expect(JSON.stringify(sent)).not.toContain('cake')

@@ -16,7 +16,7 @@ test('parley grant gives a role the rows of our tables, and nothing else', async
   const granted = await parleyOn(shared.url, 'grant', role)
   expect(granted, granted.output).toMatchObject({ code: 0 })
   await shared.admin`create table public.of_another_application (id int)`
-  // As if a migration had made it since.
+  // The role has no rights to it, as if a migration had made it since.
   await shared.admin.unsafe(`revoke all on messages from ${role}`)
   expect(await parleyOn(shared.url, 'migrate')).toMatchObject({ code: 0 })
   const [rights] = await shared.admin`
@@ -87,7 +87,7 @@ test('a start grants what was migrated since, also if the one that migrated fail
   await shared.admin.unsafe(revoke)
   await prepareSchema(shared.url, start)
   expect(await mayRead()).toBe(false)
-  // As if the next version of the queue had come, whose last migration changes nothing.
+  // This looks like the next version of the queue, whose last migration changes nothing.
   await shared.admin`
     delete from graphile_worker.migrations
     where id = (select max(id) from graphile_worker.migrations)`

@@ -51,7 +51,7 @@ test('commands of one channel never run in two batches at once', async () => {
   const send = (command: string) =>
     attempt({ group: 'app', resource: command.slice(0, 1) }, command, later())
   const answers = ['a1', 'a2', 'a3', 'b1'].map(send)
-  // Two wait behind the one that runs: only the other channel's could run, which is no full batch.
+  // a2 and a3 wait behind a1: only the command of the other channel could run, no full batch.
   expect(batches.map(({ commands }) => commands)).toEqual([['a1']])
   answers.push(send('c1'))
   expect(batches.map(({ commands }) => commands)).toEqual([['a1'], ['b1', 'c1']])
@@ -83,7 +83,7 @@ test('a channel that is locked no more shares the batches of its group again', a
   await Promise.all(answers)
 })
 
-test('a batch is admitted as its app, as its caller if it waits, and refusals count', async () => {
+test('a batch is admitted for its app, or its caller if it waits, and refusals count', async () => {
   const metrics = createMetrics()
   const admitted: AdmissionRequest[] = []
   const implementation = implementShared(contract.reads.mark, {

@@ -79,7 +79,7 @@ test('a channel with many waiting commands leaves places in the next batch to ot
 test('commands that wait for a lock are not overtaken by later ones of their channel', async () => {
   const { send, batches, finish } = startGroup((command) => command.startsWith('a'))
   const answers = [send('b1')]
-  // More than one batch of the channel that turns out to be locked.
+  // These are more than one batch of a channel that turns out to be locked.
   const commands = upTo(100).map((n) => `a${n}`)
   answers.push(...commands.map(send))
   await finish(0)
@@ -117,7 +117,7 @@ test('a command without room to wait is refused, and a channel has half of the r
   answers.push(...['b', 'b', 'c'].map(send))
   await expect(send('d')).rejects.toMatchObject(full)
   expect(onRefused).toHaveBeenCalledTimes(2)
-  // Another group has room of its own, and answered commands leave theirs.
+  // Another group has room of its own, and answered commands free theirs.
   answers.push(attempt({ group: 'other', resource: 'e' }, 'e', later()))
   for (const index of [0, 1, 2]) (await batch(index)).settle()
   await Promise.all(answers)

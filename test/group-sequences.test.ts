@@ -7,7 +7,7 @@ import { recorded, sizes } from './support/group-commit.ts'
 
 const later = () => performance.now() + 60_000
 const lost = Object.assign(new Error('closed'), { code: 'CONNECTION_CLOSED' })
-/** The result, or what it was refused with. */
+/** The result, or the message of the refusal. */
 const outcomeOf = (answer: Promise<string>) => answer.catch((error: Error) => error.message)
 
 /** A group commit, and a way to send commands of one channel in a sequence. */
@@ -80,7 +80,7 @@ const texts = Array.from({ length: 30 }, (_, index) => `${index + 1}`)
 
 const ignore = (_: unknown) => {}
 
-/** Carries out a call with all texts, in batches. Answers which were stored, and which refused. */
+/** Carries out a call with all texts, in batches. Returns those stored and those refused. */
 async function runAll({
   prepare = async (input: string) => ({ input }),
   attempt = async (run: () => Promise<unknown>) => run(),

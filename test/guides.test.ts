@@ -11,7 +11,7 @@ import { useSharedWorld } from './support/world.ts'
 
 const world = useSharedWorld()
 
-/** As of the package `uuid`, for the names that imports have. */
+/** Stands for `v5` of the package `uuid`, for the names that imports have. */
 const v5 = (name: string, appId: string) => {
   const [kind = '', id = ''] = name.split(':')
   return idOf(appId, kind as 'channel' | 'message', id) // one of the two

@@ -23,7 +23,7 @@ test('the spaces in a content type are not searched from each of them', async ()
   expect(await processorMs(attack)).toBeLessThan(BOUND_MS)
 })
 
-/** What was parsed meanwhile that is as long as a hostile body. */
+/** Counts the parsed texts that are as long as a hostile body. */
 function watchParsing() {
   const parse = vi.spyOn(JSON, 'parse')
   onTestFinished(() => parse.mockRestore())

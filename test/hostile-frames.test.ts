@@ -15,7 +15,7 @@ const expectSurvival = useSurvival(world)
 /** The same frames in each run: `test/long/hostile-flood.long.ts` sends others. */
 const seed = Number(process.env.HOSTILE_SEED ?? 1)
 
-/** A user of one channel, and what they may subscribe to. */
+/** A user of one channel, and the topics that they may subscribe to. */
 async function createTarget() {
   const ana = await world().user('ana')
   const { id } = await ana.channels.create({ type: 'group', name: 'Talk' })
@@ -30,7 +30,7 @@ test('a socket answers hostile frames, or closes with a reason', async () => {
     withstandsFrames(target, frames).then(() => {}),
   )
   await fc.assert(property, { seed, numRuns: 150 })
-  // And it still serves.
+  // The server still works.
   const raw = await RawSocket.connect(world(), ana)
   expect(await raw.ask({ id: 2, subscribe: { channel: target.topics[0] } })).not.toHaveProperty(
     'error',

@@ -5,7 +5,7 @@ import { page } from './support/pages.ts'
 import { until } from './support/until.ts'
 import { workedMs } from './support/worked.ts'
 
-// They have as long as pages have with any server.
+// The pages have as much time as with any server.
 const { web, lookAt, find } = useFoundPreviews(({ host }) => ({ allowedHosts: [host] }))
 
 /** Waits by turns of the event loop, since the timers of the test that needs it are fake. */
@@ -20,7 +20,7 @@ async function longestPause(work: () => Promise<unknown>) {
   let last = { at: performance.now(), worked: workedMs() }
   const tick = () => {
     const now = { at: performance.now(), worked: workedMs() }
-    // Neither time that other programs took counts, nor work that threads did side by side.
+    // Time that other programs took does not count, nor work that threads did side by side.
     longest = Math.max(longest, Math.min(now.at - last.at, now.worked - last.worked))
     last = now
   }
@@ -193,7 +193,7 @@ const MOST_MS = 400
 test.each(Object.entries(monsters))(
   'a page of %s does not block the event loop',
   async (name, content) => {
-    // A page that blocks does so each time, a machine that stalls does not: the least of three.
+    // The least of three: a page that blocks does so each time, a machine that stalls does not.
     let least = Number.POSITIVE_INFINITY
     for (let run = 1; run <= 3 && least >= MOST_MS; run++) {
       const path = `/${name.replaceAll(' ', '-')}-${run}`

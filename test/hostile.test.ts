@@ -90,7 +90,7 @@ test('a request with any bytes changed gets an answer or a documented refusal', 
     async (changes) => {
       const bytes = [...request]
       for (const { at, byte, count } of changes) bytes.splice(at, count, byte)
-      // What is no request ends the connection, whatever the changes have made of the first one.
+      // A malformed request closes the connection, whatever the mutations did to the first one.
       const answers = await exchange(world().url, Buffer.from(bytes), '\r\n\r\nno request\r\n\r\n')
       expect(answers.length).toBeGreaterThan(0)
       for (const answer of answers) expectForm(answer)

@@ -7,7 +7,7 @@ import { useSharedWorld } from './support/world.ts'
 
 const world = useSharedWorld()
 
-/** What Java's client sends with the first requests to a server. */
+/** Headers that Java's client sends with its first requests to a server. */
 const offer = {
   Connection: 'Upgrade, HTTP2-Settings',
   Upgrade: 'h2c',

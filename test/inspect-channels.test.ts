@@ -22,7 +22,7 @@ test('no list of channels has a deleted one, and each page follows the one befor
       const { id: channelId } = await create(type, `${name}, gone`)
       await cem.channels.delete({ channelId })
     }
-    /** A list in pages of so many. */
+    /** A list in pages of `limit`. */
     const listed = async (query: { q?: string; userId?: string }, limit: number) => {
       const names: (string | null)[] = []
       let cursor: string | undefined

@@ -47,7 +47,7 @@ test('the operator finds what was said before a time, and by whom, in a long cha
     (await operator.inspect.messages({ appId, channelId, limit: 3, ...filter })).messages.map(
       ({ seq }) => seq,
     )
-  // Of those of that very time none, and of earlier ones the newest first.
+  // Messages of that very time are left out, and earlier ones come newest first.
   expect(await seqs({ sentBefore: timeOf(1_234) })).toEqual([1_233, 1_232, 1_231])
   expect(await seqs({ sentBefore: timeOf(1_234.5) })).toEqual([1_234, 1_233, 1_232])
   expect(await seqs({ sentBefore: timeOf(1_234), userId: ana.id })).toEqual([1_232, 1_230, 1_228])
@@ -93,7 +93,7 @@ test('the operator finds a message by a part of its text, however old it is', as
   const slices = Math.ceil((MESSAGES - 99) / limits.inspectSlice)
   const { found, calls } = await search({ q: 'mESSAGE 123' })
   expect(found).toEqual([...Array.from({ length: 10 }, (_, n) => 1_239 - n), 123])
-  // A call ends with its two, or with a slice in which there are fewer.
+  // A call ends with its two results, or with a slice that has fewer.
   expect(calls).toBeLessThanOrEqual(slices + found.length / 2)
   expect(await search({ q: 'ge 4999' })).toEqual({ found: [4_999], calls: slices })
   expect(await search({ q: 'message 12', userId: ben.id, sentBefore: timeOf(130) })).toMatchObject({
@@ -130,7 +130,7 @@ test('channels of every type are found by name, open ones first', async () => {
   const { id: appId, apiKey } = await operator.apps.create({ name: 'Crowded' })
   const backend = api({ apiKey })
   await backend.users.put({ userId: 'ana', name: 'Ana' })
-  /** With growing ids, as channels that are created one after the other. */
+  /** Adds channels with growing ids, as if they were created one after the other. */
   const add = (first: number, type: string, name: string, count: number) => db`
     insert into channels (id, app_id, cid, type, name, created_by)
     select

@@ -9,7 +9,7 @@ import { silentLog } from './support/jobs.ts'
 const HOUR = 3_600_000
 const pass = () => vi.advanceTimersByTimeAsync(0)
 
-/** Drains of which each ends when the function is called that it was counted with. */
+/** Starts draining. Each drain ends when its function in `drains` is called. */
 function openDraining() {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
@@ -98,7 +98,7 @@ test('a drain that took too long makes the next ones smaller, until one has work
   drains[0]?.(databaseError('57014'))
   await vi.advanceTimersByTimeAsync(HOUR)
   expect(drains).toHaveLength(2)
-  // As many as it may move: there may be more.
+  // The drain moved as many jobs as it may: there may be more.
   drains[1]?.(500)
   await vi.advanceTimersByTimeAsync(1)
   expect(drains).toHaveLength(3)

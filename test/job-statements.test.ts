@@ -9,8 +9,8 @@ import { createWorld } from './support/world.ts'
 
 /** Nodes send no statements of their own for as long as a test takes. */
 /**
- * Those of moving jobs to the queue, of heartbeats, of looking for webhooks, and of a cleanup that
- * may not run.
+ * Statements of moving jobs to the queue, of heartbeats, of looking for webhooks, and of a cleanup
+ * that may not run.
  */
 const isBackground = (statement: string) =>
   /staged_jobs set|from staged_jobs|job_workers|force_unlock|_try_advisory_lock|_private_jobs/.test(

@@ -29,7 +29,7 @@ test.each([-1, 1])(
         const invites = await world.db`select from workspace_invites where id = ${id}`
         return invites.length === 0
       })
-      // As if the clock of the database had been set back.
+      // The clock of the database seems to have been set back.
       await world.db`
       update service
       set value = (now() + interval '1 hour')::text
@@ -197,7 +197,7 @@ test('a channel whose members are slow to read delays the pushes of no other cha
   await startNode()
   await until(() => provider.triggered().length > 0)
   expect(provider.triggered()).toMatchObject([{ to: 'ben', payload: { messageId: id } }])
-  // While it runs again, its next retry may be there already.
+  // While the job runs again, its next retry may be there already.
   const retrying = await until(async () => {
     const rows = await db<{ jobs: number }[]>`
       select json_array_length(payload->'jobs') as jobs

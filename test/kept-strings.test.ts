@@ -10,7 +10,7 @@ import { SECRET, useSharedWorld } from './support/world.ts'
 
 const world = useSharedWorld()
 const terminatedLater = useSockets()
-/** What a header or a URL has beside what is cut out of it. */
+/** The length of the rest of a header or URL, beside the part that is cut out. */
 const REST = 12_000
 const KEPT = 100
 

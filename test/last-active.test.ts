@@ -10,7 +10,7 @@ const world = useWorld()
 
 const HOUR = 3_600
 
-/** Says that the user was last active so many seconds ago. */
+/** Sets the user's last activity to this many seconds ago. */
 const setAge = ({ appId, userId }: UserRef, seconds: number) => world().db`
   update users
   set last_active_at = now() - ${seconds} * interval '1 second'
@@ -112,7 +112,7 @@ test('a user who opens a socket counts as active', async () => {
   const node = await createWorld({ databaseUrl: world().databaseUrl })
   const user = await idleUser('watcher')
   const socket = await RawSocket.connect(node, watcher)
-  // What a node has collected is written before it stops.
+  // A node writes the collected times before it stops.
   await node.stop()
   await socket.closed
   expect(await ageOf(user)).toBe(0)

@@ -55,7 +55,7 @@ const crowded = {
   'two conditions': /^\s*where (?!.* between ).* and /,
   'an operator without spaces': /\S->>?['\d]/,
 }
-/** What the first line of a statement or fragment begins with, for most of them. */
+/** The beginnings of the first lines of most statements and fragments. */
 const CLAUSE = /^\s*(?:with|select|insert|update|delete|join|left|case|coalesce|[a-z]+\.\w+,)\b/
 const indentOf = (line = '') => line.length - line.trimStart().length
 

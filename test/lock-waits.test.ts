@@ -4,7 +4,7 @@ import { refusal } from './support/refusal.ts'
 import { createWorld, useWorld, type World } from './support/world.ts'
 
 const world = useWorld()
-/** The node that loses patience. The other one prepares what it is asked for, however slowly. */
+/** This node loses patience. The other one carries out all calls, however long they take. */
 let impatient: World
 beforeAll(async () => {
   impatient = await createWorld({
@@ -43,7 +43,7 @@ test.each(['react', 'delete', 'remove'] as const)(
     await first()
     const refused = await whileLocked(world(), channelId, async (waiting) => {
       const outcome = refusal(second())
-      // On a slow machine it is refused before anybody saw it wait.
+      // On a slow machine the call is refused before anybody saw it wait.
       await Promise.race([waiting(1), outcome])
       stopFor(2_500)
       return outcome

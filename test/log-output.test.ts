@@ -21,7 +21,7 @@ function openPipe() {
   return pipe
 }
 
-/** What the pipe holds now. */
+/** Reads the text that the pipe holds now. */
 function read(pipe: number) {
   const chunk = Buffer.alloc(1024 * 1024)
   try {

@@ -27,7 +27,7 @@ afterAll(() => {
 
 const SENDS = 800
 const AT_ONCE = 16
-/** What a send may add on average. */
+/** The bytes that a send may add on average. */
 const BYTES = 100
 
 /** The lines of sends by a user, in bytes; slow ones are always logged, which is no share. */
@@ -60,7 +60,7 @@ test.each([
     await until(() => node.output().includes(end))
     const lines = linesOf(userId)
     const longest = Math.max(...lines)
-    // Which ones are logged is drawn: four standard deviations of what is expected.
+    // Logged lines are drawn at random: four standard deviations are allowed.
     const share = BYTES / longest
     const chance = 1 + 4 * Math.sqrt((1 - share) / share / SENDS)
     const total = lines.reduce((sum, bytes) => sum + bytes, 0)

@@ -39,7 +39,7 @@ afterAll(() => {
 
 const lines = () => logLines(node)
 const line = (find: (line: LogLine) => boolean) => until(() => lines().find(find))
-/** Those of all that was answered: a call that is refused has one, after all of them. */
+/** The lines of all answered requests: the refused call here has the last one. */
 async function allLines() {
   const id = crypto.randomUUID()
   await fetch(`${url}/api/channels`, { headers: { 'x-request-id': id } })
@@ -96,7 +96,7 @@ test('a request has one line, with who did what from where, and its trace', asyn
 
 test('all refused requests are logged, and a share of those that succeed', async () => {
   const { token } = await mint('ben')
-  // A caller chooses the trace, also one that ends in zeros or in f, and so not what is logged.
+  // A caller may choose a trace that ends in zeros or in f, but not that its request is logged.
   const traces = [`${'b'.repeat(24)}00000000`, `${'b'.repeat(24)}ffffffff`]
   const calls = traces.flatMap((trace) => Array.from({ length: 64 }, () => trace))
   for (const trace of calls) await call('/api/channels', trace, { token })
@@ -184,7 +184,7 @@ test('an outage of the database has a line at its beginning and one at its end',
   expect(written).toEqual([begins, { ...ends, failures: 5 }, begins, { ...ends, failures: 1 }])
 })
 
-test('a line of an error has all that it was made of, however deep that goes', () => {
+test('an error is logged with its causes and their errors, even if it causes itself', () => {
   const refused = (address: string) =>
     Object.assign(new Error(`connect ${address}`), { code: 'ECONNREFUSED' })
   const all = new AggregateError([refused('::1'), refused('127.0.0.1')], 'no address answers')

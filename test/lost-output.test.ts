@@ -42,7 +42,7 @@ function run(command: string[], output: Output, variables: Record<string, string
 const noRoom = /^The output was lost: ENOSPC: no space .+\n$/
 const lost = { code: 1, said: expect.stringMatching(noRoom) }
 
-/** What is printed is not all that these do, or it is little. */
+/** Commands that do more than print, or that print little. */
 const commands = [['check'], ['migrate'], ['new-epoch', '--force'], ['--help'], ['--version']]
 
 test.runIf(existsSync('/dev/full')).for(commands)(

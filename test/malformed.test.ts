@@ -110,7 +110,7 @@ test('pipelined requests are carried out one after the other', async () => {
   const { answers } = await whileLocked(world(), id, async (waiting) => {
     const answers = exchange(world().url, send, other.send, `${live}Connection: close\r\n\r\n`)
     await waiting(1)
-    // It came with the one that waits, and would have been carried out before this call.
+    // This send came with the one that waits, and would have been carried out before this call.
     await other.ana.channels.get({ channelId: other.id })
     const { messages } = await ana.messages.list({ channelId: other.id })
     expect(messages).toEqual([])

@@ -33,7 +33,7 @@ async function appWithMessage(name: string, ageDays: number) {
 test('an app whose old messages cannot be deleted stops no other, and is counted', async () => {
   const [broken, other] = [await appWithMessage('Broken', 8), await appWithMessage('Other', 8)]
   for (const app of [broken, other]) await app.keepFor(7)
-  // A number of days that no call can set: there is no such time.
+  // No call can set this number of days: there is no such time.
   await world().db`
     update apps
     set message_retention_days = 2147483647
@@ -47,7 +47,7 @@ test('an app whose old messages cannot be deleted stops no other, and is counted
   expect(await broken.left()).toBe(0)
 })
 
-test('a message that goes together with its replies has none left', async () => {
+test('a message that is deleted together with its replies counts no replies', async () => {
   const { ana, channelId, send, keepFor } = await appWithMessage('Thread', 8)
   const [root] = (await ana.messages.list({ channelId })).messages
   for (let replies = 0; replies < 2; replies++) await send(root?.id)
@@ -68,7 +68,7 @@ test('messages that are to be kept for a shorter time go with the next cleanup',
   expect(await left()).toBe(0)
 })
 
-/** Deletes old messages in passes of so many steps, of so many rows each. */
+/** Deletes old messages in passes of this many steps, of this many rows each. */
 function createPasses(rows: number) {
   const { publisher } = createEventBus()
   let left = 0
@@ -91,7 +91,7 @@ test('an app with more old messages than there is time for waits for all others'
   const [one, two] = [await appWithMessage('One', 8), await appWithMessage('Two', 8)]
   for (const { keepFor } of [one, two]) await keepFor(7)
   await expect(pass(1)).rejects.toThrow('over')
-  // A slice, and two steps in its channel, of which the second finds nothing.
+  // These steps are a slice, and two steps in its channel, the second of which finds nothing.
   await expect(pass(3)).rejects.toThrow('over')
   expect([await one.left(), await two.left()]).toEqual([1, 0])
 })

@@ -209,7 +209,7 @@ test('a count that takes too long is left out, and the database is shown as up',
   expect(text).toContain('parley_database_up 1')
   expect(text).toMatch(/^parley_database_connections\{state="\w+"\} [1-9]/m)
   expect(text).not.toContain('parley_jobs_waiting{')
-  // Not 0 either, as if nothing waited.
+  // The ages are not shown as 0 either, as if nothing waited.
   expect(text).not.toMatch(/^parley_(staged_jobs|events)_oldest_seconds /m)
   expect(text).toMatch(/^parley_webhook_oldest_seconds \d/m)
   for (const [count, failed] of Object.entries({ jobs: 1, ages: 1, connections: 0 }))

@@ -41,7 +41,7 @@ test('the oldest event and the oldest staged job are shown by their own ages', a
   }
 })
 
-test('nothing is shown as late that nobody waits for, and no connection of others', async () => {
+test('metrics leave out disabled webhooks, erased users and connections of others', async () => {
   const { backend, db, appId, databaseUrl } = world()
   const { id: webhookId } = await backend.webhooks.create({
     ...{ url: 'https://8.8.8.8/hook', events: ['message.new'] },

@@ -66,7 +66,7 @@ test('the ten apps with the most calls are shown, by the last full minute', asyn
   expect(await series()).toEqual(['{app="app-1"} 1'])
   vi.advanceTimersByTime(60_000)
   expect(await series()).toEqual([])
-  // Only the first 10,000 of a minute are counted, and these go on to be.
+  // Only the first 10,000 apps of a minute are counted, and these go on to be counted.
   for (let app = 1; app <= 10_001; app++) count(`many-${app}`)
   for (const app of ['many-1', 'many-10001']) count(app)
   vi.advanceTimersByTime(60_000)

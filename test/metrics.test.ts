@@ -74,7 +74,7 @@ test('metrics count and time operations, pushes, previews and jobs', async () =>
   expect(growth('parley_previews_total{outcome="found"}')).toBe(1)
   expect(growth('parley_previews_total{outcome="cached"}')).toBe(1)
   expect(text).toMatch(/parley_jobs_total\{task="push-message",outcome="done"\} \d/)
-  // From the start: the first one that is given up must be an increase.
+  // The series begins at 0, so that the first job that is given up is an increase.
   expect(text).toContain('parley_jobs_total{task="preview",outcome="given_up"} 0')
   expect(text).toMatch(/parley_database_connections\{state="idle"\} \d/)
   expect(text).toContain('parley_database_up 1')
@@ -152,7 +152,7 @@ test('metrics count sockets, published events, deliveries and filled gaps', asyn
   expect(sample(before, openSockets)).toBe(2)
 
   await dora.messages.send({ channelId, text: 'from here' })
-  // What goes to all nodes leaves its event to the log.
+  // A hint that goes to all nodes has no event: they read it from the log.
   await other.api({ token: dora.token }).channels.update({ channelId, name: 'From another node' })
   for (const observer of observers) await observer.untilType('channel.updated')
   const after = await scrape()

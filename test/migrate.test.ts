@@ -84,7 +84,7 @@ test('with MIGRATE_ON_START=off the tables of the job queue need parley migrate,
     code: 1,
     output: expect.stringContaining("Schema: lacks the job queue's migrations\n"),
   })
-  // What runs no jobs has no use for these tables.
+  // A process that runs no jobs does not need these tables.
   await expect(requireMigrated(DATABASE_URL, { hasJobs: false })).resolves.toBeUndefined()
   expect(withoutJobs).toMatchObject({
     code: 0,
@@ -110,7 +110,7 @@ test.each([
   let hasFinished = false
   let finished: Promise<unknown> = Promise.resolve()
   await backup.begin(async (tx) => {
-    // As pg_dump does, for as long as it runs.
+    // pg_dump holds this lock for as long as it runs.
     await tx`lock table messages in access share mode`
     const onNotice = (line: string) => void notices.push(line)
     finished = migrate(url, { onNotice }).finally(() => (hasFinished = true))

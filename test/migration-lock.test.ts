@@ -11,7 +11,7 @@ test('a start that waits for a migration says so once, and gives up after an hou
   const other = connectOnce(url)
   onTestFinished(() => other.end())
   await other`select pg_advisory_lock(${locks.migration}, ${inSchema(other)})`
-  /** When it last asked for the lock; from the first time on it counts the time. */
+  /** When it last asked for the lock. It counts the time from the first time on. */
   const askedAt = async () => {
     const [row] = await other<{ at: string }[]>`
       select query_start::text as at

@@ -23,7 +23,7 @@ test('nodes that start at once migrate a database once, indexes built concurrent
 
 /** Tables that stay small: an index on them is built before anybody notices. */
 const SMALL = new Set(['apps', 'api_keys', 'webhooks', 'before_send_hooks'])
-/** The last one that may do otherwise: what is released is not changed. */
+/** The last migration that may lock: released migrations are not changed. */
 const LAST_FREE = '0012_channels_of_workspace'
 
 /** The tables that a migration locks against writes for as long as it builds an index on them. */
@@ -160,7 +160,7 @@ test('reused user ids are recognised after the migration', async () => {
   const sql = connect(url)
   const [plain, imported] = [randomUUID(), randomUUID()]
   await sql`insert into apps (id, name) values (${plain}, 'Plain'), (${imported}, 'Imported')`
-  // What an import brings may be older than the user.
+  // Imported rows may be older than the user.
   await sql`
     insert into imports (app_id, run_id, leased_until)
     values (${imported}, ${randomUUID()}, now())`

@@ -14,7 +14,7 @@ test('every planted defect still has its place, and is TypeScript if its file is
     if (source.file !== defect.file) source.text = readFileSync(join(root, defect.file), 'utf8')
     source.file = defect.file
     const text = withDefect(source.text, defect)
-    // Whether others are SQL, or YAML, is said by what reads them when it is planted.
+    // Defects in SQL or YAML are checked when they are planted, by the programs that read them.
     return /\.ts$/.test(defect.file) && parseSync(defect.file, text).errors.length > 0
   })
   expect(bad.map(({ id }) => id)).toEqual([])

@@ -11,7 +11,7 @@ beforeAll(() => migrateQueue(world().databaseUrl))
 
 const start = { waitSeconds: 0, jobs: 'on' } as const
 
-/** As if a newer version had migrated the tables of the queue. */
+/** Adds a migration, as if a newer version had migrated the tables of the queue. */
 async function addQueueMigration(breaking: boolean) {
   const sql = connectOnce(world().databaseUrl)
   onTestFinished(async () => {

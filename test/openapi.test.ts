@@ -125,14 +125,14 @@ test('the examples of errors are valid and listed under the status of their code
     ),
   )
   expect(new Set(examples.map(([, value]) => ErrorBody.strict().parse(value).error.code))).toEqual(
-    // This one is of a method that no operation has.
+    // This code is for a method that no operation has.
     new Set(Object.keys(errorStatus).filter((code) => code !== 'METHOD_NOT_ALLOWED')),
   )
   for (const [status, value] of examples)
     expect(errorStatus[ErrorBody.parse(value).error.code]).toBe(Number(status))
 })
 
-/** By a bearer token, or by a backend for a user. */
+/** The credentials of a user: a bearer token, or a backend that acts as them. */
 const asUser = [{ bearer: [] }, { apiKey: [], userId: [] }]
 
 test.each([

@@ -38,7 +38,7 @@ test("lines of the operator's requests name the app that they act on", async () 
   expect(await appsOf('apps.update')).toEqual([appId])
   await operator().audit.listOfApp({ appId })
   expect(await appsOf('audit.listOfApp')).toEqual([appId])
-  // All apps are none in particular.
+  // A list of all apps names no app.
   await operator().apps.list()
   expect(await appsOf('apps.list')).toEqual([undefined])
   const missing = crypto.randomUUID()

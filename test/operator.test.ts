@@ -73,7 +73,7 @@ test('apps are listed in pages by a cursor, whatever is added meanwhile', async 
 
 test('a disabled app is refused on all nodes, without sockets, until it is enabled', async () => {
   const { operator, databaseUrl } = world()
-  // It hears of it by the note: it does not compare its sockets with the database meanwhile.
+  // The node hears of it by the note: it does not compare its sockets with the database meanwhile.
   const node = await createWorld({ databaseUrl, timings: { reconcileMs: 600_000 } })
   try {
     const { appId, apiKey, backend, ana, channelId } = await newApp()
@@ -145,7 +145,7 @@ test('a deleted app is gone at once, and a job leaves no row of it in any table'
   await ana.preferences.update({ reactions: false })
   const { id: workspaceId } = await ana.workspaces.create({ name: 'Team', type: 'team' })
   await ana.invites.create({ workspaceId })
-  // Of a node that has crashed.
+  // This row is of a node that has crashed.
   await db`insert into connections (node_id, app_id, user_id) values ('gone', ${appId}, 'ben')`
   const { id: webhookId } = await backend.webhooks.create({ url: 'https://x.test', events: ['*'] })
   await backend.webhooks.test({ webhookId })
@@ -230,7 +230,7 @@ test('old messages become tombstones, and counts, pins and threads follow', asyn
   const pass = () => cleanupElsewhere(world(), {}).pass()
   await pass()
   expect((await ben.messages.list({ channelId })).messages).toHaveLength(5)
-  // Before the setting, by which any pass that runs already would delete those of eight days.
+  // The age comes before the setting, by which a running pass would delete those of eight days.
   await setAge(6)
   await operator.apps.update({ appId, settings: { messageRetentionDays: 7 } })
   await pass()

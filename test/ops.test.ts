@@ -59,7 +59,7 @@ function exported() {
   return labels
 }
 
-test('every metric and label of the alerts and the dashboard is one that the server has', () => {
+test('the server has every metric and label that the alerts and the dashboard use', () => {
   const labels = exported()
   const queries = [...rules.map(({ expr }) => expr), ...panelQueries]
   expect(queries.length).toBeGreaterThan(30)
@@ -161,13 +161,13 @@ test('the proxies of ops pass on every body that the server takes', () => {
   })
 })
 
-/** What the image, or a database of its own, leaves no choice of. */
+/** Settings that the image, or having its own database, leaves no choice of. */
 const NOT_OF_COMPOSE = [
   ...['NODE_ENV', 'HOST', 'PORT', 'DATA_DIR'],
   ...['DEMO_APP', 'EMBEDDED_DATABASE', 'METRICS_HOST'],
 ]
 
-test('compose passes on every setting of the server, and has a Redis for who wants one', () => {
+test('compose passes on every setting of the server, and has an optional Redis', () => {
   const { services } = parse(read('compose.yaml'))
   const passed = Object.keys(services.parley.environment)
   const missing = Object.keys(Variables.shape).filter((name) => !passed.includes(name))
@@ -181,7 +181,7 @@ test('compose passes on every setting of the server, and has a Redis for who wan
 test('compose refuses to start without a setting that has no safe default', () => {
   const { services } = parse(read('compose.yaml'))
   const given = Object.entries<string | null>(services.parley.environment)
-  // With a colon it also refuses one that is empty.
+  // With a colon, compose also refuses a setting that is empty.
   const required = given.filter(([name, value]) => value?.includes(`\${${NAMED[name] ?? name}:?`))
   expect(required.map(([name]) => name).sort()).toEqual([
     'ADMIN_API_KEY',

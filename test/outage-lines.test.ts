@@ -14,12 +14,12 @@ const directory = createDataFolder('outage-lines')
 const children = useChildren()
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
-/** What a server retries each second. The queue does, too, unless it waits for a connection. */
+/** A server retries this each second. The queue does, too, unless it waits for a connection. */
 const WEBHOOKS = 'collecting events for webhooks failed, will retry'
 const QUEUE = 'job queue unavailable, will restart'
 
 /**
- * Like a library that writes to the console: graphile-worker does, when it stops while it fetches.
+ * Writes to the console like a library: graphile-worker does, when it stops while it fetches.
  * Here it does so on a signal.
  */
 const library = `process.on('SIGUSR2', () => {
@@ -95,7 +95,7 @@ test('an outage has one line at its start and one at its end, jobs in progress t
   const said = later()
   expect(said.filter(({ msg }) => ![GONE.msg, AGAIN.msg].includes(msg))).toEqual(CONSOLE)
   expect(count('odd detail')).toBe(1)
-  // A database that does not answer in time, on a busy machine, is one more outage.
+  // On a busy machine, a database that does not answer in time is one more outage.
   const outages = said.filter(({ msg }) => [GONE.msg, AGAIN.msg].includes(msg))
   expect(outages).toEqual(outages.map((_, index) => (index % 2 === 0 ? GONE : AGAIN)))
 })

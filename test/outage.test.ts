@@ -16,7 +16,7 @@ import { createWorld, type User, useWorld, type World } from './support/world.ts
 const POOL = 12
 /** How many of these connections one user may have. */
 const AT_ONCE = 3
-/** How soon docs/reliability.md promises an answer, and on a busy machine service afterwards. */
+/** docs/reliability.md promises answers within this time. A busy machine may serve again later. */
 const PROMISED_MS = 10_000
 const SERVED_MS = PROMISED_MS * slowness
 const world = useWorld({ poolSize: POOL, patience })
@@ -29,7 +29,7 @@ test('a call blocked by the database is UNAVAILABLE within 10 s and writes nothi
       ...many(5, () => send(world(), ana, id)),
       ...many(5, () => edit(world(), ana, id)),
     ]),
-    // All connections of the user are taken: what needs none is answered all the same.
+    // All connections of the user are taken, but this request needs none.
     live: await post(world().url, '/health/live', { method: 'GET' }),
   }))
   expect(answers.live.status).toBe(200)

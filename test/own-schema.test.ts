@@ -27,7 +27,7 @@ beforeAll(async () => {
   const startIn = async (schema: string) => {
     const { role, urlOf } = await shared.createRole()
     await shared.admin.unsafe(`create schema ${schema} authorization ${role}`)
-    // What the role prefers is not for us.
+    // The service must ignore the role's own preferences.
     await shared.admin.unsafe(`alter role ${role} set DateStyle = 'German'`)
     await migrate(urlOf(schema))
     const jobs = { push: provider.settings, log: silentLog }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
 import { publint } from 'publint'
 
-// Of `npm run check:client`, after the build: how compilers and bundlers find the packed client.
+// `npm run check:client`, after the build: how compilers and bundlers find the packed client.
 const root = join(import.meta.dirname, '..')
 const folder = mkdtempSync(join(tmpdir(), 'parley-packed-'))
 try {

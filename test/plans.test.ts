@@ -6,7 +6,7 @@ import { useWorld } from './support/world.ts'
 
 /** Runs after all other files, because it looks at the plans of the statements that they sent. */
 
-// With jobs, so that the tables of their queue are there.
+// Jobs are on, so that the tables of their queue are there.
 const world = useWorld({ jobs: {} })
 
 /** Tables with a row for each app, node, socket, or piece of work that waits. */
@@ -23,7 +23,7 @@ const small = [
 ]
 /** Indexes of the few rows that wait for something. */
 const queues = ['apps_with_retention', 'channels_importing', 'imported_rows_due', 'users_to_forget']
-/** What the job queue's library has, and what a command reads once, planned when it does. */
+/** Statements of the job queue's library, and those that a command runs and plans only once. */
 const isOthers = (statement: string) =>
   /"?graphile_worker"?\.|pg_catalog|pg_class|__drizzle_migrations/.test(statement) ||
   /^\s*select \(\(to_jsonb\(/.test(statement)
@@ -37,12 +37,12 @@ type Plan = {
   Plans?: Plan[]
 }
 
-/** Of a plan: what it reads of a table from end to end. */
+/** The tables and indexes that a plan reads from end to end. */
 function* wholeReads(node: Plan, parents: string[] = []): Generator<string> {
   const { 'Node Type': kind, 'Relation Name': table = '', 'Index Name': index = '' } = node
   const isScan = kind.endsWith('Scan') && table !== ''
   const isKeyed = node['Index Cond'] !== undefined || kind === 'Tid Scan'
-  // In the order of an index, as far as a limit.
+  // A scan in the order of an index, as far as a limit.
   const isLimited = parents[0] === 'Limit' && node.Filter === undefined
   if (isScan && !isKeyed && !isLimited && !small.includes(table) && !queues.includes(index))
     yield `${kind} of ${table} ${index}`
@@ -53,7 +53,7 @@ function* wholeReads(node: Plan, parents: string[] = []): Generator<string> {
 
 test('statements prepared while tables were small find rows by keys all the same', async () => {
   const { db, pool } = world()
-  // So few rows that reading all of them seems cheap.
+  // The tables have so few rows that reading all of them seems cheap.
   await db`vacuum analyze`
   const statements = sentStatements(inject('statements')).filter(
     (statement) =>

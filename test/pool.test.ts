@@ -225,7 +225,7 @@ test('work that got its connection late may be too slow, not its database silent
   expect(failures.map(isStatementTimeout)).toEqual([true, false, false])
 })
 
-test('an answer after that of a statement that failed after its first rows is whole', async () => {
+test('a statement that fails after its first rows does not damage the next answer', async () => {
   const { use, end } = createPool({
     url: inject('databaseUrl'),
     poolSize: 1,

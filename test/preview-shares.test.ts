@@ -66,7 +66,7 @@ test('fetches are counted by address, whatever their names: of IPv6 the network'
   const { resolver } = names
   const perAddress = { most: 2, windowMs: 600_000 }
   const fetchFor = createFetch({ allowedHosts: [], resolver, perAddress })
-  /** Whether it was let through. No connection is made: each attempt is given up. */
+  /** Whether a fetch was let through. No connection is made: each attempt is given up. */
   const isLetThrough = async (host: string, appId = 'app') => {
     connections.forget()
     const stop = new AbortController()
@@ -86,7 +86,7 @@ test('fetches are counted by address, whatever their names: of IPv6 the network'
       false,
       true,
     ])
-  // What was refused, and addresses to which no connection was made, count for nothing.
+  // Refused fetches, and addresses to which no connection was made, do not count.
   for (const host of ['four.test', 'five.test', 'four.test', 'five.test'])
     expect([host, await isLetThrough(host)]).toEqual([host, true])
   const hosts = ['[2001:4860:4860::1]', '[2001:4860:4860::2]', '[2001:4860:4860::3]']

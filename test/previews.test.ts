@@ -215,7 +215,7 @@ test('users of two apps with the same id have a share of the previews each', asy
   const ref = { channelId, text: `${web.url}/d` }
   const { id: messageId } = await namesake.messages.send(ref)
   await until(async () => (await namesake.messages.get({ channelId, messageId })).linkPreviews)
-  // It did not wait for one of them to be given up.
+  // This preview did not wait for one of them to be given up.
   expect(open.size).toBe(3)
   for (const response of open) response.end()
 })

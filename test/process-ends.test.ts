@@ -41,7 +41,7 @@ test('a process that gives up says why in its last line, after all that stopping
   expect(ended).toEqual({ said: ['jobs', 'database', 'the database is lost'], status: 3 })
 })
 
-test('a process that gets SIGHUP may go on, and otherwise stops in good order', () => {
+test('a process that gets SIGHUP goes on if it handles it, and stops in good order if not', () => {
   const ended = run(`
     start: async () => {
       // As an open server keeps the process running.

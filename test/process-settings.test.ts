@@ -7,7 +7,7 @@ import { forbidden, invalid, refusal } from './support/refusal.ts'
 import { production, useChildren } from './support/start.ts'
 import { until } from './support/until.ts'
 
-/** What settings change in real processes, which hand them to their parts. */
+/** Tests of settings in real processes, which hand them to their parts. */
 
 const directory = createDataFolder('process-settings')
 const staging = useStagingWorld()
@@ -86,7 +86,7 @@ test('a separate worker cleans up, and its settings apply', async () => {
   const { world, provider } = staging.current()
   const { id: appId, apiKey } = await world.operator.apps.create({ name: 'Gone' })
   await world.api({ apiKey }).tokens.create({ userId: 'gone-with-its-app' })
-  // As the call to delete it does, after which this server would purge it itself.
+  // The call to delete an app does this too, but then this server would purge it itself.
   await world.db`update apps set deleted_at = now() where id = ${appId}`
   const old = await leaveOld()
   staging.startWorker(settings())

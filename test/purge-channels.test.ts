@@ -14,7 +14,7 @@ const insertWebhook = (appId: string) => world().db`
   insert into webhooks (id, app_id, url, events, enabled, secret)
   values (gen_random_uuid(), ${appId}, 'https://example.com', '{}', false, 'secret')`
 
-/** Deletes more channels than a step looks at, of which the last one alone is to be purged. */
+/** Deletes more channels than a step looks at. Only the last one is to be purged. */
 async function deleteChannels() {
   const { db, appId } = world()
   await world().user('ana')
@@ -25,7 +25,7 @@ async function deleteChannels() {
       gen_random_uuid(), ${appId}, 'group:' || n, 'group', 'ana',
       now() - interval '1 hour' + n * interval '1 millisecond'
     from generate_series(0, ${BATCH}) n`
-  // Those with events wait for the end of these.
+  // Channels with events wait until these are gone.
   await db`
     insert into events (topic, "offset", type, envelope)
     select 'chat:' || ${appId}::text || ':' || id, 1, 'channel.deleted', '{}'
@@ -47,7 +47,7 @@ test('a purge that ran out of time continues after the channels that it looked a
       return purge({
         db: world().pool,
         checkpoint,
-        // What it has begun it may end.
+        // Work that has begun may run to its end.
         attempt: async (work) => {
           left += 100
           await work()
@@ -68,7 +68,7 @@ test('a purge that ran out of time continues after the channels that it looked a
       return row?.count
     }
     expect(await left()).toBe(BATCH)
-    // The next walk begins with the first one.
+    // The next walk begins with the first channel.
     await world().db`
       delete from events
       where topic = (

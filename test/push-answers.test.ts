@@ -24,7 +24,7 @@ const failure = async (attempt: Promise<unknown>) => {
 }
 
 test.each([401, 403, 404, 408, 409, 429, 500, 502, 503])(
-  'after %i the provider is asked again',
+  'a provider that answers %i counts as unavailable',
   async (status) => {
     provider.behave(provider.answer(status))
     const error = await failure(call())

@@ -98,7 +98,7 @@ test('a push of another app comes before the later pages of many large channels'
     ended += 1
     await until(() => begun() > before)
   }
-  // Four run, as many have been fetched, and the next fetch brings it with three others at most.
+  // Four run, four more have been fetched, and the next fetch has it and at most three others.
   expect(held.length).toBeLessThanOrEqual(4 + 4 + 3)
   provider().behave()
   for (const release of held.slice(ended)) release()

@@ -21,7 +21,7 @@ test('a push of a reply goes to the latest authors of its thread, and reads no m
   const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk' })
   await insertMembers(world(), channelId, writers)
   const { id: parentId } = await ana.messages.send({ channelId, text: 'root' })
-  // Who wrote long ago, and who wrote last. The very last one was deleted.
+  // `early` wrote long ago and `late` wrote last. The very last reply, of `silent`, is deleted.
   await db`
     insert into messages (
       id, app_id, channel_id, user_id, seq, rev, text, mentions, attachments, parent_id, deleted_at

@@ -22,7 +22,7 @@ async function openBehindProxy() {
   })
   const debug = (_: object, message = '') => {
     if (!message.startsWith('Worker connected')) return
-    // Before the answer arrives: the queue waits for it from now on.
+    // The answer has not arrived yet: the queue waits for it from now on.
     proxy.silence()
     isListening()
   }

@@ -82,7 +82,7 @@ test('a deletion by the backend takes its turn among the writes of users', async
   const { rev } = await ana.channels.get({ channelId })
   const events = await channelEventsOf(world(), channelId)
   expect(events.map(({ offset }) => offset)).toEqual(upTo(rev))
-  // Each deletion, and what was the event of the message.
+  // The event of each deletion, and the event of the message, which has become one too.
   expect(events.filter(({ type }) => type === 'message.deleted')).toHaveLength(8)
 })
 

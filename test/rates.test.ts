@@ -57,7 +57,7 @@ test('a refused send counts towards the limit', async () => {
   expectError(await send(ana, { text: 1 }), 'RATE_LIMITED')
 })
 
-test('a batch counts by its messages, without repeats, and what has no room waits', async () => {
+test('a batch counts its messages but no repeats, and refuses those over the limit', async () => {
   const world = await limited({ rateLimits: { ...none, messages: 5 } })
   const { ana, id } = await talk(world)
   const sendBatch = async (first: number, last: number) => {

@@ -13,7 +13,7 @@ const world = useWorld({
 
 const CROWD = 5_000
 
-/** A message of ana's in a channel with ben, to which a crowd reacted with each of these. */
+/** A message of ana's in a channel with ben, to which a crowd reacted with each of these emojis. */
 async function admired(...emojis: string[]) {
   const { db, appId } = world()
   const [ana, ben] = await world().users('ana', 'ben')
@@ -150,7 +150,7 @@ async function reactingRole() {
 test('reactions are counted for a role that has no rights to the counts yet', async () => {
   const { ana, fans, ref } = await admired('👍')
   const { sql } = await reactingRole()
-  // As a server does while the migration goes on, which grants rights at its end.
+  // A server does this while the migration goes on, which grants rights at its end.
   await sql.unsafe(`
     delete from reactions where message_id = '${ref.messageId}' and user_id = '${fans[0]}'`)
   const { reactions } = await ana.messages.get(ref)
@@ -160,7 +160,7 @@ test('reactions are counted for a role that has no rights to the counts yet', as
 test('the rights to count reactions lead nowhere else', async () => {
   const { ana, fans, ref } = await admired('👍')
   const { role, sql } = await reactingRole()
-  // What the owner of the counts would fire, were this table taken for theirs.
+  // The owner of the counts would fire this trigger, were this table taken for theirs.
   await sql.unsafe(`
     create temporary table reaction_counts (message_id uuid, emoji text, count int);
     create function pg_temp.intrude() returns trigger language plpgsql

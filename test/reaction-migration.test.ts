@@ -14,12 +14,12 @@ function requireMigration(name: string) {
   return found
 }
 
-/** So many users reacted to the first messages, and one more to each that follows. */
+/** The first message has reactions of this many users and one more, each later one of one more. */
 const FEWEST = 195
 const MESSAGES = 12
 const USERS = 400
 
-/** Before counts were kept: messages that crowds reacted to, in the order of their ids. */
+/** Messages that crowds reacted to before counts were kept, in the order of their ids. */
 async function createCrowds() {
   const url = await createEmptyDatabase()
   await migrateUpTo(url, '0038_stopped_nodes')
@@ -50,7 +50,7 @@ async function createCrowds() {
     select ${appId}, message.id, '👍', 'user-' || n
     from unnest(${messageIds}::uuid[]) with ordinality as message (id, place)
     cross join lateral generate_series(1, ${FEWEST} + message.place) n`
-  // So that the counts are stored in the order of the ids.
+  // With this setting the counts are stored in the order of the ids.
   await sql.unsafe(`alter database ${sql.options.database} set enable_hashagg = off`)
   return { url, connect, sql, appId, channelId, messageIds }
 }
@@ -101,7 +101,7 @@ const selectActual = ({ sql }: Crowds) => sql<{ messageId: string; count: number
   group by message_id
   order by message_id`
 
-/** What a server of the version before does, with its channel locked. */
+/** The changes of a server of the version before, which locks the channel. */
 function oldNode({ connect, appId, channelId }: Crowds, lockTimeout = '0') {
   const node = connect()
   const change = async (statement: () => Promise<unknown>) => {
@@ -130,7 +130,7 @@ function oldNode({ connect, appId, channelId }: Crowds, lockTimeout = '0') {
   }
 }
 
-/** All that are kept, and those of the messages that many had reacted to before. */
+/** All kept counts are exact, and messages that many had reacted to before have one. */
 async function expectExactCounts(crowds: Crowds) {
   const kept = await selectKept(crowds)
   const actual = await selectActual(crowds)
@@ -144,7 +144,7 @@ test('reacting does not wait while older reactions are counted', async () => {
   const crowds = await createCrowds()
   const last = crowds.messageIds.at(-1) ?? ''
   const { goOn } = await migrateUntil(crowds, last)
-  // Stored for good. Where fewer had reacted, nothing is kept until somebody does.
+  // They are stored for good. Where fewer had reacted, nothing is kept until somebody does.
   const stored = await selectKept(crowds)
   expect(stored.map(({ count }) => count)).toEqual([200, 201, 202, 203, 204, 205, 206])
   const node = oldNode(crowds, '1s')

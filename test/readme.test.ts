@@ -53,7 +53,7 @@ function asClone() {
   const folder = mkdtempSync(join(tmpdir(), 'parley-clone-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction')
-  // As `npm init` makes it.
+  // `npm init` makes such a file.
   writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }')
   return folder
 }

@@ -10,7 +10,7 @@ import { type User, useSharedWorld } from './support/world.ts'
 const world = useSharedWorld()
 const unknownId = '019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81'
 
-/** A channel of ana's with ben in it, in which ana has said so much. */
+/** A channel of ana's with ben in it, in which ana has sent these texts. */
 const talk = async (texts: string[], [ana, ben]: [User, User]) => {
   const { id: channelId } = await ana.channels.create({
     type: 'group',

@@ -8,7 +8,7 @@ import { type User, useSharedWorld } from './support/world.ts'
 
 const world = useSharedWorld()
 
-/** A group of these users, in which the first has sent so many messages. */
+/** A group of these users, in which the first has sent this many messages. */
 async function talk(count: number, ...ids: string[]) {
   const [ana, ...others] = (await world().users(...ids)) as [User, ...User[]]
   const channel = await ana.channels.create({
@@ -69,7 +69,7 @@ test('receipts give the exact time of each reader, without the author', async ()
       ['e-ben', third],
     ],
   )
-  // Who has read on is shown with the time of that, not of the repetition.
+  // A repeated mark is sent with the time of the first read, not of the repetition.
   const client = centrifugeOf(world(), ana)
   onTestFinished(() => client.disconnect())
   const listener = await listen(client, topics.channel(world().appId, channelId))

@@ -38,7 +38,7 @@ const operator = () => createApi({ url, adminKey: production.ADMIN_API_KEY })
 type Line = ReturnType<typeof logLines>[number]
 const line = (find: (line: Line) => boolean) => until(() => logLines(node).find(find))
 
-/** The same token, of which the time is over. */
+/** The same token, but expired. */
 const expired = (token: string) =>
   forge(token, { secret: production.JWT_SECRET, payload: { iat: 1_000, exp: 2_000 } })
 

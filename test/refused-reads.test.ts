@@ -38,7 +38,7 @@ test('a refused reader makes PostgreSQL read nothing of the channel', async () =
     const outcomes = await refusals(calls.map((call) => call()))
     expect(outcomes).toEqual(calls.map(() => forbidden))
   })
-  // The channel, for the check and for the page, and a message that a page begins at.
+  // It may read the channel, for the check and the page, and the message that a page begins at.
   expect(rows).toBeLessThanOrEqual(3 * calls.length)
 })
 
@@ -68,7 +68,7 @@ async function costOfFrames(frames: SubscribeRequest[][]) {
   return { rows, outcomes }
 }
 
-/** What finds the topic of a request and decides about the right, at most. */
+/** The most rows that finding the topic of a request and deciding about the right may read. */
 const ROWS_PER_REQUEST = 8
 
 test('a client that missed too much makes PostgreSQL read no event', async () => {

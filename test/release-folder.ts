@@ -37,7 +37,7 @@ try {
   await database.stop()
 }
 
-/** What runs of the packages, in one file: without types, source maps, pages and readme. */
+/** Packs the code of the packages into one file, without types, source maps, pages and readme. */
 function packServer(file: string) {
   const packed = mkdtempSync(join(tmpdir(), 'parley-release-'))
   const packages: { name: string; filename: string }[] = JSON.parse(
@@ -55,7 +55,7 @@ function packServer(file: string) {
 
 type Connection = ReturnType<typeof connectOnce>
 
-/** Those of the queue are left out: its tables are another project's, which migrates them. */
+/** Leaves the queue's statements out: its tables are another project's, which migrates them. */
 async function writeStatements(file: string, sql: Connection) {
   const noted = mkdtempSync(join(tmpdir(), 'parley-statements-'))
   const args = ['vitest', 'run', '--config', 'test/vitest.config.ts']

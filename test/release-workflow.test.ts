@@ -43,7 +43,7 @@ test.skipIf(isWindows)('only the tag of the version of the packages is released'
 })
 
 test.skipIf(isWindows)(
-  'the notes of a release are those of its version, all and alone',
+  'the notes of a release are exactly the section of its version in the changelog',
   async () => {
     const script = scriptWith('CHANGELOG.md')
     const changelog = readFileSync(join(root, 'CHANGELOG.md'), 'utf8')

@@ -18,7 +18,7 @@ test('a turn begins requests for a moment, in their order and each as itself', a
       inTurn(() => {
         expect(storage.getStore()).toBe(n)
         begun.push(n)
-        // As the next one of its connection, it comes behind those that wait.
+        // The next request of the same connection comes behind those that wait.
         if (n === 3) ask(8)
         clock += 1
       }),
@@ -79,6 +79,6 @@ test('others connect while a few connections send as many requests as they can',
   })
   await Promise.all(newcomers)
   isOver = true
-  // A turn that answered all would give each newcomer 1,200 others before.
+  // If a turn answered all requests, each newcomer would wait for 1,200 others.
   expect(answers - before).toBeLessThan((NEWCOMERS * FLOODS * AT_ONCE) / 4)
 })

@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 import { type JobHelpers, recordAddedJobs } from './support/added-jobs.ts'
 import { silentLog } from './support/jobs.ts'
 
-/** Unit tests: what becomes of one job of the queue, whatever the clock of this machine says. */
+/** Unit tests of the outcome of one job of the queue, whatever the clock of this machine says. */
 
 const SINCE = '2001-02-03T04:05:06.000Z'
 const jobs = [
@@ -105,7 +105,7 @@ test('a job that the end of its process interrupts returns to the queue', async 
 
 const never = () => new Promise<never>(() => {})
 
-/** Each job of a batch that was split, as old as it was. */
+/** The jobs of a batch that was split, each with the age of the batch. */
 const alone = jobs.map((job) => ({ batch: { jobs: [job], since: SINCE, tries: 3 } }))
 
 test('a batch that hangs is split after its time, and a job that hangs fails', async () => {

@@ -14,12 +14,12 @@ const { world } = useWorldWithProvider()
 const ENDING = /\.(bulkDelete|delete|remove|leave|revoke|accept|update|finish)/
 const fixtureOf = createFixtures(world, (_, id) => !ENDING.test(id))
 
-/** Where schemas were built meanwhile, by the field that zod defines on each of them. */
+/** The places where schemas were built, found by the field that zod defines on each of them. */
 function watchSchemas() {
   const { defineProperty } = Object
   const built: (string | undefined)[] = []
   Object.defineProperty = (target, key, descriptor) => {
-    // Errors of schemas have it as well, with a list of issues.
+    // Errors of schemas have this field as well, with a list of issues.
     const isOfSchema = key === '_zod' && !Array.isArray(descriptor.value.def)
     if (isOfSchema) built.push(new Error('a schema is built').stack)
     return defineProperty(target, key, descriptor)

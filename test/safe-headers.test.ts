@@ -26,7 +26,7 @@ test('answers that contain a token or a key are stored nowhere', async () => {
   expect(own['cache-control']).toBe('no-store')
 })
 
-test('every answer has the type that it says, errors of Node.js and ws included', async () => {
+test('every answer forbids browsers to guess its type, errors of Node.js and ws too', async () => {
   const get = { method: 'GET' }
   const upgrade = 'Host: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n'
   const handshake = `GET ${endpointPath} HTTP/1.1\r\n${upgrade}\r\n`

@@ -6,10 +6,10 @@ import { useWorld } from './support/world.ts'
 
 const world = useWorld()
 
-/** What a row has: PostgreSQL quotes it in the message. */
+/** A value of a row, which PostgreSQL quotes in the message. */
 const VALUE = 'quokka@example.com'
 
-/** What a program that has captured its console writes when it logs such an error. */
+/** The output of a program that has captured its console and logs such an error. */
 const written = (given: string) =>
   execFileSync(
     process.execPath,

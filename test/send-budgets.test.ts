@@ -36,7 +36,7 @@ const newTalk = async () => {
   const send = () => ana.messages.send({ channelId, text })
   const sendMany = () =>
     Promise.all(upTo(AT_ONCE).map(() => messages.send.mutate({ channelId, text })))
-  // What happens once for a connection happens here.
+  // These calls do the work that is done once for each connection.
   await send()
   await sendMany()
   return { ana, channelId, send, sendMany }
@@ -135,8 +135,8 @@ test('a read writes few bytes to the log of the database, and a repeated one har
 })
 
 /**
- * The least of several runs in several channels: others split pages of indexes, share no batch, or
- * have a row on a page that is nearly full, which is pruned for each.
+ * The least of several runs in several channels: other runs split pages of indexes, share no batch,
+ * or have a row on a page that is nearly full, which is pruned for each.
  */
 async function leastLoggedBy(work: (talk: Talk) => Promise<unknown>) {
   const amounts: number[] = []

@@ -107,7 +107,7 @@ test('checks of the workers do not overlap, so no older answer undoes a newer on
   expect(state()).toBe('ok')
 })
 
-/** Watches for workers, of which one has just said that it lives, by clocks that are set. */
+/** Watches for workers by clocks that a test sets. One has just said that it lives. */
 async function watchLiveWorker() {
   const { db, pool } = world()
   await db`insert into job_workers (id, seen_at) values ('live', now())`
@@ -133,7 +133,7 @@ async function watchLiveWorker() {
   return { clock, state, looked, age, cut }
 }
 
-test('no worker is missing that has yet to say that it lives by a new clock', async () => {
+test('a worker is not missing right after the clock of the database was set forward', async () => {
   const { clock, state, looked, age } = await watchLiveWorker()
   clock.putForward(61_000)
   await looked()
@@ -145,7 +145,7 @@ test('no worker is missing that has yet to say that it lives by a new clock', as
   await until(() => state() === 'missing')
 })
 
-test('no worker is missing that has yet to say that it lives after an outage', async () => {
+test('a worker is not missing right after an outage of the database', async () => {
   const { clock, state, looked, age, cut } = await watchLiveWorker()
   clock.putForward(61_000)
   await looked()

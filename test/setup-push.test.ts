@@ -44,7 +44,7 @@ test('setup:push creates missing workflows by their configured ids, and keeps ot
     'reactorId reactorName emoji channelId messagePreview messageId',
     'replierId replierName channelId channelName threadId replyPreview',
   ])
-  // What a text names and its payload lacks would be empty on the phones.
+  // A field that a text names and its payload lacks would be empty on the phones.
   const named = created.map(({ body: { steps } }) =>
     Array.from(JSON.stringify(steps).matchAll(/payload\.(\w+)/g), ([, field]) => field),
   )

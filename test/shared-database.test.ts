@@ -22,7 +22,7 @@ test('services that share a database and a role count their own connections only
     const queue = createQueuePool(url, { onConnectionLost: () => {} })
     await queue.pgPool.query('select 1')
     const db = createDb({ url, poolSize: 1, applicationName: 'parley', patience: unhurried })
-    // Else the connection that it uses may be opened before or after the others are counted.
+    // Otherwise, its connection may be opened before or after the others are counted.
     await db.ping()
     onTestFinished(async () => {
       await Promise.all([...connections.map((sql) => sql.end()), queue.close()])
@@ -40,6 +40,6 @@ test('services that share a database and a role count their own connections only
   const counts = [await serve(undefined, 20), await serve(small, 7), await serve(long, 13)]
   const counted = []
   for (const count of counts) counted.push(await count())
-  // One of the queue, one that counts and one that looks whether the database is up.
+  // Each has three more: of the queue, of the count, and of the check that the database is up.
   expect(counted).toEqual([23, 10, 16])
 })

@@ -15,7 +15,7 @@ const world = useWorld({
 })
 const unknownId = '019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81'
 
-/** A channel of ana's with ben in it, and what ana has said there. */
+/** A channel of ana's with ben in it, in which ana has sent these messages. */
 const talk = async ([ana, ben]: [User, User], texts = ['one']) => {
   const { id: channelId } = await ana.channels.create({
     type: 'group',
@@ -96,7 +96,7 @@ test('reads that share a statement are answered and refused one by one', async (
   expect({ lastReadSeq, unreadCount }).toEqual({ lastReadSeq: 2, unreadCount: 0 })
 })
 
-test('of reads of a channel that share a statement a member hears once what is left', async () => {
+test('five reads of a channel at once send the member at most two unread counts', async () => {
   const users = await world().users('once-ana', 'once-ben')
   const [, ben] = users
   const { channelId, ids } = await talk(users, ['one', 'two', 'three', 'four', 'five'])

@@ -77,14 +77,14 @@ test('a listener whose connection has lasted makes the next one at once', async 
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => now.call(performance) + later)
   onTestFinished(() => clock.mockRestore())
   const address = { host: ['127.0.0.1'], port: [9], path: false as const }
-  /** Whether the next connection after one that has lasted so long is made without a pause. */
+  /** Whether the next connection, after one that has lasted this long, is made without a pause. */
   const isMadeAtOnce = async (lastedMs: number) => {
     const sockets = pacedSockets()
     const first = await sockets.open(address)
     first.destroy()
     later += lastedMs
     const opening = sockets.open(address)
-    // A pause that this ends leads to a closed socket.
+    // If this ends a pause, the socket is closed.
     sockets.end()
     const next = await opening
     const isMade = !next.destroyed

@@ -34,7 +34,7 @@ type Writer = Awaited<ReturnType<typeof openWriters>>[number]
 
 let rows = 0
 const write = (writer: Writer) => writer`insert into seen values (${++rows})`
-/** What a transaction does. Each savepoint takes a number of its own, also one that is undone. */
+/** Kinds of writes. Each savepoint takes a number of its own, also one that is undone. */
 const works = {
   write,
   save: async (writer: Writer) => {
@@ -94,7 +94,7 @@ test('a change of a transaction older than one that has ended raises the number'
   expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b))
 })
 
-test('a total counted while an older transaction is open is older than with it', async () => {
+test('the end of an older transaction gives the unread total a higher version', async () => {
   const [ana, ben] = await world().users('open-ana', 'open-ben')
   const channels = ['One', 'Two'].map((name) =>
     ana.channels.create({ type: 'group', name, memberIds: [ben.id] }),
@@ -103,7 +103,7 @@ test('a total counted while an older transaction is open is older than with it',
   await ana.messages.send({ channelId: one, text: 'unread' })
   const [older] = (await openWriters(1)) as [Writer]
   await older`begin`
-  // Read, as another server marks it, which has not committed yet.
+  // Another server marks the channel as read, and has not committed yet.
   await older`
     update members
     set unread_after_seq = 1

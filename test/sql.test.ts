@@ -5,7 +5,7 @@ import { useWorld } from './support/world.ts'
 
 /** Runs after all other files, because it checks the statements that they sent. */
 
-/** What Postgres.js, with our parsers, returns for a PostgreSQL type, by its OID. */
+/** The types that Postgres.js, with our parsers, returns for PostgreSQL types, by OID. */
 const kinds: Record<number, string> = {
   16: 'boolean',
   19: 'string',
@@ -28,7 +28,7 @@ const kinds: Record<number, string> = {
   3802: 'json',
 }
 
-// With jobs, so that the tables of their queue are there.
+// Jobs are on, so that the tables of their queue are there.
 const world = useWorld({ jobs: {} })
 
 test('every query of the server answers the rows that its declared type says', async () => {
@@ -39,7 +39,7 @@ test('every query of the server answers the rows that its declared type says', a
   const unsent = new Set(queries)
   const faults = new Set<string>()
   for (const statement of statements) {
-    // Of several that could be it, the one with the most text is.
+    // If several queries match, it is the one with the most text.
     const query = queries.find((each) => isSentBy(each, statement))
     if (!query) continue
     unsent.delete(query)

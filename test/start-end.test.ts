@@ -142,7 +142,7 @@ test('SIGTERM lets calls in progress finish, and no secret is in the output', as
 
   const idle = connectSocket(Number(new URL(url).port), new URL(url).hostname)
   const isClosed = new Promise((resolve) => idle.on('close', resolve))
-  // Its body comes after the end of all that is not in progress, however long that takes.
+  // Its body comes once everything else has ended that is not in progress, however late that is.
   const send = await beginPost(url, `/api/channels/${id}/messages`, {
     headers: { ...everything, Connection: 'keep-alive' },
     body: '{"text":"secret-text"}',

@@ -23,7 +23,7 @@ import { useWorld } from './support/world.ts'
 const world = useWorld({
   onStatement,
   poolSize: 1,
-  // Nor does the end of a socket in one test become a statement in another.
+  // The end of a socket in one test must not cause a statement in another.
   presenceGraceSeconds: 1_000,
   timings: quietTimings,
 })
@@ -151,7 +151,7 @@ test('a hundred messages at once share their statements, whatever their channels
     20,
     (name) => ana.channels.create({ type: 'group', name }),
   )
-  // In five requests, so that they are at once on a slow machine too.
+  // The calls come in five requests, so that they are at once on a slow machine too.
   const client = createTRPCClient<AppRouter>({
     links: [
       httpBatchLink({
@@ -218,7 +218,7 @@ test('a frame with hundreds of subscribes takes one statement', async () => {
     wanted.push(chat(`019c9b1e-7a52-7cc1-8f0e-${String(n).padStart(12, '0')}`))
   statements.length = 0
   const raw = await RawSocket.connect(world(), ana)
-  // The presence that it begins is told in the background: who is to be told is asked last.
+  // Its presence is told in the background: the last statement asks who is to be told.
   const isToldTo = (statement: string) => /\bshared as materialized\b/.test(statement)
   await vi.waitUntil(() => statements.some(isToldTo), patient)
   const taken = await statementsOf(async () => {

@@ -20,7 +20,7 @@ const before = (code: string) => ({
   NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}`,
 })
 
-/** It ended as after any other stop, and a line of the log is its last word. */
+/** The server ended as after any other stop, and its last output is a line of the log. */
 async function expectStopped(server: Server) {
   expect(await server.code, server.output()).toBe(0)
   expect(server.output()).not.toContain('not stopped within')

@@ -11,14 +11,14 @@ const never = 3_600_000
 // Its heartbeats and comparisons, which would also find such a session, do not come.
 const world = useWorld({ timings: { beatMs: never, comparePresenceMs: never } })
 
-/** As docs/reliability.md promises. */
+/** The time that docs/reliability.md promises. */
 const HELD_MS = 2_500
-/** How much of the machine's time the statements may take that end the session, in sends. */
+/** The most machine time of the statements that end the session, measured in sends. */
 const SENDS = 10
-/** After which a send is refused if the session is not ended. */
+/** A send is refused after this time if the session is not ended. */
 const REFUSED_MS = 4_000
 
-/** For how long the channel is locked from now on, as PostgreSQL sees it. */
+/** How long the channel is locked from now on, as PostgreSQL sees it. */
 async function lockedMs({ db }: World, channelId: string) {
   const [began] = await db<{ at: string }[]>`select clock_timestamp()::text as at`
   const freed = db<{ milliseconds: number }[]>`

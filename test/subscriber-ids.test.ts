@@ -6,7 +6,7 @@ import { useWorld } from './support/world.ts'
 const world = useWorld()
 const push = { tenantId: undefined }
 
-/** What a start warns of. */
+/** The warnings of a start. */
 const warnings = async (settings: Parameters<typeof checkSubscriberIds>[0]['push']) => {
   const lines: object[] = []
   const warn = (facts: object, message: string) => void lines.push({ ...facts, message })

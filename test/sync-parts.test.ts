@@ -110,14 +110,14 @@ test('users who may not read a channel get none of its parts, whichever they nam
   for (const other of [fritz, gone, namesake]) {
     const answer = JSON.stringify(await other.sync.pull(allOf([channelId], [root])))
     expect(answer).not.toMatch(/pinned|reply|eva/)
-    // Nor beside a channel of their own, or of none.
+    // They get none beside a channel of their own either, or beside none.
     const { id: own } = await other.channels.create({ type: 'group', name: 'Own' })
     for (const ids of [[own], []]) {
       const wanted = { ...allOf([channelId], [root]), channels: allOf(ids, []).channels }
       expect(JSON.stringify(await other.sync.pull(wanted))).not.toMatch(/pinned|reply|threads/)
     }
   }
-  // Nor are the users of another app found.
+  // The users of another app are not found either.
   const userIds = ['fritz', 'eva']
   const found = await namesake.sync.pull({ channels: {}, userIds })
   expect(found.users?.map(({ id }) => id)).toEqual(['eva'])
@@ -144,7 +144,7 @@ test.each(['public', 'livestream', 'team'] as const)(
       ...own,
       ...{ removed: true, channel: { ...own?.channel, ...record } },
     })
-    // What happened since, as a member hears of it.
+    // The user hears of later messages as a member does.
     const since = { channels: { [channelId]: channels[channelId]?.rev ?? 0 } }
     await hana.messages.send({ channelId, text: 'news' })
     const { messages } = (await ivo.sync.pull(since)).channels[channelId] ?? {}

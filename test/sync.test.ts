@@ -75,7 +75,7 @@ test('a sync returns every change since any rev, of older rows too', async () =>
     }
   }
   await expectAll()
-  // As a server of an earlier version has stored some of them.
+  // A server of an earlier version has stored some of them like this.
   for (const older of [0, 1, 2]) {
     await db`
       update messages

@@ -5,7 +5,7 @@ import { certificates } from './support/certificates/index.ts'
 const ca = certificates.path('ca.crt')
 const base = 'postgres://parley:secret@db.example.com:5432/chat'
 const sslOf = (parameters: string) => readTls(`${base}?${parameters.replace('CA', ca)}`).ssl
-/** What is verified: the chain of certificates, the name of the host. */
+/** Tells how much is verified: the chain of certificates, the name of the host. */
 const verified = (parameters: string) => {
   const ssl = sslOf(parameters)
   if (ssl === false) return 'plain text'

@@ -44,7 +44,7 @@ describe('token requests', () => {
     const onStatement = (statement: string) => void statements.push(statement)
     const world = await limited({ rateLimits: { ...none, tokens: 5 }, onStatement })
     const { apiKey } = await world.operator.apps.create({ name: 'Other' })
-    // What was read for the flood is kept for 10 s.
+    // The keys that were read for the flood are kept for 10 s.
     stopClock()
     statements.length = 0
     const bad = (key: number) => ({ 'X-API-Key': `pk_${String(key).padStart(32, '0')}` })
@@ -54,7 +54,7 @@ describe('token requests', () => {
     expectError(await mint(world, bad(51)), 'RATE_LIMITED')
     const [read = '', ...others] = statements.filter((text) => text.includes('ak.created_at'))
     expect(others).toEqual([])
-    // However many keys there are, it reads those that were used last, by their index.
+    // It reads the keys that were used last, by their index, however many there are.
     const plan = await world.pool.use((tx) => tx.unsafe(`explain ${read.replace('$1', '20000')}`))
     expect(plan.map((line) => line['QUERY PLAN']).join()).toMatch(/^((?!Sort).)*api_keys_by_use/)
   })
@@ -133,7 +133,7 @@ describe('token requests', () => {
       expect((await mint(world, from(address))).status).toBe(200)
     expectError(await mint(world, from('2001:db8:1:2::2')), 'RATE_LIMITED')
     expect((await mint(world, from('2001:db8:1:3::1'))).status).toBe(200)
-    // Some proxies add the port, which is another one for each connection.
+    // Some proxies add the port, which differs for each connection.
     for (const [index, address] of ['192.0.2.7:1', '192.0.2.7', '192.0.2.7:3'].entries())
       expect((await mint(world, from(address))).status).toBe(index < 2 ? 200 : 429)
     expectError(await mint(world, from('::ffff:192.0.2.7')), 'RATE_LIMITED')

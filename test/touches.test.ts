@@ -1,7 +1,7 @@
 import { createTouches } from '@parley/server/core/touches'
 import { expect, onTestFinished, test, vi } from 'vitest'
 
-test('what is used after a write is written by the next one, each once a minute', async () => {
+test('each write has the keys used since the last one, each key once a minute', async () => {
   vi.useFakeTimers()
   onTestFinished(() => void vi.useRealTimers())
   const written: string[][] = []

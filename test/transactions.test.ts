@@ -50,7 +50,7 @@ test('effects after a commit follow the events of the call, and both the commit'
   expect(heard).toEqual(['workspace.removed', 'effect'])
 })
 
-test('of statements sent together the one that failed is reported', async () => {
+test('if one of several statements sent together fails, that one is reported', async () => {
   const failed = world().pool.use((connection) =>
     transaction(connection, (tx) => {
       const cause = tx`select 1 / ${0}::int`.execute()

@@ -34,7 +34,7 @@ test('a list of no ids of users is answered with no users', async () => {
   expect(await response.json()).toMatchObject({ result: { data: { users: [] } } })
 })
 
-/** A batch that reads a talk so many times. */
+/** A batch that reads a talk this many times. */
 function readingPath(channelId: string, times: number) {
   const calls = Array.from({ length: times }, () => ({ channelId }))
   const names = calls.map(() => 'messages.list').join()

@@ -22,7 +22,7 @@ test('a role that may not migrate is refused with what to do, by parley check to
     await expect(migrate(url.href)).rejects.toThrow(refusal)
     const unfit = { code: 1, output: expect.stringContaining(refusal) }
     expect(await parleyOn(url.href, 'check')).toMatchObject(unfit)
-    // With all that it is granted, and nothing to migrate, a start would still begin with that.
+    // With all grants and nothing to migrate, a start would still begin by changing the schema.
     expect(await parleyOn(shared.url, 'grant', role)).toMatchObject({ code: 0 })
     expect(await parleyOn(url.href, 'check')).toMatchObject(unfit)
     expect(await inspect(url.href)).toMatchObject({ pending: [] })

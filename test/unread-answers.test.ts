@@ -53,7 +53,7 @@ test('with too many unread answers the oldest are cut, and no more than needed',
     await ask()
     await until(async () => (await cut()) === count)
   }
-  // Whoever reads is the youngest.
+  // The client that reads has the newest answer, which is not cut.
   expect(await read()).toBe(64 * MB)
   expect(await cut()).toBe(3)
   expect(await bytes()).toBeLessThanOrEqual(160 * MB)

@@ -35,7 +35,7 @@ async function createTalk(size = MESSAGES) {
   return { channelId, remove }
 }
 
-/** What the user's unread count is, and what it must be, with their marker at each of these. */
+/** The user's unread count, as shown and as it must be, with their marker at each of these. */
 async function countsAt(user: User, channelId: string, markers: number[]) {
   const { db, appId } = world()
   const counts: { marker: number; shown: number; expected: number | undefined }[] = []

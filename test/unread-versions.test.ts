@@ -32,7 +32,7 @@ function tellings() {
   return { known, take }
 }
 
-/** What a user is told by their records of channels, of which none falls behind an earlier one. */
+/** Takes the counts in a user's records of channels, whose versions never fall. */
 const recordsOf = (user: User, channelIds: string[], take: (user: User, told: Told) => void) => {
   const last = new Map<string, number>()
   return async () => {
@@ -156,7 +156,7 @@ function totalsOf(user: User) {
   return { answers, ask }
 }
 
-test('whatever total comes last, the one with the highest version is right', async () => {
+test('the unread total with the highest version is right, whichever comes last', async () => {
   await afterAnyHistory({ length: 60, runs: 1 }, async (history) => {
     const { users, run } = await createEverydayFixture(world())
     const [ana, ben] = users as [User, User]
@@ -183,7 +183,7 @@ test('whatever total comes last, the one with the highest version is right', asy
     const versions = answers.map((answer) => answer.version)
     expect(versions).toEqual(versions.toSorted((a, b) => a - b))
     expect(version).toBeGreaterThan(last)
-    // Of one version answers say the same, and events are in order.
+    // Answers of the same version are the same, and events are in order.
     const counts = new Map(answers.map((answer) => [answer.version, answer.count]))
     for (const answer of answers) expect(counts.get(answer.version)).toBe(answer.count)
     const told = events().map((event) => event.version ?? 0)

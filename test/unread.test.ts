@@ -103,7 +103,7 @@ test("an author's messages are numbered without gaps, or counted if they are not
     where author_seq <> expected`
   await Promise.all([sendAll(ana), sendAll(ben)])
   expect(await misnumbered()).toHaveLength(0)
-  // As they were stored before there were numbers.
+  // Messages were stored like this before there were numbers.
   await db`
     update messages
     set author_seq = null

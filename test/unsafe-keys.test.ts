@@ -16,7 +16,7 @@ const unsafe = [
   '{"constructor": {"prototype": {"admin": true}}}',
   '{"\\u0063onstructor": {"prototype": 1}}',
 ]
-/** And metadata that only looks like it. */
+/** Metadata that is allowed, and only looks like the one above. */
 const safe = ['{"a": "__proto__"}', '{"constructor": "Ford"}', '{"a": "\\u005f_proto__"}']
 
 test('converting an export leaves out what its import would refuse, and counts it', async () => {

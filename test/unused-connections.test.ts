@@ -10,7 +10,7 @@ import { useWorld } from './support/world.ts'
 const world = useWorld()
 const TIMED_OUT = 'ERR_HTTP_REQUEST_TIMEOUT'
 
-/** What a connection hears on which no complete request has come in time, after these bytes. */
+/** The answers on a connection that times out after these bytes, without a complete request. */
 async function answersAfter(bytes: string) {
   const { server } = world().app
   const accepted = once(server, 'connection') as Promise<[Socket]> // as Node.js documents

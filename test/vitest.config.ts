@@ -68,7 +68,7 @@ class SlowFirst extends BaseSequencer {
   }
 }
 /**
- * Those of each project follow each other: a worker whose next file is of another project ends, and
+ * Files of a project follow each other: a worker whose next file is of another project ends, and
  * the one that takes its place loads all modules again.
  */
 function byProject(files: TestSpecification[]) {
@@ -76,8 +76,8 @@ function byProject(files: TestSpecification[]) {
   return [...projects].flatMap((project) => files.filter((file) => file.project === project))
 }
 /**
- * Any order, except that files of a project, and of them those that share a server, stay together,
- * and that of the last quarter those that take long come first of all.
+ * Any order, except that files of a project stay together, and so do those that share a server. Of
+ * the last quarter, those that take long come first of all.
  */
 class Shuffled extends BaseSequencer {
   override async sort(files: TestSpecification[]) {
@@ -106,7 +106,7 @@ const resolve = { conditions: ['parley-source', 'node'] }
 export const everywhere = {
   root: import.meta.dirname,
   ssr: { resolve },
-  // Where the global setup runs.
+  // The global setup runs in this environment.
   environments: { __vitest__: { resolve } },
 }
 /** Once for all projects of a run. */
@@ -116,17 +116,17 @@ export const tests = {
   pool: 'forks' as const,
   // The modules that a worker has imported serve all the files that it runs.
   isolate: false,
-  // Most of what a test makes is soon of no use: with more room for it, less of it is copied.
+  // Most objects of a test are soon of no use: with more room for them, fewer are copied.
   execArgv: ['--max-semi-space-size=64'],
   sequence,
-  // Generous: what is late on a busy machine is no failure, what never comes is one.
+  // The limits are generous: late on a busy machine is no failure, what never comes is one.
   testTimeout: 180_000,
   hookTimeout: 180_000,
   expect: { poll: { timeout: 60_000 } },
 }
 
 /**
- * What the tests run in their own processes, by folder: `npm run coverage`. Programs and the
+ * Folders of the code that tests run in their own processes: `npm run coverage`. Programs and the
  * embedded PostgreSQL run in child processes, which are not measured; pages are tested in a
  * browser.
  */
@@ -145,9 +145,9 @@ const coverage: CoverageV8Options = {
     '**/*.d.ts',
     '**/client-sdk/{console,dist,docs,playground,react}/**',
     '**/client-sdk/{generate,reference,types}.ts',
-    // Served by a whole server only, which is another process.
+    // Only a whole server, which is another process, serves these.
     '**/http/playground*.ts',
-    // Loaded by programs that are told where to send spans: long/opentelemetry.long.ts.
+    // Programs that are told where to send spans load these: long/opentelemetry.long.ts.
     ...['opentelemetry', 'database-spans'].map((name) => `**/server/core/${name}.ts`),
     // Types only.
     ...['call-options', 'custom'].map((name) => `**/client-sdk/${name}.ts`),

@@ -17,7 +17,7 @@ function inThisPart(files: string[]) {
 const placeOf = (file: string) => (slow.includes(file) ? slow.indexOf(file) : slow.length)
 
 /**
- * Files that measure how long something takes, which have the machine to themselves. What compares
+ * Files that measure how long something takes have the machine to themselves. Files that compare
  * times of one run in turn, and again if they differ, may run beside others.
  */
 const measured = ['abuse', 'crowd', 'crowd-statements', 'erasure-locks', 'returning', 'tenants']
@@ -49,7 +49,7 @@ const inBrowserBuild = [
 /** The files of a worker share its globals. */
 const setupFiles = ['./support/globals.ts']
 
-/** What takes a minute takes five on a slower machine, and some build all packages first. */
+/** A test of a minute takes five on a slower machine, and some build all packages first. */
 const long = { ...tests, testTimeout: 600_000, hookTimeout: 600_000 }
 /** All others at once: more than cores, since many of them wait. */
 const atOnce = { ...long, maxWorkers: 5, sequence: { ...tests.sequence, groupOrder: 1 } }

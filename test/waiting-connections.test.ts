@@ -6,7 +6,7 @@ import { useWorld } from './support/world.ts'
 
 const world = useWorld()
 const CONNECTIONS = 1_000
-/** What the system allows, whatever a server asks for. */
+/** The system's limit, whatever a server asks for. */
 const somaxconn = () => Number(readFileSync('/proc/sys/net/core/somaxconn', 'utf8'))
 const isPossible = process.platform === 'linux' && somaxconn() > CONNECTIONS
 
@@ -33,7 +33,7 @@ test.runIf(isPossible)('a crowd that connects at once to a busy server is not dr
   expect(String(stdout)).toBe(String(CONNECTIONS))
 })
 
-test('of thousands of requests that arrive at once no more than may wait are begun', async () => {
+test('a connection that sends thousands of requests at once has fewer than 100 begun', async () => {
   const { hostname, port } = new URL(world().url)
   let begun = 0
   const count = () => void begun++

@@ -7,7 +7,7 @@ import { silentLog } from './support/jobs.ts'
 
 const CONCURRENCY = 4
 
-/** A queue of four workers, as it is watched. Time passes by `pass`; `database` may be away. */
+/** A watched queue of four workers. Time passes by `pass`; `database` may be away. */
 function openQueue() {
   vi.useFakeTimers()
   onTestFinished(() => void vi.useRealTimers())

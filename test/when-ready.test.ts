@@ -13,7 +13,7 @@ import { useWorld } from './support/world.ts'
 
 const world = useWorld()
 
-/** Where nothing listens: a port that was free a moment ago may be another test's by now. */
+/** Nothing listens here: a port that was free a moment ago may be another test's by now. */
 const nowhere = () => {
   const url = new URL(world().databaseUrl)
   url.host = '127.0.0.1:1'
@@ -35,7 +35,7 @@ test('a start waits for a database that is not reachable yet, and says so once',
   later?.stop()
 })
 
-/** An address in a folder, as of a database in another container that shares it. */
+/** An address in a folder, like that of a database in another container that shares it. */
 function socketOfLater() {
   const folder = mkdtempSync(join(tmpdir(), 'parley-socket-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))

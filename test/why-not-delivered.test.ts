@@ -61,7 +61,7 @@ const lines = () =>
 const line = (find: (line: Line) => boolean) => until(() => lines().find(find))
 const readMetrics = async () => (await fetch(metricsUrl)).text()
 
-/** Who sent what when, as somebody asks it, and what the metrics were before. */
+/** A question about a message: its sender, recipient, channel and time, and the metrics before. */
 type Question = { from: string; to: string; channelId: string; at: string; earlier: string }
 
 /**
@@ -103,7 +103,7 @@ async function whyNotDelivered({ from, to, channelId, at, earlier }: Question) {
   return problem ?? 'it was delivered'
 }
 
-/** Who had removed somebody from a channel, unless they had been added again by then. */
+/** The audit entry of somebody's removal from a channel, unless they were added again by then. */
 async function removalFrom(query: { channelId: string; of: string; before: string }) {
   const { entries } = await operator.audit.listOfApp({
     ...{ appId: app.id, targetId: query.of, createdBefore: query.before },
@@ -115,7 +115,7 @@ async function removalFrom(query: { channelId: string; of: string; before: strin
   return last?.operation === 'members.remove' ? last : undefined
 }
 
-/** What the receiver of a webhook answered last, unless all is delivered. */
+/** The last answer of a webhook's receiver, unless all is delivered. */
 async function webhookProblem() {
   const { webhooks } = await operator.inspect.webhooks({ appId: app.id })
   for (const { id: webhookId } of webhooks) {
@@ -167,7 +167,7 @@ test('console, log and metrics show why a message did not arrive', async () => {
   expect(await whyNotDelivered(away)).toBe('the socket of emil was closed with 3503')
   expect(sample(await readMetrics(), 'parley_socket_closes_total{code="3503"}')).toBeGreaterThan(0)
 
-  // Away from now on, they would have been pushed it. What was sent before is pushed nowhere.
+  // A message from now on would be pushed to them, as they are away. Earlier ones are not pushed.
   await idle(world())
   const phone = as((await mint('emil')).token)
   await phone.devices.create({ platform: 'ios', provider: 'apns', token: 'phone' })
@@ -180,7 +180,7 @@ test('console, log and metrics show why a message did not arrive', async () => {
   const { jobs } = await operator.jobs.list({ appId: app.id })
   const refusedPush = { task: 'push-message', reason: expect.stringContaining('422') }
   expect(jobs).toContainEqual(expect.objectContaining(refusedPush))
-  // What has happened since is no answer to what was asked before.
+  // Later events do not change the answers about earlier messages.
   expect(await whyNotDelivered(delivered)).toBe('it was delivered')
   expect(await whyNotDelivered(away)).toBe('the socket of emil was closed with 3503')
 })
@@ -214,7 +214,7 @@ test('the console shows who had removed the recipient, even after they are back'
   await kim.members.add({ channelId, userIds: ['lea'] })
   await kim.messages.send({ channelId, text: 'and on Tuesday?' })
   expect(await whyNotDelivered({ ...question, at: await now() })).toBe('it was delivered')
-  // That they have been added again is no answer to what was asked before.
+  // Adding them again does not change the answer about the earlier message.
   expect(await whyNotDelivered(question)).toBe('lea was removed by kim')
 })
 

@@ -1,7 +1,7 @@
 import { createRateLimits } from '@parley/server/http/rate-limits'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 
-// What takes a minute is shown on the clock of the test.
+// The minute of a window passes on the clock of the test.
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 

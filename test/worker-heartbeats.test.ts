@@ -47,9 +47,9 @@ test('a worker keeps its job for as long as it lives', async () => {
 })
 
 /**
- * A node that has a job in progress, and another process. They take turns to write a heartbeat, of
- * which each `beat` is one, with the look at other workers that follows: however slow the machine
- * is, none is late.
+ * A node that has a job in progress, and another process. They take turns to write heartbeats. Each
+ * `beat` is one, with the look at other workers that follows. None is late, however slow the
+ * machine is.
  */
 async function startInTurns() {
   const { db, databaseUrl, metrics } = staging.current().world
@@ -92,7 +92,7 @@ async function startInTurns() {
     vi.advanceTimersByTime(heartbeatMs / 2)
     await until(() => looks.begun > before && looks.done === looks.begun)
   }
-  /** The same, with this between the heartbeat and its look. */
+  /** The same, with this work between the heartbeat and its look. */
   const beatOfOtherAround = async (work: () => Promise<void>) => {
     const before = looks.begun
     let proceed = () => {}
@@ -111,7 +111,7 @@ test('a worker keeps its job when the clock of the database is set forward', asy
   const { world } = staging.current()
   const clock = await useDatabaseClock(world)
   const { id, answer, beatOfNode, beatOfOther } = await startInTurns()
-  // They have declared none dead since they started.
+  // Both have declared no worker dead since they started.
   for (let count = 0; count < 4; count++) {
     await beatOfNode()
     await beatOfOther()
@@ -186,8 +186,8 @@ test('jobs that waited when the clock of the database was set back are not late'
 })
 
 /**
- * Heartbeats whose writes, or the looks that follow them, wait for `proceed`, which lets the later
- * ones wait no more. Periods pass by `pass`.
+ * Heartbeats whose writes, or the looks that follow them, wait for `proceed`. After it, the later
+ * ones do not wait. Periods pass by `pass`.
  */
 async function startSlowly(slow: 'use' | 'useApart') {
   const { pool, metrics } = staging.current().world
@@ -216,7 +216,7 @@ async function startSlowly(slow: 'use' | 'useApart') {
   return { begun, pass, proceed, stop }
 }
 
-test('a heartbeat that takes longer than its period is followed by one, not joined', async () => {
+test('a heartbeat that exceeds its period overlaps no other, and is followed by one', async () => {
   const { begun, pass, proceed, stop } = await startSlowly('useApart')
   pass(5)
   expect(begun.useApart).toBe(1)
@@ -238,7 +238,7 @@ test('the end waits for the last heartbeat', async () => {
   await stopped
 })
 
-test('heartbeats go on during a look at other workers, and no look joins it', async () => {
+test('heartbeats go on during a look at other workers, and no other look begins', async () => {
   const { begun, pass, proceed, stop } = await startSlowly('use')
   await until(() => {
     pass(1)

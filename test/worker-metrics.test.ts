@@ -8,7 +8,7 @@ import { sample } from './support/scrape.ts'
 
 const labels = { operation: 'messages.send', outcome: 'ok' }
 
-/** A worker process, as far as its metrics go: it has made so many calls. */
+/** The metrics of a worker process that has made this many calls. */
 function worker(id: number) {
   const { registry, events, operations, importsRunning } = createMetrics()
   importsRunning.set(1)

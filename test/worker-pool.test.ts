@@ -141,12 +141,12 @@ test('messages to a worker process that has ended harm nobody', async () => {
   const worker = await kill()
   expect(pool.all()).toEqual([])
   tell(worker, { order: 'stop' })
-  // As a write to its closed pipe does.
+  // A write to its closed pipe emits this error.
   worker.process.emit('error', new Error('write EPIPE'))
   await until(() => pool.all().length === 1)
 })
 
-test('a rolling restart replaces each once, and never serves with fewer or many more', async () => {
+test('a rolling restart replaces each process once, and never has fewer or many more', async () => {
   const { pool, forks, listening, said, ready, pids } = await startPool(2)
   const before = pids()
   const start = listening.length
@@ -182,7 +182,7 @@ test('a worker process whose successor does not listen goes on', async () => {
   expect(pids().filter((pid) => before.includes(pid))).toEqual([])
 })
 
-test('a stop ends all, and starts none in the place of one that has crashed', async () => {
+test('a stop ends all worker processes, and replaces none that has crashed', async () => {
   const { pool, forks, said, kill, ready } = await startPool(2)
   await kill()
   await until(() => said(ENDED).length === 1)

@@ -36,7 +36,7 @@ function serveOnSecondRequest(path: string, title: string) {
   return { url: `${web.url}${path}`, requests: () => requests }
 }
 
-/** Like a library that writes to the console. */
+/** Code that writes to the console, as some libraries do. */
 const library = "process.on('SIGTERM', () => console.warn('odd'))"
 
 test('a separate worker runs jobs, publishes their events, and exits on SIGTERM', async () => {

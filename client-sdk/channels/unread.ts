@@ -14,7 +14,7 @@ export type Unread = {
   byChannel: Readonly<Record<string, number>>
 }
 
-/** What a response says of the total, if it was asked for it. */
+/** The total in a response, if the request asked for it. */
 export type Total = { totalUnread?: number | undefined; totalUnreadVersion?: number | undefined }
 
 /** The counts of unread messages as the server knows them, less what the user is reading. */

@@ -5,7 +5,7 @@ import type { NotificationSettings } from './types.ts'
 import { useData } from './use-data.ts'
 import { When } from './when.tsx'
 
-/** What decides whether a user is pushed to. */
+/** The settings that decide whether a user gets pushes. */
 export function Notifications({ appId, userId }: { appId: string; userId: string }) {
   const { data, problem, reload } = useData(() => api.inspect.notifications({ appId, userId }), {
     key: `${appId} ${userId}`,

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
-/** What the page shows, as its address says: `#/apps/<id>/users?q=ana`. */
+/** The view of the page, from its address: `#/apps/<id>/users?q=ana`. */
 export type Route = { path: string[]; query: URLSearchParams }
 
 const subscribe = (listener: () => void) => {

@@ -14,7 +14,7 @@ export function Settings(props: Props) {
   const [isSaved, setSaved] = useState(false)
   return (
     <>
-      {/* What was loaded is shown: the fields of before would undo what somebody else has set. */}
+      {/* The key resets the fields after a reload: old ones would undo the changes of others. */}
       <Fields key={JSON.stringify([name, settings])} {...props} {...{ isSaved, setSaved }} />
       <DangerZone {...props} />
     </>

@@ -68,7 +68,7 @@ export const Refresh = ({ reload }: { reload: () => void }) => (
 
 type PagedTableProps<Row> = Omit<TableProps<Row>, 'rows'> & {
   pages: Pages<Row>
-  /** What to say when there is nothing to show. */
+  /** The text that is shown when there are no rows. */
   empty: ReactNode
 }
 

@@ -1,6 +1,6 @@
 import type { api } from './server.ts'
 
-/** What the operator's operations answer with. */
+/** The answers of the operator's operations. */
 type Api = typeof api
 type Answer<Call extends (...given: never[]) => Promise<unknown>> = Awaited<ReturnType<Call>>
 

@@ -2,7 +2,7 @@ import { agoOf, wholeTimeOf } from './format.ts'
 
 type Props = {
   iso: string | null
-  /** What to say if there is no time. */
+  /** The text that is shown if there is no time. */
   never?: string
   /** Shows the time itself, which can be compared with logs. */
   isExact?: boolean

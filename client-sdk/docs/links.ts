@@ -22,7 +22,7 @@ export function linkOf(address: string, file: string) {
   return `${REPOSITORY}/${path}${target.hash}`
 }
 
-/** What a link says: here a guide has a title, where the text may have the name of its file. */
+/** The text of a link: a guide's title, where the source has the name of its file. */
 export function linkTextOf(text: string, address: string) {
   const [, name] = /^#\/guides\/([\w-]+)/.exec(address) ?? []
   return /^[\w/-]+\.md$/.test(text) ? guideNamed(name)?.title : undefined

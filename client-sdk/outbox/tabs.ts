@@ -10,7 +10,7 @@ export type TabChange =
   | { kind: 'removed'; clientId: string; result?: unknown; error?: StoredError | undefined }
   /** Another operation replaces it, and has its result. */
   | { kind: 'replaced'; clientId: string; by: string }
-/** What other tabs are told of an operation that is queued no longer. */
+/** The outcome of an operation that left the queue, as other tabs are told. */
 export type Outcome =
   | { result: unknown }
   | { error: StoredError }

@@ -48,7 +48,7 @@ export function LastActive({ userId }: { userId: string }) {
   return presence.isOnline ? 'Online' : agoOf(presence.lastActiveAt)
 }
 
-/** What the client was told last is no longer known to be true while it is not connected. */
+/** The presence of a user; undefined while not connected, when it may have changed. */
 function useKnownPresence(userId: string) {
   const presence = useLastActive(userId)
   const { status } = useConnection()

@@ -9,7 +9,7 @@ import type {
 } from './messages.ts'
 import type { Session } from './session.ts'
 
-/** Called with the news of a subscription, over all sessions. */
+/** The callbacks of a subscription, which last over all sessions. */
 export type TopicSubscriber = {
   /** Where to recover from at the first subscription. */
   since?: TopicPosition | undefined

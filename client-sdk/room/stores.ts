@@ -33,7 +33,7 @@ export type ThreadSnapshot = MessagesSnapshot & {
 }
 /** A list and its load state. */
 export type ListSnapshot<Item> = {
-  /** What the list shows. */
+  /** The items of the list, in order. */
   items: readonly Item[]
   /** Whether it is loaded and up to date. */
   status: LoadStatus

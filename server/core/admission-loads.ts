@@ -33,7 +33,7 @@ type CallerLoad = {
 /** The load of a caller and of their app. */
 export type Load = { app: AppLoad; caller: CallerLoad }
 
-/** A queue is long if so many calls wait for each connection of the app. */
+/** A queue is long if at least this many calls wait for each connection of the app. */
 const LONG_QUEUE = 4
 
 /** How many tokens of an app are looked up at once: they wait for no locks, so few are enough. */

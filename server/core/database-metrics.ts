@@ -10,7 +10,7 @@ import { valueWithin } from './with-timeout.ts'
  */
 export const DATABASE_ANSWER_MS = 1_800
 
-/** How many rows a count looks at: beyond it the count says that there are at least so many. */
+/** The most rows that a count looks at. If there are more, it reports this number. */
 const MOST_ROWS = 50_000
 
 type DatabaseMetricsOptions = {

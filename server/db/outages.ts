@@ -1,6 +1,6 @@
 import { isBlocked, isDatabaseUnavailable, isDiskFull } from './availability.ts'
 
-/** The database, or room on its disk, is gone, or is there again after so many failures. */
+/** An outage of the database, or a full disk, begins, or ends after `failures` failures. */
 type OutageChange = { of: 'database' | 'disk' } & BeginOrEnd
 type BeginOrEnd =
   | { isOver: false; error: unknown }

@@ -3,8 +3,8 @@ import type { Socket } from 'node:net'
 import { networkOf } from '../core/addresses.ts'
 
 /**
- * Closes the connections of an address beyond so many; 0: none. One that sends nothing is open for
- * a minute, so that a single address could have all that the process may open.
+ * Closes the connections of an address beyond `most`; 0: no limit. A silent connection is open for
+ * a minute, so without a limit a single address could use all that the process may open.
  */
 export function boundConnections(server: Pick<Server, 'on'>, most: number) {
   if (most === 0) return

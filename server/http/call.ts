@@ -22,7 +22,7 @@ import { admissionRequestOf, createRunner, type RunnerDependencies } from './run
 export type CallRequest = {
   credentials: Credentials
   setHeader: (name: string, value: string) => void
-  /** What the log says about the request. */
+  /** The facts about the request that are logged. */
   facts: RequestFacts
   /** Fires when the caller disconnects before the answer. */
   gone: Gone

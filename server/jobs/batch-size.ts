@@ -8,7 +8,7 @@ type BatchOptions = {
 
 /** Fewer rows than this hardly make a step shorter. */
 const FEW = 10
-/** The share of the rows that the first step has if others wait for it: one in so many. */
+/** With `mostMs`, since others wait, the first step has `most` divided by this many rows. */
 const FIRST_SHARE = 8
 
 /**

@@ -4,8 +4,8 @@ export function* inChunks<Item>(items: Item[], size: number) {
 }
 
 /**
- * The items in order, in pieces of at most so many bytes. A larger item comes alone. `bytesOf` gets
- * the item before it in the same piece.
+ * Yields the items in order, in pieces of at most `mostBytes`. A larger item comes alone. `bytesOf`
+ * also gets the item before it in the same piece.
  */
 export function* inPieces<Item>(
   items: Item[],

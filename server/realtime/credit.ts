@@ -30,7 +30,7 @@ export class Credit {
     return this.#credit < 0
   }
 
-  /** Whether so many commands were refused that the connection is closed. */
+  /** Whether more than `MAX_REFUSED` commands were refused: the connection is closed. */
   get isAbused() {
     return this.#credit < -MAX_REFUSED
   }

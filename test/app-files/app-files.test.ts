@@ -13,7 +13,7 @@ import { parleyOn, useFolder } from './command.ts'
 import { populate, rowsOf, without } from './fixture.ts'
 import { changed } from './sealed.ts'
 
-// Nothing is stored of a message that grows, unless it is asked for.
+// No part of a growing message is stored, unless a test asks for it.
 const never = 3_600_000
 const world = useWorld({ timings: { streamStoreMs: never, reconcileMs: never } })
 const terminatedLater = useSockets()
@@ -27,10 +27,10 @@ let channelId = ''
 let deletedId = ''
 let growingId = ''
 let endingId = ''
-/** What the commands said that moved the app, and its rows in both places right after. */
+/** Results of the commands that moved the app, and its rows in both databases right after. */
 let said: Record<'exported' | 'imported' | 'plain', Awaited<ReturnType<typeof parleyOn>>>
 let rows: Record<'before' | 'after', Awaited<ReturnType<typeof rowsOf>>>
-/** Where a client of the old deployment is in the channel then. */
+/** The position of a client of the old deployment in the channel at that time. */
 let position: { epoch: string; offset: number }
 
 beforeAll(async () => {
@@ -41,7 +41,7 @@ beforeAll(async () => {
     await target.stop()
     await database.drop()
   }
-  // What the deletions leave behind is exported before anything of it is erased.
+  // Without a cleanup, the app is exported before anything of the deletions is erased.
   await withoutCleanup(world(), moveApp)
 })
 afterAll(() => dropTarget())
@@ -59,7 +59,7 @@ async function moveApp() {
   }
   folder.copy('all', 'cut', (text) => text.slice(0, text.indexOf('"table":"members"')))
   rows = { before: await rowsOf(world(), appId), after: await rowsOf(target, appId) }
-  // It would be asked about each message.
+  // The hook would be asked about each message.
   await target.db`delete from before_send_hooks where app_id = ${appId}`
   const old = await RawSocket.connect(world(), ana)
   position = (await old.ask({ id: 2, subscribe: { channel: topic() } })).subscribe
@@ -93,17 +93,17 @@ test('an app is the same in its new deployment, to the last column', async () =>
   const secrets = ['webhooks', 'before_send_hooks', 'devices', 'api_keys']
   for (const name of [...secrets, 'pins', 'reactions', 'read_marks'])
     expect(after[name], name).not.toEqual([])
-  // It was to a message that is deleted.
+  // This reaction was to a message that is deleted.
   expect(String(before.reactions)).toContain('👎')
   expect(String(after.reactions)).not.toContain('👎')
   expect(String(after.workspace_invites)).not.toContain(endingId)
-  // Those of the commands, of the message that grew, of the channel that was deleted, and the
+  // Rows about the commands, the message that grew, the deleted channel, the reaction, and the
   // invite that is about to end.
   const others = ['"apps.', growingId, `"${deletedId}"`, '👎', endingId]
   expect(without(after, others)).toEqual(without(before, others))
   expect(await target.db`select from channels where id = ${deletedId}`).toEqual([])
   expect(await target.db`select from app_imports`).toEqual([])
-  // For the push provider of the new deployment.
+  // Jobs register the devices with the push provider of the new deployment.
   const jobs = await target.db`select payload from staged_jobs where task = 'device'`
   expect(jobs.map(({ payload }) => payload.userId)).toEqual(
     after.devices?.map((device) => JSON.parse(String(device)).user_id),
@@ -236,7 +236,7 @@ test('a damaged, foreign, newer or empty file is refused, and nobody sees its ap
       })
       const shown = await db`select from apps where id = ${appId} and deleted_at is null`
       expect(shown, name).toEqual([])
-      // As if nothing had been begun.
+      // The rows of the app are removed, as if no import had begun.
       for (const { name } of appTables.toReversed())
         if (name !== 'apps' && name !== 'audit')
           await db`delete from ${db(name)} where app_id = ${appId}`
@@ -285,7 +285,7 @@ test('an import that was cut off resumes only with the same file', async () => {
     expect(resumed.output).toContain('the push provider is told of no device: they get pushes once')
     const { messages } = await other.api({ token: ben.token }).messages.list({ channelId })
     expect(messages.map(({ text }) => text)).toContain('So far')
-    // The pass before, which found nothing of them, has not ended the erasure of a deleted user.
+    // The earlier pass found no rows of the deleted user, and did not end their erasure.
     await cleanupElsewhere(other).pass()
     const texts = await db`select text from messages where app_id = ${appId}`
     expect(texts.map(({ text }) => text)).not.toContain('Words of a user who is deleted')

@@ -39,10 +39,10 @@ export function useFolder() {
   const path = (name: string) => join(folder, name)
   return {
     path,
-    /** The names of the files that begin so. */
+    /** The names of the files that begin with `start`. */
     names: (start: string) => readdirSync(folder).filter((name) => name.startsWith(start)),
     read: (name: string) => readFileSync(path(name), 'utf8'),
-    /** Another file, made of one that is there. */
+    /** Makes another file by changing the text of one. */
     copy: (from: string, to: string, change: (text: string) => string) => {
       writeFileSync(path(to), change(readFileSync(path(from), 'utf8')))
       return path(to)

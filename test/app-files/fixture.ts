@@ -36,14 +36,14 @@ export async function populate({ users: addUsers, backend, operator, appId, db }
   await ana.preferences.update({ mentions: false })
   await ana.devices.create({ platform: 'ios', provider: 'apns', token: 'a-push-token' })
   await backend.webhooks.create({ url: 'https://8.8.8.8/hook', events: ['message.new'] })
-  // As set last: it would judge what these users send.
+  // The hook is set last, because it would judge what these users send.
   await backend.hooks.setBeforeSend({ url: 'https://8.8.8.8/hook', onError: 'allow' })
   await operator.apps.update({ appId, settings: { messageRetentionDays: 400 } })
-  // As a server of an older version leaves it, that has shown an imported channel.
+  // A server of an older version leaves such a row of an imported channel that it has shown.
   await db`
     insert into imported_rows (app_id, record, key, channel_id, line, "row")
     values (${appId}, 'channel', ${channelId}, ${channelId}, 1, '{}')`
-  // As one of a crowd that has reacted, before the cleanup comes to it.
+  // A reaction to a deleted message, as a crowd leaves them, before the cleanup comes to it.
   await db`
     insert into reactions (app_id, message_id, emoji, user_id)
     values (${appId}, ${late.id}, '👎', 'ben')`
@@ -71,7 +71,7 @@ export async function rowsOf({ db }: World, appId: string): Promise<Rows> {
   return rows
 }
 
-/** Without the rows that mention one of these texts. */
+/** The rows that mention none of these texts. */
 export const without = (rows: Rows, texts: string[]) =>
   Object.fromEntries(
     Object.entries(rows).map(([name, some]) => [

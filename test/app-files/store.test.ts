@@ -53,7 +53,7 @@ test('an app is exported after an import that ended before clients were refreshe
   const names = ['shown', 'refused']
   await importInto(world(), [user('ana'), ...names.map((name) => channel(name))])
   const refused = channelIdOf(world(), 'refused')
-  // As a direct message is left whose two users had one already: for good, and not waited for.
+  // A direct message is left so if its two users had one already: for good, with nothing waiting.
   await db`update channels set deleted_at = 'infinity' where id = ${refused}`
   await db`delete from imported_rows where channel_id = ${refused}`
   for (const name of names)

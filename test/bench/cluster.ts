@@ -14,7 +14,7 @@ import { createDatabase, startServer } from './server.ts'
 import { print } from './support.ts'
 
 /**
- * What it costs to share the sockets among nodes: memory, the CPU of all nodes, PostgreSQL and
+ * Measures the cost of sharing sockets among nodes: memory, the CPU of all nodes, PostgreSQL and
  * Redis for each delivered event, and the return of the sockets of a node that was killed. One node
  * is measured first, in the same run. Each socket is another user, in ten channels of a hundred.
  */

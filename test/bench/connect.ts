@@ -12,7 +12,7 @@ import { createDatabase, pause, startServer } from './server.ts'
 import { print } from './support.ts'
 
 /**
- * What a socket costs: to connect and subscribe to 11 topics, to hold, and to be back after all
+ * The cost of a socket: to connect and subscribe to 11 topics, to hold, and to be back after all
  * were cut at once; beside a bare `ws` server that parses and answers the same commands. Each
  * socket is another user, who is in ten channels of a hundred members.
  */
@@ -53,7 +53,7 @@ async function measure(name: string, { url, work, stop }: Target, clients: Clien
     const [opened] = (await once(child, 'message')) as [Opened] // its only message
     return opened
   }
-  // Warm-up: what is made or compiled once is no cost of sockets.
+  // Warm-up: one-time work, such as compiling code, is no cost of sockets.
   await ask({ kind: 'open', url, clients: clients.slice(0, 200), atOnce: 20 })
   await ask({ kind: 'open', url, clients: [], atOnce: 1 })
   await pause(1_000)

@@ -9,7 +9,7 @@ import { openSockets, percentile, print, startNode, withDatabase } from './suppo
  * How fast one process delivers to many sockets, compared in the same run with a bare `ws` loop
  * that sends the same bytes to as many sockets with the same coalescing. The numbers depend on the
  * machine; the ratio is what counts. The sockets are in another process.
- * `--workers 1,2` measures servers with so many worker processes instead.
+ * `--workers 1,2` measures servers with that many worker processes instead.
  */
 const { values: given } = parseArgs({
   options: {

@@ -28,7 +28,7 @@ const dataDir = mkdtempSync(join(tmpdir(), 'parley-bench-'))
 const postgres = await startEmbeddedPostgres({ dataDir })
 const provider = await serveProvider()
 try {
-  // The first one warms up: what it takes does not count.
+  // The first round warms up, and its time does not count.
   for (let round = isSmoke ? 1 : 0; round <= ROUNDS; round++) {
     for (const setup of ['off', 'external', 'on'] as const) {
       const microseconds = await measure(setup, `bench_${setup}_${round}`)

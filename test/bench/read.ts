@@ -6,8 +6,8 @@ import { get, post } from './http/targets.ts'
 /**
  * A page of 50 messages, a list of 50 channels and marking a channel as read, each beside a
  * hand-written route with one statement on the same tables. The routes check no rights and know
- * neither reactions nor pins. Everything is unread when a round of marking begins. The edge is what
- * a call costs that needs neither the database nor a caller.
+ * neither reactions nor pins. Everything is unread when a round of marking begins. The edge is the
+ * cost of a call that needs neither the database nor a caller.
  */
 const options = readOptions()
 

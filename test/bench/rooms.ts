@@ -52,7 +52,7 @@ const works: Record<string, Work> = {
 }
 /** For these the answer is awaited. */
 const TRIPS = ['page', 'send, stored']
-/** Clients grow by what they load and send: after so many times they are replaced. */
+/** The number of turns after which clients, which grow as they load and send, are replaced. */
 const turnsOf = (what: string) => (what === 'page' ? 5 : 50)
 
 const rows: { what: string; small: number; large: number; ratio: number }[] = []
@@ -81,7 +81,7 @@ for (const [what, work] of Object.entries(works)) {
 }
 report()
 
-/** A live client with so many messages of a room loaded, and more on the server. */
+/** A live client with `size` messages of a room loaded, and more on the server. */
 async function load(size: number) {
   const realtime = createRealtime()
   const talk = createChannel('c', { me: 'me', memberIds: ['me', 'ana'], publish: () => {} })

@@ -73,7 +73,7 @@ export async function startServer(variables: Record<string, string>, profileDir?
     url,
     cpuSeconds: () => metric('process_cpu_seconds_total'),
     rss: () => metric('process_resident_memory_bytes'),
-    /** As when the machine fails, without any notice. */
+    /** Ends it without any notice, like a failure of the machine. */
     kill: () => child.kill('SIGKILL'),
     stop: async () => {
       if (child.exitCode !== null || child.signalCode !== null) return

@@ -9,7 +9,7 @@ const sockets: WebSocket[] = []
 const latencies: number[] = []
 const report = (message: object) => process.send?.(message)
 
-/** Set while the other process waits for so many latencies. */
+/** The number of latencies that the other process waits for, while it waits. */
 let awaited: number | undefined
 
 process.on('message', async (order: SocketsOptions | { latencies: number } | 'close') => {

@@ -106,7 +106,7 @@ export async function startNode(databaseUrl: string) {
 export type SocketsOptions = {
   url: string
   count: number
-  /** What each socket sends when it is open. */
+  /** The commands that each socket sends when it is open. */
   commands: object[]
   topics?: string[]
   stamped?: boolean

@@ -37,7 +37,7 @@ test('the keyboard alone suffices to create a channel, write and react to a mess
   await keys('Shift+Enter')
   await ana.keyboard.type('second line')
   await keys('Enter')
-  // Only then it has tools.
+  // The tools appear only once the message is sent.
   await expectVisible(message(ana, 'second line').and(ana.locator('[data-status=sent]')))
   await keys('Shift+Tab')
   await expect
@@ -172,7 +172,7 @@ test('on a touch screen one tap opens a channel, and the replies to a message', 
     hasTouch: true,
     isMobile: true,
   })
-  // It was chosen before it was shown: its field was measured while it had no size.
+  // The channel is already open but hidden: its field was measured while it had no size.
   await rowOf(page, 'Welcome').tap()
   const heightOf = (field: HTMLElement) => field.offsetHeight
   await expect.poll(() => composer(page, 'Welcome').evaluate(heightOf)).toBeGreaterThanOrEqual(30)
@@ -192,7 +192,7 @@ test('on a touch screen one tap opens a channel, and the replies to a message', 
   await page.context().close()
 })
 
-test('on a touch screen a tap reaches its control although the tools elsewhere close', async () => {
+test('on a touch screen a tap works although it closes the tools of another message', async () => {
   const page = await playground.open('?user=ben', {
     viewport: phone,
     hasTouch: true,
@@ -227,7 +227,7 @@ test('a question mark shows the keyboard shortcuts, except while typing', async 
   await page.context().close()
 })
 
-test('a refusal by the network is said in plain words', async () => {
+test('an action without a network is refused in plain words, without a code', async () => {
   const page = await playground.open('?user=ben')
   await expectVisible(page.getByText(/^Sent$|^Seen by /))
   await expectVisible(page.getByText('Live', { exact: true }))

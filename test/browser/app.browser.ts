@@ -44,7 +44,7 @@ test('a fresh app with the packed client compiles strictly and builds', () => {
   expect(readFileSync(join(app.folder, 'dist/index.html'), 'utf8')).toContain('/assets/')
 })
 
-test('two users of the fresh app talk, and what is written offline survives a reload', async () => {
+test('two users of the fresh app talk, and offline messages survive a reload', async () => {
   const [ana, ben] = await Promise.all([open('ana'), open('ben')])
   await say(ana, 'Soup?')
   await expectVisible(shown(ben, 'ana: Soup?'))
@@ -77,11 +77,11 @@ test('two users of the fresh app talk, and what is written offline survives a re
     await expect.poll(() => page.locator('[data-status=sent]').allInnerTexts()).toEqual(expected)
     await expect.poll(() => page.getByRole('listitem').count()).toBe(expected.length)
   }
-  // Calls that failed are what this is about.
+  // Calls fail without a network.
   problems.length = 0
 })
 
-test('a page of an insecure origin chats, without what browsers keep from it', async () => {
+test('a page on plain HTTP sends messages without the APIs of secure contexts', async () => {
   const page = await open('ben', { host: 'chat.test' })
   expect(await page.evaluate('[isSecureContext, typeof crypto.randomUUID]')).toEqual([
     false,
@@ -92,7 +92,7 @@ test('a page of an insecure origin chats, without what browsers keep from it', a
   expect(problems).toEqual([])
 })
 
-test('a service worker chats', async () => {
+test('a service worker can send a message', async () => {
   const page = await open('ana')
   const send = `async (address) => {
     const { installing, active } = await navigator.serviceWorker.register(address, {
@@ -119,7 +119,7 @@ test('a page without a build chats with the files of the package', async () => {
   expect(problems).toEqual([])
 })
 
-test('a page whose origin is not allowed, or whose server is another one, says so', async () => {
+test('a page shows an error if its origin is not allowed, or its server URL is wrong', async () => {
   const refused = await open('ben', { host: 'other.test', isLive: false })
   await expectVisible(refused.getByRole('alert').filter({ hasText: site.origin('other.test') }))
   await expectVisible(refused.getByRole('alert').filter({ hasText: 'ALLOWED_ORIGINS' }))

@@ -32,7 +32,7 @@ test("a message that the app's backend refuses is shown as not sent, with its re
   const backend = playground.backend()
   const url = `${playground.web()}/before-send`
   await backend.hooks.setBeforeSend({ url, onError: 'deny' })
-  // The server may not know it for five seconds, of users who have called before.
+  // For users who called before, the server may not know of the hook for five seconds.
   const { token } = await backend.tokens.create({ userId: 'cleo' })
   const { streams } = createApi({ url: new URL(playground.url()).origin, token })
   const nothing = { channelId: crypto.randomUUID(), messageId: crypto.randomUUID() }

@@ -5,7 +5,7 @@ import { networkOf } from '../support/browser-network.ts'
 import { message, say, usePlayground } from '../support/playground.ts'
 
 const playground = usePlayground()
-/** What a client makes, opening or coming back, whatever the page shows. */
+/** The calls of a client when it opens or reconnects, whatever the page shows. */
 const BUDGET = ['GET /api/channels', 'POST /api/sync']
 
 /** The calls of a page's client. The list without a query is that of the demo's preparation. */
@@ -18,7 +18,7 @@ function callsOf(page: Page) {
   })
   return calls
 }
-/** What counts: not that a message in view is marked as read. */
+/** The calls that count: all but those that mark a visible message as read. */
 const counted = (calls: string[]) => calls.filter((call) => !call.endsWith('/read')).toSorted()
 const isShown = (page: Page, name: string) =>
   Promise.all([
@@ -46,6 +46,6 @@ test('the playground opens with two calls, and comes back from an outage with tw
   await expectVisible(message(page, 'Written while Ana was away'))
   await isShown(page, 'Ben Okafor, offline')
   expect(counted(calls)).toEqual(BUDGET)
-  // Calls that failed are what an outage is about.
+  // Calls fail during an outage.
   playground.problems.length = 0
 })

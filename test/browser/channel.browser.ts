@@ -121,7 +121,7 @@ test('pictures and files are attached by address, and shown to others', async ()
   await expectVisible(received.getByRole('link', { name: /plan.pdf/ }))
   await expectVisible(received.getByRole('img', { name: 'A cat' }))
   await expect.poll(() => received.getByRole('listitem').count()).toBe(3)
-  // What is no picture is one until it has failed to load.
+  // The broken picture is shown as an image until it fails to load.
   await expect.poll(() => received.getByRole('img').count()).toBe(1)
   await expectVisible(received.getByRole('link', { name: /Broken/ }))
   await expectVisible(rowOf(ben, '3 attachments'))
@@ -170,11 +170,11 @@ test('on a phone the list is shown again once the open channel is left', async (
   await expectVisible(composer(page, 'Welcome'))
 })
 
-test('on a phone a channel that is joined again is shown, however late its record is', async () => {
+test('on a phone a channel that is joined again opens even if its record is late', async () => {
   const dora = playground.backend().as('dora')
   await dora.channels.create({ type: 'public', name: 'Lobby', memberIds: ['cleo'] })
   const page = await playground.openInTest('about:blank', { viewport: phone })
-  /** What the server has told while it was held back. */
+  /** The messages of the server that are held back; undefined while they are not. */
   let held: (() => void)[] | undefined
   await page.routeWebSocket(/.*/, (socket) => {
     socket.connectToServer().onMessage((text) => {
@@ -195,7 +195,7 @@ test('on a phone a channel that is joined again is shown, however late its recor
   await expectVisible(composer(page, 'Lobby'))
 })
 
-test('on a phone the list stays while a channel that was lost is asked for again', async () => {
+test('on a phone the list stays visible while a lost channel is loaded again', async () => {
   const dora = playground.backend().as('dora')
   await dora.channels.create({ type: 'public', name: 'Foyer', memberIds: ['cleo'] })
   const page = await playground.openInTest('about:blank', { viewport: phone })

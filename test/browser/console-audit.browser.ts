@@ -95,7 +95,7 @@ test('a failed job names its message, and leads to the channel', async () => {
   await expectVisible(page.getByRole('heading', { name: 'Soup of the day' }))
 })
 
-test('a key gets another name, purpose and end, and what is not touched stays', async () => {
+test('a key can get another name, scope and expiry, and keeps unchanged fields', async () => {
   const app = await createApp('Keys')
   const expiresAt = '2099-01-02T03:04:05.678Z'
   const key = await operator().apps.createKey({ appId: app.id, name: 'Old', expiresAt })
@@ -163,7 +163,7 @@ test('an app that is not among the first thousand has its name in the log of all
   await expectVisible(rowOf(page, 'apps.create').getByRole('link', { name: 'The latest of all' }))
 })
 
-test('the log of all apps breaks no name of an app into pieces', async () => {
+test('the audit log of all apps shows each name of an app on one line', async () => {
   await createModerated()
   const page = await openConsole('#/audit')
   const shown = rowOf(page, 'members.update').getByRole('link', { name: 'Moderated' }).first()
@@ -209,7 +209,7 @@ test('on a phone a long name of a channel is shown to its end', async () => {
   await screenshot(page, 'console-long-name-phone')
 })
 
-test('a link or Back that leads to another search shows its text', async () => {
+test('the search field shows the text of the search that a link or Back opens', async () => {
   const app = await createApp('Searched')
   const page = await openConsole(`#/apps/${app.id}/users`)
   const field = page.getByRole('searchbox', { name: 'Search users' })
@@ -224,7 +224,7 @@ test('a link or Back that leads to another search shows its text', async () => {
   await expect.poll(() => field.inputValue()).toBe('oka')
 })
 
-test('the log shows what was changed, and no bounds of a reading that found nothing', async () => {
+test('the log shows the changed fields, and no range for a read that found nothing', async () => {
   const app = await createApp('Before')
   const backend = createApi({ url: serverUrl(), apiKey: app.apiKey })
   const { id: channelId } = await backend.channels.create({ type: 'group', name: 'Silence' })

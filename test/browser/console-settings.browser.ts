@@ -49,7 +49,7 @@ test('settings are saved, and an app is deleted once its name is typed', async (
   expect(first - legend).toBeGreaterThan(25)
   await page.getByLabel('Messages of a user').fill('120')
   await button(page, 'Save').click()
-  // What is deleted does not come back.
+  // A shorter retention deletes messages for good, so it needs a confirmation.
   const dialog = page.getByRole('dialog')
   await expectVisible(dialog.getByText('Delete messages older than 365 days?'))
   await dialog.getByRole('button', { name: 'Cancel' }).click()
@@ -195,7 +195,7 @@ test('the sign-in says where the key is, and refuses a wrong one in words alone'
   expect(problems.splice(0).every((problem) => problem.includes('401'))).toBe(true)
 })
 
-test('an app that nobody has used yet is said to have had no active users', async () => {
+test('the overview of an app without users says that none were active', async () => {
   const { id } = await operator().apps.create({ name: 'Brand new' })
   const page = await openConsole(`#/apps/${id}`)
   await expectVisible(page.getByText('none in the last 30 days'))

@@ -152,7 +152,7 @@ test('the operator sees why a delivery failed, and what was audited in all apps'
   await screenshot(page, 'console-phone-audit-dark')
 })
 
-test('an address of something that does not exist says so, with a way back', async () => {
+test('the page of an unknown id says that it does not exist, and links to the list', async () => {
   const app = await createApp('Known')
   const page = await openConsole()
   const id = '019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81'

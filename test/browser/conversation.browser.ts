@@ -197,7 +197,7 @@ test('waiting messages survive a reload without a network and are stored once', 
   await ana.getByRole('switch', { name: 'Online' }).click()
   await expectVisible(message(ben, 'Four cups'))
   await expectVisible(message(ana, 'Four cups').and(ana.locator('[data-status=sent]')))
-  // What is newer than the snapshot comes with the first call.
+  // The first call brings the messages that are newer than the snapshot.
   const expected = ['One cup', 'Two cups', 'Three cups', 'Four cups']
   for (const page of [ana, ben])
     await expect.poll(() => textsIn(page, /\w+ cups?$/m)).toEqual(expected)

@@ -203,7 +203,7 @@ test('code has a button to copy it only where the page has a clipboard', async (
   const page = await playground.open('../docs#/api/messages/messages.send')
   const copy = page.getByRole('button', { name: 'Copy', exact: true })
   await expectVisible(copy)
-  // What a browser leaves out of a page that is not served securely.
+  // Browsers give no clipboard to a page that is not served securely.
   await page.addInitScript('delete Navigator.prototype.clipboard')
   await page.reload()
   await expectVisible(page.getByRole('region', { name: 'curl sample' }))

@@ -19,7 +19,7 @@ test('a user without channels sees what to do, and is not asked to choose one', 
   }
 })
 
-test('the tips of the demo hold for a touch screen, too', async () => {
+test('a tip of the demo works on a touch screen: a tap shows the tools of a message', async () => {
   const page = await playground.open('?user=ben', {
     viewport: { width: 390, height: 844 },
     hasTouch: true,

@@ -77,7 +77,7 @@ test('Enter opens what was found, and does not press the button below the dialog
   }
 })
 
-test('Ctrl+K leaves a form alone that is being filled in', async () => {
+test('Ctrl+K opens nothing while a form is being filled in', async () => {
   const { page, ana } = await openPanes()
   await ana.getByRole('button', { name: 'New channel' }).click()
   const field = page.getByRole('dialog').getByRole('textbox', { name: 'Name' })
@@ -88,7 +88,7 @@ test('Ctrl+K leaves a form alone that is being filled in', async () => {
   await expect.poll(() => page.getByRole('dialog').count()).toBe(1)
 })
 
-test('why no message to a person can be written is said where one sees it', async () => {
+test('opening messages from a profile without a network closes it and says why', async () => {
   const { page, ana, profile } = await openPanes()
   await rowOf(page, 'Welcome').first().click()
   await ana.getByRole('log').getByRole('button', { name: 'Cleo Martin' }).first().click()
@@ -126,7 +126,7 @@ async function createChannel(name: string) {
   return { channelId, ana, ben, unreadCount }
 }
 
-test('a reply is in its thread alone, and read with the channel', async () => {
+test('a reply is shown only in its thread, and is read with its channel', async () => {
   const { channelId, ...users } = await createChannel('Planning')
   const { id: parentId } = await users.ben.messages.send({ channelId, text: 'The plan' })
   for (const text of ['Reads well', 'Thanks'])
@@ -210,7 +210,7 @@ test('a message that is sent from among older ones is shown with the newest', as
   await screenshot(page, 'sent-from-older')
 })
 
-test('a message that could not be shown is not scrolled to once it is loaded later', async () => {
+test('a message that failed to load is not scrolled to when it is loaded later', async () => {
   const page = await openArchive('Attic')
   await expectVisible(message(page, 'Line 129.'))
   await page.route(/messages\?.*after=/, (route) => route.abort('connectionrefused'))

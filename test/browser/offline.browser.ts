@@ -20,11 +20,11 @@ async function sayInWelcome(page: Page, text: string) {
   await expectVisible(message(page, text))
 }
 
-test('after an offline reload the page shows what it had, and what waits to be sent', async () => {
+test('after an offline reload the page shows its snapshots and the unsent messages', async () => {
   const network = await networkOf(ana)
   await ana.reload()
   await expectVisible(ana.getByText('Live', { exact: true }))
-  // What is shown is stored now and then.
+  // The page stores snapshots of its data only now and then.
   const both = ['list', expect.stringMatching(/^room /)]
   await expect.poll(() => storedSnapshots(ana)).toEqual(expect.arrayContaining(both))
   await network.cut()
@@ -47,11 +47,11 @@ test('after an offline reload the page shows what it had, and what waits to be s
   await network.mend()
   await expectVisible(message(ben, 'Written without a network'))
   await expectHidden(ana.getByText('Waiting for the network'))
-  // Calls that failed are what this is about.
+  // Calls fail without a network.
   playground.problems.length = 0
 })
 
-test('a channel that was never loaded is not said to be empty without a network', async () => {
+test('without a network a channel that was never loaded is not shown as empty', async () => {
   const page = await playground.open('?user=cleo')
   const network = await networkOf(page)
   await page.reload()
@@ -73,7 +73,7 @@ test('a channel that was never loaded is not said to be empty without a network'
   await page.context().close()
 })
 
-test('nobody is said to be online or offline while that is not known', async () => {
+test('nobody is shown as online or offline while presence is unknown', async () => {
   const page = await playground.open('?user=ana')
   const network = await networkOf(page)
   await page.reload()
@@ -95,7 +95,7 @@ test('nobody is said to be online or offline while that is not known', async () 
   await page.context().close()
 })
 
-test('earlier messages are not said to load after an offline reload', async () => {
+test('earlier messages are said to need the network after an offline reload', async () => {
   const { channels } = await playground.backend().as('ben').channels.list()
   const { id } = channels.find(({ name }) => name === 'Word chain') ?? {}
   const page = await playground.open('?user=ben')
@@ -113,7 +113,7 @@ test('earlier messages are not said to load after an offline reload', async () =
   await page.context().close()
 })
 
-test('more channels that cannot be loaded are said to need the network', async () => {
+test('loading more channels without a network says that it needs the network', async () => {
   const cleo = playground.backend().as('cleo')
   for (let count = 0; count < 51; count++)
     await cleo.channels.create({ type: 'group', name: `Room ${count}` })

@@ -12,8 +12,8 @@ import { freePorts } from '../support/ports.ts'
 import { wsUrlOf } from '../support/realtime.ts'
 import { createWorld, type World } from '../support/world.ts'
 
-// What a newcomer does: an application that Vite has made, the packed client, and the blocks of the
-// client's README pasted as they are, but for the ports.
+// Follows the quick start as a newcomer does: an application made by Vite, the packed client, and
+// the blocks of the client's README pasted as they are, but for the ports.
 
 let app: Awaited<ReturnType<typeof createApp>>
 let world: World
@@ -89,7 +89,7 @@ function paste(backendPort: number) {
   }
 }
 
-/** Starts what `npm run dev` and `npm run preview` start. */
+/** Starts the servers of `npm run dev` and `npm run preview`. */
 async function serve([devPort = 0, previewPort = 0]: number[]) {
   const options = { root: app.folder, logLevel: 'error' } as const
   const dev = await createServer({ ...options, server: { port: devPort, strictPort: true } })

@@ -16,7 +16,7 @@ test.each([
   await rowOf(page, 'Welcome').click()
   await expectVisible(message(page, 'Then take Ben offline'))
   const top = await page.getByRole('log').evaluate((log) => log.getBoundingClientRect().top)
-  // What is above the messages takes at most 14 % of a phone's 844 pixels.
+  // The part above the messages takes at most 14 % of a phone's 844 pixels.
   if (name === 'narrow') expect(top).toBeLessThanOrEqual(0.14 * 844)
   await useTool(message(page, 'Then take Ben offline').first(), 'Quote')
   await expectVisible(page.locator('.composer-quote'))
@@ -37,7 +37,7 @@ test.each([
   await page.context().close()
 })
 
-test('the quote of a reply leads to its thread, also once that has lost its root', async () => {
+test('the quote of a reply opens its thread, even after the root was deleted', async () => {
   const ben = playground.backend().as('ben')
   const { channels } = await ben.channels.list({})
   const { id: channelId = '' } = channels.find(({ name }) => name === 'Welcome') ?? {}

@@ -143,7 +143,7 @@ test('calls without a network are shown as failed', async () => {
   await expectVisible(page.getByText('Live', { exact: true }))
 })
 
-test('whether the wire view is open is remembered, and Escape closes it', async () => {
+test('the wire view stays open or closed over a reload, and Escape closes it', async () => {
   const page = await openWire()
   await page.reload()
   await expectVisible(line(page, 'Socket of ana: ?connect ?ok'))

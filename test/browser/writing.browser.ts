@@ -155,7 +155,7 @@ test('a key of an input method neither sends nor chooses, and closes no thread',
   await expectHidden(reply)
 })
 
-test("an @ before what is no member's id mentions nobody, and is shown as text", async () => {
+test("an @ before text that is no member's id is shown as text, not as a mention", async () => {
   await say(page, 'For @be and @ben', 'Message Launch week')
   const text = message(page, 'For @be and').locator('.message-text')
   await expectVisible(text.getByText('@Ben'))
@@ -176,7 +176,7 @@ test('a profile that could not be loaded offers no message to its user', async (
   expect(problems.every((problem) => problem.includes('ERR_CONNECTION_REFUSED'))).toBe(true)
 })
 
-test('a space that is typed after a chosen mention is not a second one', async () => {
+test('typing a space after a chosen mention adds no second space', async () => {
   const field = composer(page, 'Launch week')
   await field.pressSequentially('For @be')
   await expectVisible(page.getByRole('option', { name: /Ben Okafor/ }))
@@ -187,7 +187,7 @@ test('a space that is typed after a chosen mention is not a second one', async (
   await field.fill('')
 })
 
-test("the line above new messages is gone with one's own answer", async () => {
+test("sending an answer removes the user's line above new messages", async () => {
   const ben = playground.backend().as('ben')
   const { channels } = await ben.channels.list()
   const { id: channelId = '' } = channels.find(({ name }) => name === 'Word chain') ?? {}

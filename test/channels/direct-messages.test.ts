@@ -106,7 +106,7 @@ describe('direct messages', () => {
     const direct = (id: string, key: { clientId?: string } = {}) =>
       ana.channels.create({ type: 'messaging', memberIds: [id], ...key })
     const group = (clientId: string) => ana.channels.create({ type: 'group', name: 'G', clientId })
-    // Whichever was there first.
+    // Either the direct message or the group may be there first.
     const [ofBen, early] = [await direct('key-ben'), await group('early')]
     const [late, ofCem] = [await group('late'), await direct('key-cem')]
     expect((await direct('key-ben', { clientId: 'early' })).id).toBe(early.id)

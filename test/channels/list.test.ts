@@ -169,7 +169,7 @@ describe('listing channels', () => {
       const [ana] = await world().users('ana')
       const create = (type: 'public' | 'livestream') => ana.channels.create({ type, name: 'Open' })
       const [older, newer] = [await create(type), await create('livestream')]
-      // Those of other apps, the newest of all, take no place of a page.
+      // Channels of other apps, the newest of all, take no place of a page.
       const stranger = await world().stranger()
       const { token } = await stranger.tokens.create({ userId: 'zoe' })
       await world().api({ token }).channels.create({ type: 'public', name: 'Elsewhere' })

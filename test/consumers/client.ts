@@ -10,7 +10,7 @@ declare module '@parley/client' {
   }
 }
 
-/** What a developer may write with only the package: a backend, and a client in Node.js. */
+/** Code that needs only the package: a backend, and a client in Node.js. */
 export async function main(url: string, wsUrl: string, apiKey: string) {
   const server = createChatServer({ url, apiKey })
   const chat = createChatClient({
@@ -30,7 +30,7 @@ export async function main(url: string, wsUrl: string, apiKey: string) {
   await server.as('ana').messages.delete({ channelId: id, messageId: order.id })
   const room = chat.channel(id)
   room.watch()
-  // Once it is subscribed to, the channel's events come.
+  // The channel's events come once it is subscribed to.
   await until(room.messages, ({ status }) => status === 'ready')
   const received: string[] = []
   const isReceived = new Promise<void>((resolve) => {

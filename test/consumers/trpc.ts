@@ -1,7 +1,7 @@
 import { type AppRouter, contract, limits, Message } from '@parley/contract'
 import { createTRPCClient, httpBatchLink, TRPCClientError } from '@trpc/client'
 
-/** What a TypeScript backend may write with only the contract. */
+/** Code of a TypeScript backend that needs only the contract. */
 export async function main(url: string, token: string) {
   const requests: string[] = []
   const client = createTRPCClient<AppRouter>({

@@ -11,7 +11,7 @@ import { serveTrpc } from '@parley/server/http/trpc'
 import { expect, inject, onTestFinished, test } from 'vitest'
 import { until } from '../support/until.ts'
 
-/** What is logged of an error that an operation threw. */
+/** The lines that are logged for an error of an operation. */
 function logged(error: unknown) {
   const lines: object[] = []
   const write = (level: string) => (fields: object, message: string) =>
@@ -64,7 +64,7 @@ test('a caller mistake is not logged, and a call that a lost database fails for 
   ])
 })
 
-/** A server without routes, and what it logs of errors. */
+/** A server without routes, and its log lines about errors. */
 function serverWithLines() {
   const lines: object[] = []
   const error = (fields: object, message: string) => void lines.push({ ...fields, message })
@@ -98,7 +98,7 @@ test('a bug of a route is logged with its request', async () => {
 test('a bug of a tRPC call is logged with its request', async () => {
   const { app, lines } = serverWithLines()
   const get = { op: contract.channels.get, call: async () => bug() }
-  // No sockets come.
+  // No sockets are opened.
   app.decorate('websocketServer', {} as never)
   serveTrpc(app, { channels: { get } } as never, { timings: {} } as never)
   const { statusCode } = await app.inject('/trpc/channels.get')
@@ -127,7 +127,7 @@ test('a client that leaves amid its streamed body is no bug', async () => {
   expect(lines).toEqual([])
 })
 
-/** What a line of the log has of an error that a job or the realtime part met. */
+/** The error in a log line of a job or of the realtime part. */
 function lineOf(error: unknown) {
   const err = logFormat('info').serializers.err(error)
   return { err, text: JSON.stringify(err) }
@@ -141,7 +141,7 @@ test('no line of the log has values of the database: not of jobs, nor of realtim
   const twice = await failed(db`insert into once select 'hush' from generate_series(1, 2)`)
   const invalid = await failed(db`select ${'hush'}::text::int`)
   await db.end()
-  // As the driver of the queue has it.
+  // The driver of the queue throws such an error.
   const ofQueue = Object.assign(new Error('duplicate key value violates unique constraint "one"'), {
     ...{ code: '23505', severity: 'ERROR', detail: 'Key (id)=(hush) already exists.' },
     ...{ table: 'jobs', constraint: 'one', where: 'hush' },

@@ -73,7 +73,7 @@ const deliveryOf = (rev: number) => ({
 const grown = (heard: Heard[], place: number, change: Partial<Heard['growth']>) =>
   Object.assign(heard[place]?.growth ?? {}, change)
 
-/** What each check must see, of bots, imports, webhooks and Redis. */
+/** The violations of bots, imports, webhooks and Redis that each check must detect. */
 export const backendViolations: Violation[] = [
   [
     'a streamed text that lost what was stored',

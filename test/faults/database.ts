@@ -67,7 +67,7 @@ export async function startDatabase({
     },
     ask,
     use,
-    /** Sets its clock so many seconds ahead of the real one, if the scenario needs that. */
+    /** Sets its clock this many seconds ahead of the real one, if the scenario needs that. */
     setClock: (seconds: number) => clock?.set(seconds),
     /** Resolves when it is down. `fast` ends sessions, `immediate` is a crash. */
     stop: async (mode: 'fast' | 'immediate') => {
@@ -90,8 +90,8 @@ export async function startDatabase({
     },
     /** Ends the backends of these application names. Returns how many there were. */
     terminate: async (names: string[]) => {
-      // PostgreSQL may check the conditions of one query in any order: two queries, lest it ends
-      // what another condition would have spared.
+      // PostgreSQL may evaluate the conditions of one query in any order. The names are selected
+      // first, so that it ends no backend with another name.
       const ended = await ask<{ pid: number }>(
         `with named as materialized (
           select pid

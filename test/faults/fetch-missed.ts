@@ -6,9 +6,9 @@ import type { Random } from './random.ts'
 import type { Rig } from './rig.ts'
 
 /**
- * Fetches what a client may have missed that was not connected, as the documentation asks for after
- * a reconnect: how many messages are unread, and who is online. What it finds counts as heard. It
- * gives up at `signal`, when the client has reconnected once more.
+ * Fetches the unread counts and the presence that a client may have missed while disconnected, as
+ * the documentation asks after a reconnect. The fetched state counts as heard. It gives up at
+ * `signal`, when the client has reconnected once more.
  */
 export async function fetchMissed(
   rig: Rig,

@@ -12,8 +12,8 @@ export const ephemeral = (type: string, about: Partial<Heard> = {}): Heard => ({
 })
 
 /**
- * Adds what a client found that asked after it had heard `place` events. What it heard meanwhile
- * about the same subject is the same, or newer.
+ * Adds the state that a client fetched after it had heard `place` events. Events heard meanwhile
+ * about the same subject say the same, or are newer.
  */
 export function addFound({ heard }: Subscription, place: number, found: Heard[]) {
   const meanwhile = new Set(heard.slice(place).map(subjectOf))

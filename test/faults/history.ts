@@ -7,7 +7,7 @@ export const CLOSED_IN_TRANSACTIONS = 'closed in transactions'
 export const DATABASE_CLOCK_SET = 'clock of the database set'
 
 /**
- * What happened in a run, and what was found after it, as plain data: each check is a function of
+ * The events of a run and the state found after it, as plain data: each check is a function of
  * it. Times are those of the rig's monotonic clock, in milliseconds.
  */
 export type History = {
@@ -26,7 +26,7 @@ export type History = {
    * and who is online.
    */
   told: number[]
-  /** How soon that must be, in milliseconds. */
+  /** The most milliseconds that each of these may take. */
   toldWithinMs: number
   messages: SentMessage[]
   /** Messages that grew while a bot wrote them. */
@@ -39,9 +39,9 @@ export type History = {
   subscriptions: Subscription[]
   /** Whether the app has a webhook for all of its events. */
   hasWebhook: boolean
-  /** What the receiver of the webhook has accepted, repeats included. */
+  /** The deliveries that the receiver of the webhook accepted, repeats included. */
   hooked: Hooked[]
-  /** What the provider got, repeats included: `message:user:workflow`. */
+  /** The pushes that the provider received, repeats included: `message:user:workflow`. */
   pushes: string[]
   members: string[]
   /** The users who connect and leave, and whether they are connected at the end. */
@@ -107,7 +107,7 @@ export type Stream = {
   clientId: string
   channelId: string
   userId: string
-  /** What its author would have written. */
+  /** The whole text that its author means to write. */
   text: string
   /** How many characters are known to be stored, and since when. */
   stored: number
@@ -158,7 +158,7 @@ export type Heard = {
   channelId: string | undefined
   userId: string | undefined
   count: number | undefined
-  /** Of a message that grows: what came, and when. */
+  /** The text received of a message that grows, and when. */
   growth?: Growth & { time: number }
 }
 
@@ -172,7 +172,7 @@ type Hooked = {
   rev: number | undefined
 }
 
-/** What the database and every node say after the run. */
+/** The state after the run, from the database and from every node. */
 export type Found = {
   channels: { id: string; topic: string; lastSeq: number; rev: number }[]
   /** By topic, in the order of offsets. */
@@ -183,15 +183,15 @@ export type Found = {
   unread: { node: number; userId: string; counts: Record<string, number>; total: number }[]
   /** The read positions of the members. */
   positions: { userId: string; channelId: string; lastReadSeq: number }[]
-  /** What each node says about the visitors. */
+  /** The presence of the visitors, as each node reports it. */
   presence: { node: number; userId: string; isOnline: boolean }[]
-  /** What each node says about the channels. */
+  /** Whether the channels are frozen, as each node reports it. */
   frozen: { node: number; channelId: string; isFrozen: boolean }[]
   /** The messages of channels that were imported, in the order of their seqs. */
   imported: { channelId: string; texts: string[] }[]
   /** Rows whose counters are not what other rows say, by kind. */
   wrongRows: Record<string, number>
-  /** What each node says about Redis, if it has one. */
+  /** The state of Redis that each node reports, if it has one. */
   redis: { node: number; state: string | undefined }[]
 }
 

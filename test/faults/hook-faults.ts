@@ -21,7 +21,7 @@ export const failReceiver = ({ fault, receiver, random }: Rig) =>
     receiver.answerWith()
   })
 
-/** It has done its work when it is too late to say so: those deliveries come again. */
+/** The receiver answers only after the timeout, so those deliveries are repeated. */
 export const delayReceiver = ({ fault, receiver }: Rig) =>
   fault({ ...harmless, name: 'receiver late' }, async () => {
     receiver.answerWith((response) => {

@@ -104,7 +104,7 @@ export async function openLine(target: () => string) {
     silence: () => {
       for (const pair of pairs) pair.isSilent = true
     },
-    /** Nothing passes, old or new, until `thaw`: then what was held does. */
+    /** Holds all bytes of old and new connections until `thaw`, which lets them pass. */
     freeze: () => {
       isFrozen = true
       for (const { near, far } of pairs) {
@@ -127,7 +127,7 @@ export async function openLine(target: () => string) {
     delay: (milliseconds: number) => {
       delayMs = milliseconds
     },
-    /** Ends connections as `finish` does, where this says; until it is called without. */
+    /** Ends connections as `finish` does, where `where` says. A call without it stops that. */
     closeInTransactions: (where?: Closure) => {
       closure = where
     },

@@ -12,7 +12,7 @@ const OPTIONS = {
   seconds: { type: 'string' },
   /** The time in which everything must become right after the last fault, in seconds. */
   settle: { type: 'string', default: '100' },
-  /** Repeats the scenarios, each time with the next seed, for so long. */
+  /** Repeats the scenarios for this many minutes, each time with the next seed. */
   minutes: { type: 'string', default: '0' },
   hours: { type: 'string', default: '0' },
   /** Runs nothing, and adds up what runs have printed into these files, with commas. */

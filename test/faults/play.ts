@@ -37,7 +37,7 @@ export async function play(
     await Promise.race([harm(scenario, rig, harmDone.signal), senders])
     clearTimeout(timer)
     await Promise.all([visitors.ended, typists])
-    // No call may be refused from then on, for which there must be calls.
+    // No call may be refused from then on. The load must go on, or no call would show it.
     if (options.isMachineIdle || scenario.loadGoesOn)
       await delay(rig.history.returnWithinMs + QUIET_MS)
     load.abort()
@@ -64,7 +64,7 @@ export async function play(
   }
 }
 
-/** Checks until nothing is violated, or the time for what is told late is over. */
+/** Checks until nothing is violated, or the time for late news is over. */
 async function settle(rig: Rig, seconds: number) {
   const end = rig.now() + 1_000 * seconds
   const began = rig.now()

@@ -25,7 +25,7 @@ export const killRedis = ofRedis('Redis kill -9', async (redis, { random }) => {
 /** Its data is gone, and with it all subscriptions. */
 export const flushRedis = ofRedis('Redis flushed', async (redis) => redis.flush())
 
-/** Some nodes, or all, wait for what does not come. */
+/** Some or all nodes wait for answers that do not come. */
 export const freezeRedisLines = ofRedis('Redis blackholed', async (_, rig) => {
   const lines = someLines(rig)
   for (const line of lines) line.freeze()

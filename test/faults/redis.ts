@@ -10,7 +10,7 @@ import { startRedis } from '../support/redis.ts'
 /** One server, or a server and its replica with three Sentinels. */
 export type RedisKind = 'single' | 'sentinels'
 
-/** So high that only a defect refuses calls: what counts is that they are counted. */
+/** So high that only a defect refuses calls. The limits make the nodes count calls in Redis. */
 const limits = '1000000'
 const MASTER = 'chat'
 const ASK_EVERY_MS = 100
@@ -110,7 +110,7 @@ async function startSentinel(folder: string, n: number, masterPort: number) {
   return { port, kill }
 }
 
-/** What a server answers. Empty if it does not. */
+/** The answer of a server; empty if it does not answer. */
 const ask = async (port: number, ...command: string[]) => {
   const run = promisify(execFile)('redis-cli', ['-p', String(port), ...command])
   const { stdout } = await run.catch(() => ({ stdout: '' }))

@@ -126,7 +126,7 @@ async function deleteMessage({ rig, api }: Sender, { id, sent }: Own) {
   })
 }
 
-/** What was sent before is then older than it was, and may be too old to be deleted. */
+/** Whether the clock was set, which ages earlier messages: they may be too old to delete. */
 const wasDatabaseClockSet = ({ history }: Rig) =>
   history.faults.some(({ name }) => name.startsWith(DATABASE_CLOCK_SET))
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Asked } from './history.ts'
 
-/** How soon a node serves again after its database: what is promised. */
+/** The promised time until a node serves again after its database. */
 export const RETURN_MS = 2_000
 /**
  * How much slower a machine may be that does other work as well. The figures say what was measured.
@@ -22,7 +22,7 @@ const RETURN_GIVEN_UP_MS = 60_000
 export type Probe = (signal: AbortSignal) => Promise<number>
 
 /**
- * How many milliseconds pass until the node has answered a read and a write, and what was asked
+ * How many milliseconds pass until the node has answered a read and a write, and the calls made
  * until then: calls that are refused at once wait for the database, those that hang for a node.
  */
 export async function untilServing(probes: Record<Asked['kind'], Probe>) {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { groupsOf } from './groups.ts'
 import type { Played } from './play.ts'
 
-/** What a scenario prints: its figures and its violations, as one line of JSON. */
+/** The output of a scenario: its figures and its violations, as one line of JSON. */
 export type Line = Pick<Played, 'violations'> &
   Played['figures'] & { scenario: string; seed: number }
 

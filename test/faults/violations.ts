@@ -18,7 +18,7 @@ import { CLOSED_IN_TRANSACTIONS, type FoundMessage } from './history.ts'
 
 export type Violation = [string, (keyof typeof checks)[], Break]
 
-/** What each check must see, of the conversation of a run. */
+/** The violations in the conversation of a run that each check must detect. */
 export const violations: Violation[] = [
   [
     'an acknowledged message that is missing',

@@ -133,7 +133,7 @@ const unusable = [
 ] as const
 
 test.each(unusable)(
-  'a hook that answers with %s decides as was set for errors',
+  'a hook that answers with %s is handled as its `onError` says',
   async (_, answer) => {
     const [allowing, denying] = [await newScene({ onError: 'allow' }), await newScene()]
     current().receiver.answerWith(answer)

@@ -30,7 +30,7 @@ test('a hook that is set again keeps its secret, and only setting it shows that'
   expect([appId, again.secret]).not.toContain(secret)
 })
 
-test('a hook that cannot be asked, or not in time, is refused', async () => {
+test('a hook with an unusable URL, timeout or onError is refused', async () => {
   const { backend } = await newScene()
   const url = 'https://shop.example.com/'
   const { hooks } = backend
@@ -59,7 +59,7 @@ test('a deleted hook is asked no more', async () => {
   expect(asked()).toEqual([])
 })
 
-/** What a server does with its hooks, and what it logs and counts. */
+/** Asks hooks as a server does, and collects the log lines and the metrics. */
 function newAsker() {
   const { receiver } = current()
   const metrics = createMetrics()
@@ -150,7 +150,7 @@ test('a refused edit changes nothing, and only what its author may edit is scree
   expect(asked()).toHaveLength(4)
 })
 
-test('one of two edits at once, each screened with the old half of both, is stored', async () => {
+test('of two concurrent edits of text and metadata, one is stored and one refused', async () => {
   const { ana, send, asked, channelId } = await newScene()
   const { receiver } = current()
   receiver.answerWith(allow)
@@ -171,7 +171,7 @@ test('one of two edits at once, each screened with the old half of both, is stor
   expect(saw).toContainEqual({ text: edited[0]?.text, custom: edited[0]?.custom ?? undefined })
 })
 
-test('an edit that is not screened, as it changes nothing, undoes no other', async () => {
+test('an edit that changes nothing does not undo a concurrent edit', async () => {
   const { ana, send, channelId } = await newScene()
   const { receiver, world } = current()
   receiver.answerWith(allow)
@@ -190,7 +190,7 @@ test('an edit that is not screened, as it changes nothing, undoes no other', asy
   expect(await ana.messages.get(ref)).toMatchObject({ text: 'New' })
 })
 
-test('metadata whose hook repeats the text, even none, is changed and ends no stream', async () => {
+test('an edit of metadata does not end a stream if its hook repeats the empty text', async () => {
   const { ana, apiKey, channelId } = await newScene()
   const { receiver, world } = current()
   const asAna = world.api({ apiKey, userId: 'ana' })
@@ -227,7 +227,7 @@ test('a hook that fails is logged once until it works again, and each verdict co
   expect([await countOf('error'), await countOf('allow')]).toEqual([5, 1])
 })
 
-test('a bounded number of messages of an app waits for its hook, beside other apps', async () => {
+test('the messages that wait for a hook are limited per app, and delay no other app', async () => {
   const { receiver } = current()
   const { askFor, lines } = newAsker()
   const held: (() => void)[] = []

@@ -5,7 +5,7 @@ import { UnfetchableError } from '@parley/server/core/guarded-request'
 import { createMetrics } from '@parley/server/core/metrics'
 import { expect, test } from 'vitest'
 
-test('questions that failed make room for others', async () => {
+test('failed questions to a hook do not count towards its limit', async () => {
   let asked = 0
   const ask = createAskBeforeSend({
     request: async () => {

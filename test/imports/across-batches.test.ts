@@ -7,7 +7,7 @@ import { useWorld } from '../support/world.ts'
 import { at, channel, channelIdOf, importInto, member, message, post, user } from './records.ts'
 
 const world = useWorld({ timings: { reconcileMs: 300 } })
-/** So many records that the next one is in another batch. */
+/** Enough records that the next one is in another batch. */
 const others = upTo(limits.imports.batch.lines).map(() => user('ana'))
 
 test('a record may name what came any number of lines before it', async () => {
@@ -208,7 +208,7 @@ test('the limits of a channel count what a killed import has stored', async () =
   const first = before.length + 1
   expect(refusals).toEqual([
     { line: first + 1, reason: `emoji: a message can have at most ${kinds} kinds` },
-    // Of the pins the earliest are taken.
+    // The earliest pins are taken.
     { line: first + 2, reason: `messageId: a channel can have at most ${limits.pins} pins` },
   ])
 })

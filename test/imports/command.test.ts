@@ -58,7 +58,7 @@ test('an import that is killed goes on where it was when its file is sent again'
   await expect.poll(async () => (await waiting()).length, { timeout: 60_000 }).toBeGreaterThan(400)
   killed.child.kill('SIGKILL')
   await killed.ended
-  // What it had sent may still be carried out, and renew its lease.
+  // The statements that it had sent may still be carried out, and renew its lease.
   const sessions = () => db`
     select
     from pg_stat_activity
@@ -150,7 +150,7 @@ test('a file whose lines are all refused ends the command with an error', async 
   expect(code).toBe(1)
   expect(stderr).toMatch(/^Nothing was imported: see the refusals$/m)
   expect(JSON.parse(stdout)).toMatchObject({ isFinished: true, refused: 2 })
-  // What is there already is no reason.
+  // A record that is there already is no reason for an error.
   writeFileSync(file, `${one}\n${JSON.stringify(user('ana'))}\n`)
   for (const refused of [1, 1]) {
     const again = await parley('import', file, '--app', world().appId).ended

@@ -20,7 +20,7 @@ const inKitchen = { cid: 'team:kitchen', created_at: createdAt }
 const soup = { ...inKitchen, id: 'm1', user: 'ana', type: 'regular', text: 'Soup?' }
 const entity = (type: string, item: object) => ({ type, item })
 
-test('what was deleted at Stream is reported, and not brought back', async () => {
+test('records that were deleted at Stream are reported, and not brought back', async () => {
   const { records, problems } = await recordsOf(streamExport, [
     entity('channel', { ...kitchen, deleted_at: later }),
     entity('member', { ...inKitchen, user_id: 'ben', deleted_at: later }),

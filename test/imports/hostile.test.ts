@@ -69,7 +69,7 @@ test('an import of any lines answers, keeps counters exact and ends', async () =
     const text = [...before, ...whole, ...after].map((line) => `${line}\n`).join('')
     const first = await post({ url, apiKey }, text.slice(0, text.length - cut))
     expect(first.status).toBe(200)
-    // What refers to a later line is imported by the next run.
+    // A record that refers to a later line is imported by the next run.
     for (let runs = 0, imported = 1; imported > 0; runs++) {
       if (runs > 8) throw new Error('each run imports something')
       const { status, body } = await post({ url, apiKey }, text)

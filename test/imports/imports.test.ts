@@ -119,7 +119,7 @@ test('unread counts follow from read positions, and are 0 without one', async ()
     )
   const kitchenId = channelIdOf(world(), 'kitchen')
   const directId = channelIdOf(world(), 'direct')
-  // Of the five after it, one is silent and one is Ben's own.
+  // One of the five after it is silent, and one is Ben's own.
   expect(await listed(ben)).toEqual({
     [kitchenId]: { unreadCount: 3, memberCount: 2 },
     [directId]: { unreadCount: 0, memberCount: 2 },
@@ -164,7 +164,7 @@ test('the replies of a thread are counted as they are stored, and not all again'
   onTestFinished(alone.stop)
   const { pool, db } = alone
   const replies = 1_200
-  // What is read by the indexes that lead from a message to its replies.
+  // Counts the entries read in the indexes that lead from a message to its replies.
   const readOfThreads = async () => {
     await pool.use((connection) => connection.unsafe('select pg_stat_force_next_flush()'))
     const [row] = await db<{ read: number }[]>`

@@ -181,7 +181,7 @@ test('a mark is refused as one of something deleted, and not as one too many', a
   expect(refusals.slice(1)).toEqual([5, 6].map((line) => ({ line, reason })))
 })
 
-test('a mark of something deleted takes the place of no other', async () => {
+test('a mark of something deleted does not count towards the limits', async () => {
   const by = { userId: 'uma', createdAt: at(60) }
   const mark = (emoji: string, userId = 'uma'): ImportRecord => ({
     ...{ record: 'reaction', messageId: 'full1', emoji, ...by, userId },
@@ -200,7 +200,7 @@ test('a mark of something deleted takes the place of no other', async () => {
     ),
   ]
   await importPart(records)
-  // Her reaction still waits.
+  // The reaction of eve still waits.
   const report = await withoutCleanup(world(), async () => {
     await world().backend.users.delete({ userId: 'eve' })
     return importInto(world(), records)
@@ -208,7 +208,7 @@ test('a mark of something deleted takes the place of no other', async () => {
   const [reaction, pin] = ['reaction', 'pin'].map(
     (kind) => records.findIndex(({ record }) => record === kind) + 1,
   )
-  // What waits from the first part is refused once, at the end.
+  // The marks that wait from the first part are refused once, at the end.
   expect(report.refusals.map(({ line }) => line)).toEqual([1, reaction, pin])
   const { reactions, pins } = report.skipped
   expect([report.refused, reactions, pins]).toEqual([

@@ -234,7 +234,7 @@ test('a user deleted during an import leaves nothing but tombstones', async () =
     ['g2', 2, false],
   ])
   await expectExactCounters(world())
-  // In the channels that came later the user is erased again.
+  // The user is erased again in the channels that came later.
   await erased(world())
   expect(await world().db`select from former_members where user_id = 'gone'`).toEqual([])
 })

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { hasRedis } from '../support/redis.ts'
 import { bundled } from '../support/start.ts'
 
-/** What a benchmark prints as JSON. */
+/** The figures that a benchmark prints as JSON. */
 async function figuresOf(program: string, ...options: string[]): Promise<unknown> {
   const [server] = bundled()
   const { stdout } = await promisify(execFile)(
@@ -47,7 +47,7 @@ test('the benchmark of sends measures every target, and no request fails', async
     'parley, spread',
     'parley, hot',
   ])
-  // What counts statements and CPU is alive as well.
+  // The counter of statements and CPU is alive as well.
   for (const { target, statements } of rows)
     if (target !== 'bare') expect(statements).toBeGreaterThan(0)
 })

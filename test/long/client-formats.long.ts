@@ -93,7 +93,7 @@ async function answersOf(cwd: string) {
 }
 
 const IMPORT = /^[^"'\n]*(?:from|import) "([^"]+)";$/gm
-/** What the files of a folder import. */
+/** The names that the files of a folder import. */
 const importsOf = (folder: string) =>
   readdirSync(folder)
     .filter((file) => file.endsWith('.js'))

@@ -19,7 +19,7 @@ import { useWorld } from '../support/world.ts'
 const world = useWorld()
 /** The client and its transport, gzipped, as a browser loads them. */
 const MAX_BYTES = 30_000
-/** What the example for React Native uses of packages that only work there. */
+/** Types of the packages that the React Native example uses and that only work there. */
 const NATIVE = `
 declare module '@react-native-async-storage/async-storage' {
   const storage: {

@@ -21,7 +21,7 @@ const world = useWorld({
 const MEMBERS = 5_000
 const MESSAGES = 2_000
 const RUNS = 9
-/** What one user costs at most: their rows by key, and the pages on the way to each. */
+/** The most that one user may cost: rows read by key, and the pages on the way to each. */
 const ROWS = 3
 const PAGES = 10
 /**

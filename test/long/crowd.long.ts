@@ -10,16 +10,16 @@ import { useMeasuredNode } from './measured-node.ts'
 const MEMBERS = 5_000
 /** The message, the unread count of its channel and the total; a count may be repeated. */
 const FRAMES_A_MEMBER = 4
-/** With those of each reconciliation, which is every 5 s. */
+/** Includes the statements of each reconciliation, which runs every 5 s. */
 const MOST_STATEMENTS = 100
 /**
- * What the longest use of a connection may take: that of two statements of 50 ms each, since it may
- * wait for a connection and for the node; or as many times the control, which takes 5 ms where
- * nothing else runs. `crowd-statements` measures each statement alone.
+ * The limit for the longest use of a connection: two statements of 50 ms each, since it may wait
+ * for a connection and for the node; or as many times the control, which takes 5 ms where nothing
+ * else runs. `crowd-statements` measures each statement alone.
  */
 const MOST_MS = 100
 const MOST_CONTROLS = 20
-/** Of the times the best one counts: what slows down the machine for a moment spares another. */
+/** The best round counts: a short load on the machine slows down one round, and not all. */
 const ROUNDS = 4
 
 const world = useWorld()

@@ -126,7 +126,7 @@ test('a project with the packages installed starts a server that carries message
   expect(await server.code).toBe(0)
 })
 
-test('without a command and a database it starts a server to try, with a playground', async () => {
+test('the installed program without a command starts a server with a playground', async () => {
   const bin = join(project, 'node_modules/@parley/server/dist/bin/parley.js')
   const DATABASE_URL = world().databaseUrl
   const given = { DATABASE_URL, DEMO_APP: 'yes', DATA_DIR: join(project, 'data') }
@@ -201,7 +201,7 @@ test('an installed server has few files, and loads no packages that it does not 
   for (const name of ['ajv', 'htmlparser2', 'ioredis']) expect(isOf(name)).toBe(false)
 })
 
-test('an installation has less than 200 MB, and less than 90 without what is optional', () => {
+test('an installation has less than 200 MB, and less than 90 without optional packages', () => {
   type Locked = { dev?: boolean; link?: boolean; optional?: boolean; devOptional?: boolean }
   const lock: { packages: Record<string, Locked> } = JSON.parse(
     readFileSync(join(root, 'package-lock.json'), 'utf8'),

@@ -8,19 +8,19 @@ import { patient, until } from '../support/until.ts'
 
 const { start } = useChildren()
 
-test('a server restarts a database of its own that ends, and last says why it ends', async () => {
+test('a server restarts its database three times, and says last why it gives up', async () => {
   const dataDir = createDataFolder('embedded-long')
   onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }))
   const settings = { ...production, EMBEDDED_DATABASE: 'yes', PUBLIC_URL: 'https://chat.example' }
   const server = start({ ...settings, DATA_DIR: dataDir }, dataDir)
   const address = await server.address()
-  // The way out of it needs it, and the folder of the socket has a name that nobody would guess.
+  // A move to another database needs this URL: nobody could guess the folder of the socket.
   const started = await until(() => logLines(server).find(({ msg }) => msg === 'started'))
   expect(started.database).toMatch(/^postgres:\/\/parley@\S+\/parley$/)
   for (const restarts of [1, 2, 3]) {
     process.kill(databaseIn(dataDir), 'SIGKILL')
-    // One that is killed before has not ended by itself, but failed to start, and the last line
-    // says so.
+    // Waits until the database serves. If it is killed earlier, that counts as a failed start, and
+    // the last line says so.
     await vi.waitUntil(
       () => server.output().split('The embedded PostgreSQL serves again').length === 1 + restarts,
       patient,

@@ -52,7 +52,7 @@ async function stateOf({ db }: World): Promise<State> {
   return state ?? { rows: 0, bytes: 0, dead: 0, overdueSeconds: 0 }
 }
 
-/** What a row takes in a table that has never lost any. */
+/** The bytes of a row in a table from which no row was ever deleted. */
 async function compactRowBytes({ db }: World) {
   await db`create table compact (like events including all)`
   onTestFinished(async () => void (await db`drop table compact`))

@@ -31,7 +31,7 @@ test('in development missing secrets and data are created, and kept for later', 
   const { wsUrl } = await createApi({ url, apiKey: demoKey }).tokens.create({ userId: 'ana' })
   expect(wsUrl).toBe(`${url.replace('http', 'ws')}/connection/websocket`)
   expect(await first.value('WebSocket')).toBe(wsUrl)
-  // The way out of the embedded database is its address.
+  // A move out of the embedded database needs its address.
   const database = connectOnce(await first.value('Database'))
   expect(await database`select from api_keys`).toHaveLength(1)
   await database.end()

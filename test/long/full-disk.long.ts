@@ -96,7 +96,7 @@ test('a disk that is full refuses writes, serves reads, and loses nothing', asyn
 /** Less than a segment of PostgreSQL's write-ahead log, without which it ends. */
 const LITTLE_ROOM_MB = 10
 
-test('a database that ends for want of room comes back once there is some', async ({ skip }) => {
+test('a database that ends on a full disk returns once there is room', async ({ skip }) => {
   const disk = mountSmallDisk(200)
   if (!disk) return skip('only root on Linux, where it may mount, has a disk that can be filled')
   const { send, stored, acknowledged, checks, node } = await startOn(disk.folder)

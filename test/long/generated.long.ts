@@ -27,7 +27,7 @@ const hasGo = has('go', 'version')
 /** Strict, but for what both generators get wrong in the code that they add to every client. */
 const looseOptionals = { ...nodeStyle, exactOptionalPropertyTypes: false }
 
-/** The test, or without what it needs, a line that says so. */
+/** Defines the test. If something it needs is missing, it prints a line and is skipped. */
 function testWith(needed: Record<string, boolean>, title: string, body: () => Promise<void>) {
   const missing = Object.keys(needed).filter((name) => !needed[name])
   if (missing.length > 0) console.log(`SKIPPED: ${title}: there is no ${missing.join(' and no ')}`)

@@ -21,7 +21,7 @@ test('a role that owns nothing runs everything once parley grant has run', async
   const shared = await createSharedDatabase()
   const provider = await serveProvider()
   const { role, url } = await createRole(shared)
-  // As a hosted database has it: the owner is no superuser, and others have tables there.
+  // Like a hosted database: its owner is no superuser, and others have tables there.
   const { role: ownerRole, url: owner } = await createRole(shared)
   await shared.admin.unsafe(`
     grant ${ownerRole} to current_user;
@@ -38,7 +38,7 @@ test('a role that owns nothing runs everything once parley grant has run', async
     const granted = await parleyOn(owner.href, 'grant', role)
     expect(granted, granted.output).toMatchObject({ code: 0 })
     expect(await parleyOn(owner.href, 'grant', role)).toEqual(granted)
-    // As if a migration had made these since.
+    // Removes these rights, as if a migration had made the tables since.
     await shared.admin.unsafe(`
       revoke all on apps, graphile_worker._private_jobs from ${role};
       drop policy parley_${role} on graphile_worker._private_jobs`)

@@ -41,7 +41,7 @@ async function insertMessages({ db, appId }: World, channelId: string, count: nu
     where m.channel_id = counted.id`
 }
 
-/** As many channels with three messages each: the averages of the statistics are those of few. */
+/** Inserts `count` channels of three messages, so that average counts in the statistics are low. */
 async function insertShortChannels({ db, appId }: World, count: number) {
   await db`
     with short as (
@@ -127,7 +127,7 @@ test('deleting a workspace reads none of the other channels of its app', async (
   expect(rows).toBeLessThan(100)
 })
 
-test('a cleanup step looks at its share of the read marks, and the next goes on', async () => {
+test('a cleanup step reads only its share of the read marks, and the next continues', async () => {
   const { db, pool } = world()
   const [marks, share] = [LONG, LONG / 10]
   await db`

@@ -48,7 +48,7 @@ const insertChannels = (anaId: string, benId: string) =>
       ) member`
   })
 
-/** What co-members are sent of a user: a new name, and going and coming. */
+/** The actions of a user that co-members are told of: a new name, and leaving and returning. */
 async function acquaint(told: User, user: User) {
   await createGroup(told, user)
   const listener = await listenAs(told, userTopic(told))

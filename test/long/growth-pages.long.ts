@@ -35,7 +35,7 @@ test('a total of unread messages reads few pages for each channel', async () => 
   await planAnew(world())
   expect(await eve.reads.unreadCount()).toEqual({ count: size, version: expect.any(Number) })
   const pages = await pagesReadBy(world(), () => eve.reads.unreadCount())
-  // Those of the channel, of own messages and of counts of deleted ones.
+  // Counts the pages of the channel, of own messages and of counts of deleted ones.
   expect(pages).toBeLessThanOrEqual(9 * size)
 })
 
@@ -110,10 +110,10 @@ test('expiry looks at each event once, also while a transaction still sees them'
     await reader`begin isolation level repeatable read`
     await reader`select from apps`
     const rows = await rowsReadBy(world(), 'generic', fillAndExpire)
-    // By time and by key, those of this pass and of the ones before, which are still there.
-    // It is more than eleven times as many if each step begins at the first event.
+    // Counts reads by time and by key, of the events of this pass and of earlier ones, which are
+    // still there. It would be over eleven times as many if each step began at the first event.
     expect(rows).toBeLessThan(8 * size)
-    // Only now: a slow machine would count what this reads.
+    // Runs only now: a slow machine would count the rows that this reads.
     const left = await db`
       select
       from events

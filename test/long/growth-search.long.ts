@@ -39,7 +39,7 @@ beforeAll(async () => {
   await db`analyze users`
   await insertUsers(db, appId, 'Zoë Ωquux')
   await insertChannels(db, appId, 'Zoë Ωquux')
-  // What is rare in this app is in every name of another one.
+  // The text that is rare in this app is in every name of another app.
   const { id: otherId } = await operator.apps.create({ name: 'Other' })
   await db`
     insert into users (app_id, id, name)
@@ -54,7 +54,7 @@ describe.each(['with statistics of before', 'with statistics'])('%s', (statistic
   })
 
   test.each(['ωquux', 'ωq', 'ж'])(
-    'a search for "%s", which few names have, reads no more than it walks through',
+    'a search for "%s", which few names contain, reads about 2,000 rows at most',
     async (q) => {
       const { backend } = world()
       const ana = await world().user('ana')
@@ -85,7 +85,7 @@ test.each(['person', 's'])(
   },
 )
 
-test('pages of a search have all users with that part in their name, in order', async () => {
+test('the pages of a search have every user with the text in their name, in order', async () => {
   const { backend, db, appId } = world()
   for (const q of ['n 499', '99', '9', 'N', 'ωQU']) {
     const expected = await db<{ id: string }[]>`

@@ -13,17 +13,17 @@ const SMALL = BIG / 10
 /** Rows that any operation may read for each row that it returns, and beside. */
 const ROWS = 20
 const BESIDE = 100
-/** For each of what it must look at more of: its row, its index, and what belongs to it. */
+/** Rows for each item of `grows`: its row, its index, and what belongs to it. */
 const ROWS_OF_EACH = 5
 const ROUNDS = 3
 /** How many times the time of the small app an operation may take in the big one. */
 const MOST_TIMES = 3
-/** Below this, in milliseconds, the machine says more than the operation. */
+/** Times below this, in milliseconds, depend more on the machine than on the operation. */
 const FAST_MS = 5
 /**
- * What an operation may take. The control takes a tenth of that on a machine that does nothing
- * else, and so says how slow this one is at the moment. The pages that it reads say the same
- * whatever the machine.
+ * The most milliseconds of an operation. The control takes a tenth of that on an idle machine, and
+ * so shows how slow this one is at the moment. The pages that an operation reads do not depend on
+ * the machine.
  */
 const MOST_MS = 50
 const MOST_CONTROLS = 10
@@ -36,7 +36,7 @@ async function control({ pool }: World) {
         from generate_series(1, 3000)`,
     )
 }
-/** What took longer is measured again, up to so many times: others use the machine as well. */
+/** A slow operation is measured up to this many times: others use the machine as well. */
 const MEASUREMENTS = 6
 
 const worlds: World[] = []
@@ -81,7 +81,7 @@ async function timesOf({ small, big }: Twins, world: World) {
 }
 type Times = Awaited<ReturnType<typeof timesOf>>
 
-/** How many times more there is of what the operation must look at. */
+/** How many times as many items of `grows` the big app has. */
 const growth = ({ small, big }: Twins) =>
   big.grows && small.grows ? big.grows.count / small.grows.count : 1
 
@@ -134,7 +134,7 @@ const kinds = ['rows', 'scanned', 'pages'] as const
 const mostRows = ({ returned, beside = 0, grows }: Operation) =>
   ROWS * returned + beside + BESIDE + (grows?.count ?? 0) * ROWS_OF_EACH
 
-/** What an operation may read of the big app, where it reads that `few` of the small one. */
+/** The most that an operation may read in the big app if it reads `few` in the small one. */
 function mostCost(twins: Twins, few: Cost): Cost {
   const { returned, beside = 0, scans } = twins.big
   const ofSmall = 1.5 * Math.max(few.rows, beside) * growth(twins) + returned + 20

@@ -8,7 +8,7 @@ const pages = [
   ...['authentication', 'backends', 'before-send', 'bots', 'custom-data', 'import'],
   ...['migration', 'webhooks'],
 ]
-/** What a reader has, as the pages say. */
+/** The variables that the pages expect a reader to have. */
 const given = 'declare const url: string, apiKey: string, appId: string'
 
 test('the examples of the guides compile strictly, their imports included', async () => {

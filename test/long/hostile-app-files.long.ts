@@ -121,7 +121,7 @@ test('files that do not end where they should are refused', async () => {
   await purged()
 })
 
-test('rows of another app, and rows that lead into one, are refused', async () => {
+test('rows of another app, and rows that refer to another app, are refused', async () => {
   const { db, appId } = target
   const [message] = await db`select id from messages where app_id = ${appId} and seq = 1`
   const [invite] = await db`select id from workspace_invites where app_id = ${appId}`
@@ -165,7 +165,7 @@ const tally = () => target.db`
     (select count(*) from api_keys where app_id = ${target.appId}) as keys,
     (select count(*) from audit where app_id is null) as entries`
 
-test('an app that comes back to a service has another epoch there', async () => {
+test('importing an app into a service again gives the service a new event epoch', async () => {
   const { appId } = world()
   const { databaseUrl, db } = target
   const epoch = () => db`select value from service where key = 'epoch'`

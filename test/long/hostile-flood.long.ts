@@ -69,7 +69,7 @@ async function beginTalk() {
       await api.messages.send({ channelId, text })
       sent.push(text)
       await Promise.race([arrived, closed])
-      // They are no flood of their own.
+      // The pause keeps the talk from being a flood of its own.
       await Promise.race([pause(TALK_MS), closed])
     }
   }
@@ -130,7 +130,7 @@ test(`${TOTAL} hostile requests and frames harm neither the server nor another a
       ),
     )
   const states: State[] = []
-  // What is compiled for the first time takes longer.
+  // A first round warms up, since code that is compiled for the first time is slower.
   await attack(ROUNDS)
   await stateOf()
   done = 0
@@ -147,7 +147,7 @@ test(`${TOTAL} hostile requests and frames harm neither the server nor another a
   expect(heard).toEqual(sent)
   console.table(states)
   expect(Math.max(...states.map(({ longestMs }) => longestMs))).toBeLessThan(LONGEST_STALL_MS)
-  // What is compiled and cached once is there after the first rounds.
+  // The heap is compared after the first rounds, when one-time caches and code are there.
   const [early, last] = [states[2], states.at(-1)]
   expect((last?.heapBytes ?? 0) - (early?.heapBytes ?? 0)).toBeLessThan(MOST_GROWTH_BYTES)
 }, 1_800_000)

@@ -18,9 +18,9 @@ export type Attack = {
 export type Counts = Record<string, number>
 
 /**
- * The clients of a hostile tenant, in a process of their own: from `start` to `stop` they do what
- * costs a server most, as fast as it answers. They leave the processors to the server and the
- * database: it is the server that must divide itself fairly.
+ * The clients of a hostile tenant, in a process of their own: from `start` to `stop` they make the
+ * calls that cost a server most, as fast as it answers. They leave the processors to the server and
+ * the database: it is the server that must divide itself fairly.
  */
 setPriority(constants.priority.PRIORITY_LOW)
 const AT_ONCE = 4

@@ -7,7 +7,7 @@ import { createWorld } from '../support/world.ts'
 
 // They wait for real limits, and so do it at the same time.
 
-test.concurrent('an import from which no line comes ends, and the next may start', async ({
+test.concurrent('an import that stops sending lines ends, and the next may start', async ({
   expect,
 }) => {
   const world = await createWorld()

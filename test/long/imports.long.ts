@@ -17,7 +17,7 @@ const CHANNELS = 200
 const USERS = 100
 const at = (n: number) => new Date(Date.UTC(2020, 0, 1) + n * 1_000).toISOString()
 
-/** In an order that is not that of the times, made while it is sent: nobody holds all of it. */
+/** Yields records as they are sent, so none holds all of them; messages are not in time order. */
 function* history(): Generator<ImportRecord> {
   for (let n = 0; n < USERS; n++) yield user(`u${n}`)
   for (let n = 0; n < CHANNELS; n++) {

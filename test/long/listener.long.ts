@@ -6,12 +6,12 @@ import { until } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
 
 const TICK_MS = 1_000
-/** As many as show pauses that grow beyond a second. */
+/** Enough attempts to show pauses that grow beyond a second. */
 const ATTEMPTS = 9
 
 const world = useWorld()
 
-test('the listener of a node knocks every second, however long its database is away', async () => {
+test('the listener of a node tries to connect every second during an outage', async () => {
   const target = new URL(world().databaseUrl)
   const sockets: net.Socket[] = []
   /** The tick in which each connection was refused. */

@@ -7,8 +7,8 @@ import type { NodeOptions } from './node.ts'
 import type { Probed } from './probe.ts'
 
 /**
- * What a node has done since it was last asked, and what a statement takes at the moment that takes
- * about 5 ms where nothing else runs.
+ * The work of a node since it was last asked. `controlMs` is the present time of a statement that
+ * takes about 5 ms where nothing else runs.
  */
 type Work = { statements: string[]; longestUseMs: number; controlMs: number }
 /**

@@ -13,7 +13,7 @@ import type { Timings } from '@parley/server/realtime/timings'
 import { medianMs } from '../support/median-ms.ts'
 import { ADMIN_KEY, SECRET } from '../support/secrets.ts'
 
-/** What a test may choose: as JSON, after the URL of the database. */
+/** The options that a test may set: as JSON, after the URL of the database. */
 export type NodeOptions = {
   poolSize?: number
   tokensAMinute?: number

@@ -122,7 +122,7 @@ test.for(['1', '2'])(
         .join()
     expect(statements(operation)).toMatch(/insert into messages .*\$1/)
     expect(statements(job)).toMatch(/from messages/)
-    // What users write, who they are, and their tokens.
+    // No span contains texts, user ids, devices or tokens.
     await until(() => receiver.spans.some(({ name }) => name === 'push PUT'))
     expect(JSON.stringify(receiver.spans)).not.toMatch(/Hello|\bana\b|\bben\b|\bphone\b|eyJ/)
     const pushed = server.provider.calls.map(({ traceparent }) => traceparent)
@@ -195,7 +195,7 @@ test('a receiver that never answers delays no call', async () => {
   await receiver.stop()
 })
 
-test('the end waits for a receiver that never answers for two seconds at most', async () => {
+test('the end of tracing waits two seconds at most for a receiver that never answers', async () => {
   const receiver = await serveReceiver({ isSilent: true })
   onTestFinished(async () => void (await receiver.stop()))
   onTestFinished(() => void vi.unstubAllEnvs())

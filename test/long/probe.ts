@@ -1,13 +1,13 @@
 import { performance } from 'node:perf_hooks'
 import { RawSocket } from '../support/socket.ts'
 
-/** Of all but a thousandth, in milliseconds: what an answer took, and how late it was asked for. */
+/** The 99.9th percentiles of answer times and of the lateness of requests, in milliseconds. */
 export type Probed = { count: number; answerMs: number; lateMs: number }
 
 /**
- * A client of a node, in a process of its own: asks a cheap command every 20 ms, whatever others
- * do. On request it tells what that took since the last request. How late it is itself says how
- * slow the machine is at the moment.
+ * A client of a node, in a process of its own: sends a cheap command every 20 ms, whatever others
+ * do. On request it reports the times of the answers since the last request. Its own lateness
+ * shows how slow the machine is at the moment.
  */
 const EVERY_MS = 20
 const [, , url = '', wsToken = ''] = process.argv
@@ -25,7 +25,7 @@ raw.socket.on('message', (data) => {
     askedAt.delete(id)
     if (line === '{}') raw.send({})
   }
-  // What was heard is not needed again.
+  // Messages that were heard are not needed again.
   raw.messages.length = 0
   raw.frames.length = 0
 })

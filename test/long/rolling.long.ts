@@ -23,7 +23,7 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
 /** How many callers send one message after the other. */
 const SENDERS = 6
-/** What a node logs of it. */
+/** The part of a node's log line that marks a send. */
 const MESSAGE_SENT = /"operation":"messages.send"/
 
 /** One that asks for the health, and nginx, which learns of a stop when the port is closed. */
@@ -45,8 +45,8 @@ async function openProxy(
 }
 
 /**
- * nginx sends requests until a port is closed. What waits to be accepted in that very moment is
- * reset: it answers 502, and who has sent a message sends it again with the same `clientId`.
+ * nginx sends requests until a port is closed. Connections that wait to be accepted at that moment
+ * are reset: nginx answers 502, and the sender repeats the message with the same `clientId`.
  */
 const isRepeated = (program: ProxyProgram, answer: unknown) => program === 'nginx' && answer === 502
 

@@ -18,7 +18,7 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
 const start = (variables: Record<string, string>, cwd = directory) => children.start(variables, cwd)
 
-/** Whoever runs this makes none there. */
+/** No user, not even root, can create folders below /proc. */
 const NO_FOLDERS: [Record<string, string>, RegExp] = [
   { DATA_DIR: '/proc/parley' },
   /^DATA_DIR: \/proc\/parley is not writable \(E\w+\)\. Set another folder\n$/,
@@ -60,7 +60,7 @@ test('a failed start prints one line with the reason and exits with 1', async ()
       { ...production, DATABASE_URL: world().databaseUrl, HOST: 'nowhere.invalid' },
       /^HOST: nowhere\.invalid is no address of this machine \((ENOTFOUND|EAI_AGAIN)\)\n$/,
     ],
-    // Below a file no folder can be made, whoever runs this.
+    // No user can make a folder below a file.
     [
       { DATA_DIR: join(import.meta.filename, 'data') },
       /^DATA_DIR: \S+\/data is not writable \(ENOTDIR\)\. Set another folder\n$/,
@@ -103,7 +103,7 @@ test('ALLOWED_ORIGINS takes effect with the next start', async () => {
   ).toEqual([undefined, after])
 })
 
-test('a start repeats what fails because a connection of it was closed', async () => {
+test('a start repeats each step that fails because its connection was closed', async () => {
   const proxy = await openDatabaseProxy(world().databaseUrl)
   onTestFinished(() => proxy.stop())
   const sizes = { workers: 1, poolSize: 1, jobs: 'on' } as const

@@ -13,7 +13,7 @@ const ROUNDS = 15
 const ROUND_MS = 2_000
 const PEOPLE = 8
 const HOSTILE_USERS = 50
-/** Of being hostile: each was tried in each round. */
+/** The number of ways to be hostile: each was tried in each round. */
 const WAYS = 14
 /**
  * A fair share of two halves the speed of what is shared. Where others use the machine as well, the
@@ -118,7 +118,7 @@ test('a hostile tenant slows down another by no more than its share', async () =
   )
   attackers.send(await createHostileTenant())
   await once(attackers, 'message')
-  // What is compiled and cached once takes longer.
+  // A first round warms up the code and the caches.
   await measure(people)
   const rounds: Round[] = []
   for (let round = 0; round < ROUNDS; round++) {

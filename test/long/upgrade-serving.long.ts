@@ -25,7 +25,7 @@ const CROWD = 250
 type Sql = ReturnType<typeof connectOnce>
 type Node = ReturnType<typeof children.start>
 
-/** What servers and commands of either version are started with. */
+/** Functions that start servers and commands of either version. */
 function programsOf({ version }: Release, given: Record<string, string>) {
   const { bin, remove } = unpackRelease(join(releasesFolder, version, 'server.tar.gz'))
   onTestFinished(remove)
@@ -78,7 +78,7 @@ const isWaiting = async (sql: Sql) => {
   return waiting.length > 0
 }
 
-/** That a socket has heard of all that was stored since its first event, in order and once. */
+/** Expects that a socket heard every event stored since its first one, in order and once. */
 async function expectAllHeard(listener: TopicListener, last: number) {
   const received = await listener.until((events) => events.some(({ offset }) => offset === last))
   const offsets = received.flatMap(({ offset }) => offset ?? [])
@@ -173,7 +173,7 @@ test.each(served.map((release) => [release.version, release] as const))(
       order by msg.seq`
     const texts = Object.fromEntries(stored.map(({ id, ...message }) => [id, message]))
     expect(texts).toEqual(Object.fromEntries(traffic.sent))
-    // Those of each user are in the order in which they were sent.
+    // The messages of each user are in the order in which they were sent.
     const orderOf = (all: string[]) =>
       users.map(({ id }) => all.filter((each) => traffic.sent.get(each)?.userId === id))
     expect(orderOf(stored.map(({ id }) => id))).toEqual(orderOf([...traffic.sent.keys()]))

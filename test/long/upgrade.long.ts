@@ -9,7 +9,7 @@ import { refusal } from '../support/refusal.ts'
 import { createReleased, readRelease, releases, releasesFolder } from '../support/releases.ts'
 import { createWorld, type User } from '../support/world.ts'
 
-test('every version in the changelog is one that the upgrade is tested from', () => {
+test('the upgrade is tested from every version in the changelog', () => {
   const changelog = readFileSync(join(root, 'CHANGELOG.md'), 'utf8')
   const published = [...changelog.matchAll(/^## (\d+\.\d+\.\d+)/gm)].map(([, version]) => version)
   expect(releases.map(({ version }) => version)).toEqual(published.toReversed())
@@ -53,7 +53,7 @@ for (const release of releases) {
       ['ana', 'ben', 'cleo'].map((id) => world.user(id, {}, backend)),
     )
     if (!ana || !ben || !cleo) throw new Error('unreachable')
-    // As a server of that version answered before it was stopped.
+    // The lists equal the answers of a server of that version before it was stopped.
     const listed = async (user: User) =>
       (await user.channels.list({})).channels.map(({ name, unreadCount, memberCount }) => [
         ...[name, unreadCount, memberCount],
@@ -91,7 +91,7 @@ for (const release of releases) {
     expect(await refusal(ana.users.get({ userId: 'dan' }))).toMatchObject({ status: 404 })
     expect((await ben.workspaces.list({})).workspaces).toMatchObject([{ name: 'Team' }])
 
-    // And it is written to: what is counted goes on from what was there.
+    // The channel accepts messages, and its counters continue from the old values.
     const sent = await ana.messages.send({ channelId, text: 'After', parentId: first?.id })
     expect(sent.seq).toBe(48)
     await backend.messages.delete({ channelId, messageId: second?.id ?? '' })
@@ -107,7 +107,7 @@ for (const release of releases) {
   })
 
   if (isFenced)
-    test(`an old server of ${version} reads on, and writes nothing by half`, async () => {
+    test(`a write by an old server of ${version} fails as a whole after a migration`, async () => {
       const { url, sql } = await createReleased(release)
       await migrate(url)
       const emit = readRelease(version, 'statements.sql').find((text) =>

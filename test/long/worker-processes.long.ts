@@ -115,7 +115,7 @@ test('a rolling restart on SIGHUP refuses nothing under load, and SIGTERM ends a
   expect(server.output()).not.toContain('starting another')
 })
 
-test('a start in vain says why once, and is not tried again', async () => {
+test('a start on a port in use logs the reason once, and is not tried again', async () => {
   const { port } = new URL(world().url)
   const variables = { ...production, DATABASE_URL: world().databaseUrl, WORKERS: '2', PORT: port }
   const server = children.start(variables, directory)
@@ -156,7 +156,7 @@ test('a worker process that is killed is replaced, and nothing acknowledged is l
   await expect.poll(server.metrics).not.toBe(text)
 })
 
-test('a connection that was handed to a worker process as that was killed ends', async () => {
+test('a connection handed to a worker process ends when that process is killed', async () => {
   const { url, child } = await startServer()
   const [victim = 0] = childrenOf(child)
   process.kill(victim, 'SIGSTOP')
@@ -170,15 +170,15 @@ test('a connection that was handed to a worker process as that was killed ends',
       request.on('error', reject)
     })
   const calls = Array.from({ length: 4 }, call)
-  // Those of the other process: the one that stands still is handed one.
+  // The other process answers three calls; the stopped process was handed one.
   await until(() => answered === 3)
   process.kill(victim, 'SIGKILL')
   const outcomes = await Promise.allSettled(calls)
   expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(1)
 })
 
-test('a worker process that ends during a start or a rolling restart leaves as many', async () => {
-  // The first one, while the second one starts.
+test('two worker processes remain if one ends in a start or a rolling restart', async () => {
+  // Kills the first process while the second one starts.
   const kill = (pid: number | undefined) => process.kill(pid ?? 0, 'SIGKILL')
   const port = await freePort()
   const server = await startServer({

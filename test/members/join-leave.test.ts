@@ -70,7 +70,7 @@ describe('leaving a channel', () => {
     ])
   })
 
-  test('without moderators, the oldest member replaces the last owner, there only', async () => {
+  test('without moderators the oldest member becomes owner, in that channel only', async () => {
     const [ana, ben] = await world().users('ana', 'ben', 'cem')
     const create = (name: string) => ana.channels.create({ type: 'group', name })
     const [{ id: channelId }, other] = [await create('Heirs'), await create('Others')]

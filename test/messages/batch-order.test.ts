@@ -4,7 +4,7 @@ import { openDatabaseProxy } from '../support/database-proxy.ts'
 import { upTo } from '../support/events.ts'
 import { createWorld, type User, useWorld, type World } from '../support/world.ts'
 
-/** What a client that was offline sends together stays in its order, whatever is refused. */
+/** Messages that a client sends together after being offline stay in order, even if refused. */
 
 const world = useWorld()
 let proxy: Awaited<ReturnType<typeof openDatabaseProxy>>

@@ -75,7 +75,7 @@ test('a quote requires a live message of the same channel', async () => {
   expect(results).toMatchObject([{ error: { code: 'NOT_FOUND' } }, { message: { text: 'b' } }])
 })
 
-test('a deleted message is gone from a quote that was edited since its node listens', async () => {
+test('a deleted message is gone from a quote that was edited while its node listens', async () => {
   const { ana, ben, channelId, say } = await talk()
   const secret = await say('a secret stew')
   const quoting = { channelId, text: 'psst', quotedMessageId: secret.id }

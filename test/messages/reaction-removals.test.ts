@@ -39,7 +39,7 @@ const noneLeftOf = (messageId: string) =>
     return (await leftOf(messageId)).length === 0
   })
 
-/** To which of these messages a user reacted, by their export. */
+/** The ones of these messages to which a user reacted, by their export. */
 async function reactedTo(userId: string, messageIds: string[]) {
   const items = await exportOf(world(), userId)
   const exported = items.flatMap(({ kind, data }) => (kind === 'reaction' ? data.messageId : []))
@@ -79,7 +79,7 @@ test('reactions of a crowd are deleted later than their message, and shown to no
   await ana.messages.delete(ref)
   expect(await deletions()).toEqual([0])
   expect(await leftOf(messageId)).toHaveLength(CROWD + 1)
-  // Who reads events looks at none of the messages that wait for this.
+  // Readers of events look at none of the messages that wait for this.
   const waiting = await world().db<{ topic: string }[]>`
     select topic
     from text_removals

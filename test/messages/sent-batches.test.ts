@@ -8,7 +8,7 @@ import { onStatement, statementsOf } from '../support/statements.ts'
 import { useWorld } from '../support/world.ts'
 import { talkIn } from './fixture.ts'
 
-// What is counted is what a batch sends, however long it takes.
+// Only the statements of a batch are counted, however long it takes.
 const timings = { ...quietTimings, brokerBeatMs: NEVER }
 const world = useWorld({ onStatement, timings })
 const newTalk = talkIn(world)
@@ -100,7 +100,7 @@ test('a batch of 50 messages takes at most half a statement for each', async () 
     })
   await sendAll('first')
   const statements = await statementsOf(() => sendAll('second'))
-  // One checks the right to read. Of each half the first message starts, and the others share.
+  // One checks the right to read. The first message of each half starts, and the others share.
   expect(statements.length).toBeLessThanOrEqual(1 + 2 * 2 * 6)
 })
 
@@ -110,7 +110,7 @@ test('a batch and a message wait for a locked channel together, on one connectio
     const batch = ana.messages.sendBatch({ channelId, messages: upTo(10).map((n) => draft(n)) })
     await waiting(1)
     const message = ben.messages.send({ channelId, text: 'after it' })
-    // By the time that later calls are answered it has come.
+    // It has come by the time that these later calls are answered.
     for (const _ of upTo(5)) await ben.channels.list()
     await waiting(1)
     return { sent: Promise.all([batch, message]) }

@@ -199,7 +199,7 @@ test('stored events are rewritten only while their channel is locked', async () 
 test('a channel deleted before the text is gone from quotes is purged after that', async () => {
   const { ana, channelId, secret } = await quotedOften(300)
   const context = erasureContext(world(), { positions: createErasurePositions(), rows: 1_000 })
-  // For webhooks the events of a channel are kept after its messages.
+  // The events of a channel are kept after its messages, for webhooks.
   await world().db`
     insert into webhooks (id, app_id, url, events, enabled, secret)
     values (gen_random_uuid(), ${world().appId}, 'https://example.com', '{}', false, 'secret')`

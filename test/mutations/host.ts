@@ -41,7 +41,7 @@ process.on('message', (request: SuiteRequest) => {
   )
 })
 
-/** What the previous run changed is as before again. */
+/** The files that the previous run changed. They are restored, so they are read again. */
 let latest: string[] = []
 async function run({ tests, changed }: SuiteRequest): Promise<Verdict> {
   for (const file of [...latest, ...changed]) vitest.invalidateFile(join(process.cwd(), file))

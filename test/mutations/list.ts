@@ -14,7 +14,7 @@ const Mutation = z.strictObject({
   replace: z.string(),
   /** The test files that must catch it. */
   tests: z.array(z.string()).min(1),
-  /** What is wrong with the defect. */
+  /** The wrong behaviour that the defect causes. */
   note: z.string().min(1),
   /** Why no test catches it. */
   survives: z.string().min(1).optional(),

@@ -131,7 +131,7 @@ function lineOf({ defect, verdict, seconds }: Result) {
   return `${defect.id} ${words[verdict.outcome]} in ${seconds.toFixed(1)} s: ${defect.note}${by}`
 }
 
-/** At once, so that a run of hundreds can be ended at any time. */
+/** Writes each verdict at once, so that a run of hundreds can be ended at any time. */
 function record(verdicts: ReturnType<typeof openVerdicts>, all: Defect[]) {
   verdicts.write(all)
   writeScore(scoreOf(all, (defect) => verdicts.of(defect) === true))

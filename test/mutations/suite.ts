@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { slowness } from '../support/slowness.ts'
 
-/** A test that waits longer for what never comes has failed: all take less than 5 s. */
+/** A test that takes longer has failed, since all tests take less than 5 s. */
 const TEST_TIMEOUT_MS = 40_000 * slowness
 /** A run that takes longer hangs outside of its tests, in a loop perhaps, and is killed. */
 const SECONDS_PER_FILE = 60 * slowness
@@ -33,7 +33,7 @@ export function createSuite(tree: string, databaseUrl: string) {
       ['--conditions=parley-source', '--import', 'tsx', program, String(TEST_TIMEOUT_MS)],
       {
         cwd: tree,
-        // What the tests leave in the temporary folder goes with the copy.
+        // Temporary files of the tests are removed together with the copy.
         env: { ...process.env, DATABASE_URL: databaseUrl, TMPDIR: temporary },
         detached: true, // a process group, so that it can be killed as a whole
         stdio: ['ignore', 'ignore', 'ignore', 'ipc'],

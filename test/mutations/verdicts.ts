@@ -5,8 +5,8 @@ import { z } from 'zod'
 import type { Defect } from './list.ts'
 
 /**
- * Whether each defect was caught when it was last planted, a line each, sorted: what runs on
- * different machines have found is merged as text.
+ * Whether each defect was caught when it was last planted. Each has a line, and they are sorted, so
+ * that the results of different machines can be merged as text.
  */
 const file = join(import.meta.dirname, 'verdicts.txt')
 const Line = z.tuple([z.string().regex(/^[0-9a-f]{12}$/), z.enum(['caught', 'survived'])])

@@ -202,14 +202,14 @@ describe.each(brokerKinds)('the broker over %s:', (kind) => {
     const receiver = await openBroker({ url: through(proxy), timings })
     const before = receiver.missed.length
     proxy.silence()
-    // At least what it takes to notice.
+    // It takes at least this long to notice.
     await until(() => receiver.missed.slice(before).some((milliseconds) => milliseconds > 300))
     // On a busy machine the new connection may be silent for long as well.
     await until(() => {
       sender.send(hint(1))
       return receiver.offsets.includes(1)
     })
-    // The one by which it sends fell silent as well. A pool replaces that of PostgreSQL.
+    // The connection for sending fell silent as well. A pool replaces that of PostgreSQL.
     if (kind === 'PostgreSQL') return
     await until(() => {
       receiver.send(hint(2))

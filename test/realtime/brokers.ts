@@ -14,7 +14,7 @@ type Created = { url: string; nodeId: string; timings: Partial<Timings>; report:
 type Proxy = Awaited<ReturnType<typeof openProxy>>
 type Redis = Awaited<ReturnType<typeof startRedis>>
 
-/** What each kind of broker is: its server, the way there through a proxy, and how it is made. */
+/** For each kind of broker: its server, the proxy on the way there, and how it is created. */
 export function useBrokers(world: () => World) {
   let plain: Redis | undefined
   let secure: Redis | undefined

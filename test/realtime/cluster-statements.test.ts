@@ -19,13 +19,13 @@ const timings = { ...quietTimings, silentNodeMs: NEVER, brokerSilenceMs: NEVER }
 /** Users whom an earlier test has left stay for longer than any of them takes. */
 const presenceGraceSeconds = 3_600
 const quiet = { poolSize: 2, timings, presenceGraceSeconds }
-/** Beside the node where everything happens. */
+/** Nodes beside the one where everything happens. */
 const OTHERS = 7
 
 describe.each(['PostgreSQL', 'Redis'] as const)('on nodes connected by %s', (kind) => {
   const skip = kind === 'Redis' && !hasRedis
   const check = test.skipIf(skip)
-  // It must not take the others for dead, which do not beat.
+  // It must not take the other nodes, which do not beat, for dead.
   const world = useWorld({ timings, presenceGraceSeconds })
   const { connect, listenAs, channelTopic, userTopic } = useListeners(world)
   let redis: Awaited<ReturnType<typeof startRedis>> | undefined
@@ -134,7 +134,7 @@ describe.each(['PostgreSQL', 'Redis'] as const)('on nodes connected by %s', (kin
     await mover.messages.send({ channelId, text: 'hello' })
     for (const listener of listeners)
       await listener.until(() => counts(listener, 'channel.total_unread_changed').at(-1) === 1)
-    /** What happens on the first node, and the statements of all until every listener knows. */
+    /** Acts on the first node; returns the statements of all until every listener knows. */
     const statementsUntil = async (
       type: Envelope['type'],
       { tells, happen }: { tells: (payload: object) => boolean; happen: () => Promise<unknown> },

@@ -142,7 +142,7 @@ test('clients that came back after an outage are not sent away again', async () 
     await node.stop()
     proxy.close()
   })
-  // Of two sessions one is closed at once, and the other one after half of the time.
+  // One of two sessions is closed at once, and the other one after half of the time.
   const sockets = [await RawSocket.connect(node, ana), await RawSocket.connect(node, ben)]
   for (const socket of sockets) await socket.reply(1)
   proxy.redirect('postgres://127.0.0.1:1')

@@ -8,7 +8,7 @@ import { RawSocket, useSockets } from '../support/socket.ts'
 import { type User, useWorld } from '../support/world.ts'
 import { counts, createGroup, payloads, useListeners } from './listeners.ts'
 
-// What arrives was sent at once: a comparison with the database may send counts again.
+// Events come from the changes alone: comparisons, which may send counts again, are put off.
 const never = 1_000_000
 const { coMembersPauseMs } = defaults
 const timings = { typingMs: never, reconcileMs: never, coMembersPauseMs }
@@ -171,7 +171,7 @@ test.each(types)(
   },
 )
 
-test('in a channel of 101 members nobody is shown who is subscribed', async () => {
+test('a channel of 101 members does not show who is subscribed', async () => {
   const { ana, channelId, addLast } = await createAlmostLarge('group')
   const raw = await terminatedLater(RawSocket.connect(world(), ana))
   const channel = channelTopic(channelId)

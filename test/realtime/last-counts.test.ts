@@ -16,7 +16,7 @@ test('a node that stops counts its last messages for the users of the others', a
   const channelId = await createGroup(ana, ben)
   const bens = await listenAs(ben, userTopic(ben))
   const elsewhere = node.api({ token: ana.token })
-  // A first one may be counted at once, and whatever follows an hour later.
+  // The first message may be counted at once, and later ones an hour later.
   for (const text of ['a', 'b']) await elsewhere.messages.send({ channelId, text })
   await node.stop()
   await bens.until(() => counts(bens, 'channel.total_unread_changed').at(-1) === 2)

@@ -17,7 +17,7 @@ export function useListeners(world: () => World) {
   let pairs = 0
   return {
     connect,
-    /** What a user receives of a topic, from this node or another. */
+    /** The events that a user receives of a topic, from this node or another. */
     listenAs: (user: User, topic: string, node?: { url: string }) =>
       listen(connect(user, node), topic),
     channelTopic: (channelId: string) => topics.channel(world().appId, channelId),
@@ -55,7 +55,7 @@ export const counts = (
       envelope.type === type && 'count' in envelope.payload ? [envelope.payload.count] : [],
     )
 
-/** What was received about a user's presence, oldest first. */
+/** The types of the events received about a user's presence, oldest first. */
 export const presenceOf = ({ received }: TopicListener, userId: string) =>
   received.flatMap(({ envelope: { type, payload } }) => {
     const isPresence = type === 'presence.online' || type === 'presence.offline'

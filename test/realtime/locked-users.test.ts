@@ -11,7 +11,7 @@ import { useTrackers } from './trackers.ts'
 const world = useWorld({ timings: quietTimings })
 const { openNode, newUser, age } = useTrackers(world)
 
-test('users who come together wait for no row but their own that another has locked', async () => {
+test('the locked row of a user does not delay others who connect at the same time', async () => {
   const { connect, changes } = await openNode()
   const [locked, one, other] = [await newUser('a'), await newUser('b'), await newUser('c')]
   const arrival = await whileUserLocked(world(), 'a', async () => {
@@ -52,7 +52,7 @@ test('a dead node that cannot be removed does not prevent the removal of others'
   })
   onTestFinished(() => impatient.end({ timeout: 1 }))
   const here = await openNode(impatient)
-  // In whichever order they are found.
+  // The locked user may be found before or after the other one.
   for (const [locked, other] of [
     ['a-locked', 'b-free'],
     ['d-locked', 'c-free'],

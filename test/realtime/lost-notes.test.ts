@@ -5,7 +5,7 @@ import { RawSocket } from '../support/socket.ts'
 import { useWorld } from '../support/world.ts'
 import { counts, createGroup, useListeners } from './listeners.ts'
 
-/** What other nodes have changed, and nobody was told: it is found by a reconciliation. */
+/** A reconciliation finds changes of other nodes of which this node was not told. */
 
 const world = useWorld({ timings: { reconcileMs: 300 } })
 const { listenAs, userTopic, newUsers } = useListeners(world)

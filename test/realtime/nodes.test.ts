@@ -81,7 +81,7 @@ test('a user stays online when another node says too late that they had left', a
   const late = createPostgresBroker({ url, nodeId: 'late', report: () => {} })
   late.send({ kind: 'presence', appId, userId: ben.id, isOnline: false, lastActiveAt: null })
   await late.stop()
-  // Whether or not it was told to ana, they are told the truth after it.
+  // Ana may or may not be told of that, and is told the truth after it.
   await anas.until(() => {
     const told = presenceOf(anas, ben.id)
     return told.length > 1 && told.at(-1) === 'presence.online'
@@ -107,7 +107,7 @@ test('a silent connection between nodes is noticed within 15 s', () => {
   expect(brokerSilenceMs).toBeGreaterThan(2 * brokerBeatMs)
 })
 
-/** What a node tells of the profiles in the database, and what it reports. */
+/** The profiles that a node finds in the database and announces, and its reports. */
 function openProfiles() {
   const { pool, metrics } = world()
   const told: string[] = []

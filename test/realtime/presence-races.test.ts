@@ -6,7 +6,7 @@ import { until } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
 import { useTrackers } from './trackers.ts'
 
-/** What happens while presence is compared, or said again. */
+/** Changes that happen while presence is compared, or announced again. */
 
 // The node of the world leaves the rows of others to those of the tests.
 const world = useWorld({ timings: quietTimings })

@@ -38,7 +38,7 @@ test('a node that died before the clock was set back is dead after two looks', a
 test('no node is dead if the clock was set since the heartbeat of the one that looks', async () => {
   const [here, alive] = [await openNode(), await openNode()]
   await alive.connect(await newUser('on-alive'))
-  // Seen from the clock, it is the heartbeats that move.
+  // Moved heartbeats stand for a clock that was set.
   for (const { nodeId } of [here, alive]) await moveBeat(nodeId, '-1 hour')
   await here.tracker.removeDeadNodes()
   expect(here.changes).toEqual([])

@@ -11,7 +11,7 @@ import { createWorld, type User, useWorld, type World } from '../support/world.t
 import { createGroup, payloads, presenceOf, useListeners } from './listeners.ts'
 
 let looks = 0
-// However long this process stands still, no note counts as missed: what it tells is told again.
+// No note counts as missed, however long this process stands still: it would be sent again.
 const neverSilent = { brokerSilenceMs: 3_600_000, silentNodeMs: 3_600_000 }
 const often = { beatMs: 300, reconcileMs: 300, steadyMs: 0, comparePresenceMs: 300 }
 const world = useWorld({
@@ -77,7 +77,7 @@ describe('presence', () => {
     fanout.presenceChanged({ ...change, lastActiveAt: null })
     await until(() => told.length > 0)
     expect(told).toEqual([[userTopic(ana), userTopic(ben)]])
-    // Of users who change at once each is told to the others.
+    // Each of the users who change at once is announced to the others.
     const users = [ana, ben].map(({ id }) => ({ appId, userId: id }))
     const coMembers = await world().pool.use((db) => selectCoMembers(db, null, users))
     const both = users.map((user) => ({ ...user, nodeId }))

@@ -31,7 +31,7 @@ beforeAll(async () => {
   await planAnew(world())
 })
 
-/** What a node reads of the events of the last seconds, each few seconds or after a gap. */
+/** A node reads these from the events of the last seconds, regularly or after a gap. */
 const reads = {
   'counts that changed': () =>
     world().pool.use((db) => selectUnreadChanges(db, { seconds: 20, leastMs: 0 })),

@@ -5,7 +5,7 @@ import { upTo } from '../support/events.ts'
 import { hasRedis, redisAt, startRedisCluster } from '../support/redis.ts'
 import { until } from '../support/until.ts'
 
-/** So many topics that both servers of the cluster have some. */
+/** Enough topics that both servers of the cluster have some. */
 const names = upTo(12).map((n) => topics.user('019c9b1e-7a52-7cc1-8f0e-0a0000000009', `user-${n}`))
 
 describe.skipIf(!hasRedis)('the broker over a cluster of Redis', () => {
@@ -48,7 +48,7 @@ describe.skipIf(!hasRedis)('the broker over a cluster of Redis', () => {
     cluster.second.silence()
     receiver.heard.clear()
     await until(sendAll)
-    // A question waits for seconds, and what came since the answer to the one before is missing.
+    // A question waits for seconds; notes since the answer to the one before count as missed.
     await until(() => receiver.missed.slice(before).some((milliseconds) => milliseconds > 2_000))
   })
 })

@@ -3,7 +3,7 @@ import net from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { hasRedis, redisAt, startTlsRedis } from '../support/redis.ts'
 
-/** What would end the process, until the test ends. */
+/** Collects the errors that would end the process, until the test ends. */
 function catchFatal() {
   const caught: Error[] = []
   const others = process.listeners('uncaughtException')

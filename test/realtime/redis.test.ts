@@ -29,7 +29,7 @@ describe.skipIf(!hasRedis)('two nodes with Redis', () => {
   })
   const on = (node: World, { token }: User) => node.api({ token })
   const health = (node: World) => node.api().service.health()
-  /** Redis has been there again for the nodes, too, which ask after growing pauses. */
+  /** Resolves once the nodes have Redis again, too: they ask after growing pauses. */
   const connected = async () => {
     for (const node of nodes) await until(async () => (await health(node)).checks.redis === 'ok')
   }
@@ -161,7 +161,7 @@ describe.skipIf(!hasRedis)('two nodes with Redis', () => {
     await until(broker.isUp)
   })
 
-  test('a connection that its client ended by itself, in a fail-over, is made again', async () => {
+  test('a connection that its client ended by itself in a failover is made again', async () => {
     const { connect } = await redisAt(redis.url)
     const { client, isReady, problem, close } = connect({ name: 'ended', commandMs: 5_000 })
     onTestFinished(close)
@@ -216,7 +216,7 @@ describe.skipIf(!hasRedis)('two nodes with Redis', () => {
     giveBack?.()
     await until(() => take(two, 'ben'))
     expect(await take(one, 'ben')).toBe(false)
-    // What is given back after the end of its window frees no room in the next one.
+    // A call that is given back after the end of its window frees no room in the next one.
     const late = createSharedWindows(limits)
     onTestFinished(late.close)
     await until(() => late.take('other', 1))

@@ -103,7 +103,7 @@ describe('a user removed from a workspace', () => {
     for (let round = 0; round < 12; round++) {
       const id = 2 + round * 2
       const removal = ana.workspaces.removeMember({ workspaceId, userId: ben.id })
-      // Somewhere from before it to after it.
+      // The subscribe comes at some point from before the removal to after it.
       for (let turn = 0; turn < round * 2; turn++) await new Promise(setImmediate)
       const reply = await raw?.ask({ id, subscribe: { channel: chat(open) } })
       await removal

@@ -62,7 +62,7 @@ test('a process that stood still does not take its connection for silent', async
   })
   let connections = 0
   const onMissedNotes = (_: number, nodeId?: string) => {
-    // Of another node only its notes were missed.
+    // With the id of another node, only the notes of that one were missed.
     if (nodeId === undefined) connections += 1
   }
   await broker.start({ onNote: () => {}, onMissedNotes })

@@ -21,9 +21,9 @@ const SOCKETS = 300
 /** Few enough for channels whose members are told who comes. */
 const MEMBERS = 90
 const CHANNELS = 10
-/** Of the heap: 10, and 12 where coverage is measured. Half are objects of Node.js and of ws. */
+/** Heap of a socket: 10, and 12 where coverage is measured. Node.js and ws own half of it. */
 const HELD_KIB = 13
-/** Of the heap, by the code of the server and its database client. */
+/** Heap that the code of the server and its database client allocates for a socket. */
 const ALLOCATED_KIB = 230
 
 /** Opens sockets from another process, whose memory is not this one's. */
@@ -63,7 +63,7 @@ test('a socket with eleven topics takes few kilobytes, and nothing once it is cl
   const closeAll = async () => {
     const opened = [...sockets].map((socket) => new WeakRef(socket))
     await open([])
-    // What was done for many of them at once keeps them for a moment.
+    // Work done for many sockets at once keeps them in memory for a moment.
     await until(() => {
       collectGarbage()
       return opened.every((socket) => socket.deref() === undefined)

@@ -31,7 +31,7 @@ async function heardByServer({ socket }: RawSocket) {
   await answered
 }
 
-/** How many statements it takes that sockets of so many users come back all at once. */
+/** The number of statements for the sockets of these users, which come back all at once. */
 async function statementsOfReturn() {
   const { appId, db, sign } = world()
   const ana = await world().user('ana')

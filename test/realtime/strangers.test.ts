@@ -13,7 +13,7 @@ const terminatedLater = useSockets()
 const { strangersBytes, frameBytes } = limits.realtime
 
 test.each(['http_stream', 'sse'] as const)(
-  'strangers on WebSockets have one budget with those on %s',
+  'strangers on WebSockets share one budget with those on %s',
   async (transport) => {
     const { minted } = await world().user('ana')
     const expired = { payload: { iat: inSeconds(-100), exp: inSeconds(-50) } }

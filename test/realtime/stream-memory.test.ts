@@ -11,7 +11,7 @@ import { useWorld } from '../support/world.ts'
 
 const world = useWorld({ timings: { connectMs: NEVER } })
 const CONNECTIONS = 200
-/** Of what a request of 9 KB or more may leave. */
+/** The most that a request of 9 KB or more may leave in memory. */
 const MOST_BYTES = 4_000
 const parameters = Array.from({ length: 2_500 }, (_, index) => `&${index.toString(36)}`).join('')
 

@@ -25,7 +25,7 @@ test('the subscribers of many topics are found by few statements', async () => {
     for (const raw of sockets) raw.terminate()
   })
   const surveys = () => sent.filter((statement) => /from nodes n\s+where n\.id <>/.test(statement))
-  // The first look at the other nodes takes as long as it takes all to ask.
+  // The first look at the other nodes lasts until all have asked.
   const asked = await whileRowLocked(
     world(),
     (sql) => sql`lock table nodes in access exclusive mode`,
@@ -42,7 +42,7 @@ test('the subscribers of many topics are found by few statements', async () => {
   expect(surveys().length).toBeLessThan(TOPICS / 2)
 })
 
-test('a node that has died is waited for by nobody, unlike one that is late', async () => {
+test('a survey waits for a node that is late, and not for a dead one', async () => {
   const { db, pool } = world()
   const others = () => pool.use((sql) => countOtherNodes(sql, 'this node'))
   const before = await others()

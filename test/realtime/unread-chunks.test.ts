@@ -59,7 +59,7 @@ test('counts of 450 new users load 200 at a time, and a failure repeats only its
     await insertMembers(world(), channelId, userIds)
     await ana.messages.send({ channelId, text: 'hi' })
   }
-  // Of each round: the count of the channel, then of users 1 to 200, of 201 to 400 and of the rest.
+  // Each round counts the channel, then users 1 to 200, 201 to 400 and the rest.
   const { notifier, problems, totalsOf, uses } = await openNotifier(userIds, [3, 8])
   const told = (count: number) => userIds.every((userId) => totalsOf(userId).at(-1) === count)
   notifier.markDirty(kept.id, { offset: 2, author: ana.id })

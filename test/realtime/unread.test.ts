@@ -96,7 +96,7 @@ describe('unread counts', () => {
     const [ana, ben] = await newUsers()
     const [channelId, other] = [await createGroup(ana, ben), await createGroup(ana, ben)]
     const [anas, bens] = [await listenAs(ana, userTopic(ana)), await listenAs(ben, userTopic(ben))]
-    // That ana joined may be counted only now, and whoever joined is told. A later count follows.
+    // Ana may still be sent the counts of joining. They come before the count of a later message.
     await ben.messages.send({ channelId: other, text: 'elsewhere' })
     await anas.until(() => counts(anas, 'channel.total_unread_changed').includes(1))
     const before = anas.received.length
@@ -129,7 +129,7 @@ test('a stale total that arrives after a newer message is corrected', async () =
   const bens = await listenAs(ben, userTopic(ben))
   await ana.messages.send({ channelId, text: 'hi' })
   await bens.until(() => counts(bens, 'channel.total_unread_changed').includes(1))
-  // What a slow node has to say of a read of before.
+  // A slow node sends the result of an earlier read late.
   const late = createPostgresBroker({
     url: world().databaseUrl,
     nodeId: randomUUID(),

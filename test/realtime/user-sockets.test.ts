@@ -45,7 +45,7 @@ test("the place of a user's last socket is free again, and a limit of 0 means no
   expect([unlimited.take(user), unlimited.take(user)]).toEqual([true, true])
 })
 
-test('an app has a limited number of sockets, whoever has them, and others their own', () => {
+test('all users of an app share a limited number of sockets, and other apps have theirs', () => {
   const sockets = new UserSockets({ user: 0, app: 2 })
   const take = (appId: string, userId: string) => sockets.take({ appId, userId })
   expect([take('app', 'ana'), take('app', 'ben'), take('app', 'cem')]).toEqual([true, true, false])

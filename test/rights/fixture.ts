@@ -30,7 +30,7 @@ export async function createScene(
     select ${tenant.appId}, id, ${`${SECRET_WORD}@example.com`}, now() + interval '1 day'
     from unnest(${userIds}::text[]) id
     on conflict do nothing`
-  // Otherwise a refused first system message of the app may leave it.
+  // Without this user, a refused first system message of the app may leave it behind.
   await insertSystemUser(world.db, tenant.appId)
   const tokenOf = (userId: string, { appId = tenant.appId, admin = false } = {}) =>
     world.sign('api', { appId, userId, generation: 0, isAdmin: admin })
@@ -114,7 +114,7 @@ export async function invalidCredentials(scene: Scene): Promise<Record<string, C
   }
 }
 
-/** Of the fields of which an operation requires one, the one that is given. */
+/** The given field, for operations that require one of several. */
 const oneOfMany: Record<string, string> = { 'messages.edit': 'text', 'members.update': 'role' }
 
 /**
@@ -141,7 +141,7 @@ export async function argsFor(
   const newStream = () => owner.messages.send({ channelId, text: SECRET_WORD, streaming: true })
   const isAboutUsers = id.startsWith('users.') || id.startsWith('tokens.')
   const known: Record<string, () => unknown> = {
-    // One that may go: the others are needed.
+    // The deleted app is a spare one: the others are needed.
     appId: async () =>
       id === 'apps.delete'
         ? (await world.operator.apps.create({ name: 'Spare' })).id

@@ -9,7 +9,7 @@ import { useTenants } from './tenants.ts'
 
 const { world, ours, theirs } = useTenants()
 
-/** What is answered to an id of another channel, workspace or app, where it is not `404`. */
+/** The answers to an id of another channel, workspace or app, where they are not `404`. */
 const foreign: Record<string, string> = {
   'tokens.create userId': 'ok', // makes a user of that id in this app
   'users.put userId': 'ok',
@@ -53,7 +53,7 @@ const idFields = operations.flatMap(([id, op]) =>
     )
     .map((field) => ({ input: `${id} ${field}`, id, op, field })),
 )
-/** Ids of something that belongs to what another id of the same call refers to. */
+/** Fields whose id must belong to what another id of the same call refers to. */
 const nestedIdFields = idFields.filter(
   ({ id, field }) =>
     /^(messageId|messageIds|parentId|quotedMessageId|before|after|inviteId)$/.test(field) ||

@@ -16,7 +16,7 @@ import { useTenants } from './tenants.ts'
 const { world, removeScenes, theirs } = useTenants()
 
 /**
- * Who may call what on a group of an app, on what belongs to it, and on its workspace. `ok`:
+ * The answer to each caller of an operation on a group, on its content and on its workspace. `ok`:
  * carried out, and users outside see nothing of the group unless the call `admits` them. A number:
  * refused with this status, nothing of the group is shown and nothing is changed. `asOwner` is the
  * backend with the owner's id in `X-User-Id`.
@@ -181,7 +181,7 @@ test('the comparison of all rows shows each that is added, changed or removed', 
 /** Operations after which the next caller would find less in the scene, or have more rights. */
 const takesAway = /\.(delete|bulkDelete|remove|leave|revoke|accept|finish)/
 
-/** Of the invalid credentials, some for each operation: all of them are tried for each `auth`. */
+/** Each operation is tried with this many invalid credentials, and each `auth` with all of them. */
 const TRIED = 4
 const kinds = Object.keys(credentials)
 const turns = new Map<string, number>()

@@ -2,7 +2,7 @@ import { afterEach, beforeAll, type MockInstance, vi } from 'vitest'
 import { TWIN_APP_ID } from '../support/twin/index.ts'
 import { useWorld } from '../support/world.ts'
 
-/** Those whose rows scenes have, and others that a test may leave behind. */
+/** Tables with rows of scenes, and others whose rows a test may leave behind. */
 const SCENES = ['channels', 'workspaces', 'users']
 const OTHERS = ['webhooks', 'webhook_deliveries', 'before_send_hooks']
 export type Tenant = { appId: string; apiKey: string }
@@ -12,7 +12,7 @@ export type Tenant = { appId: string; apiKey: string }
  * of scenes: tests whose calls are refused share them, and others call `removeScenes`.
  */
 export function useTenants() {
-  // What grows is stored by no timer, whose writes would be taken for those of a call.
+  // No timer stores growing messages: its writes would be taken for those of a call.
   const timings = { streamStoreMs: 3_600_000 }
   const world = useWorld({ userAdminAccess: 'server', timings })
   let theirs: Tenant
@@ -26,12 +26,12 @@ export function useTenants() {
     const { db } = world()
     for (const table of tables) await db`delete from ${db(table)} where app_id <> ${TWIN_APP_ID}`
   }
-  // What deletions have woken would change rows while the next test compares them.
+  // A cleanup that deletions have woken would change rows while the next test compares them.
   const cleanUp = async () => {
     if (wake.mock.calls.length > 0) await world().cleanup.run()
     wake.mockClear()
   }
-  // What a test leaves behind would be compared in all that follow.
+  // Rows that a test leaves behind would be compared in all that follow.
   afterEach(async () => {
     await cleanUp()
     await remove(OTHERS)

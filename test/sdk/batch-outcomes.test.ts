@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
 
-/** What servers of other versions, or broken ones, answer to messages that are sent together. */
+/** Broken servers, or those of other versions, answer to messages that are sent together. */
 
 const BATCH = /^POST .*\/messages\/batch$/
 

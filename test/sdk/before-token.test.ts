@@ -4,7 +4,7 @@ import { texts, until } from '../support/chat.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
 
-/** What a user writes before their first token has ever come: only their id is known. */
+/** A user writes messages before their first token has ever come: only their id is known. */
 
 const failing = () => Promise.reject(new Error('the token route is down'))
 

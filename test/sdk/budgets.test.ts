@@ -126,7 +126,7 @@ test('a room chosen from the list comes with its members and who is online', asy
   const told = await listenAs(owner, userTopic(owner))
   const { chat: others } = await liveChatOf(world(), other)
   await (await others.dm(me)).send({ text: 'hello' }).sent
-  // What comes before the list has been read would cost a call.
+  // An event that comes before the list has been read would cost a call.
   await told.untilType('channel.unread_changed')
   await told.untilType('channel.total_unread_changed')
   const { calls, fetch } = countCalls()
@@ -135,7 +135,7 @@ test('a room chosen from the list comes with its members and who is online', asy
   list.subscribe(() => {})
   void chat.connect()
   await until(list, ready)
-  // As an application does with what it shows of a list: a direct message, and an open channel.
+  // An application does this with entries of its list: a direct message, and an open channel.
   const partner = chat.presence(other)
   for (const store of [partner, room.messages, room.members]) store.subscribe(() => {})
   expect(list.getSnapshot().totalUnread).toBe(1)
@@ -243,7 +243,7 @@ test('five people who write a minute of messages at once are within the limits',
     )
   await Promise.all(all.map(hasRead))
   expect(all.flatMap(({ statuses }) => statuses).filter((status) => status === 429)).toEqual([])
-  // Beside their own messages at most one for each message of another.
+  // Each makes at most one call for each message of another, besides those for their own.
   for (const { calls } of all) expect(calls.length).toBeLessThanOrEqual(opening.length + 15 + 60)
   // An app-wide limit of 1,000 a minute would hold as well.
   expect(all.flatMap(({ calls }) => calls).length).toBeLessThan(requests)

@@ -45,7 +45,7 @@ test('a catch-up that has failed asks for nothing while the client is offline', 
   expect(before).toBeGreaterThan(1)
   cut()
   await quiet()
-  // Nor is what is wanted since.
+  // A request that is made since is not sent either.
   chat.channel('00000000-0000-4000-8000-000000000002').info.subscribe(() => {})
   for (let second = 0; second < 60; second++) await clock.forward(1_000)
   expect(count(SYNC)).toBe(before)

@@ -187,7 +187,7 @@ test('a total that is asked for during a call is pulled by the next one', async 
   expect(pulls.map(({ total }) => total)).toEqual([true, true])
 })
 
-test('calls follow one another, also where what comes next is asked for meanwhile', async () => {
+test('calls follow one another, even if the next one is asked for during a call', async () => {
   const { pulls, hold, catchUp } = catchUpToTest()
   const answerFirst = hold()
   catchUp.request('a', { since: 1, apply })

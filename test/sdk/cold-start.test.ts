@@ -110,7 +110,7 @@ test('state shown only for a moment before an outage is stored', async () => {
   const room = chat.channel('c')
   room.watch()
   await Promise.all([until(room.messages, ready), until(list, ready)])
-  // What was stored before has been looked for by now: nothing.
+  // The client has already looked for stored snapshots, and found none.
   expect(await rows.load('http://chat app:me')).toEqual([])
   await quiet()
   cut()
@@ -172,7 +172,7 @@ test('a snapshot that is not of this form or version is ignored and removed', as
   await expect.poll(async () => (await rows.load(owner)).map(({ key }) => key)).toEqual(['list'])
 })
 
-test('a snapshot of another numbering is dropped, and replaced by what is true', async () => {
+test('a snapshot of another numbering is dropped, and replaced by the current state', async () => {
   const { before, talk, again, rows, owner } = await coldStart()
   before.disconnect()
   const { chat, room, list, cut, mend, newEpoch } = again()

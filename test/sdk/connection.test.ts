@@ -173,7 +173,7 @@ test.each(['offline', 'pagehide'] as const)(
 test('after disconnect() nothing is requested, sent or renewed until connect()', async () => {
   const [ana] = await world().users('ana', 'ben')
   const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: ['ben'] })
-  // What the client begins: the network may still be working on what it began before.
+  // Notes what the client begins. The network may still be working on earlier requests.
   const begun: string[] = []
   class NotedSocket extends WebSocket {
     constructor(url: string, protocols?: string | string[]) {

@@ -35,7 +35,7 @@ type Declaration = {
   text: string | undefined
   members: { name: string; text: string | undefined }[]
 }
-/** What an entry shows of its own files: structures whose members applications use. */
+/** Structures of an entry's own files whose members applications use. */
 const STRUCTURES = new Set(['ChatClient', 'Room'])
 
 /** The exports of a file and the public members of its classes, with their doc comments. */

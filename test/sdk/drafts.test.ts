@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { scriptedChat } from '../support/scripted/index.ts'
 
-test('of what an application sends only the fields of a message are stored and sent', async () => {
+test('a send leaves out fields of an application that are not part of a draft', async () => {
   const { chat, channel, bodies } = scriptedChat()
   channel('c')
   await chat.connect()

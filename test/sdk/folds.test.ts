@@ -9,12 +9,12 @@ import { openStream } from '@parley/client/internal/stream'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
 
-/** What becomes of operations that wait together, and of values that arrive in any order. */
+/** Operations that wait together are folded, and values may arrive in any order. */
 
 const operation = (clientId: string, fields: object) =>
   ({ clientId, channelId: 'c', createdAt: clientId, messageId: 'm', ...fields }) as OutboxOperation
 
-/** Prepares the first of these entries; returns whether it is sent, and what became of the last. */
+/** Prepares the first of these entries; returns whether it is sent, and all updates. */
 function fold(...given: OutboxEntry[]) {
   const entries = new Map(given.map((entry) => [entry.op.clientId, entry]))
   const update = vi.fn()
@@ -79,7 +79,7 @@ test('a stored row without the fields of its operation is ignored', () => {
   ])
 })
 
-test('how far the user has read moves back only with a channel that they left', () => {
+test('a read position moves back only once its channel is dropped', () => {
   const record = scriptedChat().channel('c').record()
   const parts = new VersionedParts()
   for (const seq of [5, 3]) parts.takeRead('c', seq)

@@ -88,7 +88,7 @@ test('a hung call that is answered late brings no older name back', async () => 
   expect(info.getSnapshot().channel).toMatchObject(newest)
 })
 
-test('a name that was told while a record was asked for replaces none missed since', async () => {
+test('a name received while a record loads does not overwrite a newer, missed one', async () => {
   const server = await live()
   const { talk, room, tell } = server
   const hung = server.hold(SYNC)
@@ -103,7 +103,7 @@ test('a name that was told while a record was asked for replaces none missed sin
   expect(channel?.lastMessage?.user.name).toBe('Missed')
 })
 
-test('a name that was told while a gap was asked for replaces none missed since', async () => {
+test('a name received while a gap is filled does not overwrite a newer, missed one', async () => {
   const server = await live()
   const { talk, room, tell, chat } = server
   room.watch()

@@ -9,7 +9,7 @@ const SEND = /^POST .*\/messages$/
 const SYNC = /POST \/api\/sync/
 const PAGE = /GET .*\/messages\?limit=50$/
 
-/** What a store has shown since, each message with its status. */
+/** Records the messages that a store shows from now on, each with its status. */
 function recorded(store: Store<MessagesSnapshot>) {
   const shown: string[] = []
   store.subscribe(() => {
@@ -140,7 +140,7 @@ test('a message sent while a room reloads is shown although its event is late', 
   expect(texts(room.messages.getSnapshot())).toEqual(['missed', 'new'])
 })
 
-test('an unsent message quotes what the other one says by now', async () => {
+test('an unsent message quotes the current text of the other one', async () => {
   const { chat, channel, refuseRequests } = scriptedChat()
   const talk = channel('c')
   talk.send('first')

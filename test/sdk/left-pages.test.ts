@@ -22,7 +22,7 @@ test('a page that was left lets the next one send, and sends again once it is ba
   const talk = left.channel('c')
   await left.chat.connect()
   await left.chat.channel('c').send({ text: 'before' }).sent
-  // From now on nothing runs there, but it has what it had.
+  // From now on nothing runs there, but it keeps its state.
   left.cut()
   await isOffline(left.chat)
   page.dispatchEvent(new Event('pagehide'))

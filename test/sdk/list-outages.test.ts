@@ -46,7 +46,7 @@ test('a list is loaded after an outage, whatever becomes of a load from before i
   expect(count(LIST)).toBe(2)
 })
 
-test('a load from before an outage that fails after it fails no newer one', async () => {
+test('a load from before an outage that fails after it does not fail a newer one', async () => {
   const { end } = await overtakenLoad()
   const error = { code: 'INTERNAL_ERROR', message: 'too late' }
   expect(await end(Response.json({ error }, { status: 500 }))).toMatchObject({ status: 'ready' })

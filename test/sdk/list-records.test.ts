@@ -64,7 +64,7 @@ test('channels with messages of the same moment stay in the order of the server'
   expect(items.map(({ id }) => id)).toEqual(['a', 'b', 'c'])
 })
 
-test('late news of a channel leaves the newer name of its record', async () => {
+test('a late event of a channel does not overwrite a newer name in its record', async () => {
   const { chat, channel, intercept, tell } = scriptedChat()
   const record = channel('c').record()
   const channels = [{ ...record, name: 'new', updatedAt: timeOf(2) }]

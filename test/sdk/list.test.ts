@@ -8,7 +8,7 @@ import { useWorld } from '../support/world.ts'
 
 const world = useWorld()
 
-/** What a client shows of its channels. A fresh client of the same user shows the same. */
+/** The channels as a client shows them. A fresh client of the same user shows the same. */
 const shown = async (chat: ChatClient) => {
   const { items, totalUnread } = await until(chat.channels(), ready)
   return {

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { until } from '../support/chat.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
 
-/** What a logout ends that was begun before it. */
+/** A logout ends all work that was begun before it. */
 
 const KEY = 'http://chat me'
 const session = { appId: 'app', user: { id: 'me', name: 'As stored', image: null } } as never

@@ -7,7 +7,7 @@ import { useSharedWorld } from '../support/world.ts'
 
 const world = useSharedWorld()
 
-/** What was shown of one user, in memory. */
+/** The snapshots of one user, in memory. */
 function memorySnapshots(): SnapshotStorage & { rows: Map<string, object> } {
   const rows = new Map<string, object>()
   return {
@@ -45,7 +45,7 @@ function holdingEvents() {
   }
 }
 
-test('what was changed offline, before a reload, does not flicker when it is sent', async () => {
+test('changes made offline, before a reload, do not flicker when they are sent', async () => {
   const [ana] = await world().users('ana', 'ben')
   const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: ['ben'] })
   const ids: string[] = []

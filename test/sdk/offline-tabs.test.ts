@@ -200,7 +200,7 @@ test('an edit that waits knows after a reload which edit of the user it follows'
   const { id } = one.talk.send('1', { by: 'me' })
   await until(one.room.messages, ({ items }) => items.length === 1)
   const held = one.hold(/^PATCH/)
-  one.holdEvents() // of the first edit nothing is known when the second is made
+  one.holdEvents() // the first edit is not known when the second is made
   const first = one.room.edit(id, { text: 'first' })
   await held.asked
   one.room.edit(id, { text: 'second' }).catch(() => {})

@@ -154,7 +154,7 @@ test('a call that was carried out before its answer was lost has its effect once
     const held = hold(pattern)
     const done = pattern === SEND ? room.send({ text: 'once' }).sent : room.delete('c-0001')
     await held.asked
-    // What was deleted is not found again.
+    // The server answers a repeated deletion with 404.
     refuseRequests(pattern === SEND ? undefined : pattern, { status: 404, code: 'NOT_FOUND' })
     held.release(new Response('', { status: 502 }))
     await quiet()
@@ -165,7 +165,7 @@ test('a call that was carried out before its answer was lost has its effect once
   expect(talk.find('c-0001').deletedAt).not.toBeNull()
 })
 
-test('without a network nothing that arrived since is marked as read', async () => {
+test('a read made without a network does not mark messages that arrive later', async () => {
   const { chat, room, talk, goOffline, comeBack, hold, bodies } = await opened()
   talk.send('4')
   await until(room.messages, ({ items }) => items.length === 4)

@@ -77,7 +77,7 @@ test("one's name goes with one's reaction, and a reaction of nobody is not shown
   expect(party?.apply({ reactions } as unknown as ChatMessage).reactions).toEqual([reactions[0]])
 })
 
-test('what one writes and reacts to has the name and image that one has by now', async () => {
+test('pending messages and reactions show the current name and image of the user', async () => {
   const { chat, channel, tell, refuseRequests } = scriptedChat()
   channel('c').send('hello')
   const room = chat.channel('c')

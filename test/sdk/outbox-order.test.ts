@@ -14,14 +14,14 @@ useGlobals({ indexedDB: new IDBFactory() })
 
 const OWNER = 'http://chat app:me'
 const HOUR_MS = 3_600_000
-/** What a page has stored an hour ahead of the clock of now. */
+/** An operation that a page has stored, an hour ahead of the current clock. */
 const fromAhead = (more: Partial<Outgoing> = {}): Outgoing => ({
   ...{ type: 'send', clientId: 'early', channelId: 'c', text: 'first', attachments: [] },
   createdAt: new Date(Date.now() + HOUR_MS).toISOString(),
   ...more,
 })
 
-/** A page without a network, and what shows that another one sends in the same order as it. */
+/** A page without a network, and a check that another one sends in the same order. */
 async function openOffline(storage: OutboxStorage) {
   const open = () => scriptedChat({ storage, userId: 'me' })
   const { chat, cut } = open()

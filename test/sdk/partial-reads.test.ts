@@ -22,7 +22,7 @@ async function unreadRooms() {
   return { ...chat, room, other, unread, counts }
 }
 
-test('a channel that is read in part shows what is left, and never that nothing is', async () => {
+test('a channel that is read in part shows the remaining count, and never zero', async () => {
   const { chat, room, unread, counts, hold, tellUnread } = await unreadRooms()
   const shown: (number | undefined)[] = []
   chat.unread.subscribe(() => shown.push(counts().one))
@@ -37,7 +37,7 @@ test('a channel that is read in part shows what is left, and never that nothing 
   expect(new Set(shown)).toEqual(new Set([2]))
 })
 
-test('a channel that is read in part shows what the answer says is left', async () => {
+test('a channel that is read in part shows the remaining count of the answer', async () => {
   const { chat, room, unread, counts, intercept, one, tell } = await unreadRooms()
   const left = { lastReadSeq: 2, unreadCount: 2, unreadVersion: one.own.unreadVersion + 1 }
   intercept(READ, () => Response.json({ success: true, ...left }))
@@ -49,7 +49,7 @@ test('a channel that is read in part shows what the answer says is left', async 
   expect([counts().one, totals]).toEqual([2, [3]])
 })
 
-test('among reads that wait for a network, only those of everything show at once', async () => {
+test('a read of everything shows at once without a network, and one in part does not', async () => {
   const { chat, room, unread, counts, cut, mend, one } = await unreadRooms()
   cut()
   await isOffline(chat)
@@ -65,7 +65,7 @@ test('among reads that wait for a network, only those of everything show at once
   expect(counts().one).toBe(0)
 })
 
-test('the end of a read in part leaves what is being read elsewhere as it is shown', async () => {
+test('the end of a read in part does not change another channel that is being read', async () => {
   const { room, other, unread, counts, hold } = await unreadRooms()
   const held = hold(/two\/read$/)
   const marked = other.markRead()

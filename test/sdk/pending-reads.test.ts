@@ -123,7 +123,7 @@ test('a read that a limit delays marks what was shown when it was made', async (
   await clock.forward(1)
   one.send('unseen')
   refuseRequests()
-  // What waits is tried at once.
+  // The waiting read is tried at once.
   chat.wake()
   await clock.forward(25_000)
   await read

@@ -7,7 +7,7 @@ import { ready, texts, until } from '../support/chat.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
 
-/** What the client needs of its platform, and what it can do without. */
+/** The features that the client needs of its platform, and those that it does without. */
 
 /** Takes a property away until the test ends. */
 function without(owner: object, name: string) {
@@ -16,7 +16,7 @@ function without(owner: object, name: string) {
   Object.defineProperty(owner, name, { value: undefined, configurable: true })
   onTestFinished(() => void Object.defineProperty(owner, name, property))
 }
-/** What React Native, older Safari and pages that are not served securely lack. */
+/** Takes away all that React Native, older Safari and pages not served securely lack. */
 function poorPlatform() {
   without(AbortSignal, 'timeout')
   without(AbortSignal, 'any')

@@ -20,7 +20,7 @@ async function live() {
 
 type Sending = Pick<OutgoingMessage, 'message' | 'sent'>
 
-/** Lets seconds pass until a message has failed, which is pending before. */
+/** Lets seconds pass until a message has failed that was pending before. */
 async function untilFailed(
   poison: Sending,
   onFailed: () => void,

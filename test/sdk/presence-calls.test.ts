@@ -24,7 +24,7 @@ test('members who come with a room are shown as online without another call', as
   tell('presence.offline', { userId: 'ana', lastActiveAt, version: 2 })
   await quiet()
   expect(ana.getSnapshot().isOnline).toBe(false)
-  // What came with the room is old by now.
+  // The presence that came with the room is out of date.
   stop()
   ana.subscribe(() => {})
   await clock.forward(250)
@@ -131,7 +131,7 @@ test('presence comes with a room that is being opened, however long that takes',
   accept()
   await clock.forward(1)
   expect(bodies.get('POST /api/sync')).toMatchObject({ userIds: ['ana'] })
-  // Who is watched while the answer is on its way may be in it, as the members are.
+  // The answer on its way may include a user who is watched only now, as it includes members.
   const me = chat.presence('me')
   me.subscribe(() => {})
   await clock.forward(4_500)

@@ -218,7 +218,7 @@ test('a user who reads and writes while their list reloads has read everything',
   await until(list, ({ items }) => items[0]?.lastReadSeq === 2)
 })
 
-test('who came online is shown after the topic of the user has ended with a gap', async () => {
+test('a user who came online is shown online after the own topic ended with a gap', async () => {
   const { chat, data, loseEvents, endTopic } = scriptedChat()
   await chat.connect()
   const ana = chat.presence('ana')

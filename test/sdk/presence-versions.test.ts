@@ -34,7 +34,7 @@ test('presence from an answer or event is not overwritten by an older event', as
   tell('presence.online', { userId: 'ana', lastActiveAt, version: 2 })
   await quiet()
   expect(presence.getSnapshot().isOnline).toBe(false)
-  // A server of an earlier version gives none: what it tells counts when it comes.
+  // A server of an earlier version gives none: its events count as they come.
   tell('presence.online', { userId: 'ana', lastActiveAt })
   await quiet()
   expect(presence.getSnapshot().isOnline).toBe(true)

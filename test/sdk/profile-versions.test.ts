@@ -62,7 +62,7 @@ test('after a gap lower versions count, as of a database that was moved', async 
   expect(names().room[0]).toBe('Ana III')
 })
 
-test('what was missed does not bring the names of before it was asked for', async () => {
+test('a sync answer does not overwrite a name received after it was requested', async () => {
   const { chat, one, names, rename, cut, mend, loseEvents, hold } = await shownNames()
   cut()
   await isOffline(chat)

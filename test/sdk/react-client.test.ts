@@ -30,7 +30,7 @@ function mount() {
   return { container, root }
 }
 
-/** A page that chats as whoever is logged in; its clients are noted. */
+/** A page that chats as the user who is logged in; its clients are noted. */
 async function loginPage() {
   const proxy = await createProxy(world().url)
   onTestFinished(() => proxy.stop())

@@ -91,7 +91,7 @@ test('a read that a server of an earlier version answers leaves numbers', async 
   intercept(READ, () => Response.json({ success: true, lastReadSeq: 1 }))
   await room.markRead()
   expect(shown()).toEqual([3, 5])
-  // What is left comes in events.
+  // The counts that are left come in events.
   tellUnread('one', 0)
   tell('channel.total_unread_changed', { count: 2 })
   await quiet()

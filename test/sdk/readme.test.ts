@@ -114,7 +114,7 @@ test('the five minutes of the browser fail at nothing while the server is down',
 
 test("React Native's storage mixes no users, and knows the last one offline", async () => {
   const rows = new Map<string, string>()
-  // What AsyncStorage 1, 2 and 3 have in common.
+  // AsyncStorage 1, 2 and 3 have these methods in common.
   const AsyncStorage = {
     getAllKeys: async () => [...rows.keys()],
     getItem: async (key: string) => rows.get(key) ?? null,

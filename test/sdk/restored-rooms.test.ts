@@ -185,7 +185,7 @@ test('a room with a gap is not stored until the gap is filled', async () => {
   await isOffline(chat)
   chat.wake()
   await clock.forward(3_000)
-  // What was stored before the gap stays, and lacks nothing up to its rev.
+  // The snapshot from before the gap stays, and lacks nothing up to its rev.
   expect(rows.get('room c')).toMatchObject({ rev: 1, messages: [{ text: '1' }] })
   expect(messages.getSnapshot().status).toBe('stale')
   refuseRequests()

@@ -9,7 +9,7 @@ const KEY = 'http://chat me'
 const token = () => new Promise<never>(() => {})
 const session = { appId: 'app', user: { id: 'me', name: 'As stored', image: null } }
 
-/** A storage that has a session, and answers what it is when that is released. */
+/** A storage that has a session, and answers with it once it is released. */
 function heldStorage() {
   const storage = memoryStorage()
   const sessions = storage.session

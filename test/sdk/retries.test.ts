@@ -41,7 +41,7 @@ test('a lost call with a client id is retried', async () => {
   expect(await requestsOf('channels.create', { clientId: 'outbox-17' })).toBe(2)
 })
 
-test('every GET is idempotent, and of the other operations these', () => {
+test('every GET is idempotent, and so are exactly these other operations', () => {
   const idempotent = operations.filter(([, op]) => op.idempotent)
   const gets = operations.filter(([, op]) => op.method === 'GET')
   expect(idempotent).toEqual(expect.arrayContaining(gets))

@@ -239,7 +239,7 @@ test.each([
   await clock.forward(6_000)
   expect(chat.connection.getSnapshot().status).toBe('live')
   expect(room.members.getSnapshot().status).toBe('ready')
-  // What is asked for later is answered as late.
+  // Later requests are answered as late.
   intercept(/sync$/, answer)
   const before = count(/sync$/)
   for (const digit of [1, 2]) {

@@ -13,7 +13,7 @@ import { addNewest } from '@parley/client/internal/room/timeline'
 import { expect, test } from 'vitest'
 import { createChannel, timeOf } from '../support/scripted/channel.ts'
 
-/** A channel of three, and what a client of `me` that has loaded all of it knows. */
+/** A channel of three, and the state of a client of `me` that has loaded all of it. */
 function followed() {
   let state: ChannelState = emptyState
   const events: ChannelEvent[] = []

@@ -34,7 +34,7 @@ test('a record that was refused is not asked for again each time it is shown', a
   await until(info, ({ status }) => status === 'failed')
   hide()
   info.subscribe(() => {})
-  // What is shown after it is loaded after it.
+  // A record that is shown after it is loaded after it.
   const later = chat.channel(ID).info
   later.subscribe(() => {})
   await until(later, ready)

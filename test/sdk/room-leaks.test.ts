@@ -33,7 +33,7 @@ test('a room that nobody watches keeps no topic and no timer, and makes no reque
   talk.pin(id)
   await clock.forward(LONG_MS)
   expect(requests.slice(before)).toEqual([])
-  // What it has missed comes with the subscription.
+  // The events that it has missed come with the subscription.
   room.watch()
   await clock.forward(1)
   expect(texts(room.messages.getSnapshot())).toEqual(['hello', 'again', 'nobody looks'])

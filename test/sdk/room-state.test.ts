@@ -6,7 +6,7 @@ import { createChannel, timeOf } from '../support/scripted/channel.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
 
-/** What a room keeps of its messages, members and reads, and what it lets go. */
+/** The messages, members and reads that a room keeps, and those that it lets go. */
 
 /** A live room of one message, of which everything is shown. */
 async function opened() {
@@ -72,7 +72,7 @@ test('a deleted message leaves nothing above its thread', async () => {
   expect(Object.keys(parent ?? {})).not.toEqual(expect.arrayContaining(['custom']))
 })
 
-test('a profile that changes is that of its user alone', async () => {
+test('a changed profile changes no other user', async () => {
   const { chat, tell } = await opened()
   const rename = async (id: string, name: string) => {
     tell('user.updated', { user: { id, name, image: null } })
@@ -93,7 +93,7 @@ test('a member who leaves no longer types', async () => {
   expect(room.typing.getSnapshot().items).toEqual([])
 })
 
-test('a member whose role and metadata change has joined when they joined', async () => {
+test('a member whose role and metadata change keeps the time of joining', async () => {
   const { room, talk, publish } = await opened()
   const [, ana] = talk.members
   if (!ana) throw new Error('ana is a member')
@@ -107,7 +107,7 @@ test('a member whose role and metadata change has joined when they joined', asyn
   expect(items.find(({ userId }) => userId === 'ana')).toMatchObject({ joinedAt, custom })
 })
 
-test('when somebody has read stays known after an outage', async () => {
+test('the time of a read stays known after an outage', async () => {
   const { chat, room, talk, cut, mend } = await opened()
   talk.send('2', { by: 'me' })
   talk.read('ana', 2)

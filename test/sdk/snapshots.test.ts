@@ -56,7 +56,7 @@ test('a page that is left has begun to store all that has changed', async () => 
   const begun = vi.fn()
   state.before = async () => {
     begun()
-    await new Promise(() => {}) // nothing of a page that is gone goes on
+    await new Promise(() => {}) // a page that is gone runs no more code
   }
   const snapshots = createSnapshots(storage)
   const list = { epoch: 'e', listed: [], totalUnread: 0 }
@@ -109,7 +109,7 @@ test('a room that changes all the time is stored once in a while, another only o
   expect(written).toHaveLength(3)
 })
 
-/** What a client shows that has loaded nothing, and a room of it. */
+/** The state of a client that has loaded nothing, and of a room of it. */
 function openClient() {
   const channels = new Map()
   const unread = { total: 0 }
@@ -166,7 +166,7 @@ test.each([
   expect([channels.size, unread.total]).toEqual(left)
 })
 
-test('the last hundred messages are stored, and that there are older ones', () => {
+test('the last hundred messages are stored, with a mark where older ones are missing', () => {
   const snapshotWith = (count: number, to = Number.POSITIVE_INFINITY) => {
     const messages = Array.from({ length: count }, (_, index) => ({
       ...{ id: `${index + 1}`, seq: index + 1, userId: 'me' },

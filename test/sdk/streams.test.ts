@@ -31,7 +31,7 @@ test('a message grows in the store while it is written, and ends as it was writt
   const out = bot.stream(channelId, { custom: { model: 'none' } })
   const words = Array.from({ length: 12 }, (_, index) => `word ${index} 👍 `)
   for (const [index, word] of words.entries()) {
-    // Split between the two code units of a character, and at every fifth word wait.
+    // The text is split between two code units of a character, with a wait at every fifth word.
     const middle = word.indexOf('👍') + 1
     void out.write(word.slice(0, middle))
     const written = out.write(word.slice(middle))

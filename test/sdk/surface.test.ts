@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { chatOf, GROUP, isLive, ready, texts, until } from '../support/chat.ts'
 import { useSharedWorld } from '../support/world.ts'
 
-/** What an application sees of a room: its record, and stores that load when they are used. */
+/** An application sees a room as its record, and as stores that load when they are used. */
 
 const world = useSharedWorld()
 const UNKNOWN = '019c9b1e-7a52-7cc1-8f0e-3d2f5b6a7c81'

@@ -10,7 +10,7 @@ import { quiet, scriptedChat } from '../support/scripted/index.ts'
 import { useGlobals } from '../support/use-globals.ts'
 import { createWebLocks } from '../support/web-locks.ts'
 
-/** What a tab hears from another one that shares its outbox. */
+/** A tab is told of changes by another one that shares its outbox. */
 
 useGlobals({
   indexedDB: new IDBFactory(),

@@ -6,7 +6,7 @@ import { quiet, scriptedChat } from '../support/scripted/index.ts'
 import { useGlobals } from '../support/use-globals.ts'
 import { createWebLocks } from '../support/web-locks.ts'
 
-/** What a tab knows of the operations that it sends in place of another one. */
+/** A tab that sends operations in place of another one knows how far they got. */
 
 useGlobals({
   indexedDB: new IDBFactory(),

@@ -128,7 +128,7 @@ test('totals of a server of an earlier version are taken as they come', async ()
   await until(chat.unread, ({ total }) => total === 8)
   release(answerWith({ totalUnread: 6 }))
   await until(chat.unread, ({ total }) => total === 6)
-  // One of the new version, as after a release, whatever was known before.
+  // A total with a version counts, as after a release, whatever was known before.
   tell('channel.total_unread_changed', { count: 4, version: 1 })
   await until(chat.unread, ({ total }) => total === 4)
 })

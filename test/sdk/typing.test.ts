@@ -4,7 +4,7 @@ import { stoppedClock } from '../support/scripted/time.ts'
 
 const TYPING = 'POST /api/channels/c/typing'
 
-/** A room whose client is live, and what it last said of the user's typing. */
+/** A room whose client is live, and its last report of the user's typing. */
 async function typist() {
   const clock = stoppedClock()
   const { chat, channel, bodies, count, hold } = scriptedChat()
@@ -37,7 +37,7 @@ test('a user who types on at once after a message is shown as typing again', asy
   expect(told()).toMatchObject({ typing: true, times: 3 })
 })
 
-test('that a user has stopped typing is never overtaken by that the user types', async () => {
+test('the report that a user stopped typing is sent after the one that they started', async () => {
   const { clock, room, told, hold } = await typist()
   const start = hold(/typing$/)
   room.keystroke()

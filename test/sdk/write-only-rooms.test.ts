@@ -34,7 +34,7 @@ test('a room that is only written to keeps a bounded number of its messages', as
   expect(shown(chat, 'c')).toEqual(numbers(201, 300))
 })
 
-test('of the rooms that are only written to the last 20 keep their messages', async () => {
+test('the last 20 rooms that are only written to keep their messages', async () => {
   const { chat, channel } = scriptedChat()
   await chat.connect()
   const ids = numbers(10, 31)

@@ -5,7 +5,7 @@ import { chatOf, isLive, until } from '../support/chat.ts'
 import { quiet, type ScriptedChat, scriptedChat } from '../support/scripted/index.ts'
 import { useSharedWorld } from '../support/world.ts'
 
-/** What a developer sees who has mistyped the address of the server, or the id of a channel. */
+/** A developer has mistyped the address of the server, or the id of a channel. */
 
 const world = useSharedWorld()
 
@@ -62,7 +62,7 @@ function inPage({ onLine = true } = {}) {
   onTestFinished(() => void vi.unstubAllGlobals())
   return scriptedChat()
 }
-/** What the client says when its next attempt fails, and what a call does. */
+/** The messages of the client's next attempt, which fails, and of a call. */
 async function failures({ chat }: Pick<ScriptedChat, 'chat'>) {
   void chat.connect().catch(() => {})
   const failed = await until(chat.connection, (state) => state.lastError !== undefined)
@@ -91,7 +91,7 @@ test('a client that was live does not doubt its url in an outage', async () => {
   cut()
   const isLost = ({ lastError }: ConnectionState) => lastError !== undefined
   const { lastError: lost } = await until(chat.connection, isLost)
-  // Of the attempt after it.
+  // This is the error of the attempt after it.
   const isRefused = (state: ConnectionState) => isLost(state) && state.lastError !== lost
   const { lastError } = await until(chat.connection, isRefused)
   expect(lastError?.message).toMatch(/^no connection: (?!.*ALLOWED_ORIGINS)/)

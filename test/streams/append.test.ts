@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { complaint, forbidden, invalid, notFound, refusal, refusals } from '../support/refusal.ts'
 import { never, useStreams } from './fixture.ts'
 
-// Stored at the end only, so that each test says when.
+// Texts are stored at the end only, so that each test decides when.
 const timings = { streamStoreMs: never, reconcileMs: never }
 const { world, users, begin, newChannel } = useStreams({ timings })
 
@@ -45,7 +45,7 @@ describe('a message that grows', () => {
     ).toEqual([forbidden, forbidden, invalid])
   })
 
-  test('takes an append twice as once, and refuses a gap or another text', async () => {
+  test('applies a repeated append once, and refuses a gap or another text', async () => {
     const { append, finish } = await begin()
     await append(0, 'one ')
     await append(4, 'two ')
@@ -61,7 +61,7 @@ describe('a message that grows', () => {
     expect(await refusals([append(8, 'x'), append(8, '')])).toEqual([forbidden, forbidden])
   })
 
-  test('grows once by each place, whatever arrives there at once', async () => {
+  test('grows once at each position, however many appends arrive there at once', async () => {
     const { append, finish } = await begin()
     const attempts = await Promise.allSettled(
       Array.from({ length: 8 }, (_, index) => append(0, `${index}`)),
@@ -135,7 +135,7 @@ describe('the stream of a message', () => {
     const tagged = await bot.messages.edit({ ...ref, custom: { model: 'none' } })
     expect(tagged).toMatchObject({ streaming: true, text: '', custom: { model: 'none' } })
     await append(7, '!')
-    // As after each few seconds of a long one: the end of what is stored may be half a word.
+    // A long message is stored like this every few seconds: the text may end with half a word.
     await world().db`update messages set text = 'Hi @ana' where id = ${ref.messageId}`
     const again = await bot.messages.edit({ ...ref, custom: { model: 'other' } })
     expect(again).toMatchObject({ streaming: true, mentions: [], custom: { model: 'other' } })

@@ -14,7 +14,7 @@ import { never, spliced, useStreams } from './fixture.ts'
 const timings = { streamStoreMs: never, reconcileMs: never, deltaMs: never }
 const { world, users, begin, newChannel } = useStreams({ timings })
 
-/** What ana receives of a channel, from this node or another. */
+/** Listens for what ana receives of a channel, from this node or another. */
 const listenTo = async (channelId: string, node: { url: string } = world()) => {
   const client = centrifugeOf(node, users().ana)
   onTestFinished(() => client.disconnect())
@@ -163,7 +163,7 @@ test('nothing is left of what grew in a channel that is deleted', async () => {
   const { append, messageId, channelId } = await begin()
   await append(0, 'gone')
   const { db } = world()
-  // As an API call does. That would also wake the cleanup, which may take long to come by.
+  // An API call does this, too, but wakes the cleanup, which may take long to come by.
   await db`
     update channels
     set deleted_at = now()
@@ -234,7 +234,7 @@ test('a large channel is sent appends together, and no part of the text is missi
     at = (await streams.append({ ...ref, at, text })).length
   await listener.untilType('message.delta')
   expect(payloads(listener, 'message.delta')).toHaveLength(1)
-  // Its pause has no end, but what is left is sent before it stops.
+  // Its pause has no end, but the node sends the rest before it stops.
   await node.stop()
   await listener.untilType('message.delta', 2)
   expect(payloads(listener, 'message.delta')).toEqual([

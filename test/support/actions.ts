@@ -13,7 +13,7 @@ type Scene = {
   /** Any number, from which an action chooses its input. */
   pick: number
 }
-/** What an action has brought about that later ones can act upon. */
+/** The ids of objects that an action created, for later actions. */
 export type Created = { sentId?: string; createdId?: string }
 export type Action = (scene: Scene) => Promise<object>
 

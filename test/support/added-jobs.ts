@@ -24,7 +24,7 @@ export function recordAddedJobs({ failures = 0, failure = new Error('no room') }
       left -= 1
       throw failure
     }
-    // What its parameters are.
+    // The parameters of the statement.
     const [task, batch, queueName, pauseMs, maxAttempts] = values as Values
     if (isAddition) added.push({ task, batch: JSON.parse(batch), queueName, pauseMs, maxAttempts })
     return { rows: [] }

@@ -1,17 +1,17 @@
 import { basename, join } from 'node:path'
 import type { Plugin } from 'vitest/config'
-// biome-ignore lint/style/noRestrictedImports: how the package is built is no part of it
+// biome-ignore lint/style/noRestrictedImports: the build script is not part of the package
 import { buildForBrowsers } from '../../client-sdk/browser-build.js'
 
 const outdir = join(import.meta.dirname, '../../client-sdk/dist/browser')
 /** The entries that it has. A backend's is not for browsers. */
 const ENTRY = /^@parley\/client(?:\/(react|api|snapshots|testing))?$/
-/** What is loaded when it is needed. */
+/** Dynamic imports: files that are loaded when they are needed. */
 const LATER = /\bimport\("(\.\/[^"]+)"\)/g
 
 /**
- * `@parley/client` as browsers load it: its internal names are shortened, and what reaches one of
- * them by a string finds nothing. It is built in memory, since other tests build packages.
+ * `@parley/client` as browsers load it: its internal names are shortened, and code that reaches
+ * one of them by a string finds nothing. It is built in memory, since other tests build packages.
  */
 export function browserBuild(): Plugin {
   let files = new Map<string, string>()
@@ -20,7 +20,7 @@ export function browserBuild(): Plugin {
     enforce: 'pre',
     async buildStart() {
       files = (await buildForBrowsers({ outdir, sourcemap: false })).files
-      // The first test to need what is loaded later would wait for a file, though its clock stands.
+      // Preloads the later files: a test with a stopped clock would wait for them.
       const index = join(outdir, 'index.js')
       const later = [...files.values()].flatMap((text) => [...text.matchAll(LATER)])
       const preloaded = later.map(([, path]) => `import '${path}'\n`).join('')

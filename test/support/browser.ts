@@ -13,7 +13,7 @@ import { until } from './until.ts'
 
 /** Where screenshots go. The folder is not part of the repository. */
 const screenshots = join(import.meta.dirname, '../.screenshots')
-/** Generous, as in all tests: what is late on a busy machine is no failure. */
+/** Generous, as in all tests: a delay on a busy machine is no failure. */
 const TIMEOUT_MS = 60_000
 
 /** The Chromium of this machine, without its own sandbox and without background requests. */
@@ -105,13 +105,13 @@ export async function screenshot(page: Page, name: string) {
 
 /** Expects no serious accessibility problem that axe can find. */
 export async function expectAccessible(page: Page) {
-  // What is still fading in has no contrast yet. What moves for ever is not waited for.
+  // Waits for elements that fade in: they lack contrast. Endless animations are ignored.
   const isStill = `document.getAnimations().every(({ effect, playState }) =>
     playState !== 'running' || effect.getComputedTiming().endTime === Infinity)`
   await until(() => page.evaluate<boolean>(isStill))
   await page.evaluate(axe.source)
   const { violations } = await page.evaluate(() =>
-    // Defined by the line above. What passes is not described, which takes much of the time.
+    // The line above defines it. Only violations are described: the rest takes much time.
     (globalThis as unknown as { axe: typeof axe }).axe.run({ resultTypes: ['violations'] }),
   )
   const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')

@@ -69,7 +69,7 @@ export type Scene = { channelId: string; otherId: string; both: string[] }
 
 const GONE: ChatErrorCode[] = ['NOT_FOUND']
 const LEFT: ChatErrorCode[] = ['FORBIDDEN', 'NOT_FOUND']
-/** What may refuse an action, and the action before it that makes it so. */
+/** The codes that may refuse an action, and the earlier action that causes the refusal. */
 const refusals: Partial<Record<Action, { after: Action; codes: ChatErrorCode[] }>> = {
   reply: { after: 'delete', codes: GONE },
   edit: { after: 'delete', codes: GONE },

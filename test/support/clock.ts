@@ -1,7 +1,7 @@
 import { onTestFinished, vi } from 'vitest'
 
 /**
- * A clock that can be put forward: what the client would do until then happens now, in order.
+ * A clock that can be put forward: the client's actions until then happen now, in order.
  * Timers stay real, so that none is lost when the test ends. Those of the server in the same
  * process are left alone, and its clocks as well.
  */

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, vi } from 'vitest'
 
 /**
  * Observes every attempt of `observed` work to connect to an address, after its name was resolved.
- * TLS connections are among them; whether an attempt succeeds makes no difference. What else runs
- * in this process, such as a server of an earlier file, connects unobserved.
+ * TLS connections are among them; whether an attempt succeeds makes no difference. Other code in
+ * this process, such as a server of an earlier file, connects unobserved.
  */
 export function observeConnections() {
   const attempts: string[] = []

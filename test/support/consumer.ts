@@ -45,14 +45,14 @@ const compilerOptions = {
   strict: true,
   exactOptionalPropertyTypes: true,
   skipLibCheck: false,
-  // The declarations that come with the compiler are no matter of ours.
+  // The declarations that come with the compiler are not checked.
   skipDefaultLibCheck: true,
   target: 'es2022',
   lib: ['es2022', 'dom', 'dom.iterable', 'dom.asynciterable', 'esnext.disposable'],
   types: [],
 }
 
-/** What the programs of `test/consumers` use beside our packages. */
+/** The packages that the programs of `test/consumers` use beside ours. */
 export const contractPackages = ['zod', '@trpc/server', '@trpc/client']
 export const clientPackages = [
   'standardwebhooks',
@@ -113,7 +113,7 @@ export async function createApp(template = 'test/consumers/app') {
   await installPacked('client-sdk', folder)
   return {
     folder,
-    /** Runs a program of a package in the app's folder; rejects with what it said. */
+    /** Runs a program of a package in the app's folder; rejects with its output. */
     run: (program: string, ...args: string[]) =>
       run(process.execPath, [join('node_modules', program), ...args], { cwd: folder }).catch(
         ({ stdout, stderr }) => Promise.reject(new Error(`${stdout}${stderr}`)),
@@ -140,7 +140,7 @@ function link(packages: string[], folder: string) {
   }
 }
 
-/** Installs in a consumer's folder what is published of a workspace. */
+/** Installs the published files of a workspace in a consumer's folder. */
 export async function installPacked(workspace: keyof typeof names, folder: string) {
   const packed = (await packages()).find(({ name }) => name === names[workspace])
   if (!packed) throw new Error(`${workspace} was not packed`)

@@ -4,7 +4,7 @@ import type { World } from './world.ts'
 
 type Cut = { positions: ReturnType<typeof createErasurePositions>; steps?: number; rows?: number }
 
-/** For an erasure in steps of so many rows, the smallest by default, and so many of them. */
+/** The context of an erasure of at most `steps` steps of `rows` rows each, by default one. */
 export function erasureContext(
   { pool: db }: Pick<World, 'pool'>,
   { positions, steps = Number.POSITIVE_INFINITY, rows = 1 }: Cut,

@@ -1,4 +1,4 @@
-/** As much of an EventSource as clients use. Node.js 20 has none. It does not reconnect. */
+/** The part of an EventSource that clients use. Node.js 20 has none. It does not reconnect. */
 export class TestEventSource {
   onopen = () => {}
   onerror = (_: unknown) => {}

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect } from 'vitest'
 import { openWorlds } from './open-worlds.ts'
 import { sharing, stopUnlessShared } from './sharing.ts'
 
-/** What is on `globalThis`, by name, except the private names of libraries. */
+/** The properties of `globalThis`, by name, except the private names of libraries. */
 const globals = () =>
   new Map(
     Object.entries(Object.getOwnPropertyDescriptors(globalThis)).filter(

@@ -11,8 +11,8 @@ export function heapInUse() {
 }
 
 /**
- * The least of some measurements, up to the first one below the bound: what a process does beside,
- * such as to compile code, may look like memory that is kept.
+ * The least of some measurements, up to the first one below the bound: other work of the process,
+ * such as compiling code, may look like memory that is kept.
  */
 export async function leastGrowth(bound: number, measure: () => Promise<number>) {
   let least = Number.POSITIVE_INFINITY

@@ -80,7 +80,7 @@ function copy(source: string, folder: string, paths: string[]) {
   }
 }
 
-/** What the engine would be given: the files of the repository that .dockerignore lets through. */
+/** Copies the build context: the files of the repository that .dockerignore lets through. */
 function copyContext(folder: string) {
   const list = ['ls-files', '--cached', '--others', '--exclude-standard', '--deduplicate']
   const files = execFileSync('git', list, { cwd: root, encoding: 'utf8' }).trim().split('\n')

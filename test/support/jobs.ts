@@ -90,7 +90,7 @@ export function useStagingWorld() {
     const jobs = { previews: previewsFrom(web), log }
     return stopAfterTest(await createWorld({ databaseUrl: world.databaseUrl, jobs }))
   }
-  /** Starts what `npm run worker` runs. */
+  /** Starts the program of `npm run worker`. */
   const startWorker = (variables: Record<string, string>) =>
     stopAfterTest(spawnWorker(process.execPath, bundled('worker'), variables))
   const stopLast = () => processes.pop()?.stop()
@@ -113,7 +113,7 @@ export function useStagingWorld() {
     current()
       .provider.triggered()
       .filter(({ payload }) => payload.messageId === messageId).length
-  /** Waits until processes have written so many heartbeats, one after the other. */
+  /** Waits until processes have written `count` heartbeats, one after the other. */
   const heartbeats = async (count: number) => {
     const beats = new Set<number>()
     await until(async () => {

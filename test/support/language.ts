@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { root } from './consumer.ts'
 
-/** What users read, by its path in the repository. */
+/** A text that users read, and its path in the repository. */
 export type Text = { name: string; text: string }
 
 /** Users are "they", and "cannot" is one word. */

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A server on this machine, which stands for somebody else's. */
+/** A server on this machine, in place of an external one. */
 export async function serveLocally(handle: RequestListener, port = 0) {
-  // A connection that ends as idle may take a call with it, which its caller would send again.
+  // Idle connections stay open: closing one may cut a call, which its caller would repeat.
   const server = createServer({ keepAliveTimeout: 0 }, handle).listen(port, '127.0.0.1')
   await once(server, 'listening')
   const host = `127.0.0.1:${(server.address() as AddressInfo).port}` // it listens on a port

@@ -3,8 +3,8 @@ import type { World } from './world.ts'
 type Given = { worker?: string; ago?: string; attempts?: number }
 
 /**
- * Enqueues the push of a message as a job in whose progress workers died, `deaths` times, the last
- * one this long ago. Unless `attempts` says so, it has no attempt left.
+ * Enqueues the push of a message as a job on which workers died `deaths` times, the last
+ * time `ago` before now. Unless `attempts` says so, it has no attempt left.
  */
 export const lockedJobs =
   (world: () => World) =>

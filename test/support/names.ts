@@ -25,7 +25,7 @@ export async function serveNames(names: Record<string, Addresses>) {
   return {
     queried,
     resolver: () => {
-      // It answers every query: a second one would only say that the machine is busy.
+      // The server answers every query, so a second try would only mean that the machine is busy.
       const resolver = new Resolver({ timeout: 30_000, tries: 1 })
       resolver.setServers([server])
       return resolver
@@ -34,7 +34,7 @@ export async function serveNames(names: Record<string, Addresses>) {
   }
 }
 
-/** A name whose addresses change has none of IPv6. */
+/** A name whose addresses change has no IPv6 addresses. */
 const addressesOf = (entry: Addresses | undefined, type: number) => {
   if (typeof entry !== 'function') return entry ?? []
   return type === TYPE_A ? entry() : []

@@ -7,7 +7,7 @@ type Faults = {
   isCut: boolean
   losesAnswers: boolean
   delayMs: number
-  /** What happens to WebSockets, if they are blocked: an answer of 403, or nothing. */
+  /** How WebSockets are blocked, if they are: by an answer of 403, or by no answer. */
   webSockets?: 'refused' | 'swallowed' | undefined
 }
 

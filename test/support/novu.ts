@@ -7,7 +7,7 @@ export type Trigger = {
 type Call = { method: string; path: string; body: Record<string, unknown> }
 type Answer = { status: number; body: object }
 type Subscriber = Record<'firstName' | 'email' | 'avatar', string | null>
-/** What becomes of an event: `error` comes with the reasons that Novu gives. */
+/** The outcome of an event; `error` has the reasons that Novu gives. */
 export type EventOutcome = { status: string; error?: string[] }
 
 const isBulk = (body: Call['body']): body is { events: Trigger[] } => 'events' in body
@@ -73,7 +73,7 @@ export function createNovu() {
   return {
     subscribers,
     answer,
-    /** What becomes of events from now on; without an argument, all are accepted. */
+    /** Sets the outcome of events from now on; without an argument, all are accepted. */
     decide: (decision: (event: Trigger) => EventOutcome = accept) => {
       outcomeOf = decision
     },

@@ -18,7 +18,7 @@ export function fetchPostgres(major: string) {
     stdio: ['ignore', 'ignore', 'inherit'],
   })
   const installed = join(folder, 'node_modules', name)
-  // What its install script does.
+  // Runs the same program as its install script.
   execFileSync(process.execPath, ['scripts/hydrate-symlinks.js'], { cwd: installed })
   return { folder, programs: join(installed, 'native', 'bin') }
 }

@@ -31,8 +31,8 @@ export function providePacked(project: TestProject) {
 }
 
 /**
- * What is published of each workspace. The first caller of a run builds and packs all of them, in
- * whichever process it is; the others wait, since a build replaces what is packed.
+ * The published package of each workspace. The first caller of a run, in any process, builds and
+ * packs all of them; the others wait, since a build replaces the packed files.
  */
 export async function packages(): Promise<Packed[]> {
   const folder = inject('packed')

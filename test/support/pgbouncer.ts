@@ -8,7 +8,7 @@ import { openDatabaseProxy } from './database-proxy.ts'
 /** Whether Debian's pgbouncer, or another, is there. */
 export const hasPgbouncer = spawnSync('pgbouncer', ['--version']).status === 0
 
-/** Whom pgbouncer runs as when the tests are root: it refuses to be. */
+/** The user that pgbouncer runs as when the tests are root: it refuses to run as root. */
 const NOBODY = 65_534
 
 /** Part of the name of a socket in a folder of its own, so that no other process can take it. */

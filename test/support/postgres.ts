@@ -43,7 +43,7 @@ export async function providePostgres(project: TestProject) {
   project.provide('statements', statements)
   return async () => {
     if (kept === undefined) rmSync(statements, { recursive: true })
-    // Those of servers that files shared until the end, which no file has stopped.
+    // The databases of servers that files shared until the end, and that no file has stopped.
     const left = await admin<{ datname: string }[]>`
       select datname
       from pg_database

@@ -6,7 +6,7 @@ import type { TestProject } from 'vitest/node'
 
 const root = join(import.meta.dirname, '../..')
 
-/** What tests start in processes of their own. */
+/** The programs that tests start in processes of their own. */
 const programs = {
   parley: 'server/bin/parley.ts',
   'embedded-postgres': 'server/db/embedded/index.ts',
@@ -21,8 +21,8 @@ export async function providePrograms(project: TestProject) {
 
 /**
  * A bundle starts in a fifth of the processor time that tsx needs for the sources: the hundreds of
- * files of its packages are in it. What a package looks for at run time lies where it is found from
- * the folder of the bundle.
+ * files of its packages are in it. Files that a package reads at run time lie where it finds them
+ * from the folder of the bundle.
  */
 export async function bundlePrograms(others: Record<string, string> = {}) {
   const parent = join(root, 'server/node_modules/.parley-test')

@@ -26,7 +26,7 @@ export async function serveProvider() {
   let current = accept
   const server = await serveLocally(async (request, response) => {
     const text = await bodyOf(request)
-    // Whoever went away in the middle of a call has made none.
+    // A call whose sender went away in the middle does not count.
     if (text === undefined) return
     const call = {
       method: request.method ?? '',

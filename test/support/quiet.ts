@@ -1,5 +1,5 @@
-/** So many milliseconds that it never happens while a test runs. */
+/** A delay in milliseconds that is longer than any test, so that its timer never fires. */
 export const NEVER = 3_600_000
 
-/** Of a node that does nothing by itself, such as where its statements are counted. */
+/** Timings of a node that does nothing by itself, so that its statements can be counted. */
 export const quietTimings = { reconcileMs: NEVER, beatMs: NEVER, lookMs: NEVER }

@@ -19,7 +19,7 @@ type CentrifugeOptions = {
   timeout?: number
 }
 
-/** What clients connect over, unless a test says so. */
+/** The transports of clients, unless a test sets others. */
 export const underTest: { transports: readonly TransportName[] } = { transports: ['websocket'] }
 
 const endpointsOf = (world: Pick<World, 'url'>, transports: readonly TransportName[]) => {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { bodyOf, serveLocally } from './local-server.ts'
 
-/** What a webhook was sent. */
+/** A request that a webhook received. */
 export type Received = {
   path: string
   headers: Record<string, string>
@@ -13,7 +13,7 @@ export type Received = {
 }
 type Answer = (response: ServerResponse, received: Received) => unknown
 
-/** A server that receives webhooks, records what it is sent, and answers as it is told. */
+/** A server that receives webhooks, records the requests, and answers as the test sets. */
 export async function serveReceiver({ port = 0 } = {}) {
   const received: Received[] = []
   const accept: Answer = (response) => response.writeHead(204).end()
@@ -30,7 +30,7 @@ export async function serveReceiver({ port = 0 } = {}) {
   return {
     ...server,
     received,
-    /** What came to a path, in the order of the requests. */
+    /** The requests to a path, in order. */
     at: (path: string) => received.filter((each) => each.path === path),
     answerWith: (other: Answer) => {
       answer = other

@@ -63,11 +63,11 @@ export async function startTlsRedis() {
   return { ...redis, url: `rediss://:${encodeURIComponent(PASSWORD)}@localhost:${port}` }
 }
 
-/** What a server connects with. */
+/** The Redis options of a server. */
 export async function redisAt(url: string, prefix = 'parley') {
   const target = parseRedisUrl(url)
   if (!target) throw new Error(`not a URL of Redis: ${url}`)
-  // So patient that no call is counted elsewhere because the machine is busy.
+  // The patience is long, so that no call is counted elsewhere because the machine is busy.
   return { connect: await loadRedis(target), prefix, patienceMs: 60_000 }
 }
 

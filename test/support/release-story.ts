@@ -2,7 +2,7 @@ import { createApi } from '@parley/client/api'
 
 const MESSAGES = 40
 
-/** What a few users do on the server of a release: `data.sql` has what came of it. */
+/** Plays the actions of a few users on the server of a release; `data.sql` has the results. */
 export async function playStory({ url, adminKey }: { url: string; adminKey: string }) {
   const { apiKey } = await createApi({ url, adminKey }).apps.create({ name: 'Released' })
   const backend = createApi({ url, apiKey })

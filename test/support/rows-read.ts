@@ -3,15 +3,15 @@ import type { World } from './world.ts'
 /** How PostgreSQL plans a prepared statement: for any parameters, or for those of each call. */
 export type PlanKind = 'generic' | 'custom'
 
-/** What is counted: the rows that are looked at, those of scanned tables, and the pages. */
+/** The kinds of counts: all rows read, the rows of scanned tables, and the pages. */
 type Kind = 'rows' | 'scanned' | 'pages'
 export type Cost = Record<Kind, number>
 
 /**
- * What PostgreSQL looks at in all tables and indexes while `work` runs, by its own statistics: all
- * rows, those that it walks through tables from end to end for, and pages. The world must have a
- * pool of one connection, and no other work. The least of three runs counts, or the first that is
- * little enough: connections that worked before report theirs late.
+ * The rows and pages of all tables and indexes that PostgreSQL reads while `work` runs, by its own
+ * statistics: all rows, the rows of tables that it scans from end to end, and pages. The world must
+ * have a pool of one connection, and no other work. The least of three runs counts, or the first
+ * that is little enough: connections that worked before report their reads late.
  */
 export async function costOf(
   world: World,

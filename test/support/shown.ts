@@ -8,7 +8,7 @@ const sentMessages = (messages: readonly ChatMessage[]) =>
     .filter(({ status }) => status === 'sent')
     .map(({ status: _, error: __, ...message }) => message)
 
-/** A record without what only tells which of two counts is newer. */
+/** A record without the version, which only tells which of two counts is newer. */
 export const withoutVersion = ({ unreadVersion: _, ...record }: Channel) => record
 
 /** Everything that a client shows of the two channels, once it is loaded. */

@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest'
 
 const MEGABYTE = 1024 * 1024
 
-/** A disk of so many megabytes, until the end of the test; undefined where none may be mounted. */
+/** A disk of `megabytes`, until the end of the test; undefined where none may be mounted. */
 export function mountSmallDisk(megabytes: number) {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return undefined
   const folder = mkdtempSync(join(tmpdir(), 'parley-disk-'))
@@ -20,7 +20,7 @@ export function mountSmallDisk(megabytes: number) {
   const filler = join(folder, 'filler')
   return {
     folder,
-    /** Takes all the room that is left, but for this. */
+    /** Fills the disk, except for `leaveMegabytes`. */
     fill: ({ leaveMegabytes = 0 } = {}) => {
       while (canAppend(filler, MEGABYTE)) {}
       while (canAppend(filler, 4096)) {}

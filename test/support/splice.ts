@@ -1,4 +1,4 @@
-/** What is known of a message that grows: a part of its text from a place on, or all of it. */
+/** The known text of a message that grows: a part from the offset `at` on, or all of it. */
 export type Growth = { at: number | undefined; text: string; hasEnded: boolean }
 
 /** The texts that a watcher has had, one after the other, by the documented rule. */

@@ -12,7 +12,7 @@ declare module 'vitest' {
   }
 }
 
-/** Where a program says its address: for people, or in the log of production. */
+/** Finds the address that a program prints: for people, or in the log of production. */
 export const baseUrl = /(?:^Base URL: +|"baseUrl":")([^"\s]+)/m
 
 export const production = {
@@ -46,8 +46,8 @@ export const bundled = (...command: string[]) => [
 ]
 
 /**
- * What `npm start` runs, or another command, or other arguments of Node.js, in a directory and an
- * environment of its own. The caller ends it; `useChildren` does so after each test.
+ * Runs the program of `npm start`, another command, or Node.js with other arguments, in a directory
+ * and an environment of its own. The caller ends it; `useChildren` does so after each test.
  */
 export function start(
   variables: Record<string, string>,
@@ -71,7 +71,7 @@ export function start(
     /** The address it listens on, from its log. */
     address: () => matched(/"Server listening at (\S+?)"/),
     output: () => output,
-    /** The output as people read it: of lines of the log only what they say. */
+    /** The output as people read it: of log lines, only the message. */
     said: () => output.replace(/^\{.*\}$/gm, said),
     kill: (signal: NodeJS.Signals) => child.kill(signal),
   }

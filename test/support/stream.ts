@@ -53,13 +53,13 @@ export class RawStream extends RawMessages {
     return raw
   }
 
-  /** What its commands are sent with. */
+  /** The session and the node that its commands are sent with. */
   get session(): { session: string; node: string } {
     const connected = this.messages.find(({ connect }) => connect)
     return { session: connected?.connect.session, node: connected?.connect.node }
   }
 
-  /** One request after the other: those at once may arrive in any order. */
+  /** Sends one request after the other: concurrent ones may arrive in any order. */
   send(...commands: object[]) {
     const frame = commands.map((command) => JSON.stringify(command)).join('\n')
     this.#sent = this.#sent.then(() => this.post(frame)).catch(() => {})
@@ -97,7 +97,7 @@ export class RawStream extends RawMessages {
   }
 }
 
-/** A bare connection of a user, over what is under test. */
+/** A bare connection of a user, over the transport under test. */
 export function connectRaw(node: Node, user: Pick<User, 'minted'>): Promise<RawMessages> {
   const [transport] = underTest.transports
   if (transport === undefined || transport === 'websocket') return RawSocket.connect(node, user)

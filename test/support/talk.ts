@@ -32,7 +32,7 @@ export async function showing(world: World, userId: string, channelId: string) {
   return { userId, chat, proxy, calls, statuses, room, list }
 }
 
-/** A channel of so many people. */
+/** A channel of `count` users. */
 export async function createTalk(world: World, prefix: string, count: number) {
   const ids = Array.from({ length: count }, (_, index) => `${prefix}${index}`)
   const [owner] = await world.users(...ids)

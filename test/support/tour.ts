@@ -1,4 +1,4 @@
-/** What the README's tour shows. The programs of `test/consumers` return it. */
+/** The results of the README's tour. The programs of `test/consumers` return them. */
 export const tour = {
   isReply: true,
   reactions: [['🍲', 1]],

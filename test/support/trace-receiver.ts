@@ -12,7 +12,7 @@ export type Span = {
   status: { code?: number; message?: string }
 }
 
-/** What a collector does: takes OTLP over HTTP as JSON. `isSilent`: it never answers. */
+/** Acts as a collector: takes OTLP over HTTP as JSON. `isSilent`: it never answers. */
 export async function serveReceiver({ isSilent = false, status = 200 } = {}) {
   const spans: Span[] = []
   let requests = 0

@@ -4,8 +4,8 @@
 export const patient = { timeout: 120_000, interval: 10 }
 
 /**
- * How long calls wait for the database, and it for them: so long that none fails because the
- * machine is busy.
+ * How long calls wait for the database, and it for them. The limits are long, so that no call fails
+ * because the machine is busy.
  */
 export const unhurried = {
   callMs: 120_000,

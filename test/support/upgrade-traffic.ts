@@ -15,7 +15,7 @@ type TrafficOptions = {
 
 /** Users who send, edit, delete, react and read, each one thing after the other, until stopped. */
 export function startTraffic({ urls, users, channelId, reactedTo }: TrafficOptions) {
-  /** What must be there in the end, by the ids of messages; deleted ones are null. */
+  /** The expected messages at the end, by their ids; deleted ones are null. */
   const sent = new Map<string, Sent>()
   const reacting = new Set<string>()
   const failures: string[] = []
@@ -60,7 +60,7 @@ export function startTraffic({ urls, users, channelId, reactedTo }: TrafficOptio
     sent,
     reacting,
     failures,
-    /** Resolves once each of them has done so much more. */
+    /** Resolves once each user has completed this many more rounds. */
     rounds: async (count: number) => {
       const goals = users.map(({ id }) => ({ id, round: (rounds.get(id) ?? 0) + count + 1 }))
       const isReached = () => goals.every(({ id, round }) => (rounds.get(id) ?? 0) >= round)

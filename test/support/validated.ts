@@ -23,7 +23,7 @@ export function createValidatedApi({
   const checked = (noun: string, name: string, op: Operation) => async (args: unknown) => {
     const recorded = idle.pop() ?? recordedApi({ userId, ...options })
     recorded.answer = undefined
-    // As patient as the server: of many calls at once, the last waits for all others.
+    // The client is as patient as the server: the last of many calls waits for all others.
     const patience = { timeoutMs: unhurried.callMs }
     const [result] = await Promise.allSettled([recorded.api[noun]?.[name]?.(args, patience)])
     const { answer } = recorded

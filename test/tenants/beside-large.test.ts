@@ -9,7 +9,7 @@ const world = useWorld({
 })
 
 const MANY = 4_000
-/** What the small app has of each. */
+/** The number of rows of the small app, in each table. */
 const FEW = 5
 
 /** Rows of the small app among those of the large one, with ids in the order of their times. */

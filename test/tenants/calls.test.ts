@@ -129,7 +129,7 @@ test('actions and losses of a user in one app change nothing for a namesake', as
     expect(await refusal(ours.backend.users.get({ userId: id }))).toEqual(notFound)
 })
 
-/** What ben sees of an app. */
+/** The state that ben sees in an app. */
 async function stateOf({ ben, backend, channelId, appId }: Tenant) {
   const { workspaces } = await ben.workspaces.list()
   const devices = await world().db`

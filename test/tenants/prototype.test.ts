@@ -139,7 +139,7 @@ async function rowsOf({ db, appId }: World): Promise<Row[]> {
   return all.filter(({ row }) => row.match(UUID)?.some((id) => ids.has(id)))
 }
 
-/** Of the app as a whole. */
+/** Tables whose rows are of the app as a whole. */
 const notOfUsers = ['apps', 'api_keys', 'nodes', 'active_users', 'audit']
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g
 const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)/g
@@ -147,7 +147,7 @@ const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)/g
 /** The ids in these rows, in the order in which they were made. */
 const idsIn = (rows: Row[]) => [...new Set(rows.flatMap(({ row }) => row.match(UUID) ?? []))].sort()
 
-/** Puts what is the same in every run in place of ids, hashes, times and addresses. */
+/** Replaces ids, hashes, times and addresses by values that are the same in every run. */
 function createNormaliser(rows: Row[], { world, host }: { world: World; host: string }) {
   const nodeId = rows
     .filter(({ table }) => table === 'connections')

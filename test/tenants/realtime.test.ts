@@ -21,7 +21,7 @@ async function listen(tenant: Tenant, user: User) {
     expect((await raw.ask({ id: 10 + index, subscribe: { channel } })).subscribe).toBeDefined()
   return raw
 }
-/** Where a new subscription to the user's own topic begins, as it is told. */
+/** The offset at which a new subscription to the user's own topic begins. */
 async function positionOf({ appId }: Tenant, user: User) {
   const raw = await terminatedLater(RawSocket.connect(world(), user))
   const { subscribe } = await raw.ask({
@@ -179,7 +179,7 @@ test('a user may subscribe to nothing of a namesake in another app', async () =>
   const [ours, theirs] = await createTenants(world())
   const open = await ours.ana.channels.create({ type: 'public', name: 'Open' })
   const raw = await terminatedLater(RawSocket.connect(world(), theirs.ana))
-  // The channels also by names that their own app would have for them.
+  // The channels are also tried by the names that their own app would have for them.
   const channels = [ours.appId, theirs.appId].flatMap((appId) =>
     [ours.channelId, open.id].map((id) => topics.channel(appId, id)),
   )

@@ -40,7 +40,7 @@ test('a group whose owner is erased before its import is finished gets another o
   ]
   await send(all, { isCut: true })
   await erase('owen')
-  // Others come later, in the part of the file that was not read before.
+  // Other members come later, in the part of the file that was not read before.
   const later = [
     member('early', 'zoe', { joinedAt: at(2) }),
     member('early', 'max', { joinedAt: at(1) }),
@@ -49,7 +49,7 @@ test('a group whose owner is erased before its import is finished gets another o
   expect(await rolesIn('owned')).toEqual({ mia: 'owner', max: 'member' })
   expect(await rolesIn('early')).toEqual({ max: 'owner', zoe: 'member' })
   expect(await rolesIn('shared')).toEqual({ max: 'owner', mia: 'member' })
-  // One that never had an owner is not given one.
+  // A group that never had an owner is not given one.
   expect(await rolesIn('none')).toEqual({ max: 'member' })
   expect(await world().db`select from imported_rows`).toHaveLength(0)
 })
@@ -91,7 +91,7 @@ test('after an erasure no waiting reaction, pin or read position has the id', as
     { record: 'read', channelId: 'marks', messageId: 'm1', ...by },
   ]
   await send(records, { isCut: true })
-  // A run that was ended before it could tell the clients of members.
+  // An import that was ended before it could tell the clients of members leaves these rows.
   await world().db`
     insert into imported_rows (app_id, record, key, channel_id, line, "row")
     select ${world().appId}, 'refresh', given.key, ${channelIdOf(world(), 'marks')}, 0, '{}'

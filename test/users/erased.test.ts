@@ -10,7 +10,7 @@ import { useWorld } from '../support/world.ts'
 
 const world = useWorld()
 
-/** In every text of a user, in their name and in the address of their picture. */
+/** A word in every text of a user, in their name and in the address of their picture. */
 const MARKER = 'Quokka-5c1e'
 const marked = async () => (await dump(world())).filter((row) => row.includes(MARKER))
 const profile = { name: `Ms ${MARKER}`, image: `https://example.com/${MARKER}.png` }
@@ -35,7 +35,7 @@ test('after an erasure no table has a text or the name of the user, in live chan
   })
   const direct = await ana.channels.create({ type: 'messaging', memberIds: ['live-ben'] })
   await ana.messages.send({ channelId: direct.id, text: MARKER })
-  // What it is called is the names of both.
+  // A direct message is named after both of its users.
   await world().backend.channels.update({ channelId: direct.id, custom: { topic: 'lunch' } })
   await ana.members.update({ channelId, userId: 'live-ana', custom: { nick: MARKER } })
   const mine = await ana.messages.send({ channelId, text: MARKER, attachments: [] })
@@ -54,7 +54,7 @@ test('after an erasure no table has a text or the name of the user, in live chan
   expect((await marked()).length).toBeGreaterThan(8)
   await erase('live-ana')
   expect(await marked()).toEqual([])
-  // What others made up is theirs, whatever it looks like.
+  // Metadata that others made up is theirs, whatever it looks like.
   const given = (await dump(world())).filter((row) => row.includes(custom.name))
   expect(given).toHaveLength(3)
   const added = await world().db`
@@ -72,7 +72,7 @@ test('after an erasure no event of a long history has the name', async () => {
   const { id: channelId } = await ben.channels.create({ type: 'group', name: 'Long', memberIds })
   const { id: messageId } = await ben.messages.send({ channelId, text: 'see' })
   await ana.reactions.add({ channelId, messageId, emoji: '👍' })
-  // More than two steps can rewrite.
+  // These are more events than two steps can rewrite.
   await db`
     with copied as (
       insert into events (topic, "offset", type, envelope, message_id)
@@ -115,7 +115,7 @@ test('after an erasure no table has a text or the name, of deleted channels', as
   await withoutCleanup(world(), async () => {
     await ana.channels.delete({ channelId: deleted })
     await world().backend.users.delete({ userId: 'dead-ana' })
-    // Whoever wants the id waits for this erasure, and not for the cleanup.
+    // A call that needs the id waits for this erasure, and not for the cleanup.
     await world().backend.users.put({ userId: 'dead-ana', name: 'Another' })
     expect(await marked()).toEqual([])
   })
@@ -157,12 +157,12 @@ test('after an erasure no table has a text or the name, of events kept for webho
     ...['message.new', 'reaction.added', 'channel.updated'],
     ...['message.new', 'message.new', 'channel.deleted'],
   ])
-  // What others wrote stays, where they quote each other, too.
+  // Texts of others stay, also where they quote each other.
   const theirs = db`select from events where topic = ${topic} and strpos(envelope, ${words}) > 0`
   expect(await theirs).toHaveLength(2)
   const named = db`select from events where topic = ${topic} and strpos(envelope, '"Kept"') > 0`
   expect(await named).toHaveLength(1)
-  // When they expire the rest goes.
+  // The rest goes when the events expire.
   await db`delete from events where topic = ${topic}`
   await cleanup.run()
   await expect.poll(() => db`select from channels where id = ${channelId}`).toEqual([])
@@ -196,7 +196,7 @@ test('after an erasure no table has a text or the name, of imports that go on la
       (select array_agg(reply_count order by seq) from messages where channel_id = ${stored})
         as replies`
   expect(left).toEqual({ members: 0, reactions: 0, replies: [1, 0, 0] })
-  // The id is somebody else's now: what waited is not theirs.
+  // The id is somebody else's now, who gets no record that waited.
   const kai = await app.user('kai')
   expect(await post(app, whole)).toMatchObject({ body: { isFinished: true, refused: 0 } })
   const lou = await app.user('lou')

@@ -16,7 +16,7 @@ const onStatement = (statement: string) => {
 }
 const world = useWorld({ onStatement })
 
-/** In every text of a user. */
+/** A word in every text of a user. */
 const MARKER = 'Quokka-5c1e'
 const marked = async () => (await dump(world())).filter((row) => row.includes(MARKER))
 const line = (record: ImportRecord) => `${JSON.stringify(record)}\n`
@@ -25,7 +25,7 @@ const endOfTurn = () => {
   throw new Error('the turn is over')
 }
 
-/** Erases in the smallest steps, so many of them. */
+/** Erases in the smallest steps, in at most this many of them. */
 const erasing = (
   positions: ReturnType<typeof createErasurePositions>,
   userIds: string[],
@@ -48,7 +48,7 @@ test('an interrupted erasure of waiting records continues for all deleted users'
     await expect(erasing(positions, ['ivy'], 3)).rejects.toThrow('the turn is over')
     const place = positions.walks.get(appId)
     expect(place?.walk?.key).not.toBe('')
-    // Whose texts may be in what the walk has behind it.
+    // The walk may have passed texts of this user.
     await world().backend.users.delete({ userId: 'jo' })
     await erasing(positions, ['jo'])
     expect(await marked()).toEqual([])
@@ -68,7 +68,7 @@ test('records of unfinished imports are searched once, however often erasure sto
     return post(world(), `${records.map(line).join('')}{"record"`)
   }
   const positions = createErasurePositions()
-  /** How many steps looked at what waits, of a pass that ends with the first channel. */
+  /** How many steps look at waiting records, in a pass that ends with the first channel. */
   const pass = async (): Promise<number> => {
     walked = 0
     await expect(erasing({ ...positions, get: endOfTurn }, ['lea'])).rejects.toThrow(
@@ -102,7 +102,7 @@ test('all messages in a channel that nobody sees yet are emptied, in small steps
   const { id: channelId } = await bea.channels.create({ type: 'group', ...group })
   for (const _ of upTo(3)) await ann.messages.send({ channelId, text: MARKER })
   await withoutCleanup(world(), async () => {
-    // As it is while an import brings it.
+    // A channel looks like this while an import brings it.
     await db`delete from events where topic = ${topics.channel(appId, channelId)}`
     await db`update channels set deleted_at = 'infinity' where id = ${channelId}`
     await world().backend.users.delete({ userId: ann.id })
@@ -125,7 +125,7 @@ test('messages after one that their author had deleted are emptied as well', asy
     await world().backend.users.delete({ userId: una.id })
     await erasing(createErasurePositions(), [una.id])
     expect(await marked()).toEqual([])
-    // A new user of this id would get it as the answer to their own.
+    // A new user of this id would get that message as the answer to their own.
     expect(await db`select from messages where client_id = 'gap'`).toEqual([])
   })
 })

@@ -18,7 +18,7 @@ test('rows stored while an erasure waits for the channel are erased, too', async
     .user('ben')
     .then((ben) => ben.members.join({ channelId }))
   await ana.members.leave({ channelId })
-  // No earlier event leads it to the lock, only the end of all.
+  // No earlier event leads the erasure to the lock, only the end of all.
   await db`delete from events where topic = ${topics.channel(appId, channelId)}`
   // A pass that an earlier deletion has begun would not wait.
   await cleanup.run()
@@ -29,7 +29,7 @@ test('rows stored while an erasure waits for the channel are erased, too', async
       await backend.users.delete({ userId: 'ana' })
       // The erasure has looked through all events without the lock, and now wants it.
       await waitingForRows(world(), 1)
-      // As a call does that read the name before the deletion, and commits after it.
+      // A call that read the name before the deletion, and commits after it, does this.
       const user = { id: 'ana', name: `Ms ${MARKER}`, image: null }
       const envelope = JSON.stringify({ type: 'reaction.removed', payload: { channelId, user } })
       await sql`
@@ -158,7 +158,7 @@ test('a user who is being deleted is not made a member any more', async () => {
   await erased(world())
 })
 
-test('the next user of an id has all client ids, also of what was deleted before', async () => {
+test('the next user of an id may use all client ids, also those of deleted messages', async () => {
   const lea = await world().user('lea')
   const { id: channelId } = await lea.channels.create({ type: 'public', name: 'Hall' })
   const send = (user: typeof lea) =>

@@ -16,11 +16,11 @@ const onStatement = (statement: string) => {
 }
 const world = useWorld({ onStatement })
 
-/** In the name of each user who is erased. */
+/** A word in the name of each user who is erased. */
 const MARKER = 'Quokka-8d02'
 const marked = async () => (await dump(world())).filter((row) => row.includes(MARKER))
 
-/** A channel in which each of so many users has reacted to a message. */
+/** A channel in which each of this many users has reacted to a message. */
 async function populate(name: string, count: number) {
   const host = await world().user(`${name}-host`)
   const ids = upTo(count).map((n) => `${name}-${n}`)
@@ -39,7 +39,7 @@ const eraseAll = (userIds: string[], cut: Parameters<typeof erasureContext>[1]) 
 
 type Erased = { name: string; count: number; rows: number; cutAfter?: number }
 
-/** How many steps looked through the events of a channel, of an erasure of all of its users. */
+/** How many steps look through the events of a channel, in an erasure of all of its users. */
 async function stepsFor({ name, count, rows, cutAfter }: Erased) {
   const { ids } = await populate(name, count)
   const positions = createErasurePositions()
@@ -58,7 +58,7 @@ async function stepsFor({ name, count, rows, cutAfter }: Erased) {
   return walked
 }
 
-test('the events of a channel are looked through once for all users deleted by then', async () => {
+test('one walk over the events of a channel serves all users deleted before it', async () => {
   const one = await stepsFor({ name: 'single', count: 1, rows: 200 })
   expect(one).toBeGreaterThan(0)
   expect(await stepsFor({ name: 'crowd', count: 20, rows: 200 })).toBe(one)
@@ -70,7 +70,7 @@ test('a walk over events that was cut goes on where it was', async () => {
   expect(cut).toBeLessThanOrEqual(whole + 1)
 })
 
-test('a user deleted after a walk over the events of a channel gets another one', async () => {
+test('a user deleted after a walk over the events of a channel is erased by another', async () => {
   const { ids } = await populate('later', 2)
   const [first = '', later = ''] = ids
   const positions = createErasurePositions()
@@ -79,7 +79,7 @@ test('a user deleted after a walk over the events of a channel gets another one'
   }
   await withoutCleanup(world(), async () => {
     await world().backend.users.delete({ userId: first })
-    // Its walk is over, and its messages are still there.
+    // The walk for the first user is over, and their messages are still there.
     const cut = eraseAll([first], { positions: { ...positions, get } })
     await expect(cut).rejects.toThrow('the turn is over')
     await world().backend.users.delete({ userId: later })

@@ -8,15 +8,15 @@ import { useWorld } from '../support/world.ts'
 const world = useWorld()
 
 /**
- * Each column that holds the id of a user. `id` stays after an erasure, for others refer to it or
- * nothing else is said of the user; `gone`: no row is left. `exported` is the kind of the items
- * that say it to the user.
+ * Each column that holds the id of a user. `id`: it stays after an erasure, as others refer to it
+ * or nothing else is said of the user. `gone`: no row is left. `exported`: the kind of the items
+ * that show it to the user.
  */
 const places: Record<string, { erased: 'gone' | 'id'; exported?: string }> = {
   // The operator's own log, with an end of its own.
   'audit.user_id': { erased: 'id' },
   'channels.created_by': { erased: 'id', exported: 'membership' },
-  // Which sockets are open.
+  // The open sockets.
   'connections.user_id': { erased: 'gone' },
   'devices.user_id': { erased: 'gone', exported: 'device' },
   'former_members.user_id': { erased: 'gone', exported: 'formerMembership' },
@@ -62,7 +62,7 @@ async function populate(userId: string) {
   const other = await peer.workspaces.create({ name: 'Other', type: 'team' })
   const { token } = await peer.invites.create({ workspaceId: other.id })
   await user.invites.accept({ token })
-  // What is done to others is noted.
+  // Actions on other users are noted in the audit log.
   const { id: guest } = await app.user(`${userId}-guest`)
   await user.members.add({ channelId, userIds: [guest] })
   await user.members.remove({ channelId, userId: guest })

@@ -88,7 +88,7 @@ test('an export says when preferences were last changed', async () => {
   })
 })
 
-test('each time in an export is the one that its name says', async () => {
+test('each time in an export comes from the column of the same name', async () => {
   const { db, appId } = world()
   const [eve, fay] = await world().users('eve', 'fay')
   await eve.devices.create({ platform: 'ios', provider: 'apns', token: 'of-eve' })
@@ -116,7 +116,7 @@ test('each time in an export is the one that its name says', async () => {
   const owners: Record<string, string> = {
     ...{ users: 'id', pins: 'pinned_by', workspace_invites: 'created_by' },
   }
-  // A cleanup deletes invites that have ended, and what was done last is noted a moment later.
+  // A cleanup deletes invites that have ended, and the last activity is noted a moment later.
   const yearOf = (name: string) => (/\.(expires|last_active)_at$/.test(name) ? 2099 : 2025)
   const timeOf = (name: string) => `${yearOf(name)}-01-${10 + columns.indexOf(name)}T00:00:00.000Z`
   for (const name of columns) {

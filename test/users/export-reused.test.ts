@@ -32,7 +32,7 @@ async function populate(userId: string) {
   return { user, ben, channelId, leftId, workspaceId }
 }
 
-test('no part of the export of an id that was used before is of the user before', async () => {
+test('no part of an export has data of an earlier user of the same id', async () => {
   const { backend } = world()
   const { ben, channelId, leftId, workspaceId } = await populate('gil')
   expect(new Set((await itemsOf('gil')).map(({ kind }) => kind)).size).toBe(11)
@@ -40,7 +40,7 @@ test('no part of the export of an id that was used before is of the user before'
   await erased(world())
   const again = await world().user('gil')
   expect(await itemsOf('gil')).toEqual([])
-  // Where the user before was, with what others see of it.
+  // The new user is added to the channels and the workspace of the user before.
   for (const id of [channelId, leftId]) await ben.members.add({ channelId: id, userIds: ['gil'] })
   await again.members.leave({ channelId: leftId })
   await again.invites.accept({ token: (await ben.invites.create({ workspaceId })).token })
@@ -50,7 +50,7 @@ test('no part of the export of an id that was used before is of the user before'
   ])
   const creators = items.flatMap(({ data }) => ('isCreator' in data ? [data.isCreator] : []))
   expect(creators).toEqual([false, false, false])
-  // What they do themselves is theirs.
+  // Actions of the new user are in their export.
   await populate('gil')
   await world().backend.users.put({ userId: 'gil', name: 'Renamed' })
   const own = await itemsOf('gil')

@@ -60,9 +60,9 @@ test('calls other than exports answer JSON whatever Accept says', async () => {
     ).toEqual([200, 'object'])
 })
 
-test('a key has so many streams of exports at once, and more when they have ended', async () => {
+test('a key has a limited number of export streams at once, and more as they end', async () => {
   await populate(world(), 'eve')
-  // Those that are refused take no place.
+  // Refused streams take no place.
   for (let refused = 0; refused <= limits.exportsAtOnce; refused++)
     expect((await streamOf(world(), 'nobody')).status).toBe(404)
   const open = (signal?: AbortSignal) => streamOf(world(), 'eve', { signal })
@@ -81,7 +81,7 @@ test('a key has so many streams of exports at once, and more when they have ende
           message: 'Too many exports at once with this API key: at most 4',
         },
       })
-      // What is not a stream is not held up, nor is another key.
+      // An export that is no stream is not held up, and neither is another key.
       expect((await world().backend.users.export({ userId: 'eve' })).items).toHaveLength(1)
       const { apiKey } = await world().operator.apps.createKey({ appId: world().appId, name: 'B' })
       const other = await streamOf({ ...world(), apiKey }, 'eve')
@@ -91,7 +91,7 @@ test('a key has so many streams of exports at once, and more when they have ende
     },
   )
   for (const stream of streams) expect((await linesOf(stream)).at(-1)).toEqual({ kind: 'end' })
-  // Those that the client gives up end, too: with their first page, or before it.
+  // Streams that the client gives up end, too, with their first page or before it.
   const gone = new AbortController()
   const given = await whileRowLocked(
     world(),

@@ -68,7 +68,7 @@ test('an export has everything of the user, nothing of others and no secret', as
     .map((line) => JSON.parse(line))
   expect(lines.at(-1)).toEqual({ kind: 'end' })
   expect(lines.slice(0, -1).filter(({ kind }) => kind !== 'cursor')).toEqual(items)
-  // Each export once, however many pages it has.
+  // Each export is noted once, however many pages it has.
   const noted = { appId: world().appId, operation: 'users.export' }
   const { entries } = await world().operator.audit.listOfApp(noted)
   expect(entries.filter(({ target }) => target.userId === 'ana')).toHaveLength(2)
@@ -81,7 +81,7 @@ test('things that fill several pages of an export are in it once', async () => {
     insert into devices (id, app_id, user_id, platform, provider, token)
     select gen_random_uuid(), ${appId}, 'eli', 'ios', 'apns', 'of-eli-' || n
     from generate_series(1, ${limits.exportPage + 5}) n`
-  // Of a channel that one has left, and joined again, too.
+  // The user has left this channel and joined it again.
   const { id: channelId } = await eli.channels.create({ type: 'public', name: 'Back' })
   await eli.messages.send({ channelId, text: 'once' })
   await eli.members.leave({ channelId })
@@ -139,7 +139,7 @@ async function note({ userId, keyId, age = '23 hours', operation = 'users.export
   return String(entry?.id)
 }
 
-test('no page of an export is read but with a cursor of one that was noted', async () => {
+test('a later page of an export is read only with a cursor of a noted export', async () => {
   const { api, appId, operator } = world()
   await world().users('eva', 'finn')
   const begins = (name: string) => operator.apps.createKey({ appId, name })

@@ -13,7 +13,7 @@ const world = useWorld({
 
 const MANY = 3_000
 
-/** Whoever has the id in another app has used many invites there. */
+/** The user with the same id in another app has used many invites there. */
 async function useManyElsewhere(userId: string) {
   const { db, operator } = world()
   const { id: appId } = await operator.apps.create({ name: 'Large' })
@@ -38,7 +38,7 @@ async function useManyElsewhere(userId: string) {
   return appId
 }
 
-/** How many uses the id has in each app. */
+/** How many uses of invites the id has in each app. */
 const usesOf = async (userId: string) =>
   (
     await world().db<{ appId: string | null; count: number }[]>`
@@ -80,7 +80,7 @@ test('uses that a server of an earlier version has stored are found, too', async
   await cleanup.run()
   expect(await usesOf('old')).toEqual([{ appId, count: 1 }])
   await forget()
-  // Whoever is asked before the next cleanup knows them all the same.
+  // An export or erasure before the next cleanup finds them all the same.
   await withoutCleanup(world(), async () => {
     const kinds = (await exportOf(world(), 'old')).map(({ kind }) => kind)
     expect(kinds.filter((kind) => kind === 'inviteUse')).toHaveLength(1)

@@ -5,7 +5,7 @@ import { useWorld } from '../support/world.ts'
 const statements: string[] = []
 const world = useWorld({ onStatement: (statement) => void statements.push(statement) })
 
-/** What a statement's parameters may be, by the numbers of their types. */
+/** Values for a statement's parameters, by the numbers of their types. */
 const valuesOf = (appId: string): Record<number, string> => ({
   25: 'name',
   1009: '{user-1}',

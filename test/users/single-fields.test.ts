@@ -10,7 +10,7 @@ test('each field of a profile is changed by itself, and the others stay', async 
     ...{ name: 'Ana', email: 'ana@example.com', image: 'https://example.com/a.png' },
     custom: { plan: 'free' },
   }
-  /** Those who were away are told of profiles that have changed since. */
+  /** Users who were away are told of profiles that have changed since. */
   const changedAt = async () => {
     const [user] = await db<{ at: string | null }[]>`
       select profile_changed_at as at
@@ -38,7 +38,7 @@ test('each field of a profile is changed by itself, and the others stay', async 
   }
 })
 
-test('of an e-mail address that is too long nothing else is looked at', async () => {
+test('an e-mail address that is too long is refused for its length alone', async () => {
   const put = world().backend.users.put({ userId: 'fields-ben', email: 'a'.repeat(321) })
   await expect(put).rejects.toThrow(/^email: Too big: [^;]+$/)
 })

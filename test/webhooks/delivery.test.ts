@@ -120,7 +120,7 @@ test('a message deleted after a hundred edits is sent without any of its texts',
 
 test('events while a webhook is disabled are not sent when it is enabled again', async () => {
   const { backend, webhookId, path, send, texts, receive } = await newScene()
-  // Another one of the app, for which the events of all that time are collected.
+  // Another webhook of the app, for which the events of all that time are collected.
   const { receiver } = current()
   const other = `${path}/other`
   await backend.webhooks.create({ url: `${receiver.url}${other}`, events: ['message.*'] })
@@ -211,7 +211,7 @@ test('a webhook whose host has a private address or none is not sent anything', 
   }
 })
 
-/** So many pieces of 64 KiB are more than the buffers between two sockets have room for. */
+/** This many pieces of 64 KiB are more than the buffers between two sockets have room for. */
 const LONG = 2_000
 
 test('a redirect is not followed, and a long answer is cut', async () => {

@@ -7,7 +7,7 @@ import { examplesOf, runExamples } from '../support/examples.ts'
 import { until } from '../support/until.ts'
 import { createWorld, type World } from '../support/world.ts'
 
-/** What the example listens with. */
+/** The request listener of the example. */
 let receive: RequestListener = (_, response) => response.writeHead(503).end()
 const server = createServer((...given) => receive(...given))
 let host = ''

@@ -204,7 +204,7 @@ test('a webhook that has failed for five days is disabled, after four it is not'
     webhookId: old.webhookId,
     reason: 'failing',
   })
-  // A passing trouble says nothing of five days.
+  // A short failure does not count as one of five days.
   expect(old.received().length).toBeGreaterThanOrEqual(4)
 })
 

@@ -43,7 +43,7 @@ export function useWebhooks() {
     for (const stop of stops.splice(0)) await stop()
     const { world, receiver } = current()
     receiver.behave()
-    // What a test has left to send is not sent during the next one.
+    // Deliveries that a test has left are not sent during the next one.
     await world.db`delete from webhooks where app_id <> ${TWIN_APP_ID}`
   })
   afterAll(async () => {
@@ -51,7 +51,7 @@ export function useWebhooks() {
     await fixture?.receiver.stop()
   })
 
-  /** Starts what sends the deliveries, until the test ends. */
+  /** Starts the sending of deliveries, until the test ends. */
   const startWorker = ({ timings, log = silentLog, resolver, db }: Options = {}) => {
     const { world, receiver } = current()
     const stop = startWebhooks({
@@ -65,7 +65,7 @@ export function useWebhooks() {
     return stop
   }
 
-  /** What a turn of a worker needs. */
+  /** The context of a turn of a worker. */
   const deliverContext = () => {
     const { world } = current()
     return {
@@ -97,7 +97,7 @@ export function useWebhooks() {
     const send = (text: string, to = channelId) => ana.messages.send({ channelId: to, text })
     const received = () => receiver.at(path)
     const texts = () => received().map(textOf)
-    /** Waits until the receiver has had so many. */
+    /** Waits until the receiver has had this many. */
     const receive = (count: number) => until(() => received().length >= count && received())
     const webhook = async () => (await backend.webhooks.list()).webhooks[0]
     const deliveries = async () => (await backend.webhooks.deliveries({ webhookId })).deliveries

@@ -31,7 +31,7 @@ test('a clock that is set back a little ends no lease of a worker that lives', a
   expect(await leasedAfterSetBack(leaseMs + 5_000)).toBe(1)
 })
 
-test('a webhook in whose line all waits rests the longer the more of it was read', async () => {
+test('a webhook whose deliveries all wait rests longer if more of them were read', async () => {
   const { world } = current()
   const { webhookId, appId, channelId } = await newScene()
   const topic = topics.channel(appId, channelId)
@@ -64,7 +64,7 @@ test('a webhook in whose line all waits rests the longer the more of it was read
   expect(await turn()).toBe('rests')
   await restUntil(0)
   expect(await turn()).toBe(3_000)
-  // As after the clock was set back.
+  // The clock seems to have been set back.
   await restUntil(60)
   expect(await turn()).toBe(3_000)
   await world.db`
@@ -107,7 +107,7 @@ test('enabling a webhook locks its deliveries in the order in which replays do',
   const { world } = current()
   const { backend, webhookId, appId, channelId } = await newScene()
   const topic = topics.channel(appId, channelId)
-  // Made in the other order than that of their events.
+  // The deliveries are made in the reverse order of their events.
   await world.db`
     insert into webhook_deliveries (
       app_id, webhook_id, topic, "offset", event_type, next_attempt_at
@@ -146,7 +146,7 @@ function newProcess(before: (statement: number) => Promise<unknown> = async () =
     return pool.use(...given)
   }
   const { timings: defaults, signal } = deliverContext()
-  // However slow the machine is.
+  // No turn ends by itself, however slow the machine is.
   const timings = { ...defaults, pollMs: hour, webhookSweepMs: hour }
   const { collect, leave } = createCollector({ db: { use }, timings, signal })
   onTestFinished(async () => void (await leave()))
@@ -159,7 +159,7 @@ function newProcess(before: (statement: number) => Promise<unknown> = async () =
   return { pass, leave }
 }
 
-/** When the turn of the process that collects ends. */
+/** Sets the end of the turn of the process that collects. */
 const endIn = (milliseconds: number) => current().world.db`
   update service
   set value = (
@@ -173,7 +173,7 @@ test('one of several processes reads the log of events, until it leaves or is la
   const [one, two] = [newProcess(), newProcess()]
   await send('hello')
   expect([await two.pass(), await one.pass(), await one.pass()]).toEqual([4, 1, 1])
-  // One that leaves, but has no turn, ends that of no other.
+  // A process that leaves without having the turn does not end that of another.
   await one.leave()
   expect([await one.pass(), await two.pass()]).toEqual([1, 3])
   const made = await world.db`
@@ -184,15 +184,15 @@ test('one of several processes reads the log of events, until it leaves or is la
   expect(made).toHaveLength(1)
   await two.leave()
   expect([await one.pass(), await two.pass()]).toEqual([4, 1])
-  // It does not end for one that comes late, but for the other one.
+  // A turn that is over goes to the other process, if that one comes first.
   await endIn(-1)
   expect([await two.pass(), await one.pass()]).toEqual([3, 1])
-  // As after the clock was set back.
+  // The clock seems to have been set back.
   await endIn(20 * hour)
   expect([await one.pass(), await two.pass()]).toEqual([3, 1])
 })
 
-test('a pass of many pages is that of one process, however long it takes', async () => {
+test('a long pass belongs to one process, and ends if another begins one meanwhile', async () => {
   const { world } = current()
   const { appId } = await newScene()
   const topic = topics.user(appId, 'ana')

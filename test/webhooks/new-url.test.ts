@@ -5,7 +5,7 @@ import { useWorld } from '../support/world.ts'
 const world = useWorld()
 const url = 'https://8.8.8.8/hook'
 
-test('a webhook with another URL has not failed yet, and is sent at once what waits', async () => {
+test('a new URL ends the failing state of a webhook, and makes its deliveries due', async () => {
   const { backend, db, appId } = world()
   const { id: webhookId } = await backend.webhooks.create({ url, events: ['message.new'] })
   await backend.webhooks.test({ webhookId })
@@ -42,7 +42,7 @@ test('a webhook with another URL has not failed yet, and is sent at once what wa
   expect(await due()).toEqual([true, true])
 })
 
-test('a webhook that is enabled while it is disabled is sent at once what waits', async () => {
+test('enabling a webhook that is being disabled makes its deliveries due', async () => {
   const { backend, db, appId } = world()
   const { id: webhookId } = await backend.webhooks.create({ url, events: ['message.new'] })
   const { id } = await backend.webhooks.test({ webhookId })

@@ -72,7 +72,7 @@ test('a delivery that an outage interrupted is sent again once the database answ
   await until(() => failures > 3)
   receiver.behave()
   isOut = false
-  // Long before the end of its lease.
+  // This is long before the end of its lease.
   await receive(2)
   await until(async () => (await deliveries()).every(({ status }) => status === 'delivered'))
 })
@@ -97,7 +97,7 @@ test('while outcomes cannot be stored, a delivery is sent again less and less of
   await send('one')
   startWorker({ db: { ...world.pool, use } })
   const [, , , fourth = 0, fifth = 0] = await until(() => times.length >= 5 && times)
-  // After pauses of one, two and four polls of 50 ms, one of eight.
+  // The pauses before were of one, two and four polls of 50 ms, this one is of eight.
   expect(fifth - fourth).toBeGreaterThan(7 * 50)
 })
 
@@ -123,7 +123,7 @@ test('a worker whose webhook another one has leased sends nothing more of it', a
   expect(received()).toHaveLength(1)
 })
 
-/** As when the lease of the other one has ended. */
+/** Leases the webhook again, as if the lease of the other worker had ended. */
 async function leaseAgain(webhookId: string) {
   await current().world.db`
     update webhooks

@@ -31,7 +31,7 @@ test("a replay reads nothing of another app's events", async () => {
   expect(rows).toBeLessThan(1_000)
 })
 
-test('a replay goes on where its last turn ended, none further back meanwhile', async () => {
+test('a replay goes on where its last turn ended, and one further back is refused', async () => {
   const { backend, webhookId, events, made } = await newScene()
   const replay = (hours: number) => backend.webhooks.replay({ webhookId, since: hoursAgo(hours) })
   await replay(2)
@@ -40,7 +40,7 @@ test('a replay goes on where its last turn ended, none further back meanwhile', 
   const begun = await made()
   expect(begun).toBeGreaterThan(0)
   expect(await refusal(replay(4))).toMatchObject({ code: 'CONFLICT' })
-  // So many turns, and no more: each goes on, and the last one finds nothing.
+  // Two more turns end the replay: each goes on, and the last one finds nothing.
   expect(await turnOf(webhookId, 0)).toBe('served')
   expect(await turnOf(webhookId, 0)).toBe('served')
   expect(await made()).toBe(await events())
@@ -63,7 +63,7 @@ test('a replay that was interrupted by disabling its webhook begins again', asyn
   await backend.webhooks.update({ webhookId, enabled: false })
   for (const { id: channelId } of (await ana.channels.list({})).channels)
     await ana.messages.send({ channelId, text: 'meanwhile' })
-  // While it is disabled, and after that: none has begun.
+  // Replays are asked for while it is disabled, and after that: none has begun.
   expect(await replay(3)).toEqual({ success: true })
   await backend.webhooks.update({ webhookId, enabled: true })
   expect(await replay(4)).toEqual({ success: true })
@@ -105,9 +105,9 @@ test('a replay that is asked for while one of earlier events runs is made after 
   await replay(3)
   for (const _ of upTo(3)) await turnOf(webhookId, 0, createReplays(SMALL))
   expect(await made()).toBeGreaterThan(0)
-  // What the first one has sent is to be sent again.
+  // The deliveries of the first replay are to be made again.
   await world().db`delete from webhook_deliveries where app_id = ${appId}`
-  // The one that goes back furthest is made, whichever is asked for first.
+  // The replay that goes back furthest is made, whichever is asked for first.
   for (const hours of [0, 2, 0]) expect(await replay(hours)).toEqual({ success: true })
   await replayToEnd()
   expect(await made()).toBe(await events())
@@ -174,7 +174,7 @@ test('servers that knew no time of a replay go on with one that was only begun',
   expect(JSON.parse(left?.value ?? '')).toEqual({ after: '', places: [] })
 })
 
-test('a replay whose time is moved as it begins begins again', async () => {
+test('a replay whose time is moved while it runs starts over', async () => {
   const { appId, webhookId, events, made, replay, replayToEnd } = await newScene()
   const { db } = world()
   await replay(1)

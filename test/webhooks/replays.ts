@@ -10,7 +10,7 @@ import { useWorld } from '../support/world.ts'
 
 const hour = 3_600_000
 export const hoursAgo = (hours: number) => new Date(Date.now() - hours * hour).toISOString()
-/** Two topics side by side, and two events of each. */
+/** Two topics at a time, and two events of each. */
 export const SMALL = { topics: 2, page: 4 }
 
 /** A world whose webhooks replay events in turns that a test begins. */

@@ -54,7 +54,7 @@ test('failing endpoints of an app that hang keep those of no other app waiting',
   expect(hanging.received()).toHaveLength(10)
 })
 
-/** Gives apps webhooks with something to send, those of the first app longest ago. */
+/** Gives apps webhooks with something to send. Those of the first app have waited longest. */
 async function waiting(counts: number[]) {
   const { world } = current()
   const apps = await Promise.all(counts.map(() => newScene()))
@@ -85,7 +85,7 @@ test('apps take turns, and their webhooks in the order of their last turns', asy
     return [many, few, one].map(counted)
   }
   expect(await lease(4, [])).toEqual([2, 1, 1])
-  // Those that are served count, so it is the turn of the other app.
+  // Webhooks that are being served count, so it is the turn of the other app.
   expect(await lease(1, [many, many, few, one])).toEqual([0, 1, 0])
   expect(await lease(100, Array(7).fill(many))).toEqual([3, 0, 0])
   expect(await lease(100, Array(10).fill(many))).toEqual([0, 0, 0])
@@ -134,7 +134,7 @@ test('to find webhooks with something to send, one delivery of each line is read
     return leaseWebhooks(db, { ...query, served: [] })
   }
   await world.pool.use(async (connection, deadline) => {
-    // What is counted is what this connection reads.
+    // Only the rows that this connection reads are counted.
     const use: World['pool']['use'] = async (work) => work(connection, deadline)
     const pool = { ...world.pool, use }
     await planAnew({ ...world, pool })
@@ -143,7 +143,7 @@ test('to find webhooks with something to send, one delivery of each line is read
       expect(rows, plan).toBeLessThanOrEqual(200)
     }
   })
-  // However many wait before it.
+  // The delivery that is due is sent, however many wait before it.
   const [lease] = await leased(world.pool)
   expect(lease && (await deliverDue(deliverContext(), lease))).toMatchObject({ wereDue: true })
 })

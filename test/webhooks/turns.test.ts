@@ -9,12 +9,12 @@ import { upTo } from '../support/events.ts'
 import { answering } from '../support/receiver.ts'
 import { useWebhooks } from './fixture.ts'
 
-/** How the turns of workers begin and end. */
+/** Tests of how the turns of workers begin and end. */
 
 const { current, startWorker, deliverContext, newScene } = useWebhooks()
 const hour = 3_600_000
 
-/** What makes deliveries, of a process whose first pass alone looks back for long. */
+/** Makes deliveries like a process of which only the first pass looks back for long. */
 function newCollector() {
   const { pool } = current().world
   let statement = 0
@@ -28,7 +28,7 @@ function newCollector() {
   const options = { ...timings, pollMs: hour, webhookSweepMs: hour }
   const collector = createCollector({ db: { use }, timings: options, signal })
   onTestFinished(async () => void (await collector.leave()))
-  /** From now on: the second statement reads the log, once the turn was taken. */
+  /** The next pass fails at its second statement, which reads the log once the turn was taken. */
   const fail = () => {
     failsAt = statement + 2
   }
@@ -143,7 +143,7 @@ test('a webhook with more than a turn takes is served again at once', async () =
   expect(await receive(110)).toHaveLength(110)
 })
 
-/** A turn of a webhook that has so many deliveries: returns how many its receiver got. */
+/** A turn of a webhook that has this many deliveries: returns how many its receiver got. */
 async function turnOf(deliveries: number, { appId, webhookId, received }: Scene) {
   const { world, receiver } = current()
   await world.db`
@@ -167,7 +167,7 @@ type Scene = Awaited<ReturnType<typeof newScene>>
 test('a turn ends when its webhook begins to fail', async () => {
   const scene = await newScene()
   current().receiver.answerWith(answering(500))
-  // As many as are sent side by side.
+  // No more are sent than go side by side.
   expect(upTo(4)).toContain(await turnOf(20, scene))
 })
 

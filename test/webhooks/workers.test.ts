@@ -21,7 +21,7 @@ test('deliveries of a worker that died are sent by another one after its lease',
   await send('two')
   const stop = startWorker({ db: { ...world.pool, use } })
   await receive(1)
-  // It cannot say what became of it, nor return its lease.
+  // The worker can neither store the outcome nor return its lease.
   isDead = true
   await stop()
   const leases = await world.db`
@@ -83,7 +83,7 @@ test('a webhook is served by one worker at a time', async () => {
   await send('one')
   startWorker()
   await receive(1)
-  // One whose lease has ended meanwhile.
+  // The lease of this worker has ended meanwhile.
   const late = { id: webhookId, appId, failingSince: null, replaySince: null }
   await releaseWebhook(current().world.pool, { ...late, leasedBy: randomUUID() })
   const other = await newScene()
@@ -161,7 +161,7 @@ test('a delivery with the number of another one has another id', async () => {
   startWorker()
   const { id } = await backend.webhooks.test({ webhookId })
   await until(async () => (await deliveries())[0]?.status === 'delivered')
-  // As after a backup was restored that has no row with this number yet.
+  // A restored backup may have no row with this number yet.
   await world.db`delete from webhook_deliveries where app_id = ${appId}`
   await world.db`
     insert into webhook_deliveries (id, app_id, webhook_id, event_type)

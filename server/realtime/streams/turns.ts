@@ -1,5 +1,5 @@
 /**
- * Runs at most so many tasks at once. Apps take turns, and the tasks of an app run in order, so an
+ * Runs at most `atOnce` tasks at once. Apps take turns, and the tasks of an app run in order, so an
  * app with many delays each other app by at most one task that has not begun.
  */
 export function createTurns(atOnce: number) {

@@ -4,7 +4,7 @@ import { createSubscriber, nothingSeen } from './subscriber.ts'
 /**
  * Clients of the benchmark of several nodes, from the one with the number `first` on. Number 0
  * connects to the first node, number 1 to the second node, and each to the next one when its own is
- * lost. What they have seen answers each order.
+ * lost. They answer each order with their counts.
  */
 export type Order =
   | { kind: 'open'; urls: string[]; clients: Client[]; first: number; atOnce: number }

@@ -39,7 +39,7 @@ function startProcess() {
   const ended = once(child, 'exit').then(([code]) => {
     throw new Error(`a process of clients exited with ${code}`)
   })
-  ended.catch(() => {}) // Whoever asks is told.
+  ended.catch(() => {}) // `ask` reports the failure.
   return {
     ask: async (order: Order): Promise<Seen> => {
       child.send(order)

@@ -11,7 +11,7 @@ export type Measured = {
   /** A second. */
   sends: number
   deliveries: number
-  /** Of CPU, for each delivered event; `idle` is the part of it that nothing happening costs. */
+  /** CPU time for each delivered event; `idle` is the part that idle processes cost. */
   micros: { nodes: number; database: number; redis: number; idle: number }
   /** For each message, beyond those of the same time without messages. */
   statements: number
@@ -26,16 +26,16 @@ type Options = {
 
 const LONGEST_SETTLE_SECONDS = 2
 const POLL_MS = 50
-/** How long nothing may arrive before what is missing counts as lost. */
+/** How long nothing may arrive before missing events count as lost. */
 const PATIENCE_MS = 30_000
 const LONGEST_STORM_MS = 600_000
 /**
- * What each node does before anything is measured, as a part of the measured time: V8 compiles what
- * is used often, in each process, and of several nodes each is used less.
+ * The warm-up of each node; its time is a share of the measured time. V8 compiles code that is
+ * used often, in each process, and each of several nodes is used less.
  */
 const WARM_UP = { sockets: 200, seconds: 0.4 }
 
-/** What is measured with nodes that run, one phase after the other. */
+/** The phases of measurement with running nodes, one after the other. */
 export function createPhases({ nodes, clients, seeded, perSecond, seconds }: Options) {
   const { senders, clients: all } = seeded
   const settleMs = Math.min(seconds, LONGEST_SETTLE_SECONDS) * 1_000

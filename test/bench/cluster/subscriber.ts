@@ -2,7 +2,7 @@ import { WebSocket } from 'ws'
 import type { Client } from '../connect/clients.ts'
 import { pause } from '../server.ts'
 
-/** What all clients together have seen since they were opened. */
+/** The counts of all clients together since they were opened. */
 export type Seen = {
   /** How many are subscribed to all of their topics. */
   open: number

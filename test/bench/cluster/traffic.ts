@@ -55,7 +55,7 @@ export function startTraffic(given: { urls: string[]; senders: Sender[]; perSeco
   }
   const works = Promise.all(Array.from({ length: AT_ONCE }, work))
   return {
-    /** Resolves with what was acknowledged, after the answer to the last message. */
+    /** Resolves with the acknowledged messages, after the answer to the last one. */
     stop: async () => {
       isStopped = true
       await works

@@ -13,8 +13,8 @@ export type Sender = { channelId: string; token: string; subscribers: number }
 export type Seeded = { clients: Client[]; senders: Sender[] }
 
 /**
- * As many users, each with the topics to subscribe to: their own and those of ten channels of a
- * hundred members; and one of the members of each channel, who writes to it.
+ * Makes `count` users, each with the topics to subscribe to: their own and those of ten channels of
+ * a hundred members; and one of the members of each channel, who writes to it.
  */
 export async function seedUsers(
   databaseUrl: string,

@@ -10,7 +10,7 @@ import { medians, printTable, type Row } from './table.ts'
 import { startRoutes } from './targets.ts'
 
 /**
- * What every benchmark of requests takes: `--connections 1,32,128`, `--rounds` and `--seconds` a
+ * The options of request benchmarks: `--connections 1,32,128`, `--rounds` and `--seconds` a
  * round; `--only list,mark` measures the targets whose names have one of these words; `--json`
  * prints the figures as JSON; `--profile` names a folder for a profile of the server; `--workers
  * 1,2` measures everything with each number of worker processes; `--smoke` only sees whether

@@ -2,7 +2,7 @@ import type { watchDatabase } from './database.ts'
 
 type Sql = Awaited<ReturnType<typeof watchDatabase>>['sql']
 
-/** As many messages for each channel of an app, written by all members in turn. */
+/** Inserts `messages` messages into each channel of an app, written by all members in turn. */
 export async function fillChannels(sql: Sql, given: { appId: string; messages: number }) {
   const { appId, messages } = given
   await sql`

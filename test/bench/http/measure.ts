@@ -4,7 +4,7 @@ import type { Load, LoadResult } from './clients.ts'
 import type { watchDatabase } from './database.ts'
 import type { Round } from './table.ts'
 
-/** What is measured: a server, and the requests that its clients repeat. */
+/** A target of measurements: a server, and the requests that its clients repeat. */
 export type Target = {
   url: string
   requests: string[]

@@ -2,10 +2,10 @@ import Fastify from 'fastify'
 import postgres from 'postgres'
 
 /**
- * What calls are compared with, on the same PostgreSQL with as many connections. Sends: a route
- * that only answers, one with a single prepared insert, and one that raises a counter and inserts,
- * in one transaction. Reads: one statement each on the tables of the service. No rights, no events,
- * no checks, no log.
+ * The routes that calls are compared with, on the same PostgreSQL with as many connections. Sends:
+ * a route that only answers, one with a single prepared insert, and one that raises a counter and
+ * inserts, in one transaction. Reads: one statement each on the tables of the service. No rights,
+ * no events, no checks, no log.
  */
 const databaseUrl = process.argv[2] ?? ''
 const host = decodeURIComponent(new URL(databaseUrl).hostname)

@@ -1,7 +1,7 @@
 import type { Call, Check, Fault } from '../history.ts'
 
 const LONGEST_CALL_MS = 10_000
-/** Callers notice at their next call only that a fault broke their connection. */
+/** Callers notice a connection that a fault broke only at their next call. */
 const NOTICED_MS = 1_000
 
 /** An error of the server is a 503 that says when to come again. */

@@ -1,7 +1,7 @@
 import { groupsOf } from '../groups.ts'
 import type { Check, FoundMessage, History } from '../history.ts'
 
-/** Texts, tombstones and pins are as they were last acknowledged, and silent ones are silent. */
+/** Texts, tombstones, pins and the silent flag match the last acknowledged changes. */
 export const changesAsAcknowledged: Check = ({ messages, found }) => {
   const sent = new Map(messages.map((one) => [one.clientId, one]))
   return inEachListing(found, (listed) =>

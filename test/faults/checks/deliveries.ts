@@ -22,7 +22,7 @@ export const nothingLost: Check = ({ subscriptions }) =>
     subscription.losses.map((loss) => `${nameOf(subscription)}: ${loss}`),
   )
 
-/** What was heard at an offset is about the message that the stored event is about. */
+/** Each event heard at an offset is about the same message as the stored event. */
 export const eachHeardAsStored: Check = ({ subscriptions, found }) => {
   const stored = new Map(found.events.map((event) => [`${event.topic} ${event.offset}`, event]))
   return subscriptions.flatMap((subscription) =>

@@ -29,7 +29,7 @@ function wrongIn({ text, isStreaming, isInterrupted }: FoundMessage, stream: Str
   ].filter((wrong) => wrong !== false && wrong !== undefined)
 }
 
-/** What each watcher puts together is at any time the beginning, and in the end what is stored. */
+/** Each watcher's text is always a beginning of the whole, and in the end the stored text. */
 export const streamsSpliced: Check = (history) =>
   eachWatched(history, ({ stream, message, heard, watcher }) => {
     const texts = splicedTexts(heard)
@@ -44,10 +44,10 @@ export const streamsSpliced: Check = (history) =>
   })
 
 const QUIET_MS = 1_000 * limits.streams.quietSeconds
-/** The database and the rig do not take the time at the same moment. */
+/** The database and the rig read their clocks at different moments. */
 const TOLERANCE_MS = 1_000
 
-/** A message is interrupted when its author was quiet for so long, and not before. */
+/** A message is interrupted once its author was quiet for `quietSeconds`, and not before. */
 export const streamsInterruptedInTime: Check = (history) =>
   eachWatched(history, ({ stream, heard, watcher }) => {
     const end = heard.find(({ hasEnded }) => hasEnded)?.time
@@ -81,7 +81,7 @@ type Watched = {
   watcher: string
 }
 
-/** What each subscription heard of each message that grew. */
+/** Checks what each subscription heard of each message that grew. */
 function eachWatched(history: History, check: (watched: Watched) => string[]) {
   const { streams, found, subscriptions } = history
   return streams.flatMap((stream) => {

@@ -51,8 +51,8 @@ export const presenceTold: Check = (history) => {
 
 /**
  * All nodes know soon enough who is online after a fault or change, and users are told that and
- * their counts after the last call, without a reconnect. What is never told violates `unreadTold`
- * or `presenceTold`.
+ * their counts after the last call, without a reconnect. News that never arrives violates
+ * `unreadTold` or `presenceTold`.
  */
 export const toldInTime: Check = ({ told, toldWithinMs }) =>
   told

@@ -3,7 +3,7 @@ import type { Check, History } from '../history.ts'
 
 /**
  * The receiver of the webhook has accepted each durable event, and nothing else, and can sort those
- * of a channel by their revs. What is for a user has no rev, and is counted.
+ * of a channel by their revs. Events for a user have no rev, and are counted.
  */
 export const hookedAsStored: Check = (history) => {
   if (!history.hasWebhook) return []

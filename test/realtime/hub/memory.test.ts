@@ -4,7 +4,7 @@ import { upTo } from '../../support/events.ts'
 import { anyEvent, appId, eventBytes, Listener, openHub, pass } from './fixture.ts'
 
 const topicOf = (user: string) => topics.user(appId, user)
-/** A little more than two topics may keep of four events each. */
+/** The memory has room for four events of each of two topics, and a little more. */
 const LONG = { ...anyEvent, padding: 'x'.repeat(1_000) }
 const EVENTS = 4
 const LENGTH = JSON.stringify(LONG).length

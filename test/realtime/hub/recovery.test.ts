@@ -13,7 +13,7 @@ import {
   stopTimers,
 } from './fixture.ts'
 
-/** What the hub remembers of a topic. */
+/** The hub remembers at most this many events and characters of a topic. */
 const MEMORY = 256
 const MEMORY_CHARACTERS = 256 * 1024
 

@@ -15,7 +15,7 @@ import {
   stopTimers,
 } from './fixture.ts'
 
-/** How long a topic stays, and what of it. */
+/** The time for which a topic stays, and the parts of it that stay. */
 
 test('a topic stays for as long as one subscriber is left, or another has come', async () => {
   stopTimers()
@@ -161,7 +161,7 @@ test('publications to a topic that was removed take no memory', async () => {
   expect(await eventBytes()).toBe(0)
 })
 
-test('a refused subscribe takes the topic from nobody who waits for an answer', async () => {
+test('a refused subscribe does not remove the topic that another one waits for', async () => {
   const { hub, memory } = await openHub()
   memory.excluded.add('eve')
   const answer = memory.hold()

@@ -182,7 +182,7 @@ describe('tokens', () => {
     ],
   ]
   test.each(bad)('a token that is %s closes the socket with 3500', async (_, token) => {
-    // Whom reconciliation finds first, it closes with 3503.
+    // Reconciliation is put off: if it came first, it would close the socket with 3503.
     const raw = await opened({}, await hurriedNode({ reconcileMs: 1_000_000 }))
     raw.send(connect(token()))
     expect(await raw.closed).toEqual({ code: 3500, reason: 'invalid token' })

@@ -66,7 +66,7 @@ describe('before connect', () => {
     const connect = JSON.stringify({ id: 1, connect: { token: minted.wsToken } })
     await whileRowLocked(
       world(),
-      // So that the user cannot be written as online.
+      // This keeps the user from being written as online.
       (sql) => sql`select from users where app_id = ${world().appId} and id = ${id} for update`,
       async () => {
         raw.socket.send(`${connect}\n${filled('{"send":{}}\n').slice(0, 600_000)}`)

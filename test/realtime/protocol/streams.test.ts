@@ -205,7 +205,7 @@ describe('emulation', () => {
     expect((await fetch(`${path}?cf_connect=a&cf_connect=b`)).status).toBe(400)
   })
 
-  test('a user has as many connections as allowed, over whatever they come', async () => {
+  test('the connections of a user are limited together over all transports', async () => {
     const node = await createWorld({ databaseUrl: world().databaseUrl, socketsPerUser: 2 })
     onTestFinished(node.stop)
     const first = await connected(ana, {}, node)

@@ -92,7 +92,7 @@ test('frames that missed more than a statement reads wait, but never the first',
   }
   const { pool } = world()
   expect(await readBy(pool)).toEqual(Array(24).fill(9))
-  // Where a call may take no time, nothing is postponed.
+  // Nothing is postponed for a call that has no time left.
   const hurried: Db = {
     ...pool,
     use: (work) => pool.use(work),
@@ -131,7 +131,7 @@ test('subscribes whose sockets closed while they waited are in no statement', as
   expect(statements).toBe(1)
 })
 
-test('frames to which nothing is read do not wait, and let no others wait', async () => {
+test('frames for which nothing is read neither wait nor make others wait', async () => {
   const { topic } = await createHeavy(9)
   const far = await createLively()
   await world().db`update channels set rev = 6000 where id = ${far.id}`
@@ -204,7 +204,7 @@ test('missed events use up the recoveries of a socket, whether sent or too many'
   let bytes = 0
   while (bytes < 100_000_000 && (await recover(small))) {
     expect(await recover(large)).toBe(false)
-    // What is too much is measured up to the first event beyond a megabyte.
+    // A backlog that is too large is measured up to the first event beyond a megabyte.
     bytes += 100_000 + 1_100_000
   }
   const earned = ((performance.now() - began) / 1_000) * bytesPerSecond

@@ -84,7 +84,7 @@ test('recovered events of new messages equal the published ones, whatever they h
 test('a history counts the bytes that it sends, not those that are stored', async () => {
   const { topic, id } = await createLively()
   const { db } = world()
-  // Room for two of the three messages before it, though for all of them as they are stored.
+  // It leaves room for two of the three messages before it, but for all as they are stored.
   await db`
     insert into events (topic, "offset", type, envelope)
     values (${topic}, 6, 'typing.stop', rpad('{}', ${limits.answerBytes - 1_400}))`

@@ -219,7 +219,7 @@ test('a slow consumer is closed with 3008 and recovers without loss', async () =
   expect(subscribe.publications.at(-1).offset).toBe(last.rev)
 })
 
-test('an event larger than a history may be is alone in one', async () => {
+test('an event that is larger than a history may be is sent alone', async () => {
   const { id, topic } = await createLively()
   const { db } = world()
   await db`

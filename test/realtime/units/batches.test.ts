@@ -16,7 +16,7 @@ test('calls of a failed batch get their own results, except the one that caused 
   expect(settled).toMatchObject([{ value: 2 }, { status: 'rejected' }, { value: 6 }])
 })
 
-test('after a batch of several more are collected, however fast the answers are', async () => {
+test('calls are collected after a batch of several, however fast the answers are', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'setImmediate'] })
   onTestFinished(() => void vi.useRealTimers())
   const sizes: number[] = []
@@ -47,7 +47,7 @@ test('after a batch of several more are collected, however fast the answers are'
   expect(Math.max(...sizes)).toBeLessThan(120)
 })
 
-test('a few calls that were postponed, the oldest, share each batch with newcomers', async () => {
+test('a few calls, the oldest of those postponed, share each batch with newcomers', async () => {
   const runs: number[][] = []
   const answered: number[] = []
   const ask = coalesce<number, number | 'postponed'>(
@@ -161,7 +161,7 @@ test('a database that is slow for every call is asked three times, and no more',
   expect(runs).toBe(3)
 })
 
-test('a frame is not reused for messages that go on after those in it', () => {
+test('a frame is not reused for more messages than it contains', () => {
   const buffer = new WriteBuffer()
   const messages = ['{"a":1}', '{"b":1}', '{"c":1}'].map((text) => Buffer.from(text))
   const two = buffer.frame(json, messages.slice(0, 2))

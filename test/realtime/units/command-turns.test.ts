@@ -20,7 +20,7 @@ async function createSockets() {
   /** How to send commands on a socket of the user. */
   const create = () => {
     const connection = new Connection({
-      socket: createSocket().socket as unknown as WebSocket, // as much of one as connections use
+      socket: createSocket().socket as unknown as WebSocket, // only the parts that connections use
       codec: { ...json, decode },
       node,
       handle: async (connection, commands) => {

@@ -54,7 +54,7 @@ test('a stop of typing passes through a node that missed the start', async () =>
   const { dispatcher, hub, sent } = await openDispatcher()
   dispatcher.publisher.broadcast(typing('typing.stop'))
   expect(sent).toMatchObject([{ type: 'typing.stop' }])
-  // With subscribers since then it would have heard.
+  // A node with subscribers would have received the start.
   await new Listener().join(hub, chat)
   dispatcher.publisher.broadcast(typing('typing.stop'))
   expect(sent).toHaveLength(1)
@@ -149,7 +149,7 @@ test.each(hints)('$type has the same consequences for users on every node', asyn
   const { dispatcher, calls, sent } = await openDispatcher()
   dispatcher.publisher.publish([event])
   expect(calls.splice(0)).toEqual(due)
-  // What a node sends that cannot see to them for all: each does for its own users.
+  // The sending node could not see to the users of all nodes: each does so for its own.
   dispatcher.receive(hintOf(event))
   const own = due.map(([name, ...given]) => [
     name === 'markDirty' ? 'markOwn' : name,

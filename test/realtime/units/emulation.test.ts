@@ -20,7 +20,7 @@ async function createNode(nodeId: string) {
     terminateLater: (socket) => void ended.push(socket),
   })
   const session = tokens.newSession(nodeId)
-  // As much of one as is used.
+  // These are only the parts of one that are used.
   const socket = Object.assign(new EventEmitter(), {
     session,
     framesReceived: 0,

@@ -17,7 +17,7 @@ test('a change that overtakes its announcement is sent, and no older one after i
   expect(order.isOutdated(fanout(young))).toBe(false)
   order.sent(fanout(young))
   expect(order.isOutdated(fanout(old))).toBe(true)
-  // Late, it is no newer announcement than those that followed.
+  // An announcement that comes late is not newer than those that followed it.
   order.announced(subject, announcer('a', 8))
   order.announced(subject, young)
   expect(order.isOutdated(fanout(announcer('a', 8)))).toBe(false)

@@ -60,7 +60,7 @@ type Read = {
   /** How many channels are read. */
   topics: unknown
   answer: (userIds: string[]) => void
-  /** Of two users: both share a channel with these users of another node. */
+  /** Answers for two users who both share a channel with these users of another node. */
   answerElsewhere: (nodeId: string, userIds: string[]) => void
   fail: (error?: Error) => void
 }

@@ -70,7 +70,7 @@ export async function createNode({ timings = {} }: NodeOptions = {}) {
     clientsOf: async () => connected,
     admit: <T>(_: unknown, work: () => Promise<T>) => work(),
     terminateLater: (socket: unknown) => void terminated.push(socket),
-  } as unknown as RealtimeNode // as much of one as connections use
+  } as unknown as RealtimeNode // only the parts that connections use
   return {
     node,
     hub,
@@ -98,7 +98,7 @@ export async function openConnection({
   const parts = await createNode(options)
   const { socket, written, closed } = createSocket()
   const connection = new Connection({
-    socket: socket as unknown as WebSocket, // as much of one as connections use
+    socket: socket as unknown as WebSocket, // only the parts that connections use
     codec: json,
     node: parts.node,
     handle,

@@ -7,7 +7,7 @@ import { json } from '@parley/server/realtime/protocol/json'
 import { TrpcFrames } from '@parley/server/realtime/trpc-frames'
 import { expect, onTestFinished, test, vi } from 'vitest'
 
-/** What is counted of sockets and topics is given back: they may live for weeks. */
+/** Counted bytes of sockets and topics are given back: both may live for weeks. */
 
 const { frameBytes } = limits.realtime
 
@@ -46,7 +46,7 @@ test('a topic that keeps nothing is not among those that are evicted', () => {
   expect(evicted).toEqual(['large'])
 })
 
-test('once everything that waits has had its turn no other is planned', () => {
+test('no turn is planned once everything that waits has had its turn', () => {
   vi.useFakeTimers({ toFake: ['setImmediate', 'clearImmediate'] })
   onTestFinished(() => void vi.useRealTimers())
   const turns = new CommandTurns()

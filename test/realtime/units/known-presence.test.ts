@@ -12,7 +12,7 @@ const change = (isOnline: boolean): PresenceNote => ({
   isOnline,
 })
 
-/** What a comparison tells while ana is stored as online; `onSearch` is called at each query. */
+/** The changes that a comparison finds while ana is online; `onSearch` runs at each query. */
 async function compareWith(onSearch: (known: KnownPresence, query: number) => void) {
   const told: boolean[] = []
   let queries = 0

@@ -7,7 +7,7 @@ test('the lag is that of the last beat, or how long the oldest one is under way'
   const watch = createListenerWatch(5_000)
   watch.sent()
   await clock.forward(2_000)
-  // A note that is no beat says nothing of when beats arrive.
+  // A note other than a beat says nothing about when beats arrive.
   watch.received(false)
   watch.sent()
   await clock.forward(1_000)

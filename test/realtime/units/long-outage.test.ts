@@ -8,7 +8,7 @@ beforeEach(() => {
   onTestFinished(() => void vi.useRealTimers())
 })
 
-/** How far back a node looks that was cut off from its database for an hour, with these users. */
+/** How far back a node with these users looks after an hour without its database. */
 async function lookAfterAnHour(sessions: Sessions) {
   let isAway = true
   const looked: number[] = []
@@ -41,7 +41,7 @@ test('a node that was cut off looks as far back as it had users, and not for hou
   expect(Math.max(...(await lookAfterAnHour(new Sessions())))).toBeLessThan(60)
 })
 
-test('of more revoked users than a statement checks each loses their socket', async () => {
+test('all revoked users lose their sockets, even if one statement checks fewer', async () => {
   const sessions = new Sessions()
   const closed: number[] = []
   for (const n of upTo(1_001))

@@ -13,7 +13,7 @@ beforeEach(() => {
 
 type Edit = { topic: string; offset: number }
 
-/** On a database that finds one edit, or these pages, and may fail, as may the copies of it. */
+/** Copies of one edit, or of these pages. The database and the copying may fail. */
 function openCopies(pages?: Edit[][]) {
   const state = { failure: undefined as Error | undefined, isLost: false, copyFailure: false }
   const copied: number[] = []
@@ -25,7 +25,7 @@ function openCopies(pages?: Edit[][]) {
     if (state.failure) throw state.failure
     return work((texts: string[], ...values: unknown[]) => {
       const [value] = values
-      // Of the part of the statement that says how recent the events are.
+      // This value is the part of the statement that says how recent the events are.
       if (typeof value === 'number') seconds.push(Math.round(value))
       if (!texts[0]?.includes('with edited')) return []
       froms.push(values.at(-2))
@@ -99,7 +99,7 @@ test('the oldest of too many failed copies are given up, with one log line a pas
   expect(await givenUp()).toBe(3)
 })
 
-test('of more edits than a statement reads none is left out', async () => {
+test('all missed edits are copied, even if one statement reads fewer', async () => {
   const edits = upTo(10_001).map((offset) => ({ topic: channel(offset), offset }))
   const { copies, copied, froms } = openCopies([edits.slice(0, 10_000), edits.slice(10_000)])
   copies.missed(1_000)

@@ -14,7 +14,7 @@ const renamed: ProfileChange = {
   user: { id: ana.userId, name: 'New', image: null },
 }
 
-/** What is told of profiles that a search finds, while `search` decides when it answers. */
+/** The profiles that are sent once a search finds them; `search` decides when it answers. */
 function openProfiles(search: () => Promise<unknown[]>) {
   const names: string[] = []
   const versions: unknown[] = []

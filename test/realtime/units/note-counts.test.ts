@@ -43,7 +43,7 @@ test('a node that comes later has lost its first notes if they did not arrive', 
   expect(missed).toEqual([])
   received('ben', 2, false)
   expect(missed).toEqual([SILENT_MS])
-  // A node that listens again has missed notes of all of them, and knows.
+  // A node that listens again knows that it has missed notes of all nodes.
   restarted()
   received('ana', 9, false)
   expect(missed).toHaveLength(1)
@@ -60,7 +60,7 @@ test('the silence of a node that beats shows lost notes once, unless it announce
   left('stopped')
   const receivedAt = performance.now()
   pass(SILENT_MS + 1)
-  // This node has received nothing either: its connection is what is silent.
+  // This node has received nothing from any other: its own connection is silent.
   check(receivedAt)
   expect(missed).toEqual([])
   check(performance.now())

@@ -14,7 +14,7 @@ test.each(['counts', 'fanout'])('a note of the kind %s is read by its node alone
     report: (_, problem) => void problems.push(problem),
   })
   const note = { kind, node: 'node' }
-  // What is not read may be anything.
+  // The part for the other node is not parsed, so it may be malformed.
   receive(`sender\n1\n{"kind":"${kind}","node":"other",\n${JSON.stringify(note)}`)
   expect([notes, problems]).toEqual([[note], []])
 })

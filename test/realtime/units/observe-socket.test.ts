@@ -16,7 +16,7 @@ async function ended(received: number, closedWith?: number) {
   })
   const url = '/connection/sse?cf_connect=a-token'
   const request = { url, socket: { bytesRead: 1, bytesWritten: 2 } }
-  // As much of them as is used.
+  // These are only the parts that are used.
   observeSocket(socket as unknown as CountedSocket, request as IncomingMessage, {
     metrics,
     onEnd: (end) => void ends.push(end),

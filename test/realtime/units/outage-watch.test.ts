@@ -40,7 +40,7 @@ test('failures over a time begin an outage, once; the first success ends it', as
   expect(onOutage).toHaveBeenCalledOnce()
   await work()
   expect(isOutage()).toBe(false)
-  // From there on it is another one.
+  // A failure from here on may begin another outage.
   await fail()
   await pass(OUTAGE_MS - 1)
   expect(isOutage()).toBe(false)

@@ -2,7 +2,7 @@ import { PausedRuns } from '@parley/server/realtime/paused-runs'
 import { expect, test } from 'vitest'
 import { stoppedClock } from '../../support/scripted/time.ts'
 
-test('after a success what fails next is tried again after a short pause', async () => {
+test('a failure after a success is retried after a short pause', async () => {
   const clock = stoppedClock()
   const outcomes = ['fails', 'fails', 'fails', 'works', 'fails', 'works']
   const startedAt = performance.now()

@@ -78,7 +78,7 @@ test('a node that stops leaves those who just left to the others', async () => {
   leave()
   await tracker.stop()
   await clock.forward(GRACE_MS)
-  // The end of its heartbeat is the other one.
+  // The second write ends its heartbeat.
   expect([writes(), clock.timers()]).toEqual([2, 0])
 })
 

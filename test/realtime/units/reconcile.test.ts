@@ -10,13 +10,13 @@ beforeEach(() => {
   onTestFinished(() => void vi.useRealTimers())
 })
 
-/** What is left of 15 s for the statements themselves, on their way to a change that was missed. */
+/** The part of 15 s that is left for the statements that find a missed change. */
 const STATEMENTS_MS = 2_500
 const PROMISED_MS = 15_000 - STATEMENTS_MS
 
 test('presence is compared once after a gap, and again after the end of a longer one', async () => {
   const { presence, missedNotes } = openNode()
-  // Long before the next heartbeat that follows when it is due.
+  // The comparison is due long before the heartbeat that follows it.
   await pass(1_200)
   missedNotes(1)
   await pass(60_000)
@@ -150,7 +150,7 @@ async function playDeath({ diedAt, lostAt = 0, backAt = 0, returnMs = 0 }: Death
   openNode({
     beat: async () => {
       if (!isLost()) return false
-      // What is under way when the database is back is lost as well.
+      // A heartbeat that is under way when the database is back is lost as well.
       await new Promise((resolve) => setTimeout(resolve, defaults.beatPatienceMs))
       throw new Error('lost')
     },
@@ -233,7 +233,7 @@ test('changes that a node missed while its listener was silent are sent within 1
   const { brokerBeatMs, brokerSilenceMs, silentNodeMs, comparePresenceMs, lookMs } = defaults
   const { reconcileMs } = defaults
   const deaf = brokerSilenceMs + lookMs
-  // The note of its own that shows the silence of another node is the next one.
+  // A node notices the silence of another one at its own next note.
   const silent = silentNodeMs + brokerBeatMs
   for (const noticed of [deaf, silent]) {
     expect(noticed + comparePresenceMs + lookMs).toBeLessThanOrEqual(PROMISED_MS)

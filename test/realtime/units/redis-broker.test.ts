@@ -77,7 +77,7 @@ test('a start without Redis says so before anything is missed', async () => {
   void broker.stop()
 })
 
-test('notes of a node that fell silent while the own ones arrive were missed', async () => {
+test('the silence of another node counts as missed notes, though own notes arrive', async () => {
   const { broker, clock, listeners, missed } = await openBroker()
   listeners[0]?.emit('message', EVERYONE, 'there\n1\n')
   missed.splice(0)

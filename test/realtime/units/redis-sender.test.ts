@@ -23,7 +23,7 @@ test('the number after notes that Redis did not take shows that some are missing
   }
   await sender.beat()
   const numbers = payloads.map((payload) => payload.split('\n')[1])
-  // What is not for everyone has the last number, and each loss takes one.
+  // A note that is not for everyone has the last number, and each loss takes one.
   expect(numbers).toEqual(['1', '=2', '3'])
   expect(onLost).toHaveBeenCalledExactlyOnceWith(1, expect.anything())
 })

@@ -6,7 +6,7 @@ const slots = Array.from({ length: 16_384 }, (_, slot) => [`server ${slot}`])
 
 test('channels with braces belong to the server of what is between them', () => {
   const tags = (...channels: string[]) => tagOfEachServer({ slots }, channels)
-  // By the specification of Redis Cluster.
+  // These values are from the specification of Redis Cluster.
   expect(tags('{user1000}.following', 'user1000', '{user1000}.followers')).toEqual(['user1000'])
   expect(tags('foo{{bar}}zap', '{bar')).toEqual(['{bar'])
   expect(tags('foo{bar}{zap}', 'bar')).toEqual(['bar'])

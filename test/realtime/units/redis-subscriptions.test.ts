@@ -26,7 +26,7 @@ function subscriptionsToTest() {
   const onListening = vi.fn(() => [...subscribed].sort())
   const onLate = vi.fn()
   const subscriptions = createRedisSubscriptions({
-    connect: () => connect() as unknown as RedisConnection, // as much of one as is used
+    connect: () => connect() as unknown as RedisConnection, // only the parts that are used
     everyone: 'everyone',
     channelOf: (topic) => `topic ${topic}`,
     onPayload: () => {},
@@ -171,7 +171,7 @@ test('notes may have been missed while a part of a cluster moved to other server
   expect(onLate).toHaveBeenCalledExactlyOnceWith(1_000)
 })
 
-test('others wait for a subscription for a second, however slow Redis is', async () => {
+test('a subscription is waited for a second at most, however slow Redis is', async () => {
   const { open, client, follow, answer, settled } = subscriptionsToTest()
   open()
   client.emit('ready')
@@ -198,7 +198,7 @@ test('a node that has stopped while Redis refused it connects no more', async ()
   open()
   client.emit('ready')
   await vi.advanceTimersByTimeAsync(10_000)
-  // As long as it has not stopped it does.
+  // It connects again until it is stopped.
   expect(connect).toHaveBeenCalledTimes(2)
   client.emit('ready')
   await vi.advanceTimersByTimeAsync(0)

@@ -21,7 +21,7 @@ function openStrangers() {
       events.emit('close')
     }
     const socket = Object.assign(events, { onOwned: () => {}, terminate })
-    // As much of them as this class uses.
+    // These are only the parts that this class uses.
     strangers.add(socket as unknown as CountedSocket, stream as never)
     const send = (length: number) => void stream.emit('data', { length })
     const [accept, close] = [() => socket.onOwned(), () => void events.emit('close')]
@@ -63,7 +63,7 @@ test('streams share the budget with WebSockets, until their user is known', () =
   const open = () => {
     const destroy = vi.fn()
     const response = Object.assign(new EventEmitter(), { destroy })
-    // As much of it as a stream uses before its user is known.
+    // These are only the parts that a stream uses before its user is known.
     const options = { response: response as never, codec: jsonLines, session: '' }
     const socket = new StreamSocket({ ...options, transport: 'http_stream' })
     strangers.add(socket, socket)
@@ -78,7 +78,7 @@ test('streams share the budget with WebSockets, until their user is known', () =
 })
 
 test('a socket is no stranger from the moment that its user is known', () => {
-  // As `ws` makes them for connections that it has accepted.
+  // `ws` creates sockets like this for connections that it has accepted.
   const socket = new CountedSocket(...([null, undefined, {}] as unknown as [null]))
   const onOwned = vi.fn()
   socket.onOwned = onOwned

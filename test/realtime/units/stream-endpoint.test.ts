@@ -27,7 +27,7 @@ test('a client that left while its request was let in gets no session', async ()
   })
   const metrics = createMetrics()
   const guards = { stream: leave, origin: leave }
-  serveStreams(app, { node, metrics, guards } as never) // as much of them as is used
+  serveStreams(app, { node, metrics, guards } as never) // only the used parts
   const url = await app.listen()
   await expect(fetch(`${url}${streamPaths.sse}?cf_connect={}`)).rejects.toThrow('fetch failed')
   await handled
@@ -61,7 +61,7 @@ test.each([
   app.setErrorHandler((error, _, reply) => reply.code(statusOf(toApiError(error))).send())
   const node = { emulation: { receive: async () => outcome } }
   const guards = { stream: async () => {}, origin: async () => {} }
-  serveStreams(app, { node, metrics: createMetrics(), guards } as never) // as much as is used
+  serveStreams(app, { node, metrics: createMetrics(), guards } as never) // only the used parts
   const payload = JSON.stringify({ session: 's', node: 'n', data: '{}' })
   const answer = await app.inject({ method: 'POST', url: streamPaths.emulation, payload })
   expect(answer.statusCode).toBe(status)

@@ -7,7 +7,7 @@ const appendTo = (messageId: string, text = 'more') => ({
   ...{ appId: 'app', channelId: 'c', messageId, at: 0, text, isLarge: false, cause: {} },
 })
 
-/** The texts of a node: how often it stores, each of which says when the next one is due. */
+/** The texts of a node, with counted stores. Each store says when the next one is due. */
 function openStreams(...due: number[]) {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
@@ -47,7 +47,7 @@ test('a node that stops stores what waits at once, and has no timer after that',
   expect([use.mock.calls.length, vi.getTimerCount()]).toEqual([2, 0])
 })
 
-/** How many of these messages a node tries to store that finds them at its first look. */
+/** The number of these messages that a node tries to store when its first look finds them. */
 async function lookAtLeft(ofApps: string[], work: () => Promise<number>) {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] })
   onTestFinished(() => void vi.useRealTimers())
@@ -72,7 +72,7 @@ async function lookAtLeft(ofApps: string[], work: () => Promise<number>) {
   return stores
 }
 
-test('where few apps have streams that were left, one look stores many of each', async () => {
+test('one look stores many left streams of an app if few apps have any', async () => {
   expect(await lookAtLeft(Array(12).fill('busy'), async () => 0)).toBe(12)
 })
 

@@ -6,7 +6,7 @@ import { stoppedClock } from '../../support/scripted/time.ts'
 
 const ownSubscription = { subscriber: { id: 'own', userId: 'ana' } }
 
-/** A survey of a node with one subscription, beside so many other nodes. */
+/** A survey of a node with one subscription, beside this many other nodes. */
 function openSurvey(countOthers: () => Promise<number>, subscriptions = [ownSubscription]) {
   const clock = stoppedClock()
   const asked: SurveyNote[] = []
@@ -39,7 +39,7 @@ test('a survey is over once all nodes have answered, and lists what they know', 
   const id = await lastAsked(1)
   for (const client of ['there', 'elsewhere']) answer(id, client)
   expect(await idsOf(clients)).toEqual(['own', 'there', 'elsewhere'])
-  // What is left is the end of the second for which the answer is shared.
+  // The one timer left ends the second for which the answer is shared.
   expect(clock.timers()).toBe(1)
   await clock.forward(1_000)
   expect(clock.timers()).toBe(0)

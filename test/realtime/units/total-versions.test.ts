@@ -31,7 +31,7 @@ test('a total has the version of the newest count in it', async () => {
   database.snapshot = 12
   notifier.markDirty('one', { offset: 2, author: 'ana' })
   expect(await news()).toEqual(['ben one 2', 'ben total 4'])
-  // Read earlier, by another node, and come later.
+  // Another node read this count earlier, but it comes later.
   notifier.receive(elsewhere('two', [3, 2], 11))
   expect(await news()).toEqual(['ben two 3', 'ben total 5'])
   notifier.receive(elsewhere('two', [4, 3], 13))
@@ -66,7 +66,7 @@ test('a channel that comes with unread messages is counted again after its commi
   expect(versions).toEqual([14])
 })
 
-test('with a count that a node of an earlier version has read a total has none', async () => {
+test('a total with a count read by a node of an earlier release has no version', async () => {
   const { notifier, news, versions } = await toldBen()
   notifier.receive(elsewhere('two', [3, 2]))
   expect(await news()).toEqual(['ben two 3', 'ben total 4'])
@@ -75,7 +75,7 @@ test('with a count that a node of an earlier version has read a total has none',
   expect(versions).toEqual([undefined, 11])
 })
 
-test('the first total after versions may have fallen has none, so lower ones count', async () => {
+test('if versions may have fallen, the first total has none, so lower ones count', async () => {
   const { notifier, database, news, versions } = await toldBen()
   database.rows = [row('ben', 'one', 4, 1)]
   database.snapshot = 3
@@ -88,7 +88,7 @@ test('the first total after versions may have fallen has none, so lower ones cou
   expect(versions).toEqual([undefined, 3])
 })
 
-test('counts that were missed and leave the total as it was come with their total', async () => {
+test('missed counts are sent with the total, even if they do not change it', async () => {
   const { notifier, database, news } = await toldBen()
   // The notes of both are lost. A client that was answered between them had a total of 4.
   database.rows = [row('ben', 'one', 2, 2), row('ben', 'two', 1, 2)]

@@ -19,7 +19,7 @@ async function openSocket(options: Parameters<typeof createNode>[0] = {}) {
   const parts = await createNode(options)
   const { socket, written, closed } = createSocket()
   const bare = Object.assign(new EventEmitter(), socket)
-  // As much of a socket as this class uses.
+  // These are only the parts of a socket that this class uses.
   const trpc = new TrpcSocket(bare as unknown as WebSocket, parts.node)
   const passed: number[] = []
   trpc.on('message', (data: Buffer) => passed.push(data.length))
@@ -58,7 +58,7 @@ test('before its token is verified a tRPC socket passes on one short message', a
 test('a tRPC socket has its user before the database was asked for their generation', async () => {
   stopTimers()
   const { node } = await createNode()
-  // As a server creates one; the types know that of clients only.
+  // A server creates one like this; the types only know how clients do.
   const socket = new CountedSocket(...([null, undefined, {}] as unknown as [null]))
   const register = () => new Promise<never>(() => {})
   const trpc = new TrpcSocket(socket, { ...node, register })

@@ -19,7 +19,7 @@ async function createSockets() {
   const open = async (appId: string, early?: unknown) => {
     const close = (code: number) => void closed.push(code)
     const bare = Object.assign(new EventEmitter(), createSocket().socket, { close })
-    const trpc = new TrpcSocket(bare as unknown as WebSocket, node) // as much of one as it uses
+    const trpc = new TrpcSocket(bare as unknown as WebSocket, node) // only the parts that it uses
     const send = (frame: unknown) => void bare.emit('message', Buffer.from(toText(frame)), false)
     send('the token')
     if (early) send(early)

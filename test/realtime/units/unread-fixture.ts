@@ -21,17 +21,17 @@ export const user = (userId: string) => ({ appId, userId })
 const sessionOf = (userId: string) => user(userId) as Session // nothing else of it is used
 
 export const timeout = () => Object.assign(new Error('canceling statement'), { code: '57014' })
-/** What the pool throws when it was full for most of the time. */
+/** The error that the pool throws when it was full for most of the time. */
 export const cutShort = () => Object.assign(new DeadlineError(), { isCutShort: true })
 
-/** What is sent within this time, in which work follows work. */
+/** Everything that is sent within this time, which includes the results of follow-up work. */
 export async function newsWithin(seconds: number, news: () => Promise<string[]>) {
   const sent: string[] = []
   for (let passed = 0; passed < seconds * 1_000; passed += PAUSE_MS) sent.push(...(await news()))
   return sent
 }
 
-/** What is sent within this time, each with the seconds after which it was first sent. */
+/** Everything that is sent within this time, with the seconds after which it was first sent. */
 export async function timesWithin(seconds: number, news: () => Promise<string[]>) {
   const times = new Map<string, number>()
   for (let passed = 0; passed < seconds * 1_000; passed += PAUSE_MS) {
@@ -81,7 +81,7 @@ export function openNotifier(...rows: Row[]) {
     if (sql.includes("set_config('statement_timeout'")) limitMs = Number(values[0])
     isOwn ||= sql.includes('and node_id')
     if (!sql.includes('as count')) return undefined // a part of a statement
-    // Of users there are two lists of keys: the second has their ids.
+    // Statements on users have two lists of keys: the second one has their ids.
     const keys = values.findLast((value): value is string[] => Array.isArray(value)) ?? []
     database.keys.push(keys)
     const wasOwn = isOwn
@@ -131,7 +131,7 @@ export function openNotifier(...rows: Row[]) {
     },
     report: (_, problem) => void problems.push(problem),
   })
-  /** What was sent since the last call, after all that is due. */
+  /** Everything that was sent since the last call, once all due work is done. */
   const news = async (milliseconds = PAUSE_MS) => {
     await pass(milliseconds)
     return sent.splice(0)

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { pass } from '../hub/fixture.ts'
 import { openNotifier, PAUSE_MS, row, user } from './unread-fixture.ts'
 
-/** What this node knows, and need not read again. */
+/** This node does not read again the counts that it knows. */
 
 test('a client that loads its counts late may lack those that were sent meanwhile', async () => {
   const { notifier, news } = openNotifier(row('ben', 'one', 1))

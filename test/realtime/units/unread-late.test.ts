@@ -12,7 +12,7 @@ import {
 test.each([
   ['took too long', timeout],
   ['were cut short by a full pool', cutShort],
-])('a user whose counts %s is sent no total of those that happen to be known', async (_, error) => {
+])('a user whose counts %s is sent no total of only the known ones', async (_, error) => {
   const { notifier, database, news } = openNotifier(row('ben', 'one', 0, 2), row('ben', 'two', 5))
   database.onStatement = (keys) => {
     if (keys.includes('ben')) throw error()

@@ -61,7 +61,7 @@ test('a count that another node read before the user left does not stay', async 
   expect((await news()).at(-1)).toBe('ben total 2')
   notifier.receive(countsOfBen(['one', 7, 9]))
   expect((await news()).at(-1)).toBe('ben total 2')
-  // One of a channel that the user has joined does.
+  // A count of a channel that the user has joined stays.
   database.rows = [row('ben', 'two', 2), row('ben', 'three', 4, 9)]
   notifier.receive(countsOfBen(['three', 3, 8]))
   const told = await news()
@@ -71,7 +71,7 @@ test('a count that another node read before the user left does not stay', async 
 test('channels counted by another node, or without users here, are not counted again', async () => {
   const { notifier, database, news } = openNotifier(row('ben', 'one', 1, 5))
   notifier.receive(countsOfBen(['one', 1, 5]))
-  // Of all users all counts are known.
+  // All counts of all users are known.
   notifier.recheck(1)
   await news()
   const before = database.statements
@@ -83,7 +83,7 @@ test('channels counted by another node, or without users here, are not counted a
   database.rows = [row('ben', 'one', 2, 6)]
   notifier.handleChanges([{ channelId: 'one', offset: 6 }])
   expect(await news()).toEqual(['ben one 2', 'ben total 2'])
-  // Who connects after a change has loaded it.
+  // Users who connect after a change load counts that include it.
   const early = openNotifier(row('ben', 'one', 1))
   const sessions = ['ana', 'ben', 'cem'].flatMap((name) => early.sessions.of(user(name)))
   for (const session of sessions) early.sessions.remove(session)
@@ -147,27 +147,27 @@ test('a channel that is busy on two nodes is counted by one of them at a time', 
   const counting = () => database.keys.filter(([key]) => key === 'one').length
   notifier.receive(counted(1))
   await news()
-  // What another node has counted leaves nothing to do here.
+  // A change that another node has counted is not counted here.
   notifier.markDirty('one', { offset: 2, author: 'ana' })
   notifier.receive(counted(2))
   await news()
   expect([counting(), notes]).toEqual([0, []])
-  // What it has not counted waits for its next count, once.
+  // A change that it has not counted waits for its next count, once.
   notifier.markDirty('one', { offset: 4, author: 'ana' })
   notifier.receive(counted(3))
   await news(PAUSE_MS - 1)
   expect(counting()).toBe(0)
-  // Whatever the other node counts, again and again.
+  // The wait ends even if the other node counts an older offset again and again.
   for (const _ of Array(10)) {
     notifier.receive(counted(3))
     await news(PAUSE_MS / 2)
   }
   expect(counting()).toBe(1)
-  // The other node can leave it to this count, whoever has written there.
+  // The other node can leave it to this count, even if others have written there.
   expect(notes.flatMap(({ channels }) => channels)).toMatchObject([{ offset: 4, author: null }])
 })
 
-test('a count of another node stands for no other author, and for no deletion', async () => {
+test('a count of another node replaces none for another author or for a deletion', async () => {
   const { notifier, database, news } = openNotifier(row('ben', 'one', 1, 1))
   const [{ channels: [read] = [] }] = [countsOfBen(['one', 1, 5])]
   const of = (change: object) =>

@@ -21,7 +21,7 @@ test.each([
   expect(late).toEqual(slow)
 })
 
-test('a slow channel in which many write is not counted more often for it', async () => {
+test('a slow channel is not counted more often when many write in it', async () => {
   const { notifier, database, news } = openNotifier(row('ben', 'c', 1))
   database.timeoutMs = 4_000
   const countedAt: number[] = []
@@ -43,7 +43,7 @@ test('a slow channel in which many write is not counted more often for it', asyn
   expect(await newsWithin(60, news)).toEqual(['ben c 1', 'ben total 1'])
 })
 
-test('a channel of a statement that took too long waits for no other slow ones', async () => {
+test('a quick channel of a statement that took too long does not wait for slow ones', async () => {
   const slow = ['one', 'two', 'three', 'four', 'five', 'six', 'late']
   const { notifier, database, news } = openNotifier(...slow.map((name) => row('ben', name, 1)))
   database.timeoutMs = 4_000
@@ -72,7 +72,7 @@ test('a channel that is too slow for the users of all nodes is tried once a minu
     notifier.markDirty('c', { offset, author: 'ana' })
     told.push(...(await news()))
   }
-  // As the others are, once more, and a minute later. Its users here are told meanwhile.
+  // It is tried with the others, once more, and a minute later. Users here get counts meanwhile.
   expect(tries).toBe(3)
   expect(told.filter((each) => each.startsWith('ben c')).length).toBeGreaterThan(350)
 })

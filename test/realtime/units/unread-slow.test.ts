@@ -40,7 +40,7 @@ test('a channel that takes too long to count keeps back no other', async () => {
     attempts.push(...counted())
   }
   expect(attempts.filter((keys) => keys === 'b')).toHaveLength(40)
-  // Left out for 8 s, and then, with what has happened meanwhile, counted for this node.
+  // It is left out for 8 s, and then counted for this node, with all that happened meanwhile.
   expect(attempts.filter((keys) => keys === 'c')).toHaveLength(1)
 })
 
@@ -80,7 +80,7 @@ test('a change that took too long to count is sent later, without a comparison',
   expect(await newsWithin(150, news)).toEqual([])
   const pauses = countedAt.slice(1).map((at, index) => Math.round(at - (countedAt[index] ?? 0)))
   expect(pauses).toEqual([0, ...Array.from({ length: 18 }, () => 8)])
-  // Then it is a full pool that has no time for it: it is tried as often as at first.
+  // From here on a full pool has no time for it: it is tried as often as at first.
   let tries = 0
   database.onStatement = (keys) => {
     if (!keys.includes('c')) return
@@ -167,7 +167,7 @@ test('a user whose counts took too long is sent no total that they know already'
   database.onStatement = () => {}
   const ofBen = async () => (await newsWithin(30, news)).filter((each) => each.startsWith('ben'))
   expect(await ofBen()).toEqual([])
-  // One that is owed to them is sent all the same: who left a channel may have another in mind.
+  // A total that is owed is still sent: the client of a user who left may show another one.
   database.onStatement = (keys) => {
     if (keys.includes('ben')) throw timeout()
   }

@@ -112,7 +112,7 @@ test('only changes that this node has missed are counted again', async () => {
 test('a change that is counted while recent ones are looked up is not counted again', async () => {
   const { notifier, database, news } = openNotifier(row('ben', 'one', 1))
   notifier.markDirty('one', { offset: 5, author: 'ana' })
-  // Of all users all counts are known.
+  // All counts of all users are known.
   notifier.recheck(1)
   await news()
   const before = database.statements

@@ -17,7 +17,7 @@ test('changes that another node sends after newer ones of a third are left out',
   fanout.receive(fanoutOf('first', first))
   expect(names).toEqual(['second'])
   fanout.profileChanged(rename('third', third))
-  // Of the same node they come in their order.
+  // Changes of the same node come in their order.
   fanout.receive(fanoutOf('third', third))
   expect(names).toEqual(['second', 'third'])
 })
@@ -48,7 +48,7 @@ test('a node that cannot look up the users of all nodes leaves it to each', asyn
   expect(notes[1]).toMatchObject({ kind: 'hint', offset: 7, change: { type: 'channel.updated' } })
   const failed = 'user fan-out failed'
   expect(problems).toEqual([failed, 'profile lost', failed, 'copy lost'])
-  // What others announce, they look up.
+  // Other nodes look up the users of the changes that they announce.
   fanout.channelUpdated(chat, 8, { announcer: announcerOf('other') })
   fanout.profileChanged(rename('Benno', announcerOf('other')))
   expect(reads).toHaveLength(2)
@@ -78,7 +78,7 @@ test('a stopping node leaves unfinished fan-outs to each of the others', async (
   ])
 })
 
-test('a stopping node leaves no edit to others that its members have been sent', async () => {
+test('a stopping node does not hand over an edit that its members have been sent', async () => {
   const { fanout, sent, notes, nextRead } = openFanout()
   fanout.channelUpdated(chat, 7, fanout.announced({ type: 'channel.updated' }))
   ;(await nextRead(1)).answer(['ana'])
@@ -99,7 +99,7 @@ test('a copy is not sent to members who were sent a later one', async () => {
   fanout.receive(copy(5))
   fanout.channelUpdated(chat, 4)
   expect([sent, reads]).toEqual([[1], []])
-  // Of many members of one node some may have been sent it, and others not.
+  // Some of the many members on one node may have been sent it, and others not.
   fanout.channelUpdated(chat, 5)
   ;(await nextRead(1)).answer(['ana'])
   await vi.waitUntil(() => sent.length === 2, patient)
@@ -112,7 +112,7 @@ test('a copy is not sent to members who were sent a later one', async () => {
   expect(sent).toEqual([1, 1, 1, 1])
 })
 
-test('users of another node get one note of those who come, or end, together', async () => {
+test('changes that come, or end, together reach another node in one note', async () => {
   const { fanout, notes, reads, nextRead } = openFanout()
   for (const id of ['ben', 'cem']) {
     const user = { id, name: id, image: null }

@@ -62,7 +62,7 @@ test('a socket that cannot be opened counts as a failed attempt', async () => {
     if (status() === 'connecting') errors.push(connection.state.getSnapshot().lastError?.code)
   })
   await (await reopened()).accept()
-  // What failed last is shown during the next attempt, too.
+  // The last error is shown during the next attempt, too.
   expect([status(), errors]).toEqual(['live', ['NETWORK_ERROR']])
 })
 

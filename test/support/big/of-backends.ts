@@ -2,7 +2,7 @@ import { createChatServer } from '@parley/client/server'
 import { type EventPattern, limits } from '@parley/contract'
 import type { Big, Operations } from './operation.ts'
 
-/** What only a backend does, or does seldom. */
+/** The operations that only a backend runs, or runs seldom. */
 export async function ofBackends(big: Big): Promise<Operations> {
   const { backend, ben, world, webhook, unique } = big
   const { url, apiKey } = world

@@ -2,7 +2,7 @@ import { limits } from '@parley/contract'
 import { insertGivenUpJob } from '../given-up-job.ts'
 import type { Big, Operations } from './operation.ts'
 
-/** What the operator of the service does. */
+/** The operations of the service's operator. */
 export async function ofOperators(big: Big): Promise<Operations> {
   const { operator, world, crowd, webhook, counts, unique } = big
   const { appId } = world

@@ -36,7 +36,7 @@ export async function ofUsers(big: Big): Promise<Operations> {
     'users.put': { returned: 1, run: () => backend.users.put({ userId: 'ben', name: unique() }) },
     'users.sync': {
       returned: ids.length,
-      // Whom to tell of new names is looked up after the answer, or before it.
+      // The lookup of users to notify of new names may run before or after the answer.
       beside: 6 * ids.length,
       run: () => backend.users.sync({ users: ids.map((id) => ({ id, name: unique() })) }),
     },

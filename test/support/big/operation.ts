@@ -10,9 +10,9 @@ export const PART = 500
 /** An operation, and how many rows it returns. */
 export type Operation = {
   returned: number
-  /** How many rows it may read beside, whatever the size. */
+  /** How many more rows it may read, whatever the size. */
   beside?: number
-  /** What it must look at more of in a larger app, and how many there are. */
+  /** The items that it must read more of in a larger app, and their number. */
   grows?: { of: string; count: number }
   /** Why it walks through a table from end to end. */
   scans?: string
@@ -20,7 +20,7 @@ export type Operation = {
   times?: number
   run: () => Promise<unknown>
 }
-/** By the operations of the contract that are run, and what is particular about it. */
+/** The operations that are run, by a name: that of the contract, and any variant. */
 export type Operations = Record<string, Operation>
 
 /** A big app, and who calls. The answers are not checked: that would take longer than they do. */

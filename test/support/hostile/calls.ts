@@ -57,7 +57,7 @@ const value = fc.oneof(
   fc.stringMatching(/^[\x20-\x7e]{0,80}$/),
   fc.stringMatching(/^[\x80-\xff]{0,40}$/),
 )
-/** What ends a request, or changes its connection, is no header of the request's own. */
+/** Whether a header frames the request or changes its connection. Those are left out. */
 const isFraming = (text: string) =>
   /^(connection|content-length|transfer-encoding|expect|upgrade|te|trailer|keep-alive)$/.test(text)
 

@@ -91,8 +91,8 @@ async function createFixture(world: World, needed: Set<Pool>): Promise<Fixture> 
 }
 
 /**
- * Operations on what an app has only a few of, or which changes what others do: they get an app of
- * their own.
+ * Operations on objects of which an app has only a few, or which affect other operations. They get
+ * an app of their own.
  */
 const isApart = (id: string) =>
   /^(webhooks|hooks)\.|^inspect\.deliveries$|^apps\.(create|update|delete)Key$/.test(id)
@@ -118,7 +118,7 @@ async function createFixtureApart(world: World): Promise<Fixture> {
   }
 }
 
-/** What an operation needs, so that it is carried out. */
+/** Creates the fixture that an operation needs to succeed. */
 export const fixtureFor = (world: World, id: string, op: Operation) =>
   isApart(id) ? createFixtureApart(world) : createFixture(world, poolsOf(id, op))
 

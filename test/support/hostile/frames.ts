@@ -6,15 +6,15 @@ import { broken, poison } from './requests.ts'
 import { textOfCodePoints } from './texts.ts'
 import { expectNoFault, expectOneOf } from './wire.ts'
 
-/** What a hostile client sends over a socket, and in which encoding. */
+/** The frames that a hostile client sends over a socket, and their encoding. */
 export type Frames = { encoding: 'json' | 'protobuf'; isConnected: boolean; frames: Buffer[] }
 type Target = { url: string; wsToken: string; topics: string[] }
 
-/** What a client may learn from its close: anything but that the server failed. */
+/** The codes that may close a socket: all but that of a server error. */
 export const expectedCodes = Object.values(closings)
   .filter(({ code }) => code !== closings.serverError.code)
   .map(({ code }): number => code)
-/** What `ws` closes with by itself: frames that no WebSocket may send. */
+/** The codes with which `ws` itself closes, after frames that no WebSocket may send. */
 const PROTOCOL_CODES = [1002, 1003, 1007, 1009]
 export const socketCodes = [...expectedCodes, ...PROTOCOL_CODES]
 /** The reply to it says that all before it was handled. */

@@ -65,7 +65,7 @@ export async function withstands(world: World, { id, op, request, fixture }: Tri
   return refusal === undefined
 }
 
-/** What stands in a path is text. */
+/** The path parameters of a call, as text. */
 const inPath = ({ path }: Operation, args: Record<string, unknown>) =>
   Object.fromEntries(pathParameters(path).map((name) => [name, toText(args[name])]))
 

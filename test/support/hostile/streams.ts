@@ -28,7 +28,7 @@ export const streamsFor = (topics: string[]): fc.Arbitrary<Streamed> =>
     })
     .map(({ frames, ...others }) => ({ ...frames, ...others }))
 
-/** What a stream was answered: the text so far, and its end. */
+/** The answer to a stream: the text so far, and its end. */
 class Answered {
   text = ''
   readonly ended: Promise<void>

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect } from 'vitest'
 import type { World } from '../world.ts'
 import { ask } from './wire.ts'
 
-/** Notes unhandled rejections; what it returns expects that the server has survived. */
+/** Notes unhandled rejections. Returns a function that expects the server to have survived. */
 export function useSurvival(world: () => World) {
   const unhandled: unknown[] = []
   const note = (error: unknown) => void unhandled.push(error)
@@ -19,7 +19,7 @@ export function useSurvival(world: () => World) {
     })
     await ana.messages.send({ channelId, text: 'Still here' })
     expect((await ben.channels.get({ channelId })).unreadCount).toBe(1)
-    // What the requests have deleted is erased in transactions that are no request's.
+    // The cleanup erases what the requests deleted, in transactions of its own.
     await world().cleanup.run()
     expect(await leftOpen(world())).toEqual([])
     expect(unhandled).toEqual([])

@@ -10,7 +10,7 @@ import { expectOneOf, expectStatus } from './wire.ts'
 
 /** With `times`, the text is repeated as a batch. */
 type Frame = { data: string | Buffer; isBinary: boolean; times?: number }
-/** What a hostile client sends over a tRPC socket; `first` stands where the token is expected. */
+/** The frames of a hostile client over a tRPC socket; `first`: the token, or a replacement. */
 export type TrpcFrames = {
   query: string
   host: string | undefined

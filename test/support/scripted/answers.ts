@@ -2,7 +2,7 @@ import type { Channel, ChannelChanges, Message } from '@parley/client'
 import { type ScriptedChannel, timeOf, userOf } from './channel.ts'
 import type { OnlineUsers } from './online.ts'
 
-/** What the server knows. */
+/** The data of the server. */
 export type ScriptedData = {
   me: string
   channels: Map<string, ScriptedChannel>

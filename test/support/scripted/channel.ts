@@ -38,7 +38,7 @@ export function createChannel(
     get unreadCount() {
       return unreadCount
     },
-    /** Whatever was said of it before is older. */
+    /** Raises the version, so that earlier counts are older. */
     set unreadCount(count) {
       unreadCount = count
       unreadVersion += 1

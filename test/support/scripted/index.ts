@@ -1,5 +1,5 @@
 import { type ChatClientOptions, createChatClient, type UserEvents } from '@parley/client'
-// Loaded before: a client whose clock stands still would wait for it.
+// Loaded up front: a client whose clock stands still would wait for this module.
 import '@parley/client/internal/room/own-calls'
 import { onTestFinished } from 'vitest'
 import { answerOf, type ScriptedData } from './answers.ts'

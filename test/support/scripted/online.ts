@@ -1,4 +1,4 @@
-/** Who is online, and how often that has changed. */
+/** The users who are online, and how often the presence of each has changed. */
 export class OnlineUsers extends Set<string> {
   readonly versions = new Map<string, number>()
 

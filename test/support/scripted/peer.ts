@@ -47,7 +47,7 @@ class ManualSocket {
     this.onmessage({ data: messages.map((message) => JSON.stringify(message)).join('\n') })
   }
 
-  /** What the server sends when it accepts a topic. */
+  /** The answer of the server when it accepts a topic. */
   subscribed(channel: string, result: object = {}) {
     const { id } = this.asked('subscribe', channel)
     return { id, subscribe: { recoverable: true, epoch: 'one', ...result } }

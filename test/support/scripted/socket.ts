@@ -54,7 +54,7 @@ export function createRealtime() {
   const replyTo = (socket: ScriptedSocket, command: Command) => {
     if (command.connect && network.refusesTokens)
       return { error: { code: 109, message: 'token expired' } }
-    // Without pings: a client whose clock is put forward would miss them.
+    // Sends no pings: a client whose clock is put forward would miss them.
     if (command.connect) return { connect: { client: 'c', version: '' } }
     if (command.subscribe) return subscribe(socket, command.subscribe)
     if (command.unsubscribe) socket.topics.delete(command.unsubscribe.channel)

@@ -10,7 +10,7 @@ export function stoppedClock() {
     toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'],
     now: Date.UTC(2026, 0, 2),
   })
-  // What an earlier file of this worker has left to do has begun elsewhere.
+  // Tells the timers of this test from those that an earlier file of this worker left running.
   const context = new AsyncLocalStorage<true>()
   context.enterWith(true)
   const running = watchTimers(() => context.getStore() === true)
@@ -24,7 +24,7 @@ export function stoppedClock() {
       await vi.advanceTimersByTimeAsync(ms)
       await quiet()
     },
-    /** How many timers of this project are running that the test began, or what it began. */
+    /** The number of running timers of this project that the test started, even indirectly. */
     timers: () => running.size,
     /** Sets the clock of the device; the time that passes is the same. */
     set: (ms: number) => vi.setSystemTime(Date.now() + ms),

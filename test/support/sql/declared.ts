@@ -15,7 +15,7 @@ import {
 import { type Checker, SymbolFlags, type Type, TypeFlags } from 'typescript-native/unstable/sync'
 import { withCompiler } from '../compiler.ts'
 
-/** What a column may hold: `string`, `number[]`, `json` (any structure), `null` … */
+/** The type of a column: `string`, `number[]`, `json` (any structure), `null` … */
 type Kind = string
 /** A query in the server's source whose rows have a declared type: db<Row[]>`select …`. */
 export type DeclaredQuery = {

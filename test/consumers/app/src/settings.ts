@@ -1,6 +1,6 @@
 import type { TokenResult } from '@parley/client'
 
-/** Whose page it is, and of which server: as the address says. */
+/** The user and the server of the page, as its address says. */
 export type Settings = { userId: string; url: string }
 
 export function settingsOf(address: string): Settings {
@@ -8,7 +8,7 @@ export function settingsOf(address: string): Settings {
   return { userId: searchParams.get('user') ?? '', url: searchParams.get('server') ?? '' }
 }
 
-/** What the app's own backend answers. */
+/** Fetches a token from the app's own backend. */
 export async function fetchToken(userId: string): Promise<TokenResult> {
   const response = await fetch(`/chat-token?user=${userId}`, { method: 'POST' })
   return await response.json()
