@@ -3,7 +3,7 @@ import { createKeyUses } from '@parley/server/core/key-uses'
 import type { Tx } from '@parley/server/db/client'
 import { expect, test, vi } from 'vitest'
 import { upTo } from './support/events.ts'
-import { whileRowLocked } from './support/locks.ts'
+import { waitingForRows, whileRowLocked } from './support/locks.ts'
 import { forbidden, invalid, notFound, refusal, refusals, unauthorized } from './support/refusal.ts'
 import { patient } from './support/until.ts'
 import { createWorld, useWorld } from './support/world.ts'
@@ -182,7 +182,12 @@ test('an app has at most a hundred keys, whoever asks at once', async () => {
     insert into api_keys (id, app_id, hash)
     select gen_random_uuid(), ${appId}, 'many ' || n
     from generate_series(1, ${limits.apiKeys - 2}::int) n`
-  const asked = upTo(3).map(() => operator.apps.createKey({ appId }))
+  const lockApp = (sql: Tx) => sql`select from apps where id = ${appId} for update`
+  const { asked } = await whileRowLocked(world(), lockApp, async () => {
+    const asked = upTo(3).map(() => operator.apps.createKey({ appId }))
+    await waitingForRows(world(), asked.length)
+    return { asked }
+  })
   const made = (await Promise.allSettled(asked)).filter(({ status }) => status === 'fulfilled')
   expect(made).toHaveLength(1)
   expect((await operator.apps.listKeys({ appId })).keys).toHaveLength(limits.apiKeys)
