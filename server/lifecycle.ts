@@ -44,7 +44,7 @@ export function runProcess(options: ProcessOptions) {
       isExiting = true
       clearTimeout(givingUp)
       if (reason !== undefined) processLog.fatal(reason)
-      await logOutput().settled()
+      await logOutput().close()
       process.exit(exitCode)
     }
     const giveUp = () => {

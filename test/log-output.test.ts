@@ -64,20 +64,24 @@ test.skipIf(process.platform === 'win32')(
     output.write(long)
     output.write('last\n')
     // Nobody reads.
-    await output.settled()
+    await output.close()
+    output.write('too late\n')
     let text = ''
     const reading = until(() => {
       text += read(pipe)
       return text.endsWith('last\n')
     })
-    await output.settled()
+    await output.close()
     output.end()
     await reading
     expect(text).toBe(`${long}last\n`)
   },
 )
 
-/** Stops at once after a line that is longer than a pipe, and says so to its parent. */
+/**
+ * Stops at once after a line that is longer than a pipe, and says so to its parent, while its start
+ * goes on.
+ */
 const STOPPING = `
   import { createLog } from '@parley/server/core/log-output'
   import { runProcess } from '@parley/server/lifecycle'
@@ -91,11 +95,12 @@ const STOPPING = `
     onStopped: () => {
       log.info('stopped')
       process.send('stopped')
+      setImmediate(() => log.info('too late'))
     },
   })`
 
 test.skipIf(process.platform === 'win32')(
-  'a process that stops while its reader is busy writes its last lines in order',
+  'a process whose reader is busy as it stops says so last, after all other lines',
   async () => {
     const flags = ['--conditions=parley-source', '--import', 'tsx', '--input-type=module']
     const child = spawn(process.execPath, [...flags, '-e', STOPPING], {

@@ -24,6 +24,7 @@ export function createLogOutput(fd: number) {
   let lost = 0
   let unsaid = 0
   let onIdle = () => {}
+  let isClosed = false
 
   const writeNext = () => {
     state = 'idle'
@@ -52,6 +53,7 @@ export function createLogOutput(fd: number) {
 
   return {
     write: (line: string) => {
+      if (isClosed) return
       if (waiting.length + line.length > MOST_WAITING) {
         lost++
         unsaid++
@@ -62,8 +64,12 @@ export function createLogOutput(fd: number) {
     },
     /** How many lines were lost since the start. */
     lost: () => lost,
-    /** Resolves when all lines are written, or after a while if nobody takes them. */
-    settled: async () => {
+    /**
+     * From now on lines are dropped, so that the last one is the last one. Resolves when all before
+     * are written, or after a while if nobody takes them.
+     */
+    close: async () => {
+      isClosed = true
       if (state === 'idle') return
       const idle = new Promise<void>((resolve) => {
         onIdle = resolve
@@ -72,7 +78,7 @@ export function createLogOutput(fd: number) {
     },
     /**
      * The process exits: a write that has begun ends by itself, but its callback never comes.
-     * Unless the output has `settled`, lines behind it may be written before it.
+     * Unless the output was closed before, lines behind it may be written before it.
      */
     end: () => {
       if (state === 'writing') current = Buffer.alloc(0)
