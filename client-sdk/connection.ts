@@ -1,5 +1,5 @@
 import { WebSocket as PlatformWebSocket } from '#websocket'
-import { ChatError, toChatError } from './error.ts'
+import { aborted, ChatError, toChatError } from './error.ts'
 import { whatToCheck } from './platform.ts'
 import { Session } from './protocol/session.ts'
 import { Subscriptions, type TopicSubscriber } from './protocol/subscriptions.ts'
@@ -106,7 +106,7 @@ export class Connection {
   }
 
   disconnect() {
-    this.#whenLive?.reject(new ChatError('disconnected', { code: 'ABORTED' }))
+    this.#whenLive?.reject(aborted('disconnected'))
     this.#whenLive = undefined
     this.#abandonAttempt()
     this.#store.set({ status: 'offline', reconnectInMs: null })

@@ -52,8 +52,11 @@ export class ChatError extends Error {
   }
 }
 
+/** The error of what the application, or another tab, has ended. */
+export const aborted = (message: string) => new ChatError(message, { code: 'ABORTED' })
+
 /** Why a client does nothing more. */
-export const loggedOut = () => new ChatError('logged out; make another client', { code: 'ABORTED' })
+export const loggedOut = () => aborted('logged out; make another client')
 
 /** Narrows an unknown error, optionally to one code: `isChatError(error, 'FORBIDDEN')`. */
 export const isChatError = (error: unknown, code?: ChatErrorCode): error is ChatError =>

@@ -1,4 +1,4 @@
-import { ChatError, loggedOut } from '../error.ts'
+import { aborted, type ChatError, loggedOut } from '../error.ts'
 import { type OutboxOperation, type Outgoing, withoutApp } from '../storage.ts'
 import type { Message } from '../types.ts'
 import {
@@ -89,7 +89,8 @@ export class Outbox {
     await this.#load()
     if (owner !== this.#journal.owner) return
     this.#isLoaded = true
-    if (!this.#isPaused) this.#tabs.apply()
+    if (this.#isPaused) this.#tabs.leave()
+    else this.#tabs.apply()
   }
 
   /** The entries of a channel, in the order they were made. */
@@ -120,7 +121,7 @@ export class Outbox {
   withdraw(clientId: string) {
     const entry = this.#entries.get(clientId)
     if (!entry) return
-    const error = new ChatError('discarded', { code: 'ABORTED' })
+    const error = aborted('discarded')
     this.#remove(entry, { error: toStored(error) })
     entry.completion.reject(error)
   }

@@ -1,4 +1,4 @@
-import { ChatError } from '../error.ts'
+import { aborted } from '../error.ts'
 import type { OutboxOperation } from '../storage.ts'
 import { createEntry, type OutboxEntry } from './entry.ts'
 import type { Stored } from './journal.ts'
@@ -34,7 +34,7 @@ export function showMerged(
   for (const { op } of added) onStep({ kind: 'queued', op })
   for (const { op, completion } of gone) {
     onStep({ kind: 'done', op, result: undefined })
-    completion.reject(new ChatError('settled elsewhere', { code: 'ABORTED' }))
+    completion.reject(aborted('settled elsewhere'))
   }
   for (const { op } of [...queued.values(), ...gone]) onChanged(op.channelId)
 }

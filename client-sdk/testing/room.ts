@@ -1,4 +1,4 @@
-import { ChatError } from '../error.ts'
+import { aborted, ChatError } from '../error.ts'
 import { withEdit } from '../outbox/entry.ts'
 import { newId } from '../platform.ts'
 import type { ChatMessage, Draft, OutgoingMessage, Room } from '../room/index.ts'
@@ -114,7 +114,7 @@ export function createFakeRoom(channel: Channel, context: FakeContext): RoomPart
   const discard = (clientId: string) => {
     if (statusOf(clientId) === 'sent') return
     all.set(all.getSnapshot().filter((each) => each.clientId !== clientId))
-    waiting.get(clientId)?.reject(new ChatError('discarded', { code: 'ABORTED' }))
+    waiting.get(clientId)?.reject(aborted('discarded'))
     waiting.delete(clientId)
   }
   const send = (draft: Draft): OutgoingMessage => {
