@@ -21,7 +21,7 @@ type EventDispatcherOptions = {
 
 /** Passes the server's events on to rooms, other stores and the application's listeners. */
 export class EventDispatcher {
-  /** Whether events of the user's own topic were missed before the current subscription. */
+  /** Whether events of the user's own topic were missed that no load has made up for yet. */
   hasGap = true
   /** The numbering of the events. */
   #epoch: string | undefined
@@ -38,8 +38,8 @@ export class EventDispatcher {
     link.subscribe(topic, {
       onSubscribed: ({ isRecovered, position }) => {
         this.#handleEpoch(position.epoch)
-        this.hasGap = !isRecovered
         if (isRecovered) return
+        this.hasGap = true
         // After a backup was restored, versions may be lower than before.
         this.#profiles.clear()
         // The event that restored access may have been missed.

@@ -122,13 +122,10 @@ export class ChannelsCache {
     for (const list of this.#lists.values()) list.handleDisconnect()
   }
 
-  /**
-   * Connected again; `hasGap` if events of the user's topic were missed. Counts come in ephemeral
-   * events, so all are fetched.
-   */
-  async handleReconnect({ hasGap }: { hasGap: boolean }) {
-    if (hasGap) {
-      // Versions may be lower once a backup was restored. Missed names are in the answers to come.
+  /** Fetches all counts, which are ephemeral. A gap ends once all lists have loaded. */
+  async handleReconnect(missed: { hasGap: boolean }) {
+    if (missed.hasGap) {
+      // Versions may be lower after a backup was restored. The answers have missed names.
       this.#parts.clear()
       this.profiles.clear()
     }
@@ -139,7 +136,8 @@ export class ChannelsCache {
     // A list that loads from now on brings the total.
     if (lists.every(({ currentLoad }) => currentLoad))
       this.context.catchUp.requestTotal((total) => merge([], 0, total))
-    await Promise.all(lists.map((list) => list.reload({ hasGap })))
+    await Promise.all(lists.map((list) => list.reload(missed)))
+    missed.hasGap = false
     this.context.keeper()?.list.end()
   }
 

@@ -52,13 +52,17 @@ test('a load from before an outage that fails after it does not fail a newer one
   expect(await end(Response.json({ error }, { status: 500 }))).toMatchObject({ status: 'ready' })
 })
 
-test('after an outage without a gap a list goes as far down as it was paged', async () => {
-  const { chat, channel, cut, mend } = scriptedChat()
-  for (let n = 1; n <= 120; n++) {
+/** Makes channels, each a second newer than the one before. */
+function sendInTurn(channel: ReturnType<typeof scriptedChat>['channel'], count: number) {
+  for (let n = 1; n <= count; n++) {
     const { send } = channel(`${n}`)
-    // Each of these is a second later than the one before.
     for (let sent = 0; sent < n; sent++) send(`${sent}`)
   }
+}
+
+test('after an outage without a gap a list goes as far down as it was paged', async () => {
+  const { chat, channel, cut, mend } = scriptedChat()
+  sendInTurn(channel, 120)
   const list = chat.channels()
   list.subscribe(() => {})
   await chat.connect()
@@ -70,6 +74,33 @@ test('after an outage without a gap a list goes as far down as it was paged', as
   chat.wake()
   await isLive(chat)
   expect(list.getSnapshot().items).toHaveLength(100)
+})
+
+test('a channel that was added unnoticed can be paged to, even if a load is lost', async () => {
+  const { chat, channel, cut, mend, loseEvents, hold } = scriptedChat()
+  sendInTurn(channel, 80)
+  const list = chat.channels()
+  list.subscribe(() => {})
+  await chat.connect()
+  await until(list, ready)
+  await list.loadMore()
+  expect(list.getSnapshot().items).toHaveLength(80)
+  cut()
+  await isOffline(chat)
+  channel('added')
+  loseEvents()
+  const lost = hold(LIST)
+  mend()
+  chat.wake()
+  await lost.asked
+  cut()
+  await isOffline(chat)
+  mend()
+  chat.wake()
+  await isLive(chat)
+  await until(list, ready)
+  await list.loadMore()
+  expect(list.getSnapshot().items.map(({ id }) => id)).toContain('added')
 })
 
 test('a list that is read before its topics are there costs one call, total included', async () => {
